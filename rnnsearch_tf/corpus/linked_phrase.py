@@ -1,0 +1,219 @@
+"""Phrases said in two languages at once, and the finishing touches that make text of them.
+
+Every word carries the numbers of the *links* it takes part in; an English and a French word are
+aligned when they share one. Phrases can so be joined, reordered and merged on either side without
+any counting of positions: only `finish` turns links into an alignment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import count
+from typing import NamedTuple
+
+from rnnsearch_tf.corpus.morphology import begins_with_vowel
+
+_links = count()
+
+
+def new_link() -> int:
+    """Return a link that no other word has."""
+    return next(_links)
+
+
+class Word(NamedTuple):
+    """A token of one language with its links to the other."""
+
+    text: str
+    links: tuple[int, ...]
+    clitic: bool = False  # the pronoun "le", which does not contract: de le voir
+
+
+@dataclass
+class Phrase:
+    """Words in both languages, each in its own order, and what others agree with."""
+
+    english: list[Word] = field(default_factory=list)
+    french: list[Word] = field(default_factory=list)
+    person: int = 1  # an index into the forms of a French verb: je, il, nous, vous, ils
+    feminine: bool = False
+    noun: str = "friend"  # the English noun by which a verb recognises its subject
+    tense: str = ""  # that of a predicate's verb
+
+    @property
+    def plural(self) -> bool:
+        """Whether predicates agree in the plural."""
+        return self.person >= 2
+
+    def add(self, other: Phrase) -> Phrase:
+        """Append another phrase on both sides, and return this one."""
+        self.english += other.english
+        self.french += other.french
+        return self
+
+
+@dataclass(frozen=True)
+class SentencePair:
+    """An English sentence, its French translation, and the word alignment between them.
+
+    The alignment holds sorted pairs (source index, target index), 0-based, over the tokens.
+    """
+
+    source: str
+    target: str
+    source_tokens: tuple[str, ...]
+    target_tokens: tuple[str, ...]
+    alignment: tuple[tuple[int, int], ...]
+
+
+def words(text: str, link: int) -> list[Word]:
+    """Split text at spaces into words that all share one link."""
+    return [Word(token, (link,)) for token in text.split()]
+
+
+def pair(english: str, french: str, links: str = "") -> Phrase:
+    """Make a phrase of two texts.
+
+    Args:
+        english: English tokens, with spaces between them.
+        french: French tokens, with spaces between them.
+        links: Their alignment as "i-j" pairs; without it, everything is linked to everything.
+
+    Returns:
+        The phrase, with links of its own.
+    """
+    if not links:
+        link = new_link()
+        return Phrase(words(english, link), words(french, link))
+    left: list[list[int]] = [[] for _ in english.split()]
+    right: list[list[int]] = [[] for _ in french.split()]
+    for item in links.split():
+        i, _, j = item.partition("-")
+        link = new_link()
+        left[int(i)].append(link)
+        right[int(j)].append(link)
+    return Phrase(
+        [Word(text, tuple(own)) for text, own in zip(english.split(), left, strict=True)],
+        [Word(text, tuple(own)) for text, own in zip(french.split(), right, strict=True)],
+    )
+
+
+def join(*phrases: Phrase) -> Phrase:
+    """Put phrases one after the other, in the same order in both languages."""
+    whole = Phrase()
+    for phrase in phrases:
+        whole.add(phrase)
+    return whole
+
+
+_CONTRACTIONS = {
+    ("de", "le"): "du",
+    ("de", "les"): "des",
+    ("à", "le"): "au",
+    ("à", "les"): "aux",
+    ("can", "not"): "cannot",
+}
+_ELIDED = frozenset(
+    {"le", "la", "de", "je", "ne", "que", "se", "me", "jusque", "puisque", "lorsque"}
+)
+_AN_EXCEPTIONS = ("uni", "use", "euro", "one")
+_AN_H = ("honest", "hour")
+
+
+def _elide(text: str, following: str) -> str:
+    """Return a French word as it stands before another one: l'homme, s'il, but le héros."""
+    if text in _ELIDED and begins_with_vowel(following):
+        return text[:-1] + "'"
+    if text == "si" and following in ("il", "ils"):
+        return "s'"
+    return text
+
+
+def _contract(side: Iterable[Word]) -> list[Word]:
+    """Merge de + le into du, and their links; elision goes first: de l'eau."""
+    merged: list[Word] = []
+    for word in side:
+        last = merged[-1] if merged else None
+        together = _CONTRACTIONS.get((last.text, word.text)) if last and not word.clitic else None
+        if last and together:
+            merged[-1] = Word(together, last.links + word.links)
+        else:
+            merged.append(word)
+    return merged
+
+
+def _finish_french(side: list[Word]) -> list[Word]:
+    following = [word.text for word in side[1:]] + ["."]
+    elided = [
+        Word(_elide(w.text, after), w.links, w.clitic)
+        for w, after in zip(side, following, strict=True)
+    ]
+    return _contract(elided)
+
+
+def _article(text: str, following: str) -> str:
+    """Return a or an."""
+    if text != "a":
+        return text
+    after = following.lower()
+    vowel = after[0] in "aeiou" and not after.startswith(_AN_EXCEPTIONS)
+    return "an" if vowel or after.startswith(_AN_H) else "a"
+
+
+def _finish_english(side: list[Word]) -> list[Word]:
+    following = [word.text for word in side[1:]] + ["."]
+    return _contract(
+        Word(_article(w.text, f), w.links) for w, f in zip(side, following, strict=True)
+    )
+
+
+def _capitalised(tokens: list[str]) -> tuple[str, ...]:
+    """Capitalise the first word, and the first word of a quotation."""
+    quoted = [
+        i + 1 for i, t in enumerate(tokens) if t == "«" or (t == '"' and tokens[i - 1] == ":")
+    ]
+    for start in [0, *quoted]:
+        tokens[start] = tokens[start][0].upper() + tokens[start][1:]
+    return tuple(tokens)
+
+
+def _spelled_english(tokens: tuple[str, ...]) -> str:
+    """Write tokens as text, the way Moses' detokeniser does."""
+    text, quoting, glued = "", False, True
+    for token in tokens:
+        closes = token == '"' and quoting
+        tight = closes or token in ",.;:?!" or token[0] == "'"
+        text += token if glued or tight else " " + token
+        quoting ^= token == '"'
+        glued = token == '"' and quoting
+    return text
+
+
+def _spelled_french(tokens: tuple[str, ...]) -> str:
+    """Write tokens as text, the way Moses' detokeniser does: a space before ? ! : ; « and »."""
+    text, glued = "", True
+    for token in tokens:
+        text += token if glued or token in ",." else " " + token
+        glued = token[-1] == "'"
+    return text
+
+
+def finish(phrase: Phrase) -> SentencePair:
+    """Elide, contract, capitalise and write out a whole sentence; links become an alignment."""
+    english = _finish_english(phrase.english)
+    french = _finish_french(phrase.french)
+    places: dict[int, list[int]] = {}
+    for position, word in enumerate(french):
+        for link in word.links:
+            places.setdefault(link, []).append(position)
+    alignment = {(i, j) for i, w in enumerate(english) for k in w.links for j in places.get(k, ())}
+    source = _capitalised([word.text for word in english])
+    target = _capitalised([word.text for word in french])
+    return SentencePair(
+        _spelled_english(source),
+        _spelled_french(target),
+        source,
+        target,
+        tuple(sorted(alignment)),
+    )

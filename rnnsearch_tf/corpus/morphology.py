@@ -1,0 +1,197 @@
+"""Inflection for the built-in grammar: French and English word forms, from a few rules each.
+
+French verbs have five persons here, in the order *je, il, nous, vous, ils*; *tu* is never said.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+JE, IL, NOUS, VOUS, ILS = range(5)
+
+# Infinitive: the five forms of the present, the stem of the future, the past participle.
+_IRREGULAR = {
+    "avoir": "ai a avons avez ont | aur | eu",
+    "être": "suis est sommes êtes sont | ser | été",
+    "aller": "vais va allons allez vont | ir | allé",
+    "boire": "bois boit buvons buvez boivent | boir | bu",
+    "connaître": "connais connaît connaissons connaissez connaissent | connaîtr | connu",
+    "construire": "construis construit construisons construisez construisent | construir | construit",
+    "courir": "cours court courons courez courent | courr | couru",
+    "croire": "crois croit croyons croyez croient | croir | cru",
+    "devoir": "dois doit devons devez doivent | devr | dû",
+    "dire": "dis dit disons dites disent | dir | dit",
+    "dormir": "dors dort dormons dormez dorment | dormir | dormi",
+    "écrire": "écris écrit écrivons écrivez écrivent | écrir | écrit",
+    "envoyer": "envoie envoie envoyons envoyez envoient | enverr | envoyé",
+    "lire": "lis lit lisons lisez lisent | lir | lu",
+    "offrir": "offre offre offrons offrez offrent | offrir | offert",
+    "ouvrir": "ouvre ouvre ouvrons ouvrez ouvrent | ouvrir | ouvert",
+    "partir": "pars part partons partez partent | partir | parti",
+    "peindre": "peins peint peignons peignez peignent | peindr | peint",
+    "pouvoir": "peux peut pouvons pouvez peuvent | pourr | pu",
+    "recevoir": "reçois reçoit recevons recevez reçoivent | recevr | reçu",
+    "savoir": "sais sait savons savez savent | saur | su",
+    "sourire": "souris sourit sourions souriez sourient | sourir | souri",
+    "suivre": "suis suit suivons suivez suivent | suivr | suivi",
+    "voir": "vois voit voyons voyez voient | verr | vu",
+    "vouloir": "veux veut voulons voulez veulent | voudr | voulu",
+}
+_FAMILIES = {
+    "venir": "viens vient venons venez viennent | viendr | venu",
+    "tenir": "tiens tient tenons tenez tiennent | tiendr | tenu",
+    "prendre": "prends prend prenons prenez prennent | prendr | pris",
+}
+_ENDINGS = {
+    "imperfect": ("ais", "ait", "ions", "iez", "aient"),
+    "future": ("ai", "a", "ons", "ez", "ont"),
+    "conditional": ("ais", "ait", "ions", "iez", "aient"),
+}
+_SUBJUNCTIVE = {"être": ("sois", "soit", "soyons", "soyez", "soient")}
+_DOUBLING = ("appeler", "rejeter")
+
+
+def _irregular(infinitive: str) -> tuple[tuple[str, ...], str, str] | None:
+    """Look the verb up, or the verb it is a compound of: revenir is re- and venir."""
+    row, prefix = _IRREGULAR.get(infinitive), ""
+    for base, forms in _FAMILIES.items():
+        if row is None and infinitive.endswith(base):
+            row, prefix = forms, infinitive.removesuffix(base)
+    if row is None:
+        return None
+    present, future, participle = (cell.strip() for cell in row.split("|"))
+    return tuple(prefix + form for form in present.split()), prefix + future, prefix + participle
+
+
+def _first_group(infinitive: str) -> tuple[tuple[str, ...], str, str]:
+    """Conjugate a verb in -er, with the spelling changes before a silent e."""
+    stem = infinitive[:-2]
+    strong, future = stem, infinitive
+    if infinitive in _DOUBLING:
+        strong = stem + stem[-1]
+        future = strong + "er"
+    elif stem.endswith("y"):
+        strong = stem[:-1] + "i"
+        future = strong + "er"
+    elif len(stem) > 2 and stem[-2] == "e":
+        strong = stem[:-2] + "è" + stem[-1]
+        future = strong + "er"
+    elif len(stem) > 2 and stem[-2] == "é":
+        strong = stem[:-2] + "è" + stem[-1]  # préfère, but préférera
+    soft = stem[:-1] + "ç" if stem.endswith("c") else stem + "e" if stem.endswith("g") else stem
+    return (
+        (strong + "e", strong + "e", soft + "ons", stem + "ez", strong + "ent"),
+        future,
+        stem + "é",
+    )
+
+
+def _principal_parts(infinitive: str) -> tuple[tuple[str, ...], str, str]:
+    """Return the present, the stem of the future and the past participle."""
+    known = _irregular(infinitive)
+    if known is not None:
+        return known
+    if infinitive.endswith("er"):
+        return _first_group(infinitive)
+    stem = infinitive[:-2]
+    if infinitive.endswith("ir"):
+        forms = ("is", "it", "issons", "issez", "issent")
+        return tuple(stem + form for form in forms), infinitive, stem + "i"
+    return tuple(stem + form for form in ("s", "", "ons", "ez", "ent")), stem + "r", stem + "u"
+
+
+@cache
+def conjugate(infinitive: str, tense: str) -> tuple[str, ...]:
+    """Return the five forms of a French verb in a simple tense.
+
+    Args:
+        infinitive: The infinitive.
+        tense: "present", "imperfect", "future", "conditional", or, of *être* only, "subjunctive".
+
+    Returns:
+        The forms for *je, il, nous, vous, ils*.
+    """
+    if tense == "subjunctive":
+        return _SUBJUNCTIVE[infinitive]
+    present, future, _ = _principal_parts(infinitive)
+    if tense == "present":
+        return present
+    stem = future
+    if tense == "imperfect":
+        stem = "ét" if infinitive == "être" else present[NOUS].removesuffix("ons")
+    forms = [stem + ending for ending in _ENDINGS[tense]]
+    for before_i, spelling in (("gei", "gi"), ("çi", "ci")):
+        forms = [form.replace(before_i, spelling) for form in forms]
+    return tuple(forms)
+
+
+@cache
+def participle(infinitive: str, feminine: bool = False, plural: bool = False) -> str:
+    """Return the past participle of a French verb, agreeing with what it must agree with."""
+    form = _principal_parts(infinitive)[2]
+    if form == "dû" and (feminine or plural):
+        form = "du"
+    return form + "e" * feminine + "s" * (plural and (feminine or not form.endswith("s")))
+
+
+def french_plural(word: str) -> str:
+    """Return the plural of a French noun or masculine adjective."""
+    if word.endswith(("s", "x", "z")):
+        return word
+    if word.endswith("al"):
+        return word[:-2] + "aux"
+    return word + ("x" if word.endswith(("au", "eu", "hibou")) and word != "bleu" else "s")
+
+
+def french_feminine(adjective: str) -> str:
+    """Return the feminine of a French adjective that follows a rule."""
+    rules = {"e": "e", "eux": "euse", "en": "enne", "on": "onne", "er": "ère", "el": "elle"}
+    for ending, feminine in rules.items():
+        if adjective.endswith(ending):
+            return adjective.removesuffix(ending) + feminine
+    return adjective + "e"
+
+
+def english_plural(noun: str) -> str:
+    """Return the plural of a regular English noun; it is also the -s form of a verb."""
+    if noun.endswith("y") and noun[-2] not in "aeiou":
+        return noun[:-1] + "ies"
+    return noun + ("es" if noun.endswith(("s", "x", "ch", "sh", "o")) else "s")
+
+
+def english_past(verb: str) -> str:
+    """Return the past of a regular English verb."""
+    if verb.endswith("y") and verb[-2] not in "aeiou":
+        return verb[:-1] + "ied"
+    return verb + ("d" if verb.endswith("e") else "ed")
+
+
+def english_ing(verb: str) -> str:
+    """Return the -ing form of an English verb."""
+    if verb == "run":
+        return "running"
+    return verb.removesuffix("e") + "ing"
+
+
+_VOWELS = frozenset("aeiouyàâäéèêëîïôöùûüœæAEIOUYÀÂÉÈÊÎÔŒ")
+_MUTE_H = (
+    "homm",
+    "habit",
+    "hôpit",
+    "hôtel",
+    "histoir",
+    "honnêt",
+    "heur",
+    "horlog",
+    "huile",
+    "henri",
+)
+_NO_ELISION = frozenset({"huit", "onze", "oui"})
+
+
+@cache
+def begins_with_vowel(word: str) -> bool:
+    """Tell whether a French word makes the word before it lose its vowel: l'homme, le héros."""
+    if word in _NO_ELISION:
+        return False
+    return word[0] in _VOWELS or word.lower().startswith(_MUTE_H)

@@ -1,0 +1,429 @@
+"""Predicates in both languages: what is said of a subject, from "sleeps" to "says that ..."."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from functools import cache
+
+from rnnsearch_tf.corpus import expressions, lexicon
+from rnnsearch_tf.corpus.lexicon import Adjective, Noun, Verb
+from rnnsearch_tf.corpus.linked_phrase import Phrase, Word, new_link, pair
+from rnnsearch_tf.corpus.morphology import IL, ILS, participle
+from rnnsearch_tf.corpus.noun_phrase import Dice, any_of, describe, noun_phrase
+from rnnsearch_tf.corpus.verb_group import (
+    BE,
+    CAN,
+    MUST,
+    PLAIN,
+    Manner,
+    preposition,
+    tenses,
+    verb_group,
+)
+
+# The fewest French words that a predicate takes, and how often it is chosen.
+SHAPES = {
+    "transitive": (3, 8),
+    "intransitive": (1, 2),
+    "happening": (1, 3),
+    "clitic": (2, 1),
+    "nothing": (3, 0.4),
+    "saying": (6, 3),
+    "giving": (6, 2.5),
+    "motion": (3, 2),
+    "infinitive": (4, 4),
+    "copula": (2, 1.5),
+    "comparison": (5, 0.5),
+    "passive": (6, 3),
+    "dwelling": (3, 0.7),
+    "whereabouts": (4, 0.7),
+}
+_COMPARABLE = frozenset(
+    ["important", "interesting", "difficult", "useful", "dangerous", "famous", "intelligent", "honest", "powerful", "expensive", "modern", "beautiful", "serious"]
+)
+_PASSIVE_TENSES = {
+    "past": "past",
+    "event": "past",
+    "present": "perfect",
+    "future": "future",
+    "reported": "pluperfect",
+}
+CLITICS = (("him", "le", IL, False), ("her", "la", IL, True), ("them", "les", ILS, False))
+_HUMAN = frozenset(noun.english for noun in lexicon.nouns_of("people leader"))
+
+
+@cache
+def speakable(frame: str, noun: str, time: str, person: int) -> tuple[Verb, ...]:
+    """Return the verbs of a frame that can be said of a subject at a time."""
+    return tuple(
+        verb
+        for verb in lexicon.VERBS[frame]
+        if noun in verb.subjects
+        and tenses(verb, time, person)
+        and not (verb.base == "arrive" and time == "infinitive")
+    )
+
+
+@cache
+def _with_object_people(noun: str, time: str, person: int) -> tuple[Verb, ...]:
+    verbs = speakable("transitive", noun, time, person)
+    direct = [verb for verb in verbs if not verb.preposition]
+    return tuple(v for v in direct if any(noun.english in _HUMAN for noun in v.objects))
+
+
+@cache
+def _with_nothing(noun: str, time: str, person: int) -> tuple[Verb, ...]:
+    names = ("eat", "buy", "sell", "read", "write", "see", "find", "understand", "choose")
+    verbs = speakable("transitive", noun, time, person)
+    return tuple(verb for verb in verbs if verb.base in names)
+
+
+@cache
+def transformable(noun: str) -> tuple[Verb, ...]:
+    """Return the verbs that make a good passive with a noun as the subject."""
+    verbs = lexicon.verbs_taking(noun)
+    return tuple(verb for verb in verbs if not verb.stative and not verb.particle)
+
+
+@cache
+def adjectives_after(noun: str) -> tuple[Adjective, ...]:
+    """Return the adjectives that a noun can be said to be."""
+    return lexicon.adjectives_of(lexicon.nouns_of(noun)[0], predicative=True)
+
+
+@cache
+def comparable(noun: str) -> tuple[Adjective, ...]:
+    """Return the adjectives that a noun can be more or less of."""
+    wanted = [a for a in adjectives_after(noun) if a.english in _COMPARABLE]
+    return tuple(adjective for adjective in wanted if rivals(noun, adjective))
+
+
+@cache
+def rivals(noun: str, adjective: Adjective) -> tuple[Noun, ...]:
+    """Return the nouns that a noun can be compared with."""
+    kind = lexicon.nouns_of(lexicon.nouns_of(noun)[0].kind)
+    return tuple(n for n in kind if n.english != noun and n.english in adjective.kinds)
+
+
+@cache
+def possible(noun: str, time: str, person: int) -> tuple[str, ...]:
+    """Return the shapes of predicate that a subject can have at a time."""
+    human = noun in _HUMAN
+    able = {shape: bool(speakable(shape, noun, time, person)) for shape in lexicon.VERBS}
+    able["saying"] &= time in ("present", "past", "reported", "event")
+    able["infinitive"] |= time in ("present", "habitual", "conditional") and human
+    able["infinitive"] &= time != "infinitive"
+    able["clitic"] = bool(_with_object_people(noun, time, person))
+    able["nothing"] = bool(_with_nothing(noun, time, person)) and time not in ("infinitive",)
+    being = time != "infinitive" and bool(tenses(BE, time, person))
+    able["copula"] = being and bool(adjectives_after(noun))
+    able["comparison"] = being and bool(comparable(noun))
+    able["passive"] = bool(transformable(noun)) and time in _PASSIVE_TENSES and not human
+    able["whereabouts"] = being and human
+    return tuple(shape for shape in SHAPES if able[shape])
+
+
+def _weight(shape: str, room: int) -> float:
+    """Prefer the shapes that can fill a large room."""
+    least, weight = SHAPES[shape]
+    return weight * (3 if least >= 6 and room >= 8 else 0.3 if least < 3 and room >= 6 else 1)
+
+
+@dataclass
+class Request:
+    """What a predicate is asked to be; see Predicates.predicate."""
+
+    subject: Phrase
+    time: str
+    room: int
+    support: bool
+    positive: bool
+
+
+class Speechless(Exception):
+    """Nothing can be said of a subject at a time in so few words: start again."""
+
+
+class Predicates:
+    """Says things of subjects, with choices from dice.
+
+    Attributes:
+        dice: Where all choices come from.
+        feminine_plural: Whether some women or feminine things were mentioned in this sentence;
+            "they" would then be ambiguous, *ils* or *elles*, and is not said any more.
+        placed: Whether the clause being said has a place already.
+    """
+
+    def __init__(self, dice: Dice) -> None:
+        """Start a sentence."""
+        self.dice = dice
+        self.feminine_plural = False
+        self.placed = False
+
+    def thing(
+        self, noun: Noun, room: int, allowed: str = "all", plural: bool | None = None
+    ) -> Phrase:
+        """Return a noun phrase; see noun_phrase.noun_phrase."""
+        phrase = noun_phrase(self.dice, noun, max(room, 2), allowed, plural)
+        self.feminine_plural |= phrase.plural and phrase.feminine
+        return phrase
+
+    def location(self, room: int) -> Phrase:
+        """Return a place where something is or happens."""
+        dice = self.dice
+        if room < 3 or dice.chance(0.15):
+            return pair("in", "à").add(dice.pick(expressions.CITIES).phrase())
+        if dice.chance(0.1):
+            return self.in_country("in")
+        if dice.chance(0.5):
+            noun = dice.pick(lexicon.nouns_of("space-country-region"))
+            return pair("in", "dans").add(self.thing(noun, room - 1, "the", plural=False))
+        noun = dice.pick(lexicon.nouns_of("public"))
+        if room < 5 or dice.chance(0.7):
+            return pair("at", "à").add(self.thing(noun, room - 1, "the", plural=False))
+        near = dice.pick((("near", "près de"), ("behind", "derrière")))
+        return pair(*near).add(self.thing(noun, room - 2, "the", plural=False))
+
+    def in_country(self, english: str) -> Phrase:
+        """Return "in" or "to" a country: en France, but au Canada."""
+        country = self.dice.pick(expressions.COUNTRIES).phrase()
+        french = "à"
+        if country.feminine:
+            french, country.french = "en", country.french[1:]
+        return pair(english, french).add(country)
+
+    def predicate(
+        self, subject: Phrase, time: str, room: int, support: bool = False, positive: bool = False
+    ) -> Phrase:
+        """Say something of a subject.
+
+        Args:
+            subject: What the verb agrees with and must make sense with.
+            time: "past", "present", "future", "conditional", "reported", "imagined", "infinitive".
+            room: How many French words there are to fill.
+            support: Whether the first English word must be an auxiliary, for a question.
+            positive: Whether a negation is out of place.
+
+        Returns:
+            The predicate, with the tense of its verb if that verb is an activity.
+        """
+        request = Request(subject, time, room, support, positive or support)
+        shapes = [s for s in possible(subject.noun, time, subject.person) if SHAPES[s][0] <= room]
+        shapes = [s for s in shapes if not (support and s == "saying")]
+        if not shapes:
+            raise Speechless
+        shape = self.dice.weighted(shapes, [_weight(s, room) for s in shapes])
+        phrase: Phrase = getattr(self, "_" + shape)(request)
+        return phrase
+
+    def clause(self, time: str, room: int) -> Phrase:
+        """Return a clause, to be subordinated; a speaker defines it."""
+        raise NotImplementedError
+
+    def _manner(self, request: Request, verb: Verb, tense: str) -> Manner:
+        """Choose a negation, an adverb, or neither."""
+        dice = self.dice
+        if request.time in ("event", "imagined", "habitual"):
+            hardly = request.time == "event" or request.positive or dice.chance(0.8)
+            return Manner("" if hardly else "not", support=request.support)
+        if tense == "infinitive" or request.positive or dice.chance(0.68):
+            adverb = None
+            if tense in ("perfect", "pluperfect") and dice.chance(0.2):
+                adverb = ("already", "déjà")
+            return Manner(adverb=adverb, support=request.support)
+        if tense == "present" and not verb.stative and dice.chance(0.5):
+            return Manner(adverb=dice.pick(expressions.FREQUENCIES))
+        if tense in ("perfect", "pluperfect"):
+            return Manner(dice.pick(("not yet", "never")))
+        if tense in ("present", "imperfect") and dice.chance(0.3):
+            return Manner(dice.pick(("never", "no longer")) if not verb.stative else "no longer")
+        return Manner("never" if tense == "future" and dice.chance(0.3) else "not")
+
+    def _chosen(self, request: Request, frame: str) -> tuple[Verb, str, Manner]:
+        """Choose a verb of a frame, one of its tenses, and how to say it."""
+        subject, time = request.subject, request.time
+        verb = self.dice.pick(speakable(frame, subject.noun, time, subject.person))
+        tense = self.dice.pick(tenses(verb, time, subject.person))
+        return verb, tense, self._manner(request, verb, tense)
+
+    def _object(self, verb: Verb, noun: Noun, manner: Manner, room: int) -> Phrase:
+        """Return an object: plain, or "cheese" in general, or "any cheese" after a negation."""
+        dice, mass = self.dice, not noun.english_plural
+        if verb.base == "love" and mass:
+            thing = describe(noun, [], False)
+            thing.french.insert(0, Word("la" if noun.feminine else "le", thing.french[0].links))
+            return thing
+        free = not (verb.stative or verb.preposition or noun.kind in ("leader", "kin"))
+        if manner.negation and free and dice.chance(0.6):
+            return any_of(dice, noun, room)
+        if free and not mass and not manner.negation and room < 4 and dice.chance(0.12):
+            bare = describe(noun, [], True)
+            bare.french.insert(0, Word("des", bare.french[0].links))
+            return bare
+        return self.thing(noun, room, "all" if free and not manner.negation else "definite")
+
+    def _transitive(self, request: Request) -> Phrase:
+        verb, tense, manner = self._chosen(request, "transitive")
+        group = preposition(verb, verb_group(verb, request.subject, tense, manner))
+        noun = self.dice.pick(verb.objects)
+        return self._active(verb, tense, group).add(
+            self._object(verb, noun, manner, request.room - len(group.french))
+        )
+
+    def _active(self, verb: Verb, tense: str, group: Phrase) -> Phrase:
+        group.tense = "state" if verb.stative else tense
+        return group
+
+    def _intransitive(self, request: Request) -> Phrase:
+        verb, tense, manner = self._chosen(request, "intransitive")
+        group = self._active(verb, tense, verb_group(verb, request.subject, tense, manner))
+        if verb.base in ("work", "walk", "eat", "sing", "dance") and self.dice.chance(0.2):
+            group.add(self.dice.pick(expressions.MANNERS).phrase())
+        return group
+
+    def _happening(self, request: Request) -> Phrase:
+        verb, tense, manner = self._chosen(request, "happening")
+        return self._active(verb, tense, verb_group(verb, request.subject, tense, manner))
+
+    def _clitic(self, request: Request) -> Phrase:
+        subject, time = request.subject, request.time
+        verb = self.dice.pick(_with_object_people(subject.noun, time, subject.person))
+        tense = self.dice.pick(tenses(verb, time, subject.person))
+        manner = self._manner(request, verb, tense)
+        choices = CLITICS[:2] if self.feminine_plural else CLITICS
+        english, french, person, feminine = self.dice.pick(choices)
+        clitic = pair(english, french)
+        clitic.french[0] = clitic.french[0]._replace(clitic=True)
+        clitic.person, clitic.feminine = person, feminine
+        manner.clitic = manner.agreement = clitic
+        return self._active(verb, tense, verb_group(verb, subject, tense, manner))
+
+    def _nothing(self, request: Request) -> Phrase:
+        subject, time = request.subject, request.time
+        verb = self.dice.pick(_with_nothing(subject.noun, time, subject.person))
+        tense = self.dice.pick(tenses(verb, time, subject.person))
+        group = verb_group(verb, subject, tense, Manner("nothing"))
+        group.tense = "state"
+        return group
+
+    def _giving(self, request: Request) -> Phrase:
+        verb, tense, manner = self._chosen(request, "giving")
+        group = self._active(verb, tense, verb_group(verb, request.subject, tense, manner))
+        room = request.room - len(group.french) - 1
+        given = self._object(verb, self.dice.pick(verb.objects), manner, room // 2)
+        person = self.dice.pick(lexicon.nouns_of("people"))
+        receiver = self.thing(person, room - len(given.french), "definite")
+        return group.add(given).add(pair("to", "à")).add(receiver)
+
+    def _motion(self, request: Request) -> Phrase:
+        verb, tense, manner = self._chosen(request, "motion")
+        self.placed = True
+        dice = self.dice
+        group = self._active(verb, tense, verb_group(verb, request.subject, tense, manner))
+        if dice.chance(0.2):
+            return group.add(pair("to", "à")).add(dice.pick(expressions.CITIES).phrase())
+        if dice.chance(0.15):
+            return group.add(self.in_country("to"))
+        noun = dice.pick(lexicon.nouns_of("public"))
+        room = request.room - len(group.french) - 1
+        return group.add(pair("to", "à")).add(self.thing(noun, room, "the", plural=False))
+
+    def _saying(self, request: Request) -> Phrase:
+        subject, time = request.subject, request.time
+        verb = self.dice.pick(speakable("saying", subject.noun, time, subject.person))
+        tense = self.dice.pick(tenses(verb, time, subject.person))
+        group = verb_group(verb, subject, tense, PLAIN).add(pair("that", "que"))
+        said = "reported" if tense in ("past", "pluperfect", "imperfect") else "present"
+        if said == "present" and time != "infinitive":
+            wishing = verb.base in ("hope", "promise")
+            said = self.dice.pick(
+                ("future",) if wishing else ("present", "present", "past", "future")
+            )
+        group.tense = "saying"
+        return group.add(self.clause(said, request.room - len(group.french)))
+
+    def _infinitive(self, request: Request) -> Phrase:
+        subject, time = request.subject, request.time
+        verbs = speakable("infinitive", subject.noun, time, subject.person)
+        if time in ("present", "habitual", "conditional"):
+            verbs = (CAN, MUST, *verbs) if self.dice.chance(0.7) else (CAN, MUST)
+        verb = self.dice.pick(verbs)
+        tense = self.dice.pick(tenses(verb, time, subject.person))
+        manner = self._manner(request, verb, tense)
+        if verb.base in ("can", "must"):
+            manner = Manner(self.dice.pick(("", "not")) * (not request.positive))
+        manner.support = request.support
+        group = verb_group(verb, subject, tense, manner)
+        room = request.room - len(group.french) - bool(verb.preposition)
+        inner = self.predicate(subject, "infinitive", room, positive=True)
+        group.tense = inner.tense if inner.tense in ("state", "saying") else tense
+        if verb.base in ("can", "must"):
+            return group.add(inner)
+        links = inner.english[0].links
+        if verb.preposition:
+            links = (new_link(),)
+            group.french.append(Word(verb.preposition, links))
+        group.english.append(Word("to", links))
+        return group.add(inner)
+
+    def _being(self, request: Request) -> Phrase:
+        """Return some form of *be*."""
+        tense = self.dice.pick(tenses(BE, request.time, request.subject.person))
+        group = verb_group(BE, request.subject, tense, self._manner(request, BE, tense))
+        group.tense = "state"
+        return group
+
+    def _copula(self, request: Request) -> Phrase:
+        dice, subject = self.dice, request.subject
+        adjective = dice.pick(adjectives_after(subject.noun))
+        group = self._being(request)
+        link = new_link()
+        described = Phrase(
+            [Word(adjective.english, (link,))],
+            [Word(adjective.french[subject.feminine, subject.plural], (link,))],
+        )
+        if request.room >= 3 and adjective.rank <= 1 and dice.chance(0.35):
+            group.add(pair(*dice.pick((("very", "très"), ("too", "trop")))))
+        return group.add(described)
+
+    def _comparison(self, request: Request) -> Phrase:
+        dice, subject = self.dice, request.subject
+        adjective = dice.pick(comparable(subject.noun))
+        group = self._being(request)
+        group.add(pair(*dice.pick((("more", "plus"), ("less", "moins")))))
+        form = adjective.french[subject.feminine, subject.plural]
+        group.add(pair(adjective.english, form)).add(pair("than", "que"))
+        others = rivals(subject.noun, adjective)
+        return group.add(
+            self.thing(dice.pick(others), request.room - len(group.french), "definite")
+        )
+
+    def _passive(self, request: Request) -> Phrase:
+        subject, dice = request.subject, self.dice
+        verb = dice.pick(transformable(subject.noun))
+        tense = _PASSIVE_TENSES[request.time]
+        group = verb_group(BE, subject, tense, Manner(support=request.support))
+        done = participle(verb.french, subject.feminine, subject.plural)
+        group.add(pair(verb.participle, done)).add(pair("by", "par"))
+        agent = dice.pick(lexicon.agents_of(verb))
+        group.tense = tense
+        return group.add(self.thing(agent, request.room - len(group.french), "definite"))
+
+    def _dwelling(self, request: Request) -> Phrase:
+        dice = self.dice
+        verb, tense, manner = self._chosen(request, "dwelling")
+        bare = dataclasses.replace(verb, particle="")
+        group = verb_group(bare, request.subject, tense, manner)
+        group.tense = "state"
+        if dice.chance(0.4):
+            return group.add(pair("in", "à")).add(dice.pick(expressions.CITIES).phrase())
+        if dice.chance(0.3):
+            return group.add(self.in_country("in"))
+        noun = dice.pick(lexicon.nouns_of("house village city"))
+        room = request.room - len(group.french) - 1
+        return group.add(pair("in", "dans")).add(self.thing(noun, room, "definite", plural=False))
+
+    def _whereabouts(self, request: Request) -> Phrase:
+        group = self._being(request)
+        return group.add(self.location(request.room - len(group.french)))

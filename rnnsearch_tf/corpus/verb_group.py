@@ -1,0 +1,228 @@
+"""Verbs in both languages: tenses, negation, adverbs, clitic pronouns and agreement."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache
+
+from rnnsearch_tf.corpus.lexicon import Verb
+from rnnsearch_tf.corpus.linked_phrase import Phrase, Word, new_link, pair, words
+from rnnsearch_tf.corpus.morphology import IL, ILS, JE, conjugate, participle
+
+_ANYBODY: frozenset[str] = frozenset()
+BE = Verb(
+    "be",
+    "is",
+    "was",
+    "been",
+    "being",
+    "",
+    "être",
+    "",
+    _ANYBODY,
+    core=True,
+    common=True,
+    stative=True,
+)
+CAN = Verb(
+    "can", "can", "could", "", "", "", "pouvoir", "", _ANYBODY, core=True, common=True, stative=True
+)
+MUST = Verb(
+    "must",
+    "must",
+    "should",
+    "",
+    "",
+    "",
+    "devoir",
+    "",
+    _ANYBODY,
+    core=True,
+    common=True,
+    stative=True,
+)
+
+_SIMPLE_FRENCH = {
+    "present": "present",
+    "progressive": "present",
+    "past progressive": "imperfect",
+    "imperfect": "imperfect",
+    "imagined": "imperfect",
+    "future": "future",
+    "conditional": "conditional",
+    "subjunctive": "subjunctive",
+}
+_COMPOUND_FRENCH = {"past": "present", "perfect": "present", "pluperfect": "imperfect"}
+_REFLEXIVE = ("me", "se", "nous", "vous", "se")
+_NEGATIONS = {
+    "not": ("not", "ne pas", "0-0 0-1"),
+    "never": ("never", "ne jamais", "0-0 0-1"),
+    "no longer": ("no longer", "ne plus", "0-0 1-1"),
+    "nothing": ("nothing", "ne rien", "0-0 0-1"),
+    "not yet": ("not yet", "ne pas encore", "0-0 0-1 1-2"),
+}
+
+
+@dataclass
+class Manner:
+    """How a verb is said, beside its tense.
+
+    Attributes:
+        negation: A key of the table of negations, or nothing.
+        adverb: One English adverb of the middle of the sentence and its French, or nothing.
+        clitic: An object pronoun ("her", *la*), which French puts before the verb.
+        agreement: The object that goes before a compound tense, for the participle to agree with.
+        support: Whether English must have an auxiliary, to ask a question with.
+    """
+
+    negation: str = ""
+    adverb: tuple[str, str] | None = None
+    clitic: Phrase | None = None
+    agreement: Phrase | None = None
+    support: bool = False
+
+
+PLAIN = Manner()
+
+
+@cache
+def tenses(verb: Verb, time: str, person: int) -> tuple[str, ...]:
+    """Return the tenses in which a verb is said of a time, with a subject of a person.
+
+    Few verbs are said in every tense, so that the vocabulary stays small.
+    """
+    third = person in (IL, ILS)
+    often = verb.core or third
+    if time == "past":
+        during = ("past progressive",) if verb.progressive and verb.core else ()
+        return (("imperfect",) if often else ()) if verb.stative else ("past", "past", *during)
+    if time == "reported":
+        before = (("imperfect",) if often else ()) if verb.stative else ("pluperfect",)
+        return before + (("conditional",) if verb.core or (verb.common and person == IL) else ())
+    if time == "habitual":
+        return ("present",) if often else ()
+    if time == "event":
+        return () if verb.stative else ("past",)
+    if time == "imagined":
+        return ("imagined",) if verb.stative and verb.core else ()
+    if time == "present":
+        now = ("present", "present") if often else ()
+        during = ("progressive",) if verb.progressive and often and not verb.stative else ()
+        return now + during + (() if verb.stative else ("perfect",))
+    if time == "future":
+        return ("future",) if verb.core or (verb.common and third) else ()
+    if time == "conditional":
+        return ("conditional",) if verb.core or (verb.common and person == IL) else ()
+    return (time,)
+
+
+def _english(verb: Verb, tense: str, person: int, support: bool) -> tuple[str, str]:
+    """Return the auxiliary and the main verb, either of which may be empty."""
+    if verb.base == "be":
+        return _english_be(tense, person)
+    if verb.base in ("can", "must"):
+        return (verb.past if tense == "conditional" else verb.base), ""
+    third = person == IL
+    if tense == "present":
+        does = "does" if third else "do"
+        return (does, verb.base) if support else ("", verb.third if third else verb.base)
+    if tense in ("past", "imperfect", "imagined"):
+        return ("did", verb.base) if support else ("", verb.past)
+    if tense in ("progressive", "past progressive"):
+        return _english_be("present" if tense == "progressive" else "past", person)[0], verb.ing
+    if tense == "perfect":
+        return ("has" if third else "have"), verb.participle
+    if tense == "pluperfect":
+        return "had", verb.participle
+    if tense == "conditional" and verb.base == "want":
+        return "would", "like"
+    return {"future": "will", "conditional": "would", "infinitive": ""}[tense], verb.base
+
+
+def _english_be(tense: str, person: int) -> tuple[str, str]:
+    if tense in ("present", "subjunctive"):
+        return ("am" if person == JE else "is" if person == IL else "are"), ""
+    if tense in ("past", "imperfect"):
+        return ("was" if person in (JE, IL) else "were"), ""
+    if tense == "imagined":
+        return "were", ""
+    if tense in ("perfect", "pluperfect"):
+        return ("had" if tense == "pluperfect" else "has" if person == IL else "have"), "been"
+    return {"future": "will", "conditional": "would", "infinitive": ""}[tense], "be"
+
+
+@dataclass
+class _Links:
+    """Which French word each part of the English verb is linked to."""
+
+    main: int = field(default_factory=new_link)
+    auxiliary: int = field(default_factory=new_link)
+
+
+def _french(
+    verb: Verb, subject: Phrase, tense: str, manner: Manner, helper: str, links: _Links
+) -> tuple[list[Word], list[Word], list[Word]]:
+    """Return what comes before, in, and after the finite French verb."""
+    infinitive, _, rest = verb.french.partition(" ")
+    link = (links.main,)
+    before = [Word(_REFLEXIVE[subject.person], link)] if verb.reflexive else []
+    before += manner.clitic.french if manner.clitic else []
+    tail = words(rest, links.main)
+    if tense == "infinitive":
+        return before, [Word(infinitive, link)], tail
+    if tense in _SIMPLE_FRENCH:
+        form = conjugate(infinitive, _SIMPLE_FRENCH[tense])[subject.person]
+        return before, [Word(form, link)], tail
+    having = "être" if verb.with_etre else "avoir"
+    auxiliary = conjugate(having, _COMPOUND_FRENCH[tense])[subject.person]
+    controller = subject if verb.with_etre else manner.agreement
+    done = participle(infinitive)
+    if controller:
+        done = participle(infinitive, controller.feminine, controller.plural)
+    helped = (links.auxiliary,) if helper else link
+    return before, [Word(auxiliary, helped)], [Word(done, link), *tail]
+
+
+def verb_group(verb: Verb, subject: Phrase, tense: str, manner: Manner = PLAIN) -> Phrase:
+    """Return a verb with all that clusters around it, without its subject and objects.
+
+    Args:
+        verb: The verb.
+        subject: What it agrees with.
+        tense: One that `tenses` names, or "infinitive" or "subjunctive".
+        manner: Negation, adverb and pronouns.
+
+    Returns:
+        The words; in a question or negation the first English one is the auxiliary.
+    """
+    links = _Links()
+    support = manner.support or manner.negation in ("not", "not yet")
+    helper, main = _english(verb, tense, subject.person, support)
+    if not main:
+        links.auxiliary = links.main
+    before, finite, after = _french(verb, subject, tense, manner, helper, links)
+    negation = pair(*_NEGATIONS[manner.negation]) if manner.negation else Phrase()
+    adverb = pair(*manner.adverb) if manner.adverb else Phrase()
+    compound = tense in _COMPOUND_FRENCH
+    english = [Word(helper, (links.auxiliary if compound else links.main,))] if helper else []
+    late = manner.negation == "nothing"
+    english += ([] if late else negation.english) + adverb.english
+    english += [Word(main, (links.main,))] if main else []
+    english += words(verb.particle, links.main)
+    english += manner.clitic.english if manner.clitic else []
+    english += negation.english if late else []
+    french = negation.french[:1] + before + finite + negation.french[1:] + adverb.french + after
+    return Phrase(english, french)
+
+
+def preposition(verb: Verb, group: Phrase) -> Phrase:
+    """Add the preposition that only French has, or that translates the English particle."""
+    if not verb.preposition:
+        return group
+    link = new_link()
+    place = next((i for i, w in enumerate(group.english) if w.text == verb.particle), -1)
+    word = group.english[place]
+    links = (link,) if verb.particle else (*word.links, link)
+    group.english[place] = Word(word.text, links)
+    group.french.append(Word(verb.preposition, (link,)))
+    return group

@@ -1,0 +1,31 @@
+"""Files written whole or not at all."""
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+
+@contextlib.contextmanager
+def replacing(path: str | Path, suffix: str = "") -> Iterator[Path]:
+    """Give a temporary name beside `path`, renamed to `path` when the block ends well.
+
+    Args:
+        path: the file to write.
+        suffix: an ending that the writer insists on.
+    """
+    path = Path(path)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp{suffix}")
+    try:
+        yield temporary
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_atomically(path: str | Path, content: bytes) -> None:
+    """Write a file so that a reader, or a power cut, never meets half of it."""
+    with replacing(path) as temporary, open(temporary, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())

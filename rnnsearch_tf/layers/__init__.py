@@ -1,0 +1,17 @@
+"""The layers of the paper, in `keras.ops` only: they run on every Keras backend."""
+
+from rnnsearch_tf.layers.attention import BahdanauAttention
+from rnnsearch_tf.layers.decoder import Decoder, DecoderState
+from rnnsearch_tf.layers.deep_output import MaxoutDeepOutput
+from rnnsearch_tf.layers.encoder import Encoder
+from rnnsearch_tf.layers.gru import ContextGRUCell, GRUCell
+
+__all__ = [
+    "BahdanauAttention",
+    "ContextGRUCell",
+    "Decoder",
+    "DecoderState",
+    "Encoder",
+    "GRUCell",
+    "MaxoutDeepOutput",
+]

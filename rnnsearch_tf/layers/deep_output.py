@@ -1,0 +1,87 @@
+"""The readout: a deep output with one maxout layer (paper, appendix A.2.2)."""
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from rnnsearch_tf.layers import initializers
+
+
+class MaxoutDeepOutput(keras.layers.Layer):
+    """Scores of the next word from the state, the previous word and the context.
+
+        t̃_i = U_o s + V_o E y_{i-1} + C_o c_i + b_o
+        t_i = [max(t̃_{i,2j-1}, t̃_{i,2j})]_{j=1..l}
+        p(y_i | …) ∝ exp(y_iᵀ (W_o t_i + b))                 (appendix A.2.2)
+
+    Weights, stored transposed: `U_o` [n, 2l], `V_o` [m, 2l], `C_o` [2n, 2l], `b_o` [2l],
+    `W_o` [l, K], `b` [K].
+
+    Args:
+        units: l, the number of maxout units.
+        vocabulary_size: K, the number of target words.
+        dropout: share of the maxout units put to zero in training.
+        initial_weights: "paper" (appendix B.1) or "glorot".
+    """
+
+    def __init__(
+        self,
+        units: int,
+        vocabulary_size: int,
+        dropout: float = 0.0,
+        initial_weights: str = "paper",
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        self.units = units
+        self.vocabulary_size = vocabulary_size
+        self.initial_weights = initial_weights
+        self.dropout = keras.layers.Dropout(dropout)
+
+    def build(self, state_shape: tuple, words_shape: tuple, context_shape: tuple) -> None:
+        """Create the weights for states [..., n], words [..., m], contexts [..., 2n]."""
+        matrix = initializers.matrix(self.initial_weights)
+        shapes = {"U_o": state_shape, "V_o": words_shape, "C_o": context_shape}
+        for name, shape in shapes.items():
+            weight = self.add_weight((shape[-1], 2 * self.units), matrix, name=name)
+            setattr(self, name, weight)
+        self.b_o = self.add_weight((2 * self.units,), "zeros", name="b_o")
+        self.W_o = self.add_weight((self.units, self.vocabulary_size), matrix, name="W_o")
+        self.b = self.add_weight((self.vocabulary_size,), "zeros", name="b")
+
+    def maxout(self, state: Any, words: Any, context: Any, training: bool = False) -> Any:
+        """The hidden layer t_i, [..., l]."""
+        pairs = (
+            ops.dot(state, self.U_o)
+            + ops.dot(words, self.V_o)
+            + ops.dot(context, self.C_o)
+            + self.b_o
+        )
+        hidden = ops.maximum(pairs[..., 0::2], pairs[..., 1::2])
+        return self.dropout(hidden, training=training)
+
+    def logits(self, hidden: Any) -> Any:
+        """W_o t + b, [..., K]."""
+        return ops.dot(hidden, self.W_o) + self.b
+
+    def call(self, state: Any, words: Any, context: Any, training: bool = False) -> Any:
+        """Logits [..., K] of the next word.
+
+        Args:
+            state: s, [..., n].
+            words: E y_{i-1}, [..., m].
+            context: c_i, [..., 2n].
+            training: whether dropout acts.
+        """
+        return self.logits(self.maxout(state, words, context, training))
+
+    def get_config(self) -> dict[str, Any]:
+        """What rebuilds this layer."""
+        return {
+            **super().get_config(),
+            "units": self.units,
+            "vocabulary_size": self.vocabulary_size,
+            "dropout": self.dropout.rate,
+            "initial_weights": self.initial_weights,
+        }

@@ -1,0 +1,103 @@
+"""The encoder: a recurrent network that annotates the source words (paper, appendix A.2.1)."""
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from rnnsearch_tf.layers.embedding import WordEmbedding
+from rnnsearch_tf.layers.gru import GRUCell
+from rnnsearch_tf.layers.scan import scan
+
+
+class Encoder(keras.layers.Layer):
+    """Annotations of a source sentence.
+
+        →h_j = GRU(E x_j, →h_{j-1}),  →h_0 = 0
+        ←h_j = GRU(E x_j, ←h_{j+1}),  ←h_{Tx+1} = 0
+        h_j  = [→h_j ; ←h_j]                                 (7)
+
+    One E serves both directions. RNNsearch reads both ways; RNNencdec has the forward network
+    alone. At padding a state is kept as it is, so the last column of →h is →h_Tx.
+
+    Args:
+        vocabulary_size: K, the number of source words.
+        embedding_size: m.
+        units: n, hidden units in each direction.
+        bidirectional: whether there is a backward network.
+        dropout: share of embeddings and annotations put to zero in training.
+        initial_weights: "paper" (appendix B.1) or "glorot".
+    """
+
+    def __init__(
+        self,
+        vocabulary_size: int,
+        embedding_size: int,
+        units: int,
+        bidirectional: bool = True,
+        dropout: float = 0.0,
+        initial_weights: str = "paper",
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        self._settings = {
+            "vocabulary_size": vocabulary_size,
+            "embedding_size": embedding_size,
+            "units": units,
+            "bidirectional": bidirectional,
+            "dropout": dropout,
+            "initial_weights": initial_weights,
+        }
+        self.units = units
+        self.embedding = WordEmbedding(
+            vocabulary_size, embedding_size, dropout, initial_weights, name="source_embedding"
+        )
+        self.forward = GRUCell(units, initial_weights, name="forward")
+        self.backward = GRUCell(units, initial_weights, name="backward") if bidirectional else None
+        self.dropout = keras.layers.Dropout(dropout)
+
+    def build(self, source_shape: tuple) -> None:
+        """Create the weights."""
+        self.embedding.build(source_shape)
+        words_shape = (None, None, self.embedding.size)
+        self.forward.build(words_shape)
+        if self.backward is not None:
+            self.backward.build(words_shape)
+
+    def call(self, source: Any, training: bool = False) -> tuple[Any, Any]:
+        """Read the sentences.
+
+        Args:
+            source: ids int32 [B, Tx], each sentence ending in `</s>`, then padding 0.
+            training: whether dropout acts.
+
+        Returns:
+            The annotations [B, Tx, 2n] ([B, Tx, n] with the forward network alone) and the
+            summary [B, n] that s_0 is made from: ←h_1, or →h_Tx without a backward network.
+        """
+        source = ops.transpose(source)  # [Tx, B]
+        mask = ops.expand_dims(ops.not_equal(source, 0), 2)  # [Tx, B, 1]
+        words = self.embedding(source, training=training)  # [Tx, B, m]
+        states = self._read(self.forward, words, mask)  # [Tx, B, n]
+        if self.backward is not None:
+            backward = self._read(self.backward, words, mask, reverse=True)
+            states = ops.concatenate([states, backward], axis=2)  # [Tx, B, 2n]
+        annotations = self.dropout(ops.transpose(states, (1, 0, 2)), training=training)
+        if self.backward is None:
+            return annotations, annotations[:, -1]
+        return annotations, annotations[:, 0, self.units :]
+
+    def _read(self, cell: GRUCell, words: Any, mask: Any, reverse: bool = False) -> Any:
+        update = cell.bind()
+
+        def step(state: Any, position: tuple[Any, Any]) -> Any:
+            projected, real = position
+            return ops.where(real, update(projected, state), state)
+
+        projected = cell.project(words)  # [Tx, B, 3n]
+        start = ops.zeros_like(projected[0, :, : self.units])
+        return scan(step, start, (projected, mask), reverse=reverse)
+
+    def get_config(self) -> dict[str, Any]:
+        """What rebuilds this layer."""
+        return {**super().get_config(), **self._settings}

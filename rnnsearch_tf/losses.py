@@ -1,0 +1,54 @@
+"""The training loss: −log p(y|x), in nats."""
+
+from typing import Any
+
+from keras import ops
+
+
+def output_cross_entropy(hidden: Any, weights: Any, bias: Any, targets: Any) -> Any:
+    """−log softmax(hidden · weights + bias)[targets], word by word, in nats.
+
+    The output product and the softmax are one function with a gradient of its own,
+    softmax − one-hot: less memory traffic than the automatic one, where most time goes.
+
+    Args:
+        hidden: t, the maxout layer at N real (not padding) positions, [N, l].
+        weights: W_o, [l, K].
+        bias: b, [K].
+        targets: the words' ids, int32 [N].
+
+    Returns:
+        float32 [N].
+    """
+
+    @ops.custom_gradient
+    def losses(hidden: Any, weights: Any, bias: Any) -> Any:
+        logits = ops.cast(ops.matmul(hidden, weights) + bias, "float32")  # [N, K]
+        highest = ops.max(logits, axis=1, keepdims=True)
+        chosen = ops.take_along_axis(logits, ops.expand_dims(targets, 1), axis=1) - highest
+        exponentials = ops.exp(logits - highest)
+        sums = ops.sum(exponentials, axis=1, keepdims=True)
+
+        def gradient(upstream: Any) -> tuple[Any, Any, Any]:
+            upstream = ops.expand_dims(upstream, 1)  # [N, 1]
+            scale = upstream / sums
+            rows = ops.arange(ops.shape(targets)[0], dtype="int32")
+            at_target = ops.squeeze(ops.exp(chosen) * scale - upstream, 1)
+            difference = ops.scatter_update(
+                exponentials * scale, ops.stack([rows, targets], axis=1), at_target
+            )  # softmax − one-hot, [N, K]
+            difference = ops.cast(difference, hidden.dtype)
+            return (
+                ops.matmul(difference, ops.transpose(weights)),
+                ops.matmul(ops.transpose(hidden), difference),
+                ops.sum(difference, axis=0),
+            )
+
+        return ops.squeeze(ops.log(sums) - chosen, 1), gradient
+
+    return losses(_value(hidden), _value(weights), _value(bias))
+
+
+def _value(x: Any) -> Any:
+    """A variable's tensor: `ops.convert_to_tensor` leaves a variable what it is."""
+    return ops.reshape(x, ops.shape(x))

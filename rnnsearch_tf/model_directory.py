@@ -1,0 +1,120 @@
+"""The model directory: everything needed to translate, in one folder."""
+
+from pathlib import Path
+
+from rnnsearch_tf.config import Config
+from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.files import replacing, write_atomically
+from rnnsearch_tf.models import TranslationModel
+from rnnsearch_tf.vocabulary import Vocabulary
+
+BEST, LAST = "best", "last"
+
+
+class ModelDirectory:
+    """A folder with these files:
+
+        config.json         all settings, and the vocabularies' SHA-256
+        source.vocab        one word a line; a word's id is its line number, from 0
+        target.vocab
+        best.weights.h5     the weights that did best on the development set
+        last.weights.h5     the newest weights
+        checkpoints/        what training resumes from
+        training.jsonl      one line for each evaluation
+
+    Args:
+        path: the folder; need not exist yet.
+    """
+
+    def __init__(self, path: str | Path):
+        self.path = Path(path)
+        self.source_vocabulary_path = self.path / "source.vocab"
+        self.target_vocabulary_path = self.path / "target.vocab"
+        self.checkpoints_path = self.path / "checkpoints"
+        self.log_path = self.path / "training.jsonl"
+        self._config_path = self.path / "config.json"
+
+    def is_complete(self) -> bool:
+        """Whether `create` has finished here; config.json is written last."""
+        return self._config_path.exists()
+
+    def create(self, config: Config, source: Vocabulary, target: Vocabulary) -> None:
+        """Write vocabularies and config.
+
+        Raises:
+            InputError: the folder cannot be written.
+        """
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            source.save(self.source_vocabulary_path)
+            target.save(self.target_vocabulary_path)
+            write_atomically(self._config_path, config.to_json().encode())
+        except OSError as error:
+            raise InputError(f"{self.path}: cannot be written: {error.strerror}") from error
+
+    def load_config(self) -> Config:
+        """Read config.json.
+
+        Raises:
+            InputError: no such directory, or no such file in it, or not a config.
+        """
+        if not self.path.is_dir():
+            raise InputError(f"{self.path}: no such model directory")
+        try:
+            return Config.from_json(self._config_path.read_text("utf-8"))
+        except FileNotFoundError as error:
+            raise InputError(
+                f"{self.path}: not a model directory, or half-written: no config.json"
+            ) from error
+        except (OSError, ValueError) as error:
+            raise InputError(f"{self._config_path}: {error}") from error
+
+    def load_vocabularies(self) -> tuple[Vocabulary, Vocabulary]:
+        """Read source and target vocabulary.
+
+        Raises:
+            InputError: a file is missing, damaged, or not the one the model was made with.
+        """
+        config = self.load_config()
+        source = Vocabulary.load(self.source_vocabulary_path)
+        target = Vocabulary.load(self.target_vocabulary_path)
+        for vocabulary, digest, path in (
+            (source, config.source_vocabulary, self.source_vocabulary_path),
+            (target, config.target_vocabulary, self.target_vocabulary_path),
+        ):
+            if vocabulary.digest != digest:
+                raise InputError(f"{path}: not the vocabulary this model was made with")
+        return source, target
+
+    def weights_path(self, which: str = BEST) -> Path:
+        """Where the best or the last weights are."""
+        return self.path / f"{which}.weights.h5"
+
+    def save_weights(self, model: TranslationModel, which: str) -> None:
+        """Write the model's weights, whole or not at all.
+
+        Raises:
+            InputError: the disk refuses.
+        """
+        try:
+            with replacing(self.weights_path(which), ".weights.h5") as temporary:
+                model.save_weights(temporary)
+        except OSError as error:
+            raise InputError(f"{self.weights_path(which)}: cannot be written: {error}") from error
+
+    def load_model(self, which: str = BEST) -> TranslationModel:
+        """Build the model and read its weights.
+
+        Raises:
+            InputError: there are no such weights, or they are damaged or of another model.
+        """
+        model = TranslationModel(self.load_config().model)
+        path = self.weights_path(which)
+        if not path.exists():
+            raise InputError(f"{self.path}: no {path.name}: training has not saved any yet")
+        try:
+            model.load_weights(path)
+        except (OSError, KeyError, ValueError) as error:
+            reason = str(error).splitlines()[0]
+            raise InputError(f"{path}: damaged, or of another model: {reason}") from error
+        return model

@@ -1,0 +1,45 @@
+"""A line that says how far training is."""
+
+import sys
+import time
+from typing import TextIO
+
+_TERMINAL_SECONDS = 0.5
+_LOG_SECONDS = 20.0
+
+
+class ProgressLine:
+    """Rewrites one line on a terminal; in a log file, writes a line now and then.
+
+    Args:
+        stream: where to.
+    """
+
+    def __init__(self, stream: TextIO | None = None):
+        self._stream = stream or sys.stderr
+        self._on_terminal = self._stream.isatty()
+        self._next = 0.0
+        self._width = 0
+
+    def is_due(self) -> bool:
+        """Whether it is time for another line."""
+        return time.monotonic() >= self._next
+
+    def show(self, text: str) -> None:
+        """Replace the line on a terminal, or write one."""
+        if self._on_terminal:
+            self._stream.write("\r" + text.ljust(self._width))
+            self._width = len(text)
+        else:
+            self._stream.write(text + "\n")
+        self._stream.flush()
+        seconds = _TERMINAL_SECONDS if self._on_terminal else _LOG_SECONDS
+        self._next = time.monotonic() + seconds
+
+    def finish(self, text: str) -> None:
+        """Write a line that stays."""
+        if self._on_terminal:
+            self._stream.write("\r" + " " * self._width + "\r")
+            self._width = 0
+        self._stream.write(text + "\n")
+        self._stream.flush()

@@ -1,0 +1,1 @@
+"""The console scripts: the only place with flags."""

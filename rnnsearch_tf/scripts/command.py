@@ -1,0 +1,145 @@
+"""What the console scripts share: flags, help, one-line errors, a quiet TensorFlow."""
+
+import contextlib
+import dataclasses
+import os
+import signal
+import sys
+import tempfile
+import textwrap
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from absl import flags
+
+from rnnsearch_tf.errors import InputError
+
+_DEFINERS: dict[Any, Callable[..., Any]] = {
+    bool: flags.DEFINE_boolean,
+    int: flags.DEFINE_integer,
+    float: flags.DEFINE_float,
+    str: flags.DEFINE_string,
+}
+
+
+class Command:
+    """A console script.
+
+    Args:
+        name: what the user types.
+        description: one paragraph, the head of `--help`.
+    """
+
+    def __init__(self, name: str, description: str):
+        self.name = name
+        self.flags = flags.FlagValues()  # its own, so that scripts can be imported side by side
+        self._description = description
+
+    def define(self, name: str, kind: Any, description: str, default: Any = None) -> None:
+        """Add a flag, `--name`."""
+        _DEFINERS[kind](name, default, description, flag_values=self.flags)
+
+    def define_settings(self, config_class: Any, skip: tuple[str, ...] = ()) -> None:
+        """Add a flag for each field of a config dataclass; unset, it leaves the value as it is."""
+        for field in dataclasses.fields(config_class):
+            if field.name not in skip:
+                self.define(field.name, field.type, field.metadata["help"])
+
+    def settings(self, config: Any) -> Any:
+        """The config with the flags that were given put in.
+
+        Raises:
+            InputError: a value out of range.
+        """
+        given = {
+            field.name: self.flags[field.name].value
+            for field in dataclasses.fields(config)
+            if field.name in self.flags and self.flags[field.name].value is not None
+        }
+        try:
+            return dataclasses.replace(config, **given)
+        except ValueError as error:
+            raise InputError(f"--{error}") from error
+
+    def require(self, *names: str) -> None:
+        """Stop unless these flags were given.
+
+        Raises:
+            InputError: one is missing.
+        """
+        for name in names:
+            if self.flags[name].value is None:
+                raise InputError(f"--{name} is needed (see --help)")
+
+    def run(self, main: Callable[[], int | None], arguments: list[str] | None = None) -> int:
+        """Parse the flags, run, and turn errors into one line and an exit status.
+
+        Returns:
+            0; 1 for bad input; 2 for bad usage; 128 + the signal's number when stopped by one.
+        """
+        arguments = sys.argv[1:] if arguments is None else arguments
+        if any(argument in ("--help", "-h", "-help") for argument in arguments):
+            print(self.help())
+            return 0
+        try:
+            rest = self.flags([self.name, *arguments])[1:]
+        except flags.Error as error:
+            return self._fail(f"{error} (see --help)", 2)
+        if rest:
+            return self._fail(f"unexpected argument {rest[0]!r}; flags begin with -- (see --help)", 2)
+        try:
+            return main() or 0
+        except InputError as error:
+            return self._fail(str(error), 1)
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 128 + signal.SIGPIPE
+        except KeyboardInterrupt:
+            return self._fail("interrupted", 128 + signal.SIGINT)
+        except OSError as error:
+            where = f"{error.filename}: " if error.filename else ""
+            return self._fail(f"{where}{error.strerror or error}", 1)
+
+    def help(self) -> str:
+        """What `--help` prints."""
+        lines = [*textwrap.wrap(f"{self.name}: {self._description}", 90), ""]
+        for name in self.flags:
+            flag = self.flags[name]
+            default = "" if flag.default in (None, "") else f" (default: {flag.default})"
+            kind = "" if flag.boolean else f"={flag.flag_type().upper()}"
+            lines.append(f"  --{name}{kind}")
+            lines += textwrap.wrap(
+                f"{flag.help}{default}", 90, initial_indent=" " * 6, subsequent_indent=" " * 6
+            )
+        lines += ["", "  --flagfile=FILE", "      read flags from a file, one a line"]
+        return "\n".join(lines)
+
+    def _fail(self, message: str, status: int) -> int:
+        print(f"{self.name}: {' '.join(message.split())}", file=sys.stderr)
+        return status
+
+
+@contextlib.contextmanager
+def quiet_start() -> Iterator[None]:
+    """Keep what TensorFlow's libraries write to standard error while they load off the terminal.
+
+    They write to the file descriptor before any logging setting is read; if the block fails, what
+    they wrote is shown after all.
+    """
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+    sys.stderr.flush()
+    kept = os.dup(2)
+    with tempfile.TemporaryFile() as captured:
+        os.dup2(captured.fileno(), 2)
+        try:
+            yield
+        except BaseException:
+            sys.stderr.flush()
+            captured.seek(0)
+            os.write(kept, captured.read())
+            raise
+        finally:
+            sys.stderr.flush()
+            os.dup2(kept, 2)
+            os.close(kept)

@@ -1,0 +1,269 @@
+"""Text to tokens and back by the rules of Moses, for English and French, as TensorFlow graph ops.
+
+The rules are those of Moses' `tokenizer.perl -no-escape` and `detokenizer.perl`: cased, hyphenated
+words whole, no punctuation normalisation. All ops are core TensorFlow, so the object that prepares
+the training data also serves inside a SavedModel.
+
+Where Moses' own script and its Python port sacremoses disagree, this follows
+
+* sacremoses for a line's last word, as Moses did up to 2016: "in the U.S.", "etc." keep their dot,
+  which newer versions of `tokenizer.perl` always split off;
+* sacremoses in detokenising every line, and in binding English "'s" to any token before it:
+  `detokenizer.perl` leaves a line "<...>" as it is, and binds "'s" only to a letter or digit;
+* Moses for letters that sacremoses' tables lack, mostly Chinese, Japanese and Korean: a run of
+  them is one token, not one token each. Perl also counts some combining vowel signs (of Indic
+  scripts, for example) as letters; here they are symbols, one token each.
+
+Known oddities of Moses that are kept: an apostrophe at either end of a line stays on its word
+("'tis", "the dogs'"), of two apostrophes one letter apart only the first is seen ("rock 'n'roll"),
+a closing curly quotation mark is a word like any other, and so are French guillemets.
+"""
+
+import re
+
+import tensorflow as tf
+
+from rnnsearch_tf import nonbreaking_prefixes
+
+LANGUAGES = ("en", "fr")
+
+# Insides of RE2 character classes. Perl's IsAlpha also has the circled letters.
+_LETTER = r"\p{L}\p{Nl}\x{24B6}-\x{24E9}"
+_LOWER = r"\p{Ll}ªº\x{2170}-\x{217F}\x{24D0}-\x{24E9}"
+_CJK = (
+    r"\x{1100}-\x{11FF}\x{2E80}-\x{A4CF}\x{A840}-\x{A87F}\x{AC00}-\x{D7AF}\x{F900}-\x{FAFF}"
+    r"\x{FE30}-\x{FE4F}\x{FF65}-\x{FFDC}\x{17000}-\x{18AFF}\x{1B000}-\x{1B12F}"
+    r"\x{1B170}-\x{1B2FF}\x{20000}-\x{2FFFF}"
+)
+
+_Rule = tuple[str, str]  # an RE2 pattern and its rewrite, for every match
+
+# White space but for the plain blank: matching each of those would only cost time.
+_SPACES: _Rule = (
+    r"[\t-\r\x{1C}-\x{1F}\x{85}\x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}"
+    r"\x{3000}]",
+    " ",
+)
+_CONTROL_CHARACTERS: _Rule = (r"[\x00-\x08\x0E-\x1B]+", "")
+
+# Tokenisation, in the order in which the rules apply to the whole line.
+_SYMBOLS_AND_DOT_RUNS: _Rule = (rf"[^{_LETTER}\p{{Nd}} .'`,\-]|\.{{2,}}", r" \0 ")
+_COMMA_AFTER_NON_NUMBER: _Rule = (r"([^\p{N}]),", r"\1 , ")
+_COMMA_BEFORE_NON_NUMBER: _Rule = (r",([^\p{N}]|$)", r" , \1")
+_APOSTROPHES: dict[str, tuple[_Rule, ...]] = {
+    "en": (
+        (rf"([^{_LETTER}])'([^{_LETTER}])", r"\1 ' \2"),
+        (rf"([^{_LETTER}\p{{N}}])'([{_LETTER}])", r"\1 ' \2"),
+        (rf"([{_LETTER}])'([^{_LETTER}])", r"\1 ' \2"),
+        (rf"([{_LETTER}])'([{_LETTER}])", r"\1 '\2"),
+        (r"(\p{N})'s", r"\1 's"),
+    ),
+    "fr": (
+        (rf"([^{_LETTER}])'([^{_LETTER}])", r"\1 ' \2"),
+        (rf"([^{_LETTER}])'([{_LETTER}])", r"\1 ' \2"),
+        (rf"([{_LETTER}])'([^{_LETTER}])", r"\1 ' \2"),
+        (rf"([{_LETTER}])'([{_LETTER}])", r"\1' \2"),
+    ),
+}
+_FINAL_DOT_APOSTROPHE: _Rule = (r"\.'$", " . '")
+_DOTTED_WORD = r".*[^.]\."
+_FINAL_DOT: _Rule = (r"\.$", "")
+
+# Detokenisation: whole tokens.
+_SPLIT_HYPHEN: _Rule = (" @-@ ", "-")
+_OPENING = r"[\p{Sc}(\[{¿¡]+"
+_CLOSING = r"[,.?!:;\\%}\])]+"
+_AFTER_BLANK_IN_FRENCH = r"[?!:;\\%]"
+_ENGLISH_CONTRACTION = rf"'[{_LETTER}].*"
+_FRENCH_ELISION = rf".*[{_LETTER}]'"
+_STARTS_WITH_LETTER = rf"[{_LETTER}].*"
+_ENDS_WITH_S = ".*s"
+_QUOTE = r"['\"„“`]+"
+_CURLY_QUOTE: _Rule = (r"^[„“]+$", '"')
+_STARTS_WITH_CJK = rf"[{_CJK}].*"
+_ENDS_WITH_CJK = rf".*[{_CJK}]"
+
+
+def _apply(rule: _Rule, text: tf.Tensor) -> tf.Tensor:
+    pattern, rewrite = rule
+    return tf.strings.regex_replace(text, pattern, rewrite)
+
+
+def _valid_utf8(text: tf.Tensor) -> tf.Tensor:
+    return tf.strings.unicode_transcode(text, "UTF-8", "UTF-8", errors="replace")
+
+
+def _is_first(keys: tf.Tensor) -> tf.Tensor:
+    """Where a run of equal keys (>= 0) begins."""
+    return tf.not_equal(keys, tf.concat([[-1], keys], axis=0)[:-1])
+
+
+def _is_last(keys: tf.Tensor) -> tf.Tensor:
+    """Where a run of equal keys (>= 0) ends."""
+    return tf.not_equal(keys, tf.concat([keys, [-1]], axis=0)[1:])
+
+
+def _of_previous(flags: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
+    """The flag of the token before, False at the start of a row."""
+    return tf.concat([[False], flags], axis=0)[:-1] & ~_is_first(rows)
+
+
+def _of_next(flags: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
+    """The flag of the token after, False at the end of a row."""
+    return tf.concat([flags, [False]], axis=0)[1:] & ~_is_last(rows)
+
+
+def _kept_dot_pattern(language: str) -> str:
+    """RE2 pattern of "WORD. NEXT" where the dot stays on its word; NEXT may be empty."""
+
+    def any_of(words: tuple[str, ...]) -> str:
+        return "|".join(re.escape(word) for word in words)
+
+    always = any_of(nonbreaking_prefixes.ALWAYS[language])
+    before_digit = any_of(nonbreaking_prefixes.BEFORE_DIGIT[language])
+    patterns = [
+        rf"\S*(?:\.\S*[{_LETTER}]|[{_LETTER}]\S*\.)\S*\. .*",
+        rf"(?:{always})\. .*",
+        rf"\S+\. [{_LOWER}].*",
+    ]
+    if before_digit:
+        patterns.append(rf"(?:{before_digit})\. [0-9].*")
+    return "|".join(patterns)
+
+
+def _detach_final_dots(tokens: tf.RaggedTensor, kept_dot: str) -> tf.RaggedTensor:
+    """Makes the dot that ends a word a token of its own, unless the word and the next keep it."""
+    values = tokens.values
+    dotted = tf.where(tf.strings.regex_full_match(values, _DOTTED_WORD))[:, 0]
+    words = tf.gather(values, dotted)
+    at_end = tf.gather(_is_last(tokens.value_rowids()), dotted)
+    following = tf.gather(values, tf.where(at_end, dotted, dotted + 1))
+    pairs = tf.strings.join([words, " ", tf.where(at_end, "", following)])
+    cut = ~tf.strings.regex_full_match(pairs, kept_dot)
+    heads = _apply(_FINAL_DOT, tf.boolean_mask(words, cut))
+    return _insert_dots(tokens, tf.boolean_mask(dotted, cut), heads)
+
+
+def _insert_dots(tokens: tf.RaggedTensor, at: tf.Tensor, heads: tf.Tensor) -> tf.RaggedTensor:
+    """Replaces the tokens at the flat indices `at` by `heads`, and puts a "." after each."""
+    extra = tf.scatter_nd(at[:, tf.newaxis], tf.ones_like(at), tf.shape(tokens.values, tf.int64))
+    shift = tf.cumsum(extra)  # how many dots stand up to and including the dot of token i
+    dots = (at + tf.gather(shift, at))[:, tf.newaxis]
+    size = tf.size(tokens.values, tf.int64) + tf.size(at, tf.int64)
+    is_dot = tf.scatter_nd(dots, tf.ones_like(at), [size])
+    values = tf.gather(tokens.values, tf.cumsum(1 - is_dot) - 1)
+    values = tf.tensor_scatter_nd_update(values, dots - 1, heads)
+    values = tf.tensor_scatter_nd_update(values, dots, tf.fill(tf.shape(heads), "."))
+    row_splits = tokens.row_splits + tf.gather(tf.concat([[0], shift], axis=0), tokens.row_splits)
+    return tf.RaggedTensor.from_row_splits(values, row_splits, validate=False)
+
+
+def _closes_quotation(quotes: tf.Tensor, rows: tf.Tensor, possessive: tf.Tensor) -> tf.Tensor:
+    """Which of the quotation marks close: in a row every second one of the same kind.
+
+    A possessive apostrophe ("the Joneses ' house") is bound to the word before it like a closing
+    mark, and closes what was open.
+    """
+    kinds, kind_of = tf.unique(_apply(_CURLY_QUOTE, quotes), out_idx=tf.int64)
+    row_and_kind = rows * tf.size(kinds, tf.int64) + kind_of
+    order = tf.argsort(row_and_kind, stable=True)
+    possessive = tf.gather(possessive, order)
+    # Parity starts afresh with each row and kind, and after each possessive.
+    runs = tf.cumsum(tf.cast(_is_first(tf.gather(row_and_kind, order)) | possessive, tf.int64))
+    toggles_before = tf.cumsum(tf.cast(~possessive, tf.int64), exclusive=True)
+    at_start = tf.gather(tf.math.segment_min(toggles_before, runs), runs)
+    closes = possessive | tf.equal((toggles_before - at_start) % 2, 1)
+    return tf.scatter_nd(order[:, tf.newaxis], closes, tf.shape(closes, tf.int32))
+
+
+class MosesTokenizer(tf.Module):
+    """Splits lines into Moses tokens and joins tokens into lines, for one language.
+
+    Both methods are graph functions: they serve in `tf.data`, eagerly, and in a SavedModel, where
+    a reloaded module has them too. They hold no state and treat each line by itself.
+    """
+
+    def __init__(self, language: str) -> None:
+        """Sets the language.
+
+        Args:
+            language: "en" or "fr".
+
+        Raises:
+            ValueError: for any other language.
+        """
+        if language not in LANGUAGES:
+            raise ValueError(f"language must be one of {', '.join(LANGUAGES)}; got {language!r}")
+        super().__init__(name=f"moses_tokenizer_{language}")
+        self.language = language
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
+    def tokenize(self, text: tf.Tensor) -> tf.RaggedTensor:
+        """Splits each line into tokens (Moses' `tokenizer.perl -no-escape`).
+
+        Args:
+            text: string[B], UTF-8; invalid bytes count as U+FFFD.
+
+        Returns:
+            string[B, None], row_splits int64; a blank line gives an empty row.
+        """
+        text = _apply(_CONTROL_CHARACTERS, _apply(_SPACES, _valid_utf8(text)))
+        text = tf.strings.strip(text)
+        for rule in (
+            _SYMBOLS_AND_DOT_RUNS,
+            _COMMA_AFTER_NON_NUMBER,
+            _COMMA_BEFORE_NON_NUMBER,
+            *_APOSTROPHES[self.language],
+            _FINAL_DOT_APOSTROPHE,
+        ):
+            text = _apply(rule, text)
+        return _detach_final_dots(tf.strings.split(text), _kept_dot_pattern(self.language))
+
+    @tf.function(input_signature=[tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)])
+    def detokenize(self, tokens: tf.RaggedTensor) -> tf.Tensor:
+        """Joins each row's tokens into a line (Moses' `detokenizer.perl`).
+
+        Args:
+            tokens: string[B, None], row_splits int64, UTF-8; invalid bytes count as U+FFFD.
+
+        Returns:
+            string[B]; an empty row gives an empty line.
+        """
+        text = tf.strings.unsorted_segment_join(
+            tokens.values, tokens.value_rowids(), tokens.nrows(), separator=" "
+        )
+        text = _apply(_SPLIT_HYPHEN, tf.strings.join([" ", _valid_utf8(text), " "]))
+        words = tf.strings.split(_apply(_SPACES, text))
+        values, rows = words.values, words.value_rowids()
+        pieces = tf.strings.join([tf.where(self._blank_before(values, rows), " ", ""), values])
+        return tf.strings.unsorted_segment_join(pieces, rows, words.nrows())
+
+    def _blank_before(self, values: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
+        """Which of the tokens are parted from the one before them by a blank."""
+        match = tf.strings.regex_full_match
+        after_cjk = _of_previous(match(values, _ENDS_WITH_CJK), rows)
+        binds_left = match(values, _CLOSING) | (match(values, _STARTS_WITH_CJK) & after_cjk)
+        binds_right = match(values, _OPENING)
+        possessive = tf.zeros_like(binds_left)
+        if self.language == "en":
+            binds_left |= match(values, _ENGLISH_CONTRACTION)
+            after_s = _of_previous(match(values, _ENDS_WITH_S), rows)
+            possessive = tf.equal(values, "'") & after_s
+        else:
+            before_letter = _of_next(match(values, _STARTS_WITH_LETTER), rows)
+            binds_right |= match(values, _FRENCH_ELISION) & before_letter
+
+        is_quote = match(values, _QUOTE)
+        at = tf.where(is_quote)
+        quotes, quote_rows, possessive = (
+            tf.gather_nd(column, at) for column in (values, rows, possessive)
+        )
+        closes = _closes_quotation(quotes, quote_rows, possessive)
+        closes = tf.tensor_scatter_nd_update(tf.zeros_like(is_quote), at, closes)
+        binds_left |= closes
+        binds_right |= is_quote & ~closes
+
+        blank = ~(binds_left | _of_previous(binds_right, rows))
+        if self.language == "fr":
+            blank |= match(values, _AFTER_BLANK_IN_FRENCH)
+        return blank & ~_is_first(rows)

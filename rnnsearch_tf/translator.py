@@ -1,0 +1,272 @@
+"""Text in, text out: tokeniser, vocabulary, encoder, beam search, detokeniser in one module."""
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from rnnsearch_tf.beam_search import Hypotheses, beam_search
+from rnnsearch_tf.config import Config, DecodingConfig
+from rnnsearch_tf.layers.decoder import DecoderState
+from rnnsearch_tf.model_directory import BEST, ModelDirectory
+from rnnsearch_tf.models import TranslationModel
+from rnnsearch_tf.text import MosesTokenizer
+from rnnsearch_tf.vocabulary import EOS, PAD, UNK
+
+MAX_SOURCE_TOKENS = 500  # what follows in a longer line is left out: bounded time and memory
+
+
+class Translations(NamedTuple):
+    """Texts and their log p(y|x) in nats, in the order asked for."""
+
+    translations: list[str]
+    scores: list[float]
+
+
+class Translator(tf.Module):
+    """A trained model that translates strings; what is saved as the SavedModel.
+
+    Args:
+        model: the trained model.
+        config: for languages and decoding options.
+        source_vocabulary: path of source.vocab, an asset of the SavedModel.
+        target_vocabulary: path of target.vocab, likewise.
+    """
+
+    def __init__(
+        self,
+        model: TranslationModel,
+        config: Config,
+        source_vocabulary: str | Path,
+        target_vocabulary: str | Path,
+    ):
+        super().__init__()
+        self._model = model
+        self._decoding = config.decoding
+        self._source_text = MosesTokenizer(config.source_language)
+        self._target_text = MosesTokenizer(config.target_language)
+        self._source_ids = _word_to_id(source_vocabulary)
+        self._target_words = _id_to_word(target_vocabulary)
+
+    @classmethod
+    def load(
+        cls, path: str | Path, decoding: DecodingConfig | None = None, weights: str = BEST
+    ) -> "Translator":
+        """Read a model directory.
+
+        Args:
+            path: the model directory.
+            decoding: instead of the options in its config.
+            weights: "best" or "last".
+
+        Raises:
+            InputError: the directory is absent, incomplete or damaged.
+        """
+        directory = ModelDirectory(path)
+        directory.load_vocabularies()  # for its checks
+        config = directory.load_config()
+        if decoding is not None:
+            config = dataclasses.replace(config, decoding=decoding)
+        return cls(
+            directory.load_model(weights),
+            config,
+            directory.source_vocabulary_path,
+            directory.target_vocabulary_path,
+        )
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, "text")])
+    def translate(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
+        """The signature `serving_default`.
+
+        Args:
+            text: string [B], one sentence each.
+
+        Returns:
+            `translation` string [B]; `score` float32 [B], log p(y|x) in nats of the hypothesis
+            with the best decoding score. A blank sentence gives a blank and 0.
+        """
+        _, source = self._read(text)
+        translation, score, _ = self._best(source)
+        return {"translation": translation, "score": score}
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, "text")])
+    def align(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
+        """The signature `align`: `translate` with its soft alignment.
+
+        Args:
+            text: string [B], one sentence each.
+
+        Returns:
+            Also `source_tokens` string [B, Tx] and `target_tokens` string [B, Ty], each sentence
+            with its `</s>`, then empty strings; `alignment` float32 [B, Ty, Tx], where row i is
+            α_i, the weights under which word i was written (zero at padding).
+        """
+        tokens, source = self._read(text)
+        translation, score, target = self._best(source)
+        alignment = self.alignment(source, target)
+        return {
+            "translation": translation,
+            "score": score,
+            "source_tokens": _with_end(tokens).to_tensor(""),
+            "target_tokens": tf.where(target == PAD, "", self._words(target)),
+            "alignment": alignment,
+        }
+
+    def translate_lines(
+        self,
+        lines: Sequence[str],
+        batch_tokens: int = 1_000,
+        report: Callable[[int], None] | None = None,
+    ) -> Translations:
+        """Translate any number of lines, in batches of similar length.
+
+        Args:
+            lines: one sentence each.
+            batch_tokens: about so many source tokens at a time.
+            report: called with the number of lines done after each batch.
+
+        Returns:
+            Translations in the order of `lines`, and their log p in nats.
+        """
+        translations, scores = [""] * len(lines), [0.0] * len(lines)
+        done = 0
+        for batch in _batches_of_similar_length(lines, batch_tokens):
+            found = self.translate(tf.constant([lines[i] for i in batch]))
+            for i, text, score in zip(
+                batch, found["translation"].numpy(), found["score"].numpy(), strict=True
+            ):
+                translations[i], scores[i] = text.decode(), float(score)
+            done += len(batch)
+            if report is not None:
+                report(done)
+        return Translations(translations, scores)
+
+    def source_lengths(self, lines: Sequence[str]) -> list[int]:
+        """Moses tokens of each line, `</s>` not counted."""
+        if not lines:
+            return []
+        return self._source_text.tokenize(tf.constant(list(lines))).row_lengths().numpy().tolist()
+
+    def alignment(self, source: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
+        """α of given pairs by teacher forcing.
+
+        Args:
+            source: ids int32 [B, Tx].
+            target: ids int32 [B, Ty].
+
+        Returns:
+            float32 [B, Ty, Tx], zero where the target is padding.
+        """
+        seen = self._model.trunk({"source": source, "target": target}, training=False)
+        return tf.where((target == PAD)[:, :, None], 0.0, seen.alignment)
+
+    def search(self, source: tf.Tensor) -> Hypotheses:
+        """Beam search with the decoding options.
+
+        Args:
+            source: ids int32 [B, Tx], each sentence ending in `</s>`, then padding 0.
+
+        Returns:
+            The hypotheses, best first.
+        """
+        step = self._model.bind(source)
+        lengths = tf.math.count_nonzero(source, axis=1, dtype=tf.int32)
+        options = self._decoding
+        banned = (PAD,) if options.allow_unknown else (PAD, UNK)
+        return beam_search(
+            lambda seen: _per_sentence(self._model.predict_word(_rows(seen)), seen),
+            lambda seen, words: _like(step.advance(_rows(seen), tf.reshape(words, [-1])), words),
+            tf.nest.map_structure(lambda x: tf.expand_dims(x, 1), step.start()),
+            beam_size=options.beam_size,
+            max_lengths=_scaled(lengths, options.max_length_ratio),
+            min_lengths=_scaled(lengths, options.min_length_ratio),
+            eos_id=EOS,
+            banned_ids=banned,
+            length_penalty=options.length_penalty,
+        )
+
+    def _read(self, text: tf.Tensor) -> tuple[tf.RaggedTensor, tf.Tensor]:
+        """Strings [B] to tokens [B, None] and ids [B, Tx] with `</s>`."""
+        tokens = self._source_text.tokenize(text)[:, :MAX_SOURCE_TOKENS]
+        ids = tf.cast(self._source_ids.lookup(tokens.flat_values), tf.int32)
+        ends = tf.fill([tokens.nrows(), 1], EOS)
+        ids = tf.concat([tokens.with_flat_values(ids), ends], axis=1)
+        return tokens, ids.to_tensor(PAD)
+
+    def _best(self, source: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        """Ids [B, Tx] to text [B], log p [B] and ids [B, Ty] of the best hypotheses."""
+        hypotheses = self.search(source)
+        target = hypotheses.tokens[:, 0]  # [B, Ty]
+        target = target[:, : tf.reduce_max(hypotheses.lengths[:, 0])]
+        blank = source[:, 0] == EOS
+        kept = tf.RaggedTensor.from_tensor(self._words(target), lengths=hypotheses.lengths[:, 0] - 1)
+        text = self._target_text.detokenize(kept)
+        score = hypotheses.log_probs[:, 0]
+        return tf.where(blank, "", text), tf.where(blank, 0.0, score), target
+
+    def _words(self, ids: tf.Tensor) -> tf.Tensor:
+        return self._target_words.lookup(tf.cast(ids, tf.int64))
+
+
+def _batches_of_similar_length(lines: Sequence[str], tokens: int) -> Iterator[list[int]]:
+    """Indices of lines, short lines first, `tokens` blank-separated words or one line at a time."""
+    words = [min(line.count(" ") + 2, MAX_SOURCE_TOKENS) for line in lines]
+    batch: list[int] = []
+    for i in sorted(range(len(lines)), key=words.__getitem__):
+        if batch and (len(batch) + 1) * words[i] > tokens:
+            yield batch
+            batch = []
+        batch.append(i)
+    if batch:
+        yield batch
+
+
+def _word_to_id(path: str | Path) -> tf.lookup.StaticHashTable:
+    lookup = tf.lookup
+    initializer = lookup.TextFileInitializer(
+        str(path),
+        key_dtype=tf.string,
+        key_index=lookup.TextFileIndex.WHOLE_LINE,
+        value_dtype=tf.int64,
+        value_index=lookup.TextFileIndex.LINE_NUMBER,
+    )
+    return lookup.StaticHashTable(initializer, default_value=UNK)
+
+
+def _id_to_word(path: str | Path) -> tf.lookup.StaticHashTable:
+    lookup = tf.lookup
+    initializer = lookup.TextFileInitializer(
+        str(path),
+        key_dtype=tf.int64,
+        key_index=lookup.TextFileIndex.LINE_NUMBER,
+        value_dtype=tf.string,
+        value_index=lookup.TextFileIndex.WHOLE_LINE,
+    )
+    return lookup.StaticHashTable(initializer, default_value="")
+
+
+def _with_end(tokens: tf.RaggedTensor) -> tf.RaggedTensor:
+    return tf.concat([tokens, tf.fill([tokens.nrows(), 1], "</s>")], axis=1)
+
+
+def _scaled(lengths: tf.Tensor, ratio: float) -> tf.Tensor:
+    return tf.cast(tf.math.ceil(tf.cast(lengths, tf.float32) * ratio), tf.int32)
+
+
+def _rows(seen: DecoderState) -> DecoderState:
+    """[B, Q, ...] to [B·Q, ...]."""
+    return DecoderState(*(tf.reshape(x, tf.concat([[-1], tf.shape(x)[2:]], 0)) for x in seen))
+
+
+def _per_sentence(rows: tf.Tensor, seen: DecoderState) -> tf.Tensor:
+    """[B·Q, K] to [B, Q, K]."""
+    sentences = tf.shape(seen.state)[0]
+    return tf.reshape(rows, [sentences, -1, rows.shape[-1]])
+
+
+def _like(seen: DecoderState, words: tf.Tensor) -> DecoderState:
+    """[B·Q, ...] to [B, Q, ...] of the words [B, Q]."""
+    outer = tf.shape(words)
+    return DecoderState(*(tf.reshape(x, tf.concat([outer, tf.shape(x)[1:]], 0)) for x in seen))

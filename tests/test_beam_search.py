@@ -1,0 +1,545 @@
+"""The search on drawn trellises, and against greedy, exhaustive and naive searches in NumPy."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from rnnsearch_tf.beam_search import Hypotheses, beam_search, top_k
+
+PAD, EOS, A, B, C, D = range(6)
+START = PAD  # the row of a trellis from which the first word is drawn
+
+
+class Trellis:
+    """A Markov chain: p(next word | last word), the same for every sentence."""
+
+    def __init__(self, rows: dict[int, dict[int, float]]):
+        table = np.zeros([6, 6])
+        for last, successors in rows.items():
+            for word, probability in successors.items():
+                table[last, word] = probability
+        with np.errstate(divide="ignore"):
+            self.logits = tf.constant(np.log(table), tf.float32)
+        self.predictions = 0
+
+    def predict(self, last):
+        self.predictions += 1
+        return tf.gather(self.logits, last)  # [B, Q, K]
+
+    def advance(self, last, words):
+        del last
+        return words
+
+    def search(self, max_length: int, batch: int = 1, **options) -> Hypotheses:
+        return beam_search(
+            self.predict,
+            self.advance,
+            tf.fill([batch, 1], START),
+            max_lengths=tf.fill([batch], max_length),
+            eos_id=EOS,
+            **options,
+        )
+
+
+class Recurrence:
+    """A random recurrence, so that a word's probability depends on all the words before it."""
+
+    def __init__(self, seed: int, batch: int, vocabulary: int, units: int = 3):
+        random = np.random.default_rng(seed)
+        self.first = random.normal(size=[batch, 1, units])
+        self.W = 1.5 * random.normal(size=[units, units])
+        self.E = random.normal(size=[vocabulary, units])
+        self.V = 2.0 * random.normal(size=[units, vocabulary])
+
+    @property
+    def state(self):
+        return {"s": tf.constant(self.first, tf.float32)}
+
+    def predict(self, state):
+        return tf.einsum("bqn,nk->bqk", state["s"], tf.constant(self.V, tf.float32))
+
+    def advance(self, state, words):
+        s = tf.einsum("bqn,nm->bqm", state["s"], tf.constant(self.W, tf.float32))
+        return {"s": tf.tanh(s + tf.gather(tf.constant(self.E, tf.float32), words))}
+
+    def log_softmax(self, sentence: int, prefix) -> np.ndarray:
+        """log p(next word | prefix), float64 [K]."""
+        s = self.first[sentence, 0]
+        for word in prefix:
+            s = np.tanh(s @ self.W + self.E[word])
+        logits = s @ self.V
+        return logits - np.log(np.exp(logits).sum())
+
+    def log_prob(self, sentence: int, words) -> float:
+        return sum(self.log_softmax(sentence, words[:i])[word] for i, word in enumerate(words))
+
+    def search(self, **options) -> Hypotheses:
+        return beam_search(self.predict, self.advance, self.state, eos_id=EOS, **options)
+
+
+def found(hypotheses: Hypotheses, sentence: int = 0) -> list[tuple[int, ...]]:
+    """The words of a sentence's hypotheses, in order, without padding and unfilled slots."""
+    tokens, lengths = hypotheses.tokens[sentence].numpy(), hypotheses.lengths[sentence].numpy()
+    for row, length in zip(tokens, lengths, strict=True):
+        assert not row[length:].any()
+    return [
+        tuple(int(word) for word in row[:length])
+        for row, length in zip(tokens, lengths, strict=True)
+        if length
+    ]
+
+
+def steps_run(hypotheses: Hypotheses) -> int:
+    return hypotheses.tokens.shape[2]
+
+
+def naive_beam_search(model, sentence, *, k, longest, shortest=0, banned=(), alpha=0.0):
+    """The rules of the beam with lists: [(score, log p, words)], best first."""
+    finished, live = [], [(0.0, ())]
+    while live:
+        options = []
+        for log_prob, words in live:
+            p = model.log_softmax(sentence, words)
+            for word in range(len(p)):
+                is_last = len(words) + 1 == longest
+                if word == EOS:
+                    allowed = is_last or len(words) >= shortest
+                else:
+                    allowed = not is_last and word not in banned
+                if allowed:
+                    options.append((log_prob + p[word], (*words, word)))
+        options = sorted(options, reverse=True)[: k - len(finished)]
+        finished += [option for option in options if option[1][-1] == EOS]
+        live = [option for option in options if option[1][-1] != EOS]
+    scored = [(log_prob / len(words) ** alpha, log_prob, words) for log_prob, words in finished]
+    return sorted(scored, key=lambda item: -item[0])
+
+
+# Greedy takes a (.6), then c (.4):          a c </s>  .6 x .4       = .24
+# A beam of two holds b (.4) as well:        b c </s>  .4 x .9       = .36
+# The others are                             a </s>    .6 x .3       = .18
+#                                            b </s>    .4 x .1       = .04
+#                                            a a ...   .6 x .3 = .18, and less with every word
+GARDEN_PATH = {
+    START: {A: 0.6, B: 0.4},
+    A: {C: 0.4, A: 0.3, EOS: 0.3},
+    B: {C: 0.9, EOS: 0.1},
+    C: {EOS: 1.0},
+}
+
+
+def test_greedy_is_led_down_the_garden_path():
+    hypotheses = Trellis(GARDEN_PATH).search(max_length=7, beam_size=1)
+    assert found(hypotheses) == [(A, C, EOS)]
+    np.testing.assert_allclose(hypotheses.log_probs, [[math.log(0.24)]], rtol=1e-6)
+
+
+def test_a_beam_of_two_is_not():
+    hypotheses = Trellis(GARDEN_PATH).search(max_length=7, beam_size=2, batch=3)
+    for sentence in range(3):
+        assert found(hypotheses, sentence) == [(B, C, EOS), (A, C, EOS)]
+    np.testing.assert_allclose(hypotheses.log_probs[2], np.log([0.36, 0.24]), rtol=1e-6)
+    np.testing.assert_array_equal(hypotheses.lengths, [[3, 3]] * 3)
+    assert hypotheses.tokens.dtype == hypotheses.lengths.dtype == tf.int32
+    assert hypotheses.log_probs.dtype == hypotheses.scores.dtype == tf.float32
+
+
+# With </s> finished, one of two slots is left: it goes to a (.3) although b </s> (.2) is to be the
+# better one, since a splits up: a c </s> = .3 x .6 = .18, a d </s> = .3 x .4 = .12.
+SHRINKING = {
+    START: {EOS: 0.5, A: 0.3, B: 0.2},
+    A: {C: 0.6, D: 0.4},
+    B: {EOS: 1.0},
+    C: {EOS: 1.0},
+    D: {EOS: 1.0},
+}
+
+
+def test_each_finished_hypothesis_takes_a_slot_for_good():
+    hypotheses = Trellis(SHRINKING).search(max_length=7, beam_size=2, n_best=2)
+    assert found(hypotheses) == [(EOS,), (A, C, EOS)]
+    np.testing.assert_allclose(hypotheses.log_probs[0], np.log([0.5, 0.18]), rtol=1e-6)
+
+
+def test_a_wider_beam_has_room_for_the_better_one():
+    hypotheses = Trellis(SHRINKING).search(max_length=7, beam_size=3, n_best=3)
+    assert found(hypotheses) == [(EOS,), (B, EOS), (A, C, EOS)]
+    np.testing.assert_allclose(hypotheses.log_probs[0], np.log([0.5, 0.2, 0.18]), rtol=1e-6)
+
+
+# After </s> this chain says </s> for sure: a search that went on would raise the mean per token
+# of </s> from log .4 to log .4 / 2, / 3, ... above that of a a ... </s>.
+AFTER_THE_END = {START: {EOS: 0.4, A: 0.6}, A: {A: 0.7, EOS: 0.3}, EOS: {EOS: 1.0}}
+
+
+@pytest.mark.parametrize("length_penalty", [0.0, 1.0])
+def test_a_finished_hypothesis_is_frozen(length_penalty):
+    hypotheses = Trellis(AFTER_THE_END).search(
+        max_length=5, beam_size=3, n_best=3, length_penalty=length_penalty
+    )
+    assert steps_run(hypotheses) == 5
+    at = hypotheses.lengths[0].numpy().tolist().index(1)
+    np.testing.assert_array_equal(hypotheses.tokens[0, at], [EOS, 0, 0, 0, 0])
+    np.testing.assert_allclose(hypotheses.log_probs[0, at], math.log(0.4), rtol=1e-6)
+    np.testing.assert_allclose(hypotheses.scores[0, at], math.log(0.4), rtol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_beam_of_one_is_greedy(seed):
+    model = Recurrence(seed, batch=3, vocabulary=7)
+    hypotheses = model.search(beam_size=1, max_lengths=[11, 11, 11])
+    for sentence in range(3):
+        words = []
+        while not words or words[-1] != EOS:
+            p = model.log_softmax(sentence, words)
+            words.append(EOS if len(words) == 10 else int(p.argmax()))
+        assert found(hypotheses, sentence) == [tuple(words)]
+
+
+@pytest.mark.parametrize("length_penalty", [0.0, 0.6, 1.0])
+def test_a_beam_wide_enough_is_exhaustive(length_penalty):
+    # 4 words and eos, at most 3 tokens: 1 + 4 + 16 = 21 hypotheses, two slots stay unfilled.
+    model = Recurrence(seed=7, batch=2, vocabulary=5)
+    hypotheses = model.search(
+        beam_size=23, n_best=23, max_lengths=[3, 3], length_penalty=length_penalty
+    )
+    words = [word for word in range(5) if word != EOS]
+    every = [(*y, EOS) for n in range(3) for y in itertools.product(words, repeat=n)]
+    assert len(every) == 21
+    for sentence in range(2):
+        scores = {y: model.log_prob(sentence, y) / len(y) ** length_penalty for y in every}
+        ranked = sorted(every, key=scores.__getitem__, reverse=True)
+        assert found(hypotheses, sentence) == ranked
+        np.testing.assert_allclose(
+            hypotheses.scores[sentence, :21], [scores[y] for y in ranked], rtol=1e-5
+        )
+    np.testing.assert_array_equal(hypotheses.scores[:, 21:], np.full([2, 2], -np.inf))
+    np.testing.assert_array_equal(hypotheses.log_probs[:, 21:], np.full([2, 2], -np.inf))
+    np.testing.assert_array_equal(hypotheses.lengths[:, 21:], np.zeros([2, 2]))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("k", [2, 5])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"alpha": 1.0}, {"banned": (0, 6), "shortest": 3}, {"shortest": 99, "alpha": 0.5}],
+    ids=str,
+)
+def test_it_finds_what_the_naive_search_finds(seed, k, options):
+    model = Recurrence(seed, batch=3, vocabulary=11)
+    longest = [7, 2, 13]
+    hypotheses = model.search(
+        beam_size=k,
+        n_best=k,
+        max_lengths=longest,
+        min_lengths=[options.get("shortest", 0)] * 3,
+        banned_ids=options.get("banned", ()),
+        length_penalty=options.get("alpha", 0.0),
+    )
+    for sentence in range(3):
+        expected = naive_beam_search(model, sentence, k=k, longest=longest[sentence], **options)
+        scores, log_probs, words = zip(*expected, strict=True)
+        n = len(expected)
+        assert found(hypotheses, sentence) == list(words)
+        np.testing.assert_allclose(hypotheses.scores[sentence, :n], scores, rtol=1e-5)
+        np.testing.assert_allclose(hypotheses.log_probs[sentence, :n], log_probs, rtol=1e-5)
+
+
+@pytest.mark.parametrize("length_penalty", [0.0, 1.0])
+def test_stopping_early_does_not_change_the_best(length_penalty):
+    for seed in range(5):
+        model = Recurrence(seed, batch=3, vocabulary=7)
+        options = dict(beam_size=5, max_lengths=[13] * 3, length_penalty=length_penalty)
+        early, late = model.search(**options), model.search(**options, n_best=5)
+        assert steps_run(early) <= steps_run(late)
+        for sentence in range(3):
+            assert found(early, sentence)[0] == found(late, sentence)[0]
+        np.testing.assert_array_equal(early.scores[:, 0], late.scores[:, 0])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_low_precision_logits_are_normalised_in_float32(dtype):
+    logits = tf.cast(tf.random.stateless_normal([1, 1, 997], seed=(2, 3)), dtype)
+    hypotheses = beam_search(
+        lambda state: logits + tf.cast(state, dtype),
+        lambda state, words: state,
+        tf.zeros([1, 1, 1]),
+        beam_size=5,
+        n_best=5,
+        max_lengths=[2],
+        eos_id=EOS,
+    )
+    p = tf.nn.log_softmax(tf.cast(logits, tf.float32))[0, 0].numpy()
+    for words, log_prob in zip(found(hypotheses), hypotheses.log_probs[0].numpy(), strict=True):
+        np.testing.assert_allclose(log_prob, sum(p[word] for word in words), rtol=1e-5)
+
+
+# A beam of one never prefers </s> here: only the maximum makes it end.
+LOOP = {START: {A: 0.9, EOS: 0.1}, A: {A: 0.9, EOS: 0.1}}
+
+
+@pytest.mark.parametrize("max_length", [1, 2, 5])
+def test_at_its_maximum_a_hypothesis_pays_for_its_eos(max_length):
+    hypotheses = Trellis(LOOP).search(max_length=max_length, beam_size=1)
+    assert found(hypotheses) == [(A,) * (max_length - 1) + (EOS,)]
+    expected = (max_length - 1) * math.log(0.9) + math.log(0.1)
+    np.testing.assert_allclose(hypotheses.log_probs, [[expected]], rtol=1e-6)
+
+
+def test_a_maximum_below_one_is_one():
+    assert found(Trellis(LOOP).search(max_length=0, beam_size=3)) == [(EOS,)]
+
+
+@pytest.mark.parametrize(("shortest", "words"), [(0, 0), (1, 1), (3, 3), (4, 4), (9, 4)])
+def test_eos_comes_after_the_minimum_of_words_if_the_maximum_allows(shortest, words):
+    rows = {START: {A: 0.1, EOS: 0.9}, A: {A: 0.1, EOS: 0.9}}
+    hypotheses = Trellis(rows).search(max_length=5, beam_size=1, min_lengths=[shortest])
+    assert found(hypotheses) == [(A,) * words + (EOS,)]
+
+
+def test_banned_words_are_not_chosen_and_the_others_not_rescaled():
+    hypotheses = Trellis(GARDEN_PATH).search(max_length=7, beam_size=2, banned_ids=[PAD, C])
+    # Without c:  a </s> = .18 comes first, and b </s> = .04 has no room beside a a = .18.
+    assert found(hypotheses)[0] == (A, EOS)
+    np.testing.assert_allclose(hypotheses.log_probs[0, 0], math.log(0.18), rtol=1e-6)
+
+
+def test_a_hypothesis_that_cannot_go_on_ends():
+    rows = {START: {A: 0.6, B: 0.4}, A: {C: 1.0}, B: {EOS: 1.0}}
+    hypotheses = Trellis(rows).search(max_length=7, beam_size=2, n_best=2, banned_ids=[C])
+    assert found(hypotheses) == [(B, EOS)]
+    assert steps_run(hypotheses) == 2
+
+
+def test_the_search_stops_when_no_live_hypothesis_can_win():
+    # a </s> has .6 x .9 = .54. The live one, b b with .4 x .5 = .2, can only fall from there.
+    rows = {START: {A: 0.6, B: 0.4}, A: {EOS: 0.9, A: 0.1}, B: {B: 0.5, EOS: 0.5}}
+    model = Trellis(rows)
+    hypotheses = model.search(max_length=97, beam_size=2)
+    assert model.predictions == steps_run(hypotheses) == 2
+    assert found(hypotheses) == [(A, EOS)]
+
+
+def test_a_length_penalty_makes_it_wait_for_longer_ones():
+    # </s> scores log .5 = -.69. a has log .5 too, which over 11 tokens may still become -.06: the
+    # search goes on, and finds a a ... </s> of 11 tokens at (log .5 + 9 log .9 + log .1) / 11.
+    rows = {START: {EOS: 0.5, A: 0.5}, A: {A: 0.9, EOS: 0.1}}
+    assert steps_run(Trellis(rows).search(max_length=11, beam_size=2)) == 1
+    hypotheses = Trellis(rows).search(max_length=11, beam_size=2, length_penalty=1.0)
+    assert found(hypotheses) == [(A,) * 10 + (EOS,), (EOS,)]
+    expected = (math.log(0.5) + 9 * math.log(0.9) + math.log(0.1)) / 11
+    np.testing.assert_allclose(hypotheses.scores[0, 0], expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("options", [{}, {"n_best": 5}, {"length_penalty": 1.0}], ids=str)
+def test_a_sentence_does_not_depend_on_its_batch(options):
+    longest = [2, 13, 5, 1, 11]
+    model = Recurrence(seed=3, batch=5, vocabulary=7)
+    together = model.search(beam_size=5, max_lengths=longest, **options)
+    first = model.first
+    for sentence in range(5):
+        model.first = first[sentence : sentence + 1]
+        alone = model.search(beam_size=5, max_lengths=[longest[sentence]], **options)
+        assert found(together, sentence) == found(alone)
+        np.testing.assert_allclose(together.scores[sentence], alone.scores[0], rtol=1e-5)
+        np.testing.assert_allclose(together.log_probs[sentence], alone.log_probs[0], rtol=1e-5)
+
+
+def test_the_state_follows_its_hypothesis():
+    """Each hypothesis carries its own words; they must be those the search says it has."""
+    model = Recurrence(seed=11, batch=2, vocabulary=7)
+    prefixes = []
+
+    def predict(state):
+        if state["prefix"].shape[1] > 1:
+            prefixes.append(state["prefix"].numpy())
+        return model.predict(state)
+
+    def advance(state, words):
+        prefix = tf.concat([state["prefix"], words[:, :, tf.newaxis]], axis=2)
+        return {**model.advance(state, words), "prefix": prefix}
+
+    hypotheses = beam_search(
+        predict,
+        advance,
+        {**model.state, "prefix": tf.zeros([2, 1, 0], tf.int32)},
+        beam_size=5,
+        n_best=5,
+        max_lengths=[7, 7],
+        eos_id=EOS,
+    )
+    for sentence in range(2):
+        for words in found(hypotheses, sentence):
+            if len(words) > 1:
+                carried = prefixes[len(words) - 2][sentence].tolist()
+                assert list(words[:-1]) in carried
+
+
+def test_ties_go_to_the_lower_word_and_to_eos_last():
+    hypotheses = beam_search(
+        lambda state: tf.zeros([1, tf.shape(state)[1], 7]),
+        lambda state, words: state,
+        tf.zeros([1, 1]),
+        beam_size=7,
+        n_best=7,
+        max_lengths=[2],
+        eos_id=EOS,
+    )
+    words = [(0, EOS), (2, EOS), (3, EOS), (4, EOS), (5, EOS), (6, EOS)]
+    assert found(hypotheses) == [(EOS,), *words]
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_logits_without_a_distribution_end_the_search(value):
+    hypotheses = beam_search(
+        lambda state: tf.fill([2, tf.shape(state)[1], 1009], tf.constant(value, tf.float32)),
+        lambda state, words: state,
+        tf.zeros([2, 1]),
+        beam_size=3,
+        max_lengths=[10**6] * 2,
+        eos_id=EOS,
+    )
+    assert steps_run(hypotheses) == 1
+    assert found(hypotheses) == []
+    np.testing.assert_array_equal(hypotheses.scores, np.full([2, 3], -np.inf))
+
+
+@pytest.mark.parametrize("ill", [A, B, C])
+def test_a_nan_ends_only_the_hypothesis_it_befalls(ill):
+    well = {word: {D: 0.7, EOS: 0.3} for word in (A, B, C)}
+    model = Trellis({START: {A: 0.5, B: 0.3, C: 0.2}, **well, D: {EOS: 1.0}})
+    model.logits = tf.tensor_scatter_nd_update(model.logits, [[ill, EOS]], [np.nan])
+    # The two that are well fill the three slots: d after each, and </s> after the better one.
+    better, worse = (word for word in (A, B, C) if word != ill)
+    hypotheses = model.search(max_length=5, beam_size=3, n_best=3)
+    assert sorted(found(hypotheses)) == sorted([(better, EOS), (better, D, EOS), (worse, D, EOS)])
+
+
+class Module(tf.Module):
+    """A search with nothing known about its shapes but k, K and the units."""
+
+    def __init__(self, model: Recurrence):
+        super().__init__()
+        self.model = model
+
+    @tf.function(
+        input_signature=[
+            tf.TensorSpec([None, None, 3]),
+            tf.TensorSpec([None], tf.int32),
+        ]
+    )
+    def search(self, first, max_lengths):
+        return beam_search(
+            self.model.predict,
+            self.model.advance,
+            {"s": first},
+            beam_size=5,
+            n_best=3,
+            max_lengths=max_lengths,
+            eos_id=EOS,
+        )._asdict()
+
+
+def test_a_graph_and_a_saved_model_find_the_same(tmp_path):
+    model = Recurrence(seed=13, batch=3, vocabulary=1009)
+    module = Module(model)
+    tf.saved_model.save(module, str(tmp_path))
+    first, longest = model.state["s"], tf.constant([11, 7, 13])
+    eager = model.search(beam_size=5, n_best=3, max_lengths=longest)
+    for search in (module.search, tf.saved_model.load(str(tmp_path)).search):
+        graph = search(first, longest)
+        np.testing.assert_array_equal(graph["tokens"], eager.tokens)
+        np.testing.assert_array_equal(graph["lengths"], eager.lengths)
+        np.testing.assert_allclose(graph["log_probs"], eager.log_probs, rtol=1e-5)
+        np.testing.assert_allclose(graph["scores"], eager.scores, rtol=1e-5)
+
+
+def test_a_batch_may_be_empty():
+    module = Module(Recurrence(seed=1, batch=1, vocabulary=7))
+    empty = module.search(tf.zeros([0, 1, 3]), tf.zeros([0], tf.int32))
+    assert empty["scores"].shape == [0, 5]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"beam_size": 0}, "beam_size"),
+        ({"n_best": 0}, "n_best"),
+        ({"n_best": 4}, "n_best"),
+        ({"eos_id": -1}, "eos_id"),
+        ({"eos_id": 7}, "eos_id"),
+        ({"banned_ids": [0, EOS]}, "banned"),
+        ({"length_penalty": -0.1}, "length_penalty"),
+        ({"length_penalty": math.nan}, "length_penalty"),
+        ({"state": tf.zeros([2])}, "state"),
+        ({"state": tf.zeros([2, 3])}, "state"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_searched_for_is_refused(options, message):
+    defaults = {"state": tf.zeros([2, 1]), "beam_size": 3, "max_lengths": [5, 5], "eos_id": EOS}
+    with pytest.raises(ValueError, match=message):
+        beam_search(
+            lambda state: tf.zeros([2, tf.shape(state)[1], 7]),
+            lambda state, words: state,
+            **{**defaults, **options},
+        )
+
+
+def test_logits_of_another_rank_are_refused():
+    with pytest.raises(ValueError, match="logits"):
+        beam_search(
+            lambda state: tf.zeros([2, 7]),
+            lambda state, words: state,
+            tf.zeros([2, 1]),
+            beam_size=3,
+            max_lengths=[5, 5],
+            eos_id=EOS,
+        )
+
+
+def assert_same_top_k(values: np.ndarray, k: int) -> None:
+    best, indices = top_k(tf.constant(values), k)
+    expected_best, expected_indices = tf.math.top_k(values, k)
+    np.testing.assert_array_equal(best, expected_best)
+    np.testing.assert_array_equal(indices, expected_indices)
+    assert indices.dtype == tf.int32
+
+
+@pytest.mark.parametrize("columns", [3, 13, 1000, 1009, 2048, 4999])  # 1009, 4999: prime
+@pytest.mark.parametrize("k", [1, 3, 7])
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_top_k_is_exact(columns, k, dtype):
+    random = np.random.default_rng(columns)
+    values = random.normal(size=[2, 5, columns]).astype(dtype)
+    assert_same_top_k(values, min(k, columns))
+
+
+@pytest.mark.parametrize("columns", [1000, 1009, 4999])
+@pytest.mark.parametrize("levels", [1, 2, 5])
+def test_top_k_breaks_ties_by_the_lower_index(columns, levels):
+    random = np.random.default_rng(levels)
+    assert_same_top_k(random.integers(levels, size=[11, columns]).astype("float32"), 7)
+
+
+@pytest.mark.parametrize("columns", [1000, 1009, 4999])
+@pytest.mark.parametrize("finite", [0, 1, 3, 11])
+def test_top_k_of_mostly_minus_infinity(columns, finite):
+    random = np.random.default_rng(finite)
+    values = np.full([5, columns], -np.inf, "float32")
+    for row in values:
+        row[random.choice(columns, finite, replace=False)] = random.normal(size=finite)
+    assert_same_top_k(values, 7)
+
+
+def test_top_k_with_unknown_axes():
+    for shape in ([None, None, 1009], [None, None, None]):
+        graph = tf.function(lambda values: top_k(values, 5), autograph=False)
+        graph = graph.get_concrete_function(tf.TensorSpec(shape))
+        values = tf.random.stateless_normal([2, 3, 1009], seed=(5, 7))
+        best, indices = graph(values)
+        np.testing.assert_array_equal(best, tf.math.top_k(values, 5).values)
+        np.testing.assert_array_equal(indices, tf.math.top_k(values, 5).indices)

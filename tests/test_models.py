@@ -1,0 +1,204 @@
+"""The whole model against the paper's equations in float64 NumPy."""
+
+import dataclasses
+import math
+
+import keras
+import numpy as np
+import numpy_reference as reference
+import pytest
+from keras import ops
+
+from rnnsearch_tf.config import RNNENCDEC, RNNSEARCH, ModelConfig
+from rnnsearch_tf.layers.decoder import STEP_ORDERS
+from rnnsearch_tf.models import TranslationModel
+
+# Every axis another prime: K_x 11, K_y 13, m 3, n 5, n' 7, l 2.
+SIZES = ModelConfig(
+    source_vocabulary_size=11,
+    target_vocabulary_size=13,
+    embedding_size=3,
+    hidden_size=5,
+    attention_size=7,
+    maxout_size=2,
+)
+PAIRS = [([4, 9, 6, 1], [5, 12, 3, 7, 1]), ([3, 10, 2, 8, 5, 9, 1], [11, 1]), ([7, 1], [2, 9, 1])]
+KINDS_AND_ORDERS = [(kind, order) for kind in (RNNSEARCH, RNNENCDEC) for order in STEP_ORDERS]
+both = pytest.mark.parametrize(("kind", "order"), KINDS_AND_ORDERS)
+
+
+def padded(sentences: list[list[int]], extra: int = 0) -> np.ndarray:
+    ids = np.zeros((len(sentences), max(map(len, sentences)) + extra), "int32")
+    for row, sentence in zip(ids, sentences, strict=True):
+        row[: len(sentence)] = sentence
+    return ids
+
+
+def batch(pairs: list, extra: int = 0) -> dict[str, np.ndarray]:
+    source, target = zip(*pairs, strict=True)
+    return {"source": padded(source, extra), "target": padded(target, extra)}
+
+
+def randomise(model: keras.Model, seed: int = 2) -> None:
+    """Ordinary-sized weights, biases included, so that every term matters."""
+    rng = np.random.default_rng(seed)
+    model.set_weights([rng.normal(0, 0.5, w.shape) for w in model.get_weights()])
+
+
+def build(kind: str = RNNSEARCH, order: str = STEP_ORDERS[0]) -> TranslationModel:
+    model = TranslationModel(dataclasses.replace(SIZES, kind=kind, step_order=order))
+    randomise(model)
+    return model
+
+
+@pytest.fixture
+def float64():
+    keras.config.set_dtype_policy("float64")
+    yield
+    keras.config.set_dtype_policy("float32")
+
+
+def equations(model: TranslationModel):
+    """The reference's weights and model function for a layer model."""
+    weights = reference.from_layer_weights((w.path, w.numpy()) for w in model.weights)
+    return weights, {RNNSEARCH: reference.rnnsearch, RNNENCDEC: reference.rnnencdec}[
+        model.config.kind
+    ]
+
+
+@both
+def test_model_is_the_papers(kind, order):
+    model = build(kind, order)
+    weights, run = equations(model)
+    logits = ops.convert_to_numpy(model(batch(PAIRS)))
+    seen = model.trunk(batch(PAIRS))
+    for i, (source, target) in enumerate(PAIRS):
+        expected = run(weights, source, target, order)
+        np.testing.assert_allclose(logits[i, : len(target)], expected.logits, atol=1e-5)
+        contexts = ops.convert_to_numpy(seen.context)[i, : len(target)]
+        np.testing.assert_allclose(contexts, expected.contexts, atol=1e-5)
+        if kind == RNNSEARCH:
+            alignment = ops.convert_to_numpy(seen.alignment)[i, : len(target), : len(source)]
+            np.testing.assert_allclose(alignment, expected.alignment, atol=1e-5)
+
+
+@both
+def test_gradients_are_the_finite_differences(float64, kind, order):
+    tf = pytest.importorskip("tensorflow")
+    model = build(kind, order)
+    weights, run = equations(model)
+    with tf.GradientTape() as tape:
+        losses = model.word_losses(*(tf.constant(x) for x in batch(PAIRS).values()))
+        loss = tf.reduce_sum(tf.cast(losses, "float64")) / len(PAIRS)
+    gradients = tape.gradient(loss, [w.value for w in model.weights])
+    rng = np.random.default_rng(3)
+    for weight, gradient in zip(model.weights, gradients, strict=True):
+        gradient = tf.convert_to_tensor(gradient).numpy()
+        name = "/".join(weight.path.split("/")[-2:])
+        for _ in range(3):
+            index = tuple(rng.integers(weight.shape))
+            expected = reference.finite_difference(
+                lambda w: reference.loss(PAIRS, w, run, order), weights, name, index[::-1]
+            )
+            assert gradient[index] == pytest.approx(expected, abs=1e-6), weight.path
+
+
+@both
+def test_word_by_word_is_teacher_forced(kind, order):
+    model = build(kind, order)
+    source, target = PAIRS[0]
+    expected = ops.convert_to_numpy(model(batch(PAIRS[:1])))[0]
+    step = model.bind(np.array([source]))
+    seen = step.start()
+    for i, word in enumerate(target):
+        logits = ops.convert_to_numpy(model.predict_word(seen))[0]
+        np.testing.assert_allclose(logits, expected[i], atol=1e-6)
+        seen = step.advance(seen, np.array([word]))
+
+
+@both
+def test_several_hypotheses_share_the_annotations(kind, order):
+    model = build(kind, order)
+    step = model.bind(padded([pair[0] for pair in PAIRS]))
+    first = step.start()
+    doubled = type(first)(*(ops.repeat(x, 2, axis=0) for x in first))
+    words = np.array([4, 5, 6, 7, 8, 9])
+    together = model.predict_word(step.advance(doubled, words))
+    for q in range(2):
+        alone = model.predict_word(step.advance(first, words[q::2]))
+        np.testing.assert_allclose(together[q::2], alone, atol=1e-6)
+
+
+@both
+def test_a_position_depends_on_earlier_words_only(kind, order):
+    model = build(kind, order)
+    inputs = batch(PAIRS)
+    before = ops.convert_to_numpy(model(inputs))
+    for i in range(inputs["target"].shape[1]):
+        changed = inputs["target"].copy()
+        changed[:, i:] = 4
+        after = ops.convert_to_numpy(model({**inputs, "target": changed}))
+        np.testing.assert_array_equal(after[:, : i + 1], before[:, : i + 1])
+        if i + 1 < before.shape[1]:
+            assert np.abs(after[:, i + 1] - before[:, i + 1]).max() > 1e-4
+
+
+@both
+def test_padding_and_neighbours_change_nothing(kind, order):
+    model = build(kind, order)
+    together = ops.convert_to_numpy(model(batch(PAIRS, extra=3)))
+    for i, pair in enumerate(PAIRS):
+        alone = ops.convert_to_numpy(model(batch([pair])))[0]
+        np.testing.assert_allclose(together[i, : len(pair[1])], alone, atol=1e-6)
+
+
+@both
+def test_word_losses_are_the_log_probabilities(kind, order):
+    model = build(kind, order)
+    weights, run = equations(model)
+    inputs = batch(PAIRS, extra=1)
+    losses = ops.convert_to_numpy(model.word_losses(inputs["source"], inputs["target"]))
+    assert losses.shape == (sum(len(target) for _, target in PAIRS),)
+    expected = [
+        -reference.log_prob(run(weights, source, target, order).logits, target)
+        for source, target in PAIRS
+    ]
+    ends = np.cumsum([len(target) for _, target in PAIRS])[:-1]
+    found = [part.sum() for part in np.split(losses, ends)]
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("scheme", ["paper", "glorot"])
+def test_first_loss_is_log_k(scheme):
+    sizes = dataclasses.replace(
+        SIZES, target_vocabulary_size=997, hidden_size=53, initial_weights=scheme
+    )
+    losses = TranslationModel(sizes).word_losses(*batch(PAIRS).values())
+    assert float(ops.mean(losses)) == pytest.approx(math.log(997), rel=0.02)
+
+
+@both
+def test_weight_names_are_the_papers(kind, order):
+    model = build(kind, order)
+    names = {"/".join(weight.path.split("/")[-2:]) for weight in model.weights}
+    sizes = reference.Sizes(K_source=11, K_target=13, m=3, n=5, n_align=7, l=2)
+    assert names == set(reference.weight_shapes(kind, sizes))
+
+
+def test_config_and_weights_survive_saving(tmp_path):
+    model = build()
+    model.save_weights(tmp_path / "a.weights.h5")
+    again = TranslationModel.from_config(model.get_config())
+    again.load_weights(tmp_path / "a.weights.h5")
+    assert again.config == model.config
+    np.testing.assert_array_equal(again(batch(PAIRS)), model(batch(PAIRS)))
+
+
+def test_dropout_acts_in_training_alone():
+    model = TranslationModel(dataclasses.replace(SIZES, dropout=0.5))
+    randomise(model)
+    inputs = batch(PAIRS)
+    calm = [ops.convert_to_numpy(model(inputs)) for _ in range(2)]
+    np.testing.assert_array_equal(*calm)
+    noisy = ops.convert_to_numpy(model(inputs, training=True))
+    assert np.abs(noisy - calm[0]).max() > 1e-3
