@@ -7,32 +7,30 @@ another rule, and one with a slash ("n/réf") is cut at the slash before the lis
 
 import string
 
-_INITIALS = tuple(string.ascii_uppercase)
+_ENGLISH = """
+Adj Adm Adv Asst Bart Bldg Brig Bros Capt Cmdr Col Comdr Con Corp Cpl DR Dr Drs Ens Gen Gov Hon
+Hosp Hr Insp Lt MM MR MRS MS Maj Messrs Mlle Mme Mr Mrs Ms Msgr Op Ord Pfc Ph Prof Pvt Rep Reps
+Res Rev Rt Sen Sens Sfc Sgt Sr St Supt Surg
+Nos Nr Rs rev v vs
+Jan Feb Mar Apr Jun Jul Aug Sep Oct Nov Dec
+"""
+
+_FRENCH = """
+MM SS al ann apr art auj av boul ca cf chap contr dir env etc ex fasc fig fr fém hab ibid id inf
+lib masc ms pl pp sec sect sing sq sqq suiv sup suppl tél vb vol vs éd
+"""
+
+# In French also the small letters, but for the word "a".
+_ENGLISH_INITIALS = tuple(string.ascii_uppercase)
+_FRENCH_INITIALS = (*string.ascii_uppercase, *string.ascii_lowercase[1:])
 
 # Keep their dot whatever follows.
 ALWAYS: dict[str, tuple[str, ...]] = {
-    "en": (
-        *_INITIALS,
-        *(
-            "Adj Adm Adv Asst Bart Bldg Brig Bros Capt Cmdr Col Comdr Con Corp Cpl DR Dr Drs"
-        ).split(),
-        *(
-            "Ens Gen Gov Hon Hosp Hr Insp Lt MM MR MRS MS Maj Messrs Mlle Mme Mr Mrs Ms Msgr"
-        ).split(),
-        *("Op Ord Pfc Ph Prof Pvt Rep Reps Res Rev Rt Sen Sens Sfc Sgt Sr St Supt Surg").split(),
-        *("Nos Nr Rs rev v vs").split(),
-        *("Jan Feb Mar Apr Jun Jul Aug Sep Oct Nov Dec").split(),
-    ),
-    "fr": (
-        *_INITIALS,
-        *(letter for letter in string.ascii_lowercase if letter != "a"),  # "a" is a word
-        *("MM SS al ann apr art auj av boul ca cf chap contr dir env etc ex fasc fig fr").split(),
-        *("fém hab ibid id inf lib masc ms pl pp sec sect sing sq sqq suiv sup suppl").split(),
-        *("tél vb vol vs éd").split(),
-    ),
+    "en": (*_ENGLISH_INITIALS, *_ENGLISH.split()),
+    "fr": (*_FRENCH_INITIALS, *_FRENCH.split()),
 }
 
-# Keep their dot only before a digit: "No. 5", but "He said no ."
+# Keep their dot only before a digit: whole in "No. 5", parted in "No. Never."
 BEFORE_DIGIT: dict[str, tuple[str, ...]] = {
     "en": ("Art", "No", "pp"),
     "fr": (),

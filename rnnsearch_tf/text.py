@@ -6,17 +6,18 @@ the training data also serves inside a SavedModel.
 
 Where Moses' own script and its Python port sacremoses disagree, this follows
 
-* sacremoses for a line's last word, as Moses did up to 2016: "in the U.S.", "etc." keep their dot,
-  which newer versions of `tokenizer.perl` always split off;
+* sacremoses for a line's last word: abbreviations ("in the U.S.", "etc.") keep their dot there too,
+  as in older versions of `tokenizer.perl`; newer ones always split it off;
 * sacremoses in detokenising every line, and in binding English "'s" to any token before it:
   `detokenizer.perl` leaves a line "<...>" as it is, and binds "'s" only to a letter or digit;
 * Moses for letters that sacremoses' tables lack, mostly Chinese, Japanese and Korean: a run of
   them is one token, not one token each. Perl also counts some combining vowel signs (of Indic
   scripts, for example) as letters; here they are symbols, one token each.
 
-Known oddities of Moses that are kept: an apostrophe at either end of a line stays on its word
-("'tis", "the dogs'"), of two apostrophes one letter apart only the first is seen ("rock 'n'roll"),
-a closing curly quotation mark is a word like any other, and so are French guillemets.
+Oddities of Moses that are kept: an apostrophe at either end of a line stays on its word ("'tis",
+"the dogs'"), of two apostrophes one letter apart only the first is seen ("rock'n'roll" becomes
+"rock 'n'roll"), and in joining, a closing curly quotation mark and French guillemets are words
+like any other.
 """
 
 import re

@@ -224,7 +224,8 @@ def test_object_pronoun_climbs_over_the_verb() -> None:
     she = pair("her", "la")
     she.feminine = True
     he = pair("he", "il")
-    made = finish(join(he, verb_group(verb("see"), he, "perfect", Manner(clitic=she, agreement=she))))
+    manner = Manner(clitic=she, agreement=she)
+    made = finish(join(he, verb_group(verb("see"), he, "perfect", manner)))
     assert (made.source, made.target) == ("He has seen her", "Il l'a vue")
     assert made.alignment == ((0, 0), (1, 2), (2, 3), (3, 1))
 
@@ -251,6 +252,7 @@ def test_conjugation() -> None:
     assert conjugate("acheter", "future")[NOUS] == "achèterons"
     assert conjugate("être", "imperfect")[ILS] == "étaient"
     assert participle("prendre", plural=True) == "pris"
+    assert (participle("promettre"), participle("construire")) == ("promis", "construit")
     assert participle("ouvrir", feminine=True, plural=True) == "ouvertes"
     assert (french_plural("journal"), french_plural("gâteau")) == ("journaux", "gâteaux")
 
@@ -258,23 +260,21 @@ def test_conjugation() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        *(" de le ", " de les ", " à le ", " à les ", " si il ", " de des ", " que il", " de du "),
+        *(" si il ", " de des ", " que il", " de du ", " que on", " de un ", " se a", " de eau"),
         *(" le a", " la a", " je a", " ne a", " ce homme", " la homme", " l'héros", " ma amie"),
     ],
 )
 def test_nothing_is_left_unelided(wrong: str) -> None:
-    wrong_ones = [p.target for p in pairs() if wrong in p.target.lower()]
-    assert [t for t in wrong_ones if wrong not in (" de le ", " de les ")] == []
+    assert [p.target for p in pairs() if wrong in p.target.lower()] == []
 
 
 @pytest.mark.parametrize(
     "phenomenon",
     [
         *(" du ", " au ", " aux ", "'homme", "aujourd'hui", "est-ce que", "s'il", " ne ", " n'"),
-        *("qu'", "jamais", "ne plus", "plus d", "parce que", "même si", " qui ", "«", " cet "),
+        *("qu'", "jamais", "plus d", "parce que", "même si", " qui ", "«", " cet "),
         *("elles ", "été", "en france", "au canada", "pour ", "plus ", "sera", "il y a"),
     ],
 )
 def test_phenomena_occur(phenomenon: str) -> None:
-    if phenomenon != "ne plus":
-        assert any(phenomenon in p.target.lower() for p in pairs())
+    assert any(phenomenon in p.target.lower() for p in pairs())

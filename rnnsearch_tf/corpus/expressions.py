@@ -26,7 +26,7 @@ class Fixed:
 
 def _fixed(table: str, gender: str = "") -> tuple[Fixed, ...]:
     rows = [[cell.strip() for cell in line.split("|")] for line in table.strip().splitlines()]
-    return tuple(Fixed(*row[:3], feminine=gender == "f") for row in rows)
+    return tuple(Fixed(row[0], row[1], " ".join(row[2:]), gender == "f") for row in rows)
 
 
 NAMES = (

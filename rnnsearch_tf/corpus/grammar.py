@@ -29,7 +29,8 @@ from rnnsearch_tf.corpus.linked_phrase import (
 )
 from rnnsearch_tf.corpus.morphology import IL, ILS, JE, NOUS, VOUS
 from rnnsearch_tf.corpus.noun_phrase import Dice, coordinate
-from rnnsearch_tf.corpus.predicate import Predicates, Speechless, transformable
+from rnnsearch_tf.corpus.predicate import Predicates, Speechless
+from rnnsearch_tf.corpus.selection import HUMAN, transformable
 from rnnsearch_tf.corpus.verb_group import BE, Manner, tenses, verb_group
 
 __all__ = ["SentencePair", "generate"]
@@ -48,7 +49,6 @@ _SUBORDINATORS = (
     ("even though", "même si", "0-0 1-1", {"present": "present", "past": "past"}),
 )
 _COORDINATORS = (("and", "et"), ("and", "et"), ("but", "mais"), ("so", "donc"))
-_HUMAN = frozenset(n.english for n in lexicon.nouns_of("people leader"))
 _PRONOUN_FORMS = (("I", "je"), ("he", "il"), ("we", "nous"), ("you", "vous"), ("they", "ils"))
 _SUBJECTS = {
     "people": 6,
@@ -66,7 +66,7 @@ def pronoun_for(phrase: Phrase) -> Phrase:
     """Return the subject pronoun that stands for a phrase."""
     english, french = _PRONOUN_FORMS[phrase.person]
     if phrase.person == IL:
-        human = phrase.noun in _HUMAN
+        human = phrase.noun in HUMAN
         english = ("she" if phrase.feminine else "he") if human else "it"
     if phrase.feminine and phrase.person in (IL, ILS):
         french = {IL: "elle", ILS: "elles"}[phrase.person]
@@ -97,7 +97,7 @@ class Speaker(Predicates):
         if kinds == "people" and room >= 5 and dice.chance(0.2):
             phrase = self.thing(noun, 2, "subject")
             other = dice.pick([n for n in lexicon.nouns_of(kinds) if n is not noun])
-            return coordinate(phrase, self.thing(other, room - 3), ("and", "et"))
+            return coordinate(phrase, self.thing(other, room - 3, "subject"), ("and", "et"))
         return phrase
 
     def _topical(self) -> Phrase:
@@ -142,9 +142,11 @@ class Speaker(Predicates):
         dice = self.dice
         weather = time in expressions.WEATHER and self.topic is None
         if weather and (room < 2 or dice.chance(0.1 if room < 6 else 0.02)):
+            self.said_of = None
             return dice.pick(expressions.WEATHER[time]).phrase()
         existing = room >= 6 and time in ("present", "past", "future") and self.topic is None
         if existing and dice.chance(0.04):
+            self.said_of = None
             return self._existence(time, room)
         kinds = "people" if room < 4 else dice.weighted(list(_SUBJECTS), list(_SUBJECTS.values()))
         if time in ("conditional", "imagined") and kinds not in ("people", "leader"):
@@ -164,7 +166,7 @@ class Speaker(Predicates):
     ) -> Phrase:
         """Add where, what for and when, while there is room."""
         dice = self.dice
-        active = tense not in ("saying", "state") and subject.noun in _HUMAN
+        active = tense not in ("saying", "state") and subject.noun in HUMAN
         if active and not self.placed and room >= 3 and dice.chance(0.6):
             location = self.location(min(room, dice.between(3, 7)))
             phrase.add(location)
@@ -261,6 +263,8 @@ class Speaker(Predicates):
         room -= 2 + len(asked.french)
         kinds = "people" if room < 5 else dice.pick(("people", "people", "leader"))
         subject = self.subject(dice.between(1, max(1, room // 3)), kinds)
+        while subject.person == JE:
+            subject = self.subject(2, kinds)
         predicate = self.predicate(subject, time, room - len(subject.french), support=True)
         auxiliary, link = predicate.english[0], new_link()
         est_ce_que = Phrase(

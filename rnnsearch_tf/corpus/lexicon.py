@@ -83,11 +83,12 @@ NOUN_TABLE = {
     "person": """man/men homme m; woman/women femme f; boy garçon m; girl fille f; child/children
         enfant m; teacher professeur m; student étudiant m; doctor médecin m; nurse infirmière f;
         farmer agriculteur m; worker ouvrier m; lawyer avocat m; journalist
-        journaliste m; actress actrice f; artist artiste m; soldier soldat m; citizen citoyen m; hero héros m""",
+        journaliste m; actress actrice f; artist artiste m; soldier soldat m; citizen
+        citoyen m; hero héros m""",
     "leader": """minister ministre m; president président m; mayor maire m; king roi m;
         queen reine f""",
-    "kin": """mother mère f; father père m; brother frère m; sister sœur f; son fils m; friend ami m;
-        neighbour voisin m""",
+    "kin": """mother mère f; father père m; brother frère m; sister sœur f; son fils m; friend
+        ami m; neighbour voisin m""",
     "group": """government gouvernement m; parliament parlement m; council conseil m; committee
         comité m; commission commission f; company entreprise f; bank banque f; university
         université f""",
@@ -100,8 +101,10 @@ NOUN_TABLE = {
     "money": "money argent m",
     "opening": "door porte f; window fenêtre f; box boîte f; bag sac m",
     "thing": """key clé f; car voiture f; bicycle vélo m; table table f; chair chaise f; clock
-        horloge f; hat chapeau m; coat manteau m; umbrella parapluie m; picture tableau m; boat bateau m; flower fleur f; tree arbre m""",
-    "text": """book livre m; letter lettre f; newspaper journal m; report rapport m; story histoire f; poem poème m; speech discours m; law loi f""",
+        horloge f; hat chapeau m; coat manteau m; umbrella parapluie m; picture tableau m; boat
+        bateau m; flower fleur f; tree arbre m""",
+    "text": """book livre m; letter lettre f; newspaper journal m; report rapport m; story
+        histoire f; poem poème m; speech discours m; law loi f""",
     "public": """school école f; market marché m; station gare f; hospital hôpital m; museum
         musée m; restaurant restaurant m; airport aéroport m;
         church église f; library bibliothèque f; beach plage f""",
@@ -128,7 +131,7 @@ small | petit petite | person animal thing opening public space group food | b 0
 big | grand grande | animal thing opening space public food | b 0
 beautiful | beau belle bel | person animal thing public space text | b 1
 new | nouveau nouvelle nouvel | thing opening text public group idea leader space | ba 2
-old | vieux vieille vieil | person-girl-boy-child leader kin-son animal thing opening public space text | b 2
+old | vieux vieille vieil | person-girl-boy-child leader kin-son animal thing space text | b 2
 young | jeune | person leader kin animal | b 2
 good | bon bonne | person dish drink food text idea | b 1
 bad | mauvais mauvaise | idea dish drink food | b 1
@@ -156,7 +159,7 @@ serious | sérieux | person leader kin problem crisis | 1
 powerful | puissant | leader group | 1
 expensive | cher chère | thing opening food dish drink restaurant | 1
 heavy | lourd | opening thing-flower | 1
-modern | moderne | thing-flower-tree public house city kitchen | 1
+modern | moderne | thing-flower-tree public house city kitchen | 2
 quiet | calme | public space | 1
 fresh | frais fraîche | food dish drink-tea-coffee-wine | 1
 cold | froid | dish drink | 1
@@ -228,8 +231,9 @@ def adjectives_of(noun: Noun, predicative: bool = False) -> tuple[Adjective, ...
     return tuple(a for a in wanted if (a.predicative if predicative else a.attributive))
 
 
-# english forms [+ particle] | french [+ preposition] | subjects | objects | flags: C core, c common, S stative,
-# P progressive, E with être, R reflexive. Regular English forms are left out.
+# english forms [+ particle] | french [+ preposition] | subjects | objects | flags:
+# C core, c common, S stative, P progressive, E with être, R reflexive.
+# Regular English forms are left out.
 VERB_TABLES = {
     "transitive": """
 eat ate eaten | manger | people animal | food dish | CP
@@ -239,7 +243,7 @@ sell sold sold | vendre | people group | food dish thing-tree book newspaper hou
 read read read | lire | people | text | CP
 write wrote written | écrire | people | letter report story poem speech book | cP
 see saw seen | voir | people | person kin animal thing-key opening house museum church king | c
-find found found | trouver | people | key hat bag umbrella letter book picture box answer dog cat | c
+find found found | trouver | people | key hat bag umbrella letter book picture box dog cat | c
 open | ouvrir | people | opening letter |
 close | fermer | people | opening |
 visit | visiter | people | museum church city village region country house school |
@@ -267,7 +271,7 @@ announce | annoncer | group leader | decision reform election plan result war |
 examine | examiner | group leader | question problem law report proposal plan |
 change | changer | group leader | policy law plan | c
 talk + about | parler + de | people leader | text idea event kin leader | cP
-think + about | penser + à | people | kin idea journey election | cSP
+think thought thought + about | penser + à | people | kin idea journey election | cSP
 need | avoir_besoin + de | people | key car umbrella doctor lawyer bicycle | cS
 """,
     "intransitive": """
@@ -283,7 +287,7 @@ rest | reposer | people animal | | R
 """,
     "happening": """
 begin began begun | commencer | event-war | | c
-end | finir | event-war | |
+end | terminer | event-war | | cR
 """,
     "giving": """
 give gave given | donner | people | food thing-tree book letter answer money | c
@@ -293,7 +297,7 @@ offer | offrir | people | flower book cake hat picture bicycle |
 """,
     "motion": """
 go went gone | aller | people leader | | CE
-return | revenir | people leader | | E
+return | retourner | people leader | | E
 come came come | venir | people leader | | cE
 """,
     "saying": """

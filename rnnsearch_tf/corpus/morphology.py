@@ -16,7 +16,6 @@ _IRREGULAR = {
     "aller": "vais va allons allez vont | ir | allé",
     "boire": "bois boit buvons buvez boivent | boir | bu",
     "connaître": "connais connaît connaissons connaissez connaissent | connaîtr | connu",
-    "construire": "construis construit construisons construisez construisent | construir | construit",
     "courir": "cours court courons courez courent | courr | couru",
     "croire": "crois croit croyons croyez croient | croir | cru",
     "devoir": "dois doit devons devez doivent | devr | dû",
@@ -40,6 +39,8 @@ _IRREGULAR = {
 _FAMILIES = {
     "venir": "viens vient venons venez viennent | viendr | venu",
     "tenir": "tiens tient tenons tenez tiennent | tiendr | tenu",
+    "mettre": "mets met mettons mettez mettent | mettr | mis",
+    "truire": "truis truit truisons truisez truisent | truir | truit",
     "prendre": "prends prend prenons prenez prennent | prendr | pris",
 }
 _ENDINGS = {

@@ -18,6 +18,7 @@ class Dice:
     """Random choices that stay the same on every platform and version of Python."""
 
     def __init__(self, seed: str) -> None:
+        """Start from a seed."""
         self._random = random.Random(seed).random
 
     def chance(self, probability: float) -> bool:
@@ -66,7 +67,11 @@ _OWNERS = {
     "thing": "person kin",
     "opening": "house school church library",
     "public": "city village region",
-    "space": "city country region",
+    "garden": "house",
+    "kitchen": "house",
+    "street": "city village",
+    "city": "region country",
+    "village": "region",
     "animal": "person kin",
 }
 
@@ -191,7 +196,7 @@ def _owner(dice: Dice, noun: Noun, room: int) -> Phrase:
         pool = expressions.AREAS + expressions.INSTITUTIONS
         return dice.pick(expressions.COUNTRIES if room < 4 or kinds == "country" else pool).phrase()
     owner = dice.pick(lexicon.nouns_of(kinds))
-    plural = owner.kind not in ("leader", "kin") and dice.chance(0.3)
+    plural = owner.kind in ("person", "group") and dice.chance(0.3)
     return article(describe(owner, choose_adjectives(dice, owner, room - 3), plural), "the")
 
 

@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from functools import cache
 
 from rnnsearch_tf.corpus import expressions, lexicon
-from rnnsearch_tf.corpus.lexicon import Adjective, Noun, Verb
+from rnnsearch_tf.corpus.lexicon import Noun, Verb
 from rnnsearch_tf.corpus.linked_phrase import Phrase, Word, new_link, pair
 from rnnsearch_tf.corpus.morphology import IL, ILS, participle
 from rnnsearch_tf.corpus.noun_phrase import Dice, any_of, describe, noun_phrase
+from rnnsearch_tf.corpus.selection import (
+    PASSIVE_TENSES,
+    SHAPES,
+    adjectives_after,
+    comparable,
+    possible,
+    rivals,
+    speakable,
+    transformable,
+    weight,
+    with_nothing,
+    with_object_people,
+)
 from rnnsearch_tf.corpus.verb_group import (
     BE,
     CAN,
@@ -22,112 +34,7 @@ from rnnsearch_tf.corpus.verb_group import (
     verb_group,
 )
 
-# The fewest French words that a predicate takes, and how often it is chosen.
-SHAPES = {
-    "transitive": (3, 8),
-    "intransitive": (1, 2),
-    "happening": (1, 3),
-    "clitic": (2, 1),
-    "nothing": (3, 0.4),
-    "saying": (6, 3),
-    "giving": (6, 2.5),
-    "motion": (3, 2),
-    "infinitive": (4, 4),
-    "copula": (2, 1.5),
-    "comparison": (5, 0.5),
-    "passive": (6, 3),
-    "dwelling": (3, 0.7),
-    "whereabouts": (4, 0.7),
-}
-_COMPARABLE = frozenset(
-    ["important", "interesting", "difficult", "useful", "dangerous", "famous", "intelligent", "honest", "powerful", "expensive", "modern", "beautiful", "serious"]
-)
-_PASSIVE_TENSES = {
-    "past": "past",
-    "event": "past",
-    "present": "perfect",
-    "future": "future",
-    "reported": "pluperfect",
-}
 CLITICS = (("him", "le", IL, False), ("her", "la", IL, True), ("them", "les", ILS, False))
-_HUMAN = frozenset(noun.english for noun in lexicon.nouns_of("people leader"))
-
-
-@cache
-def speakable(frame: str, noun: str, time: str, person: int) -> tuple[Verb, ...]:
-    """Return the verbs of a frame that can be said of a subject at a time."""
-    return tuple(
-        verb
-        for verb in lexicon.VERBS[frame]
-        if noun in verb.subjects
-        and tenses(verb, time, person)
-        and not (verb.base == "arrive" and time == "infinitive")
-    )
-
-
-@cache
-def _with_object_people(noun: str, time: str, person: int) -> tuple[Verb, ...]:
-    verbs = speakable("transitive", noun, time, person)
-    direct = [verb for verb in verbs if not verb.preposition]
-    return tuple(v for v in direct if any(noun.english in _HUMAN for noun in v.objects))
-
-
-@cache
-def _with_nothing(noun: str, time: str, person: int) -> tuple[Verb, ...]:
-    names = ("eat", "buy", "sell", "read", "write", "see", "find", "understand", "choose")
-    verbs = speakable("transitive", noun, time, person)
-    return tuple(verb for verb in verbs if verb.base in names)
-
-
-@cache
-def transformable(noun: str) -> tuple[Verb, ...]:
-    """Return the verbs that make a good passive with a noun as the subject."""
-    verbs = lexicon.verbs_taking(noun)
-    return tuple(verb for verb in verbs if not verb.stative and not verb.particle)
-
-
-@cache
-def adjectives_after(noun: str) -> tuple[Adjective, ...]:
-    """Return the adjectives that a noun can be said to be."""
-    return lexicon.adjectives_of(lexicon.nouns_of(noun)[0], predicative=True)
-
-
-@cache
-def comparable(noun: str) -> tuple[Adjective, ...]:
-    """Return the adjectives that a noun can be more or less of."""
-    wanted = [a for a in adjectives_after(noun) if a.english in _COMPARABLE]
-    return tuple(adjective for adjective in wanted if rivals(noun, adjective))
-
-
-@cache
-def rivals(noun: str, adjective: Adjective) -> tuple[Noun, ...]:
-    """Return the nouns that a noun can be compared with."""
-    kind = lexicon.nouns_of(lexicon.nouns_of(noun)[0].kind)
-    return tuple(n for n in kind if n.english != noun and n.english in adjective.kinds)
-
-
-@cache
-def possible(noun: str, time: str, person: int) -> tuple[str, ...]:
-    """Return the shapes of predicate that a subject can have at a time."""
-    human = noun in _HUMAN
-    able = {shape: bool(speakable(shape, noun, time, person)) for shape in lexicon.VERBS}
-    able["saying"] &= time in ("present", "past", "reported", "event")
-    able["infinitive"] |= time in ("present", "habitual", "conditional") and human
-    able["infinitive"] &= time != "infinitive"
-    able["clitic"] = bool(_with_object_people(noun, time, person))
-    able["nothing"] = bool(_with_nothing(noun, time, person)) and time not in ("infinitive",)
-    being = time != "infinitive" and bool(tenses(BE, time, person))
-    able["copula"] = being and bool(adjectives_after(noun))
-    able["comparison"] = being and bool(comparable(noun))
-    able["passive"] = bool(transformable(noun)) and time in _PASSIVE_TENSES and not human
-    able["whereabouts"] = being and human
-    return tuple(shape for shape in SHAPES if able[shape])
-
-
-def _weight(shape: str, room: int) -> float:
-    """Prefer the shapes that can fill a large room."""
-    least, weight = SHAPES[shape]
-    return weight * (3 if least >= 6 and room >= 8 else 0.3 if least < 3 and room >= 6 else 1)
 
 
 @dataclass
@@ -213,7 +120,7 @@ class Predicates:
         shapes = [s for s in shapes if not (support and s == "saying")]
         if not shapes:
             raise Speechless
-        shape = self.dice.weighted(shapes, [_weight(s, room) for s in shapes])
+        shape = self.dice.weighted(shapes, [weight(s, room) for s in shapes])
         phrase: Phrase = getattr(self, "_" + shape)(request)
         return phrase
 
@@ -288,7 +195,7 @@ class Predicates:
 
     def _clitic(self, request: Request) -> Phrase:
         subject, time = request.subject, request.time
-        verb = self.dice.pick(_with_object_people(subject.noun, time, subject.person))
+        verb = self.dice.pick(with_object_people(subject.noun, time, subject.person))
         tense = self.dice.pick(tenses(verb, time, subject.person))
         manner = self._manner(request, verb, tense)
         choices = CLITICS[:2] if self.feminine_plural else CLITICS
@@ -301,7 +208,7 @@ class Predicates:
 
     def _nothing(self, request: Request) -> Phrase:
         subject, time = request.subject, request.time
-        verb = self.dice.pick(_with_nothing(subject.noun, time, subject.person))
+        verb = self.dice.pick(with_nothing(subject.noun, time, subject.person))
         tense = self.dice.pick(tenses(verb, time, subject.person))
         group = verb_group(verb, subject, tense, Manner("nothing"))
         group.tense = "state"
@@ -402,7 +309,7 @@ class Predicates:
     def _passive(self, request: Request) -> Phrase:
         subject, dice = request.subject, self.dice
         verb = dice.pick(transformable(subject.noun))
-        tense = _PASSIVE_TENSES[request.time]
+        tense = PASSIVE_TENSES[request.time]
         group = verb_group(BE, subject, tense, Manner(support=request.support))
         done = participle(verb.french, subject.feminine, subject.plural)
         group.add(pair(verb.participle, done)).add(pair("by", "par"))

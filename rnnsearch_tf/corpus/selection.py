@@ -1,0 +1,120 @@
+"""What goes with what: the verbs, adjectives and shapes of predicate that suit a subject."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from rnnsearch_tf.corpus import lexicon
+from rnnsearch_tf.corpus.lexicon import Adjective, Noun, Verb
+from rnnsearch_tf.corpus.verb_group import BE, tenses
+
+# The fewest French words that a predicate takes, and how often it is chosen.
+SHAPES = {
+    "transitive": (3, 8),
+    "intransitive": (1, 2),
+    "happening": (1, 3),
+    "clitic": (2, 1),
+    "nothing": (3, 0.4),
+    "saying": (6, 3),
+    "giving": (6, 2.5),
+    "motion": (3, 2),
+    "infinitive": (4, 4),
+    "copula": (2, 1.5),
+    "comparison": (5, 0.5),
+    "passive": (6, 3),
+    "dwelling": (3, 0.7),
+    "whereabouts": (4, 0.7),
+}
+_COMPARABLE = (
+    *("important", "interesting", "difficult", "useful", "dangerous", "famous", "intelligent"),
+    *("honest", "powerful", "expensive", "modern", "beautiful", "serious"),
+)
+PASSIVE_TENSES = {
+    "past": "past",
+    "event": "past",
+    "present": "perfect",
+    "future": "future",
+    "reported": "pluperfect",
+}
+HUMAN = frozenset(noun.english for noun in lexicon.nouns_of("people leader"))
+
+
+@cache
+def speakable(frame: str, noun: str, time: str, person: int) -> tuple[Verb, ...]:
+    """Return the verbs of a frame that can be said of a subject at a time."""
+    return tuple(
+        verb
+        for verb in lexicon.VERBS[frame]
+        if noun in verb.subjects
+        and tenses(verb, time, person)
+        and not (verb.base == "arrive" and time == "infinitive")
+    )
+
+
+@cache
+def with_object_people(noun: str, time: str, person: int) -> tuple[Verb, ...]:
+    """Return the verbs of a subject that can have "him", "her" or "them" as the object."""
+    verbs = speakable("transitive", noun, time, person)
+    direct = [verb for verb in verbs if not verb.preposition]
+    return tuple(v for v in direct if any(noun.english in HUMAN for noun in v.objects))
+
+
+@cache
+def with_nothing(noun: str, time: str, person: int) -> tuple[Verb, ...]:
+    """Return the verbs of a subject that can have "nothing" as the object."""
+    names = ("eat", "buy", "sell", "read", "write", "see", "find", "understand", "choose")
+    verbs = speakable("transitive", noun, time, person)
+    return tuple(verb for verb in verbs if verb.base in names)
+
+
+@cache
+def transformable(noun: str) -> tuple[Verb, ...]:
+    """Return the verbs that make a good passive with a noun as the subject."""
+    verbs = lexicon.verbs_taking(noun)
+    return tuple(verb for verb in verbs if not verb.stative and not verb.particle)
+
+
+@cache
+def adjectives_after(noun: str) -> tuple[Adjective, ...]:
+    """Return the adjectives that a noun can be said to be."""
+    return lexicon.adjectives_of(lexicon.nouns_of(noun)[0], predicative=True)
+
+
+@cache
+def comparable(noun: str) -> tuple[Adjective, ...]:
+    """Return the adjectives that a noun can be more or less of."""
+    wanted = [a for a in adjectives_after(noun) if a.english in _COMPARABLE]
+    return tuple(adjective for adjective in wanted if rivals(noun, adjective))
+
+
+@cache
+def rivals(noun: str, adjective: Adjective) -> tuple[Noun, ...]:
+    """Return the nouns that a noun can be compared with."""
+    kind = lexicon.nouns_of(lexicon.nouns_of(noun)[0].kind)
+    return tuple(n for n in kind if n.english != noun and n.english in adjective.kinds)
+
+
+@cache
+def possible(noun: str, time: str, person: int) -> tuple[str, ...]:
+    """Return the shapes of predicate that a subject can have at a time."""
+    human = noun in HUMAN
+    able = {shape: bool(speakable(shape, noun, time, person)) for shape in lexicon.VERBS}
+    able["saying"] &= time in ("present", "past", "reported", "event")
+    able["infinitive"] |= time in ("present", "habitual", "conditional") and human
+    able["infinitive"] &= time != "infinitive"
+    able["clitic"] = bool(with_object_people(noun, time, person))
+    able["nothing"] = bool(with_nothing(noun, time, person)) and time not in ("infinitive",)
+    being = (
+        time != "infinitive" and (human or time != "habitual") and bool(tenses(BE, time, person))
+    )
+    able["copula"] = being and bool(adjectives_after(noun))
+    able["comparison"] = being and bool(comparable(noun))
+    able["passive"] = bool(transformable(noun)) and time in PASSIVE_TENSES and not human
+    able["whereabouts"] = being and human
+    return tuple(shape for shape in SHAPES if able[shape])
+
+
+def weight(shape: str, room: int) -> float:
+    """Prefer the shapes that can fill a large room."""
+    least, usual = SHAPES[shape]
+    return usual * (3 if least >= 6 and room >= 8 else 0.3 if least < 3 and room >= 6 else 1)

@@ -1,0 +1,329 @@
+"""Moses tokenisation: the rules one by one, against sacremoses, in graphs and SavedModels."""
+
+import gzip
+import os
+import pathlib
+
+import pytest
+import sacremoses
+import tensorflow as tf
+
+from rnnsearch_tf.text import MosesTokenizer
+
+TOKENIZERS = {language: MosesTokenizer(language) for language in ("en", "fr")}
+
+# Line -> its tokens, parted by blanks.
+ENGLISH_RULES = {
+    "Hello, world!": "Hello , world !",
+    "A man's dog": "A man 's dog",
+    "I don't know": "I don 't know",
+    "the dogs' bowls": "the dogs ' bowls",
+    "the 1990's": "the 1990 's",
+    "a 6'x 4'4 door": "a 6'x 4 ' 4 door",
+    "in '99": "in ' 99",
+    "say 'yes' now": "say ' yes ' now",
+    # At the ends of a line, and one letter apart, Moses does not see an apostrophe.
+    "'tis the dogs'": "'tis the dogs'",
+    "rock'n'roll": "rock 'n'roll",
+    "He said 'stop.'": "He said ' stop . '",
+    "1,000.50 euros": "1,000.50 euros",
+    "red,green, 5,x 3,4,": "red , green , 5 , x 3,4 ,",
+    "Mr. Smith": "Mr. Smith",
+    "He met Mr.": "He met Mr.",
+    "See No. 5 there": "See No. 5 there",
+    "No. That is pp. two": "No . That is pp. two",
+    "He left. She stayed.": "He left . She stayed .",
+    "about 3 in. long": "about 3 in. long",
+    "the U.S. Senate": "the U.S. Senate",
+    "version 1.2. Then": "version 1.2 . Then",
+    "wait... what.. no.": "wait ... what .. no .",
+    'a "quoted" word': 'a " quoted " word',
+    "a well-known fact - really": "a well-known fact - really",
+    "see http://a.org/b?c=d": "see http : / / a.org / b ? c = d",
+    "me@mail.org is 50%": "me @ mail.org is 50 %",
+    "(a) [b] $5 & <i>": "( a ) [ b ] $ 5 & < i >",
+    "a|b * c_d": "a | b * c _ d",
+    "&amp;": "& amp ;",
+    ". x": ". x",
+}
+FRENCH_RULES = {
+    "L'homme d'État": "L' homme d' État",
+    "aujourd'hui": "aujourd' hui",
+    "qu'il n'y a": "qu' il n' y a",
+    "les années '60": "les années ' 60",
+    "dit 'oui' hier": "dit ' oui ' hier",
+    "l'«ami»": "l ' « ami »",
+    "3,5 millions, oui": "3,5 millions , oui",
+    "Vraiment ? Oui !": "Vraiment ? Oui !",
+    "MM. Dupont et M. Le": "MM. Dupont et M. Le",
+    "des pommes, etc. Puis": "des pommes , etc. Puis",
+    "Il part. Elle reste.": "Il part . Elle reste .",
+    "p.ex. ceci": "p.ex. ceci",
+    "art. 5 et n. 3": "art. 5 et n. 3",
+    "Il l' a. Bon": "Il l ' a . Bon",
+    "cœur, garçon... été": "cœur , garçon ... été",
+    "peut-être": "peut-être",
+}
+
+# Tokens, parted by blanks -> their line.
+ENGLISH_JOINS = {
+    "Hello , world !": "Hello, world!",
+    "A man 's dog": "A man's dog",
+    "I don 't know": "I don't know",
+    "the dogs ' bowls": "the dogs' bowls",
+    "the man ' x ' y": "the man 'x' y",
+    "'s first": "'s first",
+    'a " quoted " word': 'a "quoted" word',
+    '" a " and " b "': '"a" and "b"',
+    "say „ yes “ now": "say „yes“ now",
+    "say “ yes ” now": "say “yes ” now",
+    "a `` b `` c": "a ``b`` c",
+    "it costs $ 5 ( or € 4 )": "it costs $5 (or €4)",
+    "[ a ] { b } 50 %": "[a] {b} 50%",
+    "what ?! Oh ...": "what?! Oh...",
+    "well @-@ known": "well-known",
+    "¿ a ? ¡ b !": "¿a? ¡b!",
+    "中文 字 a": "中文字 a",
+}
+FRENCH_JOINS = {
+    "L' homme d' État": "L'homme d'État",
+    "l' 11 mai": "l' 11 mai",
+    "Vraiment ? Oui !": "Vraiment ? Oui !",
+    "50 % : oui ; non .": "50 % : oui ; non.",
+    "quoi ?! ( ! )": "quoi?! ( !)",
+    "« ami »": "« ami »",
+    'un " mot " ici': 'un "mot" ici',
+    "man 's": "man 's",
+    "les ' x ' y": "les 'x' y",
+}
+
+SENTENCES = [
+    "Two young, White males are outside near many bushes.",
+    "It's John's turn: he'll say \"I can't!\", won't he?",
+    "The U.S. economy grew by 2.5% in Q3, i.e. faster than in the U.K.",
+    "In the U.S.A.",
+    "Dr. Jones, Ph.D., lives at No. 10, St. James St. He's 45.",
+    "No. 5 and no. 6; pp. 12-15; Art. 3; Art. X; Nos. 1,2,3",
+    "We paid $1,234.56 (about €1.100,50) for it...",
+    "Rock'n'roll o'clock O'Brien's 'twas ''double'' 'single'",
+    "He said: 'Go home.'",
+    '"Why?" - "Because!" -- he said---and left.',
+    "E-mail: john.doe@example.com, or visit http://www.example.com/~x?y=1&z=2#top.",
+    "1,2,3,a,4,b,,c ,5, 6,,7 ,,, 8,",
+    "A.B.C. corp. a. b. c. vs. v. Foo",
+    "Wait.. what... no.... yes.' end",
+    "x.'",
+    "...'",
+    "...",
+    ". . .",
+    "'",
+    "''",
+    ",",
+    ",5",
+    "5,",
+    ".",
+    "..",
+    "-",
+    "@-@",
+    "<b>bold</b> [1] {2} |3| \\4/ ^5~ `6` ``7''",
+    "#hashtag @user R&D AT&T 100% 5°C ±3 ½ ² ª º №7 Ⅷ ⅷ",
+    "Mr.Smith Mr. smith Mr.",
+    "the boys' toys, the boss' car and James's hat",
+    "'quoted at start' and end'",
+    "tab\tnewline\nreturn\rvertical\x0b form\x0c feed",
+    "bell\x07 null\x00 escape\x1b unit\x1f done",
+    "no\u00a0break thin\u2009space narrow\u202fspace ideographic\u3000space line\u2028end",
+    "zero\u200bwidth byte\ufeff order soft\u00adhyphen",
+    "   leading and trailing   ",
+    "   'leading apostrophe",
+    "curly \u2018single\u2019 and \u201cdouble\u201d \u201elow\u201c it\u2019s",
+    "L'homme qu'il a vu aujourd'hui n'est pas d'ici.",
+    "« C'est-à-dire », dit-il, « qu'est-ce que c'est ? »",
+    "Il y en a 1 234,56 € ; soit 50 % !",
+    "M. Dupont, MM. Durand et Mme. Martin, etc. Puis etc.",
+    "Voir l'art. 3, p.ex. le chap. IV, c.-à-d. la fig. 2, n/réf. 7, éd. Foo, tél. 01.02.03.04",
+    "l'11 septembre, d'1 kg, l'«ami», l'\"ami\", L'ÉTÉ, l' été",
+    "jusqu'à l'aéroport d'Orly-Sud, à 10h30.",
+    "Ça coûte 3,50$ (ou 3€) : c'est cher!",
+    "Où est-ce?! Là... là-bas.. ici.",
+    "presqu'île entr'ouvert prud'homme qu'",
+    "ŒUVRE cœur naïve Noël façade",
+    "les années '90 et l'an 2000's",
+    "e\u0301te\u0301 combined accents",
+    "Ελληνικά. και Русский. текст. Дальше ß. Straße",
+    "\U0001f600 emoji\U0001f44d\U0001f3fd done.",
+    "a.b.c d.e. f.5. 5.6. 5.a. .5 .a. -.5 v.2.",
+    'word." word.) (word.) word.; word.: Next',
+    "I. II. III. iv. A1. a1. 1st. Next",
+    "don't. can't. l'a. Next",
+    "100's 100's. 5's' 's 's' a's's",
+    "I'd've y'all'd've fo'c's'le",
+    "",
+    "   ",
+]
+
+
+def tokenize(language: str, lines: list[str]) -> list[list[str]]:
+    rows = TOKENIZERS[language].tokenize(tf.constant(lines, tf.string)).to_list()
+    return [[token.decode() for token in row] for row in rows]
+
+
+def ragged(rows: list[list[str]]) -> tf.RaggedTensor:
+    return tf.ragged.constant(rows, dtype=tf.string, ragged_rank=1)
+
+
+def detokenize(language: str, rows: list[list[str]]) -> list[str]:
+    return [line.decode() for line in TOKENIZERS[language].detokenize(ragged(rows)).numpy()]
+
+
+def sacremoses_tokenize(language: str, lines: list[str]) -> list[list[str]]:
+    reference = sacremoses.MosesTokenizer(language)
+    return [reference.tokenize(line, escape=False) for line in lines]
+
+
+def sacremoses_detokenize(language: str, rows: list[list[str]]) -> list[str]:
+    reference = sacremoses.MosesDetokenizer(language)
+    return [reference.detokenize(row, unescape=False) for row in rows]
+
+
+def cases(english: dict[str, str], french: dict[str, str]) -> list[tuple[str, str, str]]:
+    return [("en", *item) for item in english.items()] + [("fr", *item) for item in french.items()]
+
+
+@pytest.mark.parametrize(("language", "line", "tokens"), cases(ENGLISH_RULES, FRENCH_RULES))
+def test_tokenize_rule(language, line, tokens):
+    assert tokenize(language, [line]) == [tokens.split(" ")]
+
+
+@pytest.mark.parametrize(("language", "tokens", "line"), cases(ENGLISH_JOINS, FRENCH_JOINS))
+def test_detokenize_rule(language, tokens, line):
+    assert detokenize(language, [tokens.split(" ")]) == [line]
+
+
+def test_unknown_language_is_an_error_that_names_the_known_ones():
+    with pytest.raises(ValueError, match="en, fr"):
+        MosesTokenizer("de")
+
+
+@pytest.mark.parametrize("language", ["en", "fr"])
+def test_sentences_as_in_sacremoses(language):
+    expected = sacremoses_tokenize(language, SENTENCES)
+    assert tokenize(language, SENTENCES) == expected
+    assert detokenize(language, expected) == sacremoses_detokenize(language, expected)
+
+
+@pytest.mark.parametrize("language", ["en", "fr"])
+def test_detokenize_of_arbitrary_tokens_as_in_sacremoses(language):
+    rows = [sentence.split(" ") for sentence in SENTENCES]
+    assert detokenize(language, rows) == sacremoses_detokenize(language, rows)
+
+
+@pytest.mark.parametrize("language", ["en", "fr"])
+def test_every_prefix_that_sacremoses_knows(language):
+    prefixes = sacremoses.MosesTokenizer(language).NONBREAKING_PREFIXES
+    prefixes = [prefix.split(" ")[0] for prefix in prefixes]
+    lines = [f"x {prefix}. {after}" for prefix in prefixes for after in ("Word", "5", "")]
+    assert tokenize(language, lines) == sacremoses_tokenize(language, lines)
+
+
+def test_round_trip():
+    english = ["It's John's (old) \"red\" car, isn't it?", "Mr. Smith paid $1,000.50..."]
+    french = ["Qu'est-ce qu'il y a ? L'homme, l'été.", 'MM. Dupont ont (dit) "non" !']
+    assert detokenize("en", tokenize("en", english)) == english
+    assert detokenize("fr", tokenize("fr", french)) == french
+
+
+def test_letters_of_scripts_that_sacremoses_splits_stay_together():
+    assert tokenize("en", ["a 中文字 b"]) == [["a", "中文字", "b"]]
+
+
+def test_blank_lines_and_empty_batches():
+    tokens = TOKENIZERS["en"].tokenize(tf.constant(["", "a b", " \t\u00a0\n"]))
+    assert tokens.to_list() == [[], [b"a", b"b"], []]
+    assert TOKENIZERS["en"].detokenize(tokens).numpy().tolist() == [b"", b"a b", b""]
+    empty = TOKENIZERS["fr"].tokenize(tf.constant([], tf.string))
+    assert empty.to_list() == []
+    assert TOKENIZERS["fr"].detokenize(empty).shape == (0,)
+    assert detokenize("fr", [[], []]) == ["", ""]
+
+
+def test_invalid_utf8_is_replaced():
+    tokens = TOKENIZERS["en"].tokenize(tf.constant([b"caf\xe9 ol\xc3\xa9", b"\xff"]))
+    assert tokens.to_list() == [
+        [b"caf", "\ufffd".encode(), "olé".encode()],
+        ["\ufffd".encode()],
+    ]
+    line = TOKENIZERS["en"].detokenize(tf.RaggedTensor.from_row_splits([b"a\xff", b"."], [0, 2]))
+    assert line.numpy().tolist() == ["a\ufffd.".encode()]
+
+
+@pytest.mark.parametrize("language", ["en", "fr"])
+def test_a_line_of_ten_thousand_words(language):
+    line = " ".join(SENTENCES[i % len(SENTENCES)] for i in range(2000))
+    assert len(line.split()) > 10_000
+    expected = sacremoses_tokenize(language, [line])
+    assert tokenize(language, [line, "short one."]) == [*expected, ["short", "one", "."]]
+    assert detokenize(language, expected) == sacremoses_detokenize(language, expected)
+
+
+@pytest.mark.parametrize("language", ["en", "fr"])
+def test_a_line_does_not_depend_on_its_neighbours(language):
+    # A row that opens a quotation, one that ends in a prefix, one that begins with a small letter.
+    lines = ['she said " yes', "He met Mr.", "v.", "the dogs '", "a ' b \" c", "", *SENTENCES]
+    together = tokenize(language, lines)
+    assert together == [tokenize(language, [line])[0] for line in lines]
+    assert detokenize(language, together) == [detokenize(language, [row])[0] for row in together]
+
+
+class Echo(tf.Module):
+    """Tokenises and joins again, as a serving module would."""
+
+    def __init__(self, language: str) -> None:
+        super().__init__()
+        self.tokenizer = MosesTokenizer(language)
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
+    def echo(self, text: tf.Tensor) -> tf.Tensor:
+        return self.tokenizer.detokenize(self.tokenizer.tokenize(text))
+
+
+@pytest.mark.parametrize("language", ["en", "fr"])
+def test_saved_model_and_its_methods_reload(language, tmp_path):
+    module = Echo(language)
+    tf.saved_model.save(module, str(tmp_path), signatures={"serving_default": module.echo})
+    loaded = tf.saved_model.load(str(tmp_path))
+    text = tf.constant(SENTENCES)
+    tokens = TOKENIZERS[language].tokenize(text)
+    lines = TOKENIZERS[language].detokenize(tokens).numpy().tolist()
+    assert loaded.tokenizer.tokenize(text).to_list() == tokens.to_list()
+    assert loaded.tokenizer.detokenize(tokens).numpy().tolist() == lines
+    assert loaded.echo(text).numpy().tolist() == lines
+    served = loaded.signatures["serving_default"](text)
+    assert next(iter(served.values())).numpy().tolist() == lines
+
+
+@pytest.mark.parametrize("language", ["en", "fr"])
+def test_in_a_dataset(language):
+    tokenizer = TOKENIZERS[language]
+    dataset = tf.data.Dataset.from_tensor_slices(SENTENCES).batch(7).map(tokenizer.tokenize)
+    rows = [row for batch in dataset for row in batch.to_list()]
+    assert rows == tokenizer.tokenize(tf.constant(SENTENCES)).to_list()
+
+
+@pytest.mark.parametrize("language", ["en", "fr"])
+def test_real_text_as_in_sacremoses(language):
+    if "RNNSEARCH_DATA" not in os.environ:
+        pytest.skip("set RNNSEARCH_DATA to a folder with multi30k/, europarl/ and wmt_news/")
+    folder = pathlib.Path(os.environ["RNNSEARCH_DATA"])
+    for name in ("multi30k/valid", "europarl/valid", "wmt_news/newstest2013"):
+        path = folder / f"{name}.{language}.gz"
+        with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
+            lines = [line.rstrip("\n") for line in file]
+        tokens = sacremoses_tokenize(language, lines)
+        joined = sacremoses_detokenize(language, tokens)
+        assert share_equal(tokenize(language, lines), tokens) >= 0.999, name
+        assert share_equal(detokenize(language, tokens), joined) >= 0.999, name
+
+
+def share_equal(ours: list, theirs: list) -> float:
+    return sum(a == b for a, b in zip(ours, theirs, strict=True)) / len(theirs)
