@@ -184,7 +184,7 @@ def top_k(values: tf.Tensor, k: int) -> tuple[tf.Tensor, tf.Tensor]:
     best, places = tf.math.top_k(tf.reshape(short, [-1, k * size]), k)  # [N, k]
     indices = tf.gather(chosen, places // size, batch_dims=1) * size + places % size
     shape = tf.concat([tf.shape(values)[:-1], [k]], axis=0)
-    static = values.shape[:-1] + [k]
+    static = [*values.shape[:-1], k]
     return tf.ensure_shape(tf.reshape(best, shape), static), tf.ensure_shape(
         tf.reshape(indices, shape), static
     )  # [..., k]
@@ -331,7 +331,7 @@ def _empty_beam(max_lengths: tf.Tensor) -> _Beam:
 def _loop_shapes(state: State, k: int) -> tuple[State, _Beam]:
     """The shapes that hold all through the loop: the batch size may be unknown, tokens grow."""
     return (
-        tf.nest.map_structure(lambda part: tf.TensorShape([None, k] + part.shape[2:]), state),
+        tf.nest.map_structure(lambda part: tf.TensorShape([None, k, *part.shape[2:]]), state),
         _Beam(
             tokens=tf.TensorShape([None, k, None]),
             lengths=tf.TensorShape([None, k]),

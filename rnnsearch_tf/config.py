@@ -38,7 +38,9 @@ class ModelConfig:
         "look_generate_update (the authors' code) or look_update_generate (section 3.1)",
     )
     initial_weights: str = setting("paper", "paper (appendix B.1) or glorot (wider)")
-    dropout: float = setting(0.0, "share of elements put to zero in training: embeddings, annotations and maxout units")
+    dropout: float = setting(
+        0.0, "share of elements put to zero in training: embeddings, annotations and maxout units"
+    )
 
     def __post_init__(self) -> None:
         _require(self.kind in KINDS, f"kind {self.kind!r}: choose one of {', '.join(KINDS)}")
@@ -61,7 +63,9 @@ class TrainingConfig:
     optimizer: str = setting("adadelta", "adadelta or adam")
     learning_rate: float = setting(1.0, "step scale; 1.0 is Adadelta's own step")
     decay: str = setting("none", "none, or linear: from learning_rate to 0 over all updates")
-    gradient_norm: float = setting(1.0, "largest L2 norm of the gradient; a larger one is scaled down")
+    gradient_norm: float = setting(
+        1.0, "largest L2 norm of the gradient; a larger one is scaled down"
+    )
     epochs: int = setting(5, "passes over the training pairs")
     seed: int = setting(1, "seed of initial weights, order and dropout")
 
@@ -83,7 +87,9 @@ class DecodingConfig:
     """Beam search; score = log p(y|x) / |y|^length_penalty, in nats, |y| counting </s>."""
 
     beam_size: int = setting(12, "hypotheses kept in beam search")
-    length_penalty: float = setting(0.0, "a: hypotheses are ranked by log p / tokens^a; 0 is log p, 1 its mean")
+    length_penalty: float = setting(
+        0.0, "a: hypotheses are ranked by log p / tokens^a; 0 is log p, 1 its mean"
+    )
     max_length_ratio: float = setting(3.0, "target tokens at most, for each source token")
     min_length_ratio: float = setting(0.0, "target tokens at least, for each source token")
     allow_unknown: bool = setting(True, "whether [UNK] may be written")
@@ -158,9 +164,7 @@ _SMALL = ModelConfig(
     initial_weights="glorot",
     dropout=0.3,
 )
-_SMALL_TRAINING = TrainingConfig(
-    optimizer="adam", learning_rate=1e-3, decay="linear", epochs=15
-)
+_SMALL_TRAINING = TrainingConfig(optimizer="adam", learning_rate=1e-3, decay="linear", epochs=15)
 _TINY = dataclasses.replace(
     _SMALL,
     source_vocabulary_size=2_000,
@@ -171,9 +175,7 @@ _TINY = dataclasses.replace(
     maxout_size=128,
     dropout=0.0,
 )
-_TINY_TRAINING = dataclasses.replace(
-    _SMALL_TRAINING, max_length=30, learning_rate=2e-3, epochs=4
-)
+_TINY_TRAINING = dataclasses.replace(_SMALL_TRAINING, max_length=30, learning_rate=2e-3, epochs=4)
 _NORMALISED = DecodingConfig(beam_size=5, length_penalty=1.0)
 
 

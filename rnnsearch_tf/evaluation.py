@@ -1,7 +1,7 @@
 """How good translations and alignments are."""
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import sacrebleu
@@ -28,6 +28,37 @@ class LengthBin(NamedTuple):
     bleu: float  # 0 to 100
 
 
+class Scores(NamedTuple):
+    """All that is said of a set of translations."""
+
+    sentences: int
+    bleu: Bleu
+    tokenized_bleu: Bleu
+    by_length: list[LengthBin]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "sentences": self.sentences,
+            "bleu": self.bleu._asdict(),
+            "tokenized_bleu": self.tokenized_bleu._asdict(),
+            "by_length": [length_bin._asdict() for length_bin in self.by_length],
+        }
+
+    def table(self) -> str:
+        """For people."""
+        lines = [
+            f"BLEU            {self.bleu.score:6.2f}   {self.bleu.signature}",
+            f"BLEU, tokenised {self.tokenized_bleu.score:6.2f}   {self.tokenized_bleu.signature}"
+            " (Moses tokens, cased)",
+            "",
+            "source tokens  sentences    BLEU",
+        ]
+        for b in self.by_length:
+            lines.append(f"{f'{b.low}-{b.high}':>13}  {b.sentences:9,}  {b.bleu:6.2f}")
+        return "\n".join([*lines, f"{'all':>13}  {self.sentences:9,}  {self.bleu.score:6.2f}", ""])
+
+
 class Nll(NamedTuple):
     """−log p(y|x), `</s>` counted."""
 
@@ -37,7 +68,7 @@ class Nll(NamedTuple):
 
 def bleu(translations: Sequence[str], references: Sequence[str]) -> Bleu:
     """sacreBLEU: cased, detokenised text, its own 13a tokens."""
-    metric = sacrebleu.BLEU()
+    metric = sacrebleu.BLEU(force=True)  # no advice on standard error
     score = metric.corpus_score(translations, [references]).score
     return Bleu(score, str(metric.get_signature()))
 
@@ -69,10 +100,32 @@ def bleu_by_length(
     bins = (np.maximum(np.asarray(lengths), 1) - 1) // width
     found = []
     for b in np.unique(bins):
-        chosen = np.flatnonzero(bins == b)
+        chosen = np.flatnonzero(bins == b).tolist()
         score = bleu([translations[i] for i in chosen], [references[i] for i in chosen]).score
         found.append(LengthBin(int(b) * width + 1, int(b + 1) * width, len(chosen), score))
     return found
+
+
+def evaluate_translations(
+    translations: Sequence[str],
+    references: Sequence[str],
+    lengths: Sequence[int],
+    tokenizer: MosesTokenizer,
+) -> Scores:
+    """Score translations against references.
+
+    Args:
+        translations: detokenised text.
+        references: likewise.
+        lengths: Moses tokens of each source sentence, without `</s>`.
+        tokenizer: of the target language.
+    """
+    return Scores(
+        len(references),
+        bleu(translations, references),
+        tokenized_bleu(translations, references, tokenizer),
+        bleu_by_length(translations, references, lengths),
+    )
 
 
 def nll(model: TranslationModel, pairs: Pairs, batch_size: int = 80) -> Nll:
@@ -88,7 +141,7 @@ def nll(model: TranslationModel, pairs: Pairs, batch_size: int = 80) -> Nll:
     return Nll(total / words, total / len(pairs))
 
 
-Links = Iterable[tuple[int, int]]
+Links = Collection[tuple[int, int]]
 
 
 def hard_links(alignment: np.ndarray) -> set[tuple[int, int]]:
@@ -116,12 +169,12 @@ def alignment_error_rate(
         sure: S, the gold links.
         possible: P, which count as S too; absent, S alone.
     """
-    sure = [set(links) for links in sure]
-    possible = sure if possible is None else [set(p) | s for p, s in zip(possible, sure, strict=True)]
+    sure_links = [set(links) for links in sure]
+    possible_links = [set(links) for links in possible] if possible is not None else sure_links
     agreed = total = 0
-    for a, s, p in zip(map(set, found), sure, possible, strict=True):
-        agreed += len(a & s) + len(a & p)
-        total += len(a) + len(s)
+    for links, s, p in zip(found, sure_links, possible_links, strict=True):
+        agreed += len(s & set(links)) + len((s | p) & set(links))
+        total += len(s) + len(set(links))
     return 1 - agreed / total
 
 

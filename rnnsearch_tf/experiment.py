@@ -63,12 +63,8 @@ class _Text:
         source = tokenize(training.source, self._source)
         target = tokenize(training.target, self._target)
         sizes = config.model
-        self.source_vocabulary = Vocabulary.build(
-            count_words(source), sizes.source_vocabulary_size
-        )
-        self.target_vocabulary = Vocabulary.build(
-            count_words(target), sizes.target_vocabulary_size
-        )
+        self.source_vocabulary = Vocabulary.build(count_words(source), sizes.source_vocabulary_size)
+        self.target_vocabulary = Vocabulary.build(count_words(target), sizes.target_vocabulary_size)
         self.pairs = self._ids(source, target)
         model = dataclasses.replace(
             sizes,
@@ -84,14 +80,10 @@ class _Text:
 
     def encode(self, text: ParallelText) -> Pairs:
         """Other sentence pairs as ids."""
-        return self._ids(
-            tokenize(text.source, self._source), tokenize(text.target, self._target)
-        )
+        return self._ids(tokenize(text.source, self._source), tokenize(text.target, self._target))
 
     def _ids(self, source: tf.RaggedTensor, target: tf.RaggedTensor) -> Pairs:
-        return Pairs(
-            to_ids(source, self.source_vocabulary), to_ids(target, self.target_vocabulary)
-        )
+        return Pairs(to_ids(source, self.source_vocabulary), to_ids(target, self.target_vocabulary))
 
 
 class _Evaluate:
@@ -140,7 +132,9 @@ def _check_same(directory: ModelDirectory, config: Config) -> None:
 
 
 def _summary(training: ParallelText, pairs: Pairs, text: _Text) -> str:
-    unknown = [float(tf.reduce_mean(tf.cast(side.flat_values == UNK, tf.float32))) for side in pairs]
+    unknown = [
+        float(tf.reduce_mean(tf.cast(side.flat_values == UNK, tf.float32))) for side in pairs
+    ]
     return (
         f"{len(pairs):,} of {len(training.source):,} pairs are short enough; vocabularies "
         f"{len(text.source_vocabulary):,} and {len(text.target_vocabulary):,}, "

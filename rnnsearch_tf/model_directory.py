@@ -12,7 +12,7 @@ BEST, LAST = "best", "last"
 
 
 class ModelDirectory:
-    """A folder with these files:
+    """A folder that holds a training, and all that translating needs.
 
         config.json         all settings, and the vocabularies' SHA-256
         source.vocab        one word a line; a word's id is its line number, from 0

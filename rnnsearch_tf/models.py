@@ -90,7 +90,7 @@ class TranslationModel(keras.Model):
 
 def _layers(config: ModelConfig) -> tuple[Encoder, Decoder, MaxoutDeepOutput]:
     attends = config.kind == RNNSEARCH
-    shared = {"dropout": config.dropout, "initial_weights": config.initial_weights}
+    shared: dict[str, Any] = {"dropout": config.dropout, "initial_weights": config.initial_weights}
     encoder = Encoder(
         config.source_vocabulary_size,
         config.embedding_size,

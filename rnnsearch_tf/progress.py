@@ -38,8 +38,13 @@ class ProgressLine:
 
     def finish(self, text: str) -> None:
         """Write a line that stays."""
-        if self._on_terminal:
-            self._stream.write("\r" + " " * self._width + "\r")
-            self._width = 0
+        self.clear()
         self._stream.write(text + "\n")
         self._stream.flush()
+
+    def clear(self) -> None:
+        """Wipe the line off a terminal."""
+        if self._width:
+            self._stream.write("\r" + " " * self._width + "\r")
+            self._stream.flush()
+            self._width = 0

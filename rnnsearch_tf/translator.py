@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.beam_search import Hypotheses, beam_search
@@ -46,8 +47,9 @@ class Translator(tf.Module):
         self._model = model
         self._decoding = config.decoding
         self._source_text = MosesTokenizer(config.source_language)
-        self._target_text = MosesTokenizer(config.target_language)
+        self.target_tokenizer = MosesTokenizer(config.target_language)
         self._source_ids = _word_to_id(source_vocabulary)
+        self._target_ids = _word_to_id(target_vocabulary)
         self._target_words = _id_to_word(target_vocabulary)
 
     @classmethod
@@ -149,6 +151,35 @@ class Translator(tf.Module):
             return []
         return self._source_text.tokenize(tf.constant(list(lines))).row_lengths().numpy().tolist()
 
+    def align_lines(
+        self, sources: Sequence[str], targets: Sequence[str], batch_size: int = 64
+    ) -> list[np.ndarray]:
+        """Soft alignments of given sentence pairs, the target read by teacher forcing.
+
+        Args:
+            sources: sentences.
+            targets: their translations, by whomever.
+            batch_size: pairs at a time.
+
+        Returns:
+            α float32 [Ty, Tx] of each pair over Moses tokens, with the row and column of `</s>`.
+        """
+        alignments: list[np.ndarray] = [np.empty(0)] * len(sources)
+        order = np.argsort([len(line) for line in sources], kind="stable")
+        for start in range(0, len(order), batch_size):
+            batch = order[start : start + batch_size]
+            source_tokens = self._source_text.tokenize(tf.constant([sources[i] for i in batch]))
+            target_tokens = self.target_tokenizer.tokenize(tf.constant([targets[i] for i in batch]))
+            source = _to_ids(source_tokens, self._source_ids)
+            target = _to_ids(target_tokens, self._target_ids)
+            found = self.alignment(source.to_tensor(PAD), target.to_tensor(PAD)).numpy()
+            for i, rows, columns, matrix in zip(
+                batch, target.row_lengths(), source.row_lengths(), found, strict=True
+            ):
+                alignments[i] = matrix[:rows, :columns]
+        return alignments
+
+    @tf.function(input_signature=[tf.TensorSpec([None, None], tf.int32)] * 2)
     def alignment(self, source: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
         """α of given pairs by teacher forcing.
 
@@ -190,10 +221,7 @@ class Translator(tf.Module):
     def _read(self, text: tf.Tensor) -> tuple[tf.RaggedTensor, tf.Tensor]:
         """Strings [B] to tokens [B, None] and ids [B, Tx] with `</s>`."""
         tokens = self._source_text.tokenize(text)[:, :MAX_SOURCE_TOKENS]
-        ids = tf.cast(self._source_ids.lookup(tokens.flat_values), tf.int32)
-        ends = tf.fill([tokens.nrows(), 1], EOS)
-        ids = tf.concat([tokens.with_flat_values(ids), ends], axis=1)
-        return tokens, ids.to_tensor(PAD)
+        return tokens, _to_ids(tokens, self._source_ids).to_tensor(PAD)
 
     def _best(self, source: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         """Ids [B, Tx] to text [B], log p [B] and ids [B, Ty] of the best hypotheses."""
@@ -201,8 +229,10 @@ class Translator(tf.Module):
         target = hypotheses.tokens[:, 0]  # [B, Ty]
         target = target[:, : tf.reduce_max(hypotheses.lengths[:, 0])]
         blank = source[:, 0] == EOS
-        kept = tf.RaggedTensor.from_tensor(self._words(target), lengths=hypotheses.lengths[:, 0] - 1)
-        text = self._target_text.detokenize(kept)
+        kept = tf.RaggedTensor.from_tensor(
+            self._words(target), lengths=hypotheses.lengths[:, 0] - 1
+        )
+        text = self.target_tokenizer.detokenize(kept)
         score = hypotheses.log_probs[:, 0]
         return tf.where(blank, "", text), tf.where(blank, 0.0, score), target
 
@@ -245,6 +275,12 @@ def _id_to_word(path: str | Path) -> tf.lookup.StaticHashTable:
         value_index=lookup.TextFileIndex.WHOLE_LINE,
     )
     return lookup.StaticHashTable(initializer, default_value="")
+
+
+def _to_ids(tokens: tf.RaggedTensor, table: tf.lookup.StaticHashTable) -> tf.RaggedTensor:
+    """Words to ids int32, `</s>` at the end of each sentence."""
+    ids = tokens.with_flat_values(tf.cast(table.lookup(tokens.flat_values), tf.int32))
+    return tf.concat([ids, tf.fill([tokens.nrows(), 1], EOS)], axis=1)
 
 
 def _with_end(tokens: tf.RaggedTensor) -> tf.RaggedTensor:

@@ -37,7 +37,9 @@ class Vocabulary:
     @classmethod
     def build(cls, counts: Counter[str], size: int) -> "Vocabulary":
         """The `size` − 3 most frequent words; among equals, the first in code point order."""
-        words = sorted((w for w in counts if w not in SPECIAL_TOKENS), key=lambda w: (-counts[w], w))
+        words = sorted(
+            (w for w in counts if w not in SPECIAL_TOKENS), key=lambda w: (-counts[w], w)
+        )
         return cls([*SPECIAL_TOKENS, *words[: max(size - len(SPECIAL_TOKENS), 0)]])
 
     @classmethod

@@ -34,7 +34,7 @@ def read_parallel(source: str | Path, target: str | Path) -> ParallelText:
 
 
 def read_lines(path: str | Path) -> list[str]:
-    """The lines of a UTF-8 text file, plain or .gz; only \\n and \\r\\n end a line.
+    r"""The lines of a UTF-8 text file, plain or .gz; only \\n and \\r\\n end a line.
 
     Raises:
         InputError: the file cannot be read, or is not UTF-8; the text names the line.
@@ -62,7 +62,7 @@ def split_lines(content: bytes, name: str) -> list[str]:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
+        line = error.object.count(b"\n", 0, error.start) + 1  # counted without the BOM
         raise InputError(f"{name}: line {line:,} is not UTF-8") from error
     lines = text.split("\n")
     if lines[-1] == "":

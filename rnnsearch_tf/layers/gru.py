@@ -9,7 +9,60 @@ from keras import ops
 from rnnsearch_tf.layers import initializers
 
 
-class GRUCell(keras.layers.Layer):
+class _GatedUnit(keras.layers.Layer):
+    """What the encoder's and the decoder's cell share: words, state, gates."""
+
+    def __init__(self, units: int, initial_weights: str = "paper", **kwargs: Any):
+        super().__init__(**kwargs)
+        self.units = units
+        self.initial_weights = initial_weights
+
+    def _add_matrices(self, names: tuple[str, ...], size: int, initializer: Any) -> None:
+        for name in names:
+            weight = self.add_weight((size, self.units), initializer, name=name)
+            setattr(self, name, weight)
+
+    def _add_weights(self, words_size: int) -> None:
+        scheme = self.initial_weights
+        self._add_matrices(("W", "W_z", "W_r"), words_size, initializers.matrix(scheme))
+        self._add_matrices(("U", "U_z", "U_r"), self.units, initializers.recurrent(scheme))
+        for name in ("b", "b_z", "b_r"):
+            setattr(self, name, self.add_weight((self.units,), "zeros", name=name))
+
+    def project(self, words: Any) -> Any:
+        """The words' share of gates and candidate, for all positions in one product.
+
+        Args:
+            words: embeddings e, [..., m].
+
+        Returns:
+            [..., 3n]: W_z e + b_z, W_r e + b_r, W e + b.
+        """
+        joined = ops.concatenate([self.W_z, self.W_r, self.W], axis=1)
+        return ops.dot(words, joined) + ops.concatenate([self.b_z, self.b_r, self.b])
+
+    def _bind(self) -> Callable[[Any, Any], Any]:
+        gate_matrix = ops.concatenate([self.U_z, self.U_r], axis=1)  # [n, 2n]
+        candidate_matrix = ops.convert_to_tensor(self.U)
+
+        def step(projected: Any, state: Any) -> Any:
+            gate_input, candidate_input = ops.split(projected, [2 * self.units], axis=-1)
+            z, r = ops.split(ops.sigmoid(gate_input + ops.matmul(state, gate_matrix)), 2, axis=-1)
+            candidate = ops.tanh(candidate_input + ops.matmul(r * state, candidate_matrix))
+            return state + z * (candidate - state)
+
+        return step
+
+    def get_config(self) -> dict[str, Any]:
+        """What rebuilds this layer."""
+        return {
+            **super().get_config(),
+            "units": self.units,
+            "initial_weights": self.initial_weights,
+        }
+
+
+class GRUCell(_GatedUnit):
     """One step of the gated hidden unit of Cho et al. (2014), the paper's f.
 
         z  = σ(W_z e + U_z h)
@@ -27,35 +80,9 @@ class GRUCell(keras.layers.Layer):
         initial_weights: "paper" (appendix B.1) or "glorot".
     """
 
-    def __init__(self, units: int, initial_weights: str = "paper", **kwargs: Any):
-        super().__init__(**kwargs)
-        self.units = units
-        self.initial_weights = initial_weights
-
     def build(self, words_shape: tuple) -> None:
         """Create the weights for inputs [..., m]."""
-        self._build_words(words_shape[-1])
-
-    def _build_words(self, size: int) -> None:
-        n, scheme = self.units, self.initial_weights
-        for name in ("W", "W_z", "W_r"):
-            setattr(self, name, self.add_weight((size, n), initializers.matrix(scheme), name=name))
-        for name in ("U", "U_z", "U_r"):
-            setattr(self, name, self.add_weight((n, n), initializers.recurrent(scheme), name=name))
-        for name in ("b", "b_z", "b_r"):
-            setattr(self, name, self.add_weight((n,), "zeros", name=name))
-
-    def project(self, words: Any) -> Any:
-        """The words' share of gates and candidate, for all positions in one product.
-
-        Args:
-            words: embeddings e, [..., m].
-
-        Returns:
-            [..., 3n]: W_z e + b_z, W_r e + b_r, W e + b.
-        """
-        joined = ops.concatenate([self.W_z, self.W_r, self.W], axis=1)
-        return ops.dot(words, joined) + ops.concatenate([self.b_z, self.b_r, self.b])
+        self._add_weights(words_shape[-1])
 
     def bind(self) -> Callable[[Any, Any], Any]:
         """Join the matrices once and return the step, to be used inside a loop.
@@ -63,31 +90,14 @@ class GRUCell(keras.layers.Layer):
         Returns:
             step(projected [..., 3n], state [..., n]) -> the next state [..., n].
         """
-        gate_matrix = ops.concatenate([self.U_z, self.U_r], axis=1)  # [n, 2n]
-        candidate_matrix = ops.convert_to_tensor(self.U)
-
-        def step(projected: Any, state: Any) -> Any:
-            gate_input, candidate_input = ops.split(projected, [2 * self.units], axis=-1)
-            z, r = ops.split(ops.sigmoid(gate_input + ops.matmul(state, gate_matrix)), 2, axis=-1)
-            candidate = ops.tanh(candidate_input + ops.matmul(r * state, candidate_matrix))
-            return state + z * (candidate - state)
-
-        return step
+        return self._bind()
 
     def call(self, words: Any, state: Any) -> Any:
         """One step: words [..., m] and state [..., n] to the next state [..., n]."""
         return self.bind()(self.project(words), state)
 
-    def get_config(self) -> dict[str, Any]:
-        """What rebuilds this layer."""
-        return {
-            **super().get_config(),
-            "units": self.units,
-            "initial_weights": self.initial_weights,
-        }
 
-
-class ContextGRUCell(GRUCell):
+class ContextGRUCell(_GatedUnit):
     """The decoder's gated hidden unit, which also reads a context c.
 
         z  = σ(W_z e + U_z s + C_z c)
@@ -96,23 +106,25 @@ class ContextGRUCell(GRUCell):
         s' = (1 − z) ∘ s + z ∘ s̃                             (appendix A.2.2)
 
     Weights: those of `GRUCell`, and `C, C_z, C_r` [context size, n].
+
+    Args:
+        units: n, the number of hidden units.
+        initial_weights: "paper" (appendix B.1) or "glorot".
     """
 
     def build(self, words_shape: tuple, context_shape: tuple) -> None:
         """Create the weights for words [..., m] and contexts [..., 2n]."""
-        self._build_words(words_shape[-1])
+        self._add_weights(words_shape[-1])
         matrix = initializers.matrix(self.initial_weights)
-        for name in ("C", "C_z", "C_r"):
-            weight = self.add_weight((context_shape[-1], self.units), matrix, name=name)
-            setattr(self, name, weight)
+        self._add_matrices(("C", "C_z", "C_r"), context_shape[-1], matrix)
 
-    def bind(self) -> Callable[..., Any]:
+    def bind(self) -> Callable[[Any, Any, Any], Any]:
         """Join the matrices once and return the step, to be used inside a loop.
 
         Returns:
             step(projected [..., 3n], state [..., n], context) -> the next state [..., n].
         """
-        step = super().bind()
+        step = self._bind()
         context_matrix = ops.concatenate([self.C_z, self.C_r, self.C], axis=1)
 
         def step_with_context(projected: Any, state: Any, context: Any) -> Any:

@@ -7,9 +7,7 @@ import keras
 from keras import ops, tree
 
 
-def scan(
-    step: Callable[[Any, Any], Any], state: Any, inputs: Any, reverse: bool = False
-) -> Any:
+def scan(step: Callable[[Any, Any], Any], state: Any, inputs: Any, reverse: bool = False) -> Any:
     """Apply state_t = step(state_{t-1}, inputs_t) along axis 0 and keep every state.
 
     Args:
@@ -31,7 +29,9 @@ def scan(
     return ops.scan(keep, state, inputs, reverse=reverse)[1]
 
 
-def _tensorflow_scan(step: Callable[[Any, Any], Any], state: Any, inputs: Any, reverse: bool) -> Any:
+def _tensorflow_scan(
+    step: Callable[[Any, Any], Any], state: Any, inputs: Any, reverse: bool
+) -> Any:
     """`keras.ops.scan` keeps its carry in TensorArrays of length one; this one does not."""
     import tensorflow as tf
 

@@ -86,7 +86,9 @@ class Command:
         except flags.Error as error:
             return self._fail(f"{error} (see --help)", 2)
         if rest:
-            return self._fail(f"unexpected argument {rest[0]!r}; flags begin with -- (see --help)", 2)
+            return self._fail(
+                f"unexpected argument {rest[0]!r}; flags begin with -- (see --help)", 2
+            )
         try:
             return main() or 0
         except InputError as error:
@@ -123,8 +125,8 @@ class Command:
 def quiet_start() -> Iterator[None]:
     """Keep what TensorFlow's libraries write to standard error while they load off the terminal.
 
-    They write to the file descriptor before any logging setting is read; if the block fails, what
-    they wrote is shown after all.
+    They write to the file descriptor before any logging setting is read. What they wrote is shown
+    after all when the block fails, unless by bad input.
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("KERAS_BACKEND", "tensorflow")
@@ -134,6 +136,8 @@ def quiet_start() -> Iterator[None]:
         os.dup2(captured.fileno(), 2)
         try:
             yield
+        except InputError:
+            raise
         except BaseException:
             sys.stderr.flush()
             captured.seek(0)

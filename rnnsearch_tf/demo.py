@@ -1,0 +1,159 @@
+"""The demonstration: both models on the built-in grammar, in minutes, on a laptop."""
+
+import dataclasses
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from rnnsearch_tf.config import PRESETS
+from rnnsearch_tf.corpus.grammar import SentencePair, generate
+from rnnsearch_tf.corpus.parallel import ParallelText
+from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.evaluation import (
+    LengthBin,
+    alignment_error_rate,
+    bleu_by_length,
+    hard_links,
+)
+from rnnsearch_tf.experiment import train
+from rnnsearch_tf.figures import draw_alignment, draw_bleu_by_length
+from rnnsearch_tf.saved_model import export
+from rnnsearch_tf.translator import Translator
+
+TRAINING_LENGTH = 30  # tokens, the longest in training
+TEST_LENGTH = 60
+SYSTEMS = {"RNNsearch": "rnnsearch", "RNNencdec": "rnnencdec"}
+SENTENCES = (
+    "The European Economic Area will not be small.",
+    "I have seen the old man's car in Paris.",
+    "The students who live in the big city will never drink some water.",
+)
+
+# Runs where this package cannot be imported: what a server does, in a dozen lines.
+_SERVER = """
+import os, sys
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+import tensorflow as tf
+serve = tf.saved_model.load(sys.argv[1]).signatures["serving_default"]
+assert not any(name.startswith("rnnsearch_tf") for name in sys.modules)
+found = serve(text=tf.constant(sys.argv[2:]))
+for text, score in zip(found["translation"].numpy(), found["score"].numpy()):
+    sys.stdout.buffer.write(f"{score:.3f}\\t".encode() + text + b"\\n")
+"""
+
+
+class Size(NamedTuple):
+    """How much the demonstration trains and tests."""
+
+    training_pairs: int = 24_000
+    validation_pairs: int = 200
+    pairs_per_length_bin: int = 60
+
+
+DEFAULT_SIZE = Size()
+
+
+def run(output: str | Path, size: Size = DEFAULT_SIZE, seed: int = 1) -> None:
+    """Train both models, compare, draw, export, and translate in a fresh process.
+
+    Args:
+        output: the folder for all of it; model directories in it are gone on with.
+        size: of the data.
+        seed: of data and weights.
+
+    Raises:
+        InputError: the folder holds an export, or other trainings.
+    """
+    started = time.monotonic()
+    output = Path(output)
+    if (output / "export").exists():
+        raise InputError(f"{output} holds an earlier demonstration: remove it first")
+    training = _text(generate(size.training_pairs, seed, 1, TRAINING_LENGTH))
+    validation = _text(generate(size.validation_pairs, seed + 1, 1, TRAINING_LENGTH))
+    test = _test_pairs(size.pairs_per_length_bin, seed + 2)
+    curves = {}
+    for name, kind in SYSTEMS.items():
+        _say(
+            f"\n{name}: training on {len(training.source):,} pairs of 1 to {TRAINING_LENGTH} tokens"
+        )
+        config = dataclasses.replace(PRESETS[f"{kind}-tiny"])
+        stopped_by = train(config, output / kind, training, validation)
+        if stopped_by:
+            raise KeyboardInterrupt
+        curves[name] = _score(Translator.load(output / kind), test)
+    print(_table(curves))
+    draw_bleu_by_length(output / "figures" / "bleu_by_length.png", curves)
+    translator = Translator.load(output / "rnnsearch")
+    error_rate = _alignment_error_rate(translator, test)
+    print(f"Alignment error rate of RNNsearch's attention, against the grammar's: {error_rate:.3f}")
+    _draw(translator, output / "figures" / "alignment.png", SENTENCES[0])
+    path = export(output / "rnnsearch", output / "export")
+    print(f"\n{path}, loaded by a fresh process that imports TensorFlow but not this package:")
+    for sentence, (translation, score) in zip(SENTENCES, _serve(path, SENTENCES), strict=True):
+        print(f"  {sentence}\n    {translation}   (log p {score} nats)")
+    print(f"\nFigures: {output / 'figures'}. {time.monotonic() - started:.0f} s in all.")
+
+
+def _text(pairs: Any) -> ParallelText:
+    pairs = list(pairs)
+    return ParallelText([pair.source for pair in pairs], [pair.target for pair in pairs])
+
+
+def _test_pairs(per_bin: int, seed: int) -> list[SentencePair]:
+    """The same number of pairs for each ten tokens of length."""
+    return [
+        pair for low in range(1, TEST_LENGTH, 10) for pair in generate(per_bin, seed, low, low + 9)
+    ]
+
+
+def _score(translator: Translator, test: Sequence[SentencePair]) -> list[LengthBin]:
+    text = _text(test)
+    translations = translator.translate_lines(text.source).translations
+    return bleu_by_length(translations, text.target, [len(pair.source_tokens) for pair in test])
+
+
+def _table(curves: dict[str, list[LengthBin]]) -> str:
+    lines = ["", "BLEU by source length", f"{'tokens':>10}" + "".join(f"{n:>12}" for n in curves)]
+    for bins in zip(*curves.values(), strict=True):
+        scores = "".join(f"{b.bleu:12.2f}" for b in bins)
+        mark = "" if bins[0].high <= TRAINING_LENGTH else "   longer than any in training"
+        lines.append(f"{f'{bins[0].low}-{bins[0].high}':>10}{scores}{mark}")
+    return "\n".join([*lines, ""])
+
+
+def _alignment_error_rate(translator: Translator, test: Sequence[SentencePair]) -> float:
+    """AER of the reference translations, read by teacher forcing, up to the training length."""
+    short = [pair for pair in test if len(pair.source_tokens) <= TRAINING_LENGTH]
+    text = _text(short)
+    found = map(hard_links, translator.align_lines(text.source, text.target))
+    return alignment_error_rate(found, [pair.alignment for pair in short])
+
+
+def _draw(translator: Translator, path: Path, sentence: str) -> None:
+    found = translator.align(tf.constant([sentence]))
+    source, target = (
+        [t.decode() for t in found[k].numpy()[0]] for k in ("source_tokens", "target_tokens")
+    )
+    draw_alignment(path, found["alignment"].numpy()[0], source, target)
+
+
+def _serve(path: Path, sentences: Sequence[str]) -> list[tuple[str, str]]:
+    """Translations and scores from another process, started outside this package's reach."""
+    finished = subprocess.run(
+        [sys.executable, "-I", "-c", _SERVER, str(path.resolve()), *sentences],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
+    if finished.returncode:
+        raise InputError(f"{path} could not be served: {finished.stderr.splitlines()[-1]}")
+    return [(line.split("\t")[1], line.split("\t")[0]) for line in finished.stdout.splitlines()]
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

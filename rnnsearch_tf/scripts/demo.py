@@ -1,0 +1,30 @@
+"""rnnsearch-demo: both models on the built-in grammar, end to end, in minutes."""
+
+import sys
+
+from rnnsearch_tf.scripts.command import Command, quiet_start
+
+COMMAND = Command(
+    "rnnsearch-demo",
+    "train RNNsearch and RNNencdec on the built-in English-French grammar, compare them by "
+    "sentence length, draw an alignment, export a SavedModel and translate with it.",
+)
+COMMAND.define("output", str, "the folder for all of it", "demo")
+
+
+def main() -> int:
+    """Run the demonstration."""
+    with quiet_start():
+        from rnnsearch_tf.demo import run as run_demo
+
+    run_demo(COMMAND.flags.output)
+    return 0
+
+
+def run() -> int:
+    """The console script."""
+    return COMMAND.run(main)
+
+
+if __name__ == "__main__":
+    sys.exit(run())

@@ -1,0 +1,38 @@
+"""rnnsearch-export: a model directory to a SavedModel."""
+
+import sys
+
+from rnnsearch_tf.scripts.command import Command, quiet_start
+from rnnsearch_tf.scripts.decoding_flags import decoding_settings, define_decoding
+
+COMMAND = Command(
+    "rnnsearch-export",
+    "write a trained model as EXPORT_DIR/VERSION/, a SavedModel for TensorFlow Serving with the "
+    "signatures serving_default (text to translation and score) and align (with the soft "
+    "alignment). The search options become part of it.",
+)
+COMMAND.define("export_dir", str, "the folder that a server watches")
+COMMAND.define("version", int, "the version's number; an existing one is never overwritten", 1)
+define_decoding(COMMAND)
+
+
+def main() -> int:
+    """Export."""
+    flags = COMMAND.flags
+    COMMAND.require("model_dir", "export_dir")
+    with quiet_start():
+        from rnnsearch_tf.saved_model import export
+
+        decoding = decoding_settings(COMMAND)
+        path = export(flags.model_dir, flags.export_dir, flags.version, decoding, flags.weights)
+    print(path)
+    return 0
+
+
+def run() -> int:
+    """The console script."""
+    return COMMAND.run(main)
+
+
+if __name__ == "__main__":
+    sys.exit(run())

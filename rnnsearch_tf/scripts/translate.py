@@ -1,0 +1,63 @@
+"""rnnsearch-translate: lines in, lines out."""
+
+import sys
+
+from rnnsearch_tf.files import write_atomically
+from rnnsearch_tf.scripts.command import Command, quiet_start
+from rnnsearch_tf.scripts.decoding_flags import decoding_settings, define_decoding
+
+COMMAND = Command(
+    "rnnsearch-translate",
+    "translate text, one sentence a line: N lines in, N lines out, in order; a blank line gives a "
+    "blank line. The search options below override the model's own.",
+)
+COMMAND.define("input", str, "text to translate, UTF-8, plain or .gz; - is standard input", "-")
+COMMAND.define("output", str, "where the translations go; - is standard output", "-")
+define_decoding(COMMAND)
+
+
+def main() -> int:
+    """Translate."""
+    flags = COMMAND.flags
+    COMMAND.require("model_dir")
+    with quiet_start():
+        from rnnsearch_tf.corpus.parallel import read_lines, split_lines
+        from rnnsearch_tf.progress import ProgressLine
+        from rnnsearch_tf.translator import MAX_SOURCE_TOKENS, Translator
+
+        translator = Translator.load(flags.model_dir, decoding_settings(COMMAND), flags.weights)
+    if flags.input == "-":
+        lines = split_lines(sys.stdin.buffer.read(), "standard input")
+    else:
+        lines = read_lines(flags.input)
+    for number, length in enumerate(translator.source_lengths(lines), 1):
+        if length > MAX_SOURCE_TOKENS:
+            _warn(f"line {number:,} has {length:,} tokens: only {MAX_SOURCE_TOKENS:,} are read")
+    progress = ProgressLine()
+
+    def report(done: int) -> None:
+        if progress.is_due():
+            progress.show(f"{done:,} of {len(lines):,} lines")
+
+    found = translator.translate_lines(lines, report=report if len(lines) > 1 else None)
+    progress.clear()
+    content = "".join(line + "\n" for line in found.translations).encode()
+    if flags.output == "-":
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+    else:
+        write_atomically(flags.output, content)
+    return 0
+
+
+def _warn(message: str) -> None:
+    print(f"{COMMAND.name}: {message}", file=sys.stderr)
+
+
+def run() -> int:
+    """The console script."""
+    return COMMAND.run(main)
+
+
+if __name__ == "__main__":
+    sys.exit(run())

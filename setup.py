@@ -1,0 +1,46 @@
+"""Package metadata; the version is read from the package's source, not by importing it."""
+
+import re
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+HERE = Path(__file__).parent
+VERSION = re.search(
+    r'__version__ = "(.+)"', (HERE / "rnnsearch_tf" / "__init__.py").read_text("utf-8")
+).group(1)
+
+SCRIPTS = ("train", "translate", "evaluate", "export", "demo")
+
+setup(
+    name="rnnsearch-tf",
+    version=VERSION,
+    description="Bahdanau, Cho & Bengio (2015): RNNsearch and RNNencdec in Keras 3 / TensorFlow",
+    long_description=(HERE / "README.md").read_text("utf-8"),
+    long_description_content_type="text/markdown",
+    license="MIT",
+    python_requires=">=3.10",
+    packages=find_packages(include=["rnnsearch_tf", "rnnsearch_tf.*"]),
+    install_requires=[
+        "absl-py>=2.1",
+        "keras>=3.12,<4",
+        "matplotlib>=3.8",
+        "numpy>=1.26",
+        "sacrebleu>=2.4,<3",
+        "tensorflow>=2.20,<2.22",
+    ],
+    extras_require={
+        "test": ["jax>=0.4.35", "pytest>=8", "sacremoses>=0.1.1"],
+        "check": ["mypy>=1.11", "ruff>=0.9"],
+    },
+    entry_points={
+        "console_scripts": [
+            f"rnnsearch-{name} = rnnsearch_tf.scripts.{name}:run" for name in SCRIPTS
+        ]
+    },
+    classifiers=[
+        "License :: OSI Approved :: MIT License",
+        "Programming Language :: Python :: 3",
+        "Topic :: Scientific/Engineering :: Artificial Intelligence",
+    ],
+)
