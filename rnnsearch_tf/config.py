@@ -43,7 +43,16 @@ class ModelConfig:
     )
 
     def __post_init__(self) -> None:
+        orders, schemes = ("look_generate_update", "look_update_generate"), ("paper", "glorot")
         _require(self.kind in KINDS, f"kind {self.kind!r}: choose one of {', '.join(KINDS)}")
+        _require(
+            self.step_order in orders,
+            f"step_order {self.step_order!r}: choose one of {', '.join(orders)}",
+        )
+        _require(
+            self.initial_weights in schemes,
+            f"initial_weights {self.initial_weights!r}: choose one of {', '.join(schemes)}",
+        )
         _require(0 <= self.dropout < 1, f"dropout {self.dropout}: must be in [0, 1)")
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)

@@ -45,8 +45,8 @@ def train(
     directory = ModelDirectory(model_dir)
     if directory.is_complete():
         _check_same(directory, config)
-    directory.create(config, text.source_vocabulary, text.target_vocabulary)
     pairs = keep_short(training, text.pairs, config.training.max_length)
+    directory.create(config, text.source_vocabulary, text.target_vocabulary)
     _say(_summary(training, pairs, text))
     keras.utils.set_random_seed(config.training.seed)
     model = TranslationModel(config.model)

@@ -46,7 +46,8 @@ def output_cross_entropy(hidden: Any, weights: Any, bias: Any, targets: Any) -> 
 
         return ops.squeeze(ops.log(sums) - chosen, 1), gradient
 
-    return losses(_value(hidden), _value(weights), _value(bias))
+    kind = hidden.dtype  # of the output product; gradients are cast back to each weight's own
+    return losses(_value(hidden), *(ops.cast(_value(x), kind) for x in (weights, bias)))
 
 
 def _value(x: Any) -> Any:

@@ -44,7 +44,7 @@ class Translator(tf.Module):
         target_vocabulary: str | Path,
     ):
         super().__init__()
-        self._model = model
+        self.model = model
         self._decoding = config.decoding
         self._source_text = MosesTokenizer(config.source_language)
         self.target_tokenizer = MosesTokenizer(config.target_language)
@@ -190,7 +190,7 @@ class Translator(tf.Module):
         Returns:
             float32 [B, Ty, Tx], zero where the target is padding.
         """
-        seen = self._model.trunk({"source": source, "target": target}, training=False)
+        seen = self.model.trunk({"source": source, "target": target}, training=False)
         return tf.where((target == PAD)[:, :, None], 0.0, seen.alignment)
 
     def search(self, source: tf.Tensor) -> Hypotheses:
@@ -202,12 +202,12 @@ class Translator(tf.Module):
         Returns:
             The hypotheses, best first.
         """
-        step = self._model.bind(source)
+        step = self.model.bind(source)
         lengths = tf.math.count_nonzero(source, axis=1, dtype=tf.int32)
         options = self._decoding
         banned = (PAD,) if options.allow_unknown else (PAD, UNK)
         return beam_search(
-            lambda seen: _per_sentence(self._model.predict_word(_rows(seen)), seen),
+            lambda seen: _per_sentence(self.model.predict_word(_rows(seen)), seen),
             lambda seen, words: _like(step.advance(_rows(seen), tf.reshape(words, [-1])), words),
             tf.nest.map_structure(lambda x: tf.expand_dims(x, 1), step.start()),
             beam_size=options.beam_size,

@@ -18,3 +18,49 @@ def real_text() -> Path:
     if not folder:
         pytest.skip("RNNSEARCH_DATA does not name a folder of real text")
     return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with train.{en,fr} and valid.{en,fr} from the built-in grammar."""
+    from rnnsearch_tf.corpus.grammar import generate
+
+    folder = tmp_path_factory.mktemp("corpus")
+    for name, count, seed in (("train", 300, 1), ("valid", 20, 2)):
+        pairs = list(generate(count, seed, 1, 12))
+        (folder / f"{name}.en").write_text("".join(p.source + "\n" for p in pairs), "utf-8")
+        (folder / f"{name}.fr").write_text("".join(p.target + "\n" for p in pairs), "utf-8")
+    return folder
+
+
+TINY = (
+    "--preset=rnnsearch-tiny",
+    "--source_vocabulary_size=200",
+    "--target_vocabulary_size=200",
+    "--embedding_size=8",
+    "--hidden_size=11",
+    "--attention_size=7",
+    "--maxout_size=5",
+    "--batch_size=32",
+)
+
+
+@pytest.fixture(scope="session")
+def train_flags(corpus: Path) -> list[str]:
+    """Flags of `rnnsearch-train` for a training of seconds; --model_dir is left out."""
+    files = [
+        f"--{part}_{side}={corpus / part}.{language}"
+        for part in ("train", "valid")
+        for side, language in (("source", "en"), ("target", "fr"))
+    ]
+    return [*files, *TINY, "--epochs=1"]
+
+
+@pytest.fixture(scope="session")
+def model_dir(tmp_path_factory: pytest.TempPathFactory, train_flags: list[str]) -> Path:
+    """A model directory that a short training has made; not to be changed."""
+    from rnnsearch_tf.scripts import train
+
+    path = tmp_path_factory.mktemp("trained") / "model"
+    assert train.run([*train_flags, f"--model_dir={path}"]) == 0
+    return path

@@ -38,9 +38,9 @@ class BahdanauAttention(keras.layers.Layer):
         """Create the weights for states [R, n] and annotations [B, Tx, 2n]."""
         scheme = self.initial_weights
         n, annotation_size = state_shape[-1], annotations_shape[-1]
-        shapes = {"W_a": (n, self.units), "U_a": (annotation_size, self.units)}
-        for name, shape in shapes.items():
-            setattr(self, name, self.add_weight(shape, initializers.alignment(scheme), name=name))
+        small = initializers.alignment(scheme)
+        self.W_a = self.add_weight((n, self.units), small, name="W_a")
+        self.U_a = self.add_weight((annotation_size, self.units), small, name="U_a")
         self.v_a = self.add_weight((self.units,), initializers.energy(scheme), name="v_a")
 
     def keys(self, annotations: Any) -> Any:

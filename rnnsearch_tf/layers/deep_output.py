@@ -41,14 +41,13 @@ class MaxoutDeepOutput(keras.layers.Layer):
 
     def build(self, state_shape: tuple, words_shape: tuple, context_shape: tuple) -> None:
         """Create the weights for states [..., n], words [..., m], contexts [..., 2n]."""
-        scheme = self.initial_weights
+        matrix = initializers.matrix(self.initial_weights)
         shapes = {"U_o": state_shape, "V_o": words_shape, "C_o": context_shape}
         for name, shape in shapes.items():
-            matrix = initializers.matrix(scheme)  # one used again draws the same numbers
-            setattr(self, name, self.add_weight((shape[-1], 2 * self.units), matrix, name=name))
+            weight = self.add_weight((shape[-1], 2 * self.units), matrix, name=name)
+            setattr(self, name, weight)
         self.b_o = self.add_weight((2 * self.units,), "zeros", name="b_o")
-        shape = (self.units, self.vocabulary_size)
-        self.W_o = self.add_weight(shape, initializers.matrix(scheme), name="W_o")
+        self.W_o = self.add_weight((self.units, self.vocabulary_size), matrix, name="W_o")
         self.b = self.add_weight((self.vocabulary_size,), "zeros", name="b")
 
     def maxout(self, state: Any, words: Any, context: Any, training: bool = False) -> Any:

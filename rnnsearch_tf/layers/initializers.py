@@ -1,6 +1,9 @@
-"""Initial weights, matrix by matrix (paper, appendix B.1)."""
+"""Initial weights, matrix by matrix (paper, appendix B.1).
 
-from keras import initializers
+Each initializer may serve several weights: it draws new numbers every time.
+"""
+
+from keras import initializers, random
 
 PAPER = "paper"
 GLOROT = "glorot"
@@ -10,34 +13,41 @@ SCHEMES = (PAPER, GLOROT)
 def recurrent(scheme: str) -> initializers.Initializer:
     """U, U_z, U_r: random orthogonal, each matrix by itself, in both schemes."""
     _check(scheme)
-    return initializers.Orthogonal()
+    return initializers.Orthogonal(seed=random.SeedGenerator())
 
 
 def alignment(scheme: str) -> initializers.Initializer:
     """W_a and U_a: N(0, 0.001²) in the paper's scheme, Glorot uniform in the wider one."""
-    return _choose(scheme, initializers.RandomNormal(stddev=0.001))
+    return _normal_or_glorot(scheme, 0.001)
 
 
 def energy(scheme: str) -> initializers.Initializer:
     """v_a: zero in the paper's scheme, N(0, 0.1²) in the wider one."""
     _check(scheme)
-    return initializers.Zeros() if scheme == PAPER else initializers.RandomNormal(stddev=0.1)
+    return initializers.Zeros() if scheme == PAPER else _normal(0.1)
 
 
 def matrix(scheme: str) -> initializers.Initializer:
     """Any other weight matrix: N(0, 0.01²), or Glorot uniform."""
-    return _choose(scheme, initializers.RandomNormal(stddev=0.01))
+    return _normal_or_glorot(scheme, 0.01)
 
 
 def embedding(scheme: str) -> initializers.Initializer:
     """E: N(0, 0.01²) in the paper's scheme, N(0, 0.1²) in the wider one."""
     _check(scheme)
-    return initializers.RandomNormal(stddev=0.01 if scheme == PAPER else 0.1)
+    return _normal(0.01 if scheme == PAPER else 0.1)
 
 
-def _choose(scheme: str, papers: initializers.Initializer) -> initializers.Initializer:
+def _normal(deviation: float) -> initializers.Initializer:
+    # With a plain seed, or none, an initializer draws the same numbers at every call.
+    return initializers.RandomNormal(stddev=deviation, seed=random.SeedGenerator())
+
+
+def _normal_or_glorot(scheme: str, deviation: float) -> initializers.Initializer:
     _check(scheme)
-    return papers if scheme == PAPER else initializers.GlorotUniform()
+    if scheme == PAPER:
+        return _normal(deviation)
+    return initializers.GlorotUniform(seed=random.SeedGenerator())
 
 
 def _check(scheme: str) -> None:

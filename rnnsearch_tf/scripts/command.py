@@ -81,6 +81,7 @@ class Command:
         if any(argument in ("--help", "-h", "-help") for argument in arguments):
             print(self.help())
             return 0
+        self.flags.unparse_flags()
         try:
             rest = self.flags([self.name, *arguments])[1:]
         except flags.Error as error:

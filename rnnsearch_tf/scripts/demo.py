@@ -21,9 +21,9 @@ def main() -> int:
     return 0
 
 
-def run() -> int:
-    """The console script."""
-    return COMMAND.run(main)
+def run(arguments: list[str] | None = None) -> int:
+    """The console script; `arguments` instead of the command line's."""
+    return COMMAND.run(main, arguments)
 
 
 if __name__ == "__main__":

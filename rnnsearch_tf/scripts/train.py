@@ -57,9 +57,9 @@ def _config() -> Config:
     )
 
 
-def run() -> int:
-    """The console script."""
-    return COMMAND.run(main)
+def run(arguments: list[str] | None = None) -> int:
+    """The console script; `arguments` instead of the command line's."""
+    return COMMAND.run(main, arguments)
 
 
 if __name__ == "__main__":

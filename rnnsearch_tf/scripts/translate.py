@@ -54,9 +54,9 @@ def _warn(message: str) -> None:
     print(f"{COMMAND.name}: {message}", file=sys.stderr)
 
 
-def run() -> int:
-    """The console script."""
-    return COMMAND.run(main)
+def run(arguments: list[str] | None = None) -> int:
+    """The console script; `arguments` instead of the command line's."""
+    return COMMAND.run(main, arguments)
 
 
 if __name__ == "__main__":

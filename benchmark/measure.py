@@ -1,0 +1,260 @@
+"""Timing, and what is written down beside a time.
+
+Runs on Linux, on the CPU; nothing here knows the model. `own_harness` measures with this module,
+`peers_harness` with the code that measures the peers.
+"""
+
+import argparse
+import datetime
+import importlib
+import json
+import os
+import resource
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import keras
+import numpy as np
+import tensorflow as tf
+import workloads
+from workloads import Workload
+
+import rnnsearch_tf
+
+Update = Callable[[np.ndarray, np.ndarray], float]  # source, target -> nats per word; done
+Search = Callable[[np.ndarray, int, int], Any]  # source, beam size, words a sentence; done
+
+_IDLE = 0.05  # share of the machine that others may use when a measurement starts
+
+
+class Harness(NamedTuple):
+    """Where the work comes from, and how it is timed and reported."""
+
+    load: Callable[[str], Workload]
+    time_training: Callable[[Workload, Update], dict[str, Any]]
+    time_search: Callable[[Workload, int, Search], dict[str, Any]]
+    report: Callable[[dict[str, Any]], None]
+
+
+def argument_parser(description: str | None, part: str) -> argparse.ArgumentParser:
+    """The options that both commands have.
+
+    Args:
+        description: what `--help` says.
+        part: "training" or "search".
+    """
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--workload", choices=workloads.names(part), default="multi30k")
+    parser.add_argument(
+        "--inter_op", type=int, default=2, help="operations that may run at the same time"
+    )
+    parser.add_argument(
+        "--wait",
+        type=float,
+        default=30.0,
+        help="seconds at most to wait for an idle machine (with --peers: PEERS_WAIT_QUIET)",
+    )
+    parser.add_argument(
+        "--peers",
+        type=Path,
+        metavar="DIR",
+        help="measure with the common.py in DIR, on its batches (PEERS_DATA as for the peers)",
+    )
+    return parser
+
+
+def start(arguments: argparse.Namespace) -> Harness:
+    """Set threads and seeds; to be called before TensorFlow runs anything."""
+    harness = peers_harness(arguments.peers) if arguments.peers else own_harness(arguments.wait)
+    tf.config.set_visible_devices([], "GPU")
+    tf.config.threading.set_intra_op_parallelism_threads(workloads.THREADS)
+    tf.config.threading.set_inter_op_parallelism_threads(arguments.inter_op)
+    keras.utils.set_random_seed(workloads.SEED)
+    return harness
+
+
+def own_harness(wait: float) -> Harness:
+    """Our batches, this module's clock, one line of JSON for each result.
+
+    Args:
+        wait: seconds at most to wait for an idle machine before each measurement.
+    """
+    return Harness(
+        workloads.load,
+        lambda workload, update: time_training(workload, update, wait),
+        lambda workload, beam, search: time_search(workload, beam, search, wait),
+        lambda fields: print(json.dumps(_rounded(fields)), flush=True),
+    )
+
+
+def peers_harness(folder: Path) -> Harness:
+    """The batches, the clock and the report of the peers.
+
+    Args:
+        folder: holds their common.py.
+    """
+    if not (folder / "common.py").is_file():
+        raise SystemExit(f"{folder}: holds no common.py")
+    sys.path.insert(0, str(folder))
+    common = importlib.import_module("common")
+    return Harness(
+        lambda name: workloads.from_peers(common.Workload(name)),
+        common.timed_training,
+        common.timed_decode,
+        lambda fields: common.report(peer="rnnsearch_tf", **fields),
+    )
+
+
+def time_training(workload: Workload, update: Update, wait: float) -> dict[str, Any]:
+    """Time updates: warm-up batches once, then the others twice, of which the better time counts.
+
+    Args:
+        workload: its training batches are used.
+        update: makes one update and returns when it is done.
+        wait: seconds at most to wait for an idle machine.
+
+    Returns:
+        Rates, seconds and losses; `words_s` counts target words with `</s>`, no padding.
+    """
+    neighbours = Neighbours(wait)
+    losses: list[float] = []
+
+    def timed(batches: Iterable[tuple[np.ndarray, np.ndarray]]) -> list[float]:
+        times = []
+        for source, target in batches:
+            begin = time.perf_counter()
+            losses.append(update(source, target))
+            times.append(time.perf_counter() - begin)
+        return times
+
+    warm_up, rest = workload.train[: workload.warm], workload.train[workload.warm :]
+    warm_up_times = timed(warm_up)
+    best = list(map(min, timed(rest), timed(rest)))
+    words = sum(np.count_nonzero(target) for _, target in rest)
+    return {
+        "words_s": words / sum(best),
+        "updates_s": len(rest) / sum(best),
+        "first_update_s": warm_up_times[0],
+        "median_update_s": statistics.median(best),
+        "loss_first": losses[0],
+        "loss_last": losses[-1],
+        "foreign_cpu": neighbours.share(),
+    }
+
+
+def time_search(workload: Workload, beam: int, search: Search, wait: float) -> dict[str, Any]:
+    """Time searches: every batch twice, the better time of each counts.
+
+    Args:
+        workload: its search batches are used.
+        beam: the beam size.
+        search: finds the translations of a batch and returns when it is done.
+        wait: seconds at most to wait for an idle machine.
+
+    Returns:
+        Rates and counts; `words_s` counts the words of the best hypothesis of each sentence.
+    """
+    neighbours = Neighbours(wait)
+
+    def timed() -> list[float]:
+        times = []
+        for source, length in workload.test:
+            begin = time.perf_counter()
+            search(source, beam, length)
+            times.append(time.perf_counter() - begin)
+        return times
+
+    seconds = sum(map(min, timed(), timed()))
+    sentences = sum(len(source) for source, _ in workload.test)
+    words = sum(len(source) * length for source, length in workload.test)
+    return {
+        "beam": beam,
+        "sents_s": sentences / seconds,
+        "words_s": words / seconds,
+        "sentences": sentences,
+        "seconds": seconds,
+        "foreign_cpu": neighbours.share(),
+    }
+
+
+class Neighbours:
+    """How much of the machine other processes use.
+
+    Args:
+        wait: seconds at most to wait here until they use next to nothing.
+    """
+
+    def __init__(self, wait: float):
+        self._before = _processor_times()
+        deadline = time.monotonic() + wait
+        while time.monotonic() < deadline:
+            time.sleep(1.0)
+            idle = self.share() < _IDLE
+            self._before = _processor_times()
+            if idle:
+                return
+
+    def share(self) -> float:
+        """Their share of all cores since the wait was over, 0 to 1."""
+        now = _processor_times()
+        elapsed = now.clock - self._before.clock
+        everyone = now.machine - self._before.machine
+        ours = now.ours - self._before.ours
+        return max(0.0, (everyone - ours) / (elapsed * (os.cpu_count() or 1)))
+
+
+class _Times(NamedTuple):
+    """Seconds, each since some moment in the past."""
+
+    clock: float
+    machine: float  # that any core has worked
+    ours: float  # that any core has worked for this process and those it has started
+
+
+def _processor_times() -> _Times:
+    with open("/proc/stat", encoding="ascii") as file:
+        ticks = [int(field) for field in file.readline().split()[1:9]]
+    user, nice, system, _idle, _waiting, interrupt, soft_interrupt, stolen = ticks
+    worked = user + nice + system + interrupt + soft_interrupt + stolen
+    own = os.times()
+    return _Times(
+        time.monotonic(),
+        worked / os.sysconf("SC_CLK_TCK"),
+        own.user + own.system + own.children_user + own.children_system,
+    )
+
+
+def circumstances(inter_op: int) -> dict[str, Any]:
+    """Date, hardware, versions and settings, and the memory used so far at most."""
+    now = datetime.datetime.now(datetime.timezone.utc)
+    return {
+        "peak_rss_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+        "date": now.isoformat(timespec="seconds"),
+        "cpu": _cpu_model(),
+        "cores": os.cpu_count(),
+        "threads": workloads.THREADS,
+        "inter_op": inter_op,
+        "rnnsearch_tf": rnnsearch_tf.__version__,
+        "tensorflow": tf.__version__,
+        "keras": keras.__version__,
+    }
+
+
+def _cpu_model() -> str:
+    """As /proc/cpuinfo names it, with the family and model numbers that tell AMD EPYCs apart."""
+    facts: dict[str, str] = {}
+    for line in Path("/proc/cpuinfo").read_text("utf-8").splitlines():
+        name, _, value = line.partition(":")
+        facts.setdefault(name.strip(), value.strip())
+    name = facts.get("model name", "unknown")
+    return f"{name} (family {facts.get('cpu family')}, model {facts.get('model')})"
+
+
+def _rounded(fields: dict[str, Any]) -> dict[str, Any]:
+    return {
+        k: round(value, 4) if isinstance(value, float) else value for k, value in fields.items()
+    }

@@ -1,0 +1,108 @@
+"""Measure beam search: sentences per second for each beam size of a workload.
+
+One line of JSON for each. The weights are random and the end of a sentence is barred, so that
+every sentence gets the same number of words whatever the model: equal work, no translations.
+"""
+
+from collections.abc import Callable
+
+import measure
+import numpy as np
+import tensorflow as tf
+
+from rnnsearch_tf.beam_search import beam_search
+from rnnsearch_tf.layers.decoder import DecoderState
+from rnnsearch_tf.models import TranslationModel
+from rnnsearch_tf.vocabulary import EOS, PAD
+
+
+def main() -> None:
+    """Run one measurement for each beam size."""
+    arguments = measure.argument_parser(__doc__, "search").parse_args()
+    harness = measure.start(arguments)
+    workload = harness.load(arguments.workload)
+    model = TranslationModel(workload.model)
+    for beam in workload.beams:
+        result = harness.time_search(workload, beam, build_search(model, beam))
+        harness.report(
+            {
+                "what": "decode",
+                "workload": workload.name,
+                **result,
+                "params": model.count_params(),
+                **measure.circumstances(arguments.inter_op),
+            }
+        )
+
+
+def build_search(model: TranslationModel, beam_size: int) -> measure.Search:
+    """A search that writes equally many words for every sentence of a batch.
+
+    Args:
+        model: the model.
+        beam_size: hypotheses kept.
+    """
+    find = _forced_search(model, beam_size)
+
+    def search(source: np.ndarray, beam: int, length: int) -> np.ndarray:
+        if beam != beam_size:
+            raise ValueError(f"built for beam size {beam_size}, not {beam}")
+        words: np.ndarray = find(source, length).numpy()
+        if words.shape != (len(source), length):
+            raise AssertionError(f"{words.shape[1]} steps were run, not {length}")
+        return words
+
+    return search
+
+
+def _forced_search(model: TranslationModel, beam_size: int) -> Callable[..., tf.Tensor]:
+    """The graph of ids [B, Tx] and a length to the words [B, length] of the best hypotheses."""
+    ids = tf.TensorSpec([None, None], tf.int32, "source")
+
+    @tf.function(input_signature=[ids, tf.TensorSpec([], tf.int32, "length")])
+    def find(source: tf.Tensor, length: tf.Tensor) -> tf.Tensor:
+        step = model.bind(source)
+
+        def predict(seen: DecoderState) -> tf.Tensor:
+            logits = model.predict_word(_rows(seen))
+            outer = tf.shape(seen.state)[:2]
+            return tf.reshape(logits, tf.concat([outer, tf.shape(logits)[1:]], 0))
+
+        def advance(seen: DecoderState, words: tf.Tensor) -> DecoderState:
+            rows = step.advance(_rows(seen), tf.reshape(words, [-1]))
+            return DecoderState(*(_regrouped(part, words) for part in rows))
+
+        # `length` steps are run, and `length` words predicted for each hypothesis. The peers take
+        # any word but the end at each step; here the end is barred before the last step, where it
+        # is the one word that can be taken. The attention works `length` times for both, the
+        # GRU once less here: the state after the last word is not computed.
+        lengths = tf.fill([tf.shape(source)[0]], length)
+        hypotheses = beam_search(
+            predict,
+            advance,
+            DecoderState(*(tf.expand_dims(part, 1) for part in step.start())),
+            beam_size=beam_size,
+            max_lengths=lengths,
+            min_lengths=lengths,
+            eos_id=EOS,
+            banned_ids=(PAD,),
+        )
+        return hypotheses.tokens[:, 0]
+
+    return find
+
+
+def _rows(seen: DecoderState) -> DecoderState:
+    """[B, Q, ...] to [B·Q, ...]."""
+    return DecoderState(
+        *(tf.reshape(part, tf.concat([[-1], tf.shape(part)[2:]], 0)) for part in seen)
+    )
+
+
+def _regrouped(part: tf.Tensor, words: tf.Tensor) -> tf.Tensor:
+    """[B·Q, ...] to [B, Q, ...], as the words [B, Q] are."""
+    return tf.reshape(part, tf.concat([tf.shape(words), tf.shape(part)[1:]], 0))
+
+
+if __name__ == "__main__":
+    main()

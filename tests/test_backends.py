@@ -1,0 +1,142 @@
+"""One set of weights on TensorFlow and on JAX, where TensorFlow cannot be imported.
+
+Run as a script with a folder, this file is the JAX process.
+"""
+
+import dataclasses
+import importlib.util
+import itertools
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+KINDS = ("rnnsearch", "rnnencdec")
+ORDERS = ("look_generate_update", "look_update_generate")
+MODELS = list(itertools.product(KINDS, ORDERS))
+SOURCE = np.array([[4, 9, 6, 1, 0], [3, 10, 2, 8, 1], [7, 1, 0, 0, 0]], "int32")
+TARGET = np.array([[5, 12, 3, 7, 1, 0, 0], [11, 1, 0, 0, 0, 0, 0], [2, 9, 4, 4, 6, 8, 1]], "int32")
+PER_WORD = np.linspace(-1, 2, 14).astype("float32")  # weights of the 14 real words' losses
+
+
+def build(kind: str, order: str):
+    from rnnsearch_tf.config import ModelConfig
+    from rnnsearch_tf.models import TranslationModel
+
+    sizes = ModelConfig(
+        source_vocabulary_size=11,
+        target_vocabulary_size=13,
+        embedding_size=3,
+        hidden_size=5,
+        attention_size=7,
+        maxout_size=2,
+    )
+    return TranslationModel(dataclasses.replace(sizes, kind=kind, step_order=order))
+
+
+def results(model, gradients: list) -> dict[str, np.ndarray]:
+    from keras import ops
+
+    inputs = {"source": SOURCE, "target": TARGET}
+    values = {
+        "logits": model(inputs),
+        "alignment": model.trunk(inputs).alignment,
+        "word_losses": model.word_losses(ops.array(SOURCE), ops.array(TARGET)),
+        **{f"gradient of {w.path}": g for w, g in zip(model.weights, gradients, strict=True)},
+    }
+    return {name: np.asarray(ops.convert_to_numpy(value)) for name, value in values.items()}
+
+
+def tensorflow_results(model) -> dict[str, np.ndarray]:
+    import tensorflow as tf
+
+    with tf.GradientTape() as tape:
+        losses = model.word_losses(tf.constant(SOURCE), tf.constant(TARGET))
+        total = tf.reduce_sum(losses * PER_WORD)
+    gradients = tape.gradient(total, [w.value for w in model.weights])
+    return results(model, [tf.convert_to_tensor(g) for g in gradients])
+
+
+def jax_results(model) -> dict[str, np.ndarray]:
+    import jax
+    import keras
+
+    def total(weights: list):
+        with keras.StatelessScope(list(zip(model.weights, weights, strict=True))):
+            return (model.word_losses(SOURCE, TARGET) * PER_WORD).sum()
+
+    return results(model, jax.grad(total)([w.value for w in model.weights]))
+
+
+class NoTensorFlow:
+    """An import finder on whose machine TensorFlow is not installed."""
+
+    def find_spec(self, name: str, *_: object) -> None:
+        if name.partition(".")[0] == "tensorflow":
+            raise ImportError("TensorFlow is not installed here")
+
+
+def jax_process(folder: Path) -> None:
+    sys.meta_path.insert(0, NoTensorFlow())
+    for module in ("layers", "models", "losses", "config", "vocabulary", "errors", "files"):
+        importlib.import_module(f"rnnsearch_tf.{module}")
+    assert "tensorflow" not in sys.modules
+    for kind, order in MODELS:
+        model = build(kind, order)
+        model.load_weights(folder / f"{kind}-{order}.weights.h5")
+        np.savez(folder / f"{kind}-{order}.npz", **jax_results(model))
+    from rnnsearch_tf.vocabulary import Vocabulary
+
+    assert Vocabulary.load(folder / "words.vocab").encode(["b", "c"]) == [4, 2, 1]
+
+
+@pytest.fixture(scope="module")
+def on_both(tmp_path_factory) -> dict:
+    """For each model, what TensorFlow and JAX computed from the same weights file."""
+    for package in ("tensorflow", "jax"):
+        if importlib.util.find_spec(package) is None:
+            pytest.skip(f"{package} is not installed")
+    from rnnsearch_tf.vocabulary import SPECIAL_TOKENS, Vocabulary
+
+    folder = tmp_path_factory.mktemp("backends")
+    Vocabulary([*SPECIAL_TOKENS, "a", "b"]).save(folder / "words.vocab")
+    found = {}
+    rng = np.random.default_rng(1)
+    for kind, order in MODELS:
+        model = build(kind, order)
+        model.set_weights([rng.normal(0, 0.5, w.shape) for w in model.get_weights()])
+        model.save_weights(folder / f"{kind}-{order}.weights.h5")
+        found[kind, order] = tensorflow_results(model)
+    process = subprocess.run(
+        [sys.executable, __file__, str(folder)],
+        env={
+            **os.environ,
+            "KERAS_BACKEND": "jax",
+            "JAX_PLATFORMS": "cpu",
+            "PYTHONPATH": os.pathsep.join(sys.path),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert process.returncode == 0, process.stderr
+    return {
+        (kind, order): (found[kind, order], dict(np.load(folder / f"{kind}-{order}.npz")))
+        for kind, order in MODELS
+    }
+
+
+@pytest.mark.parametrize(("kind", "order"), MODELS)
+def test_jax_computes_what_tensorflow_does(on_both, kind, order):
+    ours, theirs = on_both[kind, order]
+    assert list(ours) == list(theirs)
+    for name, value in ours.items():
+        np.testing.assert_allclose(theirs[name], value, atol=1e-5, err_msg=name)
+        assert np.abs(value).max() > 1e-3, name  # no comparison of zeros
+
+
+if __name__ == "__main__":
+    jax_process(Path(sys.argv[1]))

@@ -1,0 +1,171 @@
+"""Settings to JSON and back, the errors a wrong file gives, and the paper's numbers."""
+
+import dataclasses
+import json
+
+import pytest
+
+from rnnsearch_tf.config import (
+    PRESETS,
+    Config,
+    DecodingConfig,
+    ModelConfig,
+    TrainingConfig,
+)
+from rnnsearch_tf.layers.decoder import STEP_ORDERS
+from rnnsearch_tf.layers.initializers import SCHEMES
+
+PAPERS = ("rnnsearch-30", "rnnsearch-50", "rnnencdec-30", "rnnencdec-50")
+
+
+def changed(**values: object) -> str:
+    """The JSON of the default config with some top-level fields replaced."""
+    return json.dumps({**json.loads(Config().to_json()), **values})
+
+
+def test_config_survives_json():
+    config = Config(
+        ModelConfig(kind="rnnencdec", hidden_size=7, dropout=0.25),
+        TrainingConfig(max_length=13, optimizer="adam", learning_rate=1e-3, epochs=0),
+        DecodingConfig(beam_size=3, allow_unknown=False),
+        source_language="fr",
+        target_language="en",
+        source_vocabulary="12ab",
+        target_vocabulary="34cd",
+    )
+    assert Config.from_json(config.to_json()) == config
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_preset_survives_json(name):
+    assert Config.from_json(PRESETS[name].to_json()) == PRESETS[name]
+
+
+def test_json_holds_every_setting_by_its_name():
+    values = json.loads(Config().to_json())
+    assert values.pop("format") == 1
+    assert values == dataclasses.asdict(Config())
+
+
+def test_whole_number_is_read_as_a_float_where_one_is_meant():
+    config = Config.from_json(changed(training={"learning_rate": 2}))
+    assert config.training.learning_rate == 2.0
+    assert type(config.training.learning_rate) is float
+
+
+def test_missing_fields_have_their_defaults():
+    assert Config.from_json('{"format": 1, "model": {"hidden_size": 3}}') == Config(
+        model=ModelConfig(hidden_size=3)
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "not JSON"),
+        ('{"format": 1', "not JSON"),
+        ("[1, 2]", "not a JSON object"),
+        ("{}", "format None, where this version reads 1"),
+        (changed(format=2), "format 2, where this version reads 1"),
+        (changed(colour="red"), "unknown field colour"),
+        (changed(model={"layers": 2}), "unknown field layers"),
+        (changed(training={"batch_size": 80, "gpu": 1, "beam": 2}), "unknown field beam, gpu"),
+        (changed(model=3), "model: expected an object"),
+        (changed(model={"hidden_size": "3"}), "hidden_size: expected int, found '3'"),
+        (changed(model={"hidden_size": 3.0}), "hidden_size: expected int, found 3.0"),
+        (changed(model={"hidden_size": True}), "hidden_size: expected int, found True"),
+        (changed(model={"dropout": None}), "dropout: expected float, found None"),
+        (changed(decoding={"allow_unknown": 1}), "allow_unknown: expected bool, found 1"),
+        (changed(source_language=["en"]), "source_language: expected str"),
+        (changed(model={"kind": "transformer"}), "kind 'transformer': choose one of rnnsearch, "),
+        (changed(training={"batch_size": 0}), "batch_size 0: must be positive"),
+    ],
+)
+def test_wrong_json_is_an_error_that_names_the_field(text, message):
+    with pytest.raises(ValueError, match=message):
+        Config.from_json(text)
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "value"),
+    [
+        *((ModelConfig, field.name, 0) for field in dataclasses.fields(ModelConfig)
+          if field.name.endswith("_size")),
+        (ModelConfig, "hidden_size", -3),
+        (ModelConfig, "kind", "lstm"),
+        (ModelConfig, "step_order", "generate"),
+        (ModelConfig, "initial_weights", "best"),
+        (ModelConfig, "dropout", -0.1),
+        (ModelConfig, "dropout", 1.0),
+        (ModelConfig, "dropout", float("nan")),
+        (TrainingConfig, "batch_size", 0),
+        (TrainingConfig, "max_length", 0),
+        (TrainingConfig, "bucket_width", 0),
+        (TrainingConfig, "learning_rate", 0.0),
+        (TrainingConfig, "learning_rate", float("nan")),
+        (TrainingConfig, "gradient_norm", -1.0),
+        (TrainingConfig, "epochs", -1),
+        (TrainingConfig, "optimizer", "sgd"),
+        (TrainingConfig, "decay", "cosine"),
+        (DecodingConfig, "beam_size", 0),
+        (DecodingConfig, "length_penalty", -0.5),
+        (DecodingConfig, "max_length_ratio", 0.0),
+        (DecodingConfig, "min_length_ratio", -1.0),
+        (DecodingConfig, "min_length_ratio", 3.5),  # above max_length_ratio's 3
+    ],
+)  # fmt: skip
+def test_value_out_of_range_is_an_error_that_names_the_field(kind, field, value):
+    with pytest.raises(ValueError, match=field.replace("_", "[_ ]")):
+        kind(**{field: value})
+
+
+@pytest.mark.parametrize("field", ["epochs", "dropout", "length_penalty", "min_length_ratio"])
+def test_zero_is_allowed_where_it_means_none(field):
+    owner = {"epochs": TrainingConfig, "dropout": ModelConfig}.get(field, DecodingConfig)
+    assert getattr(owner(**{field: 0}), field) == 0
+
+
+def test_config_allows_what_the_layers_know():
+    for order in STEP_ORDERS:
+        assert ModelConfig(step_order=order).step_order == order
+    for scheme in SCHEMES:
+        assert ModelConfig(initial_weights=scheme).initial_weights == scheme
+
+
+def test_settings_are_frozen():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        ModelConfig().hidden_size = 3
+
+
+@pytest.mark.parametrize("kind", [ModelConfig, TrainingConfig, DecodingConfig])
+def test_every_setting_describes_itself(kind):
+    for field in dataclasses.fields(kind):
+        assert field.metadata["help"], field.name
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_paper_presets_hold_the_papers_numbers(name):
+    kind, length = name.split("-")
+    model, training = PRESETS[name].model, PRESETS[name].training
+    assert model.kind == kind
+    assert model.hidden_size == model.attention_size == 1000  # n, n'
+    assert model.embedding_size == 620  # m
+    assert model.maxout_size == 500  # l
+    assert model.source_vocabulary_size == model.target_vocabulary_size == 30_000  # K
+    assert (model.initial_weights, model.dropout) == ("paper", 0.0)
+    assert model.step_order == "look_generate_update"
+    assert training.max_length == int(length)
+    assert training.batch_size == 80
+    assert (training.optimizer, training.learning_rate) == ("adadelta", 1.0)
+    assert (training.decay, training.gradient_norm) == ("none", 1.0)
+
+
+def test_every_size_comes_in_both_kinds():
+    pairs = {name.split("-", 1)[1] for name in PRESETS}
+    assert {f"{kind}-{size}" for kind in ("rnnsearch", "rnnencdec") for size in pairs} == set(
+        PRESETS
+    )
+    for size in pairs:
+        search, baseline = PRESETS[f"rnnsearch-{size}"], PRESETS[f"rnnencdec-{size}"]
+        assert dataclasses.replace(search.model, kind="rnnencdec") == baseline.model
+        assert (search.training, search.decoding) == (baseline.training, baseline.decoding)

@@ -1,0 +1,95 @@
+"""The whole path: train, export, load in a fresh process, text out."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from rnnsearch_tf.scripts import export, translate
+
+SENTENCES = ["The man will eat.", "", "She has seen the cat.", "Élodie's 1,000 words — and more?"]
+
+# Fails if the package can be reached: TensorFlow alone must do.
+SERVER = """
+import json, sys
+class Barred:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in ("rnnsearch_tf", "keras"):
+            raise ImportError(name)
+sys.meta_path.insert(0, Barred())
+import tensorflow as tf
+loaded = tf.saved_model.load(sys.argv[1])
+text = tf.constant(json.loads(sys.argv[2]))
+answers = {}
+for name in ("serving_default", "align"):
+    found = loaded.signatures[name](text=text)
+    answers[name] = {key: [x.decode() for x in value.numpy()] if key == "translation"
+                     else value.numpy().tolist() if value.dtype != tf.string
+                     else [[x.decode() for x in row] for row in value.numpy()]
+                     for key, value in found.items()}
+print(json.dumps(answers))
+"""
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory, model_dir):
+    path = tmp_path_factory.mktemp("export")
+    flags = [f"--model_dir={model_dir}", f"--export_dir={path}", "--version=3", "--beam_size=3"]
+    assert export.run(flags) == 0
+    assert [folder.name for folder in path.iterdir()] == ["3"]
+    return path / "3"
+
+
+def test_a_fresh_process_gives_what_translate_gives(exported, model_dir, tmp_path):
+    served = subprocess.run(
+        [sys.executable, "-c", SERVER, str(exported), json.dumps(SENTENCES)],
+        capture_output=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert served.returncode == 0, served.stderr.decode()
+    answers = json.loads(served.stdout)
+    (tmp_path / "in").write_text("\n".join(SENTENCES) + "\n", "utf-8")
+    flags = [f"--model_dir={model_dir}", "--beam_size=3", f"--input={tmp_path / 'in'}"]
+    assert translate.run([*flags, f"--output={tmp_path / 'out'}"]) == 0
+    expected = (tmp_path / "out").read_text("utf-8").split("\n")[:-1]
+    assert answers["serving_default"]["translation"] == expected
+    assert answers["align"]["translation"] == expected
+    assert answers["align"]["score"] == pytest.approx(answers["serving_default"]["score"], abs=1e-5)
+    assert answers["align"]["source_tokens"][0][:5] == ["The", "man", "will", "eat", "."]
+
+
+def test_an_export_carries_its_vocabularies(exported, model_dir):
+    assets = {file.name: file.read_bytes() for file in (exported / "assets").iterdir()}
+    for name in ("source.vocab", "target.vocab"):
+        assert assets[name] == (model_dir / name).read_bytes()
+
+
+def test_an_export_needs_core_tensorflow_alone(exported):
+    from tensorflow.core.protobuf import saved_model_pb2
+    from tensorflow.python.framework import op_def_registry
+
+    model = saved_model_pb2.SavedModel()
+    model.ParseFromString((exported / "saved_model.pb").read_bytes())
+    graph = model.meta_graphs[0].graph_def
+    functions = {function.signature.name for function in graph.library.function}
+    nodes = [*graph.node, *(node for f in graph.library.function for node in f.node_def)]
+    ops = {node.op for node in nodes} - functions
+    assert all(op_def_registry.get(op) is not None for op in ops)
+    assert not any("PyFunc" in op for op in ops)
+
+
+def test_a_demonstration_of_seconds(tmp_path, capsys):
+    from rnnsearch_tf.demo import Size, run
+
+    run(tmp_path / "demo", Size(training_pairs=200, validation_pairs=5, pairs_per_length_bin=2), 3)
+    made = {str(path.relative_to(tmp_path / "demo")) for path in (tmp_path / "demo").rglob("*")}
+    assert {
+        "rnnsearch/best.weights.h5",
+        "rnnencdec/best.weights.h5",
+        "export/1/saved_model.pb",
+        "figures/alignment.png",
+        "figures/bleu_by_length.png",
+    } <= made
+    assert "Alignment error rate" in capsys.readouterr().out

@@ -1,0 +1,152 @@
+"""BLEU, its bins, the loss of given pairs, and alignments against gold links."""
+
+import math
+
+import numpy as np
+import pytest
+import sacrebleu
+import tensorflow as tf
+
+from rnnsearch_tf.config import ModelConfig
+from rnnsearch_tf.dataset import Pairs
+from rnnsearch_tf.evaluation import (
+    LengthBin,
+    alignment_error_rate,
+    bleu,
+    bleu_by_length,
+    hard_links,
+    nll,
+    tokenized_bleu,
+)
+from rnnsearch_tf.models import TranslationModel
+from rnnsearch_tf.text import MosesTokenizer
+
+LINES = ["Le chat dort sur le lit.", "Il fait beau à Paris aujourd'hui.", "Une dame lit un livre."]
+OTHER = ["un deux trois quatre cinq", "six sept huit neuf dix", "bleu blanc rouge vert noir"]
+FRENCH = MosesTokenizer("fr")
+
+# --- BLEU -----------------------------------------------------------------------------------------
+
+
+def test_equal_text_has_bleu_100_and_a_signature():
+    score, signature = bleu(LINES, LINES)
+    assert score == pytest.approx(100)
+    assert f"version:{sacrebleu.__version__}" in signature
+    assert "tok:13a" in signature and "case:mixed" in signature
+
+
+def test_bleu_by_hand():
+    # 4 of 5 words, 3 of 4 pairs, 2 of 3 triples and 1 of 2 quadruples are right.
+    expected = 100 * (4 / 5 * 3 / 4 * 2 / 3 * 1 / 2) ** (1 / 4)
+    assert bleu(["a b c d x"], ["a b c d e"]).score == pytest.approx(expected)
+    # All right but one word short: the brevity penalty alone.
+    assert bleu(["a b c d"], ["a b c d e"]).score == pytest.approx(100 * math.exp(1 - 5 / 4))
+
+
+def test_bleu_is_cased():
+    assert bleu([line.lower() for line in LINES], LINES).score < 90
+
+
+def test_bleu_has_bins_of_source_lengths():
+    lengths = [10, 11, 1, 20, 35]
+    translations = [LINES[0], LINES[1], LINES[2], OTHER[0], OTHER[1]]
+    references = [LINES[0], LINES[1], LINES[2], OTHER[2], OTHER[1]]
+    bins = bleu_by_length(translations, references, lengths)
+    assert [b[:3] for b in bins] == [(1, 10, 2), (11, 20, 2), (31, 40, 1)]
+    assert bins[0].bleu == pytest.approx(100)
+    assert bins[1].bleu == pytest.approx(
+        bleu([LINES[1], OTHER[0]], [LINES[1], OTHER[2]]).score
+    )  # fmt: skip
+    assert bins[1].bleu < 90
+    assert bins[2] == LengthBin(31, 40, 1, pytest.approx(100))
+
+
+def test_bins_may_have_another_width():
+    found = bleu_by_length(LINES, LINES, [5, 6, 7], width=3)
+    assert [b[:3] for b in found] == [(4, 6, 2), (7, 9, 1)]
+
+
+def test_tokenized_bleu_counts_moses_tokens():
+    # 13a leaves guillemets on their words, Moses parts them.
+    translations, references = ["«Je dors» dit le chat noir"], ["« Je dors » dit le chat noir"]
+    score, signature = tokenized_bleu(translations, references, FRENCH)
+    assert score == pytest.approx(100)
+    assert "tok:none" in signature and "version:" in signature
+    assert bleu(translations, references).score < 90
+
+
+def test_tokenized_bleu_sees_elisions_as_words():
+    # "l'" and "arbre": of 7 Moses tokens 6 are right, of 6 words of 13a 5.
+    translations, references = ["je vois l'arbre vert ici ."], ["je vois l'herbe vert ici ."]
+    tokens = bleu(["je vois l' arbre vert ici ."], ["je vois l' herbe vert ici ."]).score
+    assert tokenized_bleu(translations, references, FRENCH).score == pytest.approx(tokens)
+    assert bleu(translations, references).score < tokens
+
+
+# --- loss of given pairs --------------------------------------------------------------------------
+
+
+def test_nll_of_a_model_that_knows_nothing_is_log_k():
+    model = TranslationModel(
+        ModelConfig(
+            source_vocabulary_size=11,
+            target_vocabulary_size=13,
+            embedding_size=3,
+            hidden_size=5,
+            attention_size=7,
+            maxout_size=2,
+        )
+    )
+    model.set_weights([np.zeros(w.shape) for w in model.get_weights()])
+    pairs = Pairs(
+        tf.ragged.constant([[4, 1], [5, 6, 7, 1], [3, 1]], tf.int32),
+        tf.ragged.constant([[9, 12, 4, 1], [1], [5, 1]], tf.int32),  # 7 words
+    )
+    per_token, per_sentence = nll(model, pairs, batch_size=2)
+    assert per_token == pytest.approx(math.log(13))
+    assert per_sentence == pytest.approx(math.log(13) * 7 / 3)
+
+
+# --- alignments -----------------------------------------------------------------------------------
+
+
+def test_hard_links_are_where_each_target_word_looks_most():
+    alignment = np.array(
+        [
+            # source words 0, 1, 2 and </s>
+            [0.7, 0.2, 0.1, 0.0],
+            [0.1, 0.3, 0.5, 0.1],
+            [0.1, 0.1, 0.1, 0.7],  # at </s>: no link
+            [0.6, 0.2, 0.1, 0.1],
+            [0.0, 0.9, 0.1, 0.0],  # the target's </s>: no link
+        ]
+    )
+    assert hard_links(alignment) == {(0, 0), (2, 1), (0, 3)}
+
+
+def test_alignment_error_rate_by_hand():
+    found = [{(0, 0), (1, 1), (2, 1)}]
+    sure = [{(0, 0), (1, 2)}]
+    possible = [{(2, 1)}]
+    # |A ∩ S| = 1; |A ∩ P| = 2, for what is sure is possible too; |A| + |S| = 5.
+    assert alignment_error_rate(found, sure, possible) == pytest.approx(1 - 3 / 5)
+    # Without possible links |A ∩ P| = 1.
+    assert alignment_error_rate(found, sure) == pytest.approx(1 - 2 / 5)
+
+
+def test_alignment_error_rate_is_over_the_corpus():
+    found = [{(0, 0)}, [(0, 0), (1, 1), (1, 1)], []]  # a link listed twice counts once
+    sure = [{(0, 0)}, {(0, 1)}, {(3, 3)}]
+    # |A ∩ S| = |A ∩ P| = 1; |A| = 3, |S| = 3.
+    assert alignment_error_rate(found, sure) == pytest.approx(1 - 2 / 6)
+
+
+def test_perfect_alignment_has_no_error_and_possible_links_may_be_left_out():
+    sure, possible = [{(0, 0), (1, 1)}], [{(0, 0), (1, 1), (2, 1)}]
+    assert alignment_error_rate(sure, sure, possible) == 0
+    assert alignment_error_rate(possible, sure, possible) == 0
+
+
+def test_unequal_numbers_of_sentences_are_an_error():
+    with pytest.raises(ValueError):
+        alignment_error_rate([{(0, 0)}], [{(0, 0)}, {(1, 1)}])

@@ -1,0 +1,536 @@
+"""Each layer by itself: shapes, config round trip, and numbers worked out by hand."""
+
+import dataclasses
+import itertools
+import json
+
+import keras
+import numpy as np
+import numpy_reference as reference
+import pytest
+from keras import ops, tree
+
+from rnnsearch_tf.config import KINDS, RNNSEARCH, ModelConfig
+from rnnsearch_tf.layers.attention import BahdanauAttention, LastAnnotation
+from rnnsearch_tf.layers.decoder import STEP_ORDERS, Decoder, InitialState
+from rnnsearch_tf.layers.deep_output import MaxoutDeepOutput
+from rnnsearch_tf.layers.embedding import WordEmbedding
+from rnnsearch_tf.layers.encoder import Encoder
+from rnnsearch_tf.layers.gru import ContextGRUCell, GRUCell
+from rnnsearch_tf.layers.scan import scan
+from rnnsearch_tf.models import TranslationModel
+
+# Sentences, states for each, source and target positions, m, n, n', l, words.
+B, Q, TX, TY, M, N, N_ALIGN, L, K = 2, 3, 5, 7, 11, 13, 17, 19, 23
+SURE = 100.0  # a gate with this bias is 1, with its negative 0
+
+
+def normal(*shape: int) -> np.ndarray:
+    return np.random.default_rng(shape).normal(0, 0.5, shape)
+
+
+def ids(*shape: int) -> np.ndarray:
+    return np.random.default_rng(shape).integers(1, K, shape).astype("int32")
+
+
+def mask(*lengths: int, width: int = TX) -> np.ndarray:
+    return np.arange(width) < np.array(lengths)[:, None]
+
+
+def put(layer: keras.layers.Layer, **values: object) -> None:
+    """Set the weights named to these values, all others to zero."""
+    names = [weight.name for weight in layer.weights]
+    assert set(values) <= set(names)
+    layer.set_weights(
+        [np.broadcast_to(values.get(w.name, 0.0), w.shape) for w in layer.weights],
+    )
+
+
+def array(x: object) -> np.ndarray:
+    return np.asarray(ops.convert_to_numpy(x))
+
+
+def close(found: object, expected: object) -> None:
+    np.testing.assert_allclose(array(found), expected, atol=1e-6)
+
+
+LAYERS = {
+    "word_embedding": (lambda: WordEmbedding(K, M), [ids(B, TX)], [(B, TX, M)]),
+    "gru_cell": (lambda: GRUCell(N), [normal(B, M), normal(B, N)], [(B, N)]),
+    "context_gru_cell": (
+        lambda: ContextGRUCell(N),
+        [normal(B, M), normal(B, N), normal(B, 2 * N)],
+        [(B, N)],
+    ),
+    "attention": (
+        lambda: BahdanauAttention(N_ALIGN),
+        [normal(B * Q, N), normal(B, TX, 2 * N)],
+        [(B * Q, 2 * N), (B * Q, TX)],
+    ),
+    "last_annotation": (
+        LastAnnotation,
+        [normal(B * Q, N), normal(B, TX, N)],
+        [(B * Q, N), (B * Q, TX)],
+    ),
+    "deep_output": (
+        lambda: MaxoutDeepOutput(L, K),
+        [normal(B, TY, N), normal(B, TY, M), normal(B, TY, 2 * N)],
+        [(B, TY, K)],
+    ),
+    "encoder": (lambda: Encoder(K, M, N), [ids(B, TX)], [(B, TX, 2 * N), (B, N)]),
+    "forward_encoder": (
+        lambda: Encoder(K, M, N, bidirectional=False),
+        [ids(B, TX)],
+        [(B, TX, N), (B, N)],
+    ),
+    "initial_state": (lambda: InitialState(N), [normal(B, N)], [(B, N)]),
+    "decoder": (
+        lambda: Decoder(K, M, N, N_ALIGN),
+        [ids(B, TY), normal(B, TX, 2 * N), normal(B, N), mask(TX, 3)],
+        [(B, TY, N), (B, TY, M), (B, TY, 2 * N), (B, TY, TX)],
+    ),
+    "decoder_that_updates_first": (
+        lambda: Decoder(K, M, N, N_ALIGN, "look_update_generate"),
+        [ids(B, TY), normal(B, TX, 2 * N), normal(B, N), mask(TX, 3)],
+        [(B, TY, N), (B, TY, M), (B, TY, 2 * N), (B, TY, TX)],
+    ),
+    "decoder_without_attention": (
+        lambda: Decoder(K, M, N, None),
+        [ids(B, TY), normal(B, TX, N), normal(B, N), mask(TX, 3)],
+        [(B, TY, N), (B, TY, M), (B, TY, N), (B, TY, TX)],
+    ),
+}
+
+
+@pytest.fixture(params=["float32", "float64"])
+def policy(request):
+    before = keras.config.dtype_policy()
+    keras.config.set_dtype_policy(request.param)
+    yield request.param
+    keras.config.set_dtype_policy(before)
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_shapes_dtypes_and_config_round_trip(policy, name):
+    make, inputs, shapes = LAYERS[name]
+    inputs = [x if x.dtype.kind != "f" else x.astype(policy) for x in inputs]
+    layer = make()
+    layer(*inputs)
+    layer.set_weights([normal(*w.shape) for w in layer.get_weights()])
+    outputs = [array(x) for x in tree.flatten(layer(*inputs))]
+    assert [x.shape for x in outputs] == shapes
+    assert {x.dtype.name for x in outputs} == {policy}
+
+    copy = type(layer).from_config(json.loads(json.dumps(layer.get_config())))
+    copy(*inputs)
+    assert [w.path for w in copy.weights] == [w.path for w in layer.weights]
+    copy.set_weights(layer.get_weights())
+    for again, output in zip(tree.flatten(copy(*inputs)), outputs, strict=True):
+        np.testing.assert_array_equal(array(again), output)
+
+
+# --- gated hidden units ---------------------------------------------------------------------------
+
+
+def gru(**weights: object) -> GRUCell:
+    cell = GRUCell(2)
+    cell.build((None, 1))
+    put(cell, **weights)
+    return cell
+
+
+STATE = np.array([[0.3, 0.5]], "float32")
+WORD = np.array([[1.0]], "float32")
+
+
+def test_gru_without_an_update_keeps_its_state():
+    cell = gru(b_z=-SURE, W=2.0, U=3.0, b=4.0)
+    close(cell(WORD, STATE), STATE)
+
+
+def test_gru_with_a_full_update_is_its_candidate():
+    close(gru(b_z=SURE, W=0.25, b=0.5)(WORD, STATE), np.tanh([[0.75, 0.75]]))
+
+
+def test_gru_without_weights_halves_its_state():
+    close(gru()(WORD, STATE), [[0.15, 0.25]])
+
+
+def test_gru_resets_before_the_recurrent_matrix():
+    swap = [[0, 1], [1, 0]]
+    cell = gru(b_z=SURE, b_r=[-SURE, SURE], U=swap)  # r = (0, 1); swap (0, 0.5)
+    close(cell(WORD, STATE), np.tanh([[0.5, 0.0]]))
+
+
+def test_gates_of_a_gru_read_the_word():
+    close(gru(W_z=-SURE, b=1.0)(WORD, STATE), STATE)
+    close(gru(b_z=SURE, W_r=-SURE, U=1.0)(WORD, STATE), [[0, 0]])
+
+
+def test_context_reaches_gates_and_candidate():
+    cell = ContextGRUCell(2)
+    cell.build((None, 1), (None, 3))
+    context = np.array([[1.0, 2.0, 4.0]], "float32")
+    put(cell, C_z=-SURE, C=1.0)
+    close(cell(WORD, STATE, context), STATE)
+    put(cell, b_z=SURE, C=[[0.1, 0], [0.1, 0], [0, 0.1]])
+    close(cell(WORD, STATE, context), np.tanh([[0.3, 0.4]]))
+    put(cell, b_z=SURE, C_r=-SURE, U=1.0)
+    close(cell(WORD, STATE, context), [[0, 0]])
+
+
+# --- attention ------------------------------------------------------------------------------------
+
+
+def test_alignment_without_v_a_is_uniform_over_real_words():
+    attention = BahdanauAttention(N_ALIGN)
+    attention.build((None, N), (None, TX, 2))
+    put(attention, W_a=1.0, U_a=1.0)
+    annotations = np.array([[[1, 10], [2, 20], [6, 60], [99, 99], [99, 99]]] * B, "float32")
+    annotations[1] *= 2
+    context, alignment = attention(normal(B * Q, N), annotations, source_mask=mask(3, 2))
+    close(alignment, [[1 / 3, 1 / 3, 1 / 3, 0, 0]] * Q + [[1 / 2, 1 / 2, 0, 0, 0]] * Q)
+    close(context, [[3, 30]] * Q + [[3, 30]] * Q)
+
+
+def test_alignment_is_the_softmax_of_v_a_tanh():
+    attention = BahdanauAttention(1)
+    attention.build((None, 1), (None, 2, 1))
+    put(attention, U_a=SURE, v_a=np.log(3) / 2)  # e = −log(3)/2 and log(3)/2
+    annotations = np.array([[[-1.0], [1.0]]])
+    context, alignment = attention(np.array([[0.0]]), annotations)
+    close(alignment, [[1 / 4, 3 / 4]])
+    close(context, [[1 / 2]])
+    put(attention, W_a=-2 * SURE, U_a=SURE, v_a=np.log(3) / 2)  # the state drowns the words
+    close(attention(np.array([[1.0]]), annotations)[1], [[1 / 2, 1 / 2]])
+
+
+def test_attention_to_one_real_word_is_whole_whatever_the_padding_holds():
+    attention = BahdanauAttention(N_ALIGN)
+    attention.build((None, N), (None, TX, 1))
+    put(attention, U_a=1.0, v_a=50.0)
+    annotations = np.full((B, TX, 1), 9.0)
+    annotations[:, 0] = -9.0
+    context, alignment = attention(normal(B, N), annotations, source_mask=mask(1, 1))
+    close(alignment, [[1, 0, 0, 0, 0]] * B)
+    close(context, [[-9]] * B)
+
+
+def test_keys_computed_in_advance_change_nothing():
+    attention = BahdanauAttention(N_ALIGN)
+    state, annotations = normal(B * Q, N), normal(B, TX, 2 * N)
+    attention(state, annotations)
+    attention.set_weights([normal(*w.shape) for w in attention.get_weights()])
+    keys = attention.keys(annotations.astype("float32"))
+    assert keys.shape == (B, TX, N_ALIGN)
+    for given, computed in zip(
+        attention(state, annotations, keys=keys), attention(state, annotations), strict=True
+    ):
+        close(given, array(computed))
+
+
+def test_last_annotation_is_that_of_the_last_real_word():
+    # A forward encoder repeats the last real state over padding.
+    annotations = np.array([[[1.0], [2.0], [3.0], [3.0], [3.0]], [[5.0]] + [[6.0]] * 4])
+    context, alignment = LastAnnotation()(normal(B * Q, N), annotations, source_mask=mask(3, 2))
+    close(context, [[3]] * Q + [[6]] * Q)
+    close(alignment, [[0, 0, 1, 0, 0]] * Q + [[0, 1, 0, 0, 0]] * Q)
+    close(LastAnnotation()(normal(B, N), annotations)[1], [[0, 0, 0, 0, 1]] * B)
+
+
+# --- embedding and readout ------------------------------------------------------------------------
+
+
+def test_embedding_looks_rows_up():
+    embedding = WordEmbedding(3, 2)
+    embedding.build((None, None))
+    put(embedding, E=[[0, 0], [1, 10], [2, 20]])
+    close(embedding(np.array([[2, 1], [0, 2]])), [[[2, 20], [1, 10]], [[0, 0], [2, 20]]])
+
+
+def test_embedding_dropout_acts_in_training_alone():
+    embedding = WordEmbedding(2, 1009, dropout=0.5)
+    embedding.build((None, None))
+    put(embedding, E=1.0)
+    words = np.array([[1]])
+    close(embedding(words), np.ones([1, 1, 1009]))
+    assert set(np.unique(array(embedding(words, training=True)))) == {0.0, 2.0}
+
+
+def readout(**weights: object) -> MaxoutDeepOutput:
+    layer = MaxoutDeepOutput(3, 2)
+    layer.build((None, 1), (None, 1), (None, 1))
+    put(layer, **weights)
+    return layer
+
+
+def test_maxout_takes_adjacent_pairs():
+    layer = readout(b_o=[1, 4, 3, 2, -5, -6])
+    close(layer.maxout(*np.zeros([3, 1, 1], "float32")), [[4, 3, -5]])
+
+
+def test_readout_adds_state_word_and_context():
+    layer = readout(
+        U_o=[[1, 2, 0, 0, 0, 0]],
+        V_o=[[0, 0, 5, 3, 0, 0]],
+        C_o=[[0, 0, 0, 0, 7, 7]],
+        W_o=[[1, 0], [0, 1], [1, 1]],
+        b=[0.25, 0.5],
+    )
+    one, ten, hundred = np.array([[[1.0]], [[10.0]], [[100.0]]], "float32")
+    close(layer.maxout(one, ten, hundred), [[2, 50, 700]])
+    close(layer(one, ten, hundred), [[702.25, 750.5]])
+
+
+def test_initial_state_is_a_tanh_with_a_bias():
+    layer = InitialState(2)
+    layer.build((None, 3))
+    put(layer, W_s=[[1, 0], [0, 1], [1, 1]], b_s=[0.0, 0.5])
+    close(layer(np.array([[0.1, 0.2, 0.4]])), np.tanh([[0.5, 1.1]]))
+
+
+# --- encoder and decoder --------------------------------------------------------------------------
+
+
+def random_layer(layer: keras.layers.Layer, *inputs: np.ndarray) -> keras.layers.Layer:
+    layer(*inputs)
+    layer.set_weights([normal(*w.shape) for w in layer.get_weights()])
+    return layer
+
+
+def test_encoder_keeps_its_state_over_padding():
+    padded = np.array([[4, 9, 1, 0, 0], [3, 8, 5, 7, 1]])
+    encoder = random_layer(Encoder(K, M, N, bidirectional=False), padded)
+    annotations, summary = map(array, encoder(padded))
+    close(annotations[0, 3:], annotations[0, [2, 2]])
+    close(summary, annotations[:, -1])
+    close(encoder(padded[:1, :3])[1], summary[:1])
+
+
+def test_summary_is_the_backward_state_of_the_first_word():
+    padded = np.array([[4, 9, 1, 0, 0], [3, 8, 5, 7, 1]])
+    encoder = random_layer(Encoder(K, M, N), padded)
+    annotations, summary = map(array, encoder(padded))
+    close(summary, annotations[:, 0, N:])
+    alone = array(encoder(padded[:1, :3])[0])
+    close(annotations[:1, :3], alone)
+    close(annotations[0, 3:, N:], np.zeros([2, N]))  # reading begins at the last real word
+
+
+def test_backward_reading_is_forward_reading_of_the_reversed_sentence():
+    sentence = np.array([[4, 9, 6, 3, 1]])
+    encoder = random_layer(Encoder(K, M, N), sentence)
+    encoder.backward.set_weights(encoder.forward.get_weights())
+    annotations, mirrored = array(encoder(sentence)[0]), array(encoder(sentence[:, ::-1])[0])
+    close(annotations[..., N:], mirrored[:, ::-1, :N])
+
+
+@pytest.mark.parametrize("order", STEP_ORDERS)
+def test_decoder_that_never_updates_stays_at_its_first_state(order):
+    target, source_mask = np.array([[4, 2, 1], [3, 1, 0]]), mask(4, 1)
+    annotations = np.arange(1.0, 6.0).reshape(1, 5, 1) * np.array([[[1.0]], [[10.0]]])
+    decoder = random_layer(
+        Decoder(K, M, N, N_ALIGN, order), target, annotations, normal(B, N), source_mask
+    )
+    put(decoder.cell, b_z=-SURE)
+    put(decoder.initial_state, b_s=1.0)
+    decoder.attention.v_a.assign(np.zeros(N_ALIGN))
+    seen = decoder(target, annotations, normal(B, N), source_mask)
+    close(seen.state, np.full([B, 3, N], np.tanh(1.0)))
+    close(seen.alignment, [[[0.25] * 4 + [0]] * 3, [[1, 0, 0, 0, 0]] * 3])
+    close(seen.context, [[[2.5]] * 3, [[10]] * 3])
+    E = array(decoder.embedding.E)
+    close(seen.words, [[0 * E[0], E[4], E[2]], [0 * E[0], E[3], E[1]]])
+
+
+@pytest.mark.parametrize(
+    ("order", "states"),
+    [("look_generate_update", [0.0, 0.4, 0.2]), ("look_update_generate", [0.0, 0.4, 0.2])],
+)
+def test_first_state_seen_depends_on_the_order(order, states):
+    """With z = 1 the state is the tanh of the last word read, here tanh⁻¹ of `states`."""
+    target = np.array([[1, 2, 1]])
+    inputs = target, np.zeros([1, TX, 1]), np.zeros([1, N]), mask(TX)
+    decoder = random_layer(Decoder(3, 1, N, N_ALIGN, order), *inputs)
+    put(decoder.cell, b_z=SURE, W=1.0)
+    put(decoder.initial_state, b_s=0.7)
+    decoder.embedding.E.assign(np.arctanh([[0.0], [0.4], [0.2]]))
+    seen = array(decoder(*inputs).state)[0, :, 0]
+    if order == "look_generate_update":  # s_0 first, then f(s_{i-1}, y_i) of the words before
+        states = [np.tanh(0.7), *states[1:]]
+    close(seen, states)
+
+
+# --- scan -----------------------------------------------------------------------------------------
+
+
+def plain_loop(step, state, inputs, reverse):
+    """What `scan` must give, position by position."""
+    places = range(len(inputs[0]))
+    states = {}
+    for t in reversed(places) if reverse else places:
+        state = step(state, tuple(x[t] for x in inputs))
+        states[t] = state
+    return tuple(ops.stack(parts) for parts in zip(*(states[t] for t in places), strict=True))
+
+
+def two_states(state, inputs):
+    first, second = state
+    x, y = inputs
+    first = 0.5 * first + x
+    return first, second * y + first
+
+
+@pytest.mark.parametrize(("reverse", "sums"), [(False, [1, 3, 7]), (True, [7, 6, 4])])
+def test_scan_keeps_every_state_at_its_position(reverse, sums):
+    found = scan(
+        lambda s, x: s + x, ops.zeros(2), ops.array([[1.0] * 2, [2] * 2, [4] * 2]), reverse
+    )
+    close(found, [[total] * 2 for total in sums])
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_scan_and_its_gradient_are_those_of_a_plain_loop(reverse, compiled):
+    tf = pytest.importorskip("tensorflow")
+    values = [tf.constant(normal(*shape)) for shape in [(B, N), (B, N), (TX, B, N), (TX, B, N)]]
+    weights = tf.constant(normal(TX, B, N))
+
+    def run(loop):
+        with tf.GradientTape() as tape:
+            tape.watch(values)
+            states = loop(two_states, tuple(values[:2]), tuple(values[2:]), reverse)
+            total = tf.reduce_sum(weights * states[0] * states[1])
+        return list(states), tape.gradient(total, values)
+
+    found = (tf.function(run) if compiled else run)(scan)
+    for a, b in zip(tree.flatten(found), tree.flatten(run(plain_loop)), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-12)
+
+
+# --- errors ---------------------------------------------------------------------------------------
+
+
+def test_unknown_step_order_is_an_error():
+    with pytest.raises(ValueError, match="'update_look': choose one of look_generate_update, "):
+        Decoder(K, M, N, N_ALIGN, "update_look")
+
+
+@pytest.mark.parametrize(
+    ("layer", "shapes"),
+    [
+        (WordEmbedding(K, M, initial_weights="best"), [(None,)]),
+        (GRUCell(N, "best"), [(None, M)]),
+        (ContextGRUCell(N, "best"), [(None, M), (None, 2 * N)]),
+        (BahdanauAttention(N_ALIGN, "best"), [(None, N), (None, TX, 2 * N)]),
+        (MaxoutDeepOutput(L, K, initial_weights="best"), [(None, N), (None, M), (None, 2 * N)]),
+        (InitialState(N, "best"), [(None, N)]),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_unknown_initial_weights_are_an_error(layer, shapes):
+    with pytest.raises(ValueError, match="'best': choose one of paper, glorot"):
+        layer.build(*shapes)
+
+
+# --- initial weights (appendix B.1) ---------------------------------------------------------------
+
+WIDE = ModelConfig(
+    source_vocabulary_size=101,
+    target_vocabulary_size=107,
+    embedding_size=97,
+    hidden_size=211,
+    attention_size=103,
+    maxout_size=89,
+)
+WIDE_SIZES = reference.Sizes(K_source=101, K_target=107, m=97, n=211, n_align=103, l=89)
+
+
+def initial_weights(kind: str, seed: int, scheme: str = "paper") -> dict[str, np.ndarray]:
+    keras.utils.set_random_seed(seed)
+    model = TranslationModel(dataclasses.replace(WIDE, kind=kind, initial_weights=scheme))
+    return {"/".join(w.path.split("/")[-2:]): array(w) for w in model.weights}
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def kind(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def drawn(kind):
+    return initial_weights(kind, seed=1)
+
+
+def short(name: str) -> str:
+    return name.split("/")[1]
+
+
+def assert_normal(values: np.ndarray, deviation: float) -> None:
+    assert abs(values.mean()) < 0.06 * deviation
+    assert values.std() == pytest.approx(deviation, rel=0.04)
+    within = (np.abs(values) < deviation).mean()  # a uniform draw would have 0.58, a cut one 0.7
+    assert within == pytest.approx(0.6827, abs=0.02)
+    assert np.abs(values).max() > 3.2 * deviation
+
+
+def test_every_weight_of_the_contract_is_drawn(kind, drawn):
+    shapes = reference.weight_shapes(kind, WIDE_SIZES)
+    assert {name: values.shape for name, values in drawn.items()} == {
+        name: shape[::-1] for name, shape in shapes.items()
+    }
+
+
+def test_biases_and_v_a_begin_at_zero(drawn):
+    vectors = {short(name): values for name, values in drawn.items() if values.ndim == 1}
+    assert {"b", "b_z", "b_r", "b_s", "b_o"} <= set(vectors)
+    for values in vectors.values():
+        assert not values.any()
+
+
+def test_each_recurrent_matrix_is_orthogonal(kind, drawn):
+    recurrent = {n: w for n, w in drawn.items() if short(n) in ("U", "U_z", "U_r")}
+    assert len(recurrent) == (9 if kind == RNNSEARCH else 6)
+    for matrix in recurrent.values():
+        np.testing.assert_allclose(matrix.T @ matrix, np.eye(211), atol=1e-5)
+
+
+def test_other_matrices_are_normal(kind, drawn):
+    narrow, wide = 0, 0
+    for name, values in drawn.items():
+        if values.ndim == 1 or short(name) in ("U", "U_z", "U_r"):
+            continue
+        if short(name) in ("W_a", "U_a"):
+            narrow += 1
+            assert_normal(values, 0.001)
+        else:
+            wide += 1
+            assert_normal(values, 0.01)
+    assert (narrow, wide) == ((2, 19) if kind == RNNSEARCH else (0, 16))
+
+
+@pytest.mark.parametrize("scheme", ["paper", "glorot"])
+def test_no_two_matrices_share_their_draws(kind, scheme):
+    weights = initial_weights(kind, 5, scheme)
+    flat = {name: values.ravel() for name, values in weights.items() if values.ndim == 2}
+    for one, other in itertools.combinations(flat, 2):
+        size = min(flat[one].size, flat[other].size)
+        correlation = np.corrcoef(flat[one][:size], flat[other][:size])[0, 1]
+        assert abs(correlation) < 0.06, (one, other)
+
+
+def test_a_seed_decides_the_initial_weights(kind, drawn):
+    again, other = initial_weights(kind, seed=1), initial_weights(kind, seed=2)
+    for name, values in drawn.items():
+        np.testing.assert_array_equal(again[name], values)
+        if values.ndim == 2:
+            assert np.abs(other[name] - values).max() > 1e-3, name
+
+
+def test_wider_scheme_draws_energies_and_embeddings_too():
+    weights = initial_weights(RNNSEARCH, seed=3, scheme="glorot")
+    assert weights["attention/v_a"].std() == pytest.approx(0.1, rel=0.2)  # 103 numbers
+    for side in ("source", "target"):
+        assert_normal(weights[f"{side}_embedding/E"], 0.1)
+    W_s = weights["initial_state/W_s"]
+    assert np.abs(W_s).max() == pytest.approx(np.sqrt(6 / (211 + 211)), rel=0.01)

@@ -1,0 +1,114 @@
+"""The output layer's loss and its own gradient, against NumPy in float64."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from rnnsearch_tf.losses import output_cross_entropy
+
+N, L, K = 5, 3, 7
+TARGETS = np.array([2, 0, 6, 2, 5], "int32")  # one word twice
+UPSTREAM = np.array([1.0, -2.0, 0.5, 3.0, 0.0])  # the weight of each word in the total
+
+
+def drawn() -> list[np.ndarray]:
+    """Hidden [N, l], weights [l, K], bias [K]."""
+    rng = np.random.default_rng(1)
+    return [rng.normal(size=shape) for shape in [(N, L), (L, K), (K,)]]
+
+
+def papers(hidden: np.ndarray, weights: np.ndarray, bias: np.ndarray) -> np.ndarray:
+    """−log p of each target."""
+    logits = hidden @ weights + bias
+    return np.log(np.exp(logits).sum(axis=1)) - logits[np.arange(N), TARGETS]
+
+
+def losses_and_gradients(arrays, targets=TARGETS, upstream=UPSTREAM, dtypes=("float32",) * 3):
+    tensors = [tf.cast(tf.constant(a), dtype) for a, dtype in zip(arrays, dtypes, strict=True)]
+    with tf.GradientTape() as tape:
+        tape.watch(tensors)
+        losses = output_cross_entropy(*tensors, tf.constant(targets))
+        total = tf.reduce_sum(losses * tf.cast(upstream, losses.dtype))
+    return losses, tape.gradient(total, tensors)
+
+
+def test_losses_are_the_log_probabilities():
+    losses, _ = losses_and_gradients(drawn())
+    assert losses.shape == (N,)
+    np.testing.assert_allclose(losses, papers(*drawn()), rtol=1e-5)
+
+
+def test_gradients_are_the_finite_differences():
+    arrays = drawn()
+    _, gradients = losses_and_gradients(arrays)
+    for array, gradient in zip(arrays, gradients, strict=True):
+        assert gradient.shape == array.shape
+        for index in np.ndindex(array.shape):
+            ends = []
+            for change in (1e-5, -2e-5):
+                array[index] += change
+                ends.append(UPSTREAM @ papers(*arrays))
+            array[index] += 1e-5
+            expected = (ends[0] - ends[1]) / 2e-5
+            assert gradient.numpy()[index] == pytest.approx(expected, abs=1e-5)
+
+
+def test_gradients_are_the_automatic_ones():
+    _, gradients = losses_and_gradients(drawn())
+    tensors = [tf.constant(a) for a in drawn()]
+    with tf.GradientTape() as tape:
+        tape.watch(tensors)
+        logits = tensors[0] @ tensors[1] + tensors[2]
+        losses = tf.nn.sparse_softmax_cross_entropy_with_logits(TARGETS, logits)
+        total = tf.reduce_sum(losses * UPSTREAM)
+    for gradient, expected in zip(gradients, tape.gradient(total, tensors), strict=True):
+        np.testing.assert_allclose(gradient, expected, atol=1e-5)
+
+
+def test_equal_logits_cost_log_k():
+    zeros = [np.zeros(shape) for shape in [(N, L), (L, K), (K,)]]
+    losses, (_, _, bias) = losses_and_gradients(zeros, upstream=np.ones(N))
+    np.testing.assert_allclose(losses, [np.log(7)] * N, rtol=1e-6)
+    counts = np.bincount(TARGETS, minlength=K)
+    np.testing.assert_allclose(bias, N / K - counts, atol=1e-6)
+
+
+def test_large_logits_do_not_overflow():
+    hidden, weights = np.eye(3), np.array([[1e4, 0, -1e4]] * 3)
+    losses, (_, _, bias) = losses_and_gradients(
+        [hidden, weights, np.zeros(3)], targets=np.array([0, 1, 2]), upstream=np.ones(3)
+    )
+    np.testing.assert_array_equal(losses, [0, 1e4, 2e4])
+    np.testing.assert_array_equal(bias, [2, -1, -1])
+
+
+@pytest.mark.parametrize("stored", ["bfloat16", "float32"])
+def test_low_precision_hidden_units_give_float32_losses(stored):
+    """`stored` is the type of W_o and b; under mixed_bfloat16 they stay float32."""
+    dtypes = ("bfloat16", stored, stored)
+    losses, gradients = losses_and_gradients(drawn(), dtypes=dtypes)
+    assert losses.dtype == "float32"
+    np.testing.assert_allclose(losses, papers(*drawn()), atol=0.05)
+    assert [gradient.dtype.name for gradient in gradients] == list(dtypes)
+    _, exact = losses_and_gradients(drawn())
+    for gradient, expected in zip(gradients, exact, strict=True):
+        np.testing.assert_allclose(tf.cast(gradient, "float32"), expected, atol=0.1)
+
+
+def test_weights_may_be_variables_and_sizes_unknown():
+    arrays = [array.astype("float32") for array in drawn()]
+    expected = losses_and_gradients(drawn())[1]
+    weights, bias = (tf.Variable(array) for array in arrays[1:])
+
+    @tf.function(
+        input_signature=[tf.TensorSpec([None, L]), tf.TensorSpec([None], tf.int32)],
+        autograph=False,
+    )
+    def gradients(hidden, targets):
+        with tf.GradientTape() as tape:
+            losses = output_cross_entropy(hidden, weights, bias, targets)
+            total = tf.reduce_sum(losses * tf.cast(UPSTREAM, tf.float32))
+        return tape.gradient(total, [weights, bias])
+
+    for found, right in zip(gradients(arrays[0], TARGETS), expected[1:], strict=True):
+        np.testing.assert_allclose(found, right, atol=1e-6)

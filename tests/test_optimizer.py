@@ -1,0 +1,135 @@
+"""The optimisers against Keras's own and against the formula, and the gradient's norm."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from rnnsearch_tf.config import PRESETS, TrainingConfig
+from rnnsearch_tf.optimizer import Adadelta, Adam, build_optimizer, clip_to_norm
+
+SHAPES = [(2, 3), (5,)]
+
+
+def updated(optimizer: keras.optimizers.Optimizer, updates: int = 20) -> list[np.ndarray]:
+    """Two weights after some updates with drawn gradients."""
+    rng = np.random.default_rng(1)
+    weights = [keras.Variable(rng.normal(size=shape), dtype="float32") for shape in SHAPES]
+    for _ in range(updates):
+        gradients = [tf.constant(rng.normal(size=shape), tf.float32) for shape in SHAPES]
+        optimizer.apply(gradients, weights)
+    return [weight.numpy() for weight in weights]
+
+
+@pytest.mark.parametrize(
+    ("ours", "keras_own", "settings"),
+    [
+        (Adadelta, keras.optimizers.Adadelta, {"learning_rate": 1.0, "epsilon": 1e-6}),
+        (Adadelta, keras.optimizers.Adadelta, {"learning_rate": 0.5, "rho": 0.9}),
+        (Adam, keras.optimizers.Adam, {"learning_rate": 0.01}),
+        (Adam, keras.optimizers.Adam, {"learning_rate": 0.01, "beta_1": 0.7, "epsilon": 1e-3}),
+    ],
+)
+def test_updates_are_those_of_keras(ours, keras_own, settings):
+    found, expected = updated(ours(**settings)), updated(keras_own(**settings))
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-6)
+    assert np.abs(found[0] - updated(ours(**settings), 0)[0]).max() > 1e-3
+
+
+def test_two_steps_of_adadelta_by_hand():
+    weight = keras.Variable([1.0, -2.0])
+    optimizer = build_optimizer(TrainingConfig(), total_updates=2)
+    gradients = np.array([[0.5, 2.0], [-1.0, 0.25]])
+    expected, squares, steps = np.array([1.0, -2.0]), 0.0, 0.0  # E[g²], E[Δ²]
+    for g in gradients:
+        squares = 0.95 * squares + 0.05 * g**2
+        step = np.sqrt(steps + 1e-6) / np.sqrt(squares + 1e-6) * g
+        steps = 0.95 * steps + 0.05 * step**2
+        expected = expected - step
+        optimizer.apply([tf.constant(g, tf.float32)], [weight])
+        np.testing.assert_allclose(weight.numpy(), expected, atol=1e-7)
+    # The first step hardly depends on the gradient: √1e-6 / √0.05 = 0.00447.
+    first = updated_once = keras.Variable([0.0])
+    build_optimizer(TrainingConfig(), 1).apply([tf.constant([7.0])], [updated_once])
+    assert first.numpy()[0] == pytest.approx(-0.00447, abs=1e-5)
+
+
+def test_first_step_of_adam_is_the_learning_rate():
+    weight = keras.Variable([0.0, 0.0])
+    Adam(0.01).apply([tf.constant([3.0, -0.2])], [weight])
+    np.testing.assert_allclose(weight.numpy(), [-0.01, 0.01], rtol=1e-4)
+
+
+# --- what a training run gets ---------------------------------------------------------------------
+
+
+def test_paper_preset_gives_the_papers_adadelta():
+    optimizer = build_optimizer(PRESETS["rnnsearch-50"].training, total_updates=100)
+    assert isinstance(optimizer, Adadelta)
+    found = float(optimizer.learning_rate), optimizer.rho, optimizer.epsilon
+    assert found == (1.0, 0.95, 1e-6)
+    # Clipping is `clip_to_norm`'s work, once, before the optimiser.
+    assert (optimizer.clipnorm, optimizer.global_clipnorm, optimizer.clipvalue) == (None,) * 3
+
+
+def test_adam_is_built_with_its_usual_constants():
+    optimizer = build_optimizer(TrainingConfig(optimizer="adam", learning_rate=0.25), 100)
+    assert isinstance(optimizer, Adam)
+    assert float(optimizer.learning_rate) == 0.25
+    assert (optimizer.beta_1, optimizer.beta_2, optimizer.epsilon) == (0.9, 0.999, 1e-7)
+
+
+@pytest.mark.parametrize("name", ["adadelta", "adam"])
+def test_linear_decay_ends_at_zero(name):
+    config = TrainingConfig(optimizer=name, learning_rate=0.5, decay="linear")
+    optimizer = build_optimizer(config, total_updates=4)
+    weight = keras.Variable([1.0])
+    rates, places = [], []
+    for _ in range(6):
+        rates.append(float(optimizer.learning_rate))
+        places.append(float(weight.numpy()[0]))
+        optimizer.apply([tf.constant([1.0])], [weight])
+    np.testing.assert_allclose(rates, [0.5, 0.375, 0.25, 0.125, 0, 0], atol=1e-7)
+    assert places[3] > places[4] == places[5]
+
+
+def test_decay_over_no_updates_is_no_error():
+    config = TrainingConfig(decay="linear")
+    assert float(build_optimizer(config, total_updates=0).learning_rate) == 1.0
+
+
+# --- the gradient's norm --------------------------------------------------------------------------
+
+
+def repeated_words() -> tf.IndexedSlices:
+    """Word 1 twice: its row is (1, 2) + (2, 2) = (3, 4), of norm 5; row by row it would be √13."""
+    rows = tf.constant([[1.0, 2.0], [2.0, 2.0]])
+    return tf.IndexedSlices(rows, tf.constant([1, 1]), tf.constant([3, 2]))
+
+
+def test_norm_of_an_embedding_gradient_is_that_of_its_summed_rows():
+    (gradient,), norm = clip_to_norm([repeated_words()], limit=5.5)
+    assert float(norm) == pytest.approx(5)
+    np.testing.assert_allclose(gradient, [[0, 0], [3, 4], [0, 0]])
+
+
+def test_large_gradient_is_scaled_to_the_limit_over_all_weights():
+    gradients, norm = clip_to_norm([repeated_words(), tf.constant([12.0])], limit=1.0)
+    assert float(norm) == pytest.approx(13)  # √(5² + 12²)
+    np.testing.assert_allclose(gradients[0], [[0, 0], [3 / 13, 4 / 13], [0, 0]], rtol=1e-6)
+    np.testing.assert_allclose(gradients[1], [12 / 13], rtol=1e-6)
+
+
+def test_small_gradient_stays_as_it_is():
+    small = [np.array([0.3, 0.1], "float32"), np.array([[0.7]], "float32")]
+    gradients, norm = clip_to_norm([tf.constant(g) for g in small], limit=1.0)
+    assert float(norm) == pytest.approx(np.sqrt(0.09 + 0.01 + 0.49))
+    for gradient, expected in zip(gradients, small, strict=True):
+        np.testing.assert_array_equal(gradient, expected)
+
+
+def test_gradient_of_zero_stays_zero():
+    (gradient,), norm = clip_to_norm([tf.zeros(3)], limit=1.0)
+    assert float(norm) == 0
+    np.testing.assert_array_equal(gradient, np.zeros(3))

@@ -1,0 +1,216 @@
+"""The console scripts: help, usage, and one clear line for each kind of bad input."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rnnsearch_tf.scripts import demo, evaluate, export, train, translate
+
+SCRIPTS = {"train": train, "translate": translate, "evaluate": evaluate, "export": export}
+
+
+def fails(capsys: pytest.CaptureFixture[str], script, *arguments: str, status: int = 1) -> str:
+    """Run a script that must fail; return the one line it says."""
+    capsys.readouterr()
+    assert script.run(list(arguments)) == status
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    lines = [line for line in captured.err.splitlines() if line]
+    assert lines[-1].startswith(script.COMMAND.name + ": ")
+    assert not any("Traceback" in line for line in lines)
+    return lines[-1]
+
+
+@pytest.mark.parametrize("script", [*SCRIPTS.values(), demo])
+def test_help_names_every_flag(capsys, script):
+    assert script.run(["--help"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith(script.COMMAND.name)
+    for name in script.COMMAND.flags:
+        assert f"--{name}" in text
+
+
+@pytest.mark.parametrize("name", [*SCRIPTS, "demo"])
+def test_help_does_not_import_tensorflow(name):
+    code = (
+        f"import sys; from rnnsearch_tf.scripts import {name} as script\n"
+        "status = script.run(['--help'])\n"
+        "sys.exit(status or ('tensorflow' in sys.modules) or ('keras' in sys.modules))"
+    )
+    finished = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert finished.returncode == 0, finished.stderr.decode()
+
+
+def test_usage_errors(capsys, model_dir):
+    assert "no_such_flag" in fails(capsys, translate, "--no_such_flag=1", status=2)
+    assert "'stray'" in fails(capsys, translate, "stray", status=2)
+    assert "--model_dir is needed" in fails(capsys, translate)
+    assert "beam_size" in fails(
+        capsys, translate, f"--model_dir={model_dir}", "--beam_size=many", status=2
+    )
+    assert "beam_size 0: must be at least 1" in fails(
+        capsys, translate, f"--model_dir={model_dir}", "--beam_size=0"
+    )
+    assert "rnnsearch-huge" in fails(
+        capsys, train, "--train_source=a", "--train_target=b", "--model_dir=c",
+        "--preset=rnnsearch-huge",
+    )  # fmt: skip
+
+
+def test_a_flagfile_is_read(capsys, tmp_path):
+    (tmp_path / "flags").write_text("--model_dir=/nowhere/at-all\n")
+    line = fails(capsys, translate, f"--flagfile={tmp_path / 'flags'}")
+    assert line == "rnnsearch-translate: /nowhere/at-all: no such model directory"
+
+
+def train_on(capsys, tmp_path: Path, source: bytes | None, target: bytes) -> str:
+    """Train on files with this content; nothing may be left behind."""
+    if source is not None:
+        (tmp_path / "a.en").write_bytes(source)
+    (tmp_path / "a.fr").write_bytes(target)
+    line = fails(
+        capsys, train, f"--train_source={tmp_path / 'a.en'}",
+        f"--train_target={tmp_path / 'a.fr'}", f"--model_dir={tmp_path / 'model'}",
+        "--max_length=5",
+    )  # fmt: skip
+    assert not (tmp_path / "model").exists()
+    return line
+
+
+def test_training_text_that_cannot_be_used(capsys, tmp_path):
+    missing = train_on(capsys, tmp_path, None, b"Un.\n")
+    assert "a.en: No such file or directory" in missing
+    unequal = train_on(capsys, tmp_path, b"One.\nTwo.\nThree.\n", b"Un.\nDeux.\n")
+    assert "a.en has 3 lines" in unequal
+    assert "a.fr has 2" in unequal
+    assert "are empty" in train_on(capsys, tmp_path, b"", b"")
+    assert "a.fr: line 2 is not UTF-8" in train_on(capsys, tmp_path, b"a\nb\n", b"a\n\xff\n")
+    long = b"one two three four five six\n"
+    assert "none of the 1 pairs has 1 to 5 words" in train_on(capsys, tmp_path, long, long)
+    assert "none of the 2 pairs" in train_on(capsys, tmp_path, b"\nOne.\n", b"Un.\n\n")
+
+
+def test_one_side_of_the_development_set(capsys, train_flags, tmp_path):
+    flags = [flag for flag in train_flags if not flag.startswith("--valid_target")]
+    assert "go together" in fails(capsys, train, *flags, f"--model_dir={tmp_path / 'm'}")
+
+
+def copied(model_dir: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(model_dir, tmp_path / "copy")
+
+
+def every_reader(capsys, path: Path, tmp_path: Path, corpus: Path) -> set[str]:
+    """What translate, evaluate and export say of a model directory, without their names."""
+    files = [f"--source={corpus / 'valid.en'}", f"--reference={corpus / 'valid.fr'}"]
+    lines = [
+        fails(capsys, translate, f"--model_dir={path}", f"--input={corpus / 'valid.en'}"),
+        fails(capsys, evaluate, f"--model_dir={path}", *files),
+        fails(capsys, export, f"--model_dir={path}", f"--export_dir={tmp_path / 'export'}"),
+    ]
+    assert not (tmp_path / "export").exists()
+    return {line.split(": ", 1)[1] for line in lines}
+
+
+def damage_vocabulary(path: Path) -> None:
+    lines = (path / "source.vocab").read_text("utf-8").split("\n")
+    lines[5] = "otherwise"
+    (path / "source.vocab").write_text("\n".join(lines), "utf-8")
+
+
+def truncate_weights(path: Path) -> None:
+    whole = (path / "best.weights.h5").read_bytes()
+    (path / "best.weights.h5").write_bytes(whole[: len(whole) // 2])
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (lambda path: shutil.rmtree(path), "no such model directory"),
+        (lambda path: (path / "config.json").unlink(), "no config.json"),
+        (lambda path: (path / "config.json").write_text("{"), "not JSON"),
+        (lambda path: (path / "source.vocab").unlink(), "source.vocab: No such file"),
+        (damage_vocabulary, "not the vocabulary this model was made with"),
+        (lambda path: (path / "best.weights.h5").unlink(), "no best.weights.h5"),
+        (truncate_weights, "best.weights.h5: damaged"),
+    ],
+)
+def test_damaged_model_directories(capsys, model_dir, tmp_path, corpus, damage, said):
+    path = copied(model_dir, tmp_path)
+    damage(path)
+    found = every_reader(capsys, path, tmp_path, corpus)
+    assert len(found) == 1
+    assert said in found.pop()
+
+
+def test_a_training_with_other_settings_is_not_overwritten(
+    capsys, model_dir, tmp_path, train_flags
+):
+    path = copied(model_dir, tmp_path)
+    before = {file.name: file.read_bytes() for file in path.iterdir() if file.is_file()}
+    line = fails(capsys, train, *train_flags, f"--model_dir={path}", "--hidden_size=13")
+    assert "hidden_size is 11, not 13" in line
+    other_text = [
+        flag.replace("/train.", "/valid.") if flag.startswith("--train_") else flag
+        for flag in train_flags
+    ]
+    line = fails(capsys, train, *other_text, f"--model_dir={path}")
+    assert "holds a training with other settings" in line
+    assert before == {file.name: file.read_bytes() for file in path.iterdir() if file.is_file()}
+
+
+def test_an_export_that_exists_is_not_overwritten(capsys, model_dir, tmp_path):
+    (tmp_path / "1").mkdir()
+    flags = [f"--model_dir={model_dir}", f"--export_dir={tmp_path}"]
+    assert "nothing was overwritten" in fails(capsys, export, *flags)
+    assert list((tmp_path / "1").iterdir()) == []
+    assert "must be positive" in fails(capsys, export, *flags, "--version=0")
+
+
+def test_text_to_translate_that_cannot_be_read(capsys, model_dir, tmp_path):
+    flags = [f"--model_dir={model_dir}", f"--output={tmp_path / 'out'}"]
+    (tmp_path / "out").write_text("kept\n")
+    line = fails(capsys, translate, *flags, f"--input={tmp_path / 'none'}")
+    assert "none: No such file or directory" in line
+    (tmp_path / "latin").write_bytes(b"good\n\xe9t\xe9\n")
+    line = fails(capsys, translate, *flags, f"--input={tmp_path / 'latin'}")
+    assert "latin: line 2 is not UTF-8" in line
+    assert (tmp_path / "out").read_text() == "kept\n"
+
+
+def test_lines_in_lines_out(capsys, model_dir, tmp_path):
+    lines = ["The man is here.", "", "   ", "word " * 10_000, "She sees a cat."]
+    (tmp_path / "in").write_text("\n".join(lines) + "\n")
+    flags = [f"--model_dir={model_dir}", f"--output={tmp_path / 'out'}", "--beam_size=2"]
+    assert (
+        translate.run(
+            [
+                *flags,
+                "--max_length_ratio=0.5",
+                "--min_length_ratio=0.5",
+                f"--input={tmp_path / 'in'}",
+            ]
+        )
+        == 0
+    )
+    assert "line 4 has 10,000 tokens: only 500 are read" in capsys.readouterr().err
+    found = (tmp_path / "out").read_text("utf-8").split("\n")
+    assert len(found) == len(lines) + 1
+    assert found[1] == found[2] == found[-1] == ""
+    assert all(found[i] for i in (0, 3, 4))
+
+
+def test_evaluate_prints_a_table_and_json(capsys, model_dir, corpus, tmp_path):
+    flags = [f"--model_dir={model_dir}", "--beam_size=1",
+             f"--source={corpus / 'valid.en'}", f"--reference={corpus / 'valid.fr'}"]  # fmt: skip
+    capsys.readouterr()
+    assert (
+        evaluate.run([*flags, f"--json={tmp_path / 'j'}", f"--translations={tmp_path / 't'}"]) == 0
+    )
+    table = capsys.readouterr().out
+    assert "tok:13a" in table
+    assert "1-10" in table
+    assert (tmp_path / "j").read_text().startswith("{")
+    assert len((tmp_path / "t").read_text("utf-8").split("\n")) == 21

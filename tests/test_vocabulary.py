@@ -1,0 +1,125 @@
+"""Shortlists of words: their order, their files, their ids."""
+
+import hashlib
+from collections import Counter
+
+import pytest
+
+from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.vocabulary import EOS, PAD, SPECIAL_TOKENS, UNK, Vocabulary
+
+SPECIAL_LINES = b"<pad>\n</s>\n[UNK]\n"
+# Characters at which str.splitlines or str.split would cut, and some that str.strip would take.
+ODD_WORDS = [
+    "a\u2028b",
+    "c\u0085d",
+    "e\u00a0f",
+    "\u00a0",
+    "\u2029",
+    "\x0b",
+    "\x1c",
+    "\ufeff",
+    "g\rh",
+]
+
+
+def test_frequent_words_come_first_and_equals_in_code_point_order():
+    counts = Counter({"b": 2, "é": 5, "a": 2, "Z": 2, "the": 7, "rare": 1})
+    vocabulary = Vocabulary.build(counts, size=8)
+    assert vocabulary.tokens == ["<pad>", "</s>", "[UNK]", "the", "é", "Z", "a", "b"]
+    assert len(vocabulary) == 8
+
+
+def test_size_counts_the_special_tokens():
+    counts = Counter("aabc")
+    assert Vocabulary.build(counts, 4).tokens == [*SPECIAL_TOKENS, "a"]
+    assert Vocabulary.build(counts, 3).tokens == [*SPECIAL_TOKENS]
+    assert len(Vocabulary.build(counts, 1000)) == 6
+
+
+def test_special_tokens_in_the_text_are_not_counted_twice():
+    vocabulary = Vocabulary.build(Counter({"[UNK]": 9, "</s>": 8, "a": 1}), 10)
+    assert vocabulary.tokens == [*SPECIAL_TOKENS, "a"]
+
+
+def test_build_does_not_depend_on_the_order_of_counting():
+    words = ["x", "y", "z", "y"]
+    forwards, backwards = (Vocabulary.build(Counter(w), 10) for w in (words, words[::-1]))
+    assert forwards.tokens == backwards.tokens == [*SPECIAL_TOKENS, "y", "x", "z"]
+
+
+def test_special_ids_are_the_places_of_the_special_tokens():
+    assert [SPECIAL_TOKENS[i] for i in (PAD, EOS, UNK)] == ["<pad>", "</s>", "[UNK]"]
+
+
+def test_words_to_ids_and_back():
+    vocabulary = Vocabulary([*SPECIAL_TOKENS, "a", "b"])
+    assert vocabulary.encode(["b", "zebra", "a"]) == [4, 2, 3, 1]
+    assert vocabulary.encode([]) == [1]
+    assert vocabulary.decode([4, 2, 3, 1, 4, 0]) == ["b", "[UNK]", "a"]
+    assert vocabulary.decode([3, 0, 4]) == ["a"]
+    assert vocabulary.decode([3, 4]) == ["a", "b"]
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+def test_file_has_one_word_a_line_and_the_line_number_is_the_id(tmp_path):
+    Vocabulary([*SPECIAL_TOKENS, "the", "été"]).save(tmp_path / "v")
+    assert (tmp_path / "v").read_bytes() == SPECIAL_LINES + "the\nété\n".encode()
+    loaded = Vocabulary.load(tmp_path / "v")
+    lines = (tmp_path / "v").read_text("utf-8").split("\n")
+    assert [loaded.encode([line])[0] for line in lines[3:5]] == [3, 4]
+
+
+@pytest.mark.parametrize("word", ODD_WORDS, ids=ascii)
+def test_odd_words_survive_their_file(tmp_path, word):
+    vocabulary = Vocabulary([*SPECIAL_TOKENS, "first", word, "last"])
+    vocabulary.save(tmp_path / "v")
+    loaded = Vocabulary.load(tmp_path / "v")
+    assert loaded.tokens == vocabulary.tokens
+    assert loaded.encode([word, "last"]) == [4, 5, 1]
+
+
+def test_digest_is_the_sha256_of_the_file(tmp_path):
+    vocabulary = Vocabulary([*SPECIAL_TOKENS, "été", "a\u2028b"])
+    vocabulary.save(tmp_path / "v")
+    expected = hashlib.sha256((tmp_path / "v").read_bytes()).hexdigest()
+    assert vocabulary.digest == Vocabulary.load(tmp_path / "v").digest == expected
+    assert Vocabulary([*SPECIAL_TOKENS, "été"]).digest != expected
+
+
+def test_saving_replaces_the_file_and_leaves_nothing_beside_it(tmp_path):
+    for words in (["a", "b"], ["c"]):
+        Vocabulary([*SPECIAL_TOKENS, *words]).save(tmp_path / "v")
+    assert [path.name for path in tmp_path.iterdir()] == ["v"]
+    assert Vocabulary.load(tmp_path / "v").tokens == [*SPECIAL_TOKENS, "c"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "No such file"),
+        (b"", "must begin with <pad> </s> "),
+        (b"the\na\n", "must begin with <pad> </s> "),
+        (b"</s>\n<pad>\n[UNK]\na\n", "must begin with <pad> </s> "),
+        (SPECIAL_LINES + b"a\nb\na\n", "twice"),
+        (SPECIAL_LINES + b"a\n</s>\n", "twice"),
+        (SPECIAL_LINES + b"a\n\nb\n", "empty"),
+        (SPECIAL_LINES + b"caf\xe9\n", "not UTF-8"),
+        (SPECIAL_LINES.replace(b"\n", b"\r\n"), "must begin with"),
+    ],
+)
+def test_wrong_file_is_an_error_that_names_it(tmp_path, content, message):
+    path = tmp_path / "words.vocab"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(InputError, match=message) as caught:
+        Vocabulary.load(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert "\n" not in str(caught.value)
+
+
+def test_folder_is_no_vocabulary(tmp_path):
+    with pytest.raises(InputError, match="directory"):
+        Vocabulary.load(tmp_path)
