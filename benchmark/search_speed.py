@@ -10,10 +10,9 @@ import measure
 import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.beam_search import beam_search
-from rnnsearch_tf.layers.decoder import DecoderState
+from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.models import TranslationModel
-from rnnsearch_tf.vocabulary import EOS, PAD
+from rnnsearch_tf.search import search_with_lengths
 
 
 def main() -> None:
@@ -58,50 +57,21 @@ def build_search(model: TranslationModel, beam_size: int) -> measure.Search:
 def _forced_search(model: TranslationModel, beam_size: int) -> Callable[..., tf.Tensor]:
     """The graph of ids [B, Tx] and a length to the words [B, length] of the best hypotheses."""
     ids = tf.TensorSpec([None, None], tf.int32, "source")
+    options = DecodingConfig(beam_size=beam_size)
 
     @tf.function(input_signature=[ids, tf.TensorSpec([], tf.int32, "length")])
     def find(source: tf.Tensor, length: tf.Tensor) -> tf.Tensor:
-        step = model.bind(source)
-
-        def predict(seen: DecoderState) -> tf.Tensor:
-            logits = model.predict_word(_rows(seen))
-            outer = tf.shape(seen.state)[:2]
-            return tf.reshape(logits, tf.concat([outer, tf.shape(logits)[1:]], 0))
-
-        def advance(seen: DecoderState, words: tf.Tensor) -> DecoderState:
-            rows = step.advance(_rows(seen), tf.reshape(words, [-1]))
-            return DecoderState(*(_regrouped(part, words) for part in rows))
-
         # `length` steps are run, and `length` words predicted for each hypothesis. The peers take
         # any word but the end at each step; here the end is barred before the last step, where it
         # is the one word that can be taken. The attention works `length` times for both, the
         # GRU once less here: the state after the last word is not computed.
         lengths = tf.fill([tf.shape(source)[0]], length)
-        hypotheses = beam_search(
-            predict,
-            advance,
-            DecoderState(*(tf.expand_dims(part, 1) for part in step.start())),
-            beam_size=beam_size,
-            max_lengths=lengths,
-            min_lengths=lengths,
-            eos_id=EOS,
-            banned_ids=(PAD,),
+        hypotheses = search_with_lengths(
+            model, source, options, max_lengths=lengths, min_lengths=lengths
         )
         return hypotheses.tokens[:, 0]
 
     return find
-
-
-def _rows(seen: DecoderState) -> DecoderState:
-    """[B, Q, ...] to [B·Q, ...]."""
-    return DecoderState(
-        *(tf.reshape(part, tf.concat([[-1], tf.shape(part)[2:]], 0)) for part in seen)
-    )
-
-
-def _regrouped(part: tf.Tensor, words: tf.Tensor) -> tf.Tensor:
-    """[B·Q, ...] to [B, Q, ...], as the words [B, Q] are."""
-    return tf.reshape(part, tf.concat([tf.shape(words), tf.shape(part)[1:]], 0))
 
 
 if __name__ == "__main__":

@@ -1,21 +1,15 @@
 """Measure training: target words and updates per second, memory, seconds of the first update.
 
-One line of JSON. Forward, backward, clipping and update, by the trainer's own step, on batches
+One line of JSON. Forward, backward, clipping and update, by the trainer's own `Updater`, on batches
 that are in memory; dropout 0.
 """
 
-import tempfile
-
 import measure
 import numpy as np
-import tensorflow as tf
-from workloads import Workload
 
-from rnnsearch_tf.config import Config, TrainingConfig
-from rnnsearch_tf.dataset import Pairs
-from rnnsearch_tf.model_directory import ModelDirectory
+from rnnsearch_tf.config import TrainingConfig
 from rnnsearch_tf.models import TranslationModel
-from rnnsearch_tf.training import Trainer
+from rnnsearch_tf.update import Updater
 
 _LEARNING_RATES = {"adam": 1e-3, "adadelta": 1.0}
 
@@ -28,7 +22,7 @@ def main() -> None:
     harness = measure.start(arguments)
     workload = harness.load(arguments.workload)
     model = TranslationModel(workload.model)
-    result = harness.time_training(workload, build_update(model, workload, arguments.optimizer))
+    result = harness.time_training(workload, build_update(model, arguments.optimizer))
     harness.report(
         {
             "what": "train",
@@ -41,24 +35,20 @@ def main() -> None:
     )
 
 
-def build_update(model: TranslationModel, workload: Workload, optimizer: str) -> measure.Update:
+def build_update(model: TranslationModel, optimizer: str) -> measure.Update:
     """The trainer's update, the gradient's norm held to 1.
 
     Args:
         model: to be trained.
-        workload: to be trained on.
         optimizer: "adam" or "adadelta".
     """
     training = TrainingConfig(
         optimizer=optimizer, learning_rate=_LEARNING_RATES[optimizer], gradient_norm=1.0
     )
-    # A trainer wants pairs, which only its `run` reads, and a folder, to which only `run` writes.
-    pairs = Pairs(*(tf.RaggedTensor.from_tensor(ids, padding=0) for ids in workload.train[0]))
-    with tempfile.TemporaryDirectory() as folder:
-        trainer = Trainer(Config(workload.model, training), model, ModelDirectory(folder), pairs)
+    updater = Updater(model, training, total_updates=1)
 
     def update(source: np.ndarray, target: np.ndarray) -> float:
-        done = trainer.update(source, target)
+        done = updater(source, target)
         return float(done.nll) / int(done.words)
 
     return update

@@ -16,8 +16,8 @@ from rnnsearch_tf.dataset import Pairs, batch_count, training_batches
 from rnnsearch_tf.files import write_atomically
 from rnnsearch_tf.model_directory import BEST, LAST, ModelDirectory
 from rnnsearch_tf.models import TranslationModel
-from rnnsearch_tf.optimizer import build_optimizer, clip_to_norm
 from rnnsearch_tf.progress import ProgressLine
+from rnnsearch_tf.update import Batch, Updater
 
 _SAVE_SECONDS = 600.0
 
@@ -30,20 +30,8 @@ class Evaluation(NamedTuple):
     bleu: float  # sacreBLEU of greedy translations, 0 to 100
 
 
-class Batch(NamedTuple):
-    """What one update tells."""
-
-    nll: tf.Tensor  # float32 [], nats, summed over the batch
-    words: tf.Tensor  # int32 [], target tokens with </s>
-    sentences: tf.Tensor  # int32 []
-    gradient_norm: tf.Tensor  # float32 [], before clipping
-
-
 class Trainer:
     """Trains a model in a model directory, from where the last run there stopped.
-
-    The loss is −log p(y|x), summed over a sentence's words and averaged over the batch's
-    sentences; the gradient's norm is held to `gradient_norm` (appendix B.2).
 
     Args:
         config: settings.
@@ -71,15 +59,14 @@ class Trainer:
             pairs, config.training.batch_size, config.training.bucket_width
         )
         total = self._batches_per_epoch * config.training.epochs
-        self._optimizer = build_optimizer(config.training, total)
-        self._optimizer.build(model.trainable_variables)
+        self._update = Updater(model, config.training, total)
         self._epoch = tf.Variable(0, dtype=tf.int64)
         self._batch = tf.Variable(0, dtype=tf.int64)  # batches done in this epoch
         self._seconds = tf.Variable(0.0, dtype=tf.float64)  # of training, evaluation not counted
         self._best_bleu = tf.Variable(-math.inf, dtype=tf.float64)
         checkpoint = tf.train.Checkpoint(
             model=model,
-            optimizer=self._optimizer,
+            optimizer=self._update.optimizer,
             epoch=self._epoch,
             batch=self._batch,
             seconds=self._seconds,
@@ -119,7 +106,7 @@ class Trainer:
         last_save = time.monotonic()
         for source, target in batches.skip(done):
             started = time.monotonic()
-            meter.add(self.update(source, target), time.monotonic() - started)
+            meter.add(self._update(source, target), time.monotonic() - started)
             self._seconds.assign_add(time.monotonic() - started)
             self._batch.assign_add(1)
             if self._progress.is_due():
@@ -131,24 +118,6 @@ class Trainer:
                 last_save = time.monotonic()
         if meter.words:
             self._progress.finish(self._describe(meter))
-
-    @tf.function(input_signature=[tf.TensorSpec([None, None], tf.int32)] * 2)
-    def update(self, source: tf.Tensor, target: tf.Tensor) -> Batch:
-        """One step of stochastic gradient descent.
-
-        Args:
-            source: ids int32 [B, Tx].
-            target: ids int32 [B, Ty].
-        """
-        weights = [weight.value for weight in self._model.trainable_variables]
-        sentences = tf.shape(target)[0]
-        with tf.GradientTape() as tape:
-            losses = self._model.word_losses(source, target, training=True)
-            nll = tf.reduce_sum(losses)
-            loss = nll / tf.cast(sentences, nll.dtype)
-        gradients, norm = clip_to_norm(tape.gradient(loss, weights), self._config.gradient_norm)
-        self._optimizer.apply(gradients, self._model.trainable_variables)
-        return Batch(nll, tf.size(losses), sentences, norm)
 
     def _finish_epoch(self) -> None:
         """Judge the model, keep it if it is the best, and save."""

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.beam_search import Hypotheses, beam_search
+from rnnsearch_tf.beam_search import Hypotheses
 from rnnsearch_tf.config import Config, DecodingConfig
-from rnnsearch_tf.layers.decoder import DecoderState
 from rnnsearch_tf.model_directory import BEST, ModelDirectory
 from rnnsearch_tf.models import TranslationModel
+from rnnsearch_tf.search import search
 from rnnsearch_tf.text import MosesTokenizer
 from rnnsearch_tf.vocabulary import EOS, PAD, UNK
 
@@ -194,29 +194,8 @@ class Translator(tf.Module):
         return tf.where((target == PAD)[:, :, None], 0.0, seen.alignment)
 
     def search(self, source: tf.Tensor) -> Hypotheses:
-        """Beam search with the decoding options.
-
-        Args:
-            source: ids int32 [B, Tx], each sentence ending in `</s>`, then padding 0.
-
-        Returns:
-            The hypotheses, best first.
-        """
-        step = self.model.bind(source)
-        lengths = tf.math.count_nonzero(source, axis=1, dtype=tf.int32)
-        options = self._decoding
-        banned = (PAD,) if options.allow_unknown else (PAD, UNK)
-        return beam_search(
-            lambda seen: _per_sentence(self.model.predict_word(_rows(seen)), seen),
-            lambda seen, words: _like(step.advance(_rows(seen), tf.reshape(words, [-1])), words),
-            tf.nest.map_structure(lambda x: tf.expand_dims(x, 1), step.start()),
-            beam_size=options.beam_size,
-            max_lengths=_scaled(lengths, options.max_length_ratio),
-            min_lengths=_scaled(lengths, options.min_length_ratio),
-            eos_id=EOS,
-            banned_ids=banned,
-            length_penalty=options.length_penalty,
-        )
+        """Beam search for source ids int32 [B, Tx] with the decoding options."""
+        return search(self.model, source, self._decoding)
 
     def _read(self, text: tf.Tensor) -> tuple[tf.RaggedTensor, tf.Tensor]:
         """Strings [B] to tokens [B, None] and ids [B, Tx] with `</s>`."""
@@ -285,24 +264,3 @@ def _to_ids(tokens: tf.RaggedTensor, table: tf.lookup.StaticHashTable) -> tf.Rag
 
 def _with_end(tokens: tf.RaggedTensor) -> tf.RaggedTensor:
     return tf.concat([tokens, tf.fill([tokens.nrows(), 1], "</s>")], axis=1)
-
-
-def _scaled(lengths: tf.Tensor, ratio: float) -> tf.Tensor:
-    return tf.cast(tf.math.ceil(tf.cast(lengths, tf.float32) * ratio), tf.int32)
-
-
-def _rows(seen: DecoderState) -> DecoderState:
-    """[B, Q, ...] to [B·Q, ...]."""
-    return DecoderState(*(tf.reshape(x, tf.concat([[-1], tf.shape(x)[2:]], 0)) for x in seen))
-
-
-def _per_sentence(rows: tf.Tensor, seen: DecoderState) -> tf.Tensor:
-    """[B·Q, K] to [B, Q, K]."""
-    sentences = tf.shape(seen.state)[0]
-    return tf.reshape(rows, [sentences, -1, rows.shape[-1]])
-
-
-def _like(seen: DecoderState, words: tf.Tensor) -> DecoderState:
-    """[B·Q, ...] to [B, Q, ...] of the words [B, Q]."""
-    outer = tf.shape(words)
-    return DecoderState(*(tf.reshape(x, tf.concat([outer, tf.shape(x)[1:]], 0)) for x in seen))

@@ -37,14 +37,14 @@ def build(kind: str, order: str):
     return TranslationModel(dataclasses.replace(sizes, kind=kind, step_order=order))
 
 
-def results(model, gradients: list) -> dict[str, np.ndarray]:
+def results(model, losses: object, gradients: list) -> dict[str, np.ndarray]:
     from keras import ops
 
     inputs = {"source": SOURCE, "target": TARGET}
     values = {
         "logits": model(inputs),
         "alignment": model.trunk(inputs).alignment,
-        "word_losses": model.word_losses(ops.array(SOURCE), ops.array(TARGET)),
+        "word_losses": losses,
         **{f"gradient of {w.path}": g for w, g in zip(model.weights, gradients, strict=True)},
     }
     return {name: np.asarray(ops.convert_to_numpy(value)) for name, value in values.items()}
@@ -57,18 +57,20 @@ def tensorflow_results(model) -> dict[str, np.ndarray]:
         losses = model.word_losses(tf.constant(SOURCE), tf.constant(TARGET))
         total = tf.reduce_sum(losses * PER_WORD)
     gradients = tape.gradient(total, [w.value for w in model.weights])
-    return results(model, [tf.convert_to_tensor(g) for g in gradients])
+    return results(model, losses, [tf.convert_to_tensor(g) for g in gradients])
 
 
 def jax_results(model) -> dict[str, np.ndarray]:
     import jax
     import keras
 
-    def total(weights: list):
+    def total(weights: list) -> tuple:
         with keras.StatelessScope(list(zip(model.weights, weights, strict=True))):
-            return (model.word_losses(SOURCE, TARGET) * PER_WORD).sum()
+            losses = model.word_losses(SOURCE, TARGET)
+        return (losses * PER_WORD).sum(), losses
 
-    return results(model, jax.grad(total)([w.value for w in model.weights]))
+    gradients, losses = jax.grad(total, has_aux=True)([w.value for w in model.weights])
+    return results(model, losses, gradients)
 
 
 class NoTensorFlow:

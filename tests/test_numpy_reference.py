@@ -340,9 +340,9 @@ def test_every_weight_matters(kind, order):
 
 def test_unknown_order_and_foreign_weights_are_refused():
     """Rather than computing something else."""
-    with pytest.raises(ValueError, match="unknown order"):
+    with pytest.raises(ValueError, match=r"unknown order"):
         ref.rnnsearch(random("rnnsearch"), SOURCE, TARGET, "generate")
-    with pytest.raises(ValueError, match="surplus.*backward/U"):
+    with pytest.raises(ValueError, match=r"surplus.*backward/U"):
         ref.rnnencdec(random("rnnsearch"), SOURCE, TARGET)
     with pytest.raises(ValueError, match="missing.*attention/U_a"):
         ref.rnnsearch(random("rnnencdec"), SOURCE, TARGET)
