@@ -13,6 +13,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import Config
 from rnnsearch_tf.dataset import Pairs, batch_count, training_batches
+from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.files import write_atomically
 from rnnsearch_tf.model_directory import BEST, LAST, ModelDirectory
 from rnnsearch_tf.models import TranslationModel
@@ -20,6 +21,8 @@ from rnnsearch_tf.progress import ProgressLine
 from rnnsearch_tf.update import Batch, Updater
 
 _SAVE_SECONDS = 600.0
+# What TensorFlow raises for a truncated or foreign checkpoint, its reader's own mishaps included.
+_UNREADABLE = (tf.errors.OpError, AssertionError, IndexError, RuntimeError, ValueError)
 
 
 class Evaluation(NamedTuple):
@@ -64,7 +67,7 @@ class Trainer:
         self._batch = tf.Variable(0, dtype=tf.int64)  # batches done in this epoch
         self._seconds = tf.Variable(0.0, dtype=tf.float64)  # of training, evaluation not counted
         self._best_bleu = tf.Variable(-math.inf, dtype=tf.float64)
-        checkpoint = tf.train.Checkpoint(
+        self._checkpoint = tf.train.Checkpoint(
             model=model,
             optimizer=self._update.optimizer,
             epoch=self._epoch,
@@ -73,7 +76,7 @@ class Trainer:
             best_bleu=self._best_bleu,
         )
         self._checkpoints = tf.train.CheckpointManager(
-            checkpoint, str(directory.checkpoints_path), max_to_keep=2
+            self._checkpoint, str(directory.checkpoints_path), max_to_keep=2
         )
 
     def run(self) -> int | None:
@@ -82,19 +85,30 @@ class Trainer:
         Returns:
             The signal that stopped it (SIGINT or SIGTERM), after everything was saved; or None.
         """
-        if self._checkpoints.latest_checkpoint:
-            self._checkpoints.restore_or_initialize()
-            self._progress.finish(
-                f"resuming at epoch {int(self._epoch) + 1}, batch {int(self._batch) + 1:,}"
-            )
+        self._restore()
         with _deferred_signals() as received:
             while int(self._epoch) < self._config.epochs:
                 self._run_epoch(received)
                 if received:
                     self._save()
+                    self._progress.finish("stopped and saved: the same command goes on from here")
                     return received[0]
                 self._finish_epoch()
         return None
+
+    def _restore(self) -> None:
+        """Go back to the newest checkpoint that is whole, if there is one."""
+        for path in reversed(self._checkpoints.checkpoints):
+            try:
+                self._checkpoint.restore(path).assert_existing_objects_matched()
+            except _UNREADABLE as error:
+                self._progress.finish(f"{path}: damaged, passed over: {_first_line(error)}")
+                continue
+            done = f"epoch {int(self._epoch) + 1}, batch {int(self._batch) + 1:,}"
+            self._progress.finish(f"going on from {path}: {done}")
+            return
+        if self._checkpoints.checkpoints:
+            raise InputError(f"{self._directory.checkpoints_path}: no checkpoint there is whole")
 
     def _run_epoch(self, received: list[int]) -> None:
         """Update on every batch left in this epoch; return early at a signal."""
@@ -106,8 +120,10 @@ class Trainer:
         last_save = time.monotonic()
         for source, target in batches.skip(done):
             started = time.monotonic()
-            meter.add(self._update(source, target), time.monotonic() - started)
-            self._seconds.assign_add(time.monotonic() - started)
+            meter.add(self._update(source, target))
+            seconds = time.monotonic() - started
+            meter.seconds += seconds
+            self._seconds.assign_add(seconds)
             self._batch.assign_add(1)
             if self._progress.is_due():
                 self._progress.show(self._describe(meter))
@@ -150,7 +166,11 @@ class Trainer:
         self._directory.save_weights(self._model, LAST)
         if not self._directory.weights_path(BEST).exists():
             self._directory.save_weights(self._model, BEST)
-        self._checkpoints.save()
+        try:
+            self._checkpoints.save()
+        except (OSError, tf.errors.OpError) as error:
+            where = self._directory.checkpoints_path
+            raise InputError(f"{where}: cannot be written: {_first_line(error)}") from error
 
     def _append(self, record: dict[str, Any]) -> None:
         log = self._directory.log_path
@@ -176,18 +196,21 @@ class _Meter:
     batches: int = 0
     seconds: float = 0.0
 
-    def add(self, batch: Batch, seconds: float) -> None:
+    def add(self, batch: Batch) -> None:
         self.nll += float(batch.nll)
         self.words += int(batch.words)
         self.sentences += int(batch.sentences)
         self.batches += 1
-        self.seconds += seconds
 
     def __str__(self) -> str:
         return (
             f"{self.nll / self.words:.3f} nats/token, {self.nll / self.sentences:.2f} "
             f"nats/sentence, {self.words / self.seconds:,.0f} words/s,"
         )
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 @contextlib.contextmanager

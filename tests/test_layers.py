@@ -345,20 +345,20 @@ def test_decoder_that_never_updates_stays_at_its_first_state(order):
 
 @pytest.mark.parametrize(
     ("order", "states"),
-    [("look_generate_update", [0.0, 0.4, 0.2]), ("look_update_generate", [0.0, 0.4, 0.2])],
+    [
+        ("look_generate_update", [0.7, 0.4, 0.2]),  # s_0, f(s_0, y_1), f(s_1, y_2)
+        ("look_update_generate", [0.0, 0.4, 0.2]),  # f(s_0, y_0), f(s_1, y_1), f(s_2, y_2)
+    ],
 )
-def test_first_state_seen_depends_on_the_order(order, states):
-    """With z = 1 the state is the tanh of the last word read, here tanh⁻¹ of `states`."""
+def test_states_seen_depend_on_the_order(order, states):
+    """With z = 1 a state is the tanh of the last word read; s_0 is 0.7, y_1 0.4 and y_2 0.2."""
     target = np.array([[1, 2, 1]])
     inputs = target, np.zeros([1, TX, 1]), np.zeros([1, N]), mask(TX)
     decoder = random_layer(Decoder(3, 1, N, N_ALIGN, order), *inputs)
     put(decoder.cell, b_z=SURE, W=1.0)
-    put(decoder.initial_state, b_s=0.7)
+    put(decoder.initial_state, b_s=np.arctanh(0.7))
     decoder.embedding.E.assign(np.arctanh([[0.0], [0.4], [0.2]]))
-    seen = array(decoder(*inputs).state)[0, :, 0]
-    if order == "look_generate_update":  # s_0 first, then f(s_{i-1}, y_i) of the words before
-        states = [np.tanh(0.7), *states[1:]]
-    close(seen, states)
+    close(decoder(*inputs).state[0, :, 0], states)
 
 
 # --- scan -----------------------------------------------------------------------------------------

@@ -344,9 +344,9 @@ def test_unknown_order_and_foreign_weights_are_refused():
         ref.rnnsearch(random("rnnsearch"), SOURCE, TARGET, "generate")
     with pytest.raises(ValueError, match=r"surplus.*backward/U"):
         ref.rnnencdec(random("rnnsearch"), SOURCE, TARGET)
-    with pytest.raises(ValueError, match="missing.*attention/U_a"):
+    with pytest.raises(ValueError, match=r"missing.*attention/U_a"):
         ref.rnnsearch(random("rnnencdec"), SOURCE, TARGET)
-    with pytest.raises(ValueError, match="decoder/C has shape"):
+    with pytest.raises(ValueError, match=r"decoder/C has shape"):
         weights = random("rnnsearch")
         ref.rnnsearch({**weights, "decoder/C": weights["decoder/C"].T}, SOURCE, TARGET)
     with pytest.raises(ValueError, match="word -1"):

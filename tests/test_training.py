@@ -119,3 +119,15 @@ def test_a_disk_that_refuses(tmp_path, monkeypatch, capsys, train_flags):
     last_line = capsys.readouterr().err.splitlines()[-1]
     assert "last.weights.h5: cannot be written" in last_line
     assert not list((tmp_path / "model").glob(".*tmp*"))
+
+
+def test_a_damaged_checkpoint_is_passed_over(tmp_path, capsys, train_flags):
+    path = tmp_path / "model"
+    for epochs in (1, 2):
+        assert train.run([*train_flags, f"--epochs={epochs}", f"--model_dir={path}"]) == 0
+    newest = sorted((path / "checkpoints").glob("*.data-*"))[-1]
+    newest.write_bytes(newest.read_bytes()[:1000])
+    assert train.run([*train_flags, "--epochs=2", f"--model_dir={path}"]) == 0
+    said = capsys.readouterr().err
+    assert "damaged, passed over" in said
+    assert [record["epoch"] for record in log(path)] == [1, 2, 2]
