@@ -15,7 +15,7 @@ PACKAGE = Path(rnnsearch_tf.__file__).parent
 FLOORS = [
     {"errors", "files", "nonbreaking_prefixes", "progress"},
     {"config", "text", "vocabulary", "layers", "losses", "beam_search"},
-    {"models", "corpus", "dataset", "optimizer"},
+    {"models", "corpus", "dataset", "optimizer", "search", "update"},
     {"training", "translator", "evaluation", "model_directory", "experiment"},
     {"scripts"},
 ]
