@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -48,9 +48,9 @@ class Translator(tf.Module):
         self._decoding = config.decoding
         self._source_text = MosesTokenizer(config.source_language)
         self.target_tokenizer = MosesTokenizer(config.target_language)
-        self._source_ids = _word_to_id(source_vocabulary)
-        self._target_ids = _word_to_id(target_vocabulary)
-        self._target_words = _id_to_word(target_vocabulary)
+        self._source_ids = _table(source_vocabulary, _WORD, _ID, UNK)
+        self._target_ids = _table(target_vocabulary, _WORD, _ID, UNK)
+        self._target_words = _table(target_vocabulary, _ID, _WORD, "")
 
     @classmethod
     def load(
@@ -209,7 +209,7 @@ class Translator(tf.Module):
         target = target[:, : tf.reduce_max(hypotheses.lengths[:, 0])]
         blank = source[:, 0] == EOS
         kept = tf.RaggedTensor.from_tensor(
-            self._words(target), lengths=hypotheses.lengths[:, 0] - 1
+            self._words(target), lengths=tf.maximum(hypotheses.lengths[:, 0] - 1, 0)
         )
         text = self.target_tokenizer.detokenize(kept)
         score = hypotheses.log_probs[:, 0]
@@ -232,28 +232,14 @@ def _batches_of_similar_length(lines: Sequence[str], tokens: int) -> Iterator[li
         yield batch
 
 
-def _word_to_id(path: str | Path) -> tf.lookup.StaticHashTable:
-    lookup = tf.lookup
-    initializer = lookup.TextFileInitializer(
-        str(path),
-        key_dtype=tf.string,
-        key_index=lookup.TextFileIndex.WHOLE_LINE,
-        value_dtype=tf.int64,
-        value_index=lookup.TextFileIndex.LINE_NUMBER,
-    )
-    return lookup.StaticHashTable(initializer, default_value=UNK)
+_WORD = (tf.string, tf.lookup.TextFileIndex.WHOLE_LINE)
+_ID = (tf.int64, tf.lookup.TextFileIndex.LINE_NUMBER)
 
 
-def _id_to_word(path: str | Path) -> tf.lookup.StaticHashTable:
-    lookup = tf.lookup
-    initializer = lookup.TextFileInitializer(
-        str(path),
-        key_dtype=tf.int64,
-        key_index=lookup.TextFileIndex.LINE_NUMBER,
-        value_dtype=tf.string,
-        value_index=lookup.TextFileIndex.WHOLE_LINE,
-    )
-    return lookup.StaticHashTable(initializer, default_value="")
+def _table(path: str | Path, key: tuple, value: tuple, default: Any) -> tf.lookup.StaticHashTable:
+    """A vocabulary file, an asset of the SavedModel, as a table from `key` to `value`."""
+    initializer = tf.lookup.TextFileInitializer(str(path), *key, *value)
+    return tf.lookup.StaticHashTable(initializer, default_value=default)
 
 
 def _to_ids(tokens: tf.RaggedTensor, table: tf.lookup.StaticHashTable) -> tf.RaggedTensor:
