@@ -171,9 +171,9 @@ _SMALL = ModelConfig(
     attention_size=256,
     maxout_size=256,
     initial_weights="glorot",
-    dropout=0.3,
+    dropout=0.35,
 )
-_SMALL_TRAINING = TrainingConfig(optimizer="adam", learning_rate=1e-3, decay="linear", epochs=15)
+_SMALL_TRAINING = TrainingConfig(optimizer="adam", learning_rate=1.5e-3, decay="linear", epochs=16)
 _TINY = dataclasses.replace(
     _SMALL,
     source_vocabulary_size=2_000,
@@ -185,7 +185,7 @@ _TINY = dataclasses.replace(
     dropout=0.0,
 )
 _TINY_TRAINING = dataclasses.replace(_SMALL_TRAINING, max_length=30, learning_rate=2e-3, epochs=4)
-_NORMALISED = DecodingConfig(beam_size=5, length_penalty=1.0)
+_NORMALISED = DecodingConfig(beam_size=12, length_penalty=0.6)
 
 
 def _both_kinds(name: str, model: ModelConfig, training: TrainingConfig) -> dict[str, Config]:

@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import tensorflow as tf
-
 from rnnsearch_tf.config import PRESETS
 from rnnsearch_tf.corpus.grammar import SentencePair, generate
 from rnnsearch_tf.corpus.parallel import ParallelText
@@ -21,7 +19,7 @@ from rnnsearch_tf.evaluation import (
     hard_links,
 )
 from rnnsearch_tf.experiment import train
-from rnnsearch_tf.figures import draw_alignment, draw_bleu_by_length
+from rnnsearch_tf.figures import draw_bleu_by_length, draw_translation
 from rnnsearch_tf.saved_model import export
 from rnnsearch_tf.translator import Translator
 
@@ -31,7 +29,7 @@ SYSTEMS = {"RNNsearch": "rnnsearch", "RNNencdec": "rnnencdec"}
 SENTENCES = (
     "The European Economic Area will not be small.",
     "I have seen the old man's car in Paris.",
-    "The students who live in the big city will never drink some water.",
+    "The president did not go to Paris because the old men wanted to sleep.",
 )
 
 # Runs where this package cannot be imported: what a server does, in a dozen lines.
@@ -91,7 +89,7 @@ def run(output: str | Path, size: Size = DEFAULT_SIZE, seed: int = 1) -> None:
     translator = Translator.load(output / "rnnsearch")
     error_rate = _alignment_error_rate(translator, test)
     print(f"Alignment error rate of RNNsearch's attention, against the grammar's: {error_rate:.3f}")
-    _draw(translator, output / "figures" / "alignment.png", SENTENCES[0])
+    draw_translation(output / "figures" / "alignment.png", translator, SENTENCES[0])
     path = export(output / "rnnsearch", output / "export")
     print(f"\n{path}, loaded by a fresh process that imports TensorFlow but not this package:")
     for sentence, (translation, score) in zip(SENTENCES, _serve(path, SENTENCES), strict=True):
@@ -132,14 +130,6 @@ def _alignment_error_rate(translator: Translator, test: Sequence[SentencePair]) 
     text = _text(short)
     found = map(hard_links, translator.align_lines(text.source, text.target))
     return alignment_error_rate(found, [pair.alignment for pair in short])
-
-
-def _draw(translator: Translator, path: Path, sentence: str) -> None:
-    found = translator.align(tf.constant([sentence]))
-    source, target = (
-        [t.decode() for t in found[k].numpy()[0]] for k in ("source_tokens", "target_tokens")
-    )
-    draw_alignment(path, found["alignment"].numpy()[0], source, target)
 
 
 def _serve(path: Path, sentences: Sequence[str]) -> list[tuple[str, str]]:

@@ -1,6 +1,6 @@
 """How good translations and alignments are."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,7 +8,6 @@ import sacrebleu
 import tensorflow as tf
 
 from rnnsearch_tf.dataset import Pairs, ordered_batches, tokenize
-from rnnsearch_tf.models import TranslationModel
 from rnnsearch_tf.text import MosesTokenizer
 
 
@@ -128,11 +127,14 @@ def evaluate_translations(
     )
 
 
-def nll(model: TranslationModel, pairs: Pairs, batch_size: int = 80) -> Nll:
-    """−log p of given pairs by teacher forcing, without dropout."""
-    word_losses = tf.function(
-        model.word_losses, input_signature=[tf.TensorSpec([None, None], tf.int32)] * 2
-    )
+def nll(word_losses: Callable[..., tf.Tensor], pairs: Pairs, batch_size: int = 80) -> Nll:
+    """−log p of given pairs by teacher forcing, without dropout.
+
+    Args:
+        word_losses: a model's method of this name, as it is or as a `tf.function`.
+        pairs: ids.
+        batch_size: pairs at a time.
+    """
     total, words = 0.0, 0
     for source, target in ordered_batches(pairs, batch_size):
         losses = word_losses(source, target)

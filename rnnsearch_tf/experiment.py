@@ -50,7 +50,7 @@ def train(
     _say(_summary(training, pairs, text))
     keras.utils.set_random_seed(config.training.seed)
     model = TranslationModel(config.model)
-    evaluate = _Evaluate(directory, config, text, validation) if validation else None
+    evaluate = _Evaluate(model, directory, text, validation) if validation else None
     return Trainer(config, model, directory, pairs, evaluate).run()
 
 
@@ -90,24 +90,27 @@ class _Evaluate:
     """Development-set likelihood, and BLEU of greedy translations."""
 
     def __init__(
-        self, directory: ModelDirectory, config: Config, text: _Text, validation: ParallelText
+        self,
+        model: TranslationModel,
+        directory: ModelDirectory,
+        text: _Text,
+        validation: ParallelText,
     ):
         self._validation = validation
         self._pairs = text.encode(validation)
+        self._word_losses = tf.function(
+            model.word_losses, input_signature=[tf.TensorSpec([None, None], tf.int32)] * 2
+        )
         greedy = DecodingConfig(beam_size=1, max_length_ratio=2.0)
-        self._config = dataclasses.replace(config, decoding=greedy)
-        self._directory = directory
-        self._translator: Translator | None = None
+        self._translator = Translator(
+            model,
+            dataclasses.replace(text.config, decoding=greedy),
+            directory.source_vocabulary_path,
+            directory.target_vocabulary_path,
+        )
 
-    def __call__(self, model: TranslationModel) -> Evaluation:
-        if self._translator is None:
-            self._translator = Translator(
-                model,
-                self._config,
-                self._directory.source_vocabulary_path,
-                self._directory.target_vocabulary_path,
-            )
-        likelihood = nll(model, self._pairs)
+    def __call__(self) -> Evaluation:
+        likelihood = nll(self._word_losses, self._pairs)
         translations = self._translator.translate_lines(self._validation.source).translations
         score = bleu(translations, self._validation.target).score
         return Evaluation(likelihood.per_token, likelihood.per_sentence, score)

@@ -4,12 +4,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+import tensorflow as tf
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from rnnsearch_tf.evaluation import LengthBin
 from rnnsearch_tf.files import replacing
+from rnnsearch_tf.translator import Translator
 
 _INCHES_PER_WORD = 0.28
 _STYLES = ("-", "--", "-.", ":")
@@ -38,6 +40,21 @@ def draw_alignment(
     axes.set_yticks(range(len(target_tokens)), _plain(target_tokens))
     axes.tick_params(length=0, labelsize=10)
     _save(figure, path)
+
+
+def draw_translation(path: str | Path, translator: Translator, sentence: str) -> None:
+    """Translate a sentence and draw the alignment it was translated by.
+
+    Args:
+        path: a PNG file.
+        translator: the model.
+        sentence: not blank.
+    """
+    found = {name: x.numpy()[0] for name, x in translator.align(tf.constant([sentence])).items()}
+    source, target = (
+        [token.decode() for token in found[name]] for name in ("source_tokens", "target_tokens")
+    )
+    draw_alignment(path, found["alignment"], source, target)
 
 
 def draw_bleu_by_length(path: str | Path, curves: Mapping[str, Sequence[LengthBin]]) -> None:

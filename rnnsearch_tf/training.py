@@ -50,7 +50,7 @@ class Trainer:
         model: TranslationModel,
         directory: ModelDirectory,
         pairs: Pairs,
-        evaluate: Callable[[TranslationModel], Evaluation] | None = None,
+        evaluate: Callable[[], Evaluation] | None = None,
     ):
         self._config = config.training
         self._model = model
@@ -145,7 +145,7 @@ class Trainer:
         }
         best = self._evaluate is None
         if self._evaluate is not None:
-            found = self._evaluate(self._model)
+            found = self._evaluate()
             best = found.bleu > float(self._best_bleu)
             self._best_bleu.assign(max(found.bleu, float(self._best_bleu)))
             record.update(found._asdict())

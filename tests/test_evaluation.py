@@ -102,7 +102,7 @@ def test_nll_of_a_model_that_knows_nothing_is_log_k():
         tf.ragged.constant([[4, 1], [5, 6, 7, 1], [3, 1]], tf.int32),
         tf.ragged.constant([[9, 12, 4, 1], [1], [5, 1]], tf.int32),  # 7 words
     )
-    per_token, per_sentence = nll(model, pairs, batch_size=2)
+    per_token, per_sentence = nll(model.word_losses, pairs, batch_size=2)
     assert per_token == pytest.approx(math.log(13))
     assert per_sentence == pytest.approx(math.log(13) * 7 / 3)
 

@@ -202,6 +202,16 @@ def test_lines_in_lines_out(capsys, model_dir, tmp_path):
     assert all(found[i] for i in (0, 3, 4))
 
 
+def test_alignments_are_drawn(model_dir, tmp_path):
+    (tmp_path / "in").write_text("The man costs $5.\n\nShe sees a cat.\n")
+    flags = [f"--model_dir={model_dir}", f"--output={tmp_path / 'out'}", "--beam_size=2"]
+    flags += [f"--input={tmp_path / 'in'}", f"--figures={tmp_path / 'figures'}"]
+    assert translate.run(flags) == 0
+    drawn = {path.name: path.read_bytes() for path in (tmp_path / "figures").iterdir()}
+    assert set(drawn) == {"1.png", "3.png"}
+    assert all(content.startswith(b"\x89PNG") for content in drawn.values())
+
+
 def test_evaluate_prints_a_table_and_json(capsys, model_dir, corpus, tmp_path):
     flags = [f"--model_dir={model_dir}", "--beam_size=1",
              f"--source={corpus / 'valid.en'}", f"--reference={corpus / 'valid.fr'}"]  # fmt: skip

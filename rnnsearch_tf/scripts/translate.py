@@ -1,10 +1,15 @@
 """rnnsearch-translate: lines in, lines out."""
 
 import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rnnsearch_tf.files import write_atomically
 from rnnsearch_tf.scripts.command import Command, quiet_start
 from rnnsearch_tf.scripts.decoding_flags import decoding_settings, define_decoding
+
+if TYPE_CHECKING:
+    from rnnsearch_tf.translator import Translator
 
 COMMAND = Command(
     "rnnsearch-translate",
@@ -13,6 +18,7 @@ COMMAND = Command(
 )
 COMMAND.define("input", str, "text to translate, UTF-8, plain or .gz; - is standard input", "-")
 COMMAND.define("output", str, "where the translations go; - is standard output", "-")
+COMMAND.define("figures", str, "a folder for a PNG of each line's alignment: 1.png, 2.png, …")
 define_decoding(COMMAND)
 
 
@@ -47,7 +53,17 @@ def main() -> int:
         sys.stdout.buffer.flush()
     else:
         write_atomically(flags.output, content)
+    if flags.figures:
+        _draw(translator, lines, Path(flags.figures))
     return 0
+
+
+def _draw(translator: "Translator", lines: list[str], folder: Path) -> None:
+    from rnnsearch_tf.figures import draw_translation
+
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            draw_translation(folder / f"{number}.png", translator, line)
 
 
 def _warn(message: str) -> None:
