@@ -18,7 +18,7 @@ class ProgressLine:
     def __init__(self, stream: TextIO | None = None):
         self._stream = stream or sys.stderr
         self._on_terminal = self._stream.isatty()
-        self._next = 0.0
+        self._next = time.monotonic() + _TERMINAL_SECONDS
         self._width = 0
 
     def is_due(self) -> bool:

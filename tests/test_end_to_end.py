@@ -13,11 +13,11 @@ SENTENCES = ["The man will eat.", "", "She has seen the cat.", "Élodie's 1,000 
 # Fails if the package can be reached: TensorFlow alone must do.
 SERVER = """
 import json, sys
-class Barred:
+class Bar:
     def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in ("rnnsearch_tf", "keras"):
+        if name.split(".")[0] == "rnnsearch_tf":
             raise ImportError(name)
-sys.meta_path.insert(0, Barred())
+sys.meta_path.insert(0, Bar())
 import tensorflow as tf
 loaded = tf.saved_model.load(sys.argv[1])
 text = tf.constant(json.loads(sys.argv[2]))

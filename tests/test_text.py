@@ -327,3 +327,16 @@ def test_real_text_as_in_sacremoses(language):
 
 def share_equal(ours: list, theirs: list) -> float:
     return sum(a == b for a, b in zip(ours, theirs, strict=True)) / len(theirs)
+
+
+@pytest.mark.parametrize("language", ["en", "fr"])
+def test_the_grammars_tokens_are_moses_tokens(language):
+    from rnnsearch_tf.corpus.grammar import generate
+
+    pairs = list(generate(500, 5, 1, 60))
+    texts = [p.source if language == "en" else p.target for p in pairs]
+    tokens = [list(p.source_tokens if language == "en" else p.target_tokens) for p in pairs]
+    tokenizer = MosesTokenizer(language)
+    found = tokenizer.tokenize(tf.constant(texts))
+    assert [[token.decode() for token in row] for row in found.to_list()] == tokens
+    assert [text.decode() for text in tokenizer.detokenize(found).numpy()] == texts
