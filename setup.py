@@ -21,16 +21,17 @@ setup(
     license="MIT",
     python_requires=">=3.10",
     packages=find_packages(include=["rnnsearch_tf", "rnnsearch_tf.*"]),
+    # Tried: Python 3.10 with Keras 3.12.4 and NumPy 2.2, Python 3.11 with Keras 3.15.1 and NumPy 2.4.
     install_requires=[
-        "absl-py>=2.1",
-        "keras>=3.12,<4",
-        "matplotlib>=3.8",
-        "numpy>=1.26",
-        "sacrebleu>=2.4,<3",
-        "tensorflow>=2.20,<2.22",
+        "absl-py>=2.5",
+        "keras>=3.12,<3.16",
+        "matplotlib>=3.10",
+        "numpy>=2.2",
+        "sacrebleu>=2.6,<3",
+        "tensorflow>=2.21,<2.22",
     ],
     extras_require={
-        "test": ["jax>=0.4.35", "pytest>=8", "sacremoses>=0.1.1"],
+        "test": ["jax>=0.6", "pytest>=8", "sacremoses>=0.1.1"],
         "check": ["mypy>=1.11", "ruff>=0.9"],
     },
     entry_points={

@@ -125,7 +125,7 @@ class Decoder(keras.layers.Layer):
         target_shape: tuple,
         annotations_shape: tuple,
         summary_shape: tuple,
-        source_mask_shape: tuple,
+        source_mask_shape: tuple | None = None,  # Keras 3.12 gives none to a name with "mask"
     ) -> None:
         """Create the weights."""
         self.embedding.build(target_shape)
