@@ -1,6 +1,5 @@
 """The demonstration: both models on the built-in grammar, in minutes, on a laptop."""
 
-import dataclasses
 import subprocess
 import sys
 import time
@@ -74,19 +73,19 @@ def run(output: str | Path, size: Size = DEFAULT_SIZE, seed: int = 1) -> None:
     training = _text(generate(size.training_pairs, seed, 1, TRAINING_LENGTH))
     validation = _text(generate(size.validation_pairs, seed + 1, 1, TRAINING_LENGTH))
     test = _test_pairs(size.pairs_per_length_bin, seed + 2)
-    curves = {}
+    translators, curves = {}, {}
     for name, kind in SYSTEMS.items():
         _say(
             f"\n{name}: training on {len(training.source):,} pairs of 1 to {TRAINING_LENGTH} tokens"
         )
-        config = dataclasses.replace(PRESETS[f"{kind}-tiny"])
-        stopped_by = train(config, output / kind, training, validation)
+        stopped_by = train(PRESETS[f"{kind}-tiny"], output / kind, training, validation)
         if stopped_by:
             raise KeyboardInterrupt
-        curves[name] = _score(Translator.load(output / kind), test)
+        translators[name] = Translator.load(output / kind)
+        curves[name] = _score(translators[name], test)
     print(_table(curves))
     draw_bleu_by_length(output / "figures" / "bleu_by_length.png", curves)
-    translator = Translator.load(output / "rnnsearch")
+    translator = translators["RNNsearch"]
     error_rate = _alignment_error_rate(translator, test)
     print(f"Alignment error rate of RNNsearch's attention, against the grammar's: {error_rate:.3f}")
     draw_translation(output / "figures" / "alignment.png", translator, SENTENCES[0])

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections.abc import Callable
 from typing import TextIO
 
 _TERMINAL_SECONDS = 0.5
@@ -35,6 +36,15 @@ class ProgressLine:
         self._stream.flush()
         seconds = _TERMINAL_SECONDS if self._on_terminal else _LOG_SECONDS
         self._next = time.monotonic() + seconds
+
+    def counter(self, total: int, things: str) -> Callable[[int], None]:
+        """A function that is told how many of `total` things are done, and shows it when due."""
+
+        def report(done: int) -> None:
+            if self.is_due():
+                self.show(f"{done:,} of {total:,} {things}")
+
+        return report
 
     def finish(self, text: str) -> None:
         """Write a line that stays."""

@@ -1,8 +1,6 @@
 """Moses tokenisation: the rules one by one, against sacremoses, in graphs and SavedModels."""
 
 import gzip
-import os
-import pathlib
 
 import pytest
 import sacremoses
@@ -311,12 +309,9 @@ def test_in_a_dataset(language):
 
 
 @pytest.mark.parametrize("language", ["en", "fr"])
-def test_real_text_as_in_sacremoses(language):
-    if "RNNSEARCH_DATA" not in os.environ:
-        pytest.skip("set RNNSEARCH_DATA to a folder with multi30k/, europarl/ and wmt_news/")
-    folder = pathlib.Path(os.environ["RNNSEARCH_DATA"])
+def test_real_text_as_in_sacremoses(language, real_text):
     for name in ("multi30k/valid", "europarl/valid", "wmt_news/newstest2013"):
-        path = folder / f"{name}.{language}.gz"
+        path = real_text / f"{name}.{language}.gz"
         with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
             lines = [line.rstrip("\n") for line in file]
         tokens = sacremoses_tokenize(language, lines)

@@ -105,7 +105,6 @@ def test_without_a_development_set_the_last_weights_are_best(tmp_path, train_fla
     assert "bleu" not in log(path)[0]
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_disk_that_refuses(tmp_path, monkeypatch, capsys, train_flags):
     real = os.replace
 

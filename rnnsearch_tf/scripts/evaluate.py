@@ -32,11 +32,7 @@ def main() -> int:
         translator = Translator.load(flags.model_dir, decoding_settings(COMMAND), flags.weights)
     text = read_parallel(flags.source, flags.reference)
     progress = ProgressLine()
-
-    def report(done: int) -> None:
-        if progress.is_due():
-            progress.show(f"{done:,} of {len(text.source):,} sentences")
-
+    report = progress.counter(len(text.source), "sentences")
     found = translator.translate_lines(text.source, report=report)
     progress.clear()
     scores = evaluate_translations(

@@ -40,12 +40,7 @@ def main() -> int:
         if length > MAX_SOURCE_TOKENS:
             _warn(f"line {number:,} has {length:,} tokens: only {MAX_SOURCE_TOKENS:,} are read")
     progress = ProgressLine()
-
-    def report(done: int) -> None:
-        if progress.is_due():
-            progress.show(f"{done:,} of {len(lines):,} lines")
-
-    found = translator.translate_lines(lines, report=report if len(lines) > 1 else None)
+    found = translator.translate_lines(lines, report=progress.counter(len(lines), "lines"))
     progress.clear()
     content = "".join(line + "\n" for line in found.translations).encode()
     if flags.output == "-":
