@@ -77,9 +77,13 @@ class TrainingConfig:
     )
     epochs: int = setting(5, "passes over the training pairs")
     seed: int = setting(1, "seed of initial weights, order and dropout")
+    dtype_policy: str = setting(
+        "float32", "float32, or mixed_bfloat16: products and states in bfloat16, the rest float32"
+    )
 
     def __post_init__(self) -> None:
         optimizers, decays = ("adadelta", "adam"), ("none", "linear")
+        policies = ("float32", "mixed_bfloat16")
         for name in ("batch_size", "max_length", "bucket_width", "learning_rate", "gradient_norm"):
             value = getattr(self, name)
             _require(value > 0, f"{name} {value}: must be positive")
@@ -89,6 +93,10 @@ class TrainingConfig:
             f"optimizer {self.optimizer!r}: choose one of {', '.join(optimizers)}",
         )
         _require(self.decay in decays, f"decay {self.decay!r}: choose one of {', '.join(decays)}")
+        _require(
+            self.dtype_policy in policies,
+            f"dtype_policy {self.dtype_policy!r}: choose one of {', '.join(policies)}",
+        )
 
 
 @dataclasses.dataclass(frozen=True)

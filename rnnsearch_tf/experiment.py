@@ -12,6 +12,7 @@ from rnnsearch_tf.corpus.parallel import ParallelText
 from rnnsearch_tf.dataset import Pairs, count_words, keep_short, to_ids, tokenize
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.evaluation import bleu, nll
+from rnnsearch_tf.layers.precision import dtype_policy
 from rnnsearch_tf.model_directory import ModelDirectory
 from rnnsearch_tf.models import TranslationModel
 from rnnsearch_tf.text import MosesTokenizer
@@ -49,7 +50,8 @@ def train(
     directory.create(config, text.source_vocabulary, text.target_vocabulary)
     _say(_summary(training, pairs, text))
     keras.utils.set_random_seed(config.training.seed)
-    model = TranslationModel(config.model)
+    with dtype_policy(config.training.dtype_policy):
+        model = TranslationModel(config.model)
     evaluate = _Evaluate(model, directory, text, validation) if validation else None
     return Trainer(config, model, directory, pairs, evaluate).run()
 

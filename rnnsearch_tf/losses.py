@@ -23,7 +23,7 @@ def output_cross_entropy(hidden: Any, weights: Any, bias: Any, targets: Any) -> 
 
     @ops.custom_gradient
     def losses(hidden: Any, weights: Any, bias: Any) -> Any:
-        logits = ops.cast(ops.matmul(hidden, weights) + bias, "float32")  # [N, K]
+        logits = ops.cast(ops.matmul(hidden, weights), "float32") + bias  # [N, K]
         highest = ops.max(logits, axis=1, keepdims=True)
         chosen = ops.take_along_axis(logits, ops.expand_dims(targets, 1), axis=1) - highest
         exponentials = ops.exp(logits - highest)
@@ -37,17 +37,18 @@ def output_cross_entropy(hidden: Any, weights: Any, bias: Any, targets: Any) -> 
             difference = ops.scatter_update(
                 exponentials * scale, ops.stack([rows, targets], axis=1), at_target
             )  # softmax − one-hot, [N, K]
-            difference = ops.cast(difference, hidden.dtype)
+            factor = ops.cast(difference, hidden.dtype)
             return (
-                ops.matmul(difference, ops.transpose(weights)),
-                ops.matmul(ops.transpose(hidden), difference),
+                ops.matmul(factor, ops.transpose(weights)),
+                ops.matmul(ops.transpose(hidden), factor),
                 ops.sum(difference, axis=0),
             )
 
         return ops.squeeze(ops.log(sums) - chosen, 1), gradient
 
-    kind = hidden.dtype  # of the output product; gradients are cast back to each weight's own
-    return losses(_value(hidden), *(ops.cast(_value(x), kind) for x in (weights, bias)))
+    # The product is in the dtype of `hidden`, the softmax in float32.
+    weights, bias = ops.cast(_value(weights), hidden.dtype), ops.cast(_value(bias), "float32")
+    return losses(_value(hidden), weights, bias)
 
 
 def _value(x: Any) -> Any:

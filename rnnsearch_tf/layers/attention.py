@@ -6,6 +6,7 @@ import keras
 from keras import ops
 
 from rnnsearch_tf.layers import initializers
+from rnnsearch_tf.layers.precision import at_least_float32, wide
 
 MASKED = -1e9  # an energy whose exponential is zero in float32 and bfloat16
 
@@ -64,7 +65,7 @@ class BahdanauAttention(keras.layers.Layer):
             source_mask: bool [B, Tx], false at padding; absent, every position is real.
 
         Returns:
-            The context c_i [R, 2n] and the alignment α_i [R, Tx], whose rows sum to 1.
+            The context c_i [R, 2n] and the alignment α_i float32 [R, Tx], whose rows sum to 1.
         """
         keys = self.keys(annotations) if keys is None else keys
         rows = ops.shape(state)[0]
@@ -72,11 +73,11 @@ class BahdanauAttention(keras.layers.Layer):
         query = ops.matmul(state, self.W_a)  # [R, n']
         query = ops.reshape(query, (sentences, -1, 1, self.units))  # [B, Q, 1, n']
         hidden = ops.tanh(query + ops.expand_dims(keys, 1))  # [B, Q, Tx, n']
-        energies = ops.dot(hidden, self.v_a)  # [B, Q, Tx]
+        energies = at_least_float32(ops.dot(hidden, self.v_a))  # [B, Q, Tx]
         if source_mask is not None:
             energies = ops.where(ops.expand_dims(source_mask, 1), energies, MASKED)
         alignment = ops.softmax(energies, axis=-1)
-        context = ops.matmul(alignment, annotations)  # [B, Q, 2n]
+        context = ops.matmul(ops.cast(alignment, annotations.dtype), annotations)  # [B, Q, 2n]
         return (
             ops.reshape(context, (rows, annotations.shape[-1])),
             ops.reshape(alignment, (rows, positions)),
@@ -113,7 +114,7 @@ class LastAnnotation(keras.layers.Layer):
             source_mask: bool [B, Tx], false at padding; absent, every position is real.
 
         Returns:
-            The context [R, n] and the one-hot alignment [R, Tx].
+            The context [R, n] and the one-hot alignment, float32 [R, Tx].
         """
         del keys
         sentences, positions = ops.shape(annotations)[0], ops.shape(annotations)[1]
@@ -121,7 +122,7 @@ class LastAnnotation(keras.layers.Layer):
             lengths = ops.full((sentences,), positions, dtype="int32")
         else:
             lengths = ops.sum(ops.cast(source_mask, "int32"), axis=1)
-        alignment = ops.one_hot(lengths - 1, positions, dtype=annotations.dtype)  # [B, Tx]
+        alignment = ops.one_hot(lengths - 1, positions, dtype=wide(annotations.dtype))  # [B, Tx]
         states = ops.shape(state)[0] // sentences  # Q
         return (
             ops.repeat(annotations[:, -1], states, axis=0),

@@ -9,6 +9,7 @@ from rnnsearch_tf.layers import initializers
 from rnnsearch_tf.layers.attention import BahdanauAttention, LastAnnotation
 from rnnsearch_tf.layers.embedding import WordEmbedding
 from rnnsearch_tf.layers.gru import ContextGRUCell
+from rnnsearch_tf.layers.precision import wide
 from rnnsearch_tf.layers.scan import scan
 
 LOOK_GENERATE_UPDATE = "look_generate_update"
@@ -22,7 +23,7 @@ class DecoderState(NamedTuple):
     state: Any  # s_{i-1} or s_i, by the step order, [R, n]
     words: Any  # E y_{i-1}, zero at i = 1, [R, m]
     context: Any  # c_i, [R, 2n]
-    alignment: Any  # α_i, [R, Tx]
+    alignment: Any  # α_i, float32 [R, Tx]
 
 
 class InitialState(keras.layers.Layer):
@@ -162,7 +163,9 @@ class Decoder(keras.layers.Layer):
             return step.update(projected, carry[0], context), context, alignment
 
         first = self.initial_state(summary)
-        carry = (first, ops.zeros_like(annotations[:, 0]), ops.zeros_like(annotations[:, :, 0]))
+        no_context = ops.zeros_like(annotations[:, 0])
+        no_alignment = ops.zeros_like(annotations[:, :, 0], dtype=wide(annotations.dtype))
+        carry = (first, no_context, no_alignment)
         states, contexts, alignments = scan(look_and_update, carry, self.cell.project(read))
         if not self.updates_first:
             states = ops.concatenate([ops.expand_dims(first, 0), states[:-1]])

@@ -6,6 +6,7 @@ import keras
 from keras import ops
 
 from rnnsearch_tf.layers import initializers
+from rnnsearch_tf.layers.precision import at_least_float32
 
 
 class MaxoutDeepOutput(keras.layers.Layer):
@@ -62,11 +63,12 @@ class MaxoutDeepOutput(keras.layers.Layer):
         return self.dropout(hidden, training=training)
 
     def logits(self, hidden: Any) -> Any:
-        """W_o t + b, [..., K]."""
-        return ops.dot(hidden, self.W_o) + self.b
+        """W_o t + b, float32 [..., K]."""
+        scores = at_least_float32(ops.dot(hidden, self.W_o))
+        return scores + ops.cast(self.b, scores.dtype)
 
     def call(self, state: Any, words: Any, context: Any, training: bool = False) -> Any:
-        """Logits [..., K] of the next word.
+        """Logits, float32 [..., K], of the next word.
 
         Args:
             state: s, [..., n].
