@@ -1,0 +1,33 @@
+"""Which dtype a model computes in, and what stays in float32."""
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import keras
+from keras import ops
+
+
+def at_least_float32(x: Any) -> Any:
+    """Widen bfloat16 and float16 for a softmax or a loss; wider dtypes stay what they are."""
+    return ops.cast(x, wide(x.dtype))
+
+
+def wide(dtype: str) -> str:
+    """The dtype `at_least_float32` turns `dtype` into."""
+    return keras.backend.result_type(keras.backend.standardize_dtype(dtype), "float32")
+
+
+@contextlib.contextmanager
+def dtype_policy(name: str) -> Iterator[None]:
+    """Layers built inside compute as a Keras dtype policy says: "float32" or "mixed_bfloat16".
+
+    Under "mixed_bfloat16" weights are float32, products and states bfloat16; softmaxes, losses
+    and gradients of weights are float32.
+    """
+    earlier = keras.config.dtype_policy()
+    keras.config.set_dtype_policy(name)
+    try:
+        yield
+    finally:
+        keras.config.set_dtype_policy(earlier)
