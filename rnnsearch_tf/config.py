@@ -22,6 +22,24 @@ def _require(condition: bool, message: str) -> None:
         raise ValueError(message)
 
 
+def _require_one_of(name: str, value: str, choices: tuple[str, ...]) -> None:
+    _require(value in choices, f"{name} {value!r}: choose one of {', '.join(choices)}")
+
+
+_MODEL_CHOICES = {
+    "kind": KINDS,
+    "step_order": ("look_generate_update", "look_update_generate"),
+    "initial_weights": ("paper", "glorot"),
+}
+_TRAINING_CHOICES = {
+    "batching": ("buckets", "sorted"),
+    "optimizer": ("adadelta", "adam"),
+    "decay": ("none", "linear"),
+    "early_stopping": ("none", "bleu", "nll"),
+    "dtype_policy": ("float32", "mixed_bfloat16"),
+}
+
+
 @dataclasses.dataclass(frozen=True)
 class ModelConfig:
     """The model's kind and sizes; the defaults are the paper's (appendix A.2.3)."""
@@ -43,16 +61,8 @@ class ModelConfig:
     )
 
     def __post_init__(self) -> None:
-        orders, schemes = ("look_generate_update", "look_update_generate"), ("paper", "glorot")
-        _require(self.kind in KINDS, f"kind {self.kind!r}: choose one of {', '.join(KINDS)}")
-        _require(
-            self.step_order in orders,
-            f"step_order {self.step_order!r}: choose one of {', '.join(orders)}",
-        )
-        _require(
-            self.initial_weights in schemes,
-            f"initial_weights {self.initial_weights!r}: choose one of {', '.join(schemes)}",
-        )
+        for name, choices in _MODEL_CHOICES.items():
+            _require_one_of(name, getattr(self, name), choices)
         _require(0 <= self.dropout < 1, f"dropout {self.dropout}: must be in [0, 1)")
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
@@ -68,6 +78,10 @@ class TrainingConfig:
     max_length: int = setting(
         50, "tokens on the longer side, without </s>; longer pairs are left out"
     )
+    batching: str = setting(
+        "buckets",
+        "buckets (of similar length), or sorted: 20 batches at a time, sorted by length (paper)",
+    )
     bucket_width: int = setting(4, "tokens; batches are padded to a multiple of it")
     optimizer: str = setting("adadelta", "adadelta or adam")
     learning_rate: float = setting(1.0, "step scale; 1.0 is Adadelta's own step")
@@ -76,27 +90,33 @@ class TrainingConfig:
         1.0, "largest L2 norm of the gradient; a larger one is scaled down"
     )
     epochs: int = setting(5, "passes over the training pairs")
+    max_steps: int = setting(0, "updates at most; 0 is no limit but the epochs")
+    evaluation_steps: int = setting(0, "updates between evaluations; 0: after each epoch")
+    checkpoint_steps: int = setting(0, "updates between checkpoints; 0: every ten minutes")
+    early_stopping: str = setting(
+        "none", "none, or what must improve on the development set: bleu or nll"
+    )
+    patience: int = setting(3, "evaluations without improvement before early stopping")
+    max_skipped: int = setting(
+        20, "updates in a row whose gradient is not finite, and so skipped, before training fails"
+    )
     seed: int = setting(1, "seed of initial weights, order and dropout")
     dtype_policy: str = setting(
         "float32", "float32, or mixed_bfloat16: products and states in bfloat16, the rest float32"
     )
+    jit_compile: bool = setting(False, "whether XLA compiles the update, once for each shape")
 
     def __post_init__(self) -> None:
-        optimizers, decays = ("adadelta", "adam"), ("none", "linear")
-        policies = ("float32", "mixed_bfloat16")
-        for name in ("batch_size", "max_length", "bucket_width", "learning_rate", "gradient_norm"):
+        for name in (
+            "batch_size", "max_length", "bucket_width", "learning_rate", "gradient_norm",
+            "patience", "max_skipped",
+        ):  # fmt: skip
+            _require(getattr(self, name) > 0, f"{name} {getattr(self, name)}: must be positive")
+        for name in ("epochs", "max_steps", "evaluation_steps", "checkpoint_steps"):
             value = getattr(self, name)
-            _require(value > 0, f"{name} {value}: must be positive")
-        _require(self.epochs >= 0, f"epochs {self.epochs}: must not be negative")
-        _require(
-            self.optimizer in optimizers,
-            f"optimizer {self.optimizer!r}: choose one of {', '.join(optimizers)}",
-        )
-        _require(self.decay in decays, f"decay {self.decay!r}: choose one of {', '.join(decays)}")
-        _require(
-            self.dtype_policy in policies,
-            f"dtype_policy {self.dtype_policy!r}: choose one of {', '.join(policies)}",
-        )
+            _require(value >= 0, f"{name} {value}: must not be negative")
+        for name, choices in _TRAINING_CHOICES.items():
+            _require_one_of(name, getattr(self, name), choices)
 
 
 @dataclasses.dataclass(frozen=True)
