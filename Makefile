@@ -2,12 +2,30 @@
 # make test   all tests
 # make check  ruff (lint and format) and mypy
 # make bench  training and search speed
+# make reproduce DATA=folder   the paper's four models, evaluated, with a report in OUTPUT;
+#                              also OUTPUT, SIZE, TRAIN, VALID, TEST, TEST_LENGTHS, FLAGS
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check bench clean
+# Without DATA, the sets of the folder of real text that the tests use.
+ifndef DATA
+ifdef RNNSEARCH_DATA
+DATA := $(RNNSEARCH_DATA)/europarl
+TRAIN ?= train200k_len50
+TEST ?= valid_len
+endif
+endif
+TRAIN ?= train
+VALID ?= valid
+TEST ?= test
+TEST_LENGTHS ?= $(TEST)
+OUTPUT ?= reproduction
+SIZE ?= small
+NO_DATA := make reproduce needs DATA=folder with train, valid and test, each .en and .fr or .gz
+
+.PHONY: demo test check bench reproduce data-is-named clean
 
 demo: $(VENV)/installed
 	rm -rf demo
@@ -24,6 +42,14 @@ check: $(VENV)/installed-test
 bench: $(VENV)/installed
 	$(BIN)/python benchmark/training_speed.py --workload paper25
 	$(BIN)/python benchmark/search_speed.py --workload paper25
+
+reproduce: data-is-named $(VENV)/installed
+	$(BIN)/rnnsearch-reproduce --data "$(DATA)" --output "$(OUTPUT)" --preset_size "$(SIZE)" \
+	    --train "$(TRAIN)" --valid "$(VALID)" --test "$(TEST)" --test_lengths "$(TEST_LENGTHS)" \
+	    $(FLAGS)
+
+data-is-named:
+	@$(if $(DATA),true,$(error $(NO_DATA)))
 
 # A stamp is written last, so an install that broke off is taken up again.
 $(VENV)/installed: setup.py pyproject.toml

@@ -10,7 +10,7 @@ VERSION = re.search(
     r'__version__ = "(.+)"', (HERE / "rnnsearch_tf" / "__init__.py").read_text("utf-8")
 ).group(1)
 
-SCRIPTS = ("train", "translate", "evaluate", "export", "demo")
+SCRIPTS = ("train", "translate", "evaluate", "export", "demo", "reproduce")
 
 setup(
     name="rnnsearch-tf",
@@ -24,19 +24,24 @@ setup(
     # Tried: Python 3.10 with Keras 3.12.4 and NumPy 2.2; 3.11 with Keras 3.15.1 and NumPy 2.4.
     install_requires=[
         "absl-py>=2.5",
+        "importlib_resources>=6",  # tensorflow-datasets 4.9.10 imports it and does not ask for it
         "keras>=3.12,<3.16",
         "matplotlib>=3.10",
         "numpy>=2.2",
         "sacrebleu>=2.6,<3",
+        "tensorboard>=2.20",
         "tensorflow>=2.21,<2.22",
+        "tensorflow-datasets>=4.9.9",
     ],
     extras_require={
-        "test": ["jax>=0.6", "pytest>=8", "sacremoses>=0.1.1"],
+        "select": ["nltk>=3.10.4"],
+        "test": ["jax>=0.6", "nltk>=3.10.4", "pytest>=8", "sacremoses>=0.1.1"],
         "check": ["mypy>=1.11", "ruff>=0.9"],
     },
     entry_points={
         "console_scripts": [
-            f"rnnsearch-{name} = rnnsearch_tf.scripts.{name}:run" for name in SCRIPTS
+            *(f"rnnsearch-{name} = rnnsearch_tf.scripts.{name}:run" for name in SCRIPTS),
+            "rnnsearch-select = rnnsearch_tf.scripts.select_pairs:run",
         ]
     },
     classifiers=[

@@ -18,10 +18,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rnnsearch_tf.config import ModelConfig
-from rnnsearch_tf.corpus.parallel import read_lines, read_parallel
-from rnnsearch_tf.dataset import Pairs, count_words, keep_short, to_ids, tokenize
+from rnnsearch_tf.corpus.lines import read_lines
+from rnnsearch_tf.corpus.parallel import ParallelFiles
+from rnnsearch_tf.dataset import kept_rows
+from rnnsearch_tf.pairs import Pairs, Sentences, to_sentences, tokenize
+from rnnsearch_tf.preparation import prepare
 from rnnsearch_tf.text import MosesTokenizer
-from rnnsearch_tf.vocabulary import EOS, PAD, UNK, Vocabulary
+from rnnsearch_tf.vocabulary import EOS, PAD, UNK
 
 _SETTINGS = json.loads(Path(__file__).with_name("workloads.json").read_text("utf-8"))
 SEED: int = _SETTINGS["seed"]
@@ -143,26 +146,29 @@ def _text_batches(settings: dict[str, Any]) -> Batches:
 def _read_batches(settings: dict[str, Any], folder: Path) -> Batches:
     """Corpus files to batches, as a training run would read them but for their order."""
     languages = settings["text"]["source"], settings["text"]["target"]
-    text = read_parallel(*(folder / f"train.{language}.gz" for language in languages))
+    files = ([folder / f"train.{language}.gz"] for language in languages)
     tokenizers = [MosesTokenizer(language) for language in languages]
-    tokens = [tokenize(text.source, tokenizers[0]), tokenize(text.target, tokenizers[1])]
+    prepared = prepare(ParallelFiles(*files), *tokenizers)
     size = settings["model"]["vocabulary_size"]
-    vocabularies = [Vocabulary.build(count_words(side), size) for side in tokens]
-    pairs = keep_short(
-        text,
-        Pairs(to_ids(tokens[0], vocabularies[0]), to_ids(tokens[1], vocabularies[1])),
-        settings["training"]["max_length"],
-    )
+    vocabularies = [side.vocabulary(size) for side in (prepared.source, prepared.target)]
+    pairs = prepared.pairs(*vocabularies)
+    pairs = pairs.take(kept_rows(pairs, settings["training"]["max_length"]))
     lines = read_lines(folder / f"{settings['text']['test']}.{languages[0]}.gz")
-    test = to_ids(tokenize(lines, tokenizers[0]), vocabularies[0])
+    test = to_sentences(tokenize(lines, tokenizers[0]), vocabularies[0])
     return Batches(
         _training_batches(pairs, settings),
-        _search_batches(test.to_list(), settings["search"]["batch"]),
+        _search_batches(_lists(test), settings["search"]["batch"]),
     )
+
+
+def _lists(sentences: Sentences) -> list[list[int]]:
+    """Ids of each sentence, with `</s>`."""
+    rows = sentences.batch(np.arange(len(sentences)))
+    return [row[row != PAD].tolist() for row in rows]
 
 
 def _training_batches(pairs: Pairs, settings: dict[str, Any]) -> list[_TrainingBatch]:
-    together = list(zip(pairs.source.to_list(), pairs.target.to_list(), strict=True))
+    together = list(zip(_lists(pairs.source), _lists(pairs.target), strict=True))
     training = settings["training"]
     arranged = _arrange(together, training["batch"], training["window"])
     first = itertools.islice(arranged, _training_batch_count(settings))

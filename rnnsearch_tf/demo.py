@@ -78,7 +78,9 @@ def run(output: str | Path, size: Size = DEFAULT_SIZE, seed: int = 1) -> None:
         _say(
             f"\n{name}: training on {len(training.source):,} pairs of 1 to {TRAINING_LENGTH} tokens"
         )
-        stopped_by = train(PRESETS[f"{kind}-tiny"], output / kind, training, validation)
+        stopped_by = train(
+            PRESETS[f"{kind}-tiny"], output / kind, training, validation, output / "cache"
+        )
         if stopped_by:
             raise KeyboardInterrupt
         translators[name] = Translator.load(output / kind)

@@ -6,3 +6,8 @@ class InputError(Exception):
 
     The console scripts print it and exit with status 1, without a traceback.
     """
+
+
+def first_line(error: BaseException) -> str:
+    """The first line of an error's text, or its kind where it has none."""
+    return (str(error).splitlines() or [type(error).__name__])[0]

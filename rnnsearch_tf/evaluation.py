@@ -1,5 +1,6 @@
 """How good translations and alignments are."""
 
+import json
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -7,7 +8,8 @@ import numpy as np
 import sacrebleu
 import tensorflow as tf
 
-from rnnsearch_tf.dataset import Pairs, ordered_batches, tokenize
+from rnnsearch_tf.dataset import ordered_batches
+from rnnsearch_tf.pairs import Pairs, tokenize
 from rnnsearch_tf.text import MosesTokenizer
 
 
@@ -72,6 +74,25 @@ def bleu(translations: Sequence[str], references: Sequence[str]) -> Bleu:
     return Bleu(score, str(metric.get_signature()))
 
 
+def bleu_interval(
+    translations: Sequence[str], references: Sequence[str], samples: int = 1_000
+) -> float | None:
+    """Half the width of the 95% confidence interval of `bleu`, by sacreBLEU's bootstrap.
+
+    Args:
+        translations: detokenised text.
+        references: likewise.
+        samples: how many sets of as many sentences are drawn.
+
+    Returns:
+        BLEU points, or None where no word is right.
+    """
+    metric = sacrebleu.BLEU(force=True)
+    score = metric.corpus_score(translations, [references], n_bootstrap=samples)
+    fields = json.loads(score.format(width=6, signature=str(metric.get_signature()), is_json=True))
+    return fields.get("confidence_var")
+
+
 def tokenized_bleu(
     translations: Sequence[str], references: Sequence[str], tokenizer: MosesTokenizer
 ) -> Bleu:
@@ -87,6 +108,7 @@ def bleu_by_length(
     references: Sequence[str],
     lengths: Sequence[int],
     width: int = 10,
+    bounds: Sequence[int] | None = None,
 ) -> list[LengthBin]:
     """BLEU of each bin of source lengths (Fig. 2); empty bins are left out.
 
@@ -95,13 +117,18 @@ def bleu_by_length(
         references: likewise.
         lengths: Moses tokens of each source sentence, without `</s>`.
         width: tokens to a bin: 1–10, 11–20, …
+        bounds: the longest length of each bin, rising, instead of bins of one width; sentences
+            longer than the last are left out.
     """
-    bins = (np.maximum(np.asarray(lengths), 1) - 1) // width
+    highs = bounds if bounds is not None else range(width, max([1, *lengths]) + width, width)
+    bins = np.searchsorted(highs, lengths)  # the first bin that is not too short
     found = []
-    for b in np.unique(bins):
+    for b in range(len(highs)):
         chosen = np.flatnonzero(bins == b).tolist()
-        score = bleu([translations[i] for i in chosen], [references[i] for i in chosen]).score
-        found.append(LengthBin(int(b) * width + 1, int(b + 1) * width, len(chosen), score))
+        if chosen:
+            low = highs[b - 1] + 1 if b else 1
+            score = bleu([translations[i] for i in chosen], [references[i] for i in chosen]).score
+            found.append(LengthBin(low, highs[b], len(chosen), score))
     return found
 
 

@@ -2,30 +2,37 @@
 
 import dataclasses
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import keras
 import tensorflow as tf
 
-from rnnsearch_tf.config import Config, DecodingConfig
-from rnnsearch_tf.corpus.parallel import ParallelText
-from rnnsearch_tf.dataset import Pairs, count_words, keep_short, to_ids, tokenize
+from rnnsearch_tf.callbacks import ProgressBar, Summaries
+from rnnsearch_tf.config import Config
+from rnnsearch_tf.corpus.parallel import Corpus, ParallelText
+from rnnsearch_tf.dataset import kept_lengths
+from rnnsearch_tf.development import DevelopmentSet
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.evaluation import bleu, nll
 from rnnsearch_tf.layers.precision import dtype_policy
 from rnnsearch_tf.model_directory import ModelDirectory
 from rnnsearch_tf.models import TranslationModel
+from rnnsearch_tf.preparation import prepare
+from rnnsearch_tf.strategy import Workers
 from rnnsearch_tf.text import MosesTokenizer
-from rnnsearch_tf.training import Evaluation, Trainer
-from rnnsearch_tf.translator import Translator
-from rnnsearch_tf.vocabulary import UNK, Vocabulary
+from rnnsearch_tf.training import Trainer
+
+_SAMPLES = 5  # sentences of the development set that TensorBoard shows translated
 
 
 def train(
     config: Config,
     model_dir: str | Path,
-    training: ParallelText,
+    training: Corpus,
     validation: ParallelText | None = None,
+    cache_dir: str | Path | None = None,
+    strategy: tf.distribute.Strategy | None = None,
+    callbacks: Sequence[keras.callbacks.Callback] = (),
 ) -> int | None:
     """Train a model, or go on with one that was stopped.
 
@@ -34,40 +41,55 @@ def train(
         model_dir: a new folder, or one that a run with the same settings and text has made.
         training: sentence pairs.
         validation: sentence pairs that choose the best weights.
+        cache_dir: where the training text is kept in words (see `preparation.prepare`).
+        strategy: the devices (see `strategy.build_strategy`).
+        callbacks: Keras callbacks beside the progress bar and TensorBoard (see `Trainer`).
 
     Returns:
         The signal that stopped it, or None.
 
     Raises:
-        InputError: unusable text, or a folder made with other settings or from other text.
+        InputError: unusable text, or a folder made with other settings or from other text;
+            whatever stops the training itself (see `Trainer.run`).
     """
-    text = _Text(config, training)
-    config = text.config
+    if validation is None and config.training.early_stopping != "none":
+        raise InputError("early stopping needs a development set")
+    strategy = strategy or tf.distribute.get_strategy()
+    workers = Workers(strategy)
+    text = _Text(config, training, cache_dir)
     directory = ModelDirectory(model_dir)
     if directory.is_complete():
-        _check_same(directory, config)
-    pairs = keep_short(training, text.pairs, config.training.max_length)
-    directory.create(config, text.source_vocabulary, text.target_vocabulary)
-    _say(_summary(training, pairs, text))
+        _check_same(directory, text.config)
+    kept = int(kept_lengths(text.pairs, config.training.max_length).sum())
+    if workers.is_chief:
+        directory.create(text.config, text.source_vocabulary, text.target_vocabulary)
+        _say(f"{kept:,} of {len(text.pairs):,} pairs are short enough; {text}")
+    workers.wait()  # until the chief has made the directory
     keras.utils.set_random_seed(config.training.seed)
-    with dtype_policy(config.training.dtype_policy):
-        model = TranslationModel(config.model)
-    evaluate = _Evaluate(model, directory, text, validation) if validation else None
-    return Trainer(config, model, directory, pairs, evaluate).run()
+    with strategy.scope(), dtype_policy(config.training.dtype_policy):
+        model = TranslationModel(text.config.model)
+    development = DevelopmentSet(model, text.config, directory, validation) if validation else None
+    watching = [ProgressBar(), *_summaries(directory, development), *callbacks]
+    return Trainer(text.config, model, directory, text.pairs, development, strategy, watching).run()
+
+
+def _summaries(directory: ModelDirectory, development: DevelopmentSet | None) -> list[Summaries]:
+    if development is None:
+        return [Summaries(directory.tensorboard_path)]
+    samples = [line for line in development.text.source if line.strip()][:_SAMPLES]
+    return [Summaries(directory.tensorboard_path, development.translator, samples)]
 
 
 class _Text:
-    """Training text as words and ids, and the vocabularies made of it."""
+    """Training text as ids, and the vocabularies made of it."""
 
-    def __init__(self, config: Config, training: ParallelText):
-        self._source = MosesTokenizer(config.source_language)
-        self._target = MosesTokenizer(config.target_language)
-        source = tokenize(training.source, self._source)
-        target = tokenize(training.target, self._target)
+    def __init__(self, config: Config, training: Corpus, cache_dir: str | Path | None):
+        source, target = map(_tokenizer, (config.source_language, config.target_language))
+        self._prepared = prepare(training, source, target, cache_dir)
         sizes = config.model
-        self.source_vocabulary = Vocabulary.build(count_words(source), sizes.source_vocabulary_size)
-        self.target_vocabulary = Vocabulary.build(count_words(target), sizes.target_vocabulary_size)
-        self.pairs = self._ids(source, target)
+        self.source_vocabulary = self._prepared.source.vocabulary(sizes.source_vocabulary_size)
+        self.target_vocabulary = self._prepared.target.vocabulary(sizes.target_vocabulary_size)
+        self.pairs = self._prepared.pairs(self.source_vocabulary, self.target_vocabulary)
         model = dataclasses.replace(
             sizes,
             source_vocabulary_size=len(self.source_vocabulary),
@@ -80,51 +102,36 @@ class _Text:
             target_vocabulary=self.target_vocabulary.digest,
         )
 
-    def encode(self, text: ParallelText) -> Pairs:
-        """Other sentence pairs as ids."""
-        return self._ids(tokenize(text.source, self._source), tokenize(text.target, self._target))
-
-    def _ids(self, source: tf.RaggedTensor, target: tf.RaggedTensor) -> Pairs:
-        return Pairs(to_ids(source, self.source_vocabulary), to_ids(target, self.target_vocabulary))
-
-
-class _Evaluate:
-    """Development-set likelihood, and BLEU of greedy translations."""
-
-    def __init__(
-        self,
-        model: TranslationModel,
-        directory: ModelDirectory,
-        text: _Text,
-        validation: ParallelText,
-    ):
-        self._validation = validation
-        self._pairs = text.encode(validation)
-        self._word_losses = tf.function(
-            model.word_losses, input_signature=[tf.TensorSpec([None, None], tf.int32)] * 2
+    def __str__(self) -> str:
+        unknown = (
+            self._prepared.source.unknown(self.source_vocabulary),
+            self._prepared.target.unknown(self.target_vocabulary),
         )
-        greedy = DecodingConfig(beam_size=1, max_length_ratio=2.0)
-        self._translator = Translator(
-            model,
-            dataclasses.replace(text.config, decoding=greedy),
-            directory.source_vocabulary_path,
-            directory.target_vocabulary_path,
+        return (
+            f"vocabularies {len(self.source_vocabulary):,} and {len(self.target_vocabulary):,}, "
+            f"unknown {unknown[0]:.1%} and {unknown[1]:.1%} of all words"
         )
 
-    def __call__(self) -> Evaluation:
-        likelihood = nll(self._word_losses, self._pairs)
-        translations = self._translator.translate_lines(self._validation.source).translations
-        score = bleu(translations, self._validation.target).score
-        return Evaluation(likelihood.per_token, likelihood.per_sentence, score)
+
+_MAY_CHANGE = (
+    "epochs", "max_steps", "evaluation_steps", "checkpoint_steps", "patience", "max_skipped",
+)  # fmt: skip
+
+
+def _tokenizer(language: str) -> MosesTokenizer:
+    try:
+        return MosesTokenizer(language)
+    except ValueError as error:
+        raise InputError(str(error)) from error
 
 
 def _check_same(directory: ModelDirectory, config: Config) -> None:
-    """The number of epochs may change: a finished training may go on."""
+    """How long to train may change: a finished training may go on."""
     found, asked = (
         {**dataclasses.asdict(c), **dataclasses.asdict(c.model), **dataclasses.asdict(c.training)}
         for c in (directory.load_config(), config)
     )
-    for name in ("model", "training", "decoding", "epochs"):
+    for name in ("model", "training", "decoding", *_MAY_CHANGE):
         found.pop(name), asked.pop(name)
     for name, value in found.items():
         if asked[name] != value:
@@ -134,17 +141,6 @@ def _check_same(directory: ModelDirectory, config: Config) -> None:
                 else f"{name} is {value}, not {asked[name]}"
             )
             raise InputError(f"{directory.path} holds a training with other settings: {what}")
-
-
-def _summary(training: ParallelText, pairs: Pairs, text: _Text) -> str:
-    unknown = [
-        float(tf.reduce_mean(tf.cast(side.flat_values == UNK, tf.float32))) for side in pairs
-    ]
-    return (
-        f"{len(pairs):,} of {len(training.source):,} pairs are short enough; vocabularies "
-        f"{len(text.source_vocabulary):,} and {len(text.target_vocabulary):,}, "
-        f"unknown {unknown[0]:.1%} and {unknown[1]:.1%} of the words"
-    )
 
 
 def _say(line: str) -> None:

@@ -31,6 +31,21 @@ def draw_alignment(
         source_tokens: Tx words.
         target_tokens: Ty words.
     """
+    _save(_alignment_figure(alignment, source_tokens, target_tokens), path)
+
+
+def paint_alignment(
+    alignment: np.ndarray, source_tokens: Sequence[str], target_tokens: Sequence[str]
+) -> np.ndarray:
+    """The picture that `draw_alignment` writes, as RGBA uint8 [height, width, 4]."""
+    canvas = FigureCanvasAgg(_alignment_figure(alignment, source_tokens, target_tokens))
+    canvas.draw()
+    return np.asarray(canvas.buffer_rgba())
+
+
+def _alignment_figure(
+    alignment: np.ndarray, source_tokens: Sequence[str], target_tokens: Sequence[str]
+) -> Figure:
     height, width = np.array(alignment.shape) * _INCHES_PER_WORD + 1.4
     figure = Figure((width, height), layout="constrained")
     axes = figure.add_subplot()
@@ -39,7 +54,7 @@ def draw_alignment(
     axes.set_xticks(range(len(source_tokens)), _plain(source_tokens), rotation=90)
     axes.set_yticks(range(len(target_tokens)), _plain(target_tokens))
     axes.tick_params(length=0, labelsize=10)
-    _save(figure, path)
+    return figure
 
 
 def draw_translation(path: str | Path, translator: Translator, sentence: str) -> None:
@@ -50,22 +65,44 @@ def draw_translation(path: str | Path, translator: Translator, sentence: str) ->
         translator: the model.
         sentence: not blank.
     """
+    draw_alignment(path, *aligned_translation(translator, sentence))
+
+
+def aligned_translation(
+    translator: Translator, sentence: str
+) -> tuple[np.ndarray, list[str], list[str]]:
+    """Translate a sentence.
+
+    Args:
+        translator: the model.
+        sentence: not blank.
+
+    Returns:
+        α [Ty, Tx], the source's Tx tokens and the translation's Ty tokens, with `</s>`.
+    """
     found = {name: x.numpy()[0] for name, x in translator.align(tf.constant([sentence])).items()}
     source, target = (
         [token.decode() for token in found[name]] for name in ("source_tokens", "target_tokens")
     )
-    draw_alignment(path, found["alignment"], source, target)
+    return found["alignment"], source, target
 
 
-def draw_bleu_by_length(path: str | Path, curves: Mapping[str, Sequence[LengthBin]]) -> None:
+def draw_bleu_by_length(
+    path: str | Path, curves: Mapping[str, Sequence[LengthBin]], marks: Sequence[int] = ()
+) -> None:
     """Draw BLEU over source length, a curve for each system.
 
     Args:
         path: a PNG file.
         curves: system to bins.
+        marks: lengths at which an upright line is drawn: the longest in training.
     """
     figure = Figure((6, 4), layout="constrained")
     axes = figure.add_subplot()
+    for mark in marks:
+        axes.axvline(mark, color="gray", linewidth=0.8, linestyle=":")
+        axes.annotate(f"training ≤ {mark}", (mark, 0.02), xycoords=("data", "axes fraction"),
+                      rotation=90, fontsize=7, color="gray", ha="right", va="bottom")  # fmt: skip
     for i, (name, bins) in enumerate(curves.items()):
         style = _STYLES[i % len(_STYLES)]
         middles = [(b.low + b.high) / 2 for b in bins]

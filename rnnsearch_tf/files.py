@@ -18,6 +18,7 @@ def replacing(path: str | Path, suffix: str = "") -> Iterator[Path]:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp{suffix}")
     try:
         yield temporary
+        synchronise(temporary)
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
@@ -25,7 +26,14 @@ def replacing(path: str | Path, suffix: str = "") -> Iterator[Path]:
 
 def write_atomically(path: str | Path, content: bytes) -> None:
     """Write a file so that a reader, or a power cut, never meets half of it."""
-    with replacing(path) as temporary, open(temporary, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
+    with replacing(path) as temporary:
+        temporary.write_bytes(content)
+
+
+def synchronise(path: str | Path) -> None:
+    """Wait until a file, or a folder's list of files, is on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

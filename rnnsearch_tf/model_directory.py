@@ -1,9 +1,10 @@
 """The model directory: everything needed to translate, in one folder."""
 
+import json
 from pathlib import Path
 
 from rnnsearch_tf.config import Config
-from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.files import replacing, write_atomically
 from rnnsearch_tf.models import TranslationModel
 from rnnsearch_tf.vocabulary import Vocabulary
@@ -21,6 +22,7 @@ class ModelDirectory:
         last.weights.h5     the newest weights
         checkpoints/        what training resumes from
         training.jsonl      one line for each evaluation
+        tensorboard/        the same and more, for TensorBoard
 
     Args:
         path: the folder; need not exist yet.
@@ -31,6 +33,7 @@ class ModelDirectory:
         self.source_vocabulary_path = self.path / "source.vocab"
         self.target_vocabulary_path = self.path / "target.vocab"
         self.checkpoints_path = self.path / "checkpoints"
+        self.tensorboard_path = self.path / "tensorboard"
         self.log_path = self.path / "training.jsonl"
         self._config_path = self.path / "config.json"
 
@@ -44,11 +47,14 @@ class ModelDirectory:
         Raises:
             InputError: the folder cannot be written.
         """
+        content = config.to_json().encode()
+        if self.is_complete() and self._config_path.read_bytes() == content:
+            return
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             source.save(self.source_vocabulary_path)
             target.save(self.target_vocabulary_path)
-            write_atomically(self._config_path, config.to_json().encode())
+            write_atomically(self._config_path, content)
         except OSError as error:
             raise InputError(f"{self.path}: cannot be written: {error.strerror}") from error
 
@@ -86,6 +92,38 @@ class ModelDirectory:
                 raise InputError(f"{path}: not the vocabulary this model was made with")
         return source, target
 
+    def read_log(self) -> list[dict[str, float]]:
+        """What training.jsonl has of each evaluation; nothing before the first.
+
+        Raises:
+            InputError: it is not such a file.
+        """
+        if not self.log_path.exists():
+            return []
+        try:
+            return [json.loads(line) for line in self.log_path.read_text("utf-8").splitlines()]
+        except (OSError, ValueError) as error:
+            raise InputError(f"{self.log_path}: {first_line(error)}") from error
+
+    def write_log(self, records: list[dict[str, float]]) -> None:
+        """Write training.jsonl anew, unless it is so already.
+
+        Raises:
+            InputError: the disk refuses.
+        """
+        if records == self.read_log():
+            return
+        lines = "".join(json.dumps(record) + "\n" for record in records)
+        try:
+            write_atomically(self.log_path, lines.encode())
+        except OSError as error:
+            raise InputError(f"{self.log_path}: cannot be written: {error.strerror}") from error
+
+    def remove_leftovers(self) -> None:
+        """Remove the unfinished files of a run that was killed while it wrote."""
+        for path in self.path.glob(".*.tmp*"):
+            path.unlink(missing_ok=True)
+
     def weights_path(self, which: str = BEST) -> Path:
         """Where the best or the last weights are."""
         return self.path / f"{which}.weights.h5"
@@ -115,6 +153,7 @@ class ModelDirectory:
         try:
             model.load_weights(path)
         except (OSError, KeyError, ValueError) as error:
-            reason = str(error).splitlines()[0]
-            raise InputError(f"{path}: damaged, or of another model: {reason}") from error
+            raise InputError(
+                f"{path}: damaged, or of another model: {first_line(error)}"
+            ) from error
         return model

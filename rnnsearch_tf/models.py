@@ -43,6 +43,23 @@ class TranslationModel(keras.Model):
         self.readout = readout
         self.trunk = keras.Model(inputs, seen, name="trunk")
 
+    def fit(self, *args: Any, **kwargs: Any) -> Any:
+        """`keras.Model.fit`, on one device or under MirroredStrategy.
+
+        Batches are ({"source": ids, "target": ids}, the target ids again); compile with
+        `losses.SentenceLoss` and `optimizer.build_optimizer`, both under the strategy.
+
+        Raises:
+            ValueError: under a strategy of several machines, which Keras's loop does not serve.
+        """
+        strategy = getattr(self, "distribute_strategy", None)
+        if getattr(strategy, "cluster_resolver", None) is not None:
+            raise ValueError(
+                "fit works on one machine; rnnsearch-train --strategy=multi_worker, or "
+                "experiment.train with that strategy, trains on several"
+            )
+        return super().fit(*args, **kwargs)
+
     def bind(self, source: Any) -> DecoderStep:
         """Encode source ids [B, Tx] and stand before the first word of their translations."""
         annotations, summary = self.encoder(source)

@@ -1,28 +1,29 @@
-"""The training loop: updates, evaluation, checkpoints, and a clean stop."""
+"""The training loop: updates, evaluations, checkpoints, and a clean stop."""
 
-import contextlib
-import dataclasses
-import json
 import math
 import signal
 import time
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
+import keras
+import numpy as np
 import tensorflow as tf
 
+from rnnsearch_tf.callbacks import early_stopping
+from rnnsearch_tf.checkpoints import Checkpoints, Meter, TrainingState
 from rnnsearch_tf.config import Config
-from rnnsearch_tf.dataset import Pairs, batch_count, training_batches
-from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.files import write_atomically
+from rnnsearch_tf.dataset import batch_count, training_batches
+from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.model_directory import BEST, LAST, ModelDirectory
 from rnnsearch_tf.models import TranslationModel
+from rnnsearch_tf.pairs import Pairs
 from rnnsearch_tf.progress import ProgressLine
+from rnnsearch_tf.signals import deferred_signals
+from rnnsearch_tf.strategy import Workers
 from rnnsearch_tf.update import Batch, Updater
 
 _SAVE_SECONDS = 600.0
-# What TensorFlow raises for a truncated or foreign checkpoint, its reader's own mishaps included.
-_UNREADABLE = (tf.errors.OpError, AssertionError, IndexError, RuntimeError, ValueError)
 
 
 class Evaluation(NamedTuple):
@@ -36,12 +37,22 @@ class Evaluation(NamedTuple):
 class Trainer:
     """Trains a model in a model directory, from where the last run there stopped.
 
+    Keras callbacks look on. For them an epoch is the stretch between two evaluations: with
+    `evaluation_steps` 0, a pass over the training pairs. They are given
+        on_train_batch_end: loss (nats per sentence), nll_per_token, gradient_norm, and of the
+            stretch so far: mean_loss, mean_nll_per_token, words_per_second, clipped, skipped;
+        on_epoch_end: the evaluation's record in training.jsonl; the development set's figures
+            also as val_loss (nats per sentence), val_nll_per_token and val_bleu.
+    One that sets `model.stop_training` ends the training after the next evaluation.
+
     Args:
         config: settings.
-        model: to be trained.
+        model: to be trained; built under the strategy.
         directory: where weights and checkpoints go; complete.
         pairs: the training pairs, short enough.
         evaluate: judges the model on a development set; without it, the last weights are best.
+        strategy: the devices.
+        callbacks: Keras's or others; they run on the chief alone.
     """
 
     def __init__(
@@ -51,187 +62,265 @@ class Trainer:
         directory: ModelDirectory,
         pairs: Pairs,
         evaluate: Callable[[], Evaluation] | None = None,
+        strategy: tf.distribute.Strategy | None = None,
+        callbacks: Sequence[keras.callbacks.Callback] = (),
     ):
         self._config = config.training
         self._model = model
         self._directory = directory
         self._pairs = pairs
         self._evaluate = evaluate
+        self._workers = Workers(strategy or tf.distribute.get_strategy())
         self._progress = ProgressLine()
-        self._batches_per_epoch = batch_count(
-            pairs, config.training.batch_size, config.training.bucket_width
-        )
-        total = self._batches_per_epoch * config.training.epochs
-        self._update = Updater(model, config.training, total)
-        self._epoch = tf.Variable(0, dtype=tf.int64)
-        self._batch = tf.Variable(0, dtype=tf.int64)  # batches done in this epoch
-        self._seconds = tf.Variable(0.0, dtype=tf.float64)  # of training, evaluation not counted
-        self._best_bleu = tf.Variable(-math.inf, dtype=tf.float64)
-        self._checkpoint = tf.train.Checkpoint(
+        self._batches_per_epoch = batch_count(pairs, self._config)
+        self._total = self._batches_per_epoch * self._config.epochs
+        if self._config.max_steps:
+            self._total = min(self._total, self._config.max_steps)
+        self._updater = Updater(model, self._config, self._total, self._workers.strategy)
+        self._checkpoints = Checkpoints(
+            directory.checkpoints_path,
             model=model,
-            optimizer=self._update.optimizer,
-            epoch=self._epoch,
-            batch=self._batch,
-            seconds=self._seconds,
-            best_bleu=self._best_bleu,
+            optimizer=self._updater.optimizer,
+            dropout=_seeds(model),
         )
-        self._checkpoints = tf.train.CheckpointManager(
-            self._checkpoint, str(directory.checkpoints_path), max_to_keep=2
+        self._stopper = early_stopping(self._config)
+        self._stopper.set_model(model)
+        self._callbacks = keras.callbacks.CallbackList(
+            list(callbacks) if self._workers.is_chief else [],
+            model=model,
+            epochs=self._config.epochs,
+            steps=self._config.evaluation_steps or self._batches_per_epoch,
+            updates=self._total,
         )
+        self._last_save = time.monotonic()
+        self._stretch = Speed()
+
+    @property
+    def _state(self) -> TrainingState:
+        return self._checkpoints.state
 
     def run(self) -> int | None:
-        """Train to the last epoch, or to a signal.
+        """Train to the end, or to a signal.
 
         Returns:
             The signal that stopped it (SIGINT or SIGTERM), after everything was saved; or None.
+
+        Raises:
+            InputError: a disk that refuses, no memory, or no finite gradient any more.
         """
         self._restore()
-        with _deferred_signals() as received:
-            while int(self._epoch) < self._config.epochs:
-                self._run_epoch(received)
-                if received:
-                    self._save()
-                    self._progress.finish("stopped and saved: the same command goes on from here")
-                    return received[0]
-                self._finish_epoch()
-        return None
+        if self._is_finished() and not self._evaluation_is_due():
+            self._say(f"finished: {self._state.updates:,} updates; nothing is left to do")
+            return None
+        with deferred_signals() as received:
+            self._callbacks.on_train_begin()
+            self._callbacks.on_epoch_begin(self._state.evaluations)
+            stopped_by = self._train(received)
+            self._callbacks.on_train_end()
+        if stopped_by:
+            self._say("stopped and saved: the same command goes on from here")
+        return stopped_by
 
     def _restore(self) -> None:
-        """Go back to the newest checkpoint that is whole, if there is one."""
-        for path in reversed(self._checkpoints.checkpoints):
-            try:
-                self._checkpoint.restore(path).assert_existing_objects_matched()
-            except _UNREADABLE as error:
-                self._progress.finish(f"{path}: damaged, passed over: {_first_line(error)}")
-                continue
-            done = f"epoch {int(self._epoch) + 1}, batch {int(self._batch) + 1:,}"
-            self._progress.finish(f"going on from {path}: {done}")
-            return
-        if self._checkpoints.checkpoints:
-            raise InputError(f"{self._directory.checkpoints_path}: no checkpoint there is whole")
-
-    def _run_epoch(self, received: list[int]) -> None:
-        """Update on every batch left in this epoch; return early at a signal."""
-        config, done = self._config, int(self._batch)
-        batches = training_batches(
-            self._pairs, config.batch_size, config.bucket_width, config.seed, int(self._epoch)
-        )
-        meter = _Meter()
-        last_save = time.monotonic()
-        for source, target in batches.skip(done):
-            started = time.monotonic()
-            meter.add(self._update(source, target))
-            seconds = time.monotonic() - started
-            meter.seconds += seconds
-            self._seconds.assign_add(seconds)
-            self._batch.assign_add(1)
-            if self._progress.is_due():
-                self._progress.show(self._describe(meter))
-            if received:
-                return
-            if time.monotonic() - last_save > _SAVE_SECONDS:
-                self._save()
-                last_save = time.monotonic()
-        if meter.words:
-            self._progress.finish(self._describe(meter))
-
-    def _finish_epoch(self) -> None:
-        """Judge the model, keep it if it is the best, and save."""
-        updates = (int(self._epoch) + 1) * self._batches_per_epoch
-        record = {
-            "epoch": int(self._epoch) + 1,
-            "updates": updates,
-            "training_seconds": round(float(self._seconds), 1),
-        }
-        best = self._evaluate is None
-        if self._evaluate is not None:
-            found = self._evaluate()
-            best = found.bleu > float(self._best_bleu)
-            self._best_bleu.assign(max(found.bleu, float(self._best_bleu)))
-            record.update(found._asdict())
-            self._progress.finish(
-                f"epoch {record['epoch']}: dev {found.nll_per_token:.3f} nats/token, "
-                f"{found.nll_per_sentence:.2f} nats/sentence, BLEU {found.bleu:.2f} (greedy)"
-                f"{', best so far' if best else ''}; trained {float(self._seconds) / 60:.1f} min"
+        """Go back to the newest whole checkpoint, and to the records written by then."""
+        self._checkpoints.restore(self._progress)
+        updates = self._state.updates
+        if self._workers.share(np.array([updates], np.float64))[0] != updates:
+            raise InputError(
+                f"{self._directory.path}: not where the chief is; the model directory must be "
+                "one folder that all workers share"
             )
-        if best:
-            self._directory.save_weights(self._model, BEST)
-        self._epoch.assign_add(1)
-        self._batch.assign(0)
-        self._append(record)
+        records = [r for r in self._directory.read_log() if r["updates"] <= updates]
+        if self._workers.is_chief:
+            self._directory.remove_leftovers()
+            self._directory.write_log(records)
+        self._model.stop_training = False
+        self._stopper.on_train_begin()
+        for i, record in enumerate(records):
+            self._stopper.on_epoch_end(i, _keras_names(record))
+
+    def _train(self, received: list[int]) -> int | None:
+        """Update, evaluate and save until the end; return early at a signal."""
+        if self._evaluation_is_due():  # a signal came before it
+            self._judge()
+        while not self._is_finished():
+            epoch, done = self._state.epoch, self._state.batch
+            for source, target in training_batches(self._pairs, self._config, epoch, done):
+                if self._update(source, target, bool(received)):
+                    self._save()
+                    return received[0] if received else signal.SIGTERM
+                if self._evaluation_is_due():
+                    self._judge()
+                elif self._save_is_due():
+                    self._save()
+                if self._is_finished():
+                    break
+        return None
+
+    def _update(self, source: tf.Tensor, target: tf.Tensor, stop: bool) -> bool:
+        """Update, and count it; returns whether any worker was asked to stop."""
+        state, started = self._state, time.monotonic()
+        try:
+            batch = Batch(*map(float, self._updater(source, target, int(stop))))
+        except tf.errors.ResourceExhaustedError as error:
+            pairs, length = source.shape
+            raise InputError(
+                f"out of memory in an update of {pairs} pairs in the bucket of up to {length} "
+                f"tokens: a smaller --batch_size or --max_length needs less ({first_line(error)})"
+            ) from error
+        seconds = time.monotonic() - started
+        state.seconds += seconds
+        self._stretch.add(batch.words, seconds)
+        state.meter.add(batch, self._config.gradient_norm)
+        state.updates += 1
+        state.batch += 1
+        if state.batch == self._batches_per_epoch:
+            state.epoch, state.batch = state.epoch + 1, 0
+        self._check_finite(batch)
+        self._callbacks.on_train_batch_end(state.meter.updates - 1, self._batch_logs(batch))
+        return batch.stops > 0
+
+    def _check_finite(self, batch: Batch) -> None:
+        state = self._state
+        finite = math.isfinite(batch.gradient_norm)
+        state.skipped_in_a_row = 0 if finite else state.skipped_in_a_row + 1
+        if state.skipped_in_a_row >= self._config.max_skipped:
+            state.skipped_in_a_row = 0
+            self._save()
+            raise InputError(
+                f"the gradient was not finite in {self._config.max_skipped} updates in a row; "
+                f"{self._directory.path} has the last good weights"
+            )
+
+    def _judge(self) -> None:
+        """Evaluate the model, keep it if it is the best, and save."""
+        state = self._state
+        record = {
+            "epoch": round(state.updates / self._batches_per_epoch, 3),
+            "updates": state.updates,
+            "training_seconds": round(state.seconds, 1),
+            **state.meter.means(),
+        }
+        value = float(state.updates)
+        if self._evaluate is not None:
+            found = self._shared_evaluation(self._evaluate)
+            value = -found.nll_per_token if self._config.early_stopping == "nll" else found.bleu
+            record.update(found._asdict())
+        is_best = value > state.best
+        state.best = max(value, state.best)
+        state.evaluations += 1
+        state.meter = Meter()
+        if self._workers.is_chief:
+            if is_best:
+                self._directory.save_weights(self._model, BEST)
+            self._directory.write_log([*self._directory.read_log(), record])
+            self._say(_describe(record, is_best))
+        self._stopper.on_epoch_end(state.evaluations - 1, _keras_names(record))
         self._save()
+        self._callbacks.on_epoch_end(state.evaluations - 1, _keras_names(record))
+        stop = np.array([self._model.stop_training], np.float64)
+        self._model.stop_training = bool(self._workers.share(stop)[0])
+        self._stretch = Speed()
+        if not self._is_finished():
+            self._callbacks.on_epoch_begin(state.evaluations)
+
+    def _shared_evaluation(self, evaluate: Callable[[], Evaluation]) -> Evaluation:
+        """The chief evaluates; the others wait for its figures."""
+        mine = evaluate() if self._workers.is_chief else (0.0,) * len(Evaluation._fields)
+        return Evaluation(*map(float, self._workers.share(np.array(mine, np.float64))))
+
+    def _is_finished(self) -> bool:
+        return self._state.updates >= self._total or self._model.stop_training
+
+    def _evaluation_is_due(self) -> bool:
+        """At the end of an epoch, of a stretch, or of the training, if it was not made yet."""
+        state, stretch = self._state, self._config.evaluation_steps
+        at_end = state.batch == 0 if not stretch else state.updates % stretch == 0
+        return state.meter.updates > 0 and (at_end or state.updates >= self._total)
+
+    def _save_is_due(self) -> bool:
+        steps = self._config.checkpoint_steps
+        if steps:
+            return self._state.updates % steps == 0
+        return time.monotonic() - self._last_save > _SAVE_SECONDS
 
     def _save(self) -> None:
         """Write what a resumed run, or a translator, needs."""
-        self._directory.save_weights(self._model, LAST)
-        if not self._directory.weights_path(BEST).exists():
-            self._directory.save_weights(self._model, BEST)
-        try:
+        if self._workers.is_chief:
+            self._directory.save_weights(self._model, LAST)
+            if not self._directory.weights_path(BEST).exists():
+                self._directory.save_weights(self._model, BEST)
             self._checkpoints.save()
-        except (OSError, tf.errors.OpError) as error:
-            where = self._directory.checkpoints_path
-            raise InputError(f"{where}: cannot be written: {_first_line(error)}") from error
+        self._last_save = time.monotonic()
 
-    def _append(self, record: dict[str, Any]) -> None:
-        log = self._directory.log_path
-        earlier = log.read_bytes() if log.exists() else b""
-        write_atomically(log, earlier + json.dumps(record).encode() + b"\n")
+    def _batch_logs(self, batch: Batch) -> dict[str, float]:
+        means = self._state.meter.means()
+        return {
+            "loss": batch.nll / batch.sentences,
+            "nll_per_token": batch.nll / batch.words,
+            "gradient_norm": batch.gradient_norm,
+            "learning_rate": batch.learning_rate,
+            "mean_loss": means["train_nll_per_sentence"],
+            "mean_nll_per_token": means["train_nll_per_token"],
+            "clipped": means["clipped"],
+            "skipped": means["skipped"],
+            "words_per_second": self._stretch.words_per_second,
+            "updates": self._state.updates,
+        }
 
-    def _describe(self, meter: "_Meter") -> str:
-        left = (self._batches_per_epoch - int(self._batch)) * meter.seconds / meter.batches
-        return (
-            f"epoch {int(self._epoch) + 1}/{self._config.epochs} "
-            f"batch {int(self._batch):,}/{self._batches_per_epoch:,}: {meter} "
-            f"{left:.0f} s left in the epoch"
+    def _say(self, text: str) -> None:
+        if self._workers.is_chief:
+            self._progress.finish(text)
+
+
+class Speed:
+    """Target words a second, over some updates."""
+
+    def __init__(self) -> None:
+        self._words = 0.0
+        self._seconds = 0.0
+
+    def add(self, words: float, seconds: float) -> None:
+        """Count an update."""
+        self._words += words
+        self._seconds += seconds
+
+    @property
+    def words_per_second(self) -> float:
+        """Over all that was counted; 0 before."""
+        return self._words / self._seconds if self._seconds else 0.0
+
+
+def _seeds(model: TranslationModel) -> list[keras.Variable]:
+    """Where dropout's random numbers stand, which a checkpoint of a Keras model leaves out."""
+    weights = {id(weight) for weight in model.weights}
+    return [variable for variable in model.variables if id(variable) not in weights]
+
+
+def _keras_names(record: dict[str, float]) -> dict[str, float]:
+    """An evaluation's record, with the names that Keras's callbacks are used to."""
+    names = {
+        "nll_per_sentence": "val_loss",
+        "nll_per_token": "val_nll_per_token",
+        "bleu": "val_bleu",
+        "train_nll_per_sentence": "loss",
+        "train_nll_per_token": "nll_per_token",
+    }
+    return {names.get(name, name): value for name, value in record.items()}
+
+
+def _describe(record: dict[str, float], is_best: bool) -> str:
+    parts = [
+        f"epoch {record['epoch']:g}, {record['updates']:,} updates: "
+        f"training {record['train_nll_per_token']:.3f} nats/token"
+    ]
+    if "bleu" in record:
+        parts.append(
+            f"dev {record['nll_per_token']:.3f} nats/token, {record['nll_per_sentence']:.2f} "
+            f"nats/sentence, BLEU {record['bleu']:.2f} (greedy)"
+            f"{', best so far' if is_best else ''}"
         )
-
-
-@dataclasses.dataclass
-class _Meter:
-    """Sums over the updates of a run of one epoch."""
-
-    nll: float = 0.0
-    words: int = 0
-    sentences: int = 0
-    batches: int = 0
-    seconds: float = 0.0
-
-    def add(self, batch: Batch) -> None:
-        self.nll += float(batch.nll)
-        self.words += int(batch.words)
-        self.sentences += int(batch.sentences)
-        self.batches += 1
-
-    def __str__(self) -> str:
-        return (
-            f"{self.nll / self.words:.3f} nats/token, {self.nll / self.sentences:.2f} "
-            f"nats/sentence, {self.words / self.seconds:,.0f} words/s,"
-        )
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
-
-
-@contextlib.contextmanager
-def _deferred_signals() -> Iterator[list[int]]:
-    """Collect the first SIGINT or SIGTERM instead of dying; a second one acts at once."""
-    received: list[int] = []
-    earlier: dict[int, Any] = {}
-
-    def receive(number: int, frame: Any) -> None:
-        del frame
-        received.append(number)
-        _restore(earlier)
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        earlier[number] = signal.signal(number, receive)
-    try:
-        yield received
-    finally:
-        _restore(earlier)
-
-
-def _restore(handlers: dict[int, Any]) -> None:
-    for number, handler in handlers.items():
-        signal.signal(number, handler)
+    parts.append(f"gradient clipped in {record['clipped']:.0%} of the updates")
+    if record["skipped"]:
+        parts.append(f"NOT FINITE and skipped in {record['skipped']:.1%}")
+    return "; ".join([*parts, f"trained {record['training_seconds'] / 60:.1f} min"])

@@ -46,7 +46,7 @@ class Translator(tf.Module):
         super().__init__()
         self.model = model
         self._decoding = config.decoding
-        self._source_text = MosesTokenizer(config.source_language)
+        self.source_tokenizer = MosesTokenizer(config.source_language)
         self.target_tokenizer = MosesTokenizer(config.target_language)
         self._source_ids = _table(source_vocabulary, _WORD, _ID, UNK)
         self._target_ids = _table(target_vocabulary, _WORD, _ID, UNK)
@@ -149,7 +149,7 @@ class Translator(tf.Module):
         """Moses tokens of each line, `</s>` not counted."""
         if not lines:
             return []
-        return self._source_text.tokenize(tf.constant(list(lines))).row_lengths().numpy().tolist()
+        return self.source_tokenizer.tokenize(tf.constant(list(lines))).row_lengths().numpy().tolist()
 
     def align_lines(
         self, sources: Sequence[str], targets: Sequence[str], batch_size: int = 64
@@ -168,7 +168,7 @@ class Translator(tf.Module):
         order = np.argsort([len(line) for line in sources], kind="stable")
         for start in range(0, len(order), batch_size):
             batch = order[start : start + batch_size]
-            source_tokens = self._source_text.tokenize(tf.constant([sources[i] for i in batch]))
+            source_tokens = self.source_tokenizer.tokenize(tf.constant([sources[i] for i in batch]))
             target_tokens = self.target_tokenizer.tokenize(tf.constant([targets[i] for i in batch]))
             source = _to_ids(source_tokens, self._source_ids)
             target = _to_ids(target_tokens, self._target_ids)
@@ -199,7 +199,7 @@ class Translator(tf.Module):
 
     def _read(self, text: tf.Tensor) -> tuple[tf.RaggedTensor, tf.Tensor]:
         """Strings [B] to tokens [B, None] and ids [B, Tx] with `</s>`."""
-        tokens = self._source_text.tokenize(text)[:, :MAX_SOURCE_TOKENS]
+        tokens = self.source_tokenizer.tokenize(text)[:, :MAX_SOURCE_TOKENS]
         return tokens, _to_ids(tokens, self._source_ids).to_tensor(PAD)
 
     def _best(self, source: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:

@@ -11,6 +11,14 @@ sys.path.insert(0, str(Path(__file__).parent))
 import pytest
 
 
+@pytest.fixture(scope="session", autouse=True)
+def user_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tests' own folder in place of the user's ~/.cache, in processes they start too."""
+    path = tmp_path_factory.mktemp("cache")
+    os.environ["XDG_CACHE_HOME"] = str(path)
+    return path
+
+
 @pytest.fixture(scope="session")
 def real_text() -> Path:
     """The folder of real English-French text that RNNSEARCH_DATA names."""

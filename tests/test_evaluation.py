@@ -5,15 +5,15 @@ import math
 import numpy as np
 import pytest
 import sacrebleu
-import tensorflow as tf
+from known_pairs import pairs_of
 
 from rnnsearch_tf.config import ModelConfig
-from rnnsearch_tf.dataset import Pairs
 from rnnsearch_tf.evaluation import (
     LengthBin,
     alignment_error_rate,
     bleu,
     bleu_by_length,
+    bleu_interval,
     hard_links,
     nll,
     tokenized_bleu,
@@ -66,6 +66,18 @@ def test_bins_may_have_another_width():
     assert [b[:3] for b in found] == [(4, 6, 2), (7, 9, 1)]
 
 
+def test_bins_may_have_bounds():
+    lines = [*LINES, OTHER[0]]
+    found = bleu_by_length(lines, lines, [2, 5, 6, 8], bounds=[2, 4, 7])
+    assert [b[:3] for b in found] == [(1, 2, 1), (5, 7, 2)]
+
+
+def test_a_bootstrap_interval_grows_with_what_differs():
+    assert bleu_interval(LINES, LINES) == pytest.approx(0, abs=1e-4)
+    assert bleu_interval([LINES[0], *OTHER[1:]], LINES) > 1
+    assert bleu_interval(["x"], ["a b c d e"]) is None
+
+
 def test_tokenized_bleu_counts_moses_tokens():
     # 13a leaves guillemets on their words, Moses parts them.
     translations, references = ["«Je dors» dit le chat noir"], ["« Je dors » dit le chat noir"]
@@ -98,10 +110,8 @@ def test_nll_of_a_model_that_knows_nothing_is_log_k():
         )
     )
     model.set_weights([np.zeros(w.shape) for w in model.get_weights()])
-    pairs = Pairs(
-        tf.ragged.constant([[4, 1], [5, 6, 7, 1], [3, 1]], tf.int32),
-        tf.ragged.constant([[9, 12, 4, 1], [1], [5, 1]], tf.int32),  # 7 words
-    )
+    # 7 target words with </s>
+    pairs = pairs_of([[4], [5, 6, 7], [3]], [[9, 12, 4], [], [5]])
     per_token, per_sentence = nll(model.word_losses, pairs, batch_size=2)
     assert per_token == pytest.approx(math.log(13))
     assert per_sentence == pytest.approx(math.log(13) * 7 / 3)

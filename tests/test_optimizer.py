@@ -39,7 +39,7 @@ def test_updates_are_those_of_keras(ours, keras_own, settings):
 
 def test_two_steps_of_adadelta_by_hand():
     weight = keras.Variable([1.0, -2.0])
-    optimizer = build_optimizer(TrainingConfig(), total_updates=2)
+    optimizer = build_optimizer(TrainingConfig(gradient_norm=99.0), total_updates=2)
     gradients = np.array([[0.5, 2.0], [-1.0, 0.25]])
     expected, squares, steps = np.array([1.0, -2.0]), 0.0, 0.0  # E[g²], E[Δ²]
     for g in gradients:
@@ -51,7 +51,9 @@ def test_two_steps_of_adadelta_by_hand():
         np.testing.assert_allclose(weight.numpy(), expected, atol=1e-7)
     # The first step hardly depends on the gradient: √1e-6 / √0.05 = 0.00447.
     first = updated_once = keras.Variable([0.0])
-    build_optimizer(TrainingConfig(), 1).apply([tf.constant([7.0])], [updated_once])
+    build_optimizer(TrainingConfig(gradient_norm=99.0), 1).apply(
+        [tf.constant([7.0])], [updated_once]
+    )
     assert first.numpy()[0] == pytest.approx(-0.00447, abs=1e-5)
 
 
@@ -69,7 +71,8 @@ def test_paper_preset_gives_the_papers_adadelta():
     assert isinstance(optimizer, Adadelta)
     found = float(optimizer.learning_rate), optimizer.rho, optimizer.epsilon
     assert found == (1.0, 0.95, 1e-6)
-    # Clipping is `clip_to_norm`'s work, once, before the optimiser.
+    # Clipping is done once, after the sum over replicas, and not by Keras before it.
+    assert optimizer.gradient_norm == 1.0
     assert (optimizer.clipnorm, optimizer.global_clipnorm, optimizer.clipvalue) == (None,) * 3
 
 
@@ -133,3 +136,46 @@ def test_gradient_of_zero_stays_zero():
     (gradient,), norm = clip_to_norm([tf.zeros(3)], limit=1.0)
     assert float(norm) == 0
     np.testing.assert_array_equal(gradient, np.zeros(3))
+
+
+# --- updates --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["adadelta", "adam"])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_a_gradient_that_is_not_finite_changes_nothing(name, bad):
+    optimizer = build_optimizer(TrainingConfig(optimizer=name, learning_rate=0.1), 10)
+    weights = [keras.Variable([1.0, -2.0]), keras.Variable([[3.0]])]
+    optimizer.build(weights)
+    good = [tf.constant([0.3, 0.1]), tf.constant([[0.2]])]
+    optimizer.update(good, weights)
+    before = [v.numpy() for v in [*weights, *optimizer.variables]]
+    norm = optimizer.update([tf.constant([0.3, bad]), tf.constant([[0.2]])], weights)
+    assert not np.isfinite(norm)
+    after = [v.numpy() for v in [*weights, *optimizer.variables]]
+    changed = [not np.array_equal(a, b) for a, b in zip(before, after, strict=True)]
+    variables = [*weights, *optimizer.variables]
+    assert changed == ["iteration" in variable.path for variable in variables]
+    optimizer.update(good, weights)
+    assert np.isfinite(weights[0].numpy()).all()
+    assert not np.array_equal(weights[0].numpy(), before[0])
+
+
+def test_update_and_apply_are_one():
+    """`Updater` calls one, `fit` the other; both clip."""
+    results = []
+    for step in ("update", "apply"):
+        optimizer = build_optimizer(TrainingConfig(gradient_norm=0.5), 10)
+        weight = keras.Variable([1.0, -2.0])
+        optimizer.build([weight])
+        for scale in (1.0, 100.0):
+            getattr(optimizer, step)([tf.constant([3.0, 4.0]) * scale], [weight])
+        results.append(weight.numpy())
+        assert int(optimizer.iterations.numpy()) == 2
+    np.testing.assert_array_equal(*results)
+
+
+def test_an_optimizer_goes_to_a_config_and_back():
+    optimizer = build_optimizer(TrainingConfig(gradient_norm=0.5), 10)
+    again = Adadelta.from_config(optimizer.get_config())
+    assert (again.gradient_norm, again.rho) == (0.5, 0.95)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rnnsearch_tf.scripts import demo, evaluate, export, train, translate
+from rnnsearch_tf.scripts import demo, evaluate, export, reproduce, train, translate
 
 SCRIPTS = {"train": train, "translate": translate, "evaluate": evaluate, "export": export}
 
@@ -24,7 +24,7 @@ def fails(capsys: pytest.CaptureFixture[str], script, *arguments: str, status: i
     return lines[-1]
 
 
-@pytest.mark.parametrize("script", [*SCRIPTS.values(), demo])
+@pytest.mark.parametrize("script", [*SCRIPTS.values(), demo, reproduce])
 def test_help_names_every_flag(capsys, script):
     assert script.run(["--help"]) == 0
     text = capsys.readouterr().out
@@ -33,7 +33,7 @@ def test_help_names_every_flag(capsys, script):
         assert f"--{name}" in text
 
 
-@pytest.mark.parametrize("name", [*SCRIPTS, "demo"])
+@pytest.mark.parametrize("name", [*SCRIPTS, "demo", "reproduce"])
 def test_help_does_not_import_tensorflow(name):
     code = (
         f"import sys; from rnnsearch_tf.scripts import {name} as script\n"

@@ -53,7 +53,7 @@ class BahdanauAttention(keras.layers.Layer):
         Returns:
             [B, Tx, n'].
         """
-        return ops.dot(annotations, self.U_a)
+        return ops.dot(annotations, ops.cast(self.U_a, self.compute_dtype))
 
     def call(self, state: Any, annotations: Any, keys: Any = None, source_mask: Any = None) -> Any:
         """Look at the annotations.
@@ -70,10 +70,12 @@ class BahdanauAttention(keras.layers.Layer):
         keys = self.keys(annotations) if keys is None else keys
         rows = ops.shape(state)[0]
         sentences, positions = ops.shape(keys)[:2]
+        looks = _states_of_each(rows, sentences)  # Q
         query = ops.matmul(state, self.W_a)  # [R, n']
-        query = ops.reshape(query, (sentences, -1, 1, self.units))  # [B, Q, 1, n']
+        query = ops.reshape(query, (sentences, looks, 1, self.units))  # [B, Q, 1, n']
         hidden = ops.tanh(query + ops.expand_dims(keys, 1))  # [B, Q, Tx, n']
-        energies = at_least_float32(ops.dot(hidden, self.v_a))  # [B, Q, Tx]
+        energies = ops.matmul(ops.reshape(hidden, (-1, self.units)), self.v_a[:, None])
+        energies = ops.reshape(at_least_float32(energies), (sentences, looks, positions))
         if source_mask is not None:
             energies = ops.where(ops.expand_dims(source_mask, 1), energies, MASKED)
         alignment = ops.softmax(energies, axis=-1)
@@ -123,8 +125,15 @@ class LastAnnotation(keras.layers.Layer):
         else:
             lengths = ops.sum(ops.cast(source_mask, "int32"), axis=1)
         alignment = ops.one_hot(lengths - 1, positions, dtype=wide(annotations.dtype))  # [B, Tx]
-        states = ops.shape(state)[0] // sentences  # Q
+        states = _states_of_each(ops.shape(state)[0], sentences)  # Q
         return (
             ops.repeat(annotations[:, -1], states, axis=0),
             ops.repeat(alignment, states, axis=0),
         )
+
+
+def _states_of_each(rows: Any, sentences: Any) -> Any:
+    """Q = R / B; 1 when there is no sentence, so that an empty batch has a shape too."""
+    if isinstance(rows, int) and isinstance(sentences, int):
+        return rows // sentences if sentences else 1
+    return ops.maximum(rows, 1) // ops.maximum(sentences, 1)

@@ -53,18 +53,17 @@ class MaxoutDeepOutput(keras.layers.Layer):
 
     def maxout(self, state: Any, words: Any, context: Any, training: bool = False) -> Any:
         """The hidden layer t_i, [..., l]."""
-        pairs = (
-            ops.dot(state, self.U_o)
-            + ops.dot(words, self.V_o)
-            + ops.dot(context, self.C_o)
-            + self.b_o
+        U_o, V_o, C_o, b_o = (
+            ops.cast(weight, self.compute_dtype)
+            for weight in (self.U_o, self.V_o, self.C_o, self.b_o)
         )
+        pairs = ops.dot(state, U_o) + ops.dot(words, V_o) + ops.dot(context, C_o) + b_o
         hidden = ops.maximum(pairs[..., 0::2], pairs[..., 1::2])
         return self.dropout(hidden, training=training)
 
     def logits(self, hidden: Any) -> Any:
         """W_o t + b, float32 [..., K]."""
-        scores = at_least_float32(ops.dot(hidden, self.W_o))
+        scores = at_least_float32(ops.dot(hidden, ops.cast(self.W_o, self.compute_dtype)))
         return scores + ops.cast(self.b, scores.dtype)
 
     def call(self, state: Any, words: Any, context: Any, training: bool = False) -> Any:

@@ -39,11 +39,14 @@ class _GatedUnit(keras.layers.Layer):
             [..., 3n]: W_z e + b_z, W_r e + b_r, W e + b.
         """
         joined = ops.concatenate([self.W_z, self.W_r, self.W], axis=1)
-        return ops.dot(words, joined) + ops.concatenate([self.b_z, self.b_r, self.b])
+        biases = ops.concatenate([self.b_z, self.b_r, self.b])
+        kind = self.compute_dtype
+        return ops.dot(words, ops.cast(joined, kind)) + ops.cast(biases, kind)
 
     def _bind(self) -> Callable[[Any, Any], Any]:
-        gate_matrix = ops.concatenate([self.U_z, self.U_r], axis=1)  # [n, 2n]
-        candidate_matrix = ops.convert_to_tensor(self.U)
+        kind = self.compute_dtype
+        gate_matrix = ops.cast(ops.concatenate([self.U_z, self.U_r], axis=1), kind)  # [n, 2n]
+        candidate_matrix = ops.cast(ops.convert_to_tensor(self.U), kind)
 
         def step(projected: Any, state: Any) -> Any:
             gate_input, candidate_input = ops.split(projected, [2 * self.units], axis=-1)
@@ -125,7 +128,8 @@ class ContextGRUCell(_GatedUnit):
             step(projected [..., 3n], state [..., n], context) -> the next state [..., n].
         """
         step = self._bind()
-        context_matrix = ops.concatenate([self.C_z, self.C_r, self.C], axis=1)
+        joined = ops.concatenate([self.C_z, self.C_r, self.C], axis=1)
+        context_matrix = ops.cast(joined, self.compute_dtype)
 
         def step_with_context(projected: Any, state: Any, context: Any) -> Any:
             return step(projected + ops.matmul(context, context_matrix), state)

@@ -22,6 +22,7 @@ def wide(dtype: str) -> str:
 def dtype_policy(name: str) -> Iterator[None]:
     """Layers built inside compute as a Keras dtype policy says: "float32" or "mixed_bfloat16".
 
+    Keras casts weights inside `call` alone; methods that are used by themselves do so by hand.
     Under "mixed_bfloat16" weights are float32, products and states bfloat16; softmaxes, losses
     and gradients of weights are float32.
     """

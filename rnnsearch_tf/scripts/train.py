@@ -1,23 +1,49 @@
-"""rnnsearch-train: two text files to a model directory."""
+"""rnnsearch-train: parallel text to a model directory."""
 
 import dataclasses
 import sys
 
 from rnnsearch_tf.config import PRESETS, Config, ModelConfig, TrainingConfig
+from rnnsearch_tf.corpus.parallel import Corpus, ParallelFiles
+from rnnsearch_tf.corpus.wmt14 import SUBSETS as WMT14_SUBSETS
+from rnnsearch_tf.corpus.wmt14 import Wmt14
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.scripts.command import Command, quiet_start
 
 COMMAND = Command(
     "rnnsearch-train",
-    "train RNNsearch or RNNencdec (Bahdanau, Cho & Bengio 2015) on a pair of parallel text files, "
-    "or go on with a training that was stopped. The settings below override the preset's.",
+    "train RNNsearch or RNNencdec (Bahdanau, Cho & Bengio 2015) on parallel text, or go on with a "
+    "training that was stopped. The settings below override the preset's.",
 )
-COMMAND.define("train_source", str, "source side of the training pairs: text, UTF-8, plain or .gz")
+COMMAND.define(
+    "train_source",
+    str,
+    "source side of the training pairs: text, UTF-8, plain or .gz; several files with commas",
+)
 COMMAND.define("train_target", str, "target side, line by line the translations")
-COMMAND.define("valid_source", str, "source side of the development set; chooses the best weights")
+COMMAND.define(
+    "wmt14",
+    str,
+    "train on WMT '14, downloaded by TensorFlow Datasets, instead of on files: all, or some of "
+    f"{', '.join(WMT14_SUBSETS)}, with commas",
+)
+COMMAND.define("data_dir", str, "where TensorFlow Datasets keeps WMT '14, if not in its own place")
+COMMAND.define("cache_dir", str, "where training text is kept in words, if not in the user's cache")
+COMMAND.define(
+    "valid_source",
+    str,
+    "source side of the development set, which chooses the best weights; several with commas",
+)
 COMMAND.define("valid_target", str, "target side of the development set")
 COMMAND.define("model_dir", str, "where the model goes; resumed from when it holds a training")
 COMMAND.define("preset", str, f"settings to start from: {', '.join(PRESETS)}", "rnnsearch-small")
+COMMAND.define(
+    "strategy",
+    str,
+    "one (device), mirrored (all GPUs of this machine) or multi_worker (machines, by TF_CONFIG)",
+    "one",
+)
+COMMAND.define("print_config", bool, "print the settings as JSON, and do nothing else", False)
 COMMAND.define("source_language", str, "Moses rules for the source: en or fr", "en")
 COMMAND.define("target_language", str, "Moses rules for the target: en or fr", "fr")
 COMMAND.define_settings(ModelConfig, skip=("kind",))
@@ -27,20 +53,41 @@ COMMAND.define_settings(TrainingConfig)
 def main() -> int:
     """Train; the exit status is 0, or 128 + the signal that stopped it."""
     flags = COMMAND.flags
-    COMMAND.require("train_source", "train_target", "model_dir")
+    config = _config()
+    if flags.print_config:
+        print(config.to_json(), end="")
+        return 0
+    if flags.wmt14 is None:
+        COMMAND.require("train_source", "train_target")
+    elif flags.train_source is not None or flags.train_target is not None:
+        raise InputError("--wmt14 takes the place of --train_source and --train_target")
+    COMMAND.require("model_dir")
     if (flags.valid_source is None) != (flags.valid_target is None):
         raise InputError("--valid_source and --valid_target go together")
-    config = _config()
     with quiet_start():
-        from rnnsearch_tf.corpus.parallel import read_parallel
         from rnnsearch_tf.experiment import train
+        from rnnsearch_tf.strategy import build_strategy
 
-    training = read_parallel(flags.train_source, flags.train_target)
+        strategy = build_strategy(flags.strategy)  # before TensorFlow does anything else
     validation = (
-        read_parallel(flags.valid_source, flags.valid_target) if flags.valid_source else None
+        _files(flags.valid_source, flags.valid_target).read() if flags.valid_source else None
     )
-    stopped_by = train(config, flags.model_dir, training, validation)
+    stopped_by = train(
+        config, flags.model_dir, _training(), validation, flags.cache_dir, strategy
+    )
     return 128 + stopped_by if stopped_by else 0
+
+
+def _training() -> Corpus:
+    flags = COMMAND.flags
+    if flags.wmt14 is None:
+        return _files(flags.train_source, flags.train_target)
+    subsets = WMT14_SUBSETS if flags.wmt14 == "all" else flags.wmt14.split(",")
+    return Wmt14(subsets, flags.data_dir, flags.source_language, flags.target_language)
+
+
+def _files(sources: str, targets: str) -> ParallelFiles:
+    return ParallelFiles(sources.split(","), targets.split(","))
 
 
 def _config() -> Config:

@@ -27,7 +27,7 @@ def main() -> int:
     flags = COMMAND.flags
     COMMAND.require("model_dir")
     with quiet_start():
-        from rnnsearch_tf.corpus.parallel import read_lines, split_lines
+        from rnnsearch_tf.corpus.lines import read_lines, split_lines
         from rnnsearch_tf.progress import ProgressLine
         from rnnsearch_tf.translator import MAX_SOURCE_TOKENS, Translator
 

@@ -1,0 +1,135 @@
+"""Keras callbacks that watch a training; `training.Trainer` says what they are given."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import keras
+import tensorflow as tf
+
+from rnnsearch_tf.config import TrainingConfig
+from rnnsearch_tf.figures import aligned_translation, paint_alignment
+from rnnsearch_tf.progress import ProgressLine
+from rnnsearch_tf.translator import Translator
+
+Logs = dict[str, float]
+_MONITORED = {"bleu": ("val_bleu", "max"), "nll": ("val_nll_per_token", "min")}
+_UPDATES_BETWEEN_SUMMARIES = 50
+
+
+def early_stopping(config: TrainingConfig) -> keras.callbacks.Callback:
+    """What ends a training that improves no more: Keras's, or one that never does."""
+    if config.early_stopping == "none":
+        return keras.callbacks.Callback()
+    monitor, mode = _MONITORED[config.early_stopping]
+    return keras.callbacks.EarlyStopping(monitor, patience=config.patience, mode=mode)
+
+
+class ProgressBar(keras.callbacks.Callback):
+    """One line: how far, the mean NLL, how fast (target words/s), and how long yet."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._line = ProgressLine()
+        self._begun: tuple[float, float] | None = None  # the first update's time and number
+
+    def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
+        """Rewrite the line, now and then."""
+        if not logs:
+            return
+        if self._begun is None:
+            self._begun = time.monotonic(), logs["updates"]
+        if self._line.is_due():
+            self._line.show(self._text(logs))
+
+    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
+        """Leave the terminal to the evaluation's line."""
+        self._line.clear()
+
+    def _text(self, logs: Logs) -> str:
+        done, total = int(logs["updates"]), self.params["updates"]
+        skipped = f", {logs['skipped']:.1%} NOT FINITE and skipped" if logs["skipped"] else ""
+        return (
+            f"update {done:,}/{total:,}: {logs['mean_nll_per_token']:.3f} nats/token, "
+            f"{logs['mean_loss']:.2f} nats/sentence, gradient norm {logs['gradient_norm']:.2f} "
+            f"({logs['clipped']:.0%} clipped{skipped}), {logs['words_per_second']:,.0f} words/s, "
+            f"{_duration(self._seconds_left(done, total))} left"
+        )
+
+    def _seconds_left(self, done: int, total: int) -> float:
+        """At the pace since the first update, evaluations included."""
+        assert self._begun is not None
+        started, first = self._begun
+        return (time.monotonic() - started) / max(done - first, 1) * (total - done)
+
+
+class Summaries(keras.callbacks.Callback):
+    """What TensorBoard shows: figures, translations and a picture of an alignment.
+
+    Args:
+        folder: for the event files.
+        translator: of the model in training; without it, figures alone.
+        sentences: source sentences to translate at each evaluation; the first is drawn.
+    """
+
+    def __init__(
+        self,
+        folder: str | Path,
+        translator: Translator | None = None,
+        sentences: Sequence[str] = (),
+    ):
+        super().__init__()
+        self._folder = str(folder)
+        self._translator = translator
+        self._sentences = sentences
+        self._writer = tf.summary.create_noop_writer()
+
+    def on_train_begin(self, logs: Logs | None = None) -> None:
+        """Open a file of events."""
+        self._writer = tf.summary.create_file_writer(self._folder)
+
+    def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
+        """Training figures, now and then."""
+        if logs and logs["updates"] % _UPDATES_BETWEEN_SUMMARIES == 0:
+            self._write_scalars(
+                {f"training/{name}": value for name, value in logs.items() if name != "updates"},
+                int(logs["updates"]),
+            )
+
+    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
+        """The evaluation's figures, translations, and a picture."""
+        if not logs:
+            return
+        step = int(logs["updates"])
+        self._write_scalars(
+            {f"evaluation/{name}": value for name, value in logs.items() if name != "updates"}, step
+        )
+        if self._translator is not None and self._sentences:
+            self._write_samples(self._translator, step)
+        self._writer.flush()
+
+    def on_train_end(self, logs: Logs | None = None) -> None:
+        """Close the file."""
+        self._writer.close()
+
+    def _write_samples(self, translator: Translator, step: int) -> None:
+        translations = translator.translate_lines(self._sentences).translations
+        rows = zip(self._sentences, translations, strict=True)
+        table = "\n".join(["source | translation", "--- | ---", *map(" | ".join, rows)])
+        picture = paint_alignment(*aligned_translation(translator, self._sentences[0]))
+        with self._writer.as_default(step):
+            tf.summary.text("translations", table)
+            tf.summary.image("alignment", picture[None])
+
+    def _write_scalars(self, values: Logs, step: int) -> None:
+        with self._writer.as_default(step):
+            for name, value in values.items():
+                tf.summary.scalar(name, value)
+
+
+def _duration(seconds: float) -> str:
+    """Seconds as people say them: 1 h 05 min, 12 min, 40 s."""
+    minutes = round(seconds / 60)
+    if minutes >= 60:
+        return f"{minutes // 60} h {minutes % 60:02d} min"
+    return f"{minutes} min" if seconds >= 120 else f"{seconds:.0f} s"

@@ -1,0 +1,88 @@
+"""Lines of UTF-8 text files, plain or .gz."""
+
+import gzip
+import hashlib
+import itertools
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from rnnsearch_tf.errors import InputError
+
+
+def read_lines(path: str | Path) -> list[str]:
+    r"""The lines of a UTF-8 text file, plain or .gz; only \\n and \\r\\n end a line.
+
+    Raises:
+        InputError: the file cannot be read, or is not UTF-8; the text names the line.
+    """
+    return [line for block in blocks_of_lines(path, at_once=10_000) for line in block]
+
+
+def blocks_of_lines(path: str | Path, at_once: int) -> Iterator[list[str]]:
+    """What `read_lines` reads, `at_once` lines at a time.
+
+    Raises:
+        InputError: as `read_lines`, when the bad line's turn comes.
+    """
+    done = 0
+    try:
+        with _open(Path(path)) as file:
+            while lines := list(itertools.islice(file, at_once)):
+                yield _split(b"".join(lines), str(path), done)
+                done += len(lines)
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or f"not a whole gzip file ({error})"
+        raise InputError(f"{path}: {reason}") from error
+
+
+def split_lines(content: bytes, name: str) -> list[str]:
+    """Bytes to lines.
+
+    Args:
+        content: UTF-8 text.
+        name: what an error calls it.
+
+    Raises:
+        InputError: not UTF-8; the text names the line.
+    """
+    return _split(content, name, 0)
+
+
+def file_digest(path: str | Path) -> str:
+    """SHA-256 of a file as it is on the disk, in hexadecimal.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    try:
+        with open(path, "rb") as file:
+            digest = hashlib.sha256()
+            while block := file.read(1 << 20):
+                digest.update(block)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from error
+    return digest.hexdigest()
+
+
+def is_compressed(path: str | Path) -> bool:
+    """Whether a file is read as gzip: its name tells."""
+    return Path(path).suffix == ".gz"
+
+
+def _open(path: Path) -> BinaryIO:
+    return cast(BinaryIO, gzip.open(path)) if is_compressed(path) else open(path, "rb")
+
+
+def _split(content: bytes, name: str, before: int) -> list[str]:
+    """Bytes to lines, `before` lines of the text having gone before."""
+    try:
+        text = content.decode("utf-8" if before else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = before + error.object.count(b"\n", 0, error.start) + 1  # counted without the BOM
+        raise InputError(f"{name}: line {line:,} is not UTF-8") from error
+    lines = text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    return [line.removesuffix("\r") for line in lines]

@@ -1,0 +1,116 @@
+"""Part of a corpus: a random sample, pairs without their repetitions, chosen pairs in files."""
+
+import contextlib
+import gzip
+import hashlib
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, NamedTuple, cast
+
+import numpy as np
+
+from rnnsearch_tf.corpus.lines import is_compressed
+from rnnsearch_tf.corpus.parallel import Corpus, ParallelText
+from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.files import replacing
+
+
+def whole(corpus: Corpus) -> ParallelText:
+    """All pairs in memory."""
+    text = ParallelText([], [])
+    for block in corpus.blocks():
+        text.source.extend(block.source)
+        text.target.extend(block.target)
+    return text
+
+
+class Sample(NamedTuple):
+    """Pairs drawn from a corpus, with their numbers in it."""
+
+    rows: frozenset[int]
+    text: ParallelText
+
+
+def two_samples(corpus: Corpus, count: int, seed: int) -> tuple[Sample, Sample, int]:
+    """Draw two samples without a pair in common, each pair as likely as any other.
+
+    Source: Vitter (1985), Random Sampling with a Reservoir, Algorithm R.
+
+    Args:
+        corpus: pairs.
+        count: how many for each sample; half of all, where there are fewer than twice as many.
+        seed: of the draw.
+
+    Returns:
+        The samples, and the number of pairs in the corpus.
+    """
+    generator = random.Random(seed)
+    drawn: list[tuple[int, str, str]] = []
+    seen = 0
+    for block in corpus.blocks():
+        for source, target in zip(*block, strict=True):
+            place = seen if seen < 2 * count else generator.randrange(seen + 1)
+            if place < 2 * count:
+                drawn[place : place + 1] = [(seen, source, target)]
+            seen += 1
+    generator.shuffle(drawn)
+    middle = (len(drawn) + 1) // 2
+    return _sample(drawn[:middle]), _sample(drawn[middle:]), seen
+
+
+def _sample(drawn: list[tuple[int, str, str]]) -> Sample:
+    text = ParallelText([source for _, source, _ in drawn], [target for _, _, target in drawn])
+    return Sample(frozenset(row for row, _, _ in drawn), text)
+
+
+def first_occurrences(pool: Corpus) -> np.ndarray:
+    """Which pairs have no equal before them, bool [N]; equal by 64 bits of BLAKE2b of the text."""
+    digests = np.fromiter(
+        (
+            int.from_bytes(hashlib.blake2b("\n".join(pair).encode(), digest_size=8).digest(), "big")
+            for block in pool.blocks()
+            for pair in zip(*block, strict=True)
+        ),
+        np.uint64,
+    )
+    is_first: np.ndarray = np.zeros(len(digests), bool)
+    is_first[np.unique(digests, return_index=True)[1]] = True
+    return is_first
+
+
+def write_pairs(pool: Corpus, chosen: np.ndarray, source: IO[bytes], target: IO[bytes]) -> None:
+    """Write some pairs of a pool, in its order.
+
+    Args:
+        pool: pairs.
+        chosen: numbers of pairs, rising.
+        source: where the source sentences go.
+        target: where their translations go.
+    """
+    start = 0
+    for block in pool.blocks():
+        stop = start + len(block.source)
+        rows = chosen[(chosen >= start) & (chosen < stop)] - start
+        for side, file in zip(block, (source, target), strict=True):
+            file.write("".join(side[row] + "\n" for row in rows).encode())
+        start = stop
+
+
+@contextlib.contextmanager
+def writing(path: str | Path) -> Iterator[IO[bytes]]:
+    """Give a file to write, gzip when so named; it takes its name when the block ends well.
+
+    Raises:
+        InputError: its folder does not exist.
+    """
+    folder = Path(path).parent
+    if not folder.is_dir():
+        raise InputError(f"{folder}: no such folder")
+    with replacing(path) as temporary, open(temporary, "wb") as file:
+        if not is_compressed(path):
+            yield file
+            return
+        # Neither name nor time in the header: equal text gives equal bytes.
+        with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as compressed:
+            yield cast(IO[bytes], compressed)

@@ -1,0 +1,101 @@
+"""WMT '14 English-French, which TensorFlow Datasets downloads and keeps (the paper's section 4.1).
+
+TensorFlow Datasets knows it as `wmt14_translate/fr-en`. That data set has all subsets or none, so
+a choice of subsets is a `wmt_translate` data set of our own, made of the same files.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from rnnsearch_tf.corpus.parallel import BLOCK_PAIRS, ParallelText
+from rnnsearch_tf.errors import InputError, first_line
+
+SUBSETS = ("europarl_v7", "commoncrawl", "multiun", "newscommentary_v9", "gigafren")
+_PAIR = ("fr", "en")  # as TensorFlow Datasets has them; examples name their languages
+_VERSION = "1.0.0"
+_SPLIT = "train"
+
+
+class Wmt14:
+    """WMT '14's training pairs. Nothing is downloaded before `blocks` is called.
+
+    Args:
+        subsets: some of `SUBSETS`; their order means nothing.
+        data_dir: where TensorFlow Datasets keeps its data; its own default when absent.
+        source_language: "en" or "fr".
+        target_language: the other.
+
+    Raises:
+        InputError: a subset or a language that WMT '14 English-French does not have.
+    """
+
+    def __init__(
+        self,
+        subsets: Sequence[str] = SUBSETS,
+        data_dir: str | Path | None = None,
+        source_language: str = "en",
+        target_language: str = "fr",
+    ):
+        unknown = [name for name in subsets if name not in SUBSETS]
+        if unknown or not subsets:
+            raise InputError(
+                f"WMT '14 has no subset {', '.join(unknown) or '(none)'}: choose from "
+                f"{', '.join(SUBSETS)}"
+            )
+        if {source_language, target_language} != set(_PAIR):
+            raise InputError(
+                f"this WMT '14 is English and French, not {source_language} and {target_language}"
+            )
+        self._subsets = [name for name in SUBSETS if name in subsets]
+        self._data_dir = None if data_dir is None else str(data_dir)
+        self._languages = source_language, target_language
+
+    def fingerprint(self) -> str:
+        """SHA-256 of the data set's name, version, subsets and split, and of the direction."""
+        what = [self._builder().info.full_name, self._subsets, _SPLIT, self._languages]
+        return hashlib.sha256(json.dumps(["tfds", what]).encode()).hexdigest()
+
+    def blocks(self) -> Iterator[ParallelText]:
+        """The pairs in order, some at a time; downloaded first when they are not there yet.
+
+        Raises:
+            InputError: the data set can be neither found nor downloaded.
+        """
+        source, target = self._languages
+        for block in self._dataset().batch(BLOCK_PAIRS).prefetch(1).as_numpy_iterator():
+            yield ParallelText(
+                [sentence.decode() for sentence in block[source]],
+                [sentence.decode() for sentence in block[target]],
+            )
+
+    def _dataset(self) -> Any:
+        builder = self._builder()
+        try:
+            builder.download_and_prepare()
+            return builder.as_dataset(split=_SPLIT, shuffle_files=False)
+        except Exception as error:  # of many libraries: network, archives, checksums, disk
+            raise InputError(
+                f"WMT '14 could not be downloaded to {builder.data_dir}: {first_line(error)}"
+            ) from error
+
+    def _builder(self) -> Any:
+        """TensorFlow Datasets' builder; it reads and writes nothing yet."""
+        import tensorflow_datasets as tfds  # takes a second, and few runs need it
+
+        if len(self._subsets) == len(SUBSETS):
+            return tfds.builder(
+                f"wmt14_translate/{'-'.join(_PAIR)}:{_VERSION}",
+                data_dir=self._data_dir,
+                try_gcs=False,
+            )
+        config = tfds.translate.wmt.WmtConfig(
+            name="wmt14_" + "_".join(self._subsets),
+            description="Subsets of WMT 2014 French-English.",
+            language_pair=_PAIR,
+            subsets={_SPLIT: self._subsets},
+            version=_VERSION,
+        )
+        return tfds.builder("wmt_translate", config=config, data_dir=self._data_dir, try_gcs=False)

@@ -1,0 +1,159 @@
+"""Sentence pairs of a pool that are most like in-domain text: bilingual cross-entropy difference.
+
+Source: Axelrod, He & Gao (2011), Domain Adaptation via Pseudo In-Domain Data Selection, after
+Moore & Lewis (2010), Intelligent Selection of Language Model Training Data.
+"""
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+import tensorflow as tf
+
+from rnnsearch_tf.corpus.parallel import Corpus
+from rnnsearch_tf.corpus.subset import two_samples, whole
+from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.ngram_model import NgramModel, frequent_words
+from rnnsearch_tf.text import MosesTokenizer
+
+_REMEMBERED = 1 << 19  # n-grams a side and sample, about 0.2 GB
+
+Tokens = Sequence[str]
+
+
+class EntropyDifference:
+    """How much better in-domain text explains a sentence than the pool does, for one language.
+
+        H_in(s) − H_pool(s),   H_m(s) = −1/(|s| + 1) · Σ_i log p_m(s_i | s_1 … s_{i−1})
+
+    in nats per token, `</s>` counted as one; the lower, the more in-domain.
+
+    Args:
+        in_domain: a model of the domain.
+        pool: a model of the pool, with the same vocabulary and order.
+    """
+
+    def __init__(self, in_domain: NgramModel, pool: NgramModel):
+        self._in_domain = in_domain
+        self._pool = pool
+        self._of_ngram = functools.lru_cache(_REMEMBERED)(self._difference)
+
+    def __call__(self, sentence: Tokens) -> float:
+        """The difference for a sentence's tokens, in nats per token; inf where there are none."""
+        if not sentence:
+            return float("inf")
+        found = [self._of_ngram(ngram) for ngram in self._in_domain.ngrams(sentence)]
+        return sum(found) / len(found)
+
+    def _difference(self, ngram: tuple[str, ...]) -> float:
+        """The last token's log p_pool − log p_in."""
+        context = ngram[:-1]
+        if not (self._in_domain.knows(context) or self._pool.knows(context)):
+            return self._of_ngram(ngram[1:])
+        return self._pool.log_probability(ngram) - self._in_domain.log_probability(ngram)
+
+
+def entropy_differences(
+    in_domain: Iterable[Tokens], pools: Iterable[Iterable[Tokens]], order: int
+) -> list[EntropyDifference]:
+    """Models of the domain and of samples of the pool, for one language.
+
+    The vocabulary of all is the words that occur twice in the in-domain text.
+
+    Args:
+        in_domain: sentences of the domain.
+        pools: samples of the pool.
+        order: n of the n-gram models.
+
+    Returns:
+        For each sample, the difference from it.
+
+    Raises:
+        InputError: no word occurs twice in the in-domain text; too much text.
+    """
+    in_domain = [sentence for sentence in in_domain if sentence]
+    words = frequent_words(in_domain)
+    if not words:
+        raise InputError("the in-domain text is too small: no word occurs twice")
+    inside = NgramModel(in_domain, words, order)
+    return [
+        EntropyDifference(inside, NgramModel((s for s in pool if s), words, order))
+        for pool in pools
+    ]
+
+
+def score_pairs(
+    in_domain: Corpus,
+    pool: Corpus,
+    languages: tuple[str, str] = ("en", "fr"),
+    order: int = 3,
+    seed: int = 1,
+    counter: Callable[[int], Callable[[int], None]] | None = None,
+) -> np.ndarray:
+    """Score each pair of a pool; the pool is read twice, and only the scores are held.
+
+        [H_in(s) − H_pool(s)] + [H_in(t) − H_pool(t)]
+
+    H_pool is that of a random sample of as many pairs as the in-domain text has, or of half the
+    pool. A pair that is in the sample is scored under a second one instead: a model finds what it
+    has learnt far too likely, so such pairs would never be chosen.
+
+    Args:
+        in_domain: pairs of the domain; held in memory, as the samples are.
+        pool: pairs to score.
+        languages: of source and target, for their Moses tokens.
+        order: n of the n-gram models.
+        seed: of the samples.
+        counter: given the number of pairs, gives what is told how many are scored.
+
+    Returns:
+        float64 [N], nats per token, in the pool's order; lower is more in-domain; inf where a side
+        is blank.
+
+    Raises:
+        InputError: text that cannot be read, is too small or too large.
+    """
+    text = whole(in_domain)
+    first, second, count = two_samples(pool, len(text.source), seed)
+    tokenizers = [MosesTokenizer(language) for language in languages]
+    models = [
+        entropy_differences(
+            _tokens(text[side], tokenizer),
+            (_tokens(sample.text[side], tokenizer) for sample in (first, second)),
+            order,
+        )
+        for side, tokenizer in enumerate(tokenizers)
+    ]
+    report = counter(count) if counter else None
+    scores: np.ndarray = np.zeros(count)
+    done = 0
+    for block in pool.blocks():
+        rows = range(done, done + len(block.source))
+        for lines, tokenizer, differences in zip(block, tokenizers, models, strict=True):
+            for row, sentence in zip(rows, _tokens(lines, tokenizer), strict=True):
+                scores[row] += differences[1 if row in first.rows else 0](sentence)
+        done = rows.stop
+        if report:
+            report(done)
+    return scores
+
+
+def best_pairs(scores: np.ndarray, keep: int, candidates: np.ndarray | None = None) -> np.ndarray:
+    """The pairs with the lowest scores; of equal ones, those that come first.
+
+    Args:
+        scores: float [N]; inf is never chosen.
+        keep: how many, at most.
+        candidates: which may be chosen, bool [N]; all when absent.
+
+    Returns:
+        Their numbers, int64, rising.
+    """
+    order = np.argsort(scores, kind="stable")
+    allowed = np.isfinite(scores) if candidates is None else np.isfinite(scores) & candidates
+    return np.sort(order[allowed[order]][:keep])
+
+
+def _tokens(lines: Sequence[str], tokenizer: MosesTokenizer) -> list[list[str]]:
+    rows = tokenizer.tokenize(tf.constant(lines, tf.string)).to_list()
+    return [[token.decode() for token in row] for row in rows]

@@ -1,0 +1,60 @@
+"""The development set, by which a training is judged."""
+
+import dataclasses
+
+import tensorflow as tf
+
+from rnnsearch_tf.config import Config, DecodingConfig
+from rnnsearch_tf.corpus.parallel import ParallelText
+from rnnsearch_tf.evaluation import bleu, nll
+from rnnsearch_tf.model_directory import ModelDirectory
+from rnnsearch_tf.models import TranslationModel
+from rnnsearch_tf.pairs import Pairs, to_sentences, tokenize
+from rnnsearch_tf.training import Evaluation
+from rnnsearch_tf.translator import Translator
+
+_GREEDY = DecodingConfig(beam_size=1, max_length_ratio=2.0)
+
+
+class DevelopmentSet:
+    """Likelihood of given pairs, and BLEU of greedy translations, under a model in training.
+
+    Args:
+        model: in training.
+        config: its settings.
+        directory: where its vocabularies are; complete.
+        text: the pairs.
+
+    Attributes:
+        translator: the model as it is, with greedy search.
+        text: the pairs.
+    """
+
+    def __init__(
+        self,
+        model: TranslationModel,
+        config: Config,
+        directory: ModelDirectory,
+        text: ParallelText,
+    ):
+        self.text = text
+        self.translator = Translator(
+            model,
+            dataclasses.replace(config, decoding=_GREEDY),
+            directory.source_vocabulary_path,
+            directory.target_vocabulary_path,
+        )
+        source, target = directory.load_vocabularies()
+        self._pairs = Pairs(
+            to_sentences(tokenize(text.source, self.translator.source_tokenizer), source),
+            to_sentences(tokenize(text.target, self.translator.target_tokenizer), target),
+        )
+        ids = tf.TensorSpec([None, None], tf.int32)
+        self._word_losses = tf.function(model.word_losses, input_signature=[ids, ids])
+
+    def __call__(self) -> Evaluation:
+        """Evaluate the model as it is now."""
+        likelihood = nll(self._word_losses, self._pairs)
+        translations = self.translator.translate_lines(self.text.source).translations
+        score = bleu(translations, self.text.target).score
+        return Evaluation(likelihood.per_token, likelihood.per_sentence, score)

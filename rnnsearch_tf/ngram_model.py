@@ -1,0 +1,103 @@
+"""n-gram language models with Kneser-Ney smoothing, counted and interpolated by NLTK."""
+
+import math
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from nltk.lm import NgramCounter, Vocabulary
+from nltk.lm.models import InterpolatedLanguageModel
+from nltk.lm.smoothing import AbsoluteDiscounting
+
+from rnnsearch_tf.errors import InputError
+
+UNK = "<UNK>"
+_BEGIN, _END = "<s>", "</s>"
+_DISCOUNT = 0.75
+
+
+def frequent_words(sentences: Iterable[Sequence[str]], least: int = 2) -> frozenset[str]:
+    """The words that occur at least `least` times."""
+    counts = Counter(word for sentence in sentences for word in sentence)
+    return frozenset(word for word, count in counts.items() if count >= least)
+
+
+class NgramModel:
+    """p(w | n − 1 tokens before it) in a closed vocabulary, by interpolated Kneser-Ney smoothing.
+
+        p(w | v u) = max(c(v u w) − D, 0) / c(v u ·) + D · N(v u ·) / c(v u ·) · p(w | u)
+
+    N(v u ·) is the number of different tokens found after v u. c of the longest n-grams, and of
+    those that begin with `<s>`, is how often they occur; c of shorter ones is the number of
+    different tokens found before them, plus 1 for a single word, so that every word of the
+    vocabulary has a probability. D is 0.75 throughout. Over the vocabulary, UNK and `</s>`, the
+    probabilities add up to 1.
+
+    Source: Chen & Goodman (1998), An Empirical Study of Smoothing Techniques for Language
+    Modeling; their modified smoothing has a D for each order and small count instead.
+
+    Args:
+        sentences: tokens to learn from.
+        words: the vocabulary, which need not occur in the sentences; any other token is UNK.
+        order: n, at least 1.
+
+    Raises:
+        InputError: more different n-grams than NLTK counts.
+    """
+
+    def __init__(self, sentences: Iterable[Sequence[str]], words: Collection[str], order: int):
+        self._words = words
+        self._order = order
+        try:
+            counts = _kneser_ney_counts(map(self.ngrams, sentences), words, order)
+        except ValueError as error:  # NLTK's guard of the memory
+            raise InputError(
+                f"too much text for a language model of order {order} (more different n-grams than "
+                "NLTK counts): give less in-domain text or a lower order"
+            ) from error
+        self._model = InterpolatedLanguageModel(
+            _Discounting, order, vocabulary=Vocabulary(words), counter=counts,
+            params={"discount": _DISCOUNT},
+        )  # fmt: skip
+
+    def ngrams(self, sentence: Sequence[str]) -> list[tuple[str, ...]]:
+        """For each token and for `</s>`: at most n − 1 before it, from `<s>` on, then itself."""
+        words, n = self._words, self._order
+        row = (_BEGIN, *(word if word in words else UNK for word in sentence), _END)
+        return [row[max(0, i + 1 - n) : i + 1] for i in range(1, len(row))]
+
+    def knows(self, context: tuple[str, ...]) -> bool:
+        """Whether any token was found after these."""
+        return not context or context in self._model.counts[len(context) + 1]
+
+    def log_probability(self, ngram: tuple[str, ...]) -> float:
+        """The log p of an n-gram's last token given those before it, in nats."""
+        context = ngram[:-1]
+        while not self.knows(context):  # NLTK would put each into its table
+            context = context[1:]
+        return math.log(self._model.unmasked_score(ngram[-1], context))
+
+
+class _Discounting(AbsoluteDiscounting):
+    """NLTK's, which counts the tokens that follow a context anew on each call."""
+
+    def alpha_gamma(self, word: str, context: tuple[str, ...]) -> tuple[float, float]:
+        followers = self.counts[context]
+        total = followers.N()
+        alpha = max(followers[word] - self.discount, 0.0) / total
+        return alpha, self.discount * len(followers) / total
+
+
+def _kneser_ney_counts(
+    text: Iterable[list[tuple[str, ...]]], words: Collection[str], order: int
+) -> NgramCounter:
+    counts = NgramCounter(text)
+    for n in range(order, 1, -1):
+        counts.update(_without_first_token(counts, n))
+    counts.update([[(word,) for word in (*words, UNK, _END)]])
+    return counts
+
+
+def _without_first_token(counts: NgramCounter, n: int) -> Iterator[list[tuple[str, ...]]]:
+    """Each different n-gram without its first token, those of one context together."""
+    for context, followers in counts[n].items():
+        yield [(*context[1:], word) for word in followers]

@@ -1,0 +1,123 @@
+"""A corpus to a `PreparedText`: one pass over the text on all cores, kept for the next training."""
+
+import hashlib
+import inspect
+import json
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import tensorflow as tf
+
+from rnnsearch_tf import nonbreaking_prefixes, prepared_text, text
+from rnnsearch_tf.cache import make_once
+from rnnsearch_tf.corpus.parallel import Corpus, ParallelText
+from rnnsearch_tf.prepared_text import Block, PreparedText, Writer
+from rnnsearch_tf.progress import ProgressLine
+from rnnsearch_tf.text import MosesTokenizer
+
+
+def default_cache_dir() -> Path:
+    """The user's cache folder, by the XDG rules."""
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser() / "rnnsearch_tf"
+
+
+def prepare(
+    corpus: Corpus,
+    source_tokenizer: MosesTokenizer,
+    target_tokenizer: MosesTokenizer,
+    cache_dir: str | Path | None = None,
+) -> PreparedText:
+    """Split a corpus into words and number them, or find that done already.
+
+    Args:
+        corpus: sentence pairs.
+        source_tokenizer: of the source's language.
+        target_tokenizer: of the target's.
+        cache_dir: where prepared text is kept, each by a digest of the corpus and of the
+            tokenisers; `default_cache_dir()` when absent.
+
+    Raises:
+        InputError: an unusable corpus, or a cache folder that cannot be written.
+    """
+    key = _key(corpus, source_tokenizer, target_tokenizer)
+    folder = Path(cache_dir or default_cache_dir()) / key
+
+    def make(empty: Path) -> None:
+        _write(empty, corpus, source_tokenizer, target_tokenizer)
+
+    make_once(folder, prepared_text.is_whole, make)
+    return PreparedText(folder)
+
+
+def _key(corpus: Corpus, source: MosesTokenizer, target: MosesTokenizer) -> str:
+    """Differs whenever a prepared text would: by its format, the words, or the rules for them."""
+    what = [
+        inspect.getsource(prepared_text),
+        inspect.getsource(text),
+        inspect.getsource(nonbreaking_prefixes),
+        tf.version.VERSION,
+        source.language,
+        target.language,
+        corpus.fingerprint(),
+    ]
+    return hashlib.sha256(json.dumps(what).encode()).hexdigest()[:32]
+
+
+def _write(folder: Path, corpus: Corpus, source: MosesTokenizer, target: MosesTokenizer) -> None:
+    progress = ProgressLine()
+    started = time.monotonic()
+    with Writer(folder) as writer:
+        for block in _tokenized(corpus, source, target):
+            writer.add(*block)
+            if progress.is_due():
+                progress.show(_speed("preparing", writer.pairs, started))
+        writer.finish()
+    progress.finish(_speed("prepared", writer.pairs, started))
+
+
+def _tokenized(
+    corpus: Corpus, source: MosesTokenizer, target: MosesTokenizer
+) -> Iterator[tuple[Block, Block]]:
+    """The corpus in words, block by block; `tf.data` works on several at once."""
+    errors: list[Exception] = []
+    lines = tf.TensorSpec([None], tf.string)
+    dataset = tf.data.Dataset.from_generator(
+        lambda: _until_error(corpus, errors), output_signature=ParallelText(lines, lines)
+    )
+    dataset = dataset.map(
+        lambda pairs: (_analyse(pairs.source, source), _analyse(pairs.target, target)),
+        num_parallel_calls=tf.data.AUTOTUNE,
+        deterministic=True,
+    )
+    for source_block, target_block in dataset.as_numpy_iterator():
+        yield _block(*source_block), _block(*target_block)
+    if errors:
+        raise errors[0]
+
+
+def _until_error(corpus: Corpus, errors: list[Exception]) -> Iterator[ParallelText]:
+    """The blocks; an error ends them and is kept, for `tf.data` would make it one of its own."""
+    try:
+        yield from corpus.blocks()
+    except Exception as error:
+        errors.append(error)
+
+
+def _analyse(lines: tf.Tensor, tokenizer: MosesTokenizer) -> tuple[tf.Tensor, ...]:
+    """The tensors of a `Block`."""
+    tokens = tokenizer.tokenize(lines)
+    types, words, counts = tf.unique_with_counts(tokens.flat_values)
+    return types, words, counts, tokens.row_lengths()
+
+
+def _block(types: np.ndarray, *rest: np.ndarray) -> Block:
+    return Block(types.tolist(), *rest)
+
+
+def _speed(verb: str, pairs: int, started: float) -> str:
+    per_second = pairs / max(time.monotonic() - started, 1e-9)
+    return f"{verb} the training text: {pairs:,} pairs, {per_second:,.0f} pairs/s"

@@ -1,0 +1,181 @@
+"""A corpus split into words and numbered, in files: written once, read by every training on it.
+
+A folder holds `meta.json` and, for each side,
+
+* `SIDE.words`: int32, the numbers of all words of all sentences; numbers are given in order of
+  first appearance;
+* `SIDE.starts`: int64, where each sentence begins in it, and the end;
+* `SIDE.types`: UTF-8, one word a line; the line is its number;
+* `SIDE.counts`: int64, how often each word occurs.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, NamedTuple
+
+import numpy as np
+
+from rnnsearch_tf.pairs import Pairs, Sentences
+from rnnsearch_tf.vocabulary import UNK, Vocabulary
+
+SIDES = ("source", "target")
+_META = "meta.json"
+
+
+class Block(NamedTuple):
+    """Some sentences of one side."""
+
+    types: list[bytes]  # the different words, [U]
+    words: np.ndarray  # int32 [words]; each word's place among the types
+    counts: np.ndarray  # int [U]; how often each of the types occurs here
+    lengths: np.ndarray  # int [B]; words of each sentence
+
+
+class PreparedText:
+    """The folder that a `Writer` has written.
+
+    Args:
+        folder: whole.
+    """
+
+    def __init__(self, folder: Path):
+        self.source, self.target = (_Side(folder, name) for name in SIDES)
+
+    def pairs(self, source_vocabulary: Vocabulary, target_vocabulary: Vocabulary) -> Pairs:
+        """All pairs as ids of these vocabularies."""
+        return Pairs(
+            self.source.sentences(source_vocabulary), self.target.sentences(target_vocabulary)
+        )
+
+
+class _Side:
+    """The source or the target sentences."""
+
+    def __init__(self, folder: Path, name: str):
+        self._types = folder / f"{name}.types"
+        self._counts = _mapped(folder / f"{name}.counts", np.int64)
+        self._words = _mapped(folder / f"{name}.words", np.int32)
+        self._starts = _mapped(folder / f"{name}.starts", np.int64)
+
+    def vocabulary(self, size: int) -> Vocabulary:
+        """The words most frequent here; `size` ids with the special ones."""
+        counts = self._counts
+        least = np.partition(counts, -size)[-size] if size < len(counts) else 0
+        frequent = ((word, n) for word, n in zip(self._each_type(), counts, strict=True))
+        return Vocabulary.build(Counter({word: int(n) for word, n in frequent if n >= least}), size)
+
+    def sentences(self, vocabulary: Vocabulary) -> Sentences:
+        """All sentences, to be read as ids of a vocabulary."""
+        *ids, _ = vocabulary.encode(self._each_type())
+        return Sentences(self._words, self._starts, np.array(ids, np.int32))
+
+    def unknown(self, vocabulary: Vocabulary) -> float:
+        """The share of words that a vocabulary lacks, 0 to 1."""
+        unknown = self.sentences(vocabulary).ids == UNK
+        return float(self._counts[unknown].sum() / max(self._counts.sum(), 1))
+
+    def _each_type(self) -> Iterator[str]:
+        with open(self._types, encoding="utf-8", newline="\n") as file:
+            for line in file:
+                yield line[:-1]
+
+
+def is_whole(folder: Path) -> bool:
+    """Whether a folder is one that a `Writer` has finished, and no file was cut since."""
+    try:
+        sizes = json.loads((folder / _META).read_text("utf-8"))["bytes"]
+        return bool(sizes) and all(
+            (folder / name).stat().st_size == size for name, size in sizes.items()
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return False
+
+
+class Writer:
+    """Writes the files of a `PreparedText`, block by block; a context manager.
+
+    Args:
+        folder: an empty one.
+    """
+
+    def __init__(self, folder: Path):
+        self._folder = folder
+        self._sides = [_SideWriter(folder, name) for name in SIDES]
+        self.pairs = 0  # written so far
+
+    def __enter__(self) -> "Writer":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for side in self._sides:
+            side.close()
+
+    def add(self, source: Block, target: Block) -> None:
+        """Write some pairs."""
+        for side, block in zip(self._sides, (source, target), strict=True):
+            side.add(block)
+        self.pairs += len(source.lengths)
+
+    def finish(self) -> None:
+        """Write what is known only at the end."""
+        for side in self._sides:
+            side.finish()
+        sizes = {path.name: path.stat().st_size for path in sorted(self._folder.iterdir())}
+        meta = {"pairs": self.pairs, "bytes": sizes}
+        (self._folder / _META).write_text(json.dumps(meta, indent=2) + "\n", "utf-8")
+
+
+class _SideWriter:
+    """Keeps the different words and their counts in memory, and nothing else."""
+
+    def __init__(self, folder: Path, name: str):
+        self._folder, self._name = folder, name
+        self._words, self._starts = self._open("words"), self._open("starts")
+        self._starts.write(bytes(8))
+        self._end = 0
+        self._numbers: dict[bytes, int] = {}
+        self._counts: np.ndarray = np.zeros(0, np.int64)
+
+    def add(self, block: Block) -> None:
+        numbers = self._numbers_of(block.types)
+        self._counts[numbers] += block.counts
+        self._words.write(numbers[block.words].tobytes())
+        starts: np.ndarray = self._end + np.cumsum(block.lengths, dtype=np.int64)
+        self._starts.write(starts.tobytes())
+        self._end += len(block.words)
+
+    def finish(self) -> None:
+        self.close()
+        with self._open("types") as file:
+            file.writelines(word + b"\n" for word in self._numbers)
+        with self._open("counts") as file:
+            file.write(self._counts[: len(self._numbers)].tobytes())
+
+    def close(self) -> None:
+        self._words.close()
+        self._starts.close()
+
+    def _numbers_of(self, types: list[bytes]) -> np.ndarray:
+        known = self._numbers
+        numbers = np.array([known.setdefault(word, len(known)) for word in types], np.int32)
+        if len(known) > len(self._counts):
+            self._counts = np.append(self._counts, np.zeros(len(known), np.int64))
+        return numbers
+
+    def _open(self, ending: str) -> BinaryIO:
+        return open(self._folder / f"{self._name}.{ending}", "wb")
+
+
+def _mapped(path: Path, dtype: type) -> np.ndarray:
+    """A file's numbers, read when they are looked at."""
+    if not path.stat().st_size:
+        return np.zeros(0, dtype)
+    return np.asarray(np.memmap(path, dtype, "r"))

@@ -1,0 +1,89 @@
+"""What produced a result: command, date, machine, versions, commit."""
+
+import datetime
+import os
+import platform
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+import keras
+import numpy as np
+import sacrebleu
+import tensorflow as tf
+
+import rnnsearch_tf
+
+_PACKAGE = Path(rnnsearch_tf.__file__).parent
+_CPU_NUMBERS = (("family", "cpu family"), ("model", "model"))
+
+
+class Provenance(NamedTuple):
+    """What produced a result."""
+
+    command: str
+    date: str  # UTC
+    hardware: str
+    versions: dict[str, str]
+    commit: str | None  # of the checkout that the package lies in, if in one
+
+
+def provenance(command: str) -> Provenance:
+    """Ask the machine.
+
+    Args:
+        command: what was run.
+    """
+    libraries = {"tensorflow": tf, "keras": keras, "numpy": np, "sacrebleu": sacrebleu}
+    versions = {name: library.__version__ for name, library in libraries.items()}
+    return Provenance(
+        command,
+        datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        hardware(),
+        {"rnnsearch_tf": rnnsearch_tf.__version__, "python": platform.python_version(), **versions},
+        _commit(),
+    )
+
+
+def hardware() -> str:
+    """The accelerators that TensorFlow sees, else the processor, and how many."""
+    gpus = tf.config.list_physical_devices("GPU")
+    if gpus:
+        details = tf.config.experimental.get_device_details(gpus[0])
+        return f"{len(gpus)} × {details.get('device_name', 'GPU')}"
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return f"CPU, {cores} cores of {_processor()}"
+
+
+def _processor() -> str:
+    """Its name; on Linux with the family and model numbers that tell like-named ones apart."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    facts: dict[str, str] = {}
+    for line in lines:
+        name, _, value = line.partition(":")
+        facts.setdefault(name.strip(), value.strip())
+    numbers = [f"{name} {facts[key]}" for name, key in _CPU_NUMBERS if key in facts]
+    name = facts.get("model name", platform.machine())
+    return f"{name} ({', '.join(numbers)})" if numbers else name
+
+
+def _commit() -> str | None:
+    """The commit, "-dirty" if files differ from it; None for an installed package."""
+    # A package installed below somebody else's checkout is not tracked there.
+    if _git("ls-files", "--error-unmatch", "__init__.py") is None:
+        return None
+    return _git("describe", "--always", "--dirty", "--abbrev=12", "--exclude=*")
+
+
+def _git(*arguments: str) -> str | None:
+    """What git says of the package's folder; None if it fails, or is not there."""
+    try:
+        finished = subprocess.run(
+            ["git", "-C", str(_PACKAGE), *arguments], capture_output=True, text=True
+        )
+    except OSError:
+        return None
+    return finished.stdout.strip() if finished.returncode == 0 else None

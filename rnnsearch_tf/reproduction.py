@@ -1,0 +1,228 @@
+"""The paper's experiment: train its four models, evaluate them, write the report."""
+
+import dataclasses
+import functools
+import hashlib
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import rnnsearch_tf
+from rnnsearch_tf.assessment import TestText, assess, training_sample
+from rnnsearch_tf.config import PRESETS, Config
+from rnnsearch_tf.corpus.parallel import Corpus, ParallelText
+from rnnsearch_tf.experiment import train
+from rnnsearch_tf.files import write_atomically
+from rnnsearch_tf.model_directory import ModelDirectory
+from rnnsearch_tf.preparation import prepare
+from rnnsearch_tf.provenance import hardware, provenance
+from rnnsearch_tf.report import Report, write_report
+from rnnsearch_tf.results import ModelResults
+from rnnsearch_tf.text import MosesTokenizer
+
+# Model directory to the paper's name, in the order of its Table 1.
+MODELS = {
+    "rnnencdec-30": "RNNencdec-30",
+    "rnnsearch-30": "RNNsearch-30",
+    "rnnencdec-50": "RNNencdec-50",
+    "rnnsearch-50": "RNNsearch-50",
+}
+SIZES = ("paper", "small", "tiny")
+
+
+@dataclasses.dataclass(frozen=True)
+class Texts:
+    """The text of a reproduction.
+
+    Attributes:
+        training: sentence pairs.
+        validation: chooses the best weights.
+        test: of Table 1 and Fig. 3.
+        by_length: of Fig. 2 and Table 3; may be `test`.
+        described: role to description, for the report.
+    """
+
+    training: Corpus
+    validation: ParallelText
+    test: ParallelText
+    by_length: ParallelText
+    described: dict[str, str]
+
+
+def preset(name: str, size: str) -> Config:
+    """The settings of one of the four models at a size.
+
+    Args:
+        name: of `MODELS`.
+        size: of `SIZES`.
+    """
+    paper = PRESETS[name]
+    if size == "paper":
+        return paper
+    chosen = PRESETS[f"{paper.model.kind}-{size}"]
+    length = paper.training.max_length
+    return dataclasses.replace(
+        chosen, training=dataclasses.replace(chosen.training, max_length=length)
+    )
+
+
+def reproduce(
+    configs: Mapping[str, Config],
+    texts: Texts,
+    output: str | Path,
+    command: str,
+    trained_on: str = "not recorded",
+) -> int | None:
+    """Train what is not trained yet, evaluate what is not evaluated yet, write the report.
+
+    Args:
+        configs: model, of `MODELS`, to its settings.
+        texts: to train and evaluate on.
+        output: the folder for model directories and report; earlier work there is gone on with.
+        command: what the report says it was made by.
+        trained_on: the hardware of models that were trained without this function.
+
+    Returns:
+        The signal that stopped a training, or None when the report is written.
+
+    Raises:
+        InputError: unusable text, or a folder made with other settings or from other text.
+    """
+    work = _Work(texts, Path(output), trained_on)
+    found = []
+    for name in (name for name in MODELS if name in configs):
+        results = work.earlier_results(name, configs[name])
+        if results is None:
+            stopped_by = work.train(name, configs[name])
+            if stopped_by:
+                return stopped_by
+            results = work.evaluate(name, configs[name])
+        _say(f"{results.name}: BLEU {results.all} on the test set")
+        found.append(results)
+    settings = dataclasses.asdict(next(iter(configs.values())))
+    report = Report(provenance(command), texts.described, settings, found)
+    write_report(report, work.output)
+    return None
+
+
+class _Work:
+    """One folder of model directories, and what has been found of them."""
+
+    def __init__(self, texts: Texts, output: Path, trained_on: str):
+        self.output = output
+        self._texts = texts
+        self._digest = _digest(
+            [
+                text.fingerprint()
+                for text in (texts.training, texts.validation, texts.test, texts.by_length)
+            ]
+        )
+        self._trained_on = trained_on
+        self._hardware_path = output / "hardware.json"
+        (output / "results").mkdir(parents=True, exist_ok=True)
+
+    @functools.cached_property
+    def _test_text(self) -> TestText:
+        """Made when it is needed: drawing the sample reads all of the training text."""
+        texts = self._texts
+        sample = training_sample(texts.training)
+        return TestText(sample, texts.validation, texts.test, texts.by_length)
+
+    def train(self, name: str, config: Config) -> int | None:
+        """Train, go on with a training, or take it as it is when it has ended."""
+        directory = ModelDirectory(self.output / name)
+        if self._has_ended(directory, config):
+            _say(f"\n{MODELS[name]}: {directory.path} has been trained before")
+            return None
+        before = _content(directory.log_path)
+        _say(f"\n{MODELS[name]}: training in {directory.path}")
+        stopped_by = train(config, directory.path, self._texts.training, self._texts.validation)
+        if stopped_by or _content(directory.log_path) != before:
+            machines = {**self._machines(), name: hardware()}
+            write_atomically(self._hardware_path, json.dumps(machines, indent=1).encode())
+        return stopped_by
+
+    def _has_ended(self, directory: ModelDirectory, config: Config) -> bool:
+        """By its log and settings; checkpoints may be another version's, or thrown away."""
+        records = directory.read_log()
+        if not directory.is_complete() or not records:
+            return False
+        last, limits = records[-1], config.training
+        if last["epoch"] < limits.epochs and not 0 < limits.max_steps <= last["updates"]:
+            return False
+        found = directory.load_config()
+        return found == dataclasses.replace(self._as_trained(config), decoding=found.decoding)
+
+    def _as_trained(self, config: Config) -> Config:
+        """What `train` writes: with the sizes and digests of the vocabularies."""
+        tokenizers = map(MosesTokenizer, (config.source_language, config.target_language))
+        text = prepare(self._texts.training, *tokenizers)
+        source = text.source.vocabulary(config.model.source_vocabulary_size)
+        target = text.target.vocabulary(config.model.target_vocabulary_size)
+        model = dataclasses.replace(
+            config.model,
+            source_vocabulary_size=len(source),
+            target_vocabulary_size=len(target),
+        )
+        return dataclasses.replace(
+            config,
+            model=model,
+            source_vocabulary=source.digest,
+            target_vocabulary=target.digest,
+        )
+
+    def evaluate(self, name: str, config: Config) -> ModelResults:
+        """Evaluate, and keep the results for the next run."""
+        path = self.output / name
+        results = assess(MODELS[name], path, config, self._test_text, self._machine(name))
+        kept = {"key": self._key(name, config), "results": results.as_dict()}
+        write_atomically(self._results_path(name), json.dumps(kept).encode())
+        return results
+
+    def earlier_results(self, name: str, config: Config) -> ModelResults | None:
+        """What `evaluate` kept of these weights, settings and texts."""
+        content = _content(self._results_path(name))
+        if content is None:
+            return None
+        kept = json.loads(content)
+        if kept["key"] != self._key(name, config):
+            return None
+        results = ModelResults.from_dict(kept["results"])
+        return dataclasses.replace(results, hardware=self._machine(name))
+
+    def _key(self, name: str, config: Config) -> str:
+        """Changes with all that the results depend on."""
+        weights = _content(ModelDirectory(self.output / name).weights_path()) or b""
+        return _digest(
+            [
+                rnnsearch_tf.__version__,
+                [field.name for field in dataclasses.fields(ModelResults)],
+                dataclasses.asdict(config),
+                self._digest,
+                hashlib.sha256(weights).hexdigest(),
+            ]
+        )
+
+    def _machine(self, name: str) -> str:
+        return self._machines().get(name, self._trained_on)
+
+    def _machines(self) -> dict[str, str]:
+        """Model to the hardware that it was trained on here."""
+        return json.loads(_content(self._hardware_path) or b"{}")
+
+    def _results_path(self, name: str) -> Path:
+        return self.output / "results" / f"{name}.json"
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value).encode()).hexdigest()
+
+
+def _content(path: Path) -> bytes | None:
+    return path.read_bytes() if path.exists() else None
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

@@ -1,0 +1,141 @@
+"""rnnsearch-reproduce: the paper's four models, evaluated, with a report."""
+
+import dataclasses
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rnnsearch_tf.config import Config, DecodingConfig, ModelConfig, TrainingConfig
+from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.scripts.command import Command, quiet_start
+
+if TYPE_CHECKING:
+    from rnnsearch_tf.corpus.parallel import Corpus, ParallelFiles
+    from rnnsearch_tf.reproduction import Texts
+
+COMMAND = Command(
+    "rnnsearch-reproduce",
+    "train RNNencdec-30, RNNsearch-30, RNNencdec-50 and RNNsearch-50 at one size, evaluate them "
+    "as the paper does, and write a report: report.md, report.json and figures. The same command "
+    "goes on with a run that was stopped; what is trained and evaluated is not done again. The "
+    "settings at the end override the preset's, for all models.",
+)
+COMMAND.define("data", str, "the folder of the texts: STEM.en and STEM.fr, plain or .gz")
+COMMAND.define("train", str, "stem of the training pairs; several with commas", "train")
+COMMAND.define("valid", str, "stem of the development set, likewise; it picks the weights", "valid")
+COMMAND.define("test", str, "stem of the test set, likewise", "test")
+COMMAND.define("test_lengths", str, "stem of the set for BLEU by length; unset, the test set")
+COMMAND.define("output", str, "the folder for model directories and report", "reproduction")
+COMMAND.define("preset_size", str, "settings to start from: paper, small or tiny", "small")
+COMMAND.define(
+    "models", str, "which of the four",
+    "rnnencdec-30,rnnsearch-30,rnnencdec-50,rnnsearch-50",
+)  # fmt: skip
+COMMAND.define(
+    "trained_on", str, "hardware of models found trained in the folder, for Table 2",
+    "not recorded",
+)  # fmt: skip
+COMMAND.define("source_language", str, "source's Moses rules and file ending: en or fr", "en")
+COMMAND.define("target_language", str, "target's Moses rules and file ending: en or fr", "fr")
+COMMAND.define_settings(ModelConfig, skip=("kind",))
+COMMAND.define_settings(TrainingConfig, skip=("max_length",))
+COMMAND.define_settings(DecodingConfig, skip=("allow_unknown",))
+
+
+def main() -> int:
+    """Reproduce; the exit status is 0, or 128 + the signal that stopped a training."""
+    flags = COMMAND.flags
+    COMMAND.require("data")
+    with quiet_start():
+        from rnnsearch_tf.reproduction import reproduce
+
+    configs = _configs()
+    command = shlex.join([COMMAND.name, *_given()])
+    stopped_by = reproduce(configs, _texts(), flags.output, command, flags.trained_on)
+    if stopped_by:
+        return 128 + stopped_by
+    print(Path(flags.output) / "report.md")
+    return 0
+
+
+def _configs() -> dict[str, Config]:
+    """Each model that was asked for, with its settings."""
+    from rnnsearch_tf.reproduction import MODELS, SIZES, preset
+
+    flags = COMMAND.flags
+    if flags.preset_size not in SIZES:
+        raise InputError(f"--preset_size {flags.preset_size}: choose one of {', '.join(SIZES)}")
+    configs = {}
+    for name in flags.models.split(","):
+        if name not in MODELS:
+            raise InputError(f"--models {name}: choose from {', '.join(MODELS)}")
+        config = preset(name, flags.preset_size)
+        configs[name] = dataclasses.replace(
+            config,
+            model=COMMAND.settings(config.model),
+            training=COMMAND.settings(config.training),
+            decoding=COMMAND.settings(config.decoding),
+            source_language=flags.source_language,
+            target_language=flags.target_language,
+        )
+    return configs
+
+
+def _texts() -> "Texts":
+    from rnnsearch_tf.reproduction import Texts
+
+    flags = COMMAND.flags
+    training = _files(flags.train)
+    validation, test = (_files(stems).read() for stems in (flags.valid, flags.test))
+    lengths_stems = flags.test_lengths or flags.test
+    by_length = test if lengths_stems == flags.test else _files(lengths_stems).read()
+    described = {
+        "training": _described(flags.train, training),
+        "development": _described(flags.valid, validation),
+        "test": _described(flags.test, test),
+        "test by length (Fig. 2, Table 3)": _described(lengths_stems, by_length),
+    }
+    return Texts(training, validation, test, by_length, described)
+
+
+def _files(stems: str) -> "ParallelFiles":
+    from rnnsearch_tf.corpus.parallel import ParallelFiles
+
+    flags = COMMAND.flags
+    sources, targets = (
+        [_find(stem, language) for stem in stems.split(",")]
+        for language in (flags.source_language, flags.target_language)
+    )
+    return ParallelFiles(sources, targets)
+
+
+def _find(stem: str, language: str) -> Path:
+    """The file of one side, plain or .gz."""
+    path = Path(COMMAND.flags.data) / f"{stem}.{language}"
+    for candidate in (path, path.with_name(f"{path.name}.gz")):
+        if candidate.exists():
+            return candidate
+    raise InputError(f"{path}: no such file, nor with .gz (see --train, --valid, --test)")
+
+
+def _described(stems: str, text: "Corpus") -> str:
+    flags = COMMAND.flags
+    pairs = sum(len(block.source) for block in text.blocks())
+    return f"{stems}, {pairs:,} pairs {flags.source_language}–{flags.target_language}"
+
+
+def _given() -> list[str]:
+    """The flags that are not at their defaults, as they would be typed."""
+    flags = COMMAND.flags
+    given = [flags[name] for name in flags if flags[name].value != flags[name].default]
+    return [flag.serialize() for flag in given]
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """The console script; `arguments` instead of the command line's."""
+    return COMMAND.run(main, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(run())

@@ -1,0 +1,123 @@
+"""rnnsearch-select: the pairs of a pool that are most like in-domain text.
+
+Not select.py: a script that is run by its path would import that in place of Python's own select.
+"""
+
+import contextlib
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.scripts.command import Command, quiet_start
+
+if TYPE_CHECKING:
+    import numpy as np
+
+COMMAND = Command(
+    "rnnsearch-select",
+    "keep the sentence pairs of a large pool that are most like a small in-domain text (Axelrod, "
+    "He & Gao 2011): those with the lowest cross-entropy difference, [H_in(s) - H_pool(s)] + "
+    "[H_in(t) - H_pool(t)], in nats per token, under n-gram models of the in-domain text and of a "
+    "random sample of the pool of as many pairs.",
+)
+_INPUTS = ("in_domain_source", "in_domain_target", "pool_source", "pool_target")
+_OUTPUTS = ("output_source", "output_target")
+COMMAND.define("in_domain_source", str, "source side of the in-domain text, UTF-8, plain or .gz")
+COMMAND.define("in_domain_target", str, "target side, line by line the translations")
+COMMAND.define("pool_source", str, "source side of the pairs to choose from; read several times")
+COMMAND.define("pool_target", str, "target side, line by line the translations")
+COMMAND.define("keep", int, "how many pairs to keep")
+COMMAND.define(
+    "output_source", str, "the kept source sentences, in the pool's order; gzip when named .gz"
+)
+COMMAND.define("output_target", str, "their translations")
+COMMAND.define(
+    "scores", str,
+    "a file for the score of every pair of the pool, one a line in its order; lower is more "
+    "in-domain, inf where a side is blank",
+)  # fmt: skip
+COMMAND.define("drop_duplicates", bool, "of equal pairs, keep the first at most", False)
+COMMAND.define("source_language", str, "Moses rules for the source: en or fr", "en")
+COMMAND.define("target_language", str, "Moses rules for the target: en or fr", "fr")
+COMMAND.define("order", int, "n of the n-gram models", 3)
+COMMAND.define("seed", int, "of the sample of the pool", 1)
+
+
+def main() -> int:
+    """Select."""
+    _check_flags()
+    flags = COMMAND.flags
+    with quiet_start():
+        try:
+            from rnnsearch_tf import data_selection
+        except ModuleNotFoundError as error:
+            if (error.name or "").split(".")[0] != "nltk":
+                raise
+            raise InputError("NLTK is missing: pip install 'rnnsearch-tf[select]'") from error
+        from rnnsearch_tf.corpus import subset
+        from rnnsearch_tf.corpus.parallel import ParallelFiles
+        from rnnsearch_tf.progress import ProgressLine
+
+    in_domain = ParallelFiles([flags.in_domain_source], [flags.in_domain_target])
+    pool = ParallelFiles([flags.pool_source], [flags.pool_target])
+    progress = ProgressLine()
+    with contextlib.ExitStack() as stack:
+        # Opened first: a folder that cannot be written to is known before the work.
+        source, target = (stack.enter_context(subset.writing(_value(n))) for n in _OUTPUTS)
+        table = stack.enter_context(subset.writing(flags.scores)) if flags.scores else None
+        scores = data_selection.score_pairs(
+            in_domain,
+            pool,
+            (flags.source_language, flags.target_language),
+            flags.order,
+            flags.seed,
+            lambda total: progress.counter(total, "pairs"),
+        )
+        candidates = subset.first_occurrences(pool) if flags.drop_duplicates else None
+        chosen = data_selection.best_pairs(scores, flags.keep, candidates)
+        subset.write_pairs(pool, chosen, source, target)
+        if table:
+            table.writelines(f"{score:.6f}\n".encode() for score in scores)
+    progress.finish(_summary(scores, chosen))
+    return 0
+
+
+def _check_flags() -> None:
+    flags = COMMAND.flags
+    COMMAND.require(*_INPUTS, "keep", *_OUTPUTS)
+    for name in ("keep", "order"):
+        if _value(name) < 1:
+            raise InputError(f"--{name} {_value(name)}: must be at least 1")
+    for name in ("source_language", "target_language"):
+        if _value(name) not in ("en", "fr"):
+            raise InputError(f"--{name} {_value(name)}: must be en or fr")
+    taken = {Path(_value(name)).resolve() for name in _INPUTS}
+    for name in (*_OUTPUTS, *(["scores"] if flags.scores else [])):
+        path = Path(_value(name)).resolve()
+        if path in taken:
+            raise InputError(f"--{name} {_value(name)}: another flag names this file too")
+        taken.add(path)
+
+
+def _value(name: str) -> Any:
+    return COMMAND.flags[name].value
+
+
+def _summary(scores: "np.ndarray", chosen: "np.ndarray") -> str:
+    kept = f"kept {len(chosen):,} of {len(scores):,} pairs"
+    if len(chosen) < COMMAND.flags.keep:
+        kept += f", all that can be chosen; {COMMAND.flags.keep:,} were asked for"
+    if not len(chosen):
+        return kept
+    found = scores[chosen]
+    return f"{kept}; scores {found.min():.3f} to {found.max():.3f} nats per token"
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """The console script; `arguments` instead of the command line's."""
+    return COMMAND.run(main, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(run())

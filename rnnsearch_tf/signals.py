@@ -1,0 +1,30 @@
+"""A clean stop: signals wait for the end of an update."""
+
+import contextlib
+import signal
+from collections.abc import Iterator
+from typing import Any
+
+
+@contextlib.contextmanager
+def deferred_signals() -> Iterator[list[int]]:
+    """Collect the first SIGINT or SIGTERM instead of dying; a second one acts at once."""
+    received: list[int] = []
+    earlier: dict[int, Any] = {}
+
+    def receive(number: int, frame: Any) -> None:
+        del frame
+        received.append(number)
+        _restore(earlier)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        earlier[number] = signal.signal(number, receive)
+    try:
+        yield received
+    finally:
+        _restore(earlier)
+
+
+def _restore(handlers: dict[int, Any]) -> None:
+    for number, handler in handlers.items():
+        signal.signal(number, handler)

@@ -1,0 +1,82 @@
+"""The devices of a training: one, several in a machine, or several machines."""
+
+import json
+import os
+
+import tensorflow as tf
+
+from rnnsearch_tf.errors import InputError
+
+ONE, MIRRORED, MULTI_WORKER = "one", "mirrored", "multi_worker"
+STRATEGIES = (ONE, MIRRORED, MULTI_WORKER)
+
+
+def build_strategy(name: str) -> tf.distribute.Strategy:
+    """The strategy of that name; `multi_worker` must be built before TensorFlow does anything.
+
+    Args:
+        name: "one" is the first device; "mirrored" is all GPUs of this machine, or all logical
+            CPUs where there is no GPU; "multi_worker" is what TF_CONFIG says.
+
+    Raises:
+        InputError: an unknown name; `multi_worker` without a usable TF_CONFIG.
+    """
+    if name == ONE:
+        return tf.distribute.get_strategy()
+    if name == MIRRORED:
+        devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
+        return tf.distribute.MirroredStrategy([device.name for device in devices])
+    if name != MULTI_WORKER:
+        raise InputError(f"--strategy {name}: choose one of {', '.join(STRATEGIES)}")
+    _check_tf_config(os.environ.get("TF_CONFIG"))
+    return tf.distribute.MultiWorkerMirroredStrategy()
+
+
+def _check_tf_config(text: str | None) -> None:
+    form = '{"cluster": {"worker": ["host:port", …]}, "task": {"type": "worker", "index": 0}}'
+    if text is None:
+        raise InputError(f"--strategy {MULTI_WORKER} needs the variable TF_CONFIG: {form}")
+    try:
+        config = json.loads(text)
+        workers = config["cluster"]["worker"]
+        known = isinstance(workers[int(config["task"]["index"])], str)
+    except (ValueError, KeyError, IndexError, TypeError) as error:
+        raise InputError(f"TF_CONFIG is not {form}: {text!r}") from error
+    if not known or config["task"].get("type") != "worker":
+        raise InputError(f"TF_CONFIG is not {form}: {text!r}")
+
+
+class Workers:
+    """The machines that train together; of one, where there is no cluster.
+
+    Worker 0 is the chief: it evaluates, and alone writes files.
+
+    Args:
+        strategy: the devices.
+    """
+
+    def __init__(self, strategy: tf.distribute.Strategy):
+        self.strategy = strategy
+        resolver = strategy.cluster_resolver
+        self.is_chief = resolver is None or not resolver.task_id
+
+    def wait(self) -> None:
+        """Until all workers have come here."""
+        self.share(tf.zeros([1], tf.float64))
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.float64)])
+    def share(self, values: tf.Tensor) -> tf.Tensor:
+        """The chief's values, on every worker; waits until all have called it.
+
+        Args:
+            values: float64 [N]; read on the chief alone.
+        """
+
+        def first_replicas(values: tf.Tensor) -> tf.Tensor:
+            context = tf.distribute.get_replica_context()
+            is_first = tf.equal(context.replica_id_in_sync_group, 0)
+            mine = tf.where(is_first, values, tf.zeros_like(values))
+            return context.all_reduce(tf.distribute.ReduceOp.SUM, mine)
+
+        shared = self.strategy.run(first_replicas, (values,))
+        return self.strategy.experimental_local_results(shared)[0]

@@ -1,0 +1,207 @@
+"""One training loop for every strategy: the same seed and batches give the same weights.
+
+Several GPUs are stood in for by logical CPUs, several machines by processes on this one.
+"""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from rnnsearch_tf.config import ModelConfig, TrainingConfig
+from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.losses import SentenceLoss
+from rnnsearch_tf.model_directory import ModelDirectory
+from rnnsearch_tf.models import TranslationModel
+from rnnsearch_tf.strategy import Workers, build_strategy
+
+ROOT = Path(__file__).parents[1]
+UPDATES = 20
+FLAGS = (
+    f"--max_steps={UPDATES}",
+    "--epochs=9",
+    "--gradient_norm=0.5",
+    "--optimizer=adadelta",
+    "--learning_rate=1",
+    "--decay=none",
+)
+
+
+def start(flags: list[str], devices: int = 1, tf_config: dict | None = None) -> subprocess.Popen:
+    environment = dict(os.environ)
+    if tf_config is not None:
+        environment["TF_CONFIG"] = json.dumps(tf_config)
+    return subprocess.Popen(
+        [sys.executable, ROOT / "tests" / "train_on_devices.py", str(devices), *flags],
+        cwd=ROOT,
+        env=environment,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finish(*processes: subprocess.Popen) -> list[str]:
+    """Wait for processes to end well; what they wrote."""
+    written = [process.communicate(timeout=300)[1] for process in processes]
+    for process, text in zip(processes, written, strict=True):
+        assert process.returncode == 0, text
+    return written
+
+
+def free_ports(count: int) -> list[int]:
+    sockets = [socket.socket() for _ in range(count)]
+    for s in sockets:
+        s.bind(("localhost", 0))
+    ports = [s.getsockname()[1] for s in sockets]
+    for s in sockets:
+        s.close()
+    return ports
+
+
+def start_cluster(flags: list[str], workers: int = 2) -> list[subprocess.Popen]:
+    cluster = {"worker": [f"localhost:{port}" for port in free_ports(workers)]}
+    return [
+        start(
+            [*flags, "--strategy=multi_worker"],
+            tf_config={"cluster": cluster, "task": {"type": "worker", "index": i}},
+        )
+        for i in range(workers)
+    ]
+
+
+def weights(path: Path) -> list[np.ndarray]:
+    return ModelDirectory(path).load_model("last").get_weights()
+
+
+def assert_same_weights(path: Path, reference: Path) -> None:
+    for found, expected in zip(weights(path), weights(reference), strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+@pytest.fixture(scope="module")
+def flags(train_flags) -> list[str]:
+    return [*train_flags, *FLAGS]
+
+
+@pytest.fixture(scope="module")
+def one_device(tmp_path_factory, flags) -> Path:
+    path = tmp_path_factory.mktemp("one") / "model"
+    finish(start([*flags, f"--model_dir={path}"]))
+    (_, record) = ModelDirectory(path).read_log()
+    assert record["updates"] == UPDATES
+    assert record["clipped"] == 1  # so that the order of sum and clipping shows
+    return path
+
+
+@pytest.mark.parametrize("devices", [2, 3])
+def test_logical_devices_give_the_weights_of_one(tmp_path, flags, one_device, devices):
+    path = tmp_path / "model"
+    finish(start([*flags, f"--model_dir={path}", "--strategy=mirrored"], devices))
+    assert_same_weights(path, one_device)
+
+
+def test_two_workers_give_the_weights_of_one_and_stop_together(tmp_path, flags, one_device):
+    path = tmp_path / "model"
+    flags = [*flags, f"--model_dir={path}"]
+    processes = start_cluster([*flags, "--max_steps=100000", "--epochs=100000"])
+    chief, other = processes
+    assert chief.stderr is not None
+    assert any(line.startswith("update ") for line in chief.stderr)
+    other.send_signal(signal.SIGTERM)
+    written = [process.communicate(timeout=300)[1] for process in processes]
+    assert [p.returncode for p in processes] == [128 + signal.SIGTERM] * 2, written
+    assert "stopped and saved" in written[0]
+    assert (path / "checkpoints").is_dir()
+
+    fresh = tmp_path / "fresh"
+    chief_text, other_text = finish(*start_cluster([*flags, f"--model_dir={fresh}"]))
+    assert_same_weights(fresh, one_device)
+    assert "updates: training" in chief_text
+    assert "updates: training" not in other_text
+
+
+def test_batches_are_uneven(flags, corpus):
+    """The trainings above have batches that neither 2 nor 3 devices share evenly."""
+    from rnnsearch_tf.corpus.parallel import ParallelFiles
+    from rnnsearch_tf.dataset import training_batches
+    from rnnsearch_tf.preparation import prepare
+    from rnnsearch_tf.text import MosesTokenizer
+
+    files = ParallelFiles([corpus / "train.en"], [corpus / "train.fr"])
+    prepared = prepare(files, MosesTokenizer("en"), MosesTokenizer("fr"))
+    pairs = prepared.pairs(prepared.source.vocabulary(200), prepared.target.vocabulary(200))
+    config = TrainingConfig(batch_size=32, max_length=30)
+    sizes = {len(source) for source, _ in training_batches(pairs, config, 0)}
+    assert any(size % 2 for size in sizes)
+    assert any(size % 3 for size in sizes)
+
+
+@pytest.mark.parametrize(
+    "text", [None, "", "[]", '{"cluster": {}}', '{"cluster": {"worker": ["a:1"]}, "task": {}}']
+)
+def test_without_a_cluster_multi_worker_says_what_it_needs(monkeypatch, text):
+    monkeypatch.delenv("TF_CONFIG", raising=False)
+    if text is not None:
+        monkeypatch.setenv("TF_CONFIG", text)
+    with pytest.raises(InputError, match="TF_CONFIG"):
+        build_strategy("multi_worker")
+
+
+def test_an_unknown_strategy_is_named():
+    with pytest.raises(InputError, match="--strategy tpu: choose one of one, mirrored"):
+        build_strategy("tpu")
+
+
+def test_one_worker_shares_with_itself():
+    workers = Workers(build_strategy("one"))
+    assert workers.is_chief
+    assert workers.share(np.array([1.5, np.nan]))[0] == 1.5
+
+
+# --- Keras's own loop -----------------------------------------------------------------------------
+
+
+def fitted(path: Path, devices: int) -> tuple[list[np.ndarray], float]:
+    """Weights and last loss of `fit` on logical CPUs."""
+    script = ROOT / "tests" / "fit_on_devices.py"
+    done = subprocess.run(
+        [sys.executable, script, str(devices), path], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    model = TranslationModel(ModelConfig("rnnsearch", 20, 20, 3, 5, 7, 2))
+    model.load_weights(path)
+    return model.get_weights(), float(done.stdout)
+
+
+def test_fit_under_mirrored_strategy_is_fit_on_one_device(tmp_path):
+    one, loss = fitted(tmp_path / "1.weights.h5", 1)
+    two, loss_of_two = fitted(tmp_path / "2.weights.h5", 2)
+    for a, b in zip(one, two, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-6)
+    assert loss == pytest.approx(loss_of_two, rel=1e-5)
+    assert loss < 5 * np.log(20)
+
+
+def test_fit_says_at_once_that_it_is_not_for_several_machines(monkeypatch):
+    model = TranslationModel(ModelConfig("rnnencdec", 20, 20, 3, 5, 7, 2))
+    monkeypatch.setattr(
+        TranslationModel, "distribute_strategy", type("Several", (), {"cluster_resolver": 1})()
+    )
+    with pytest.raises(ValueError, match="--strategy=multi_worker"):
+        model.fit(np.zeros((1, 2)))
+
+
+def test_the_loss_of_fit_is_the_loss_of_the_trainer():
+    model = TranslationModel(ModelConfig("rnnsearch", 20, 20, 3, 5, 7, 2))
+    source = np.array([[4, 5, 1, 0], [7, 8, 9, 1]], np.int32)
+    target = np.array([[6, 1, 0], [5, 4, 1]], np.int32)
+    logits = model({"source": source, "target": target})
+    expected = float(tf.reduce_sum(model.word_losses(source, target))) / 2
+    assert float(SentenceLoss()(target, logits)) == pytest.approx(expected, rel=1e-5)

@@ -1,0 +1,164 @@
+"""Parallel text: files plain or compressed, and what a user is told when they are wrong."""
+
+import gzip
+
+import pytest
+
+from rnnsearch_tf.corpus import parallel
+from rnnsearch_tf.corpus.lines import read_lines
+from rnnsearch_tf.corpus.parallel import ParallelFiles, ParallelText, read_parallel
+from rnnsearch_tf.errors import InputError
+
+
+def write(path, content: bytes):
+    path.write_bytes(content)
+    return path
+
+
+def test_parallel_files_may_be_plain_or_gzipped(tmp_path):
+    source = write(tmp_path / "a.en", b"one\ntwo\n")
+    target = write(tmp_path / "a.fr.gz", gzip.compress("un\ndeux été".encode()))
+    assert read_parallel(source, target) == (["one", "two"], ["un", "deux été"])
+
+
+@pytest.mark.parametrize(
+    ("content", "lines"),
+    [
+        (b"a\r\nb\r\n", ["a", "b"]),
+        (b"a\n\n b \n", ["a", "", " b "]),
+        (b"\xef\xbb\xbfa\nb", ["a", "b"]),
+        ("a\u2028b\u0085c\x0bd\x1ce\n".encode(), ["a\u2028b\u0085c\x0bd\x1ce"]),
+        (b"a\rb\n", ["a\rb"]),
+        (b"\n", [""]),
+        (b"", []),
+    ],
+)
+def test_only_newlines_end_a_line(tmp_path, content, lines):
+    assert read_lines(write(tmp_path / "text", content)) == lines
+
+
+def error(*paths) -> str:
+    """The one-line text of what `read_parallel` raises."""
+    with pytest.raises(InputError) as caught:
+        read_parallel(*paths)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_missing_file_is_named(tmp_path):
+    there, missing = write(tmp_path / "a", b"a\n"), tmp_path / "nowhere"
+    assert error(there, missing) == f"{missing}: No such file or directory"
+    assert "directory" in error(there, tmp_path)
+
+
+def test_unequal_line_counts_are_both_told(tmp_path):
+    source = write(tmp_path / "a", b"line\n" * 1234)
+    target = write(tmp_path / "b", b"ligne\n" * 7)
+    assert f"{source} has 1,234 lines, {target} has 7" in error(source, target)
+
+
+def test_empty_files_are_an_error(tmp_path):
+    source, target = write(tmp_path / "a", b""), write(tmp_path / "b.gz", gzip.compress(b""))
+    assert error(source, target) == f"{source} and {target} are empty"
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        (b"caf\xe9\n", 1),
+        (b"one\ntwo\ncaf\xe9", 3),
+        (b"\xef\xbb\xbfa\n\xff\n", 2),  # a byte order mark before it
+        ("one\n".encode("utf-16"), 1),
+    ],
+)
+def test_bytes_that_are_not_utf8_are_told_by_line(tmp_path, content, line):
+    path = write(tmp_path / "latin", content)
+    assert error(path, path) == f"{path}: line {line} is not UTF-8"
+
+
+def test_line_is_told_inside_a_gzipped_file_too(tmp_path):
+    path = write(tmp_path / "latin.gz", gzip.compress(b"one\n\xe9\n"))
+    assert error(path, path) == f"{path}: line 2 is not UTF-8"
+
+
+def test_broken_gzip_files_are_told(tmp_path):
+    whole = gzip.compress(b"one\ntwo\n" * 50)
+    damaged = whole[:15] + bytes(byte ^ 255 for byte in whole[15:20]) + whole[20:]
+    for name, content in {"cut": whole[:-9], "plain": b"one\n", "damaged": damaged}.items():
+        path = write(tmp_path / f"{name}.gz", content)
+        assert error(path, path).startswith(f"{path}: not a whole gzip file"), name
+
+
+# --- a corpus -------------------------------------------------------------------------------------
+
+
+def files(folder, source: bytes = b"one\ntwo\n", target: bytes = b"un\ndeux\n") -> ParallelFiles:
+    return ParallelFiles([write(folder / "a.en", source)], [write(folder / "a.fr", target)])
+
+
+def joined(blocks) -> tuple[list[str], list[str]]:
+    pairs = [pair for block in blocks for pair in zip(*block, strict=True)]
+    return [source for source, _ in pairs], [target for _, target in pairs]
+
+
+@pytest.mark.parametrize("lines", [0, 1, 2, 3, 4, 5])
+def test_blocks_are_the_pairs_in_order(tmp_path, monkeypatch, lines):
+    monkeypatch.setattr(parallel, "BLOCK_PAIRS", 2)
+    text = ParallelText([f"s{i}" for i in range(lines)], [f"t{i}" for i in range(lines)])
+    blocks = list(text.blocks())
+    assert joined(blocks) == text
+    assert all(1 <= len(block.source) <= 2 for block in blocks)
+    if lines:
+        on_disk = files(tmp_path, *("\n".join(side).encode() for side in text))
+        assert list(on_disk.blocks()) == blocks
+        assert on_disk.read() == text
+
+
+def test_files_follow_one_another(tmp_path):
+    sources = [write(tmp_path / "a", b"one\ntwo"), write(tmp_path / "b", b"\xef\xbb\xbfthree\n")]
+    targets = [write(tmp_path / "c", b"un\ndeux"), write(tmp_path / "d", b"trois")]
+    text = ParallelFiles(sources, targets).read()
+    assert text == (["one", "two", "three"], ["un", "deux", "trois"])
+    with pytest.raises(InputError, match="2 source files and 1 target files"):
+        ParallelFiles(sources, targets[:1])
+
+
+def test_unequal_counts_are_found_in_whichever_block(tmp_path, monkeypatch):
+    monkeypatch.setattr(parallel, "BLOCK_PAIRS", 2)
+    for source, target in ((5, 4), (4, 5), (4, 9), (7, 0)):
+        corpus = files(tmp_path, b"a\n" * source, b"b\n" * target)
+        with pytest.raises(InputError, match=f"has {source} lines, .* has {target}:"):
+            list(corpus.blocks())
+
+
+def test_a_line_is_told_in_a_later_block(tmp_path, monkeypatch):
+    monkeypatch.setattr(parallel, "BLOCK_PAIRS", 2)
+    corpus = files(tmp_path, b"a\nb\nc\nd\n", b"a\nb\nc\n\xe9\n")
+    with pytest.raises(InputError, match=r"a.fr: line 4 is not UTF-8"):
+        list(corpus.blocks())
+
+
+def test_a_byte_order_mark_is_one_in_front_only(tmp_path, monkeypatch):
+    monkeypatch.setattr(parallel, "BLOCK_PAIRS", 1)
+    corpus = files(tmp_path, b"\xef\xbb\xbfa\n\xef\xbb\xbfb\n", b"c\nd\n")
+    assert corpus.read().source == ["a", "\ufeffb"]
+
+
+def test_fingerprints_differ_when_the_text_does(tmp_path):
+    found = [files(tmp_path).fingerprint()]
+    assert files(tmp_path).fingerprint() == found[0]
+    found.append(files(tmp_path, source=b"one\ntwo \n").fingerprint())
+    found.append(files(tmp_path, target=b"one\ntwo\n").fingerprint())
+    files(tmp_path)
+    packed = write(tmp_path / "a.en.gz", b"one\ntwo\n")  # the same bytes, read otherwise
+    found.append(ParallelFiles([packed], [tmp_path / "a.fr"]).fingerprint())
+    swapped = ParallelFiles([tmp_path / "a.fr"], [tmp_path / "a.en"])
+    found.append(swapped.fingerprint())
+    found.append(ParallelText(["a", "b"], ["c", "d"]).fingerprint())
+    found.append(ParallelText(["a", "b", "c"], ["d"]).fingerprint())
+    assert len(set(found)) == len(found)
+
+
+def test_fingerprint_of_a_missing_file_names_it(tmp_path):
+    with pytest.raises(InputError, match="nowhere: No such file or directory"):
+        ParallelFiles([tmp_path / "nowhere"], [tmp_path / "b"]).fingerprint()

@@ -1,0 +1,387 @@
+"""Text to words in files: right, made once, never half, in memory that does not grow."""
+
+import concurrent.futures
+import signal
+import subprocess
+import sys
+import threading
+import time
+import tracemalloc
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from known_pairs import lists
+
+from rnnsearch_tf import preparation, prepared_text
+from rnnsearch_tf.config import TrainingConfig
+from rnnsearch_tf.corpus import parallel
+from rnnsearch_tf.corpus.parallel import ParallelFiles, ParallelText
+from rnnsearch_tf.dataset import batch_count, kept_lengths, training_batches
+from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.pairs import Pairs, Sentences, tokenize
+from rnnsearch_tf.preparation import prepare
+from rnnsearch_tf.scripts import train
+from rnnsearch_tf.text import MosesTokenizer
+from rnnsearch_tf.vocabulary import UNK, Vocabulary
+
+ENGLISH, FRENCH = MosesTokenizer("en"), MosesTokenizer("fr")
+TEXT = ParallelText(
+    ["A dog sleeps.", "", "Dogs don't sleep, a dog does."] * 3,
+    ["Un chien dort.", "Bonjour.", "L'été."] * 3,
+)
+
+
+class Counted:
+    """A corpus that notes how often it is read."""
+
+    def __init__(self, text: ParallelText = TEXT):
+        self.text, self.read = text, 0
+
+    def fingerprint(self) -> str:
+        return self.text.fingerprint()
+
+    def blocks(self) -> Iterator[ParallelText]:
+        self.read += 1
+        return self.text.blocks()
+
+
+def content(cache: Path) -> dict[str, bytes]:
+    """The files of the one prepared text in a cache, without the lock beside it."""
+    (folder,) = (path for path in cache.iterdir() if path.is_dir())
+    assert not folder.name.startswith(".")
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def folders(cache: Path) -> list[str]:
+    return [path.name for path in cache.iterdir() if path.is_dir()] if cache.exists() else []
+
+
+# --- what is written ------------------------------------------------------------------------------
+
+
+def test_files_by_hand(tmp_path):
+    text = ParallelText(["b a b", "", "c a"], ["é", "è é", ""])
+    prepare(text, ENGLISH, FRENCH, tmp_path)
+    found = content(tmp_path)
+    assert found["source.types"] == b"b\na\nc\n"
+    assert found["target.types"] == "é\nè\n".encode()
+    assert np.frombuffer(found["source.words"], np.int32).tolist() == [0, 1, 0, 2, 1]
+    assert np.frombuffer(found["source.starts"], np.int64).tolist() == [0, 3, 3, 5]
+    assert np.frombuffer(found["source.counts"], np.int64).tolist() == [2, 2, 1]
+    assert np.frombuffer(found["target.words"], np.int32).tolist() == [0, 1, 0]
+    assert np.frombuffer(found["target.starts"], np.int64).tolist() == [0, 1, 3, 3]
+
+
+@pytest.fixture(scope="module")
+def files(corpus: Path) -> ParallelFiles:
+    return ParallelFiles([corpus / "train.en"], [corpus / "train.fr"])
+
+
+@pytest.mark.parametrize("size", [4, 50, 10_000])
+def test_vocabulary_and_ids_are_those_of_the_text(tmp_path, files, size):
+    text = files.read()
+    prepared = prepare(files, ENGLISH, FRENCH, tmp_path)
+    sides = (
+        (prepared.source, tokenize(text.source, ENGLISH)),
+        (prepared.target, tokenize(text.target, FRENCH)),
+    )
+    for side, tokens in sides:
+        sentences = [[word.decode() for word in row] for row in tokens.to_list()]
+        counts = Counter(word for sentence in sentences for word in sentence)
+        vocabulary = side.vocabulary(size)
+        assert vocabulary.tokens == Vocabulary.build(counts, size).tokens
+        encoded = [vocabulary.encode(sentence)[:-1] for sentence in sentences]
+        found = side.sentences(vocabulary)
+        assert lists(found.batch(np.arange(len(found)))) == encoded
+        unknown = sum(ids.count(UNK) for ids in encoded) / sum(map(len, encoded))
+        assert side.unknown(vocabulary) == pytest.approx(unknown)
+
+
+def test_a_vocabulary_of_other_text(tmp_path):
+    prepared = prepare(TEXT, ENGLISH, FRENCH, tmp_path)
+    other = Vocabulary(["<pad>", "</s>", "[UNK]", "dog", "zebra"])
+    sentences = prepared.source.sentences(other)
+    assert lists(sentences.batch(np.array([0, 1]))) == [[2, 3, 2, 2], []]
+
+
+def test_files_do_not_depend_on_how_the_text_is_cut(tmp_path, monkeypatch, files):
+    prepare(files, ENGLISH, FRENCH, tmp_path / "whole")
+    monkeypatch.setattr(parallel, "BLOCK_PAIRS", 7)
+    prepare(files, ENGLISH, FRENCH, tmp_path / "cut")
+    assert content(tmp_path / "cut") == content(tmp_path / "whole")
+
+
+def test_blank_text_is_prepared_and_then_refused(tmp_path):
+    prepared = prepare(ParallelText(["", " "], ["", "a"]), ENGLISH, FRENCH, tmp_path)
+    pairs = prepared.pairs(prepared.source.vocabulary(10), prepared.target.vocabulary(10))
+    with pytest.raises(InputError, match="none of the 2 pairs has 1 to 5 words"):
+        kept_lengths(pairs, 5)
+
+
+# --- made once ------------------------------------------------------------------------------------
+
+
+def test_the_second_time_nothing_is_read(tmp_path):
+    corpus = Counted()
+    prepare(corpus, ENGLISH, FRENCH, tmp_path)
+    before = content(tmp_path)
+    prepare(corpus, ENGLISH, FRENCH, tmp_path)
+    assert corpus.read == 1
+    assert content(tmp_path) == before
+
+
+def test_other_text_languages_or_rules_are_prepared_by_themselves(tmp_path, monkeypatch):
+    path = tmp_path / "a.en"
+    cache = tmp_path / "cache"
+
+    def prepared(content: str, *tokenizers: MosesTokenizer) -> int:
+        path.write_text(content, "utf-8")
+        prepare(ParallelFiles([path], [path]), *tokenizers, cache)
+        return len(folders(cache))
+
+    assert prepared("one\n", ENGLISH, FRENCH) == 1
+    assert prepared("two\n", ENGLISH, FRENCH) == 2
+    assert prepared("one\n", ENGLISH, FRENCH) == 2
+    assert prepared("one\n", FRENCH, FRENCH) == 3
+    monkeypatch.setattr(preparation.inspect, "getsource", lambda module: "other rules")
+    assert prepared("one\n", ENGLISH, FRENCH) == 4
+
+
+def test_the_users_cache_is_the_default(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert preparation.default_cache_dir() == tmp_path / "rnnsearch_tf"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", "/home/someone")
+    assert preparation.default_cache_dir() == Path("/home/someone/.cache/rnnsearch_tf")
+
+
+def test_training_keeps_its_text_where_it_is_told(tmp_path, capsys, train_flags):
+    flags = [*train_flags, "--max_length=1", f"--model_dir={tmp_path / 'model'}"]
+    cache = tmp_path / "cache"
+    for _ in range(2):
+        assert train.run([*flags, f"--cache_dir={cache}"]) == 1  # no pair is so short
+        assert "none of the 300 pairs" in capsys.readouterr().err
+        assert len(folders(cache)) == 1
+
+
+def test_a_language_without_rules_is_told(tmp_path, capsys, train_flags):
+    flags = [*train_flags, "--target_language=de", f"--model_dir={tmp_path / 'model'}"]
+    assert train.run(flags) == 1
+    assert "language must be one of en, fr; got 'de'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "name", [f"{side}.{end}" for side in ("source", "target") for end in ("words", "starts")]
+    + ["source.types", "target.counts", "meta.json"],
+)  # fmt: skip
+def test_a_damaged_cache_is_made_again(tmp_path, name):
+    corpus = Counted()
+    prepare(corpus, ENGLISH, FRENCH, tmp_path)
+    whole = content(tmp_path)
+    (path,) = tmp_path.glob(f"*/{name}")
+    for damage in (
+        lambda: path.write_bytes(whole[name][: len(whole[name]) // 2]),
+        lambda: path.write_bytes(b""),
+        lambda: path.write_bytes(whole[name] + b"more"),
+        path.unlink,
+    ):
+        damage()
+        prepare(corpus, ENGLISH, FRENCH, tmp_path)
+        assert content(tmp_path) == whole
+    assert corpus.read == 5
+
+
+# --- never half -----------------------------------------------------------------------------------
+
+# Prepares text like TEXT and waits in the middle of it.
+BEGIN = """
+import sys, time
+from rnnsearch_tf.corpus import parallel
+from rnnsearch_tf.preparation import prepare
+from rnnsearch_tf.prepared_text import Writer
+from rnnsearch_tf.text import MosesTokenizer
+
+parallel.BLOCK_PAIRS = 2
+text = parallel.ParallelText(*eval(sys.argv[1]))
+add = Writer.add
+
+def add_and_wait(self, *blocks):
+    add(self, *blocks)
+    print("begun", flush=True)
+    time.sleep(600)
+
+Writer.add = add_and_wait
+prepare(text, MosesTokenizer("en"), MosesTokenizer("fr"), sys.argv[2])
+"""
+
+
+@pytest.fixture
+def begun(tmp_path) -> Iterator[subprocess.Popen]:
+    """A process in the middle of preparing TEXT in tmp_path."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", BEGIN, repr(tuple(TEXT)), str(tmp_path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "begun\n", process.communicate()
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def test_a_killed_preparation_is_not_taken_for_a_finished_one(tmp_path, begun):
+    (unfinished,) = folders(tmp_path)
+    assert unfinished.startswith(".")
+    begun.kill()
+    begun.wait()
+    assert folders(tmp_path) == [unfinished]
+    corpus = Counted()
+    prepare(corpus, ENGLISH, FRENCH, tmp_path)
+    assert corpus.read == 1
+    assert unfinished not in folders(tmp_path)
+    prepare(TEXT, ENGLISH, FRENCH, tmp_path / "beside")
+    assert content(tmp_path / "beside")["source.types"].startswith(b"A\ndog\nsleeps\n.\n")
+
+
+def test_an_interrupted_preparation_leaves_nothing(tmp_path, begun):
+    begun.send_signal(signal.SIGINT)
+    begun.communicate(timeout=60)
+    assert begun.returncode
+    assert folders(tmp_path) == []
+
+
+def test_a_second_preparation_waits_for_the_first(tmp_path, begun):
+    corpus = Counted()
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        second = pool.submit(prepare, corpus, ENGLISH, FRENCH, tmp_path)
+        time.sleep(1)
+        assert not second.done()
+        assert corpus.read == 0
+        assert len(folders(tmp_path)) == 1
+        begun.kill()  # it will never be done: the second takes over
+        second.result(timeout=60)
+    assert corpus.read == 1
+    assert content(tmp_path)["meta.json"]
+
+
+def test_preparations_at_once_read_the_text_once(tmp_path):
+    corpus = Counted()
+    together = threading.Barrier(4)
+
+    def begin() -> prepared_text.PreparedText:
+        together.wait()
+        return prepare(corpus, ENGLISH, FRENCH, tmp_path)
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        found = [future.result() for future in [pool.submit(begin) for _ in range(4)]]
+    assert corpus.read == 1
+    assert {tuple(text.source.vocabulary(9).tokens) for text in found} == {
+        tuple(found[0].source.vocabulary(9).tokens)
+    }
+
+
+def test_text_that_cannot_be_read_leaves_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(parallel, "BLOCK_PAIRS", 2)
+    path = tmp_path / "latin"
+    path.write_bytes(b"a\n" * 9 + b"\xe9\n")
+    with pytest.raises(InputError, match=r"^\S+latin: line 10 is not UTF-8$"):
+        prepare(ParallelFiles([path], [path]), ENGLISH, FRENCH, tmp_path / "cache")
+    assert folders(tmp_path / "cache") == []
+
+
+def test_a_cache_that_cannot_be_written_is_named(tmp_path):
+    file = tmp_path / "file"
+    file.write_bytes(b"")
+    for cache in (file, file / "under"):
+        with pytest.raises(InputError) as caught:
+            prepare(TEXT, ENGLISH, FRENCH, cache)
+        assert str(caught.value).startswith(f"{cache}: cannot be written: ")
+
+
+@pytest.mark.parametrize("method", ["add", "finish"])
+def test_a_full_disk_is_told_and_leaves_nothing(tmp_path, monkeypatch, method):
+    def refuse(*arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(prepared_text.Writer, method, refuse)
+    with pytest.raises(InputError) as caught:
+        prepare(TEXT, ENGLISH, FRENCH, tmp_path)
+    assert str(caught.value) == f"{tmp_path}: cannot be written: No space left on device"
+    assert folders(tmp_path) == []
+
+
+# --- memory ---------------------------------------------------------------------------------------
+
+
+def peak_bytes(action) -> int:
+    """The most that Python and NumPy held at once, beyond what they held before."""
+    tracemalloc.start()
+    try:
+        action()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_memory_of_writing_does_not_grow_with_the_corpus(tmp_path):
+    block = prepared_text.Block(
+        [b"one", b"two"],
+        np.zeros(3_000, np.int32),
+        np.array([1_500, 1_500]),
+        np.full(1_000, 3),
+    )
+
+    def peak(blocks: int) -> int:
+        folder = tmp_path / str(blocks)
+        folder.mkdir()
+
+        def write():
+            with prepared_text.Writer(folder) as writer:
+                for _ in range(blocks):
+                    writer.add(block, block)
+                writer.finish()
+
+        return peak_bytes(write)
+
+    small, large = peak(10), peak(400)
+    assert sum(path.stat().st_size for path in (tmp_path / "400").iterdir()) > 10_000_000
+    assert large < small + 100_000
+
+
+def memory_mapped(path: Path, count: int) -> Pairs:
+    """Pairs of three words a side in files."""
+    sides = []
+    for side in ("source", "target"):
+        arrays = []
+        for name, array in (
+            ("words", np.full(3 * count, 1, np.int32)),
+            ("starts", np.arange(0, 3 * count + 1, 3, dtype=np.int64)),
+        ):
+            array.tofile(path / f"{side}.{name}")
+            arrays.append(np.asarray(np.memmap(path / f"{side}.{name}", array.dtype, "r")))
+        sides.append(Sentences(*arrays, np.array([2, 3], np.int32)))
+    return Pairs(*sides)
+
+
+@pytest.mark.parametrize("batching", ["buckets", "sorted"])
+def test_memory_of_reading_does_not_grow_with_the_corpus(tmp_path, monkeypatch, batching):
+    monkeypatch.setattr("rnnsearch_tf.dataset._LENGTHS_AT_ONCE", 10_000)
+    config = TrainingConfig(batching=batching)
+
+    def peak(count: int) -> int:
+        pairs = memory_mapped(tmp_path, count)
+
+        def read():
+            assert batch_count(pairs, config) == -(-count // 80)
+            next(iter(training_batches(pairs, config, epoch=1, skip=200)))
+
+        read()
+        return peak_bytes(read)
+
+    small, large = peak(20_000), peak(800_000)
+    assert large < 1.5 * small + 100_000

@@ -1,0 +1,198 @@
+"""The report of made-up results: tables, JSON and back, and claims that hold or fail."""
+
+import dataclasses
+import json
+
+import pytest
+
+from rnnsearch_tf.claims import TOLERANCE, claims, fall
+from rnnsearch_tf.config import PRESETS
+from rnnsearch_tf.evaluation import LengthBin, Nll
+from rnnsearch_tf.provenance import Provenance
+from rnnsearch_tf.report import PAPER_BLEU, Report, write_report
+from rnnsearch_tf.results import Example, ModelResults, SetScore, SoftAlignment
+
+LENGTHS = ((1, 30), (31, 50), (51, 60), (61, 97))
+
+
+def model(name: str, bleu: float, by_length: tuple[float, ...], **changes) -> ModelResults:
+    values = {
+        "name": name,
+        "max_length": int(name[-2:]),
+        "parameters": 12_345_678,
+        "updates": 1_100,
+        "epochs": 5,
+        "hours": 1.5,
+        "hardware": "CPU, 2 cores of a_machine",
+        "train_pairs": 2_000,
+        "train_nll": Nll(1.125, 20.25),
+        "dev_pairs": 333,
+        "dev_nll": Nll(2.125, 40.25),
+        "all": SetScore(700, bleu, 0.75, bleu + 1),
+        "all_barred": SetScore(700, bleu + 0.5, 0.75, bleu + 1.5),
+        "no_unknown": SetScore(300, bleu + 5, 1.25, bleu + 6),
+        "by_length": [
+            LengthBin(*span, 100, score) for span, score in zip(LENGTHS, by_length, strict=True)
+        ],
+        "examples": [Example("A | long one.", "Une longue.", f"Par {name} [UNK].")],
+        "alignments": [SoftAlignment(["a", "</s>"], ["un", "$", "</s>"], [[0.75, 0.25]] * 3)],
+        "signature": "tok:13a|version:9",
+        "tokenized_signature": "tok:none|version:9",
+    }
+    return ModelResults(**{**values, **changes})
+
+
+def report(*models: ModelResults) -> Report:
+    return Report(
+        Provenance("rnnsearch-reproduce --data x", "2026-01-02", "CPU", {"keras": "3"}, "abc"),
+        {"training": "train, 10 pairs"},
+        dataclasses.asdict(PRESETS["rnnsearch-small"]),
+        list(models),
+    )
+
+
+# As in the paper: RNNencdec falls, RNNsearch leads everywhere, RNNsearch-50 stays flat.
+AS_THE_PAPER = (
+    model("RNNencdec-30", 14.0, (20.0, 12.0, 6.0, 3.0)),
+    model("RNNsearch-30", 21.5, (25.0, 22.0, 18.0, 14.0)),
+    model("RNNencdec-50", 17.75, (21.0, 18.0, 12.0, 9.0)),
+    model("RNNsearch-50", 26.75, (26.0, 27.5, 26.5, 25.75)),
+)
+
+
+def verdicts(*models: ModelResults) -> dict[str, bool | None]:
+    return {claim.text: claim.holds for claim in claims({m.name: m for m in models})}
+
+
+def test_all_claims_hold_of_results_like_the_papers():
+    found = verdicts(*AS_THE_PAPER)
+    assert len(found) == 10
+    assert set(found.values()) == {True}
+
+
+def test_claims_fail_of_results_the_other_way_round():
+    worse, better = (20.0, 12.0, 6.0, 3.0), (26.0, 27.5, 26.5, 25.75)
+    found = verdicts(
+        model("RNNencdec-30", 21.5, better),
+        model("RNNsearch-30", 14.0, worse),
+        model("RNNencdec-50", 26.75, better),
+        model("RNNsearch-50", 17.75, worse),
+    )
+    assert len(found) == 10
+    assert set(found.values()) == {False}
+
+
+def changed(name: str, **changes) -> dict[str, bool | None]:
+    return verdicts(
+        *(dataclasses.replace(m, **changes) if m.name == name else m for m in AS_THE_PAPER)
+    )
+
+
+def failing(found: dict[str, bool | None]) -> list[str]:
+    return [text for text, holds in found.items() if holds is False]
+
+
+def test_one_bin_behind_fails_the_claim_of_every_length():
+    bins = [*AS_THE_PAPER[3].by_length[:1], LengthBin(31, 50, 100, 18.0)]
+    found = changed("RNNsearch-50", by_length=[*bins, *AS_THE_PAPER[3].by_length[2:]])
+    assert failing(found) == ["RNNsearch-50 is better than RNNencdec-50 at every source length"]
+    claim = next(c for c in claims({m.name: m for m in AS_THE_PAPER}) if "every source" in c.text)
+    assert claim.evidence == "1–30: +5.00; 31–50: +10.00; 51–60: +12.00; 61–97: +11.00"
+
+
+def test_one_column_behind_fails_the_claim_of_being_better():
+    found = changed("RNNsearch-30", no_unknown=SetScore(300, 20.0, None, 21.0))
+    assert failing(found) == ["RNNsearch-30 is better than RNNencdec-50"]
+
+
+def test_a_fall_is_from_the_best_bin_to_the_worst_past_training():
+    found = fall(AS_THE_PAPER[1])
+    assert found is not None
+    assert (found.best.bleu, found.worst.bleu) == (25.0, 14.0)
+    assert (found.points, found.share) == (11.0, pytest.approx(0.44))
+    assert str(found) == "25.00 at 1–30 to 14.00 at 61–97 tokens, −11.00 BLEU (44%)"
+
+
+def test_more_than_the_tolerance_is_a_fall():
+    for share, holds in ((TOLERANCE - 0.01, True), (TOLERANCE + 0.01, False)):
+        bins = [LengthBin(1, 50, 9, 25.0), LengthBin(51, 60, 9, 25.0 * (1 - share))]
+        (claim,) = claims({"RNNsearch-50": dataclasses.replace(AS_THE_PAPER[3], by_length=bins)})
+        assert claim.holds is holds
+
+
+def test_a_test_set_of_short_sentences_cannot_tell():
+    short = [LengthBin(1, 30, 9, 25.0)]
+    found = claims({m.name: dataclasses.replace(m, by_length=short) for m in AS_THE_PAPER})
+    untold = [claim for claim in found if claim.holds is None]
+    assert [claim.text[:12] for claim in untold] == ["RNNencdec-30", "RNNencdec-50", "RNNsearch-50"]
+    alone = report(dataclasses.replace(AS_THE_PAPER[3], by_length=short))
+    assert "cannot tell" in alone.to_markdown()
+
+
+def test_claims_of_a_model_that_is_not_there_are_not_made():
+    assert verdicts(AS_THE_PAPER[1]) == {}
+    assert "None to test." in report(AS_THE_PAPER[1]).to_markdown()
+
+
+# --- the report -----------------------------------------------------------------------------------
+
+
+def rows(markdown: str, first: str) -> list[list[str]]:
+    """The cells of all table rows that begin with `first`."""
+    return [
+        [cell.strip() for cell in line.strip("|").split(" | ")]
+        for line in markdown.splitlines()
+        if line.startswith(f"| {first} |")
+    ]
+
+
+def test_tables():
+    text = report(*AS_THE_PAPER).to_markdown()
+    table_1, table_2, table_3 = rows(text, "RNNsearch-50")
+    assert table_1[1:] == [
+        "26.75 ± 0.75", "27.75", "27.25 ± 0.75", "31.75 ± 1.25", "32.75", "*26.75*", "*34.16*",
+    ]  # fmt: skip
+    assert table_2[1:] == [
+        "12.3 M", "1,100", "5", "1.50", r"CPU, 2 cores of a\_machine",
+        "20.25 (1.125)", "40.25 (2.125)",
+    ]  # fmt: skip
+    assert table_3[1:] == [r"Par RNNsearch-50 \[UNK\]."]
+    assert rows(text, "61–97") == [["61–97", "100", "3.00", "14.00", "9.00", "25.75"]]
+    assert rows(text, "Source") == [["Source", r"A \| long one."]]
+    assert rows(text, "`hidden_size`") == [["`hidden_size`", "1000", "256"]]
+    assert "tok:13a" in text and "the 300 of them" in text and "333 pairs" in text
+    assert "Par RNNencdec-30" not in text
+
+
+def test_a_failing_claim_is_reported_as_failing():
+    text = report(model("RNNencdec-30", 30.0, (1.0,) * 4), AS_THE_PAPER[1]).to_markdown()
+    (row,) = rows(text, "RNNsearch-30 is better than RNNencdec-30")
+    assert row[1] == "**no**"
+    assert row[2].startswith("all: 21.50 ± 0.75 against 30.00 ± 0.75; no UNK: 26.50")
+
+
+def test_without_sentences_of_known_words():
+    alone = model("RNNencdec-50", 1.0, (1.0,) * 4, no_unknown=None)
+    table_1 = rows(report(alone).to_markdown(), "RNNencdec-50")[0]
+    assert table_1[4:6] == ["–", "–"]
+    assert Report.from_json(report(alone).to_json()) == report(alone)
+
+
+def test_json_round_trip():
+    whole = report(*AS_THE_PAPER)
+    assert Report.from_json(whole.to_json()) == whole
+    values = json.loads(whole.to_json())
+    assert values["models"][3]["by_length"][0] == {
+        "low": 1, "high": 30, "sentences": 100, "bleu": 26.0,
+    }  # fmt: skip
+    assert [claim["holds"] for claim in values["claims"]] == [True] * 10
+    assert set(values["the_papers_bleu"]) == set(PAPER_BLEU)
+
+
+def test_files(tmp_path):
+    write_report(report(*AS_THE_PAPER), tmp_path)
+    made = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
+    figures = {"figures/bleu_by_length.png", "figures/alignment_1.png"}
+    assert made == {"report.md", "report.json", *figures}
+    text = (tmp_path / "report.md").read_text("utf-8")
+    assert all(f"]({name})" in text for name in figures)

@@ -1,0 +1,118 @@
+"""The paper's experiment in small: four models, a report, and nothing done twice."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from conftest import TINY
+
+from rnnsearch_tf.assessment import training_sample
+from rnnsearch_tf.corpus.parallel import ParallelText
+from rnnsearch_tf.report import Report
+from rnnsearch_tf.scripts import reproduce
+
+MODELS = ("rnnencdec-30", "rnnsearch-30", "rnnencdec-50", "rnnsearch-50")
+SETTINGS = [flag for flag in TINY if not flag.startswith("--preset")]
+
+
+@pytest.fixture(scope="module")
+def flags(corpus: Path, model_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """A reproduction of seconds, into a folder that holds a model trained before."""
+    output = tmp_path_factory.mktemp("reproduction")
+    shutil.copytree(model_dir, output / "rnnsearch-30")
+    shutil.rmtree(output / "rnnsearch-30" / "checkpoints")  # nothing to go on from is needed
+    return [f"--data={corpus}", "--test=train", "--test_lengths=valid", "--preset_size=tiny",
+            f"--output={output}", "--beam_size=2", "--max_length_ratio=1.5", "--trained_on=A",
+            "--epochs=1", *SETTINGS]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def output(flags: list[str]) -> Path:
+    """The folder of that reproduction, finished."""
+    assert reproduce.run(flags) == 0
+    return Path(next(flag for flag in flags if flag.startswith("--output=")).partition("=")[2])
+
+
+def read(output: Path) -> Report:
+    return Report.from_json((output / "report.json").read_text("utf-8"))
+
+
+def test_four_models_and_a_report(output):
+    report = read(output)
+    assert [model.name.lower() for model in report.models] == list(MODELS)
+    assert [model.max_length for model in report.models] == [30, 30, 50, 50]
+    for model in report.models:
+        assert (output / model.name.lower() / "best.weights.h5").exists()
+        assert model.epochs == 1 and model.updates > 0 and model.hours > 0
+        assert 0 < model.train_nll.per_token < model.train_nll.per_sentence
+        assert (model.train_pairs, model.dev_pairs, model.all.sentences) == (300, 20, 300)
+        assert sum(b.sentences for b in model.by_length) == 20
+        assert bool(model.alignments) == model.name.startswith("RNNsearch")
+    text = (output / "report.md").read_text("utf-8")
+    for name in ("## Table 1", "## Fig. 2", "## Table 2", "## Fig. 3", "## Table 3", "tok:13a"):
+        assert name in text
+    assert "rnnsearch-reproduce --" in text and "--hidden_size=11" in text
+    figures = {path.name for path in (output / "figures").iterdir()}
+    assert {"bleu_by_length.png", "alignment_1.png"} <= figures
+
+
+def test_a_model_trained_before_is_taken_as_it_is(output):
+    hardware = {model.name: model.hardware for model in read(output).models}
+    assert hardware.pop("RNNsearch-30") == "A"
+    assert len(set(hardware.values())) == 1
+    assert "A" not in hardware.values()
+    assert len((output / "rnnsearch-30" / "training.jsonl").read_text().splitlines()) == 1
+
+
+def test_nothing_is_done_twice(output, flags, monkeypatch):
+    def never(*arguments):
+        raise AssertionError("done twice")
+
+    models = read(output).models
+    monkeypatch.setattr("rnnsearch_tf.reproduction.train", never)
+    monkeypatch.setattr("rnnsearch_tf.reproduction.assess", never)
+    assert reproduce.run(flags) == 0
+    assert read(output).models == models
+
+
+def test_what_changes_results_makes_them_anew(output, flags, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(output, copy)
+    changed = [*flags, f"--output={copy}", "--models=rnnsearch-50", "--min_length_ratio=1.4"]
+    before = (copy / "rnnsearch-50" / "training.jsonl").read_bytes()
+    assert reproduce.run(changed) == 0
+    assert (copy / "rnnsearch-50" / "training.jsonl").read_bytes() == before
+    (model,) = read(copy).models
+    assert model.dev_nll == read(output).models[3].dev_nll
+    kept = [json.loads((path / "results/rnnsearch-50.json").read_text()) for path in (copy, output)]
+    assert kept[0]["key"] != kept[1]["key"]
+
+
+def test_other_settings_are_refused(output, flags, capsys):
+    assert reproduce.run([*flags, "--hidden_size=13"]) == 1
+    assert "hidden_size is 11, not 13" in capsys.readouterr().err
+
+
+def test_bad_input_is_one_line(flags, corpus, tmp_path, capsys):
+    for changed, said in (
+        ([f"--data={tmp_path}"], "train.en: no such file, nor with .gz"),
+        (["--test=nothing"], "nothing.en: no such file"),
+        (["--models=rnnsearch-40"], "--models rnnsearch-40: choose from"),
+        (["--preset_size=huge"], "--preset_size huge: choose one of"),
+    ):
+        capsys.readouterr()
+        assert reproduce.run([*flags, f"--output={tmp_path / 'out'}", *changed]) == 1
+        (line,) = capsys.readouterr().err.splitlines()
+        assert said in line
+        assert not (tmp_path / "out").exists()
+
+
+def test_the_sample_is_of_all_the_text_and_the_same_every_time(monkeypatch):
+    monkeypatch.setattr("rnnsearch_tf.assessment._CANDIDATES", 7)
+    text = ParallelText([str(i) for i in range(100)], [f"-{i}" for i in range(100)])
+    sample = training_sample(text)
+    assert sample == training_sample(text)
+    assert len(set(sample.source)) == 7
+    assert sample.target == [f"-{i}" for i in sample.source]
+    assert max(map(int, sample.source)) > 50

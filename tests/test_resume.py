@@ -1,0 +1,135 @@
+"""Exact resume: a training that was killed, and started again, ends bit for bit as one that was not."""
+
+import json
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+STEPS = 60
+FLAGS = (
+    f"--max_steps={STEPS}",
+    "--epochs=100",
+    "--checkpoint_steps=3",
+    "--evaluation_steps=25",  # neither divides an epoch of 11 batches
+    "--dropout=0.3",
+    "--seed=5",
+)
+
+
+def command(flags: list[str], path: Path) -> list[str]:
+    return [sys.executable, "-m", "rnnsearch_tf.scripts.train", *flags, f"--model_dir={path}"]
+
+
+def start(flags: list[str], path: Path) -> subprocess.Popen:
+    return subprocess.Popen(
+        command(flags, path),
+        stderr=subprocess.DEVNULL,
+        cwd=Path(__file__).parents[1],
+    )
+
+
+def wait_for(condition, process: subprocess.Popen) -> None:
+    """Until the condition holds or the process has ended."""
+    while process.poll() is None and not condition():
+        time.sleep(0.0005)
+
+
+def numbers(path: Path) -> dict[str, np.ndarray]:
+    """All that the newest checkpoint holds, but for the seconds."""
+    newest = max((path / "checkpoints").glob("*.index"), key=lambda p: int(p.stem[5:]))
+    reader = tf.train.load_checkpoint(str(newest.with_suffix("")))
+    found = {}
+    for name in reader.get_variable_to_shape_map():
+        value = reader.get_tensor(name)
+        if isinstance(value, bytes):
+            if name.startswith("_CHECKPOINTABLE"):
+                continue  # the graph of objects, whose order is not fixed
+            state = json.loads(value)
+            del state["seconds"]
+            value = json.dumps(state)
+        found[name] = np.asarray(value)
+    return found
+
+
+def log(path: Path) -> list[dict]:
+    records = [json.loads(line) for line in (path / "training.jsonl").read_text().splitlines()]
+    for record in records:
+        del record["training_seconds"]
+    return records
+
+
+def assert_same(path: Path, reference: Path) -> None:
+    found, expected = numbers(path), numbers(reference)
+    assert found.keys() == expected.keys()
+    assert len([name for name in found if "optimizer" in name]) > 60
+    assert any("dropout/" in name for name in found)
+    for name, value in expected.items():
+        np.testing.assert_array_equal(found[name], value, err_msg=name)
+    assert log(path) == log(reference)
+
+
+@pytest.fixture(scope="module")
+def flags(train_flags) -> list[str]:
+    return [*train_flags, *FLAGS]
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory, flags) -> Path:
+    path = tmp_path_factory.mktemp("reference") / "model"
+    subprocess.run(command(flags, path), check=True, cwd=Path(__file__).parents[1])
+    assert [record["updates"] for record in log(path)] == [25, 50, 60]
+    return path
+
+
+def checkpoints(path: Path) -> set[str]:
+    return {file.name for file in path.glob("checkpoints/*")}
+
+
+def moments(path: Path) -> Iterator:
+    """When to kill: while a checkpoint is written, while weights are, and whenever."""
+
+    def half_written():
+        return any("temp" in name for name in checkpoints(path))
+
+    def data_without_index():
+        names = checkpoints(path)
+        return any(n.split(".")[0] + ".index" not in names for n in names)
+
+    yield half_written
+    yield data_without_index
+    yield lambda: any(path.glob(".*.tmp*"))
+    rng = random.Random()
+    for _ in range(2):
+        known = checkpoints(path)
+        delay = rng.uniform(0, 2)
+        begun: list[float] = []
+
+        def later(known=known, delay=delay, begun=begun):
+            if checkpoints(path) != known and not begun:
+                begun.append(time.monotonic())
+            return bool(begun) and time.monotonic() > begun[0] + delay
+
+        yield later
+
+
+def test_kills_at_any_moment_change_nothing(tmp_path, flags, reference):
+    path = tmp_path / "model"
+    kills = 0
+    for moment in moments(path):
+        process = start(flags, path)
+        wait_for(moment, process)
+        kills += process.poll() is None
+        process.kill()
+        process.wait()
+    assert kills >= 2  # a fast machine may be through before the last
+    subprocess.run(command(flags, path), check=True, cwd=Path(__file__).parents[1])
+    assert_same(path, reference)
+    assert not list(path.glob(".*.tmp*"))
+    assert len(list(path.glob("checkpoints/*.index"))) == 2
