@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import keras
 import tensorflow as tf
@@ -23,6 +24,29 @@ def early_stopping(config: TrainingConfig) -> keras.callbacks.Callback:
         return keras.callbacks.Callback()
     monitor, mode = _MONITORED[config.early_stopping]
     return keras.callbacks.EarlyStopping(monitor, patience=config.patience, mode=mode)
+
+
+class Watched:
+    """A model as callbacks expect it, with its optimiser.
+
+    The model itself must not have it: Keras would write it into every file of weights.
+    """
+
+    def __init__(self, model: keras.Model, optimizer: keras.optimizers.Optimizer):
+        self.model = model
+        self.optimizer = optimizer
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.model, name)
+
+    @property
+    def stop_training(self) -> bool:
+        """What `EarlyStopping` sets."""
+        return self.model.stop_training
+
+    @stop_training.setter
+    def stop_training(self, stop: bool) -> None:
+        self.model.stop_training = stop
 
 
 class ProgressBar(keras.callbacks.Callback):

@@ -223,14 +223,18 @@ def _both_kinds(name: str, model: ModelConfig, training: TrainingConfig) -> dict
     }
 
 
-# The paper's four models, with its weights and its optimiser, and two sizes for a CPU, which
-# depart from it in initial weights (wider), optimiser (Adam) and dropout.
+# The paper's RNNsearch-50*: "until the performance on the development set stopped improving".
+_LONG_TRAINING = TrainingConfig(epochs=1000, early_stopping="bleu", patience=5)
+
+# The paper's models, with its weights and its optimiser, and two sizes for a CPU, which depart
+# from it in initial weights (wider), optimiser (Adam) and dropout.
 PRESETS: dict[str, Config] = {
     **{
         f"{kind}-{length}": Config(ModelConfig(kind=kind), TrainingConfig(max_length=length))
         for kind in KINDS
         for length in (30, 50)
     },
+    "rnnsearch-50*": Config(ModelConfig(), _LONG_TRAINING),
     **_both_kinds("small", _SMALL, _SMALL_TRAINING),
     **_both_kinds("tiny", _TINY, _TINY_TRAINING),
 }

@@ -4,9 +4,8 @@ A batch is first a choice of pairs by their lengths alone; its words are read wh
 So memory holds a few batches however large the corpus is, and to resume a pass costs little.
 """
 
-import itertools
-from collections.abc import Iterator
-from typing import NamedTuple, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 import numpy as np
 import tensorflow as tf
@@ -21,12 +20,7 @@ SORTED_BATCHES = 20  # batches whose pairs are sorted together (appendix B.2)
 _PAIRS_AT_ONCE = 10_000
 _LENGTHS_AT_ONCE = 1_000_000
 
-_Lengths = TypeVar("_Lengths", int, np.ndarray)
-
-
-class _Batch(NamedTuple):
-    rows: list[int]  # of the pairs
-    width: int  # of both sides at least
+_Lengths = TypeVar("_Lengths", np.ndarray, tf.Tensor)
 
 
 def kept_lengths(pairs: Pairs, max_length: int) -> np.ndarray:
@@ -88,15 +82,17 @@ def training_batches(
     Returns:
         (source, target): int32 [B, Tx] and [B, Ty], padding 0.
     """
+    chosen = _shuffled(pairs, config, epoch)
+    if config.batching == "sorted":
+        batches = _sorted_batches(chosen, config.batch_size)
+    else:
+        batches = _bucket_batches(chosen, config)
 
-    def batches() -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        for batch in itertools.islice(_batches(pairs, config, epoch), skip, None):
-            rows = np.array(batch.rows)
-            yield pairs.source.batch(rows, batch.width), pairs.target.batch(rows, batch.width)
+    def read(rows: np.ndarray, width: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return pairs.source.batch(rows, int(width)), pairs.target.batch(rows, int(width))
 
     ids = tf.TensorSpec([None, None], tf.int32)
-    dataset = tf.data.Dataset.from_generator(batches, output_signature=(ids, ids))
-    return dataset.prefetch(tf.data.AUTOTUNE)
+    return batches.skip(skip).map(_in_numpy(read, ids, ids)).prefetch(tf.data.AUTOTUNE)
 
 
 def batch_count(pairs: Pairs, config: TrainingConfig) -> int:
@@ -129,41 +125,47 @@ def _bucket(length: _Lengths, width: int) -> _Lengths:
     return -(-(length + 1) // width)
 
 
-def _batches(pairs: Pairs, config: TrainingConfig, epoch: int) -> Iterator[_Batch]:
-    """The pairs of each batch of a pass."""
-    chosen = _shuffled(pairs, config, epoch)
-    if config.batching == "sorted":
-        return _sorted_batches(chosen, config.batch_size)
-    return _bucket_batches(chosen, config.batch_size, config.bucket_width)
-
-
-def _shuffled(pairs: Pairs, config: TrainingConfig, epoch: int) -> Iterator[tuple[int, int]]:
-    """The pairs that are short enough in the order of a pass, each with its length."""
+def _shuffled(pairs: Pairs, config: TrainingConfig, epoch: int) -> tf.data.Dataset:
+    """The pairs that are short enough in the order of a pass, one by one: row, length."""
     order = Permutation(len(pairs), config.seed, epoch)
-    for start in range(0, len(pairs), _PAIRS_AT_ONCE):
+
+    def block(start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         rows = order(np.arange(start, min(start + _PAIRS_AT_ONCE, len(pairs))))
         lengths = pairs.usable_lengths(rows)
         kept = _is_kept(lengths, config.max_length)
-        yield from zip(rows[kept].tolist(), lengths[kept].tolist(), strict=True)
+        return rows[kept], lengths[kept]
+
+    numbers = tf.TensorSpec([None], tf.int64)
+    starts = tf.data.Dataset.range(0, len(pairs), _PAIRS_AT_ONCE)
+    return starts.map(_in_numpy(block, numbers, numbers)).unbatch()
 
 
-def _bucket_batches(
-    chosen: Iterator[tuple[int, int]], size: int, bucket_width: int
-) -> Iterator[_Batch]:
-    """A batch as soon as its bucket is full; at the end what the buckets hold."""
-    buckets: dict[int, list[int]] = {}
-    for row, length in chosen:
-        bucket = _bucket(length, bucket_width)
-        rows = buckets.setdefault(bucket, [])
-        rows.append(row)
-        if len(rows) == size:
-            yield _Batch(buckets.pop(bucket), bucket * bucket_width)
-    for bucket in sorted(buckets):
-        yield _Batch(buckets[bucket], bucket * bucket_width)
+def _bucket_batches(chosen: tf.data.Dataset, config: TrainingConfig) -> tf.data.Dataset:
+    """A batch as soon as its bucket is full; at the end what the buckets hold: rows, width."""
+    width = config.bucket_width
+    bounds = list(range(width, config.max_length + 1 + width, width))
+    batches = chosen.bucket_by_sequence_length(
+        lambda row, length: tf.cast(length, tf.int32) + 1,  # </s>
+        bucket_boundaries=[bound + 1 for bound in bounds],
+        bucket_batch_sizes=[config.batch_size] * (len(bounds) + 1),
+    )
+    return batches.map(lambda rows, lengths: (rows, _bucket(lengths[0], width) * width))
 
 
-def _sorted_batches(chosen: Iterator[tuple[int, int]], size: int) -> Iterator[_Batch]:
-    while window := list(itertools.islice(chosen, SORTED_BATCHES * size)):
-        window.sort(key=lambda pair: pair[1])
-        for start in range(0, len(window), size):
-            yield _Batch([row for row, _ in window[start : start + size]], 0)
+def _sorted_batches(chosen: tf.data.Dataset, size: int) -> tf.data.Dataset:
+    def sort(rows: tf.Tensor, lengths: tf.Tensor) -> tf.Tensor:
+        return tf.gather(rows, tf.argsort(lengths, stable=True))
+
+    windows = chosen.batch(SORTED_BATCHES * size).map(sort)
+    batches = windows.unbatch().batch(size)
+    return batches.map(lambda rows: (rows, tf.constant(0, tf.int64)))
+
+
+def _in_numpy(function: Callable[..., Any], *specs: tf.TensorSpec) -> Callable[..., Any]:
+    """A function of arrays as a function of tensors, its results specified."""
+
+    def call(*tensors: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        found = tf.numpy_function(function, tensors, [spec.dtype for spec in specs])
+        return tuple(tf.ensure_shape(x, spec.shape) for x, spec in zip(found, specs, strict=True))
+
+    return call

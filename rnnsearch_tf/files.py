@@ -30,6 +30,19 @@ def write_atomically(path: str | Path, content: bytes) -> None:
         temporary.write_bytes(content)
 
 
+def check_space(path: str | Path, size: int) -> None:
+    """See that a file of `size` bytes can be written, for a writer that dies of a full disk.
+
+    Raises:
+        OSError: it cannot.
+    """
+    try:
+        with open(path, "wb") as file:
+            os.posix_fallocate(file.fileno(), 0, size)
+    finally:
+        Path(path).unlink(missing_ok=True)
+
+
 def synchronise(path: str | Path) -> None:
     """Wait until a file, or a folder's list of files, is on the disk."""
     descriptor = os.open(path, os.O_RDONLY)

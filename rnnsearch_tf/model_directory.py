@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rnnsearch_tf.config import Config
 from rnnsearch_tf.errors import InputError, first_line
-from rnnsearch_tf.files import replacing, write_atomically
+from rnnsearch_tf.files import check_space, replacing, write_atomically
 from rnnsearch_tf.models import TranslationModel
 from rnnsearch_tf.vocabulary import Vocabulary
 
@@ -136,9 +136,11 @@ class ModelDirectory:
         """
         try:
             with replacing(self.weights_path(which), ".weights.h5") as temporary:
+                check_space(temporary, _file_size(model))  # HDF5 crashes when there is none
                 model.save_weights(temporary)
         except OSError as error:
-            raise InputError(f"{self.weights_path(which)}: cannot be written: {error}") from error
+            reason = error.strerror or first_line(error)
+            raise InputError(f"{self.weights_path(which)}: cannot be written: {reason}") from error
 
     def load_model(self, which: str = BEST) -> TranslationModel:
         """Build the model and read its weights.
@@ -157,3 +159,8 @@ class ModelDirectory:
                 f"{path}: damaged, or of another model: {first_line(error)}"
             ) from error
         return model
+
+
+def _file_size(model: TranslationModel) -> int:
+    """Bytes that the weights take in HDF5 at most, of which it uses a few thousand for itself."""
+    return 100_000 + 5 * model.count_params()

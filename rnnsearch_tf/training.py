@@ -10,7 +10,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.callbacks import early_stopping
+from rnnsearch_tf.callbacks import Watched, early_stopping
 from rnnsearch_tf.checkpoints import Checkpoints, Meter, TrainingState
 from rnnsearch_tf.config import Config
 from rnnsearch_tf.dataset import batch_count, training_batches
@@ -87,7 +87,7 @@ class Trainer:
         self._stopper.set_model(model)
         self._callbacks = keras.callbacks.CallbackList(
             list(callbacks) if self._workers.is_chief else [],
-            model=model,
+            model=Watched(model, self._updater.optimizer),
             epochs=self._config.epochs,
             steps=self._config.evaluation_steps or self._batches_per_epoch,
             updates=self._total,
@@ -247,10 +247,10 @@ class Trainer:
     def _save(self) -> None:
         """Write what a resumed run, or a translator, needs."""
         if self._workers.is_chief:
+            self._checkpoints.save()
             self._directory.save_weights(self._model, LAST)
             if not self._directory.weights_path(BEST).exists():
                 self._directory.save_weights(self._model, BEST)
-            self._checkpoints.save()
         self._last_save = time.monotonic()
 
     def _batch_logs(self, batch: Batch) -> dict[str, float]:

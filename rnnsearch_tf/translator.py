@@ -149,7 +149,8 @@ class Translator(tf.Module):
         """Moses tokens of each line, `</s>` not counted."""
         if not lines:
             return []
-        return self.source_tokenizer.tokenize(tf.constant(list(lines))).row_lengths().numpy().tolist()
+        tokens = self.source_tokenizer.tokenize(tf.constant(list(lines)))
+        return tokens.row_lengths().numpy().tolist()
 
     def align_lines(
         self, sources: Sequence[str], targets: Sequence[str], batch_size: int = 64

@@ -1,4 +1,4 @@
-"""Exact resume: a training that was killed, and started again, ends bit for bit as one that was not."""
+"""Exact resume: a training killed and started again ends bit for bit as one left alone."""
 
 import json
 import random

@@ -1,7 +1,10 @@
 """Training: it learns, stops cleanly, goes on where it stopped, and keeps what it promises."""
 
+import dataclasses
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,9 +14,17 @@ from pathlib import Path
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
+from tensorboard.compat.proto import event_pb2
 
+from rnnsearch_tf import experiment
+from rnnsearch_tf.config import PRESETS, Config
+from rnnsearch_tf.corpus.parallel import ParallelText, read_parallel
+from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.model_directory import ModelDirectory
+from rnnsearch_tf.models import TranslationModel
 from rnnsearch_tf.scripts import train
+from rnnsearch_tf.training import Evaluation
 
 
 def weights(path: Path, which: str = "last") -> list[np.ndarray]:
@@ -29,7 +40,7 @@ def test_a_model_directory_is_complete(model_dir):
     found = {file.name for file in model_dir.iterdir()}
     assert found == {
         "config.json", "source.vocab", "target.vocab", "best.weights.h5", "last.weights.h5",
-        "checkpoints", "training.jsonl",
+        "checkpoints", "training.jsonl", "tensorboard",
     }  # fmt: skip
     (record,) = log(model_dir)
     assert record["epoch"] == 1
@@ -55,7 +66,7 @@ def start(flags: list[str], path: Path) -> subprocess.Popen:
     )
     assert process.stderr is not None
     for line in process.stderr:
-        if "batch" in line:
+        if line.startswith("update "):
             return process
     raise AssertionError("training ended before its first update")
 
@@ -63,6 +74,7 @@ def start(flags: list[str], path: Path) -> subprocess.Popen:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_leaves_a_usable_directory_that_goes_on(tmp_path, train_flags, number):
     whole, broken = tmp_path / "whole", tmp_path / "broken"
+    train_flags = [flag for flag in train_flags if not flag.startswith("--valid")]
     flags = [*train_flags, "--epochs=40", "--decay=none"]
     process = start(flags, broken)
     time.sleep(1)
@@ -80,20 +92,16 @@ def test_a_signal_leaves_a_usable_directory_that_goes_on(tmp_path, train_flags, 
         np.testing.assert_allclose(stopped, straight, atol=1e-6)
 
 
-def test_kill_leaves_a_directory_that_goes_on(tmp_path, train_flags):
-    path = tmp_path / "model"
-    process = start([*train_flags, "--epochs=40"], path)
-    process.kill()
-    process.wait(60)
-    assert train.run([*train_flags, f"--model_dir={path}"]) == 0
-    assert len(log(path)) >= 1
-    assert not list(path.glob(".*tmp*"))
+def contents(path: Path) -> dict[str, tuple[int, bytes]]:
+    """All files, with the time they were written."""
+    return {str(f): (f.stat().st_mtime_ns, f.read_bytes()) for f in path.rglob("*") if f.is_file()}
 
 
-def test_a_finished_training_is_left_alone(model_dir, train_flags):
-    before = {f.name: f.read_bytes() for f in model_dir.iterdir() if f.is_file()}
+def test_a_finished_training_is_left_alone(model_dir, train_flags, capsys):
+    before = contents(model_dir)
     assert train.run([*train_flags, f"--model_dir={model_dir}"]) == 0
-    assert before == {f.name: f.read_bytes() for f in model_dir.iterdir() if f.is_file()}
+    assert contents(model_dir) == before
+    assert "nothing is left to do" in capsys.readouterr().err
 
 
 def test_without_a_development_set_the_last_weights_are_best(tmp_path, train_flags):
@@ -120,13 +128,307 @@ def test_a_disk_that_refuses(tmp_path, monkeypatch, capsys, train_flags):
     assert not list((tmp_path / "model").glob(".*tmp*"))
 
 
-def test_a_damaged_checkpoint_is_passed_over(tmp_path, capsys, train_flags):
-    path = tmp_path / "model"
-    for epochs in (1, 2):
-        assert train.run([*train_flags, f"--epochs={epochs}", f"--model_dir={path}"]) == 0
-    newest = sorted((path / "checkpoints").glob("*.data-*"))[-1]
-    newest.write_bytes(newest.read_bytes()[:1000])
+@pytest.fixture(scope="module")
+def two_checkpoints(tmp_path_factory, train_flags) -> Path:
+    path = tmp_path_factory.mktemp("damaged") / "model"
+    assert train.run([*train_flags, "--epochs=2", f"--model_dir={path}"]) == 0
+    assert len(list(path.glob("checkpoints/*.index"))) == 2
+    return path
+
+
+def copy_with_damage(two_checkpoints: Path, path: Path, *names: str) -> Path:
+    shutil.copytree(two_checkpoints, path)
+    for name in names:
+        file = path / "checkpoints" / name
+        file.write_bytes(file.read_bytes()[: file.stat().st_size // 3])
+    return path
+
+
+DATA, INDEX = "ckpt-2.data-00000-of-00001", "ckpt-2.index"
+
+
+@pytest.mark.parametrize("name", [DATA, INDEX])
+def test_a_truncated_checkpoint_is_passed_over(
+    tmp_path, two_checkpoints, capsys, train_flags, name
+):
+    path = copy_with_damage(two_checkpoints, tmp_path / "model", name)
     assert train.run([*train_flags, "--epochs=2", f"--model_dir={path}"]) == 0
     said = capsys.readouterr().err
-    assert "damaged, passed over" in said
-    assert [record["epoch"] for record in log(path)] == [1, 2, 2]
+    assert "ckpt-2: damaged, passed over" in said
+    assert "going on from" in said and "ckpt-1: epoch 2, batch 1" in said
+    assert [record["epoch"] for record in log(path)] == [1, 2]
+    for again, whole in zip(weights(path), weights(two_checkpoints), strict=True):
+        np.testing.assert_array_equal(again, whole)
+
+
+def test_no_whole_checkpoint_is_an_error_and_nothing_is_written(
+    tmp_path, two_checkpoints, capsys, train_flags
+):
+    damaged = (DATA, DATA.replace("2", "1", 1))
+    path = copy_with_damage(two_checkpoints, tmp_path / "model", *damaged)
+    before = contents(path)
+    assert train.run([*train_flags, "--epochs=2", f"--model_dir={path}"]) == 1
+    assert "no checkpoint there is whole" in capsys.readouterr().err.splitlines()[-1]
+    assert contents(path) == before
+
+
+def test_a_full_disk_keeps_the_older_checkpoint(tmp_path, two_checkpoints, train_flags):
+    """A file may not grow: what a full disk does to a write, through the same calls."""
+    path = copy_with_damage(two_checkpoints, tmp_path / "model")
+    before = {name for name in contents(path) if "checkpoints" in name}
+    size = (path / "checkpoints" / DATA).stat().st_size
+    flags = [*train_flags, "--epochs=3", f"--model_dir={path}"]
+    script = (
+        "import resource, signal, sys\n"
+        "from rnnsearch_tf.scripts import train\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({size // 2},) * 2)\n"
+        "sys.exit(train.run(sys.argv[1:]))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, *flags],
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[1],
+    )
+    assert done.returncode == 1, done.stderr
+    assert f"{path / 'checkpoints'}: cannot be written" in done.stderr.splitlines()[-1]
+    assert {name for name in contents(path) if "checkpoints" in name} == before
+    assert not list(path.glob(".*tmp*"))
+    assert train.run(flags) == 0
+    assert [record["epoch"] for record in log(path)] == [1, 2, 3]
+
+
+# --- bad gradients and too little memory ----------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def text(corpus) -> tuple[ParallelText, ParallelText]:
+    return tuple(
+        read_parallel(corpus / f"{part}.en", corpus / f"{part}.fr") for part in ("train", "valid")
+    )
+
+
+def tiny(**settings) -> Config:
+    preset = PRESETS["rnnsearch-tiny"]
+    model = dataclasses.replace(
+        preset.model,
+        source_vocabulary_size=200,
+        target_vocabulary_size=200,
+        embedding_size=8,
+        hidden_size=11,
+        attention_size=7,
+        maxout_size=5,
+    )
+    training = dataclasses.replace(preset.training, batch_size=32, **settings)
+    return dataclasses.replace(preset, model=model, training=training)
+
+
+class Watcher(keras.callbacks.Callback):
+    """Keeps the logs, and calls a function before the update of that number."""
+
+    def __init__(self, act=lambda update: None):
+        super().__init__()
+        self.batches: list[dict] = []
+        self.epochs: list[dict] = []
+        self.act = act
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self.act(len(self.batches) + 1)
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.batches.append(logs)
+        self.act(len(self.batches) + 1)
+
+    def on_epoch_end(self, epoch, logs=None):
+        self.epochs.append(logs)
+
+
+@pytest.fixture
+def spoil(monkeypatch) -> tf.Variable:
+    """What every loss is multiplied by."""
+    factor = tf.Variable(1.0)
+    word_losses = TranslationModel.word_losses
+
+    def spoilt(self, source, target, training=False):
+        losses = word_losses(self, source, target, training)
+        return losses * factor if training else losses
+
+    monkeypatch.setattr(TranslationModel, "word_losses", spoilt)
+    return factor
+
+
+def test_an_update_that_is_not_finite_is_skipped_counted_and_shown(tmp_path, text, spoil, capsys):
+    watcher = Watcher(lambda update: spoil.assign(np.nan if update in (4, 5, 9) else 1.0))
+    config = tiny(epochs=1, max_skipped=3)
+    assert experiment.train(config, tmp_path, text[0], callbacks=[watcher]) is None
+    (record,) = log(tmp_path)
+    assert record["skipped"] == pytest.approx(3 / 11)
+    assert np.isfinite(record["train_nll_per_token"])
+    assert np.isfinite(record["gradient_norm"])
+    norms = [logs["gradient_norm"] for logs in watcher.batches]
+    assert [i + 1 for i, norm in enumerate(norms) if not np.isfinite(norm)] == [4, 5, 9]
+    assert all(np.isfinite(weight).all() for weight in weights(tmp_path))
+    assert "NOT FINITE and skipped in 27.3%" in capsys.readouterr().err
+
+
+def test_too_many_in_a_row_stop_the_training_with_the_last_good_weights(tmp_path, text, spoil):
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    watcher = Watcher(lambda update: spoil.assign(np.nan if update > 6 else 1.0))
+    config = tiny(epochs=3, max_skipped=4, decay="none")
+    with pytest.raises(
+        InputError, match=r"not finite in 4 updates in a row; .*broken has the last"
+    ):
+        experiment.train(config, broken, text[0], callbacks=[watcher])
+    assert len(watcher.batches) == 9  # the tenth raises
+    spoil.assign(1.0)
+    experiment.train(tiny(epochs=3, max_steps=6, decay="none"), whole, text[0])
+    for found, expected in zip(weights(broken), weights(whole), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_out_of_memory_names_the_bucket(tmp_path, text, monkeypatch):
+    word_losses = TranslationModel.word_losses
+
+    def greedy(self, source, target, training=False):
+        wanted = tf.cast(tf.shape(source)[0], tf.int64) * 2**42
+        much = tf.reduce_sum(tf.random.uniform([wanted]))
+        return word_losses(self, source, target, training) + much
+
+    monkeypatch.setattr(TranslationModel, "word_losses", greedy)
+    with pytest.raises(InputError) as caught:
+        experiment.train(tiny(epochs=1), tmp_path, text[0])
+    said = str(caught.value)
+    assert re.match(r"out of memory in an update of \d+ pairs in the bucket of up to \d+ tok", said)
+    assert "--batch_size" in said and "\n" not in said
+
+
+# --- watching -------------------------------------------------------------------------------------
+
+
+def test_callbacks_are_told_what_the_trainer_promises(tmp_path, text):
+    watcher = Watcher()
+    csv = keras.callbacks.CSVLogger(str(tmp_path / "log.csv"))
+    board = keras.callbacks.TensorBoard(tmp_path / "board", write_graph=False)
+    config = tiny(epochs=2, evaluation_steps=8)
+    callbacks = [watcher, csv, board]
+    assert experiment.train(config, tmp_path / "model", *text, callbacks=callbacks) is None
+    assert [logs["updates"] for logs in watcher.batches] == list(range(1, 23))
+    assert [logs["updates"] for logs in watcher.epochs] == [8, 16, 22]
+    first = watcher.batches[:8]
+    assert first[0]["nll_per_token"] == pytest.approx(np.log(200), abs=0.2)
+    assert 0 < first[0]["nll_per_token"] < first[0]["loss"]
+    assert watcher.epochs[0]["gradient_norm"] == pytest.approx(
+        np.mean([logs["gradient_norm"] for logs in first]), rel=1e-6
+    )
+    assert watcher.epochs[0]["clipped"] == np.mean([logs["gradient_norm"] > 1 for logs in first])
+    assert watcher.epochs[0]["loss"] == pytest.approx(first[-1]["mean_loss"])
+    assert all(logs["words_per_second"] > 0 for logs in watcher.batches)
+    rows = (tmp_path / "log.csv").read_text().splitlines()
+    assert len(rows) == 4 and "val_bleu" in rows[0] and "val_nll_per_token" in rows[0]
+    assert list((tmp_path / "board").rglob("events*"))
+
+
+def events(folder: Path) -> dict[str, list]:
+    """TensorBoard's events: name to (step, value)."""
+    found: dict[str, list] = {}
+    for file in folder.glob("events*"):
+        for record in tf.data.TFRecordDataset(str(file)):
+            event = event_pb2.Event.FromString(record.numpy())
+            for value in event.summary.value:
+                found.setdefault(value.tag, []).append((event.step, value.tensor))
+    return found
+
+
+def test_tensorboard_has_curves_translations_and_a_picture(model_dir):
+    found = events(model_dir / "tensorboard")
+    (record,) = log(model_dir)
+    ((step, bleu),) = found["evaluation/val_bleu"]
+    assert step == record["updates"]
+    assert tf.make_ndarray(bleu) == pytest.approx(record["bleu"])
+    ((_, table),) = found["translations"]
+    assert len(tf.make_ndarray(table).item().decode().splitlines()) == 2 + 5
+    ((_, picture),) = found["alignment"]
+    width, height, png = tf.make_ndarray(picture)
+    assert tf.io.decode_png(png).shape[:2] == (int(height), int(width))
+    assert {"evaluation/gradient_norm", "evaluation/clipped", "evaluation/loss"} <= found.keys()
+
+
+@pytest.fixture
+def judged(monkeypatch):
+    """Development sets that say what a test wants, one evaluation after the other."""
+
+    def use(*evaluations: Evaluation) -> None:
+        left = list(evaluations)
+        monkeypatch.setattr(experiment, "DevelopmentSet", lambda *_: Judge(left))
+
+    class Judge:
+        def __init__(self, left):
+            self.left, self.text, self.translator = left, ParallelText([], []), None
+
+        def __call__(self):
+            return self.left.pop(0)
+
+    return use
+
+
+@pytest.mark.parametrize(
+    ("monitor", "best", "ends"), [("bleu", 2, 4), ("nll", 3, 5), ("none", 5, 6)]
+)
+def test_early_stopping_and_the_best_weights(tmp_path, text, judged, monitor, best, ends):
+    bleu, nll = (10, 12, 11, 11.5, 13, 9), (5.0, 4.0, 3.0, 3.5, 3.1, 2.0)
+    judged(*(Evaluation(n, 9 * n, b) for n, b in zip(nll, bleu, strict=True)))
+    config = tiny(epochs=6, early_stopping=monitor, patience=2, decay="none")
+    assert experiment.train(config, tmp_path, *text) is None
+    assert len(log(tmp_path)) == ends
+    before = contents(tmp_path)
+    assert experiment.train(config, tmp_path, *text) is None
+    assert contents(tmp_path) == before
+    straight = tmp_path / "straight"
+    experiment.train(tiny(epochs=best, decay="none"), straight, text[0])
+    for found, expected in zip(weights(tmp_path, "best"), weights(straight), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_more_patience_goes_on_with_a_training_that_was_stopped_early(tmp_path, text, judged):
+    judged(*[Evaluation(3.0, 9.0, 10.0)] * 9)
+    for patience, ends in ((2, 3), (4, 5)):
+        config = tiny(epochs=9, early_stopping="bleu", patience=patience, decay="none")
+        assert experiment.train(config, tmp_path, *text) is None
+        assert len(log(tmp_path)) == ends
+
+
+def test_early_stopping_needs_a_development_set(tmp_path, text):
+    with pytest.raises(InputError, match="development set"):
+        experiment.train(tiny(early_stopping="bleu"), tmp_path / "model", text[0])
+    assert not (tmp_path / "model").exists()
+
+
+# --- options --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"jit_compile": True}, {"dtype_policy": "mixed_bfloat16"}, {"batching": "sorted"}],
+    ids=str,
+)
+def test_options_train_too(tmp_path, text, settings):
+    """They end near the plain training, if not in the same place."""
+    records = []
+    for name, chosen in (("plain", {}), ("chosen", settings)):
+        path = tmp_path / name
+        config = tiny(epochs=2, learning_rate=0.01, bucket_width=16, **chosen)
+        assert experiment.train(config, path, text[0]) is None
+        records.append(log(path)[-1])
+    plain, chosen = (record["train_nll_per_token"] for record in records)
+    assert plain != chosen
+    assert chosen == pytest.approx(plain, abs=1e-4 if "jit_compile" in settings else 0.1)
+
+
+def test_print_config_shows_what_a_preset_means(capsys):
+    flags = ["--preset=rnnencdec-30", "--batch_size=7", "--print_config"]
+    assert train.run(flags) == 0
+    shown = Config.from_json(capsys.readouterr().out)
+    preset = PRESETS["rnnencdec-30"]
+    assert shown.model == preset.model
+    assert shown.training == dataclasses.replace(preset.training, batch_size=7)

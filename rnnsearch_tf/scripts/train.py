@@ -72,9 +72,7 @@ def main() -> int:
     validation = (
         _files(flags.valid_source, flags.valid_target).read() if flags.valid_source else None
     )
-    stopped_by = train(
-        config, flags.model_dir, _training(), validation, flags.cache_dir, strategy
-    )
+    stopped_by = train(config, flags.model_dir, _training(), validation, flags.cache_dir, strategy)
     return 128 + stopped_by if stopped_by else 0
 
 
