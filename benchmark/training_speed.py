@@ -48,7 +48,7 @@ def build_update(model: TranslationModel, optimizer: str) -> measure.Update:
     updater = Updater(model, training, total_updates=1)
 
     def update(source: np.ndarray, target: np.ndarray) -> float:
-        done = updater(source, target)
+        done = updater(source, target, 0)
         return float(done.nll) / int(done.words)
 
     return update
