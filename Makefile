@@ -32,7 +32,7 @@ demo: $(VENV)/installed
 	$(BIN)/rnnsearch-demo --output demo
 
 test: $(VENV)/installed-test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 check: $(VENV)/installed-test
 	$(BIN)/ruff check .

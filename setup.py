@@ -35,7 +35,7 @@ setup(
     ],
     extras_require={
         "select": ["nltk>=3.10.4"],
-        "test": ["jax>=0.6", "nltk>=3.10.4", "pytest>=8", "sacremoses>=0.1.1"],
+        "test": ["jax>=0.6", "nltk>=3.10.4", "pytest>=8", "pytest-xdist>=3.6", "sacremoses>=0.1.1"],
         "check": ["mypy>=1.11", "ruff>=0.9"],
     },
     entry_points={

@@ -125,29 +125,41 @@ class Checkpoints:
         for number in sorted(numbers)[:-1]:
             self._remove(number)
 
-    def restore(self, progress: ProgressLine) -> None:
+    def restore(self, progress: ProgressLine) -> int:
         """Go back to the newest checkpoint that is whole, if there is one; say which.
+
+        Returns:
+            Its number; 0 when there is none.
 
         Raises:
             InputError: there are checkpoints, and none is whole.
         """
-        numbers = sorted(self._numbers(), reverse=True)
+        # TensorFlow writes the index last: what has none was never finished.
+        numbers = sorted(self._numbers("ckpt-*.index"), reverse=True)
         for number in numbers:
             path = self._folder / f"ckpt-{number}"
             try:
                 self._checkpoint.read(str(path)).assert_existing_objects_matched()
             except _UNREADABLE as error:
-                progress.finish(f"{path}: damaged, passed over: {first_line(error)}")
+                reason = first_line(error)
+                progress.finish(f"{path}: damaged or of another version, passed over: {reason}")
                 continue
             done = f"epoch {self.state.epoch + 1}, batch {self.state.batch + 1:,}"
             progress.finish(f"going on from {path}: {done}")
-            return
+            return number
         if numbers:
             raise InputError(f"{self._folder}: no checkpoint there is whole")
+        return 0
 
-    def _numbers(self) -> set[int]:
-        """Those of the checkpoints that have anything on the disk."""
-        found = (re.match(r"ckpt-(\d+)\b", path.name) for path in self._folder.glob("ckpt-*"))
+    def remove_newer(self, number: int) -> None:
+        """Remove what is damaged or unfinished, once all have gone back to `number`."""
+        for newer in self._numbers():
+            if newer > number:
+                self._remove(newer)
+
+    def _numbers(self, pattern: str = "ckpt-*") -> set[int]:
+        """Those of the checkpoints that have anything, or such a file, on the disk."""
+        found = (re.match(r"ckpt-(\d+)", path.name) for path in self._folder.glob(pattern))
         return {int(match[1]) for match in found if match}
 
     def _files(self, number: int) -> list[Path]:

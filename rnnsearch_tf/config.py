@@ -152,6 +152,7 @@ class Config:
     target_language: str = "fr"
     source_vocabulary: str = ""  # SHA-256 of source.vocab
     target_vocabulary: str = ""  # SHA-256 of target.vocab
+    training_text: str = ""  # SHA-256 of what it was trained on
 
     def to_json(self) -> str:
         """Indented JSON, fields in the order of the class."""

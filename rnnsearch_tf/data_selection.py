@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.corpus.parallel import Corpus
-from rnnsearch_tf.corpus.subset import two_samples, whole
+from rnnsearch_tf.corpus.parallel import Corpus, whole
+from rnnsearch_tf.corpus.subset import two_samples
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.ngram_model import NgramModel, frequent_words
 from rnnsearch_tf.text import MosesTokenizer

@@ -1,9 +1,11 @@
 """From sentence pairs to a trained model directory."""
 
+import contextlib
 import dataclasses
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import keras
 import tensorflow as tf
@@ -54,23 +56,71 @@ def train(
     """
     if validation is None and config.training.early_stopping != "none":
         raise InputError("early stopping needs a development set")
-    strategy = strategy or tf.distribute.get_strategy()
-    workers = Workers(strategy)
     text = _Text(config, training, cache_dir)
-    directory = ModelDirectory(model_dir)
-    if directory.is_complete():
-        _check_same(directory, text.config)
-    kept = int(kept_lengths(text.pairs, config.training.max_length).sum())
-    if workers.is_chief:
-        directory.create(text.config, text.source_vocabulary, text.target_vocabulary)
+    run = _Run(text, ModelDirectory(model_dir), strategy or tf.distribute.get_strategy())
+    with run.alone():
+        run.create()
+        return run.train(validation, callbacks)
+
+
+class _Run:
+    """A training in a model directory, on this worker."""
+
+    def __init__(self, text: "_Text", directory: ModelDirectory, strategy: tf.distribute.Strategy):
+        self._text = text
+        self._directory = directory
+        self._strategy = strategy
+        self._workers = Workers(strategy)
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other trainings out of the directory; the chief does."""
+        with contextlib.ExitStack() as stack:
+            self._on_chief(lambda: stack.enter_context(self._directory.locked()))
+            yield
+
+    def create(self) -> None:
+        """Write settings and vocabularies, or see that they are those of the directory."""
+        config, path = self._text.config, self._directory.path
+        self._workers.check_same(
+            config.to_json(), f"{path}: settings or training text are not those of the chief"
+        )
+        self._on_chief(self._create)
+
+    def _create(self) -> None:
+        text = self._text
+        if self._directory.is_complete():
+            _check_same(self._directory, text.config)
+        kept = int(kept_lengths(text.pairs, text.config.training.max_length).sum())
+        self._directory.create(text.config, text.source_vocabulary, text.target_vocabulary)
         _say(f"{kept:,} of {len(text.pairs):,} pairs are short enough; {text}")
-    workers.wait()  # until the chief has made the directory
-    keras.utils.set_random_seed(config.training.seed)
-    with strategy.scope(), dtype_policy(config.training.dtype_policy):
-        model = TranslationModel(text.config.model)
-    development = DevelopmentSet(model, text.config, directory, validation) if validation else None
-    watching = [ProgressBar(), *_summaries(directory, development), *callbacks]
-    return Trainer(text.config, model, directory, text.pairs, development, strategy, watching).run()
+
+    def train(
+        self, validation: ParallelText | None, callbacks: Sequence[keras.callbacks.Callback]
+    ) -> int | None:
+        """Build the model and train it."""
+        config = self._text.config
+        keras.utils.set_random_seed(config.training.seed)
+        with self._strategy.scope(), dtype_policy(config.training.dtype_policy):
+            model = TranslationModel(config.model)
+        development = (
+            DevelopmentSet(model, config, self._directory, validation) if validation else None
+        )
+        watching = [ProgressBar(), *_summaries(self._directory, development), *callbacks]
+        trainer = Trainer(
+            config, model, self._directory, self._text.pairs, development, self._strategy, watching
+        )
+        return trainer.run()
+
+    def _on_chief(self, act: Callable[[], None]) -> None:
+        """The others wait for it, and fail with it."""
+        problem = None
+        if self._workers.is_chief:
+            try:
+                act()
+            except InputError as error:
+                problem = str(error)
+        self._workers.check(problem)
 
 
 def _summaries(directory: ModelDirectory, development: DevelopmentSet | None) -> list[Summaries]:
@@ -100,6 +150,7 @@ class _Text:
             model=model,
             source_vocabulary=self.source_vocabulary.digest,
             target_vocabulary=self.target_vocabulary.digest,
+            training_text=training.fingerprint(),
         )
 
     def __str__(self) -> str:
@@ -127,20 +178,27 @@ def _tokenizer(language: str) -> MosesTokenizer:
 
 def _check_same(directory: ModelDirectory, config: Config) -> None:
     """How long to train may change: a finished training may go on."""
-    found, asked = (
-        {**dataclasses.asdict(c), **dataclasses.asdict(c.model), **dataclasses.asdict(c.training)}
-        for c in (directory.load_config(), config)
-    )
-    for name in ("model", "training", "decoding", *_MAY_CHANGE):
-        found.pop(name), asked.pop(name)
+    found, asked = (_settings(c) for c in (directory.load_config(), config))
+    if not found["training_text"]:  # an older version did not write it
+        found["training_text"] = asked["training_text"]
     for name, value in found.items():
         if asked[name] != value:
             what = (
                 "training text or its vocabulary differs"
-                if name.endswith("_vocabulary")
+                if name.endswith(("_vocabulary", "_text"))
                 else f"{name} is {value}, not {asked[name]}"
             )
             raise InputError(f"{directory.path} holds a training with other settings: {what}")
+
+
+def _settings(config: Config) -> dict[str, Any]:
+    """All that may not change between two runs of a training."""
+    found = {**dataclasses.asdict(config.model), **dataclasses.asdict(config.training)}
+    for field in dataclasses.fields(config):
+        value = getattr(config, field.name)
+        if isinstance(value, str):
+            found[field.name] = value
+    return {name: value for name, value in found.items() if name not in _MAY_CHANGE}
 
 
 def _say(line: str) -> None:

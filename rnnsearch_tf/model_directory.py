@@ -1,6 +1,10 @@
 """The model directory: everything needed to translate, in one folder."""
 
+import contextlib
+import fcntl
 import json
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from rnnsearch_tf.config import Config
@@ -57,6 +61,26 @@ class ModelDirectory:
             write_atomically(self._config_path, content)
         except OSError as error:
             raise InputError(f"{self.path}: cannot be written: {error.strerror}") from error
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Make the folder, and keep other trainings out of it.
+
+        Raises:
+            InputError: it cannot be made, or another training is running in it.
+        """
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(self.path, os.O_RDONLY)
+        except OSError as error:
+            raise InputError(f"{self.path}: cannot be written: {error.strerror}") from error
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield
+        except BlockingIOError as error:
+            raise InputError(f"{self.path}: another training is running here") from error
+        finally:
+            os.close(descriptor)
 
     def load_config(self) -> Config:
         """Read config.json.

@@ -153,7 +153,10 @@ class _Work:
         if last["epoch"] < limits.epochs and not 0 < limits.max_steps <= last["updates"]:
             return False
         found = directory.load_config()
-        return found == dataclasses.replace(self._as_trained(config), decoding=found.decoding)
+        if found.training_text not in ("", self._texts.training.fingerprint()):
+            return False
+        asked = dataclasses.replace(self._as_trained(config), training_text=found.training_text)
+        return found == dataclasses.replace(asked, decoding=found.decoding)
 
     def _as_trained(self, config: Config) -> Config:
         """What `train` writes: with the sizes and digests of the vocabularies."""

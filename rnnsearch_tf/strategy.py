@@ -1,5 +1,6 @@
 """The devices of a training: one, several in a machine, or several machines."""
 
+import hashlib
 import json
 import os
 
@@ -60,9 +61,36 @@ class Workers:
         resolver = strategy.cluster_resolver
         self.is_chief = resolver is None or not resolver.task_id
 
-    def wait(self) -> None:
-        """Until all workers have come here."""
-        self.share(tf.zeros([1], tf.float64))
+    def check(self, problem: str | None) -> None:
+        """Wait until all workers have come here, and fail together if one has a problem.
+
+        Raises:
+            InputError: `problem`, or that another worker has one.
+        """
+        failed = self._sum(tf.constant([0.0 if problem is None else 1.0], tf.float64))
+        if problem is not None:
+            raise InputError(problem)
+        if failed[0]:
+            raise InputError("another worker failed; what it wrote says why")
+
+    def check_same(self, text: str, problem: str) -> None:
+        """Wait for all workers, and fail together if one has another text than the chief.
+
+        Raises:
+            InputError: `problem`, or that another worker has it.
+        """
+        mine = float(int(hashlib.sha256(text.encode()).hexdigest()[:12], 16))
+        chiefs = float(self.share(tf.constant([mine], tf.float64))[0])
+        self.check(None if mine == chiefs else problem)
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.float64)])
+    def _sum(self, values: tf.Tensor) -> tf.Tensor:
+        def all_replicas(values: tf.Tensor) -> tf.Tensor:
+            context = tf.distribute.get_replica_context()
+            return context.all_reduce(tf.distribute.ReduceOp.SUM, tf.identity(values))
+
+        summed = self.strategy.run(all_replicas, (values,))
+        return self.strategy.experimental_local_results(summed)[0]
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.float64)])
     def share(self, values: tf.Tensor) -> tf.Tensor:

@@ -24,6 +24,8 @@ from rnnsearch_tf.strategy import Workers
 from rnnsearch_tf.update import Batch, Updater
 
 _SAVE_SECONDS = 600.0
+# What a collective operation ends with when a machine does not answer any more.
+_GONE = (tf.errors.UnavailableError, tf.errors.AbortedError, tf.errors.CancelledError)
 
 
 class Evaluation(NamedTuple):
@@ -43,7 +45,8 @@ class Trainer:
             stretch so far: mean_loss, mean_nll_per_token, words_per_second, clipped, skipped;
         on_epoch_end: the evaluation's record in training.jsonl; the development set's figures
             also as val_loss (nats per sentence), val_nll_per_token and val_bleu.
-    One that sets `model.stop_training` ends the training after the next evaluation.
+    They may look on, and end the training: `model.stop_training` is heeded after the next
+    evaluation. What they keep in mind is theirs; it does not survive a restart.
 
     Args:
         config: settings.
@@ -78,10 +81,7 @@ class Trainer:
             self._total = min(self._total, self._config.max_steps)
         self._updater = Updater(model, self._config, self._total, self._workers.strategy)
         self._checkpoints = Checkpoints(
-            directory.checkpoints_path,
-            model=model,
-            optimizer=self._updater.optimizer,
-            dropout=_seeds(model),
+            directory.checkpoints_path, model=model, optimizer=self._updater.optimizer
         )
         self._stopper = early_stopping(self._config)
         self._stopper.set_model(model)
@@ -91,7 +91,9 @@ class Trainer:
             epochs=self._config.epochs,
             steps=self._config.evaluation_steps or self._batches_per_epoch,
             updates=self._total,
+            verbose=0,
         )
+        self._stopped = False  # by a callback, on all workers
         self._last_save = time.monotonic()
         self._stretch = Speed()
 
@@ -123,21 +125,30 @@ class Trainer:
 
     def _restore(self) -> None:
         """Go back to the newest whole checkpoint, and to the records written by then."""
-        self._checkpoints.restore(self._progress)
+        number = self._checkpoints.restore(self._progress)
         updates = self._state.updates
-        if self._workers.share(np.array([updates], np.float64))[0] != updates:
+        self._workers.check_same(
+            str(updates),
+            f"{self._directory.path}: not where the chief is; the model directory must be one "
+            "folder that all workers share",
+        )
+        records = self._directory.read_log()
+        if not number and len(records) > 1:  # one may have been written before a checkpoint
             raise InputError(
-                f"{self._directory.path}: not where the chief is; the model directory must be "
-                "one folder that all workers share"
+                f"{self._directory.path}: trained before, and its checkpoints are gone; to train "
+                "anew, take another folder"
             )
-        records = [r for r in self._directory.read_log() if r["updates"] <= updates]
+        records = [record for record in records if record["updates"] <= updates]
         if self._workers.is_chief:
+            self._checkpoints.remove_newer(number)
             self._directory.remove_leftovers()
             self._directory.write_log(records)
+        self._workers.check(None)  # no one reads on before all is in its place
         self._model.stop_training = False
         self._stopper.on_train_begin()
         for i, record in enumerate(records):
             self._stopper.on_epoch_end(i, _keras_names(record))
+        self._stopped = self._model.stop_training
 
     def _train(self, received: list[int]) -> int | None:
         """Update, evaluate and save until the end; return early at a signal."""
@@ -155,19 +166,23 @@ class Trainer:
                     self._save()
                 if self._is_finished():
                     break
-        return None
+        return received[0] if received else None
 
     def _update(self, source: tf.Tensor, target: tf.Tensor, stop: bool) -> bool:
         """Update, and count it; returns whether any worker was asked to stop."""
         state, started = self._state, time.monotonic()
+        self._callbacks.on_train_batch_begin(state.meter.updates)
         try:
             batch = Batch(*map(float, self._updater(source, target, int(stop))))
         except tf.errors.ResourceExhaustedError as error:
-            pairs, length = source.shape
+            length = max(source.shape[1], target.shape[1])
             raise InputError(
-                f"out of memory in an update of {pairs} pairs in the bucket of up to {length} "
-                f"tokens: a smaller --batch_size or --max_length needs less ({first_line(error)})"
+                f"out of memory in an update of {len(source)} pairs in the bucket of up to "
+                f"{length} tokens: a smaller --batch_size or --max_length (with another "
+                f"--model_dir) needs less ({first_line(error)})"
             ) from error
+        except _GONE as error:
+            raise InputError(f"another worker is gone: {first_line(error)}") from error
         seconds = time.monotonic() - started
         state.seconds += seconds
         self._stretch.add(batch.words, seconds)
@@ -207,7 +222,8 @@ class Trainer:
             value = -found.nll_per_token if self._config.early_stopping == "nll" else found.bleu
             record.update(found._asdict())
         is_best = value > state.best
-        state.best = max(value, state.best)
+        if is_best:
+            state.best = value
         state.evaluations += 1
         state.meter = Meter()
         if self._workers.is_chief:
@@ -216,21 +232,28 @@ class Trainer:
             self._directory.write_log([*self._directory.read_log(), record])
             self._say(_describe(record, is_best))
         self._stopper.on_epoch_end(state.evaluations - 1, _keras_names(record))
-        self._save()
         self._callbacks.on_epoch_end(state.evaluations - 1, _keras_names(record))
         stop = np.array([self._model.stop_training], np.float64)
-        self._model.stop_training = bool(self._workers.share(stop)[0])
+        self._stopped = bool(self._workers.share(stop)[0])
+        self._save()
         self._stretch = Speed()
         if not self._is_finished():
             self._callbacks.on_epoch_begin(state.evaluations)
 
     def _shared_evaluation(self, evaluate: Callable[[], Evaluation]) -> Evaluation:
         """The chief evaluates; the others wait for its figures."""
-        mine = evaluate() if self._workers.is_chief else (0.0,) * len(Evaluation._fields)
+        mine = (0.0,) * len(Evaluation._fields)
+        if self._workers.is_chief:
+            try:
+                mine = evaluate()
+            except tf.errors.ResourceExhaustedError as error:
+                raise InputError(
+                    f"out of memory on the development set: {first_line(error)}"
+                ) from error
         return Evaluation(*map(float, self._workers.share(np.array(mine, np.float64))))
 
     def _is_finished(self) -> bool:
-        return self._state.updates >= self._total or self._model.stop_training
+        return self._state.updates >= self._total or self._stopped
 
     def _evaluation_is_due(self) -> bool:
         """At the end of an epoch, of a stretch, or of the training, if it was not made yet."""
@@ -247,10 +270,10 @@ class Trainer:
     def _save(self) -> None:
         """Write what a resumed run, or a translator, needs."""
         if self._workers.is_chief:
-            self._checkpoints.save()
             self._directory.save_weights(self._model, LAST)
             if not self._directory.weights_path(BEST).exists():
                 self._directory.save_weights(self._model, BEST)
+            self._checkpoints.save()  # last: a finished one says that all is finished
         self._last_save = time.monotonic()
 
     def _batch_logs(self, batch: Batch) -> dict[str, float]:
@@ -289,12 +312,6 @@ class Speed:
     def words_per_second(self) -> float:
         """Over all that was counted; 0 before."""
         return self._words / self._seconds if self._seconds else 0.0
-
-
-def _seeds(model: TranslationModel) -> list[keras.Variable]:
-    """Where dropout's random numbers stand, which a checkpoint of a Keras model leaves out."""
-    weights = {id(weight) for weight in model.weights}
-    return [variable for variable in model.variables if id(variable) not in weights]
 
 
 def _keras_names(record: dict[str, float]) -> dict[str, float]:

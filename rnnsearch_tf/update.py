@@ -12,6 +12,9 @@ _SUM = tf.distribute.ReduceOp.SUM
 _IDS = tf.TensorSpec([None, None], tf.int32)
 
 
+_MASKS_OF_AN_UPDATE = 16  # more than any layer draws
+
+
 class Batch(NamedTuple):
     """What one update tells, of the whole batch."""
 
@@ -50,6 +53,7 @@ class Updater(tf.Module):
             self.optimizer = build_optimizer(config, total_updates)
             self.optimizer.build(model.trainable_variables)
         self._model = model
+        self._seeds = _seeds(model)
         self._gradients = tf.function(self._replica_gradients, jit_compile=config.jit_compile)
 
     @tf.function(input_signature=[_IDS, _IDS, tf.TensorSpec([], tf.int32)])
@@ -69,6 +73,7 @@ class Updater(tf.Module):
         context = tf.distribute.get_replica_context()
         replicas = self._strategy.num_replicas_in_sync
         sentences = tf.shape(target)[0]
+        self._seed_dropout(context.replica_id_in_sync_group)
         mine = slice(context.replica_id_in_sync_group, None, replicas)
         source, target = source[mine], target[mine]
         nll, words, gradients = self._gradients(source, target, sentences)
@@ -77,6 +82,13 @@ class Updater(tf.Module):
         counts = tf.stack([nll, tf.cast(words, nll.dtype), tf.cast(stop, nll.dtype)])
         nll, words, stops = tf.unstack(context.all_reduce(_SUM, counts))
         return Batch(nll, words, sentences, norm, rate, stops)
+
+    def _seed_dropout(self, replica: int | tf.Tensor) -> None:
+        """Masks follow from the seed, the update and the replica: there is nothing to resume."""
+        for variable, seed in self._seeds:
+            place = tf.cast(self.optimizer.iterations, tf.int64) * _MASKS_OF_AN_UPDATE
+            state = tf.stack([seed + tf.cast(replica, tf.int64), place])
+            variable.assign(tf.cast(state, variable.dtype))
 
     def _replica_gradients(
         self, source: tf.Tensor, target: tf.Tensor, sentences: tf.Tensor
@@ -89,3 +101,10 @@ class Updater(tf.Module):
             loss = nll / tf.cast(sentences, nll.dtype)
         gradients = tape.gradient(loss, weights)
         return nll, tf.size(losses), [tf.convert_to_tensor(gradient) for gradient in gradients]
+
+
+def _seeds(model: TranslationModel) -> list[tuple[tf.Variable, int]]:
+    """The states of the model's random numbers, each with the seed that it began with."""
+    weights = {id(weight) for weight in model.weights}
+    states = [variable.value for variable in model.variables if id(variable) not in weights]
+    return [(state, int(tf.convert_to_tensor(state)[0])) for state in states]

@@ -1,12 +1,9 @@
 """`model.fit` on as many logical CPUs as the first argument says; weights to the second."""
 
-import os
 import sys
 
-os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
-os.environ["CUDA_VISIBLE_DEVICES"] = ""
-
 import keras
+import logical_cpus
 import numpy as np
 import tensorflow as tf
 
@@ -17,16 +14,14 @@ from rnnsearch_tf.optimizer import build_optimizer
 from rnnsearch_tf.strategy import build_strategy
 
 if __name__ == "__main__":
-    (cpu,) = tf.config.list_physical_devices("CPU")
-    devices = [tf.config.LogicalDeviceConfiguration()] * int(sys.argv[1])
-    tf.config.set_logical_device_configuration(cpu, devices)
+    logical_cpus.use(int(sys.argv[1]))
     rng = np.random.default_rng(1)
     source, target = rng.integers(3, 20, (2, 24, 5)).astype("int32")
     source[:, 4] = target[:, 4] = 1
     source[::3, 3:] = target[::2, 2:] = 0  # padding
     source[::3, 2] = target[::2, 1] = 1
     keras.utils.set_random_seed(1)
-    strategy = build_strategy("mirrored" if len(devices) > 1 else "one")
+    strategy = build_strategy("one" if sys.argv[1] == "1" else "mirrored")
     with strategy.scope():
         model = TranslationModel(ModelConfig("rnnsearch", 20, 20, 3, 5, 7, 2))
         config = TrainingConfig(gradient_norm=0.1)

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -65,14 +66,15 @@ def free_ports(count: int) -> list[int]:
     return ports
 
 
-def start_cluster(flags: list[str], workers: int = 2) -> list[subprocess.Popen]:
-    cluster = {"worker": [f"localhost:{port}" for port in free_ports(workers)]}
+def start_cluster(flags: list[str], own: Sequence[str] = ("--", "--")) -> list[subprocess.Popen]:
+    """Two workers; `own` is a flag of each that the other does not have."""
+    cluster = {"worker": [f"localhost:{port}" for port in free_ports(len(own))]}
     return [
         start(
-            [*flags, "--strategy=multi_worker"],
+            [*flags, "--strategy=multi_worker", flag],
             tf_config={"cluster": cluster, "task": {"type": "worker", "index": i}},
         )
-        for i in range(workers)
+        for i, flag in enumerate(own)
     ]
 
 
@@ -107,24 +109,57 @@ def test_logical_devices_give_the_weights_of_one(tmp_path, flags, one_device, de
     assert_same_weights(path, one_device)
 
 
-def test_two_workers_give_the_weights_of_one_and_stop_together(tmp_path, flags, one_device):
+def test_two_workers_give_the_weights_of_one(tmp_path, flags, one_device):
     path = tmp_path / "model"
-    flags = [*flags, f"--model_dir={path}"]
-    processes = start_cluster([*flags, "--max_steps=100000", "--epochs=100000"])
-    chief, other = processes
+    chief, other = finish(*start_cluster([*flags, f"--model_dir={path}"]))
+    assert_same_weights(path, one_device)
+    assert "updates: training" in chief
+    assert "updates: training" not in other
+
+
+def updates_of(path: Path) -> int:
+    """How far the newest checkpoint is."""
+    newest = max(path.glob("checkpoints/*.index"), key=lambda file: int(file.stem[5:]))
+    reader = tf.train.load_checkpoint(str(newest.with_suffix("")))
+    (name,) = (n for n in reader.get_variable_to_shape_map() if n.startswith("state/"))
+    return json.loads(reader.get_tensor(name))["updates"]
+
+
+def test_two_workers_stop_together_and_go_on(tmp_path, flags):
+    path, straight = tmp_path / "model", tmp_path / "straight"
+    long = [*flags, "--epochs=100000", f"--model_dir={path}"]
+    chief, other = processes = start_cluster([*long, "--max_steps=100000"])
     assert chief.stderr is not None
     assert any(line.startswith("update ") for line in chief.stderr)
     other.send_signal(signal.SIGTERM)
     written = [process.communicate(timeout=300)[1] for process in processes]
     assert [p.returncode for p in processes] == [128 + signal.SIGTERM] * 2, written
     assert "stopped and saved" in written[0]
-    assert (path / "checkpoints").is_dir()
+    more = updates_of(path) + 5
+    finish(*start_cluster([*long, f"--max_steps={more}"]))
+    assert updates_of(path) == more
+    finish(start([*flags, "--epochs=100000", f"--max_steps={more}", f"--model_dir={straight}"]))
+    for found, expected in zip(weights(path), weights(straight), strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-5)
 
-    fresh = tmp_path / "fresh"
-    chief_text, other_text = finish(*start_cluster([*flags, f"--model_dir={fresh}"]))
-    assert_same_weights(fresh, one_device)
-    assert "updates: training" in chief_text
-    assert "updates: training" not in other_text
+
+def test_a_worker_with_other_settings_fails_and_so_do_all(tmp_path, flags):
+    path = tmp_path / "model"
+    flags = [*flags, f"--model_dir={path}"]
+    processes = start_cluster(flags, ["--learning_rate=1", "--learning_rate=0.5"])
+    written = [process.communicate(timeout=300)[1] for process in processes]
+    assert [p.returncode for p in processes] == [1, 1], written
+    assert "another worker failed" in written[0].splitlines()[-1]
+    assert "not those of the chief" in written[1].splitlines()[-1]
+
+
+def test_dropout_under_mirrored_resumes_exactly(tmp_path, flags):
+    halves, whole = tmp_path / "halves", tmp_path / "whole"
+    flags = [*flags, "--strategy=mirrored", "--dropout=0.3"]
+    for path, steps in ((halves, 4), (halves, 8), (whole, 8)):
+        finish(start([*flags, f"--max_steps={steps}", f"--model_dir={path}"], devices=2))
+    for found, expected in zip(weights(halves), weights(whole), strict=True):
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_batches_are_uneven(flags, corpus):

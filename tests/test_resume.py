@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 import subprocess
 import sys
 import time
@@ -11,6 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tensorflow as tf
+
+from rnnsearch_tf.model_directory import ModelDirectory
+from rnnsearch_tf.scripts import train
 
 STEPS = 60
 FLAGS = (
@@ -65,14 +69,21 @@ def log(path: Path) -> list[dict]:
     return records
 
 
+def weights(path: Path, which: str) -> list[np.ndarray]:
+    return ModelDirectory(path).load_model(which).get_weights()
+
+
 def assert_same(path: Path, reference: Path) -> None:
     found, expected = numbers(path), numbers(reference)
     assert found.keys() == expected.keys()
     assert len([name for name in found if "optimizer" in name]) > 60
-    assert any("dropout/" in name for name in found)
     for name, value in expected.items():
         np.testing.assert_array_equal(found[name], value, err_msg=name)
     assert log(path) == log(reference)
+    for which in ("last", "best"):
+        pairs = zip(weights(path, which), weights(reference, which), strict=True)
+        for weight, expected_weight in pairs:
+            np.testing.assert_array_equal(weight, expected_weight, err_msg=which)
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +111,7 @@ def moments(path: Path) -> Iterator:
 
     def data_without_index():
         names = checkpoints(path)
-        return any(n.split(".")[0] + ".index" not in names for n in names)
+        return any(".data" in name and name.split(".")[0] + ".index" not in names for name in names)
 
     yield half_written
     yield data_without_index
@@ -128,8 +139,42 @@ def test_kills_at_any_moment_change_nothing(tmp_path, flags, reference):
         kills += process.poll() is None
         process.kill()
         process.wait()
-    assert kills >= 2  # a fast machine may be through before the last
+    assert kills >= 3  # a fast machine may be through before the last
     subprocess.run(command(flags, path), check=True, cwd=Path(__file__).parents[1])
     assert_same(path, reference)
     assert not list(path.glob(".*.tmp*"))
     assert len(list(path.glob("checkpoints/*.index"))) == 2
+
+
+def test_a_first_checkpoint_that_was_never_finished_is_no_obstacle(tmp_path, flags, reference):
+    """TensorFlow writes the index last; a kill before that leaves the data alone."""
+    path = tmp_path / "model"
+    shutil.copytree(reference, path)
+    for file in path.glob("checkpoints/*"):
+        file.unlink()
+    (path / "training.jsonl").unlink()
+    (path / "checkpoints" / "ckpt-1.data-00000-of-00001").write_bytes(b"half")
+    (path / "checkpoints" / "ckpt-1_temp").mkdir()
+    subprocess.run(command(flags, path), check=True, cwd=Path(__file__).parents[1])
+    assert_same(path, reference)
+
+
+def test_two_trainings_in_one_folder_are_refused(flags, reference, capsys):
+    with ModelDirectory(reference).locked():
+        assert train.run([*flags, f"--model_dir={reference}"]) == 1
+    assert "another training is running here" in capsys.readouterr().err.splitlines()[-1]
+    assert train.run([*flags, f"--model_dir={reference}"]) == 0
+
+
+def test_other_text_of_the_same_words_is_refused(tmp_path, flags, reference, capsys):
+    """The vocabularies are the same when the lines stand in another order."""
+    changed = []
+    for flag in flags:
+        name, _, value = flag.partition("=")
+        if name.startswith("--train"):
+            path = tmp_path / Path(value).name
+            path.write_text("".join(Path(value).read_text("utf-8").splitlines(True)[::-1]), "utf-8")
+            flag = f"{name}={path}"
+        changed.append(flag)
+    assert train.run([*changed, f"--model_dir={reference}"]) == 1
+    assert "training text or its vocabulary differs" in capsys.readouterr().err.splitlines()[-1]

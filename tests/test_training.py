@@ -154,11 +154,22 @@ def test_a_truncated_checkpoint_is_passed_over(
     path = copy_with_damage(two_checkpoints, tmp_path / "model", name)
     assert train.run([*train_flags, "--epochs=2", f"--model_dir={path}"]) == 0
     said = capsys.readouterr().err
-    assert "ckpt-2: damaged, passed over" in said
+    assert "ckpt-2: damaged or of another version, passed over" in said
     assert "going on from" in said and "ckpt-1: epoch 2, batch 1" in said
     assert [record["epoch"] for record in log(path)] == [1, 2]
     for again, whole in zip(weights(path), weights(two_checkpoints), strict=True):
         np.testing.assert_array_equal(again, whole)
+
+
+def test_a_trained_folder_without_checkpoints_is_not_trained_anew(
+    tmp_path, two_checkpoints, capsys, train_flags
+):
+    path = copy_with_damage(two_checkpoints, tmp_path / "model")
+    shutil.rmtree(path / "checkpoints")
+    before = contents(path)
+    assert train.run([*train_flags, "--epochs=2", f"--model_dir={path}"]) == 1
+    assert "its checkpoints are gone" in capsys.readouterr().err.splitlines()[-1]
+    assert contents(path) == before
 
 
 def test_no_whole_checkpoint_is_an_error_and_nothing_is_written(
@@ -192,7 +203,7 @@ def test_a_full_disk_keeps_the_older_checkpoint(tmp_path, two_checkpoints, train
         cwd=Path(__file__).parents[1],
     )
     assert done.returncode == 1, done.stderr
-    assert f"{path / 'checkpoints'}: cannot be written" in done.stderr.splitlines()[-1]
+    assert re.search(rf"{path}/\S+: cannot be written: \S", done.stderr.splitlines()[-1])
     assert {name for name in contents(path) if "checkpoints" in name} == before
     assert not list(path.glob(".*tmp*"))
     assert train.run(flags) == 0
@@ -289,8 +300,10 @@ def test_too_many_in_a_row_stop_the_training_with_the_last_good_weights(tmp_path
 
 def test_out_of_memory_names_the_bucket(tmp_path, text, monkeypatch):
     word_losses = TranslationModel.word_losses
+    seen: list[tuple[int, ...]] = []
 
     def greedy(self, source, target, training=False):
+        tf.py_function(lambda x: seen.append(tuple(x.shape)), [source], [])
         wanted = tf.cast(tf.shape(source)[0], tf.int64) * 2**42
         much = tf.reduce_sum(tf.random.uniform([wanted]))
         return word_losses(self, source, target, training) + much
@@ -299,7 +312,8 @@ def test_out_of_memory_names_the_bucket(tmp_path, text, monkeypatch):
     with pytest.raises(InputError) as caught:
         experiment.train(tiny(epochs=1), tmp_path, text[0])
     said = str(caught.value)
-    assert re.match(r"out of memory in an update of \d+ pairs in the bucket of up to \d+ tok", said)
+    told = re.match(r"out of memory in an update of (\d+) pairs in .* up to (\d+) tokens", said)
+    assert told is not None and tuple(map(int, told.groups())) == seen[0]
     assert "--batch_size" in said and "\n" not in said
 
 
@@ -398,6 +412,18 @@ def test_more_patience_goes_on_with_a_training_that_was_stopped_early(tmp_path, 
         assert len(log(tmp_path)) == ends
 
 
+def test_a_callback_that_stops_is_heeded_after_the_evaluation(tmp_path, text):
+    def stop(update):
+        if update == 4:
+            watcher.model.stop_training = True
+
+    watcher = Watcher(stop)
+    config = tiny(epochs=9, decay="none")
+    assert experiment.train(config, tmp_path, text[0], callbacks=[watcher]) is None
+    assert [record["updates"] for record in log(tmp_path)] == [11]
+    assert weights(tmp_path, "best")
+
+
 def test_early_stopping_needs_a_development_set(tmp_path, text):
     with pytest.raises(InputError, match="development set"):
         experiment.train(tiny(early_stopping="bleu"), tmp_path / "model", text[0])
@@ -421,7 +447,8 @@ def test_options_train_too(tmp_path, text, settings):
         assert experiment.train(config, path, text[0]) is None
         records.append(log(path)[-1])
     plain, chosen = (record["train_nll_per_token"] for record in records)
-    assert plain != chosen
+    if "jit_compile" not in settings:
+        assert plain != chosen
     assert chosen == pytest.approx(plain, abs=1e-4 if "jit_compile" in settings else 0.1)
 
 

@@ -87,11 +87,7 @@ class ParallelFiles:
         Raises:
             InputError: as `blocks`.
         """
-        text = ParallelText([], [])
-        for block in self.blocks():
-            text.source.extend(block.source)
-            text.target.extend(block.target)
-        return text
+        return whole(self)
 
 
 def read_parallel(source: str | Path, target: str | Path) -> ParallelText:
@@ -102,6 +98,15 @@ def read_parallel(source: str | Path, target: str | Path) -> ParallelText:
             lines, no line at all.
     """
     return ParallelFiles([source], [target]).read()
+
+
+def whole(corpus: Corpus) -> ParallelText:
+    """All pairs of a corpus in memory."""
+    text = ParallelText([], [])
+    for block in corpus.blocks():
+        text.source.extend(block.source)
+        text.target.extend(block.target)
+    return text
 
 
 def _in_lockstep(source: str | Path, target: str | Path) -> Iterator[ParallelText]:

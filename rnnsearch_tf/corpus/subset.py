@@ -16,15 +16,6 @@ from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.files import replacing
 
 
-def whole(corpus: Corpus) -> ParallelText:
-    """All pairs in memory."""
-    text = ParallelText([], [])
-    for block in corpus.blocks():
-        text.source.extend(block.source)
-        text.target.extend(block.target)
-    return text
-
-
 class Sample(NamedTuple):
     """Pairs drawn from a corpus, with their numbers in it."""
 

@@ -23,8 +23,8 @@ def dtype_policy(name: str) -> Iterator[None]:
     """Layers built inside compute as a Keras dtype policy says: "float32" or "mixed_bfloat16".
 
     Keras casts weights inside `call` alone; methods that are used by themselves do so by hand.
-    Under "mixed_bfloat16" weights are float32, products and states bfloat16; softmaxes, losses
-    and gradients of weights are float32.
+    Under "mixed_bfloat16" weights, softmaxes and losses are float32; products and states are
+    bfloat16, and so are the sums over positions that a weight's gradient is made of.
     """
     earlier = keras.config.dtype_policy()
     keras.config.set_dtype_policy(name)
