@@ -91,9 +91,8 @@ class _Run:
         text = self._text
         if self._directory.is_complete():
             _check_same(self._directory, text.config)
-        kept = int(kept_lengths(text.pairs, text.config.training.max_length).sum())
         self._directory.create(text.config, text.source_vocabulary, text.target_vocabulary)
-        _say(f"{kept:,} of {len(text.pairs):,} pairs are short enough; {text}")
+        _say(str(text))
 
     def train(
         self, validation: ParallelText | None, callbacks: Sequence[keras.callbacks.Callback]
@@ -140,6 +139,7 @@ class _Text:
         self.source_vocabulary = self._prepared.source.vocabulary(sizes.source_vocabulary_size)
         self.target_vocabulary = self._prepared.target.vocabulary(sizes.target_vocabulary_size)
         self.pairs = self._prepared.pairs(self.source_vocabulary, self.target_vocabulary)
+        self._kept = int(kept_lengths(self.pairs, config.training.max_length).sum())
         model = dataclasses.replace(
             sizes,
             source_vocabulary_size=len(self.source_vocabulary),
@@ -159,6 +159,7 @@ class _Text:
             self._prepared.target.unknown(self.target_vocabulary),
         )
         return (
+            f"{self._kept:,} of {len(self.pairs):,} pairs are short enough; "
             f"vocabularies {len(self.source_vocabulary):,} and {len(self.target_vocabulary):,}, "
             f"unknown {unknown[0]:.1%} and {unknown[1]:.1%} of all words"
         )

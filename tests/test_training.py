@@ -71,15 +71,14 @@ def start(flags: list[str], path: Path) -> subprocess.Popen:
     raise AssertionError("training ended before its first update")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_leaves_a_usable_directory_that_goes_on(tmp_path, train_flags, number):
+def test_a_signal_leaves_a_usable_directory_that_goes_on(tmp_path, train_flags):
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     train_flags = [flag for flag in train_flags if not flag.startswith("--valid")]
     flags = [*train_flags, "--epochs=40", "--decay=none"]
     process = start(flags, broken)
     time.sleep(1)
-    process.send_signal(number)
-    assert process.wait(60) == 128 + number
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(60) == 128 + signal.SIGTERM
     assert process.stderr is not None
     assert "Traceback" not in process.stderr.read()
     done = len(log(broken)) if (broken / "training.jsonl").exists() else 0
@@ -144,14 +143,11 @@ def copy_with_damage(two_checkpoints: Path, path: Path, *names: str) -> Path:
     return path
 
 
-DATA, INDEX = "ckpt-2.data-00000-of-00001", "ckpt-2.index"
+DATA = "ckpt-2.data-00000-of-00001"
 
 
-@pytest.mark.parametrize("name", [DATA, INDEX])
-def test_a_truncated_checkpoint_is_passed_over(
-    tmp_path, two_checkpoints, capsys, train_flags, name
-):
-    path = copy_with_damage(two_checkpoints, tmp_path / "model", name)
+def test_a_truncated_checkpoint_is_passed_over(tmp_path, two_checkpoints, capsys, train_flags):
+    path = copy_with_damage(two_checkpoints, tmp_path / "model", DATA)
     assert train.run([*train_flags, "--epochs=2", f"--model_dir={path}"]) == 0
     said = capsys.readouterr().err
     assert "ckpt-2: damaged or of another version, passed over" in said
@@ -386,9 +382,7 @@ def judged(monkeypatch):
     return use
 
 
-@pytest.mark.parametrize(
-    ("monitor", "best", "ends"), [("bleu", 2, 4), ("nll", 3, 5), ("none", 5, 6)]
-)
+@pytest.mark.parametrize(("monitor", "best", "ends"), [("bleu", 2, 4), ("nll", 3, 5)])
 def test_early_stopping_and_the_best_weights(tmp_path, text, judged, monitor, best, ends):
     bleu, nll = (10, 12, 11, 11.5, 13, 9), (5.0, 4.0, 3.0, 3.5, 3.1, 2.0)
     judged(*(Evaluation(n, 9 * n, b) for n, b in zip(nll, bleu, strict=True)))

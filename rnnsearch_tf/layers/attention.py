@@ -134,6 +134,6 @@ class LastAnnotation(keras.layers.Layer):
 
 def _states_of_each(rows: Any, sentences: Any) -> Any:
     """Q = R / B; 1 when there is no sentence, so that an empty batch has a shape too."""
-    if isinstance(rows, int) and isinstance(sentences, int):
-        return rows // sentences if sentences else 1
-    return ops.maximum(rows, 1) // ops.maximum(sentences, 1)
+    if keras.backend.backend() == "tensorflow":
+        return ops.maximum(rows, 1) // ops.maximum(sentences, 1)
+    return rows // sentences  # shapes are no tensors elsewhere
