@@ -14,7 +14,7 @@ from rnnsearch_tf.corpus.parallel import Corpus, whole
 from rnnsearch_tf.corpus.subset import two_samples
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.ngram_model import NgramModel, frequent_words
-from rnnsearch_tf.text import MosesTokenizer
+from rnnsearch_tf.text import MosesTokenizer, moses_tokenizer
 
 _REMEMBERED = 1 << 19  # n-grams a side and sample, about 0.2 GB
 
@@ -115,7 +115,7 @@ def score_pairs(
     """
     text = whole(in_domain)
     first, second, count = two_samples(pool, len(text.source), seed)
-    tokenizers = [MosesTokenizer(language) for language in languages]
+    tokenizers = [moses_tokenizer(language) for language in languages]
     models = [
         entropy_differences(
             _tokens(text[side], tokenizer),

@@ -21,7 +21,7 @@ from rnnsearch_tf.model_directory import ModelDirectory
 from rnnsearch_tf.models import TranslationModel
 from rnnsearch_tf.preparation import prepare
 from rnnsearch_tf.strategy import Workers
-from rnnsearch_tf.text import MosesTokenizer
+from rnnsearch_tf.text import MosesTokenizer, moses_tokenizer
 from rnnsearch_tf.training import Trainer
 
 _SAMPLES = 5  # sentences of the development set that TensorBoard shows translated
@@ -172,7 +172,7 @@ _MAY_CHANGE = (
 
 def _tokenizer(language: str) -> MosesTokenizer:
     try:
-        return MosesTokenizer(language)
+        return moses_tokenizer(language)
     except ValueError as error:
         raise InputError(str(error)) from error
 

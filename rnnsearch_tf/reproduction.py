@@ -20,7 +20,7 @@ from rnnsearch_tf.preparation import prepare
 from rnnsearch_tf.provenance import hardware, provenance
 from rnnsearch_tf.report import Report, write_report
 from rnnsearch_tf.results import ModelResults
-from rnnsearch_tf.text import MosesTokenizer
+from rnnsearch_tf.text import moses_tokenizer
 
 # Model directory to the paper's name, in the order of its Table 1.
 MODELS = {
@@ -160,7 +160,7 @@ class _Work:
 
     def _as_trained(self, config: Config) -> Config:
         """What `train` writes: with the sizes and digests of the vocabularies."""
-        tokenizers = map(MosesTokenizer, (config.source_language, config.target_language))
+        tokenizers = map(moses_tokenizer, (config.source_language, config.target_language))
         text = prepare(self._texts.training, *tokenizers)
         source = text.source.vocabulary(config.model.source_vocabulary_size)
         target = text.target.vocabulary(config.model.target_vocabulary_size)

@@ -20,6 +20,7 @@ Oddities of Moses that are kept: an apostrophe at either end of a line stays on 
 like any other.
 """
 
+import functools
 import re
 
 import tensorflow as tf
@@ -268,3 +269,13 @@ class MosesTokenizer(tf.Module):
         if self.language == "fr":
             blank |= match(values, _AFTER_BLANK_IN_FRENCH)
         return blank & ~_is_first(rows)
+
+
+@functools.cache
+def moses_tokenizer(language: str) -> MosesTokenizer:
+    """The tokeniser of a language, made once: it holds no state, so all can share it.
+
+    Raises:
+        ValueError: as `MosesTokenizer`.
+    """
+    return MosesTokenizer(language)

@@ -13,7 +13,7 @@ from rnnsearch_tf.config import Config, DecodingConfig
 from rnnsearch_tf.model_directory import BEST, ModelDirectory
 from rnnsearch_tf.models import TranslationModel
 from rnnsearch_tf.search import search
-from rnnsearch_tf.text import MosesTokenizer
+from rnnsearch_tf.text import moses_tokenizer
 from rnnsearch_tf.vocabulary import EOS, PAD, UNK
 
 MAX_SOURCE_TOKENS = 500  # what follows in a longer line is left out: bounded time and memory
@@ -46,8 +46,8 @@ class Translator(tf.Module):
         super().__init__()
         self.model = model
         self._decoding = config.decoding
-        self.source_tokenizer = MosesTokenizer(config.source_language)
-        self.target_tokenizer = MosesTokenizer(config.target_language)
+        self.source_tokenizer = moses_tokenizer(config.source_language)
+        self.target_tokenizer = moses_tokenizer(config.target_language)
         self._source_ids = _table(source_vocabulary, _WORD, _ID, UNK)
         self._target_ids = _table(target_vocabulary, _WORD, _ID, UNK)
         self._target_words = _table(target_vocabulary, _ID, _WORD, "")
