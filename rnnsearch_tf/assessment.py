@@ -12,6 +12,7 @@ from rnnsearch_tf.config import RNNSEARCH, Config
 from rnnsearch_tf.corpus.parallel import Corpus, ParallelText
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.evaluation import Nll, bleu, bleu_by_length, bleu_interval, nll, tokenized_bleu
+from rnnsearch_tf.figures import aligned_translation
 from rnnsearch_tf.model_directory import ModelDirectory
 from rnnsearch_tf.pairs import Pairs, to_sentences, tokenize
 from rnnsearch_tf.progress import ProgressLine
@@ -127,7 +128,7 @@ class _Judge:
         self._model = directory.load_model()
         self._translators = {
             allow: Translator(
-                self._model,
+                [self._model],
                 dataclasses.replace(
                     config, decoding=dataclasses.replace(config.decoding, allow_unknown=allow)
                 ),
@@ -202,11 +203,8 @@ class _Judge:
 
 
 def _alignment(translator: Translator, line: str) -> SoftAlignment:
-    found = {name: x.numpy()[0] for name, x in translator.align(tf.constant([line])).items()}
-    source, target = (
-        [token.decode() for token in found[side]] for side in ("source_tokens", "target_tokens")
-    )
-    return SoftAlignment(source, target, found["alignment"].round(4).astype(float).tolist())
+    alignment, source, target = aligned_translation(translator, line)
+    return SoftAlignment(source, target, alignment.round(4).astype(float).tolist())
 
 
 def _has_unknown(tokens: tf.RaggedTensor, vocabulary: Vocabulary) -> list[bool]:

@@ -115,21 +115,15 @@ class Summaries(keras.callbacks.Callback):
     def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
         """Training figures, now and then."""
         if logs and logs["updates"] % _UPDATES_BETWEEN_SUMMARIES == 0:
-            self._write_scalars(
-                {f"training/{name}": value for name, value in logs.items() if name != "updates"},
-                int(logs["updates"]),
-            )
+            self._write_scalars("training", logs)
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
         """The evaluation's figures, translations, and a picture."""
         if not logs:
             return
-        step = int(logs["updates"])
-        self._write_scalars(
-            {f"evaluation/{name}": value for name, value in logs.items() if name != "updates"}, step
-        )
+        self._write_scalars("evaluation", logs)
         if self._translator is not None and self._sentences:
-            self._write_samples(self._translator, step)
+            self._write_samples(self._translator, int(logs["updates"]))
         self._writer.flush()
 
     def on_train_end(self, logs: Logs | None = None) -> None:
@@ -145,10 +139,11 @@ class Summaries(keras.callbacks.Callback):
             tf.summary.text("translations", table)
             tf.summary.image("alignment", picture[None])
 
-    def _write_scalars(self, values: Logs, step: int) -> None:
-        with self._writer.as_default(step):
-            for name, value in values.items():
-                tf.summary.scalar(name, value)
+    def _write_scalars(self, part: str, logs: Logs) -> None:
+        with self._writer.as_default(int(logs["updates"])):
+            for name, value in logs.items():
+                if name != "updates":
+                    tf.summary.scalar(f"{part}/{name}", value)
 
 
 def _duration(seconds: float) -> str:

@@ -127,6 +127,9 @@ class DecodingConfig:
     length_penalty: float = setting(
         0.0, "a: hypotheses are ranked by log p / tokens^a; 0 is log p, 1 its mean"
     )
+    max_length: int = setting(
+        500, "tokens at most: a longer source is cut there, a longer translation ends there"
+    )
     max_length_ratio: float = setting(3.0, "target tokens at most, for each source token")
     min_length_ratio: float = setting(0.0, "target tokens at least, for each source token")
     allow_unknown: bool = setting(True, "whether [UNK] may be written")
@@ -134,6 +137,7 @@ class DecodingConfig:
     def __post_init__(self) -> None:
         _require(self.beam_size >= 1, f"beam_size {self.beam_size}: must be at least 1")
         _require(self.length_penalty >= 0, "length_penalty must not be negative")
+        _require(self.max_length >= 1, f"max_length {self.max_length}: must be at least 1")
         _require(self.max_length_ratio > 0, "max_length_ratio must be positive")
         _require(
             0 <= self.min_length_ratio <= self.max_length_ratio,

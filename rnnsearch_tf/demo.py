@@ -19,6 +19,7 @@ from rnnsearch_tf.evaluation import (
 )
 from rnnsearch_tf.experiment import train
 from rnnsearch_tf.figures import draw_bleu_by_length, draw_translation
+from rnnsearch_tf.progress import say
 from rnnsearch_tf.saved_model import export
 from rnnsearch_tf.translator import Translator
 
@@ -75,7 +76,7 @@ def run(output: str | Path, size: Size = DEFAULT_SIZE, seed: int = 1) -> None:
     test = _test_pairs(size.pairs_per_length_bin, seed + 2)
     translators, curves = {}, {}
     for name, kind in SYSTEMS.items():
-        _say(
+        say(
             f"\n{name}: training on {len(training.source):,} pairs of 1 to {TRAINING_LENGTH} tokens"
         )
         stopped_by = train(
@@ -91,7 +92,7 @@ def run(output: str | Path, size: Size = DEFAULT_SIZE, seed: int = 1) -> None:
     error_rate = _alignment_error_rate(translator, test)
     print(f"Alignment error rate of RNNsearch's attention, against the grammar's: {error_rate:.3f}")
     draw_translation(output / "figures" / "alignment.png", translator, SENTENCES[0])
-    path = export(output / "rnnsearch", output / "export")
+    path = export([output / "rnnsearch"], output / "export")
     print(f"\n{path}, loaded by a fresh process that imports TensorFlow but not this package:")
     for sentence, (translation, score) in zip(SENTENCES, _serve(path, SENTENCES), strict=True):
         print(f"  {sentence}\n    {translation}   (log p {score} nats)")
@@ -144,7 +145,3 @@ def _serve(path: Path, sentences: Sequence[str]) -> list[tuple[str, str]]:
     if finished.returncode:
         raise InputError(f"{path} could not be served: {finished.stderr.splitlines()[-1]}")
     return [(line.split("\t")[1], line.split("\t")[0]) for line in finished.stdout.splitlines()]
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)

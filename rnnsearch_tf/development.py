@@ -39,15 +39,15 @@ class DevelopmentSet:
     ):
         self.text = text
         self.translator = Translator(
-            model,
+            [model],
             dataclasses.replace(config, decoding=_GREEDY),
             directory.source_vocabulary_path,
             directory.target_vocabulary_path,
         )
         source, target = directory.load_vocabularies()
         self._pairs = Pairs(
-            to_sentences(tokenize(text.source, self.translator.source_tokenizer), source),
-            to_sentences(tokenize(text.target, self.translator.target_tokenizer), target),
+            to_sentences(tokenize(text.source, self.translator.source.tokenizer), source),
+            to_sentences(tokenize(text.target, self.translator.target.tokenizer), target),
         )
         ids = tf.TensorSpec([None, None], tf.int32)
         self._word_losses = tf.function(model.word_losses, input_signature=[ids, ids])

@@ -74,6 +74,11 @@ def bleu(translations: Sequence[str], references: Sequence[str]) -> Bleu:
     return Bleu(score, str(metric.get_signature()))
 
 
+def bleu_signature() -> str:
+    """SacreBLEU's signature of what `bleu` computes."""
+    return bleu(["a"], ["a"]).signature
+
+
 def bleu_interval(
     translations: Sequence[str], references: Sequence[str], samples: int = 1_000
 ) -> float | None:

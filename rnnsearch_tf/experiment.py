@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,16 +12,15 @@ import tensorflow as tf
 from rnnsearch_tf.callbacks import ProgressBar, Summaries
 from rnnsearch_tf.config import Config
 from rnnsearch_tf.corpus.parallel import Corpus, ParallelText
-from rnnsearch_tf.dataset import kept_lengths
 from rnnsearch_tf.development import DevelopmentSet
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.layers.precision import dtype_policy
 from rnnsearch_tf.model_directory import ModelDirectory
 from rnnsearch_tf.models import TranslationModel
-from rnnsearch_tf.preparation import prepare
+from rnnsearch_tf.progress import say
 from rnnsearch_tf.strategy import Workers
-from rnnsearch_tf.text import MosesTokenizer, moses_tokenizer
 from rnnsearch_tf.training import Trainer
+from rnnsearch_tf.training_text import TrainingText
 
 _SAMPLES = 5  # sentences of the development set that TensorBoard shows translated
 
@@ -56,7 +54,7 @@ def train(
     """
     if validation is None and config.training.early_stopping != "none":
         raise InputError("early stopping needs a development set")
-    text = _Text(config, training, cache_dir)
+    text = TrainingText(config, training, cache_dir)
     run = _Run(text, ModelDirectory(model_dir), strategy or tf.distribute.get_strategy())
     with run.alone():
         run.create()
@@ -66,7 +64,9 @@ def train(
 class _Run:
     """A training in a model directory, on this worker."""
 
-    def __init__(self, text: "_Text", directory: ModelDirectory, strategy: tf.distribute.Strategy):
+    def __init__(
+        self, text: TrainingText, directory: ModelDirectory, strategy: tf.distribute.Strategy
+    ):
         self._text = text
         self._directory = directory
         self._strategy = strategy
@@ -92,7 +92,7 @@ class _Run:
         if self._directory.is_complete():
             _check_same(self._directory, text.config)
         self._directory.create(text.config, text.source_vocabulary, text.target_vocabulary)
-        _say(str(text))
+        say(str(text))
 
     def train(
         self, validation: ParallelText | None, callbacks: Sequence[keras.callbacks.Callback]
@@ -129,52 +129,9 @@ def _summaries(directory: ModelDirectory, development: DevelopmentSet | None) ->
     return [Summaries(directory.tensorboard_path, development.translator, samples)]
 
 
-class _Text:
-    """Training text as ids, and the vocabularies made of it."""
-
-    def __init__(self, config: Config, training: Corpus, cache_dir: str | Path | None):
-        source, target = map(_tokenizer, (config.source_language, config.target_language))
-        self._prepared = prepare(training, source, target, cache_dir)
-        sizes = config.model
-        self.source_vocabulary = self._prepared.source.vocabulary(sizes.source_vocabulary_size)
-        self.target_vocabulary = self._prepared.target.vocabulary(sizes.target_vocabulary_size)
-        self.pairs = self._prepared.pairs(self.source_vocabulary, self.target_vocabulary)
-        self._kept = int(kept_lengths(self.pairs, config.training.max_length).sum())
-        model = dataclasses.replace(
-            sizes,
-            source_vocabulary_size=len(self.source_vocabulary),
-            target_vocabulary_size=len(self.target_vocabulary),
-        )
-        self.config = dataclasses.replace(
-            config,
-            model=model,
-            source_vocabulary=self.source_vocabulary.digest,
-            target_vocabulary=self.target_vocabulary.digest,
-            training_text=training.fingerprint(),
-        )
-
-    def __str__(self) -> str:
-        unknown = (
-            self._prepared.source.unknown(self.source_vocabulary),
-            self._prepared.target.unknown(self.target_vocabulary),
-        )
-        return (
-            f"{self._kept:,} of {len(self.pairs):,} pairs are short enough; "
-            f"vocabularies {len(self.source_vocabulary):,} and {len(self.target_vocabulary):,}, "
-            f"unknown {unknown[0]:.1%} and {unknown[1]:.1%} of all words"
-        )
-
-
 _MAY_CHANGE = (
     "epochs", "max_steps", "evaluation_steps", "checkpoint_steps", "patience", "max_skipped",
 )  # fmt: skip
-
-
-def _tokenizer(language: str) -> MosesTokenizer:
-    try:
-        return moses_tokenizer(language)
-    except ValueError as error:
-        raise InputError(str(error)) from error
 
 
 def _check_same(directory: ModelDirectory, config: Config) -> None:
@@ -200,7 +157,3 @@ def _settings(config: Config) -> dict[str, Any]:
         if isinstance(value, str):
             found[field.name] = value
     return {name: value for name, value in found.items() if name not in _MAY_CHANGE}
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)

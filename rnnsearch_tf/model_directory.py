@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from rnnsearch_tf.config import Config
 from rnnsearch_tf.errors import InputError, first_line
@@ -116,7 +117,7 @@ class ModelDirectory:
                 raise InputError(f"{path}: not the vocabulary this model was made with")
         return source, target
 
-    def read_log(self) -> list[dict[str, float]]:
+    def read_log(self) -> list[dict[str, Any]]:
         """What training.jsonl has of each evaluation; nothing before the first.
 
         Raises:
@@ -129,14 +130,12 @@ class ModelDirectory:
         except (OSError, ValueError) as error:
             raise InputError(f"{self.log_path}: {first_line(error)}") from error
 
-    def write_log(self, records: list[dict[str, float]]) -> None:
-        """Write training.jsonl anew, unless it is so already.
+    def write_log(self, records: list[dict[str, Any]]) -> None:
+        """Write training.jsonl anew.
 
         Raises:
             InputError: the disk refuses.
         """
-        if records == self.read_log():
-            return
         lines = "".join(json.dumps(record) + "\n" for record in records)
         try:
             write_atomically(self.log_path, lines.encode())

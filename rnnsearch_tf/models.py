@@ -91,6 +91,10 @@ class TranslationModel(keras.Model):
         targets = ops.take(words, real)
         return output_cross_entropy(hidden, self.readout.W_o, self.readout.b, targets)
 
+    def alignment(self, source: Any, target: Any) -> Any:
+        """α of given pairs, float32 [B, Ty, Tx], from ids [B, Tx] and [B, Ty]."""
+        return self.trunk({"source": source, "target": target}, training=False).alignment
+
     def predict_word(self, seen: DecoderState) -> Any:
         """What the decoder saw, [R, ...], to logits [R, K] of the next word."""
         return self.readout(seen.state, seen.words, seen.context)

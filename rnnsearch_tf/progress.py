@@ -58,3 +58,8 @@ class ProgressLine:
             self._stream.write("\r" + " " * self._width + "\r")
             self._stream.flush()
             self._width = 0
+
+
+def say(line: str) -> None:
+    """Write a line to standard error, where progress goes."""
+    print(line, file=sys.stderr, flush=True)

@@ -34,15 +34,23 @@ def provenance(command: str) -> Provenance:
     Args:
         command: what was run.
     """
-    libraries = {"tensorflow": tf, "keras": keras, "numpy": np, "sacrebleu": sacrebleu}
-    versions = {name: library.__version__ for name, library in libraries.items()}
     return Provenance(
         command,
         datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         hardware(),
-        {"rnnsearch_tf": rnnsearch_tf.__version__, "python": platform.python_version(), **versions},
-        _commit(),
+        library_versions(),
+        commit(),
     )
+
+
+def library_versions() -> dict[str, str]:
+    """Of this package, Python, and what decides about results."""
+    libraries = {"tensorflow": tf, "keras": keras, "numpy": np, "sacrebleu": sacrebleu}
+    return {
+        "rnnsearch_tf": rnnsearch_tf.__version__,
+        "python": platform.python_version(),
+        **{name: library.__version__ for name, library in libraries.items()},
+    }
 
 
 def hardware() -> str:
@@ -70,8 +78,8 @@ def _processor() -> str:
     return f"{name} ({', '.join(numbers)})" if numbers else name
 
 
-def _commit() -> str | None:
-    """The commit, "-dirty" if files differ from it; None for an installed package."""
+def commit() -> str | None:
+    """The package's commit, "-dirty" if files differ from it; None for an installed package."""
     # A package installed below somebody else's checkout is not tracked there.
     if _git("ls-files", "--error-unmatch", "__init__.py") is None:
         return None

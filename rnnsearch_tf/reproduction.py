@@ -4,7 +4,6 @@ import dataclasses
 import functools
 import hashlib
 import json
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,11 +15,11 @@ from rnnsearch_tf.corpus.parallel import Corpus, ParallelText
 from rnnsearch_tf.experiment import train
 from rnnsearch_tf.files import write_atomically
 from rnnsearch_tf.model_directory import ModelDirectory
-from rnnsearch_tf.preparation import prepare
+from rnnsearch_tf.progress import say
 from rnnsearch_tf.provenance import hardware, provenance
 from rnnsearch_tf.report import Report, write_report
 from rnnsearch_tf.results import ModelResults
-from rnnsearch_tf.text import moses_tokenizer
+from rnnsearch_tf.training_text import TrainingText
 
 # Model directory to the paper's name, in the order of its Table 1.
 MODELS = {
@@ -99,7 +98,7 @@ def reproduce(
             if stopped_by:
                 return stopped_by
             results = work.evaluate(name, configs[name])
-        _say(f"{results.name}: BLEU {results.all} on the test set")
+        say(f"{results.name}: BLEU {results.all} on the test set")
         found.append(results)
     settings = dataclasses.asdict(next(iter(configs.values())))
     report = Report(provenance(command), texts.described, settings, found)
@@ -134,10 +133,10 @@ class _Work:
         """Train, go on with a training, or take it as it is when it has ended."""
         directory = ModelDirectory(self.output / name)
         if self._has_ended(directory, config):
-            _say(f"\n{MODELS[name]}: {directory.path} has been trained before")
+            say(f"\n{MODELS[name]}: {directory.path} has been trained before")
             return None
         before = _content(directory.log_path)
-        _say(f"\n{MODELS[name]}: training in {directory.path}")
+        say(f"\n{MODELS[name]}: training in {directory.path}")
         stopped_by = train(config, directory.path, self._texts.training, self._texts.validation)
         if stopped_by or _content(directory.log_path) != before:
             machines = {**self._machines(), name: hardware()}
@@ -153,27 +152,11 @@ class _Work:
         if last["epoch"] < limits.epochs and not 0 < limits.max_steps <= last["updates"]:
             return False
         found = directory.load_config()
-        if found.training_text not in ("", self._texts.training.fingerprint()):
+        asked = TrainingText(config, self._texts.training).config
+        if found.training_text not in ("", asked.training_text):
             return False
-        asked = dataclasses.replace(self._as_trained(config), training_text=found.training_text)
-        return found == dataclasses.replace(asked, decoding=found.decoding)
-
-    def _as_trained(self, config: Config) -> Config:
-        """What `train` writes: with the sizes and digests of the vocabularies."""
-        tokenizers = map(moses_tokenizer, (config.source_language, config.target_language))
-        text = prepare(self._texts.training, *tokenizers)
-        source = text.source.vocabulary(config.model.source_vocabulary_size)
-        target = text.target.vocabulary(config.model.target_vocabulary_size)
-        model = dataclasses.replace(
-            config.model,
-            source_vocabulary_size=len(source),
-            target_vocabulary_size=len(target),
-        )
-        return dataclasses.replace(
-            config,
-            model=model,
-            source_vocabulary=source.digest,
-            target_vocabulary=target.digest,
+        return found == dataclasses.replace(
+            asked, training_text=found.training_text, decoding=found.decoding
         )
 
     def evaluate(self, name: str, config: Config) -> ModelResults:
@@ -225,7 +208,3 @@ def _digest(value: Any) -> str:
 
 def _content(path: Path) -> bytes | None:
     return path.read_bytes() if path.exists() else None
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)

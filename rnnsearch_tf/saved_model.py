@@ -3,60 +3,100 @@
 import os
 import shutil
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import tensorflow as tf
 
 from rnnsearch_tf.config import DecodingConfig
-from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.errors import InputError, first_line
+from rnnsearch_tf.files import synchronise
+from rnnsearch_tf.model_card import CARD, model_card
 from rnnsearch_tf.model_directory import BEST
 from rnnsearch_tf.translator import Translator
+from rnnsearch_tf.warmup import write_warmup_requests
 
 
 def export(
-    model_dir: str | Path,
+    model_dirs: Sequence[str | Path],
     export_dir: str | Path,
-    version: int = 1,
+    version: int | None = None,
     decoding: DecodingConfig | None = None,
     weights: str = BEST,
 ) -> Path:
-    """Write EXPORT_DIR/<version>/ with the signatures `serving_default` and `align`.
+    """Write EXPORT_DIR/<version>/ with the signatures of `Translator`.
 
-    The folder appears whole, under its final name, or not at all.
+        saved_model.pb, variables/      graph and weights
+        assets/                         source.vocab, target.vocab
+        assets.extra/                   tf_serving_warmup_requests
+        model.json                      what was exported (see `model_card`)
+
+    The folder appears whole, under its final name, or not at all; older versions stay.
 
     Args:
-        model_dir: the trained model.
+        model_dirs: the trained model, or the members of an ensemble.
         export_dir: the folder that a server watches; created when absent.
-        version: a positive number; a server takes the highest.
-        decoding: instead of the options in the model's config.
+        version: a positive number; a server takes the highest. None: one above the highest.
+        decoding: instead of the options in the first model's config.
         weights: "best" or "last".
 
     Returns:
         The folder written.
 
     Raises:
-        InputError: an unusable model directory, an export that exists, a disk that refuses.
+        InputError: an unusable model directory, a version that exists, a disk that refuses.
     """
-    target = Path(export_dir) / str(version)
+    export_dir = Path(export_dir)
+    if version is None:
+        version = 1 + max(versions(export_dir), default=0)
+    target = export_dir / str(version)
     if version < 1:
         raise InputError(f"version {version}: must be positive")
     if target.exists():
         raise InputError(f"{target} exists; nothing was overwritten")
-    translator = Translator.load(model_dir, decoding, weights)
-    signatures = {
-        "serving_default": translator.translate.get_concrete_function(),
-        "align": translator.align.get_concrete_function(),
-    }
+    translator = Translator.load(model_dirs, decoding, weights)
+    card = model_card(model_dirs, weights, translator.config.decoding)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        export_dir.mkdir(parents=True, exist_ok=True)
         # A name that is no number: a server that watches the folder passes it over.
-        temporary = Path(tempfile.mkdtemp(prefix=f".{version}-", dir=target.parent))
+        temporary = Path(tempfile.mkdtemp(prefix=f".{version}-", dir=export_dir))
         try:
-            tf.saved_model.save(translator, str(temporary), signatures=signatures)
-            temporary.chmod(0o755)
-            os.rename(temporary, target)
+            _save(translator, temporary)
+            write_warmup_requests(translator, temporary)
+            (temporary / CARD).write_text(card, "utf-8")
+            _publish(temporary, target)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
     except (OSError, tf.errors.OpError) as error:
-        raise InputError(f"{target}: cannot be written: {error}") from error
+        raise InputError(f"{target}: cannot be written: {first_line(error)}") from error
     return target
+
+
+def versions(export_dir: Path) -> list[int]:
+    """The versions in a folder that a server watches, as a server reads their names."""
+    found = export_dir.iterdir() if export_dir.is_dir() else ()
+    return sorted(int(p.name) for p in found if p.name.isascii() and p.name.isdigit())
+
+
+def _save(translator: Translator, path: Path) -> None:
+    signatures = {
+        "serving_default": translator.translate,
+        "align": translator.align,
+        "nbest": translator.n_best,
+        "score": translator.score,
+    }
+    tf.saved_model.save(
+        translator,
+        str(path),
+        {name: function.get_concrete_function() for name, function in signatures.items()},
+        tf.saved_model.SaveOptions(experimental_custom_gradients=False),  # it will not be trained
+    )
+
+
+def _publish(temporary: Path, target: Path) -> None:
+    """Give a finished folder its name, once all of it is on the disk."""
+    temporary.chmod(0o755)
+    for path in [*temporary.rglob("*"), temporary]:
+        synchronise(path)
+    os.rename(temporary, target)
+    synchronise(target.parent)

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+from typing import Any
 
 import tensorflow as tf
 
@@ -83,28 +84,23 @@ class Workers:
         chiefs = float(self.share(tf.constant([mine], tf.float64))[0])
         self.check(None if mine == chiefs else problem)
 
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.float64)])
-    def _sum(self, values: tf.Tensor) -> tf.Tensor:
-        def all_replicas(values: tf.Tensor) -> tf.Tensor:
-            context = tf.distribute.get_replica_context()
-            return context.all_reduce(tf.distribute.ReduceOp.SUM, tf.identity(values))
-
-        summed = self.strategy.run(all_replicas, (values,))
-        return self.strategy.experimental_local_results(summed)[0]
-
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.float64)])
-    def share(self, values: tf.Tensor) -> tf.Tensor:
+    def share(self, values: Any) -> tf.Tensor:
         """The chief's values, on every worker; waits until all have called it.
 
         Args:
             values: float64 [N]; read on the chief alone.
         """
+        return self._sum(values, of_all=False)
 
-        def first_replicas(values: tf.Tensor) -> tf.Tensor:
+    @tf.function
+    def _sum(self, values: tf.Tensor, of_all: bool = True) -> tf.Tensor:
+        """Over all replicas, or of the first one alone, which is the chief's."""
+
+        def reduce(values: tf.Tensor) -> tf.Tensor:
             context = tf.distribute.get_replica_context()
-            is_first = tf.equal(context.replica_id_in_sync_group, 0)
-            mine = tf.where(is_first, values, tf.zeros_like(values))
+            counts = tf.logical_or(of_all, tf.equal(context.replica_id_in_sync_group, 0))
+            mine = tf.where(counts, values, tf.zeros_like(values))
             return context.all_reduce(tf.distribute.ReduceOp.SUM, mine)
 
-        shared = self.strategy.run(first_replicas, (values,))
-        return self.strategy.experimental_local_results(shared)[0]
+        summed = self.strategy.run(reduce, (tf.convert_to_tensor(values),))
+        return self.strategy.experimental_local_results(summed)[0]

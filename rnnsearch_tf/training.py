@@ -4,7 +4,7 @@ import math
 import signal
 import time
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import keras
 import numpy as np
@@ -15,6 +15,7 @@ from rnnsearch_tf.checkpoints import Checkpoints, Meter, TrainingState
 from rnnsearch_tf.config import Config
 from rnnsearch_tf.dataset import batch_count, training_batches
 from rnnsearch_tf.errors import InputError, first_line
+from rnnsearch_tf.evaluation import bleu_signature
 from rnnsearch_tf.model_directory import BEST, LAST, ModelDirectory
 from rnnsearch_tf.models import TranslationModel
 from rnnsearch_tf.pairs import Pairs
@@ -138,15 +139,16 @@ class Trainer:
                 f"{self._directory.path}: trained before, and its checkpoints are gone; to train "
                 "anew, take another folder"
             )
-        records = [record for record in records if record["updates"] <= updates]
+        made = [record for record in records if record["updates"] <= updates]
         if self._workers.is_chief:
             self._checkpoints.remove_newer(number)
             self._directory.remove_leftovers()
-            self._directory.write_log(records)
+            if made != records:
+                self._directory.write_log(made)
         self._workers.check(None)  # no one reads on before all is in its place
         self._model.stop_training = False
         self._stopper.on_train_begin()
-        for i, record in enumerate(records):
+        for i, record in enumerate(made):
             self._stopper.on_epoch_end(i, _keras_names(record))
         self._stopped = self._model.stop_training
 
@@ -210,7 +212,7 @@ class Trainer:
     def _judge(self) -> None:
         """Evaluate the model, keep it if it is the best, and save."""
         state = self._state
-        record = {
+        record: dict[str, Any] = {
             "epoch": round(state.updates / self._batches_per_epoch, 3),
             "updates": state.updates,
             "training_seconds": round(state.seconds, 1),
@@ -220,7 +222,7 @@ class Trainer:
         if self._evaluate is not None:
             found = self._shared_evaluation(self._evaluate)
             value = -found.nll_per_token if self._config.early_stopping == "nll" else found.bleu
-            record.update(found._asdict())
+            record.update(found._asdict(), bleu_signature=bleu_signature())
         is_best = value > state.best
         if is_best:
             state.best = value
@@ -314,8 +316,8 @@ class Speed:
         return self._words / self._seconds if self._seconds else 0.0
 
 
-def _keras_names(record: dict[str, float]) -> dict[str, float]:
-    """An evaluation's record, with the names that Keras's callbacks are used to."""
+def _keras_names(record: dict[str, Any]) -> dict[str, float]:
+    """An evaluation's figures, with the names that Keras's callbacks are used to."""
     names = {
         "nll_per_sentence": "val_loss",
         "nll_per_token": "val_nll_per_token",
@@ -323,7 +325,9 @@ def _keras_names(record: dict[str, float]) -> dict[str, float]:
         "train_nll_per_sentence": "loss",
         "train_nll_per_token": "nll_per_token",
     }
-    return {names.get(name, name): value for name, value in record.items()}
+    return {
+        names.get(name, name): value for name, value in record.items() if not isinstance(value, str)
+    }
 
 
 def _describe(record: dict[str, float], is_best: bool) -> str:

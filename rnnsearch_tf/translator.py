@@ -1,22 +1,28 @@
 """Text in, text out: tokeniser, vocabulary, encoder, beam search, detokeniser in one module."""
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.beam_search import Hypotheses
 from rnnsearch_tf.config import Config, DecodingConfig
+from rnnsearch_tf.ensemble import Ensemble
+from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.model_directory import BEST, ModelDirectory
 from rnnsearch_tf.models import TranslationModel
+from rnnsearch_tf.row_blocks import map_row_blocks
 from rnnsearch_tf.search import search
-from rnnsearch_tf.text import moses_tokenizer
-from rnnsearch_tf.vocabulary import EOS, PAD, UNK
+from rnnsearch_tf.text_ids import TextIds, with_end
+from rnnsearch_tf.vocabulary import EOS, PAD
 
-MAX_SOURCE_TOKENS = 500  # what follows in a longer line is left out: bounded time and memory
+NOT_FOUND = tf.float32.min  # a score; JSON can carry it, and no minus infinity
+_BLOCK_TOKENS = 1_000  # source tokens worked on at a time, with padding
+_LINES_AT_ONCE = 256
+_TEXT = tf.TensorSpec([None], tf.string, "text")
 
 
 class Translations(NamedTuple):
@@ -26,59 +32,93 @@ class Translations(NamedTuple):
     scores: list[float]
 
 
+class _Best(NamedTuple):
+    """The best hypothesis of each sentence; what a blank one gets is a blank and 0."""
+
+    text: tf.Tensor  # string [B]
+    score: tf.Tensor  # float32 [B]  log p(y|x), nats
+    target: tf.RaggedTensor  # int32 [B, None]  with </s>
+
+
+class _NBest(NamedTuple):
+    """Different translations of each sentence, best first, then empty slots."""
+
+    translations: tf.Tensor  # string [B, N]
+    scores: tf.Tensor  # float32 [B, N]  log p(y|x), nats
+    normalized_scores: tf.Tensor  # float32 [B, N]  log p(y|x) / |y|^length_penalty
+
+
 class Translator(tf.Module):
-    """A trained model that translates strings; what is saved as the SavedModel.
+    """One or several trained models that translate strings; what is saved as the SavedModel.
+
+    Sentences are searched in blocks of similar length, so that a long one among many costs only
+    itself, and any number of them bounded memory.
 
     Args:
-        model: the trained model.
+        models: one, or the members of an ensemble.
         config: for languages and decoding options.
         source_vocabulary: path of source.vocab, an asset of the SavedModel.
         target_vocabulary: path of target.vocab, likewise.
+
+    Attributes:
+        config: as given.
+        model: the model, or the ensemble.
+        source: the source language's text and ids.
+        target: the target language's.
     """
 
     def __init__(
         self,
-        model: TranslationModel,
+        models: Sequence[TranslationModel],
         config: Config,
         source_vocabulary: str | Path,
         target_vocabulary: str | Path,
     ):
         super().__init__()
-        self.model = model
-        self._decoding = config.decoding
-        self.source_tokenizer = moses_tokenizer(config.source_language)
-        self.target_tokenizer = moses_tokenizer(config.target_language)
-        self._source_ids = _table(source_vocabulary, _WORD, _ID, UNK)
-        self._target_ids = _table(target_vocabulary, _WORD, _ID, UNK)
-        self._target_words = _table(target_vocabulary, _ID, _WORD, "")
+        self.config = config
+        self._models = list(models)  # a module finds its variables through lists
+        self.model = models[0] if len(models) == 1 else Ensemble(models)
+        self.source = TextIds(config.source_language, source_vocabulary)
+        self.target = TextIds(config.target_language, target_vocabulary)
 
     @classmethod
     def load(
-        cls, path: str | Path, decoding: DecodingConfig | None = None, weights: str = BEST
+        cls,
+        path: str | Path | Sequence[str | Path],
+        decoding: DecodingConfig | None = None,
+        weights: str = BEST,
     ) -> "Translator":
-        """Read a model directory.
+        """Read a model directory, or several as an ensemble.
 
         Args:
-            path: the model directory.
+            path: the model directory, or a list of them; languages and decoding options are the
+                first one's.
             decoding: instead of the options in its config.
             weights: "best" or "last".
 
         Raises:
-            InputError: the directory is absent, incomplete or damaged.
+            InputError: a directory is absent, incomplete or damaged, or has other vocabularies
+                than the first.
         """
-        directory = ModelDirectory(path)
-        directory.load_vocabularies()  # for its checks
-        config = directory.load_config()
+        paths = [path] if isinstance(path, str | Path) else path
+        directories = [ModelDirectory(one) for one in paths]
+        for directory in directories:
+            directory.load_vocabularies()  # for its checks
+        first, configs = directories[0], [directory.load_config() for directory in directories]
+        for directory, config in zip(directories, configs, strict=True):
+            if _languages(config) != _languages(configs[0]):
+                raise InputError(f"{directory.path}: other vocabularies than {first.path}")
+        config = configs[0]
         if decoding is not None:
             config = dataclasses.replace(config, decoding=decoding)
         return cls(
-            directory.load_model(weights),
+            [directory.load_model(weights) for directory in directories],
             config,
-            directory.source_vocabulary_path,
-            directory.target_vocabulary_path,
+            first.source_vocabulary_path,
+            first.target_vocabulary_path,
         )
 
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, "text")])
+    @tf.function(input_signature=[_TEXT])
     def translate(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         """The signature `serving_default`.
 
@@ -89,11 +129,10 @@ class Translator(tf.Module):
             `translation` string [B]; `score` float32 [B], log p(y|x) in nats of the hypothesis
             with the best decoding score. A blank sentence gives a blank and 0.
         """
-        _, source = self._read(text)
-        translation, score, _ = self._best(source)
-        return {"translation": translation, "score": score}
+        best = self._best(self.source.ids(self._read(text)))
+        return {"translation": best.text, "score": best.score}
 
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, "text")])
+    @tf.function(input_signature=[_TEXT])
     def align(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         """The signature `align`: `translate` with its soft alignment.
 
@@ -105,51 +144,89 @@ class Translator(tf.Module):
             with its `</s>`, then empty strings; `alignment` float32 [B, Ty, Tx], where row i is
             α_i, the weights under which word i was written (zero at padding).
         """
-        tokens, source = self._read(text)
-        translation, score, target = self._best(source)
-        alignment = self.alignment(source, target)
+        tokens = self._read(text)
+        source = self.source.ids(tokens)
+        best = self._best(source)
         return {
-            "translation": translation,
-            "score": score,
-            "source_tokens": _with_end(tokens).to_tensor(""),
-            "target_tokens": tf.where(target == PAD, "", self._words(target)),
-            "alignment": alignment,
+            "translation": best.text,
+            "score": best.score,
+            "source_tokens": with_end(tokens).to_tensor(""),
+            "target_tokens": self.target.words(best.target).to_tensor(""),
+            "alignment": self._alignments(source, best.target),
         }
+
+    @tf.function(input_signature=[_TEXT])
+    def n_best(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
+        """The signature `nbest`: as many different translations as the beam is wide.
+
+        Args:
+            text: string [B], one sentence each.
+
+        Returns:
+            `translations` string [B, N], best first; `scores` float32 [B, N], log p(y|x) in nats;
+            `normalized_scores` float32 [B, N], log p(y|x) / |y|^length_penalty, by which they are
+            ranked. Where no more was found, the text is empty and both scores are the lowest
+            float32. A blank sentence has a blank with score 0, and no other.
+        """
+        source = self.source.ids(self._read(text))
+        size = self.config.decoding.beam_size
+        empty = tf.zeros([0, size])
+        found = map_row_blocks(
+            lambda rows: self._n_best_of_block(tf.gather(source, rows)),
+            source.row_lengths(),
+            _BLOCK_TOKENS,
+            _NBest(tf.zeros([0, size], tf.string), empty, empty),
+        )
+        return found._asdict()
+
+    @tf.function(input_signature=[_TEXT, tf.TensorSpec([None], tf.string, "translation")])
+    def score(self, text: tf.Tensor, translation: tf.Tensor) -> dict[str, tf.Tensor]:
+        """The signature `score`: the likelihood of given translations.
+
+        Args:
+            text: string [B], one sentence each.
+            translation: string [B], of each, by whomever.
+
+        Returns:
+            `score` float32 [B], log p(y|x) in nats of the translation's tokens and `</s>`; of
+            either text the first `max_length` tokens are read. 0 where both are blank.
+        """
+        source = self.source.ids(self._read(text))
+        target = self.target.ids(self.target.read(translation, self.config.decoding.max_length))
+        tf.debugging.assert_equal(source.nrows(), target.nrows(), "as many texts as translations")
+        blank = _is_blank(source) & _is_blank(target)
+        return {"score": tf.where(blank, 0.0, self._log_probs(source, target))}
 
     def translate_lines(
         self,
-        lines: Sequence[str],
-        batch_tokens: int = 1_000,
+        lines: Sequence[str] | Sequence[bytes],
         report: Callable[[int], None] | None = None,
+        lines_at_once: int = _LINES_AT_ONCE,
     ) -> Translations:
-        """Translate any number of lines, in batches of similar length.
+        """Translate any number of lines.
 
         Args:
-            lines: one sentence each.
-            batch_tokens: about so many source tokens at a time.
-            report: called with the number of lines done after each batch.
+            lines: one sentence each; bytes are UTF-8, what is not counts as U+FFFD.
+            report: called with the number of lines done, now and then.
+            lines_at_once: how many are sorted by length and translated together.
 
         Returns:
             Translations in the order of `lines`, and their log p in nats.
         """
-        translations, scores = [""] * len(lines), [0.0] * len(lines)
-        done = 0
-        for batch in _batches_of_similar_length(lines, batch_tokens):
-            found = self.translate(tf.constant([lines[i] for i in batch]))
-            for i, text, score in zip(
-                batch, found["translation"].numpy(), found["score"].numpy(), strict=True
-            ):
-                translations[i], scores[i] = text.decode(), float(score)
-            done += len(batch)
+        translations, scores = [], []
+        for start in range(0, len(lines), lines_at_once):
+            found = self.translate(tf.constant(lines[start : start + lines_at_once]))
+            translations += [text.decode() for text in found["translation"].numpy()]
+            scores += found["score"].numpy().tolist()
             if report is not None:
-                report(done)
+                report(len(translations))
         return Translations(translations, scores)
 
-    def source_lengths(self, lines: Sequence[str]) -> list[int]:
+    def source_lengths(self, lines: Sequence[str] | Sequence[bytes]) -> list[int]:
         """Moses tokens of each line, `</s>` not counted."""
         if not lines:
             return []
-        tokens = self.source_tokenizer.tokenize(tf.constant(list(lines)))
+        tokens = self.source.tokenizer.tokenize(tf.constant(list(lines)))
         return tokens.row_lengths().numpy().tolist()
 
     def align_lines(
@@ -169,10 +246,8 @@ class Translator(tf.Module):
         order = np.argsort([len(line) for line in sources], kind="stable")
         for start in range(0, len(order), batch_size):
             batch = order[start : start + batch_size]
-            source_tokens = self.source_tokenizer.tokenize(tf.constant([sources[i] for i in batch]))
-            target_tokens = self.target_tokenizer.tokenize(tf.constant([targets[i] for i in batch]))
-            source = _to_ids(source_tokens, self._source_ids)
-            target = _to_ids(target_tokens, self._target_ids)
+            source = self._ids(self.source, [sources[i] for i in batch])
+            target = self._ids(self.target, [targets[i] for i in batch])
             found = self.alignment(source.to_tensor(PAD), target.to_tensor(PAD)).numpy()
             for i, rows, columns, matrix in zip(
                 batch, target.row_lengths(), source.row_lengths(), found, strict=True
@@ -191,63 +266,106 @@ class Translator(tf.Module):
         Returns:
             float32 [B, Ty, Tx], zero where the target is padding.
         """
-        seen = self.model.trunk({"source": source, "target": target}, training=False)
-        return tf.where((target == PAD)[:, :, None], 0.0, seen.alignment)
+        found = self.model.alignment(source, target)
+        return tf.where((target == PAD)[:, :, None], 0.0, found)
 
-    def search(self, source: tf.Tensor) -> Hypotheses:
+    def search(self, source: tf.Tensor, n_best: int = 1) -> Hypotheses:
         """Beam search for source ids int32 [B, Tx] with the decoding options."""
-        return search(self.model, source, self._decoding)
+        return search(self.model, source, self.config.decoding, n_best)
 
-    def _read(self, text: tf.Tensor) -> tuple[tf.RaggedTensor, tf.Tensor]:
-        """Strings [B] to tokens [B, None] and ids [B, Tx] with `</s>`."""
-        tokens = self.source_tokenizer.tokenize(text)[:, :MAX_SOURCE_TOKENS]
-        return tokens, _to_ids(tokens, self._source_ids).to_tensor(PAD)
+    def _read(self, text: tf.Tensor) -> tf.RaggedTensor:
+        return self.source.read(text, self.config.decoding.max_length)
 
-    def _best(self, source: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-        """Ids [B, Tx] to text [B], log p [B] and ids [B, Ty] of the best hypotheses."""
-        hypotheses = self.search(source)
-        target = hypotheses.tokens[:, 0]  # [B, Ty]
-        target = target[:, : tf.reduce_max(hypotheses.lengths[:, 0])]
-        blank = source[:, 0] == EOS
-        kept = tf.RaggedTensor.from_tensor(
-            self._words(target), lengths=tf.maximum(hypotheses.lengths[:, 0] - 1, 0)
+    def _ids(self, side: TextIds, lines: Sequence[str]) -> tf.RaggedTensor:
+        return side.ids(side.tokenizer.tokenize(tf.constant(lines)))
+
+    def _best(self, source: tf.RaggedTensor) -> _Best:
+        """Of ids [B, None]."""
+        no_ids = tf.RaggedTensor.from_row_splits(
+            tf.zeros([0], tf.int32), tf.zeros([1], tf.int64), validate=False
         )
-        text = self.target_tokenizer.detokenize(kept)
-        score = hypotheses.log_probs[:, 0]
-        return tf.where(blank, "", text), tf.where(blank, 0.0, score), target
+        return map_row_blocks(
+            lambda rows: self._best_of_block(tf.gather(source, rows)),
+            source.row_lengths(),
+            _BLOCK_TOKENS,
+            _Best(tf.zeros([0], tf.string), tf.zeros([0]), no_ids),
+        )
 
-    def _words(self, ids: tf.Tensor) -> tf.Tensor:
-        return self._target_words.lookup(tf.cast(ids, tf.int64))
+    def _best_of_block(self, source: tf.RaggedTensor) -> _Best:
+        hypotheses = self.search(source.to_tensor(PAD))
+        blank = _is_blank(source)
+        tokens = tf.where(blank[:, None], EOS, hypotheses.tokens[:, 0])
+        lengths = tf.where(blank, 1, hypotheses.lengths[:, 0])
+        target = tf.RaggedTensor.from_tensor(tokens, tf.cast(lengths, tf.int64))
+        score = tf.maximum(hypotheses.log_probs[:, 0], NOT_FOUND)
+        return _Best(self.target.text(target), tf.where(blank, 0.0, score), target)
+
+    def _n_best_of_block(self, source: tf.RaggedTensor) -> _NBest:
+        size = self.config.decoding.beam_size
+        hypotheses = self.search(source.to_tensor(PAD), n_best=size)
+        shape = tf.shape(hypotheses.lengths)  # [R, N]
+        tokens = tf.reshape(hypotheses.tokens, [shape[0] * size, -1])
+        lengths = tf.cast(tf.reshape(hypotheses.lengths, [-1]), tf.int64)
+        texts = self.target.text(tf.RaggedTensor.from_tensor(tokens, lengths))
+        blank = _is_blank(source)[:, None]
+        found = _NBest(
+            tf.where(blank, "", tf.reshape(texts, shape)),
+            tf.where(blank, 0.0, hypotheses.log_probs),
+            tf.where(blank, 0.0, hypotheses.scores),
+        )
+        return _without_repeats(found, hypotheses.lengths > 0)
+
+    def _alignments(self, source: tf.RaggedTensor, target: tf.RaggedTensor) -> tf.Tensor:
+        """α of ids [B, None] and ids [B, None], float32 [B, Ty, Tx]."""
+        longest = tf.stack([target.bounding_shape()[1], source.bounding_shape()[1]])
+
+        def of_block(rows: tf.Tensor) -> tf.Tensor:
+            sides = [tf.gather(side, rows).to_tensor(PAD) for side in (source, target)]
+            found = self.alignment(*sides)
+            missing = longest - tf.shape(found, tf.int64)[1:]
+            return tf.pad(found, [[0, 0], [0, missing[0]], [0, missing[1]]])
+
+        empty = tf.zeros(tf.concat([[0], longest], axis=0))
+        return map_row_blocks(of_block, _longer(source, target), _BLOCK_TOKENS, empty)
+
+    def _log_probs(self, source: tf.RaggedTensor, target: tf.RaggedTensor) -> tf.Tensor:
+        """Log p of ids [B, None] given ids [B, None], float32 [B]."""
+
+        def of_block(rows: tf.Tensor) -> tf.Tensor:
+            x, y = tf.gather(source, rows), tf.gather(target, rows)
+            losses = self.model.word_losses(x.to_tensor(PAD), y.to_tensor(PAD))
+            return -tf.math.segment_sum(losses, y.value_rowids())
+
+        return map_row_blocks(of_block, _longer(source, target), _BLOCK_TOKENS, tf.zeros([0]))
 
 
-def _batches_of_similar_length(lines: Sequence[str], tokens: int) -> Iterator[list[int]]:
-    """Indices of lines, short lines first, `tokens` blank-separated words or one line at a time."""
-    words = [min(line.count(" ") + 2, MAX_SOURCE_TOKENS) for line in lines]
-    batch: list[int] = []
-    for i in sorted(range(len(lines)), key=words.__getitem__):
-        if batch and (len(batch) + 1) * words[i] > tokens:
-            yield batch
-            batch = []
-        batch.append(i)
-    if batch:
-        yield batch
+def _languages(config: Config) -> tuple[str, ...]:
+    return (
+        config.source_language,
+        config.target_language,
+        config.source_vocabulary,
+        config.target_vocabulary,
+    )
 
 
-_WORD = (tf.string, tf.lookup.TextFileIndex.WHOLE_LINE)
-_ID = (tf.int64, tf.lookup.TextFileIndex.LINE_NUMBER)
+def _is_blank(ids: tf.RaggedTensor) -> tf.Tensor:
+    return ids.row_lengths() == 1  # </s> alone
 
 
-def _table(path: str | Path, key: tuple, value: tuple, default: Any) -> tf.lookup.StaticHashTable:
-    """A vocabulary file, an asset of the SavedModel, as a table from `key` to `value`."""
-    initializer = tf.lookup.TextFileInitializer(str(path), *key, *value)
-    return tf.lookup.StaticHashTable(initializer, default_value=default)
+def _longer(source: tf.RaggedTensor, target: tf.RaggedTensor) -> tf.Tensor:
+    return tf.maximum(source.row_lengths(), target.row_lengths())
 
 
-def _to_ids(tokens: tf.RaggedTensor, table: tf.lookup.StaticHashTable) -> tf.RaggedTensor:
-    """Words to ids int32, `</s>` at the end of each sentence."""
-    ids = tokens.with_flat_values(tf.cast(table.lookup(tokens.flat_values), tf.int32))
-    return tf.concat([ids, tf.fill([tokens.nrows(), 1], EOS)], axis=1)
-
-
-def _with_end(tokens: tf.RaggedTensor) -> tf.RaggedTensor:
-    return tf.concat([tokens, tf.fill([tokens.nrows(), 1], "</s>")], axis=1)
+def _without_repeats(found: _NBest, is_found: tf.Tensor) -> _NBest:
+    """The first of equal texts, in order, and then slots without one; `is_found` is [B, N]."""
+    equal = found.translations[:, :, None] == found.translations[:, None, :]  # [B, N, N]
+    slots = tf.range(tf.shape(equal)[1])
+    is_earlier = slots[None, :] < slots[:, None]
+    is_repeat = tf.reduce_any(equal & is_earlier & is_found[:, None, :], axis=2)
+    keep = is_found & ~is_repeat
+    order = tf.argsort(tf.cast(~keep, tf.int32), axis=1, stable=True)
+    return _NBest(
+        tf.gather(tf.where(keep, found.translations, ""), order, batch_dims=1),
+        tf.gather(tf.where(keep, found.scores, NOT_FOUND), order, batch_dims=1),
+        tf.gather(tf.where(keep, found.normalized_scores, NOT_FOUND), order, batch_dims=1),
+    )

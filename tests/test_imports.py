@@ -23,7 +23,10 @@ FLOORS = [
         "pairs",
         "preparation",
         "prepared_text",
+        "ensemble",
+        "row_blocks",
         "search",
+        "text_ids",
         "update",
     },
     {"training", "translator", "evaluation", "model_directory", "experiment"},
@@ -31,7 +34,7 @@ FLOORS = [
 ]
 STANDING_ALONE = FLOORS[0] | FLOORS[1]  # import nothing of ours but the lowest floor
 WITHOUT_TENSORFLOW = (
-    "layers", "models", "losses", "config", "corpus", "vocabulary", "errors", "files",
+    "layers", "models", "ensemble", "losses", "config", "corpus", "vocabulary", "errors", "files",
 )  # fmt: skip
 FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "misc", "common"}
 

@@ -1,13 +1,17 @@
 """The console scripts: help, usage, and one clear line for each kind of bad input."""
 
+import gzip
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import tensorflow as tf
 
+from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.scripts import demo, evaluate, export, reproduce, train, translate
+from rnnsearch_tf.translator import Translator
 
 SCRIPTS = {"train": train, "translate": translate, "evaluate": evaluate, "export": export}
 
@@ -164,7 +168,7 @@ def test_a_training_with_other_settings_is_not_overwritten(
 def test_an_export_that_exists_is_not_overwritten(capsys, model_dir, tmp_path):
     (tmp_path / "1").mkdir()
     flags = [f"--model_dir={model_dir}", f"--export_dir={tmp_path}"]
-    assert "nothing was overwritten" in fails(capsys, export, *flags)
+    assert "nothing was overwritten" in fails(capsys, export, *flags, "--version=1")
     assert list((tmp_path / "1").iterdir()) == []
     assert "must be positive" in fails(capsys, export, *flags, "--version=0")
 
@@ -174,10 +178,23 @@ def test_text_to_translate_that_cannot_be_read(capsys, model_dir, tmp_path):
     (tmp_path / "out").write_text("kept\n")
     line = fails(capsys, translate, *flags, f"--input={tmp_path / 'none'}")
     assert "none: No such file or directory" in line
-    (tmp_path / "latin").write_bytes(b"good\n\xe9t\xe9\n")
-    line = fails(capsys, translate, *flags, f"--input={tmp_path / 'latin'}")
-    assert "latin: line 2 is not UTF-8" in line
+    (tmp_path / "half.gz").write_bytes(gzip.compress(b"good\n" * 100)[:-10])
+    line = fails(capsys, translate, *flags, f"--input={tmp_path / 'half.gz'}")
+    assert "half.gz: not a whole gzip file" in line
     assert (tmp_path / "out").read_text() == "kept\n"
+
+
+def test_text_that_is_not_utf8_is_translated_as_a_server_does(capsys, model_dir, tmp_path):
+    lines = [b"The man is here.", b"\xe9t\xe9 \xff", b"", b"She sees a cat.\r"]
+    (tmp_path / "latin").write_bytes(b"\n".join(lines))
+    flags = [f"--model_dir={model_dir}", f"--output={tmp_path / 'out'}", "--beam_size=2"]
+    assert translate.run([*flags, f"--input={tmp_path / 'latin'}"]) == 0
+    assert "line 2 is not UTF-8" in capsys.readouterr().err
+    decoding = DecodingConfig(beam_size=2)
+    served = Translator.load(model_dir, decoding).translate(tf.constant(lines))
+    expected = [text.decode() for text in served["translation"].numpy()]
+    assert (tmp_path / "out").read_text("utf-8").split("\n") == [*expected, ""]
+    assert expected[1]
 
 
 def test_lines_in_lines_out(capsys, model_dir, tmp_path):

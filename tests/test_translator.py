@@ -1,14 +1,16 @@
 """Text to text: the score is the model's, and a sentence never feels its neighbours."""
 
 import dataclasses
+import shutil
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from rnnsearch_tf.config import DecodingConfig
-from rnnsearch_tf.translator import MAX_SOURCE_TOKENS, Translator
-from rnnsearch_tf.vocabulary import EOS, PAD, UNK
+from rnnsearch_tf.config import Config, DecodingConfig
+from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.translator import NOT_FOUND, Translator, _NBest, _without_repeats
+from rnnsearch_tf.vocabulary import EOS, PAD, UNK, Vocabulary
 
 SENTENCES = ["The man will eat.", "She has seen the old cat in Paris.", "It is cold.", "We sleep."]
 SEARCH = DecodingConfig(beam_size=3, max_length_ratio=2.0)
@@ -20,7 +22,8 @@ def translator(model_dir) -> Translator:
 
 
 def read(translator: Translator, sentences: list[str]) -> np.ndarray:
-    return translator._read(tf.constant(sentences))[1].numpy()
+    tokens = translator._read(tf.constant(sentences))
+    return translator.source.ids(tokens).to_tensor(PAD).numpy()
 
 
 def test_beam_score_is_the_teacher_forced_score(translator):
@@ -56,13 +59,129 @@ def test_beam_of_one_is_greedy(model_dir):
         assert tokens[tokens != PAD].tolist() == expected
 
 
+STRANGE = [
+    "",
+    b"caf\xe9 \xff\xfe is cold",
+    "a\tcat\nis\x00 \x1bhere\r",
+    "\u200b\ufeff",
+    "\ud7ff \U0010ffff \u0000",
+    "and the old man " * 60,
+    "." * 600,
+]
+
+
 def test_answers_do_not_depend_on_the_batch(translator):
-    long = " ".join(["and the old man"] * 10)
-    together = translator.translate(tf.constant([*SENTENCES, long, ""]))
-    for i, sentence in enumerate([*SENTENCES, long, ""]):
-        alone = translator.translate(tf.constant([sentence]))
-        assert alone["translation"][0] == together["translation"][i]
-        assert float(alone["score"][0]) == pytest.approx(float(together["score"][i]), abs=1e-5)
+    texts = [*SENTENCES, *STRANGE]
+    together = {name: x.numpy() for name, x in translator.align(tf.constant(texts)).items()}
+    n_best = {name: x.numpy() for name, x in translator.n_best(tf.constant(texts)).items()}
+    for i, text in enumerate(texts):
+        alone = {name: x.numpy()[0] for name, x in translator.align(tf.constant([text])).items()}
+        assert alone["translation"] == together["translation"][i]
+        assert alone["score"] == pytest.approx(together["score"][i], abs=1e-5, rel=1e-5)
+        rows, columns = alone["alignment"].shape
+        assert alone["target_tokens"].tolist() == together["target_tokens"][i, :rows].tolist()
+        np.testing.assert_allclose(
+            alone["alignment"], together["alignment"][i, :rows, :columns], atol=1e-5
+        )
+        assert not together["alignment"][i, rows:].any()
+        assert not together["alignment"][i, :, columns:].any()
+        found = {name: x.numpy()[0] for name, x in translator.n_best(tf.constant([text])).items()}
+        assert found["translations"].tolist() == n_best["translations"][i].tolist()
+        np.testing.assert_allclose(found["scores"], n_best["scores"][i], rtol=1e-5, atol=1e-5)
+
+
+def test_each_text_has_one_answer_in_its_place(translator):
+    texts = [*STRANGE, *SENTENCES] * 2
+    found = translator.translate(tf.constant(texts))
+    translations, scores = found["translation"].numpy(), found["score"].numpy()
+    half = len(texts) // 2
+    assert len(translations) == len(scores) == len(texts)
+    assert translations[:half].tolist() == translations[half:].tolist()
+    assert np.isfinite(scores).all()
+    assert all(translations[half - len(SENTENCES) : half])
+
+
+def test_the_first_of_the_n_best_is_the_best(translator):
+    found = {name: x.numpy() for name, x in translator.n_best(tf.constant(SENTENCES)).items()}
+    best = translator.translate(tf.constant(SENTENCES))
+    assert found["translations"].shape == (len(SENTENCES), SEARCH.beam_size)
+    assert found["translations"][:, 0].tolist() == best["translation"].numpy().tolist()
+    np.testing.assert_allclose(found["scores"][:, 0], best["score"], atol=1e-5)
+    for texts, scores in zip(found["translations"], found["normalized_scores"], strict=True):
+        kept = [text for text in texts.tolist() if text]
+        assert len(set(kept)) == len(kept)
+        assert (np.diff(scores) <= 0).all()
+
+
+def test_the_n_best_are_ranked_by_the_normalized_score(model_dir):
+    settings = dataclasses.replace(SEARCH, beam_size=4, length_penalty=1.0)
+    translator = Translator.load(model_dir, settings)
+    found = {name: x.numpy() for name, x in translator.n_best(tf.constant(SENTENCES)).items()}
+    hypotheses = translator.search(tf.constant(read(translator, SENTENCES)), n_best=4)
+    lengths = hypotheses.lengths.numpy()
+    np.testing.assert_allclose(
+        found["normalized_scores"], found["scores"] / lengths, rtol=1e-5, atol=1e-5
+    )
+    assert (np.diff(found["normalized_scores"], axis=1) <= 0).all()
+
+
+def test_equal_texts_are_listed_once():
+    texts = tf.constant([["a", "b", "a", "c"], ["", "", "d", "d"], ["e", "f", "", ""]])
+    scores = tf.constant([[-1.0, -2, -3, -4]] * 3)
+    is_found = tf.constant([[True] * 4, [True] * 4, [True, True, False, False]])
+    found = _without_repeats(_NBest(texts, scores, 2 * scores), is_found)
+    assert found.translations.numpy().astype(str).tolist() == [
+        ["a", "b", "c", ""], ["", "d", "", ""], ["e", "f", "", ""],
+    ]  # fmt: skip
+    assert found.scores.numpy().tolist() == [
+        [-1, -2, -4, NOT_FOUND], [-1, -3, NOT_FOUND, NOT_FOUND], [-1, -2, NOT_FOUND, NOT_FOUND],
+    ]  # fmt: skip
+    assert found.normalized_scores.numpy()[0].tolist() == [-2, -4, -8, NOT_FOUND]
+
+
+def test_a_blank_has_one_translation(translator):
+    found = translator.n_best(tf.constant([" \t"]))
+    assert found["translations"].numpy().tolist() == [[b""] * SEARCH.beam_size]
+    assert found["scores"].numpy().tolist() == [[0, NOT_FOUND, NOT_FOUND]]
+    aligned = translator.align(tf.constant(["", "It is cold."]))
+    assert aligned["target_tokens"][0].numpy().tolist()[:2] == [b"</s>", b""]
+
+
+def test_given_translations_are_scored_by_the_model(translator):
+    french = ["L'homme mangera.", "", "Il fait froid.", "Nous dormons."]
+    source = translator.source.ids(translator.source.tokenizer.tokenize(SENTENCES))
+    target = translator.target.ids(translator.target.tokenizer.tokenize(french))
+    losses = translator.model.word_losses(source.to_tensor(PAD), target.to_tensor(PAD)).numpy()
+    expected = [-losses[target.value_rowids().numpy() == i].sum() for i in range(4)]
+    found = translator.score(tf.constant(SENTENCES), tf.constant(french))["score"].numpy()
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    assert translator.score(tf.constant([" "]), tf.constant([""]))["score"].numpy() == [0]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="as many"):
+        translator.score(tf.constant(["a", "b"]), tf.constant(["c"]))
+
+
+def test_models_of_one_vocabulary_translate_together(model_dir, translator):
+    twice = Translator.load([model_dir, model_dir], SEARCH)
+    found, expected = (
+        {name: x.numpy() for name, x in t.align(tf.constant(SENTENCES)).items()}
+        for t in (twice, translator)
+    )
+    assert found["translation"].tolist() == expected["translation"].tolist()
+    np.testing.assert_allclose(found["score"], expected["score"], atol=1e-4)
+    np.testing.assert_allclose(found["alignment"], expected["alignment"], atol=1e-5)
+
+
+def test_models_of_other_vocabularies_do_not(model_dir, tmp_path):
+    other = tmp_path / "other"
+    shutil.copytree(model_dir, other)
+    vocabulary = Vocabulary.load(other / "target.vocab")
+    changed = Vocabulary([*vocabulary.tokens[:-1], "another"])
+    changed.save(other / "target.vocab")
+    config = Config.from_json((other / "config.json").read_text("utf-8"))
+    config = dataclasses.replace(config, target_vocabulary=changed.digest)
+    (other / "config.json").write_text(config.to_json(), "utf-8")
+    with pytest.raises(InputError, match="other: other vocabularies than"):
+        Translator.load([model_dir, other])
 
 
 def test_blank_text(translator):
@@ -81,13 +200,13 @@ def test_unknown_words_can_be_barred(model_dir):
 
 def test_a_long_line_is_cut(translator):
     source = read(translator, ["word " * 10_000])
-    assert source.shape == (1, MAX_SOURCE_TOKENS + 1)
+    assert source.shape == (1, SEARCH.max_length + 1)
 
 
 def test_lines_keep_their_order(translator):
     lines = [*SENTENCES, "", *reversed(SENTENCES)]
     done: list[int] = []
-    found = translator.translate_lines(lines, batch_tokens=8, report=done.append)
+    found = translator.translate_lines(lines, lines_at_once=2, report=done.append)
     assert done[-1] == len(lines)
     assert len(done) > 1
     assert found.translations[:4] == found.translations[:4:-1]

@@ -1,5 +1,7 @@
 """Lines of UTF-8 text files, plain or .gz."""
 
+import codecs
+import contextlib
 import gzip
 import hashlib
 import itertools
@@ -27,27 +29,28 @@ def blocks_of_lines(path: str | Path, at_once: int) -> Iterator[list[str]]:
         InputError: as `read_lines`, when the bad line's turn comes.
     """
     done = 0
-    try:
-        with _open(Path(path)) as file:
-            while lines := list(itertools.islice(file, at_once)):
-                yield _split(b"".join(lines), str(path), done)
-                done += len(lines)
-    except (OSError, EOFError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or f"not a whole gzip file ({error})"
-        raise InputError(f"{path}: {reason}") from error
+    with _opened(path) as file:
+        while lines := list(itertools.islice(file, at_once)):
+            yield _split(b"".join(lines), str(path), done)
+            done += len(lines)
 
 
-def split_lines(content: bytes, name: str) -> list[str]:
-    """Bytes to lines.
-
-    Args:
-        content: UTF-8 text.
-        name: what an error calls it.
+def read_raw_lines(path: str | Path) -> list[bytes]:
+    """What `read_lines` reads, as bytes that need not be UTF-8.
 
     Raises:
-        InputError: not UTF-8; the text names the line.
+        InputError: the file cannot be read.
     """
-    return _split(content, name, 0)
+    with _opened(path) as file:
+        return split_raw_lines(file.read())
+
+
+def split_raw_lines(content: bytes) -> list[bytes]:
+    """Bytes to lines, without a byte order mark."""
+    lines = content.removeprefix(codecs.BOM_UTF8).split(b"\n")
+    if lines[-1] == b"":
+        lines.pop()
+    return [line.removesuffix(b"\r") for line in lines]
 
 
 def file_digest(path: str | Path) -> str:
@@ -73,6 +76,17 @@ def is_compressed(path: str | Path) -> bool:
 
 def _open(path: Path) -> BinaryIO:
     return cast(BinaryIO, gzip.open(path)) if is_compressed(path) else open(path, "rb")
+
+
+@contextlib.contextmanager
+def _opened(path: str | Path) -> Iterator[BinaryIO]:
+    """A file, its errors turned into one line."""
+    try:
+        with _open(Path(path)) as file:
+            yield file
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or f"not a whole gzip file ({error})"
+        raise InputError(f"{path}: {reason}") from error
 
 
 def _split(content: bytes, name: str, before: int) -> list[str]:

@@ -5,7 +5,7 @@ import sys
 
 from rnnsearch_tf.files import write_atomically
 from rnnsearch_tf.scripts.command import Command, quiet_start
-from rnnsearch_tf.scripts.decoding_flags import decoding_settings, define_decoding
+from rnnsearch_tf.scripts.decoding_flags import decoding_settings, define_decoding, model_dirs
 
 COMMAND = Command(
     "rnnsearch-evaluate",
@@ -29,7 +29,7 @@ def main() -> int:
         from rnnsearch_tf.progress import ProgressLine
         from rnnsearch_tf.translator import Translator
 
-        translator = Translator.load(flags.model_dir, decoding_settings(COMMAND), flags.weights)
+        translator = Translator.load(model_dirs(COMMAND), decoding_settings(COMMAND), flags.weights)
     text = read_parallel(flags.source, flags.reference)
     progress = ProgressLine()
     report = progress.counter(len(text.source), "sentences")
@@ -39,7 +39,7 @@ def main() -> int:
         found.translations,
         text.target,
         translator.source_lengths(text.source),
-        translator.target_tokenizer,
+        translator.target.tokenizer,
     )
     if flags.translations:
         content = "".join(line + "\n" for line in found.translations)

@@ -3,16 +3,21 @@
 import sys
 
 from rnnsearch_tf.scripts.command import Command, quiet_start
-from rnnsearch_tf.scripts.decoding_flags import decoding_settings, define_decoding
+from rnnsearch_tf.scripts.decoding_flags import decoding_settings, define_decoding, model_dirs
 
 COMMAND = Command(
     "rnnsearch-export",
     "write a trained model as EXPORT_DIR/VERSION/, a SavedModel for TensorFlow Serving with the "
-    "signatures serving_default (text to translation and score) and align (with the soft "
-    "alignment). The search options become part of it.",
+    "signatures serving_default (text to translation and score), align (with the soft alignment), "
+    "nbest (as many as the beam is wide) and score (of given translations). The search options "
+    "become part of it. Several models, with commas, make an ensemble.",
 )
 COMMAND.define("export_dir", str, "the folder that a server watches")
-COMMAND.define("version", int, "the version's number; an existing one is never overwritten", 1)
+COMMAND.define(
+    "version",
+    int,
+    "the version's number; an existing one is never overwritten (default: one above the highest)",
+)
 define_decoding(COMMAND)
 
 
@@ -24,7 +29,8 @@ def main() -> int:
         from rnnsearch_tf.saved_model import export
 
         decoding = decoding_settings(COMMAND)
-        path = export(flags.model_dir, flags.export_dir, flags.version, decoding, flags.weights)
+        models = model_dirs(COMMAND)
+        path = export(models, flags.export_dir, flags.version, decoding, flags.weights)
     print(path)
     return 0
 

@@ -40,7 +40,7 @@ COMMAND.define("source_language", str, "source's Moses rules and file ending: en
 COMMAND.define("target_language", str, "target's Moses rules and file ending: en or fr", "fr")
 COMMAND.define_settings(ModelConfig, skip=("kind",))
 COMMAND.define_settings(TrainingConfig, skip=("max_length",))
-COMMAND.define_settings(DecodingConfig, skip=("allow_unknown",))
+COMMAND.define_settings(DecodingConfig, skip=("allow_unknown", "max_length"))
 
 
 def main() -> int:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rnnsearch_tf.files import write_atomically
 from rnnsearch_tf.scripts.command import Command, quiet_start
-from rnnsearch_tf.scripts.decoding_flags import decoding_settings, define_decoding
+from rnnsearch_tf.scripts.decoding_flags import decoding_settings, define_decoding, model_dirs
 
 if TYPE_CHECKING:
     from rnnsearch_tf.translator import Translator
@@ -27,18 +27,16 @@ def main() -> int:
     flags = COMMAND.flags
     COMMAND.require("model_dir")
     with quiet_start():
-        from rnnsearch_tf.corpus.lines import read_lines, split_lines
+        from rnnsearch_tf.corpus.lines import read_raw_lines, split_raw_lines
         from rnnsearch_tf.progress import ProgressLine
-        from rnnsearch_tf.translator import MAX_SOURCE_TOKENS, Translator
+        from rnnsearch_tf.translator import Translator
 
-        translator = Translator.load(flags.model_dir, decoding_settings(COMMAND), flags.weights)
+        translator = Translator.load(model_dirs(COMMAND), decoding_settings(COMMAND), flags.weights)
     if flags.input == "-":
-        lines = split_lines(sys.stdin.buffer.read(), "standard input")
+        lines = split_raw_lines(sys.stdin.buffer.read())
     else:
-        lines = read_lines(flags.input)
-    for number, length in enumerate(translator.source_lengths(lines), 1):
-        if length > MAX_SOURCE_TOKENS:
-            _warn(f"line {number:,} has {length:,} tokens: only {MAX_SOURCE_TOKENS:,} are read")
+        lines = read_raw_lines(flags.input)
+    _warn_of_changes(lines, translator)
     progress = ProgressLine()
     found = translator.translate_lines(lines, report=progress.counter(len(lines), "lines"))
     progress.clear()
@@ -53,12 +51,24 @@ def main() -> int:
     return 0
 
 
-def _draw(translator: "Translator", lines: list[str], folder: Path) -> None:
+def _warn_of_changes(lines: list[bytes], translator: "Translator") -> None:
+    """Tell which lines are not translated as they are."""
+    most = translator.config.decoding.max_length
+    for number, length in enumerate(translator.source_lengths(lines), 1):
+        if length > most:
+            _warn(f"line {number:,} has {length:,} tokens: only {most:,} are read")
+        try:
+            lines[number - 1].decode()
+        except UnicodeDecodeError:
+            _warn(f"line {number:,} is not UTF-8: what is not is read as U+FFFD")
+
+
+def _draw(translator: "Translator", lines: list[bytes], folder: Path) -> None:
     from rnnsearch_tf.figures import draw_translation
 
     for number, line in enumerate(lines, 1):
         if line.strip():
-            draw_translation(folder / f"{number}.png", translator, line)
+            draw_translation(folder / f"{number}.png", translator, line.decode(errors="replace"))
 
 
 def _warn(message: str) -> None:

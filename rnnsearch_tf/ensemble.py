@@ -1,0 +1,66 @@
+"""Several models that translate as one."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from keras import ops
+
+from rnnsearch_tf.layers.decoder import DecoderState, DecoderStep
+from rnnsearch_tf.models import TranslationModel
+
+States = tuple[DecoderState, ...]
+
+
+class Ensemble:
+    """The mean of the models' distributions at each step.
+
+        p(y_i | y_<i, x) = 1/M Σ_m p_m(y_i | y_<i, x)
+
+    Args:
+        models: M of them, over the same vocabularies.
+    """
+
+    def __init__(self, models: Sequence[TranslationModel]):
+        self._models = tuple(models)
+
+    def bind(self, source: Any) -> "EnsembleStep":
+        """Encode source ids [B, Tx] and stand before the first word of their translations."""
+        return EnsembleStep([model.bind(source) for model in self._models])
+
+    def predict_word(self, seen: States) -> Any:
+        """What the decoders saw, each [R, ...], to log p of the next word, float32 [R, K]."""
+        pairs = zip(self._models, seen, strict=True)
+        return _log_mean([ops.log_softmax(_float32(m.predict_word(s))) for m, s in pairs])
+
+    def word_losses(self, source: Any, target: Any) -> Any:
+        """−log p(y_i | y_<i, x) of the real words, in nats; as `TranslationModel.word_losses`."""
+        return -_log_mean([-model.word_losses(source, target) for model in self._models])
+
+    def alignment(self, source: Any, target: Any) -> Any:
+        """The mean of the models' α; as `TranslationModel.alignment`."""
+        return ops.mean(ops.stack([m.alignment(source, target) for m in self._models]), axis=0)
+
+
+class EnsembleStep:
+    """The decoders of an ensemble before given source sentences, for one word at a time."""
+
+    def __init__(self, steps: Sequence[DecoderStep]):
+        self._steps = steps
+
+    def start(self) -> States:
+        """What y_1 is predicted from: one row for each sentence."""
+        return tuple(step.start() for step in self._steps)
+
+    def advance(self, previous: States, word: Any) -> States:
+        """What y_{i+1} is predicted from, once y_i, int32 [R], is chosen."""
+        pairs = zip(self._steps, previous, strict=True)
+        return tuple(step.advance(seen, word) for step, seen in pairs)
+
+
+def _log_mean(log_probs: Sequence[Any]) -> Any:
+    return ops.logsumexp(ops.stack(list(log_probs)), axis=0) - math.log(len(log_probs))
+
+
+def _float32(x: Any) -> Any:
+    return ops.cast(x, "float32")

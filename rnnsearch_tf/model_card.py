@@ -1,0 +1,69 @@
+"""model.json: what an export was made of, for those who have it before them and nothing else."""
+
+import dataclasses
+import datetime
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rnnsearch_tf.config import DecodingConfig
+from rnnsearch_tf.model_directory import LAST, ModelDirectory
+from rnnsearch_tf.provenance import commit, library_versions
+
+CARD = "model.json"
+_FORMAT = 1
+_SCORE = "log p(y|x) = sum_i log p(y_i | y_<i, x), nats, </s> counted"
+_ENSEMBLE = "p(y_i | y_<i, x) is the mean over the models"
+
+
+def model_card(model_dirs: Sequence[str | Path], weights: str, decoding: DecodingConfig) -> str:
+    """Describe an export.
+
+    Args:
+        model_dirs: the model, or the members of an ensemble.
+        weights: "best" or "last".
+        decoding: the options of the search.
+
+    Returns:
+        JSON: the languages; for each model its settings, the SHA-256 of its text and vocabularies,
+        and what the development set said of it (NLL in nats, BLEU of greedy translations with
+        sacreBLEU's signature); the search's options; what the scores are; and what wrote it.
+
+    Raises:
+        InputError: an unusable model directory.
+    """
+    config = ModelDirectory(model_dirs[0]).load_config()
+    penalty = decoding.length_penalty
+    card = {
+        "format": _FORMAT,
+        "source_language": config.source_language,
+        "target_language": config.target_language,
+        "models": [_model(ModelDirectory(path), weights) for path in model_dirs],
+        "decoding": dataclasses.asdict(decoding),
+        "score": _SCORE + (f"; {_ENSEMBLE}" if len(model_dirs) > 1 else ""),
+        "normalized_score": f"log p(y|x) / |y|^{penalty:g}, |y| counting </s>",
+        "exported": {
+            "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+            "versions": library_versions(),
+            "commit": commit(),
+        },
+    }
+    return json.dumps(card, indent=2, ensure_ascii=False) + "\n"
+
+
+def _model(directory: ModelDirectory, weights: str) -> dict[str, Any]:
+    config = dataclasses.asdict(directory.load_config())
+    del config["decoding"]  # the export's own stands beside
+    return {**config, "weights": weights, "evaluation": _evaluation(directory, weights)}
+
+
+def _evaluation(directory: ModelDirectory, weights: str) -> dict[str, Any] | None:
+    """The line of training.jsonl that tells of these weights, if there is one."""
+    records = directory.read_log()
+    if not records:
+        return None
+    if weights == LAST or "bleu" not in records[0]:
+        return records[-1]
+    by_nll = directory.load_config().training.early_stopping == "nll"
+    return max(records, key=lambda r: -r["nll_per_token"] if by_nll else r["bleu"])

@@ -1,0 +1,58 @@
+"""Text to ids and back for one language, as graph ops; its vocabulary is a SavedModel's asset."""
+
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+
+from rnnsearch_tf.text import moses_tokenizer
+from rnnsearch_tf.vocabulary import EOS, SPECIAL_TOKENS, UNK
+
+_WORD = (tf.string, tf.lookup.TextFileIndex.WHOLE_LINE)
+_ID = (tf.int64, tf.lookup.TextFileIndex.LINE_NUMBER)
+
+
+class TextIds(tf.Module):
+    """The tokeniser and the vocabulary of a language.
+
+    Args:
+        language: "en" or "fr".
+        vocabulary: path of the vocabulary file.
+
+    Attributes:
+        tokenizer: text to words and back.
+    """
+
+    def __init__(self, language: str, vocabulary: str | Path):
+        super().__init__()
+        self.tokenizer = moses_tokenizer(language)
+        self._ids = _table(vocabulary, _WORD, _ID, UNK)
+        self._words = _table(vocabulary, _ID, _WORD, "")
+
+    def read(self, text: tf.Tensor, most: int) -> tf.RaggedTensor:
+        """Text, string [B], to the first `most` tokens of each, string [B, None]."""
+        return self.tokenizer.tokenize(text)[:, :most]
+
+    def ids(self, tokens: tf.RaggedTensor) -> tf.RaggedTensor:
+        """Tokens to ids, int32 [B, None], `</s>` at the end of each sentence."""
+        ids = tokens.with_flat_values(tf.cast(self._ids.lookup(tokens.flat_values), tf.int32))
+        return tf.concat([ids, tf.fill([tokens.nrows(), 1], EOS)], axis=1)
+
+    def words(self, ids: tf.RaggedTensor) -> tf.RaggedTensor:
+        """Ids to words, string [B, None], `</s>` included."""
+        return ids.with_flat_values(self._words.lookup(tf.cast(ids.flat_values, tf.int64)))
+
+    def text(self, ids: tf.RaggedTensor) -> tf.Tensor:
+        """Ids, each sentence with its `</s>` or empty, to text, string [B]."""
+        return self.tokenizer.detokenize(self.words(ids[:, :-1]))
+
+
+def with_end(tokens: tf.RaggedTensor) -> tf.RaggedTensor:
+    """Tokens with `</s>` after each sentence."""
+    return tf.concat([tokens, tf.fill([tokens.nrows(), 1], SPECIAL_TOKENS[EOS])], axis=1)
+
+
+def _table(path: str | Path, key: tuple, value: tuple, default: Any) -> tf.lookup.StaticHashTable:
+    """A vocabulary file as a table from `key` to `value`."""
+    initializer = tf.lookup.TextFileInitializer(str(path), *key, *value)
+    return tf.lookup.StaticHashTable(initializer, default_value=default)

@@ -1,0 +1,69 @@
+"""What a model is trained on: ids, vocabularies, and the settings that they complete."""
+
+import dataclasses
+from pathlib import Path
+
+from rnnsearch_tf.config import Config
+from rnnsearch_tf.corpus.parallel import Corpus
+from rnnsearch_tf.dataset import kept_lengths
+from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.preparation import prepare
+from rnnsearch_tf.text import MosesTokenizer, moses_tokenizer
+
+
+class TrainingText:
+    """A corpus as ids, with the vocabularies made of it.
+
+    Args:
+        config: languages, vocabulary sizes (upper bounds) and the longest sentence.
+        training: sentence pairs.
+        cache_dir: where it is kept in words (see `preparation.prepare`).
+
+    Attributes:
+        config: the settings, with the sizes and digests of text and vocabularies filled in.
+        source_vocabulary: the source's most frequent words.
+        target_vocabulary: the target's.
+        pairs: all pairs, also those that are too long.
+
+    Raises:
+        InputError: an unusable corpus or cache folder, an unknown language, no short pair.
+    """
+
+    def __init__(self, config: Config, training: Corpus, cache_dir: str | Path | None = None):
+        source, target = map(_tokenizer, (config.source_language, config.target_language))
+        self._prepared = prepare(training, source, target, cache_dir)
+        sizes = config.model
+        self.source_vocabulary = self._prepared.source.vocabulary(sizes.source_vocabulary_size)
+        self.target_vocabulary = self._prepared.target.vocabulary(sizes.target_vocabulary_size)
+        self.pairs = self._prepared.pairs(self.source_vocabulary, self.target_vocabulary)
+        self._kept = int(kept_lengths(self.pairs, config.training.max_length).sum())
+        model = dataclasses.replace(
+            sizes,
+            source_vocabulary_size=len(self.source_vocabulary),
+            target_vocabulary_size=len(self.target_vocabulary),
+        )
+        self.config = dataclasses.replace(
+            config,
+            model=model,
+            source_vocabulary=self.source_vocabulary.digest,
+            target_vocabulary=self.target_vocabulary.digest,
+            training_text=training.fingerprint(),
+        )
+
+    def __str__(self) -> str:
+        unknown = (
+            self._prepared.source.unknown(self.source_vocabulary),
+            self._prepared.target.unknown(self.target_vocabulary),
+        )
+        return (
+            f"{self._kept:,} of {len(self.pairs):,} pairs are short enough; "
+            f"vocabularies {len(self.source_vocabulary):,} and {len(self.target_vocabulary):,}, "
+            f"unknown {unknown[0]:.1%} and {unknown[1]:.1%} of all words"
+        )
+
+
+def _tokenizer(language: str) -> MosesTokenizer:
+    try:
+        return moses_tokenizer(language)
+    except ValueError as error:
+        raise InputError(str(error)) from error

@@ -1,0 +1,67 @@
+"""Requests that TensorFlow Serving runs before it announces a version, so that none is slow."""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import tensorflow as tf
+
+from rnnsearch_tf.files import synchronise
+from rnnsearch_tf.translator import Translator
+from rnnsearch_tf.vocabulary import SPECIAL_TOKENS
+
+WARMUP_REQUESTS = Path("assets.extra") / "tf_serving_warmup_requests"
+
+# Sentences in a request, and words in each.
+_SHAPES = {
+    "serving_default": tuple(itertools.product((1, 8, 32), (8, 24, 48))),
+    "align": ((1, 8), (1, 24), (8, 24)),
+    "nbest": ((1, 8), (1, 24), (8, 24)),
+    "score": ((1, 8), (1, 24), (8, 24)),
+}
+
+
+def write_warmup_requests(translator: Translator, path: Path) -> None:
+    """Write assets.extra/tf_serving_warmup_requests, a TFRecord file of PredictionLog protos.
+
+    Args:
+        translator: for its frequent words, which the sentences are made of.
+        path: the SavedModel.
+
+    Raises:
+        tf.errors.OpError: the disk refuses.
+    """
+    # Loads gRPC, which is not wanted until then.
+    from tensorflow_serving.apis.predict_pb2 import PredictRequest
+    from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog, PredictLog
+
+    file = path / WARMUP_REQUESTS
+    file.parent.mkdir()
+    with tf.io.TFRecordWriter(str(file)) as writer:
+        for signature, texts in _requests(translator):
+            request = PredictRequest()
+            request.model_spec.signature_name = signature
+            request.inputs["text"].CopyFrom(tf.make_tensor_proto(texts))
+            if signature == "score":
+                request.inputs["translation"].CopyFrom(tf.make_tensor_proto(texts))
+            log = PredictionLog(predict_log=PredictLog(request=request))
+            writer.write(log.SerializeToString())
+    synchronise(file)
+
+
+def _requests(translator: Translator) -> Iterator[tuple[str, list[str]]]:
+    """Signature and sentences of each request."""
+    words = _frequent_words(translator)
+    for signature, shapes in _SHAPES.items():
+        for count, length in shapes:
+            yield signature, [_sentence(words, i, length) for i in range(count)]
+
+
+def _frequent_words(translator: Translator) -> list[str]:
+    ids = tf.RaggedTensor.from_tensor(tf.range(len(SPECIAL_TOKENS), 203)[None])
+    words = translator.source.words(ids).flat_values.numpy()
+    return [word.decode() for word in words if word]
+
+
+def _sentence(words: Sequence[str], first: int, length: int) -> str:
+    return " ".join(words[(first + i) % len(words)] for i in range(length))

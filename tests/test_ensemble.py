@@ -1,0 +1,92 @@
+"""An ensemble's distribution is the mean of its members', at each step."""
+
+import dataclasses
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from rnnsearch_tf.config import DecodingConfig, ModelConfig
+from rnnsearch_tf.ensemble import Ensemble
+from rnnsearch_tf.models import TranslationModel
+from rnnsearch_tf.search import search
+
+SIZES = ModelConfig(
+    source_vocabulary_size=17,
+    target_vocabulary_size=13,
+    embedding_size=5,
+    hidden_size=7,
+    attention_size=3,
+    maxout_size=11,
+    initial_weights="glorot",
+)
+SOURCE = np.array([[4, 9, 16, 1], [3, 1, 0, 0]], np.int32)
+TARGET = np.array([[5, 12, 1], [6, 1, 0]], np.int32)
+
+
+def model(seed: int, kind: str = "rnnsearch") -> TranslationModel:
+    keras.utils.set_random_seed(seed)
+    made = TranslationModel(dataclasses.replace(SIZES, kind=kind))
+    for weight in made.weights:  # far enough from uniform for the mean to matter
+        weight.assign(3 * weight)
+    return made
+
+
+@pytest.fixture(scope="module")
+def members() -> list[TranslationModel]:
+    return [model(1), model(2), model(3, "rnnencdec")]
+
+
+def probabilities(member: TranslationModel) -> np.ndarray:
+    return tf.nn.softmax(member({"source": SOURCE, "target": TARGET})).numpy()
+
+
+def test_the_first_word(members):
+    ensemble = Ensemble(members)
+    found = np.exp(ensemble.predict_word(ensemble.bind(SOURCE).start()))
+    expected = np.mean([probabilities(member)[:, 0] for member in members], axis=0)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    apart = np.abs(probabilities(members[0])[:, 0] - expected).max()
+    assert apart > 0.01
+
+
+def test_the_next_word(members):
+    ensemble = Ensemble(members)
+    step = ensemble.bind(SOURCE)
+    found = np.exp(ensemble.predict_word(step.advance(step.start(), TARGET[:, 0])))
+    expected = np.mean([probabilities(member)[:, 1] for member in members], axis=0)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_losses_of_given_pairs(members):
+    found = Ensemble(members).word_losses(SOURCE, TARGET).numpy()
+    mean = np.mean([probabilities(member) for member in members], axis=0)
+    places = np.argwhere(TARGET)
+    expected = [-np.log(mean[i, j, TARGET[i, j]]) for i, j in places]
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_alignments_are_averaged(members):
+    found = Ensemble(members).alignment(SOURCE, TARGET).numpy()
+    expected = np.mean([member.alignment(SOURCE, TARGET) for member in members], axis=0)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    np.testing.assert_allclose(found.sum(axis=2), 1, atol=1e-6)
+
+
+def test_a_search_scores_what_it_finds_as_the_ensemble_does(members):
+    ensemble = Ensemble(members)
+    options = DecodingConfig(beam_size=4, max_length_ratio=2.0)
+    found = search(ensemble, tf.constant(SOURCE), options)
+    losses = ensemble.word_losses(tf.constant(SOURCE), found.tokens[:, 0]).numpy()
+    rows = np.repeat([0, 1], found.lengths[:, 0])
+    for i in (0, 1):
+        assert -losses[rows == i].sum() == pytest.approx(float(found.log_probs[i, 0]), abs=1e-4)
+
+
+def test_twice_the_same_model_is_that_model(members):
+    options = DecodingConfig(beam_size=3, max_length_ratio=2.0)
+    alone = search(members[0], tf.constant(SOURCE), options)
+    twice = search(Ensemble([members[0]] * 2), tf.constant(SOURCE), options)
+    np.testing.assert_array_equal(alone.tokens, twice.tokens)
+    np.testing.assert_allclose(alone.log_probs[:, 0], twice.log_probs[:, 0], atol=1e-5)

@@ -1,0 +1,72 @@
+"""Rows in blocks: every row once, its own result, its own place."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from rnnsearch_tf.row_blocks import map_row_blocks
+
+NO_WORDS = tf.RaggedTensor.from_row_splits(tf.zeros([0], tf.string), tf.zeros([1], tf.int64))
+
+
+def blocks_of(lengths: list[int], most_tokens: int) -> list[list[int]]:
+    """The blocks that were made, and a check that each row got what is its own."""
+    lengths = tf.constant(lengths, tf.int64)
+    made: list[list[int]] = []
+
+    def function(rows: tf.Tensor) -> tuple[tf.Tensor, tf.RaggedTensor]:
+        made.append(rows.numpy().tolist())
+        chosen = tf.gather(lengths, rows)
+        words = tf.RaggedTensor.from_row_lengths(
+            tf.repeat(tf.strings.as_string(rows), chosen), chosen
+        )
+        return 10 * rows, words
+
+    tens, words = map_row_blocks(
+        function, lengths, most_tokens, (tf.zeros([0], tf.int32), NO_WORDS)
+    )
+    assert tens.numpy().tolist() == [10 * i for i in range(len(lengths))]
+    expected = [[str(i).encode()] * int(n) for i, n in enumerate(lengths)]
+    assert words.to_list() == expected
+    return made
+
+
+def test_rows_of_similar_length_go_together():
+    assert blocks_of([5, 1, 7, 2, 5, 3], most_tokens=10) == [[1, 3, 5], [0, 4], [2]]
+
+
+def test_a_row_that_is_too_long_goes_alone():
+    assert blocks_of([13, 2, 11], most_tokens=7) == [[1], [2], [0]]
+
+
+def test_equal_rows_keep_their_order_and_64_are_the_most():
+    made = blocks_of([1] * 150, most_tokens=1_000)
+    assert made == [list(range(64)), list(range(64, 128)), list(range(128, 150))]
+
+
+def test_no_rows():
+    assert blocks_of([], most_tokens=5) == []
+
+
+def test_in_a_graph_with_a_result_of_three_axes():
+    lengths = np.array([3, 1, 2, 5, 4])
+
+    @tf.function
+    def together(lengths: tf.Tensor) -> tf.Tensor:
+        def function(rows: tf.Tensor) -> tf.Tensor:
+            return tf.tile(tf.gather(lengths, rows)[:, None, None], [1, 7, 11])
+
+        return map_row_blocks(function, lengths, 6, tf.zeros([0, 7, 11], lengths.dtype))
+
+    found = together(tf.constant(lengths)).numpy()
+    assert found.shape == (5, 7, 11)
+    np.testing.assert_array_equal(found[:, 6, 10], lengths)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_any_rows_come_back_in_order(seed):
+    random = np.random.default_rng(seed)
+    lengths = random.integers(1, 30, random.integers(1, 200)).tolist()
+    most = int(random.integers(1, 100))
+    for block in blocks_of(lengths, most):
+        assert len(block) == 1 or len(block) * max(lengths[i] for i in block) <= most

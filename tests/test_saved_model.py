@@ -1,0 +1,127 @@
+"""An export appears whole, beside the older ones, and says what it is."""
+
+import errno
+import hashlib
+import json
+import os
+
+import pytest
+import tensorflow as tf
+
+from rnnsearch_tf import saved_model
+from rnnsearch_tf.config import Config, DecodingConfig
+from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.evaluation import bleu_signature
+from rnnsearch_tf.saved_model import export
+from rnnsearch_tf.scripts import export as script
+from rnnsearch_tf.warmup import WARMUP_REQUESTS
+
+SEARCH = DecodingConfig(beam_size=2, length_penalty=0.5)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, model_dir):
+    """Two versions; the second is an ensemble."""
+    path = tmp_path_factory.mktemp("exports")
+    assert export([model_dir], path, decoding=SEARCH) == path / "1"
+    (path / "10").mkdir()
+    (path / "not-a-version").mkdir()
+    assert script.run([f"--model_dir={model_dir},{model_dir}", f"--export_dir={path}"]) == 0
+    return path
+
+
+def test_versions_count_up_and_stay(folder):
+    assert sorted(p.name for p in folder.iterdir()) == ["1", "10", "11", "not-a-version"]
+    assert saved_model.versions(folder) == [1, 10, 11]
+
+
+def test_the_card_says_what_was_exported(folder, model_dir):
+    card = json.loads((folder / "1" / "model.json").read_text("utf-8"))
+    config = json.loads((model_dir / "config.json").read_text("utf-8"))
+    (model,) = card["models"]
+    assert model["model"] == config["model"]
+    assert model["training_text"] == config["training_text"]
+    vocabulary = (folder / "1" / "assets" / "source.vocab").read_bytes()
+    assert model["source_vocabulary"] == hashlib.sha256(vocabulary).hexdigest()
+    lines = (model_dir / "training.jsonl").read_text("utf-8").splitlines()
+    assert model["evaluation"] in map(json.loads, lines)
+    assert model["evaluation"]["bleu_signature"] == bleu_signature()
+    assert card["decoding"]["beam_size"] == 2
+    assert card["normalized_score"] == "log p(y|x) / |y|^0.5, |y| counting </s>"
+    both = json.loads((folder / "11" / "model.json").read_text("utf-8"))
+    assert both["models"] == [model, model]
+    assert "mean over the models" in both["score"]
+    assert "mean over the models" not in card["score"]
+
+
+def test_the_better_evaluation_is_told(model_dir, tmp_path):
+    """Of weights that were kept because they did best, not of the last ones."""
+    from rnnsearch_tf.model_card import _evaluation
+    from rnnsearch_tf.model_directory import ModelDirectory
+
+    records = [{"bleu": 3.0, "nll_per_token": 2.0}, {"bleu": 2.0, "nll_per_token": 1.0}]
+    for file in ("config.json", "source.vocab", "target.vocab"):
+        (tmp_path / file).write_bytes((model_dir / file).read_bytes())
+    directory = ModelDirectory(tmp_path)
+    assert _evaluation(directory, "best") is None
+    directory.write_log(records)
+    assert _evaluation(directory, "best") == records[0]
+    assert _evaluation(directory, "last") == records[1]
+    config = (tmp_path / "config.json").read_text("utf-8")
+    config = config.replace('"early_stopping": "none"', '"early_stopping": "nll"')
+    (tmp_path / "config.json").write_text(config, "utf-8")
+    assert _evaluation(directory, "best") == records[1]
+
+
+def test_the_server_is_warmed_up_with_every_signature(folder):
+    from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog
+
+    loaded = tf.saved_model.load(str(folder / "1"))
+    seen = set()
+    for record in tf.data.TFRecordDataset(str(folder / "1" / WARMUP_REQUESTS)):
+        request = PredictionLog.FromString(record.numpy()).predict_log.request
+        name = request.model_spec.signature_name
+        inputs = {key: tf.constant(tf.make_ndarray(x)) for key, x in request.inputs.items()}
+        shape = (len(inputs["text"]), len(inputs["text"].numpy()[0].split()))
+        seen.add((name, *shape))
+        if shape[0] * shape[1] < 50:
+            loaded.signatures[name](**inputs)
+    assert {name for name, _, _ in seen} == set(loaded.signatures)
+    assert {count for name, count, _ in seen if name == "serving_default"} == {1, 8, 32}
+    assert len(seen) > 12
+
+
+class Untrained:
+    """In place of a translator where none is asked anything."""
+
+    config = Config(decoding=SEARCH)
+
+
+@pytest.fixture
+def nothing_is_loaded(monkeypatch):
+    monkeypatch.setattr(saved_model.Translator, "load", lambda *_: Untrained())
+
+
+@pytest.mark.usefixtures("nothing_is_loaded")
+def test_a_disk_that_refuses_leaves_nothing(model_dir, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(saved_model, "_save", full)
+    with pytest.raises(InputError, match=r"1: cannot be written: .*No space left on device"):
+        export([model_dir], tmp_path / "exports", decoding=SEARCH)
+    assert list((tmp_path / "exports").iterdir()) == []
+
+
+@pytest.mark.usefixtures("nothing_is_loaded")
+def test_a_version_that_appears_meanwhile_is_not_overwritten(model_dir, tmp_path, monkeypatch):
+    def another_export(*_):
+        (tmp_path / "1").mkdir()
+        (tmp_path / "1" / "saved_model.pb").write_bytes(b"theirs")
+
+    monkeypatch.setattr(saved_model, "_save", another_export)
+    monkeypatch.setattr(saved_model, "write_warmup_requests", lambda *_: None)
+    with pytest.raises(InputError, match="1: cannot be written"):
+        export([model_dir], tmp_path, decoding=SEARCH)
+    assert [p.name for p in tmp_path.iterdir()] == ["1"]
+    assert (tmp_path / "1" / "saved_model.pb").read_bytes() == b"theirs"
