@@ -17,12 +17,15 @@ _SCORE = "log p(y|x) = sum_i log p(y_i | y_<i, x), nats, </s> counted"
 _ENSEMBLE = "p(y_i | y_<i, x) is the mean over the models"
 
 
-def model_card(model_dirs: Sequence[str | Path], weights: str, decoding: DecodingConfig) -> str:
+def model_card(
+    model_dirs: Sequence[str | Path], weights: str, weights_dtype: str, decoding: DecodingConfig
+) -> str:
     """Describe an export.
 
     Args:
         model_dirs: the model, or the members of an ensemble.
         weights: "best" or "last".
+        weights_dtype: what they are kept in.
         decoding: the options of the search.
 
     Returns:
@@ -39,6 +42,7 @@ def model_card(model_dirs: Sequence[str | Path], weights: str, decoding: Decodin
         "format": _FORMAT,
         "source_language": config.source_language,
         "target_language": config.target_language,
+        "weights_dtype": weights_dtype,
         "models": [_model(ModelDirectory(path), weights) for path in model_dirs],
         "decoding": dataclasses.asdict(decoding),
         "score": _SCORE + (f"; {_ENSEMBLE}" if len(model_dirs) > 1 else ""),

@@ -15,6 +15,7 @@ from rnnsearch_tf.model_card import CARD, model_card
 from rnnsearch_tf.model_directory import BEST
 from rnnsearch_tf.translator import Translator
 from rnnsearch_tf.warmup import write_warmup_requests
+from rnnsearch_tf.weight_storage import FULL, WEIGHT_DTYPES
 
 
 def export(
@@ -23,6 +24,7 @@ def export(
     version: int | None = None,
     decoding: DecodingConfig | None = None,
     weights: str = BEST,
+    weights_dtype: str = FULL,
 ) -> Path:
     """Write EXPORT_DIR/<version>/ with the signatures of `Translator`.
 
@@ -39,6 +41,7 @@ def export(
         version: a positive number; a server takes the highest. None: one above the highest.
         decoding: instead of the options in the first model's config.
         weights: "best" or "last".
+        weights_dtype: what the weights are kept in: "float32", "float16" or "bfloat16".
 
     Returns:
         The folder written.
@@ -54,8 +57,12 @@ def export(
         raise InputError(f"version {version}: must be positive")
     if target.exists():
         raise InputError(f"{target} exists; nothing was overwritten")
-    translator = Translator.load(model_dirs, decoding, weights)
-    card = model_card(model_dirs, weights, translator.config.decoding)
+    if weights_dtype not in WEIGHT_DTYPES:
+        raise InputError(
+            f"weights_dtype {weights_dtype!r}: choose one of {', '.join(WEIGHT_DTYPES)}"
+        )
+    translator = Translator.load(model_dirs, decoding, weights, weights_dtype)
+    card = model_card(model_dirs, weights, weights_dtype, translator.config.decoding)
     try:
         export_dir.mkdir(parents=True, exist_ok=True)
         # A name that is no number: a server that watches the folder passes it over.

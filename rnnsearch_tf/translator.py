@@ -1,9 +1,10 @@
 """Text in, text out: tokeniser, vocabulary, encoder, beam search, detokeniser in one module."""
 
+import contextlib
 import dataclasses
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -18,6 +19,7 @@ from rnnsearch_tf.row_blocks import map_row_blocks
 from rnnsearch_tf.search import search
 from rnnsearch_tf.text_ids import TextIds, with_end
 from rnnsearch_tf.vocabulary import EOS, PAD
+from rnnsearch_tf.weight_storage import FULL, WeightStorage
 
 NOT_FOUND = tf.float32.min  # a score; JSON can carry it, and no minus infinity
 _BLOCK_TOKENS = 1_000  # source tokens worked on at a time, with padding
@@ -59,10 +61,10 @@ class Translator(tf.Module):
         config: for languages and decoding options.
         source_vocabulary: path of source.vocab, an asset of the SavedModel.
         target_vocabulary: path of target.vocab, likewise.
+        weights_dtype: what the SavedModel holds the weights in (see `WeightStorage`).
 
     Attributes:
         config: as given.
-        model: the model, or the ensemble.
         source: the source language's text and ids.
         target: the target language's.
     """
@@ -73,11 +75,19 @@ class Translator(tf.Module):
         config: Config,
         source_vocabulary: str | Path,
         target_vocabulary: str | Path,
+        weights_dtype: str = FULL,
     ):
         super().__init__()
         self.config = config
-        self._models = list(models)  # a module finds its variables through lists
-        self.model = models[0] if len(models) == 1 else Ensemble(models)
+        model = models[0] if len(models) == 1 else Ensemble(models)
+        self._model = lambda: model  # what is saved is listed here instead:
+        if weights_dtype == FULL:
+            self._models = list(models)
+            self._weights_in_use: Callable[[], Any] = contextlib.nullcontext
+        else:
+            weights = [weight for member in models for weight in member.weights]
+            self._storage = WeightStorage(weights, weights_dtype)
+            self._weights_in_use = self._storage.in_use
         self.source = TextIds(config.source_language, source_vocabulary)
         self.target = TextIds(config.target_language, target_vocabulary)
 
@@ -87,6 +97,7 @@ class Translator(tf.Module):
         path: str | Path | Sequence[str | Path],
         decoding: DecodingConfig | None = None,
         weights: str = BEST,
+        weights_dtype: str = FULL,
     ) -> "Translator":
         """Read a model directory, or several as an ensemble.
 
@@ -95,6 +106,7 @@ class Translator(tf.Module):
                 first one's.
             decoding: instead of the options in its config.
             weights: "best" or "last".
+            weights_dtype: what the SavedModel holds the weights in.
 
         Raises:
             InputError: a directory is absent, incomplete or damaged, or has other vocabularies
@@ -116,7 +128,13 @@ class Translator(tf.Module):
             config,
             first.source_vocabulary_path,
             first.target_vocabulary_path,
+            weights_dtype,
         )
+
+    @property
+    def model(self) -> TranslationModel | Ensemble:
+        """The model, or the ensemble."""
+        return self._model()
 
     @tf.function(input_signature=[_TEXT])
     def translate(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
@@ -266,12 +284,14 @@ class Translator(tf.Module):
         Returns:
             float32 [B, Ty, Tx], zero where the target is padding.
         """
-        found = self.model.alignment(source, target)
+        with self._weights_in_use():
+            found = self.model.alignment(source, target)
         return tf.where((target == PAD)[:, :, None], 0.0, found)
 
     def search(self, source: tf.Tensor, n_best: int = 1) -> Hypotheses:
         """Beam search for source ids int32 [B, Tx] with the decoding options."""
-        return search(self.model, source, self.config.decoding, n_best)
+        with self._weights_in_use():
+            return search(self.model, source, self.config.decoding, n_best)
 
     def _read(self, text: tf.Tensor) -> tf.RaggedTensor:
         return self.source.read(text, self.config.decoding.max_length)
@@ -333,7 +353,8 @@ class Translator(tf.Module):
 
         def of_block(rows: tf.Tensor) -> tf.Tensor:
             x, y = tf.gather(source, rows), tf.gather(target, rows)
-            losses = self.model.word_losses(x.to_tensor(PAD), y.to_tensor(PAD))
+            with self._weights_in_use():
+                losses = self.model.word_losses(x.to_tensor(PAD), y.to_tensor(PAD))
             return -tf.math.segment_sum(losses, y.value_rowids())
 
         return map_row_blocks(of_block, _longer(source, target), _BLOCK_TOKENS, tf.zeros([0]))

@@ -14,6 +14,7 @@ from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.evaluation import bleu_signature
 from rnnsearch_tf.saved_model import export
 from rnnsearch_tf.scripts import export as script
+from rnnsearch_tf.translator import Translator
 from rnnsearch_tf.warmup import WARMUP_REQUESTS
 
 SEARCH = DecodingConfig(beam_size=2, length_penalty=0.5)
@@ -95,6 +96,24 @@ class Untrained:
     """In place of a translator where none is asked anything."""
 
     config = Config(decoding=SEARCH)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_weights_of_half_the_size(model_dir, tmp_path, dtype):
+    whole, half = (Translator.load(model_dir, SEARCH, weights_dtype=d) for d in ("float32", dtype))
+    for name, translator in (("whole", whole), ("half", half)):
+        function = translator.score.get_concrete_function()
+        tf.saved_model.save(translator, str(tmp_path / name), {"score": function})
+    sizes = [
+        (tmp_path / name / "variables" / "variables.data-00000-of-00001").stat().st_size
+        for name in ("half", "whole")
+    ]
+    assert sizes[0] < 0.6 * sizes[1]
+    pair = {"text": tf.constant(["The man is here."]), "translation": tf.constant(["L'homme."])}
+    loaded = tf.saved_model.load(str(tmp_path / "half"))
+    found = float(loaded.signatures["score"](**pair)["score"][0])
+    assert found == pytest.approx(float(whole.score(**pair)["score"][0]), rel=0.02)
+    assert found != float(whole.score(**pair)["score"][0])
 
 
 @pytest.fixture

@@ -190,8 +190,8 @@ def test_text_that_is_not_utf8_is_translated_as_a_server_does(capsys, model_dir,
     flags = [f"--model_dir={model_dir}", f"--output={tmp_path / 'out'}", "--beam_size=2"]
     assert translate.run([*flags, f"--input={tmp_path / 'latin'}"]) == 0
     assert "line 2 is not UTF-8" in capsys.readouterr().err
-    decoding = DecodingConfig(beam_size=2)
-    served = Translator.load(model_dir, decoding).translate(tf.constant(lines))
+    translator = Translator.load(model_dir, DecodingConfig(beam_size=2))
+    served = translator.translate(tf.constant(lines))
     expected = [text.decode() for text in served["translation"].numpy()]
     assert (tmp_path / "out").read_text("utf-8").split("\n") == [*expected, ""]
     assert expected[1]

@@ -18,6 +18,10 @@ COMMAND.define(
     int,
     "the version's number; an existing one is never overwritten (default: one above the highest)",
 )
+COMMAND.define(
+    "weights_dtype", str, "what the weights are kept in: float32; float16 or bfloat16 take half",
+    "float32",
+)  # fmt: skip
 define_decoding(COMMAND)
 
 
@@ -30,7 +34,9 @@ def main() -> int:
 
         decoding = decoding_settings(COMMAND)
         models = model_dirs(COMMAND)
-        path = export(models, flags.export_dir, flags.version, decoding, flags.weights)
+        path = export(
+            models, flags.export_dir, flags.version, decoding, flags.weights, flags.weights_dtype
+        )
     print(path)
     return 0
 

@@ -1,0 +1,209 @@
+"""The stand-in's REST bodies are TensorFlow Serving's: rows, columns, bytes, floats, errors."""
+
+import base64
+import json
+import math
+
+import numpy as np
+import pytest
+from serving import dtypes
+from serving.json_request import COLUMNAR, ROW, parse, read_inputs, signature_name
+from serving.json_response import error_body, predict_body
+from serving.status import Code, StatusError
+from tensorflow.core.protobuf.meta_graph_pb2 import TensorInfo
+
+TEXT = {"text": TensorInfo(dtype=dtypes.STRING)}
+PAIR = {**TEXT, "translation": TensorInfo(dtype=dtypes.STRING)}
+FLOAT, INT = {"x": TensorInfo(dtype=1)}, {"x": TensorInfo(dtype=3)}
+
+
+def read(body: str | bytes, signature=None):
+    document = parse(body.encode() if isinstance(body, str) else body)
+    form, inputs = read_inputs(document, signature or TEXT)
+    return form, {name: array.tolist() for name, array in inputs.items()}
+
+
+def b64(value: bytes) -> str:
+    return base64.b64encode(value).decode()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"instances": ["é", ""]}',
+        '{"instances": [{"text": "\\u00e9"}, {"text": ""}]}',
+        '{"instances": [{"b64": "w6k="}, {"b64": ""}]}',
+        '{"instances": [{"text": {"b64": "w6k"}}, {"text": ""}]}',
+    ],
+)
+def test_rows(body):
+    assert read(body) == (ROW, {"text": ["é".encode(), b""]})
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"inputs": ["é", ""]}',
+        '{"inputs": {"text": ["é", {"b64": ""}]}}',
+        '{"inputs": {"text": ["é", ""], "more": 1}}',
+    ],
+)
+def test_columns(body):
+    assert read(body) == (COLUMNAR, {"text": ["é".encode(), b""]})
+
+
+def test_a_single_value_has_no_dimension():
+    assert read('{"inputs": "a"}') == (COLUMNAR, {"text": b"a"})
+    assert read('{"inputs": {"b64": "YQ=="}}') == (COLUMNAR, {"text": b"a"})
+
+
+def test_several_inputs():
+    row = '{"instances": [{"translation": "b", "text": "a"}]}'
+    column = '{"inputs": {"text": ["a"], "translation": ["b", "c"]}}'
+    assert read(row, PAIR)[1] == {"text": [b"a"], "translation": [b"b"]}
+    assert read(column, PAIR)[1] == {"text": [b"a"], "translation": [b"b", b"c"]}
+
+
+def test_nested_lists_are_dimensions():
+    assert read('{"instances": [["a", "b"], ["c", "d"]]}')[1]["text"] == [
+        [b"a", b"b"],
+        [b"c", b"d"],
+    ]
+
+
+def test_numbers():
+    found = read('{"inputs": [1, -2.5, 1e30, NaN, -Infinity]}', FLOAT)[1]["x"]
+    assert found[:2] == [1, -2.5]
+    assert found[2] == pytest.approx(1e30)
+    assert math.isnan(found[3])
+    assert found[4] == -math.inf
+    assert read('{"inputs": [1, -2]}', INT)[1]["x"] == [1, -2]
+
+
+def test_text_passes_as_it_is():
+    """Bytes that are not UTF-8 too, and characters outside the basic plane."""
+    assert read(b'{"instances": ["a\xff"]}')[1]["text"] == [b"a\xff"]
+    assert read('{"instances": ["\\ud83d\\ude00", "\\\\ud800"]}')[1]["text"] == [
+        "😀".encode(),
+        b"\\ud800",
+    ]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "",
+        "no JSON",
+        "[]",
+        '{"instances": ["a"]',
+        '{"instances": ["\\ud83d"]}',
+        '{"instances": ["\\ude00\\ud83d"]}',
+        "{}",
+        '{"instances": ["a"], "inputs": ["a"]}',
+        '{"instances": "a"}',
+        '{"instances": []}',
+        '{"instances": [1]}',
+        '{"instances": [null]}',
+        '{"instances": ["a", ["b"]]}',
+        '{"instances": [["a"], ["b", "c"]]}',
+        '{"instances": [["a", ["b"]]]}',
+        '{"instances": ["a", {"text": "b"}]}',
+        '{"instances": [{"text": "a"}, "b"]}',
+        '{"instances": [{"text": "a", "more": "b"}]}',
+        '{"instances": [{"more": "b"}]}',
+        '{"instances": [{"b64": "%%%%"}]}',
+        '{"instances": [{"b64": 1}]}',
+        '{"inputs": {"more": ["a"]}}',
+        '{"inputs": ["a", 1]}',
+    ],
+)
+def test_what_is_refused(body):
+    with pytest.raises(StatusError) as caught:
+        read(body)
+    assert caught.value.code == Code.INVALID_ARGUMENT
+
+
+@pytest.mark.parametrize(
+    ("signature", "value"),
+    [
+        (FLOAT, '"1"'),
+        (FLOAT, "true"),
+        (FLOAT, "16777217"),
+        (FLOAT, "1e39"),
+        (FLOAT, "1" + "0" * 400),
+        (INT, "1.5"),
+        (INT, "2147483648"),
+        (INT, "false"),
+    ],
+)
+def test_numbers_that_do_not_fit(signature, value):
+    with pytest.raises(StatusError, match="INVALID_ARGUMENT"):
+        read(f'{{"inputs": [{value}]}}', signature)
+
+
+@pytest.mark.parametrize("body", ['{"instances": ["a"]}', '{"inputs": ["a"]}'])
+def test_several_inputs_need_names(body):
+    with pytest.raises(StatusError, match="INVALID_ARGUMENT"):
+        read(body, PAIR)
+
+
+def test_the_signature_is_a_string():
+    assert signature_name({"signature_name": "align"}) == "align"
+    assert signature_name({}) == ""
+    with pytest.raises(StatusError, match="INVALID_ARGUMENT"):
+        signature_name({"signature_name": 1})
+
+
+OUTPUTS = {"a": dtypes.strings([b"x", b"\xc3\xa9\n"]), "b": np.float32([[1, 0.2], [-3e-9, 0]])}
+
+
+def test_answers_in_rows():
+    assert json.loads(predict_body(ROW, OUTPUTS)) == {
+        "predictions": [{"a": "x", "b": [1.0, 0.2]}, {"a": "é\n", "b": [-3e-9, 0.0]}]
+    }
+    assert json.loads(predict_body(ROW, {"b": OUTPUTS["b"]})) == {
+        "predictions": [[1.0, 0.2], [-3e-9, 0.0]]
+    }
+
+
+def test_answers_in_columns():
+    assert json.loads(predict_body(COLUMNAR, OUTPUTS)) == {
+        "outputs": {"a": ["x", "é\n"], "b": [[1.0, 0.2], [-3e-9, 0.0]]}
+    }
+    assert json.loads(predict_body(COLUMNAR, {"a": OUTPUTS["a"]})) == {"outputs": ["x", "é\n"]}
+    assert json.loads(predict_body(COLUMNAR, {"a": np.float32(2)})) == {"outputs": 2.0}
+
+
+def test_bytes_are_told_by_the_name_of_the_output():
+    value = dtypes.strings([b"\xff"])
+    found = json.loads(predict_body(ROW, {"image_bytes": value}))
+    assert found == {"predictions": [{"b64": b64(b"\xff")}]}
+    assert predict_body(ROW, {"image": value}) == b'{"predictions": ["\xff"]}'
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (1, "1.0"),
+        (0.2, "0.2"),
+        (1 / 3, "0.333333343"),
+        (9e6, "9e+06"),
+        (-3.4028235e38, "-3.40282347e+38"),
+        (math.nan, "NaN"),
+        (-math.inf, "-Infinity"),
+    ],
+)
+def test_floats(value, text):
+    assert predict_body(COLUMNAR, {"x": np.float32([value])}) == f'{{"outputs": [{text}]}}'.encode()
+
+
+@pytest.mark.parametrize("outputs", [{"a": np.zeros(2), "b": np.zeros(3)}, {"a": np.zeros(0)},
+                                     {"a": np.float32(1)}])  # fmt: skip
+def test_outputs_that_are_no_rows(outputs):
+    with pytest.raises(StatusError, match="INVALID_ARGUMENT"):
+        predict_body(ROW, outputs)
+
+
+def test_errors():
+    body = error_body(StatusError(Code.NOT_FOUND, 'no "é"'))
+    assert json.loads(body) == {"error": 'no "é"'}
