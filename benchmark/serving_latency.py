@@ -1,0 +1,128 @@
+"""One caller: latency of an export beside the package's own, size, load time, and weights' types.
+
+Measures, in one process and in turns: an export and `Translator` (what rnnsearch-translate runs) with
+the same beam, and an export with a beam of one, the greedy floor; one sentence at a time, and
+batches of 32. Then size, load time and BLEU for each type of weights. Prints one line of JSON for
+each.
+"""
+
+import argparse
+import dataclasses
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+
+from rnnsearch_tf.corpus.lines import read_lines
+from rnnsearch_tf.evaluation import bleu
+from rnnsearch_tf.model_directory import ModelDirectory
+from rnnsearch_tf.saved_model import export
+from rnnsearch_tf.translator import Translator
+from rnnsearch_tf.weight_storage import WEIGHT_DTYPES
+
+BATCH = 32
+Translate = Callable[[tf.Tensor], Any]
+
+
+def latencies(systems: dict[str, Translate], batches: Sequence[tf.Tensor]) -> dict[str, list]:
+    """Seconds of each call; the systems take turns, so that a disturbance meets all."""
+    for translate in systems.values():
+        for batch in batches[:3]:
+            translate(batch)
+    found: dict[str, list] = {name: [] for name in systems}
+    for batch in batches:
+        for name, translate in systems.items():
+            begin = time.perf_counter()
+            translate(batch)
+            found[name].append(time.perf_counter() - begin)
+    return found
+
+
+def say(**fields: Any) -> None:
+    """One line of JSON."""
+    rounded = {k: round(v, 4) if isinstance(v, float) else v for k, v in fields.items()}
+    print(json.dumps(rounded), flush=True)
+
+
+def loaded(path: Path) -> tuple[Any, float]:
+    """A SavedModel, and the seconds that loading took."""
+    begin = time.perf_counter()
+    model = tf.saved_model.load(str(path))
+    return model, time.perf_counter() - begin
+
+
+def measure_latency(model_dir: Path, folder: Path, lines: Sequence[str], beam: int) -> None:
+    """Export with this beam and with a beam of one, and time calls."""
+    decoding = dataclasses.replace(ModelDirectory(model_dir).load_config().decoding, beam_size=beam)
+    greedy = dataclasses.replace(decoding, beam_size=1)
+    exports = [loaded(export([model_dir], folder, None, options)) for options in (decoding, greedy)]
+    translator = Translator.load(model_dir, decoding)
+    systems: dict[str, Translate] = {
+        "export": lambda text: exports[0][0].signatures["serving_default"](text=text),
+        "translator": translator.translate,
+        "export, greedy": lambda text: exports[1][0].signatures["serving_default"](text=text),
+    }
+    for size in (1, BATCH):
+        starts = range(0, len(lines) - size + 1, size)
+        batches = [tf.constant(lines[i : i + size]) for i in starts][:100]
+        for name, seconds in latencies(systems, batches).items():
+            say(
+                system=name,
+                beam=1 if "greedy" in name else beam,
+                batch=size,
+                calls=len(seconds),
+                p50_s=statistics.median(seconds),
+                sentences_s=size * len(seconds) / sum(seconds),
+            )
+
+
+def measure_weights(
+    model_dir: Path, folder: Path, source: Sequence[str], reference: Sequence[str], beam: int
+) -> None:
+    """Size, load time and BLEU for each type of weights."""
+    decoding = dataclasses.replace(ModelDirectory(model_dir).load_config().decoding, beam_size=beam)
+    for dtype in WEIGHT_DTYPES:
+        path = export([model_dir], folder, None, decoding, weights_dtype=dtype)
+        model, seconds = loaded(path)
+        serve = model.signatures["serving_default"]
+        found: list[str] = []
+        for start in range(0, len(source), 256):
+            texts = serve(text=tf.constant(source[start : start + 256]))["translation"].numpy()
+            found += [text.decode() for text in texts]
+        sizes = [file.stat().st_size for file in path.rglob("*") if file.is_file()]
+        score = bleu(found, reference)
+        say(
+            weights_dtype=dtype,
+            mib=sum(sizes) / 2**20,
+            load_s=seconds,
+            bleu=score.score,
+            signature=score.signature,
+            beam=beam,
+        )
+
+
+def main() -> int:
+    """Measure."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--model_dir", type=Path, required=True)
+    parser.add_argument("--source", type=Path, required=True, help="sentences of a test set")
+    parser.add_argument("--reference", type=Path, required=True, help="their translations")
+    parser.add_argument("--beam_size", type=int, default=5)
+    arguments = parser.parse_args()
+    source, reference = read_lines(arguments.source), read_lines(arguments.reference)
+    with tempfile.TemporaryDirectory() as name:
+        measure_latency(arguments.model_dir, Path(name) / "a", source, arguments.beam_size)
+        measure_weights(
+            arguments.model_dir, Path(name) / "b", source, reference, arguments.beam_size
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
