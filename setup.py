@@ -10,7 +10,7 @@ VERSION = re.search(
     r'__version__ = "(.+)"', (HERE / "rnnsearch_tf" / "__init__.py").read_text("utf-8")
 ).group(1)
 
-SCRIPTS = ("train", "translate", "evaluate", "export", "demo", "reproduce")
+SCRIPTS = ("train", "translate", "evaluate", "export", "client", "demo", "reproduce")
 
 setup(
     name="rnnsearch-tf",
@@ -32,10 +32,21 @@ setup(
         "tensorboard>=2.20",
         "tensorflow>=2.21,<2.22",
         "tensorflow-datasets>=4.9.9",
+        "tensorflow-serving-api>=2.21,<2.22",
+        "urllib3>=2.2",
     ],
     extras_require={
         "select": ["nltk>=3.10.4"],
-        "test": ["jax>=0.6", "nltk>=3.10.4", "pytest>=8", "pytest-xdist>=3.6", "sacremoses>=0.1.1"],
+        "test": [
+            "jax>=0.6",
+            "kubernetes-validate>=1.37",
+            "nltk>=3.10.4",
+            "playwright>=1.50",
+            "pytest>=8",
+            "pytest-xdist>=3.6",
+            "pyyaml>=6",
+            "sacremoses>=0.1.1",
+        ],
         "check": ["mypy>=1.11", "ruff>=0.9"],
     },
     entry_points={

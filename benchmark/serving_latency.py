@@ -1,7 +1,7 @@
 """One caller: latency of an export beside the package's own, size, load time, and weights' types.
 
-Measures, in one process and in turns: an export and `Translator` (what rnnsearch-translate runs) with
-the same beam, and an export with a beam of one, the greedy floor; one sentence at a time, and
+Measures, in one process and in turns: an export and `Translator` (what rnnsearch-translate runs)
+with the same beam, and an export with a beam of one, the greedy floor; one sentence at a time, and
 batches of 32. Then size, load time and BLEU for each type of weights. Prints one line of JSON for
 each.
 """

@@ -80,12 +80,14 @@ class Translator(tf.Module):
         super().__init__()
         self.config = config
         model = models[0] if len(models) == 1 else Ensemble(models)
-        self._model = lambda: model  # what is saved is listed here instead:
+        weights = [weight for member in models for weight in member.weights]
+        # Behind a function, where the module finds no Keras variables: TensorFlow's C++ loader
+        # restores copies of those, and not what the signatures read.
+        self._model = lambda: model
         if weights_dtype == FULL:
-            self._models = list(models)
+            self._variables = [weight.value for weight in weights]
             self._weights_in_use: Callable[[], Any] = contextlib.nullcontext
         else:
-            weights = [weight for member in models for weight in member.weights]
             self._storage = WeightStorage(weights, weights_dtype)
             self._weights_in_use = self._storage.in_use
         self.source = TextIds(config.source_language, source_vocabulary)

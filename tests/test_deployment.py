@@ -1,0 +1,421 @@
+"""The files in export/: that they hold together, and that their README asks for what there is."""
+
+import importlib
+import json
+import re
+import shlex
+import subprocess
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import kubernetes_validate
+import pytest
+import yaml
+from serving.batching_parameters import BatchingParameters, read_batching_parameters
+from serving.model_config import read_model_config
+
+EXPORT = Path(__file__).parent.parent / "export"
+README = (EXPORT / "README.md").read_text("utf-8")
+
+# Flags that TensorFlow Serving defines in tensorflow_serving/model_servers/main.cc, less those
+# for TPUs, TFLite and XLA. Of others the server only complains, and goes on without them.
+MODEL_SERVER_FLAGS = {
+    "port", "grpc_socket_path", "grpc_channel_arguments", "grpc_max_threads",
+    "enable_grpc_healthcheck_service", "rest_api_port", "rest_api_num_threads",
+    "rest_api_timeout_in_ms", "rest_api_enable_cors_support", "enable_batching",
+    "batching_parameters_file", "enable_per_model_batching_parameters",
+    "allow_version_labels_for_unavailable_models", "model_config_file",
+    "model_config_file_poll_wait_seconds", "model_name", "model_base_path", "num_load_threads",
+    "num_unload_threads", "max_num_load_retries", "load_retry_interval_micros",
+    "file_system_poll_wait_seconds", "flush_filesystem_caches", "tensorflow_session_parallelism",
+    "tensorflow_session_config_file", "tensorflow_intra_op_parallelism",
+    "tensorflow_inter_op_parallelism", "use_alts_credentials", "ssl_config_file",
+    "platform_config_file", "per_process_gpu_memory_fraction", "saved_model_tags",
+    "enable_model_warmup", "num_request_iterations_for_warmup", "version",
+    "monitoring_config_file", "remove_unused_fields_from_bundle_metagraph",
+    "enable_signature_method_name_check", "enable_profiler", "thread_pool_factory_config_file",
+    "mixed_precision", "enable_serialization_as_tensor_content",
+}  # fmt: skip
+
+REST_TIMEOUT_S = 30  # the server's own, unless --rest_api_timeout_in_ms says otherwise
+
+
+def the_model() -> Any:
+    """The only entry of models.config."""
+    (model,) = read_model_config(str(EXPORT / "models.config"), may_label_unavailable=True)
+    return model
+
+
+def batching() -> BatchingParameters:
+    return read_batching_parameters(EXPORT / "batching_parameters.txt")
+
+
+def metrics_path() -> str:
+    """The path in monitoring.config, which has this form and no other."""
+    lines = (EXPORT / "monitoring.config").read_text("utf-8").splitlines()
+    text = " ".join(" ".join(line for line in lines if not line.startswith("#")).split())
+    form = r'prometheus_config \{ enable: true path: "(/[\w/]+)" \}'
+    (path,) = re.fullmatch(form, text).groups()
+    return path
+
+
+def documents(*names: str) -> list[Any]:
+    """YAML files of export/, with all their documents."""
+    return [
+        document
+        for name in names
+        for document in yaml.safe_load_all((EXPORT / name).read_text("utf-8"))
+    ]
+
+
+def compose() -> dict[str, Any]:
+    (document,) = documents("docker-compose.yml")
+    return document["services"]
+
+
+def kustomization() -> dict[str, Any]:
+    (document,) = documents("kustomization.yaml")
+    return document
+
+
+MANIFESTS = sorted(str(path.relative_to(EXPORT)) for path in EXPORT.glob("kubernetes/*.yaml"))
+
+
+def manifests(kind: str) -> list[Any]:
+    return [document for document in documents(*MANIFESTS) if document["kind"] == kind]
+
+
+def deployment() -> dict[str, Any]:
+    (document,) = manifests("Deployment")
+    return document["spec"]
+
+
+def pod() -> dict[str, Any]:
+    return deployment()["template"]["spec"]
+
+
+def container() -> dict[str, Any]:
+    (found,) = pod()["containers"]
+    return found
+
+
+def flags(arguments: list[str]) -> dict[str, str]:
+    """--name=value and --name of a command line."""
+    found = dict(
+        argument.removeprefix("--").partition("=")[::2]
+        for argument in arguments
+        if argument.startswith("--")
+    )
+    assert len(found) == len(arguments), arguments
+    return found
+
+
+SERVERS = {
+    "compose": lambda: flags(compose()["serving"]["command"]),
+    "kubernetes": lambda: flags(container()["args"]),
+}
+
+
+def test_labels_name_listed_versions():
+    model = the_model()
+    versions = list(model.model_version_policy.specific.versions)
+    assert versions and len(versions) == len(set(versions))
+    assert "stable" in model.version_labels
+    assert set(model.version_labels.values()) <= set(versions)
+
+
+def test_a_batch_has_room_for_the_largest_requests():
+    from rnnsearch_tf.scripts.client import COMMAND
+    from rnnsearch_tf.warmup import _SHAPES
+
+    warm_up = max(sentences for shapes in _SHAPES.values() for sentences, _ in shapes)
+    assert batching().max_batch_size >= warm_up
+    assert batching().max_batch_size >= COMMAND.flags["batch_size"].default
+    assert batching().batch_timeout_micros < REST_TIMEOUT_S * 1_000_000
+
+
+@pytest.mark.parametrize("server", SERVERS)
+def test_the_model_servers_flags(server):
+    found = SERVERS[server]()
+    assert set(found) <= MODEL_SERVER_FLAGS
+    assert (found["port"], found["rest_api_port"]) == ("8500", "8501")
+    assert found["enable_batching"] in ("", "true")
+    assert found["allow_version_labels_for_unavailable_models"] in ("", "true")
+    threads = str(2 * batching().max_batch_size)
+    assert found["rest_api_num_threads"] == found["grpc_max_threads"] == threads
+    for name, file in found.items():
+        if name.endswith("_file"):
+            assert (EXPORT / Path(file).relative_to("/config")).is_file()
+
+
+def test_both_deployments_start_the_same_server():
+    one, other = SERVERS["compose"](), SERVERS["kubernetes"]()
+    differing = {name for name in {*one, *other} if one.get(name) != other.get(name)}
+    assert differing == {"model_config_file_poll_wait_seconds", "grpc_channel_arguments"}
+    (tag,) = re.findall(r"^tensorflow/serving:\${\w+:-(.+)}$", compose()["serving"]["image"])
+    uploader = manifests("Pod")[0]["spec"]["containers"][0]
+    assert container()["image"] == uploader["image"] == f"tensorflow/serving:{tag}"
+
+
+@pytest.mark.parametrize("server", SERVERS)
+def test_tensorflow_has_as_many_threads_as_cpus(server):
+    limits = {
+        "compose": lambda: compose()["serving"]["deploy"]["resources"]["limits"]["cpus"],
+        "kubernetes": lambda: container()["resources"]["limits"]["cpu"],
+    }
+    found = SERVERS[server]()
+    cpus = limits[server]()
+    assert found["tensorflow_intra_op_parallelism"] == cpus
+    assert found["tensorflow_inter_op_parallelism"] == cpus
+
+
+def test_what_compose_mounts_is_there_and_read_only():
+    for service in compose().values():
+        for volume in service["volumes"]:
+            host, target, mode = volume.rsplit(":", 2)
+            assert mode == "ro"
+            if host.startswith("${EXPORT_DIR"):
+                assert target == the_model().base_path
+            else:
+                assert (EXPORT / host).exists(), host
+
+
+def test_compose_publishes_the_ports_the_servers_listen_on():
+    published = {
+        name: {port.rsplit(":", 1)[1] for port in service["ports"]}
+        for name, service in compose().items()
+    }
+    found = SERVERS["compose"]()
+    (listen,) = re.findall(r"^ *listen (\d+);", (EXPORT / "nginx.conf").read_text(), re.M)
+    assert published == {"serving": {found["port"], found["rest_api_port"]}, "page": {listen}}
+
+
+def test_nginx_finds_the_model_server_and_the_page():
+    conf = (EXPORT / "nginx.conf").read_text("utf-8")
+    service, port = re.findall(r"set \$model_server (\S+):(\d+);", conf)[0]
+    assert service in compose()
+    assert port == SERVERS["compose"]()["rest_api_port"]
+    root = re.findall(r"root (\S+);", conf)[0]
+    assert f"./page:{root}:ro" in compose()["page"]["volumes"]
+    name = the_model().name
+    pattern, target = re.findall(r"rewrite (\S+) (\S+) break;", conf)[0]
+    stable = f"/v1/models/{name}/labels/stable"
+    for method in (":predict", "/metadata"):
+        asked = re.sub(pattern, target.replace("$1", r"\1"), f"/v1/models/{name}{method}")
+        assert asked == stable + method
+    for method in ("", "/versions/1:predict", "/labels/canary:predict"):
+        assert not re.search(pattern, f"/v1/models/{name}{method}")
+    assert int(re.findall(r"proxy_read_timeout (\d+)s;", conf)[0]) > REST_TIMEOUT_S
+
+
+def stable_metadata() -> str:
+    """What is answered with 200 only when the stable version can be asked."""
+    return f"/v1/models/{the_model().name}/labels/stable/metadata"
+
+
+@pytest.fixture
+def model_server() -> Iterator[HTTPServer]:
+    """A server that answers `status` at stable_metadata(), and 404 elsewhere."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(self.server.status if self.path == stable_metadata() else 404)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    server.status = 200
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_composes_health_check(model_server):
+    kind, *command = compose()["serving"]["healthcheck"]["test"]
+    assert kind == "CMD"
+    assert "127.0.0.1/8501" in command[-1]
+    port = model_server.server_address[1]
+    command[-1] = command[-1].replace("/8501", f"/{port}").replace("$$", "$")
+
+    def healthy() -> bool:
+        return subprocess.run(command, check=False, stderr=subprocess.DEVNULL).returncode == 0
+
+    assert healthy()
+    for status in (400, 404, 503):
+        model_server.status = status
+        assert not healthy()
+
+
+def test_the_health_check_fails_where_nobody_listens():
+    command = compose()["serving"]["healthcheck"]["test"][1:]
+    command[-1] = command[-1].replace("/8501", "/1").replace("$$", "$")
+    assert subprocess.run(command, check=False, stderr=subprocess.DEVNULL).returncode != 0
+
+
+@pytest.mark.parametrize("version", ["1.30", "1.36"])
+@pytest.mark.parametrize("name", MANIFESTS)
+def test_manifests_are_kubernetes(name, version):
+    for document in documents(name):
+        kubernetes_validate.validate(document, version, strict=True)
+
+
+def test_kustomize_reads_every_manifest_and_every_config_file():
+    found = kustomization()
+    assert set(found["resources"]) == set(MANIFESTS) - {"kubernetes/upload.yaml"}
+    (generated,) = found["configMapGenerator"]
+    given = {Path(file).name for file in SERVERS["kubernetes"]().values() if "/config/" in file}
+    assert set(generated["files"]) == given
+    assert all((EXPORT / name).is_file() for name in generated["files"])
+    volumes = {volume["name"]: volume for volume in pod()["volumes"]}
+    assert volumes["config"]["configMap"]["name"] == generated["name"]
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "Pod"])
+def test_volumes_are_mounted_and_there(kind):
+    claims = {claim["metadata"]["name"] for claim in manifests("PersistentVolumeClaim")}
+    (document,) = manifests(kind)
+    spec = document["spec"]["template"]["spec"] if kind == "Deployment" else document["spec"]
+    volumes = {volume["name"]: volume for volume in spec["volumes"]}
+    mounts = {mount["name"]: mount["mountPath"] for mount in spec["containers"][0]["volumeMounts"]}
+    assert set(volumes) == set(mounts)
+    assert mounts["models"] == the_model().base_path
+    assert volumes["models"]["persistentVolumeClaim"]["claimName"] in claims
+
+
+def test_selectors_match_the_pods():
+    labels = deployment()["template"]["metadata"]["labels"].items()
+    (budget,) = manifests("PodDisruptionBudget")
+    own, budgets = deployment()["selector"], budget["spec"]["selector"]
+    services = [service["spec"]["selector"] for service in manifests("Service")]
+    for selector in (own["matchLabels"], budgets["matchLabels"], *services):
+        assert selector and selector.items() <= labels
+    (scaler,) = manifests("HorizontalPodAutoscaler")
+    (target,) = manifests("Deployment")
+    named = {"name": target["metadata"]["name"], "kind": "Deployment", "apiVersion": "apps/v1"}
+    assert scaler["spec"]["scaleTargetRef"] == named
+    assert "replicas" not in deployment()
+    assert "cpu" in container()["resources"]["requests"]  # what the scaler's per cent are of
+
+
+def test_ports_have_one_name_and_number_throughout():
+    ports = {port["name"]: port["containerPort"] for port in container()["ports"]}
+    found = SERVERS["kubernetes"]()
+    assert ports == {"grpc": int(found["port"]), "http": int(found["rest_api_port"])}
+    for service in manifests("Service"):
+        for port in service["spec"]["ports"]:
+            assert port["name"] == port["targetPort"]
+            assert port["port"] == ports[port["name"]]
+    annotations = deployment()["template"]["metadata"]["annotations"]
+    assert annotations["prometheus.io/port"] == found["rest_api_port"]
+    assert annotations["prometheus.io/path"] == metrics_path()
+
+
+def test_probes():
+    for probe in ("startupProbe", "readinessProbe"):
+        asked = container()[probe]["httpGet"]
+        assert asked == {"path": stable_metadata(), "port": "http"}
+    assert container()["livenessProbe"]["tcpSocket"] == {"port": "grpc"}
+
+
+def test_a_pod_that_stops_answers_what_it_has_begun():
+    name, seconds = container()["lifecycle"]["preStop"]["exec"]["command"]
+    assert name == "sleep"
+    assert REST_TIMEOUT_S < int(seconds) < pod()["terminationGracePeriodSeconds"]
+    age = dict([SERVERS["kubernetes"]()["grpc_channel_arguments"].split("=")])
+    assert int(age["grpc.max_connection_age_ms"]) < 1000 * int(seconds)
+    assert deployment()["strategy"]["rollingUpdate"]["maxUnavailable"] == 0
+
+
+def commands() -> list[list[str]]:
+    """The commands in the README's shell blocks, each as its words."""
+    found, begun = [], ""
+    for line in "".join(re.findall(r"^```sh\n(.*?)^```", README, re.M | re.S)).splitlines():
+        begun += line.removesuffix("\\") + ("" if line.endswith("\\") else "\n")
+        if begun.endswith("\n") and begun.count("'") % 2 == 0:
+            found.append(shlex.split(begun, comments=True))
+            begun = ""
+    assert not begun
+    return found
+
+
+@pytest.mark.parametrize("name", ["export", "client"])
+def test_the_readmes_flags_exist(name):
+    known = importlib.import_module(f"rnnsearch_tf.scripts.{name}").COMMAND.flags
+    used = [words[1:] for words in commands() if words[:1] == [f"rnnsearch-{name}"]]
+    assert used
+    for words in used:
+        for word in words:
+            if word.startswith("--"):
+                assert word[2:].partition("=")[0] in known, word
+
+
+def requests() -> list[tuple[str, dict[str, Any]]]:
+    """(address, body) of each of the README's curl lines that send one."""
+    found = []
+    for words in commands():
+        if words[:1] == ["curl"] and "-d" in words:
+            (address,) = (word for word in words if "/v1/" in word)
+            found.append((address, json.loads(words[words.index("-d") + 1])))
+    return found
+
+
+def test_the_readmes_requests_are_in_the_signatures():
+    from rnnsearch_tf.client.signatures import SIGNATURES
+
+    seen = set()
+    for address, body in requests():
+        assert re.search(r":8501/v1/models/rnnsearch/labels/stable:predict$", address), address
+        signature = body.pop("signature_name", "serving_default")
+        ((form, values),) = body.items()
+        for row in values if form == "instances" else [values]:
+            named = row if isinstance(row, dict) else {"text": row}
+            assert set(named) == set(SIGNATURES[signature].inputs)
+        seen.add((signature, form))
+    assert seen >= {(signature, "instances") for signature in SIGNATURES}
+    assert ("serving_default", "inputs") in seen
+
+
+def test_the_readmes_answers_have_the_signatures_outputs():
+    from rnnsearch_tf.client.signatures import SIGNATURES
+
+    blocks = re.findall(r"^```json\n(.*?)^```", README, re.M | re.S)
+    for (_, body), block in zip(requests(), blocks, strict=True):
+        outputs = set(SIGNATURES[body.get("signature_name", "serving_default")].outputs)
+        ((form, found),) = json.loads(block).items()
+        if "instances" in body:
+            assert form == "predictions"
+            assert len(found) == len(body["instances"])
+            assert all(
+                (set(row) if isinstance(row, dict) else {"score"}) == outputs for row in found
+            )
+        else:
+            assert form == "outputs"
+            assert set(found) == outputs
+            assert {len(column) for column in found.values()} == {len(body["inputs"]["text"])}
+
+
+def test_the_readmes_table_names_every_input_and_output():
+    from rnnsearch_tf.client.signatures import SIGNATURES
+
+    rows = dict(re.findall(r"^\| `(\w+)` \| (`text`.*)$", README, re.M))
+    assert set(rows) == set(SIGNATURES)
+    for name, signature in SIGNATURES.items():
+        inputs, outputs = rows[name].split(" | ")
+        assert set(re.findall(r"`(\w+)`", inputs)) == set(signature.inputs)
+        stated = set(re.findall(r"`(\w+)`", outputs))
+        inherited = set(SIGNATURES["serving_default"].outputs) if "also" in outputs else set()
+        assert stated | inherited == set(signature.outputs)
+
+
+def test_the_readmes_table_names_every_file_of_the_folder():
+    cells = " ".join(re.findall(r"^\| (`.*?) \|", README, re.M))
+    named = {name.rstrip("/") for name in re.findall(r"`([\w./-]+)`", cells)}
+    assert {path.name for path in EXPORT.iterdir()} - {"README.md"} <= named
