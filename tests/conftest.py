@@ -72,3 +72,14 @@ def model_dir(tmp_path_factory: pytest.TempPathFactory, train_flags: list[str]) 
     path = tmp_path_factory.mktemp("trained") / "model"
     assert train.run([*train_flags, f"--model_dir={path}"]) == 0
     return path
+
+
+@pytest.fixture(scope="session")
+def export_dir(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> Path:
+    """What a model server watches: a folder with version 1 of `model_dir`; not to be changed."""
+    from rnnsearch_tf.scripts import export
+
+    path = tmp_path_factory.mktemp("exports")
+    flags = [f"--model_dir={model_dir}", f"--export_dir={path}", "--version=1", "--beam_size=3"]
+    assert export.run(flags) == 0
+    return path

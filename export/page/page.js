@@ -1,0 +1,164 @@
+"use strict";
+// The page: when to translate, and what to say when that fails.
+
+const PAUSE_MS = 400;
+
+const source = document.getElementById("source");
+const settingsForm = document.getElementById("settings-form");
+const again = document.getElementById("again");
+const results = new Results();
+let settings = loadSettings();
+let pause = 0; // the timer that waits for the writer to pause
+let underWay = new AbortController(); // of the newest request; an older one is aborted
+let asked = ""; // what the newest request asked for, unless it failed
+let shown = ""; // what the results answer
+
+function linesOf(text) {
+  return text.trimEnd() ? text.trimEnd().split("\n").map((line) => line.trim()) : [];
+}
+
+function caretLine() {
+  return source.value.slice(0, source.selectionStart).split("\n").length - 1;
+}
+
+// A text and the settings it is translated under, to be compared.
+function wish() {
+  return JSON.stringify([linesOf(source.value), settings]);
+}
+
+function edited(event) {
+  markOutdated();
+  if (event.isComposing) return;
+  clearTimeout(pause);
+  if (wish() === asked) return;
+  if (event.inputType === "insertLineBreak") translate();
+  else pause = setTimeout(translate, PAUSE_MS);
+}
+
+async function translate() {
+  clearTimeout(pause);
+  underWay.abort();
+  const { signal } = (underWay = new AbortController());
+  const lines = linesOf(source.value);
+  asked = wish();
+  setProgress(true);
+  try {
+    if (wrongSettings(settings)) throw new Failure("settings", wrongSettings(settings));
+    if (lines.length) await translateLines(lines, signal);
+    else await showNothing(signal);
+    if (!signal.aborted) setTrouble(null);
+  } catch (error) {
+    if (signal.aborted) return;
+    asked = "";
+    if (!(error instanceof Failure)) throw error;
+    setTrouble(error);
+  } finally {
+    if (!signal.aborted) setProgress(false);
+  }
+}
+
+async function translateLines(lines, signal) {
+  const wished = asked;
+  const chosen = caretLine();
+  const sentences = await bestTranslations(lines, signal);
+  if (signal.aborted) return;
+  shown = wished;
+  results.show(lines, sentences, chosen);
+  markOutdated();
+  setTrouble(null);
+  setText("source-note", limitNote(lines, sentences));
+  const lists = await orWithout(predict(settings, "nbest", lines, signal));
+  if (signal.aborted) return;
+  if (lists) results.showCandidates(lists.map(readCandidates));
+  else results.showCandidates([], "This model has no signature “nbest”, so there is no list.");
+}
+
+// With alignments, from a model that has the signature.
+async function bestTranslations(lines, signal) {
+  const aligned = await orWithout(predict(settings, "align", lines, signal));
+  if (aligned) return aligned.map(readAligned);
+  const plain = await predict(settings, "serving_default", lines, signal);
+  return plain.map(readTranslation);
+}
+
+// What a call answers; null from a model without its signature.
+async function orWithout(answer) {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error.kind === "signature") return null;
+    throw error;
+  }
+}
+
+// Without text there is still to say whether the server would translate.
+async function showNothing(signal) {
+  shown = asked;
+  results.clear();
+  setText("source-note", "");
+  markOutdated();
+  await checkModel(settings, signal);
+}
+
+function limitNote(lines, sentences) {
+  const cut = lines.some((line, i) => reachesLimit(line, sentences[i].source));
+  return cut ? `Of each line, the model reads the first ${MAX_SOURCE_TOKENS} tokens only.` : "";
+}
+
+function markOutdated() {
+  const outdated = results.lines.length > 0 && wish() !== shown;
+  document.body.classList.toggle("outdated", outdated);
+}
+
+function setProgress(busy) {
+  setText("progress", busy && linesOf(source.value).length ? "Translating…" : "");
+  results.translation.setAttribute("aria-busy", String(busy));
+}
+
+function setTrouble(failure) {
+  const texts = failure ? [failure.message, failure.detail, failure.hint] : [];
+  const kinds = ["what", "detail", "hint"];
+  const said = texts.map((text, i) => make("p", { class: kinds[i] }, text));
+  document.getElementById("trouble-text").replaceChildren(...said.filter((p) => p.textContent));
+  if (!failure && document.activeElement === again) source.focus();
+  again.hidden = !failure;
+}
+
+function showSettings() {
+  for (const [name, value] of Object.entries(settings)) settingsForm.elements[name].value = value;
+  setText("address", `${modelTitle(settings)} at ${settings.server}`);
+}
+
+function useSettings(changed) {
+  settings = changed;
+  saveSettings(settings);
+  showSettings();
+  setText("settings-error", "");
+  markOutdated();
+  translate();
+}
+
+function submitSettings(event) {
+  event.preventDefault();
+  const given = knownSettings(Object.fromEntries(new FormData(settingsForm)));
+  const wrong = wrongSettings(given);
+  setText("settings-error", wrong);
+  if (!wrong) useSettings(given);
+}
+
+function start() {
+  source.addEventListener("input", edited);
+  source.addEventListener("compositionstart", () => clearTimeout(pause));
+  source.addEventListener("compositionend", edited);
+  source.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) translate();
+  });
+  document.getElementById("translate").addEventListener("click", translate);
+  again.addEventListener("click", translate);
+  settingsForm.addEventListener("submit", submitSettings);
+  document.getElementById("reset").addEventListener("click", () => useSettings(defaultSettings()));
+  showSettings();
+  translate();
+}
+
+start();

@@ -1,0 +1,114 @@
+"use strict";
+// What was translated: all lines, and of the chosen one the best translations and the alignment.
+
+class Results {
+  constructor() {
+    this.alignmentLines = new AlignmentLines();
+    this.matrix = new AlignmentMatrix();
+    this.candidateList = new CandidateList((i) => this.chooseCandidate(i));
+    this.chooser = document.getElementById("chosen");
+    this.chooser.addEventListener("change", () => this.chooseLine(Number(this.chooser.value)));
+    this.translation = document.getElementById("translation");
+    this.clear();
+  }
+
+  clear() {
+    this.show([], [], 0);
+  }
+
+  // `sentences` are the answers of `align`, or of `serving_default`, for `lines`; `chosen` is the
+  // number of the line whose details are shown.
+  show(lines, sentences, chosen) {
+    Object.assign(this, { lines, sentences, lists: null });
+    setText("candidates-note", "");
+    this.drawChoice();
+    this.chooseLine(Math.max(0, Math.min(chosen, lines.length - 1)));
+  }
+
+  // `lists` are the answers of `nbest`; without that signature, none, and a `note` that says so.
+  showCandidates(lists, note = "") {
+    this.lists = lists;
+    setText("candidates-note", note);
+    this.chooseLine(this.chosen);
+  }
+
+  chooseLine(chosen) {
+    this.chosen = chosen;
+    this.chooser.value = chosen;
+    const best = this.sentences[chosen]?.translation;
+    this.candidate = this.candidates().findIndex(({ translation }) => translation === best);
+    this.drawCandidates();
+    this.drawTranslation();
+    this.drawAlignment();
+  }
+
+  chooseCandidate(candidate) {
+    this.candidate = candidate;
+    this.drawTranslation();
+    this.drawAlignment();
+  }
+
+  candidates() {
+    return this.lists?.[this.chosen] ?? [];
+  }
+
+  // What stands as the translation of the chosen line: {translation, score}.
+  standing() {
+    return this.candidates()[this.candidate] ?? this.sentences[this.chosen];
+  }
+
+  drawChoice() {
+    document.getElementById("choice").hidden = this.lines.length < 2;
+    const options = this.lines.map((line, i) => make("option", { value: i }, `${i + 1}. ${line}`));
+    this.chooser.replaceChildren(...options);
+  }
+
+  drawTranslation() {
+    const several = this.lines.length > 1;
+    const texts = this.sentences.map((sentence) => sentence.translation);
+    if (texts.length) texts[this.chosen] = this.standing().translation;
+    const shown = [...this.translation.children];
+    // Text that stays is left alone: a screen reader would read it once more.
+    if (shown.map((line) => line.textContent).join("\n") !== texts.join("\n")) {
+      this.translation.replaceChildren(...texts.map((text) => make("p", {}, text)));
+    }
+    [...this.translation.children].forEach((line, i) =>
+      line.classList.toggle("chosen", several && i === this.chosen),
+    );
+    const score = this.standing()?.score;
+    setText("score", score === undefined ? "" : `log p ${formatScore(score)} nats`);
+  }
+
+  drawCandidates() {
+    const box = document.getElementById("candidates-box");
+    // While the list is under way its place stays, so that nothing below jumps.
+    box.style.minHeight = this.lists ? "" : `${box.offsetHeight}px`;
+    box.hidden = !this.lines[this.chosen];
+    this.candidateList.draw(this.candidates(), this.candidate);
+    document.getElementById("candidates-hint").hidden = !this.candidates().length;
+  }
+
+  drawAlignment() {
+    const sentence = this.sentences[this.chosen];
+    const blank = !this.lines[this.chosen];
+    document.getElementById("alignment-box").hidden = blank;
+    if (blank) return;
+    const note = this.whyNoAlignment(sentence);
+    setText("alignment-note", note);
+    document.getElementById("alignment").hidden = note !== "";
+    if (note) return;
+    this.alignmentLines.draw(sentence);
+    this.matrix.draw(sentence);
+  }
+
+  whyNoAlignment(sentence) {
+    if (!sentence.alignment) return "This model has no signature “align”, so it cannot be shown.";
+    if (this.standing().translation === sentence.translation) return "";
+    return "The server gives the alignment of its best translation only. Choose that one to see it.";
+  }
+}
+
+function setText(id, text) {
+  const element = document.getElementById(id);
+  if (element.textContent !== text) element.textContent = text;
+}

@@ -1,0 +1,83 @@
+"use strict";
+// What the signatures answer for one line, checked, and without padding.
+
+const END = "</s>";
+const MAX_SOURCE_TOKENS = 500;
+const NOTHING_FOUND = -3.4e38; // float32's lowest stands in slots for which nothing was found
+const WORTH_TELLING = 0.05; // weights below it are neither drawn as lines nor told in words
+
+// `serving_default`: {translation, score}.
+function readTranslation(prediction) {
+  const { translation, score } = prediction ?? {};
+  if (typeof translation !== "string") throw malformed("a translation is missing");
+  if (!Number.isFinite(score)) throw malformed("a score is missing");
+  return { translation, score };
+}
+
+// `align`: also {source, target, alignment}: words with their </s>, and a row of weights over the
+// source for each word of the target.
+function readAligned(prediction) {
+  const source = withoutPadding(prediction?.source_tokens);
+  const target = withoutPadding(prediction?.target_tokens);
+  const rows = prediction?.alignment;
+  const alignment = target.map((_, i) => source.map((_, j) => rows?.[i]?.[j]));
+  if (!alignment.flat().every(Number.isFinite)) {
+    throw malformed("the alignment does not fit the words");
+  }
+  return { ...readTranslation(prediction), source, target, alignment };
+}
+
+// `nbest`: [{translation, score, rankedBy}], best first.
+function readCandidates(prediction) {
+  const { translations, scores, normalized_scores: normalized } = prediction ?? {};
+  if (![translations, scores, normalized].every(Array.isArray)) {
+    throw malformed("a list of translations is missing");
+  }
+  const candidates = translations.map((translation, i) => ({
+    ...readTranslation({ translation, score: scores[i] }),
+    rankedBy: readTranslation({ translation, score: normalized[i] }).score,
+  }));
+  return candidates.filter((candidate) => candidate.score > NOTHING_FOUND);
+}
+
+function withoutPadding(tokens) {
+  if (!Array.isArray(tokens) || !tokens.every((token) => typeof token === "string")) {
+    throw malformed("a list of words is missing");
+  }
+  const padding = tokens.indexOf("");
+  return padding < 0 ? tokens : tokens.slice(0, padding);
+}
+
+// Whether the model may have left out the end of a line; `source` is absent without `align`.
+function reachesLimit(line, source) {
+  const tokens = source ? source.length - 1 : line.split(/\s+/).length;
+  return tokens >= MAX_SOURCE_TOKENS;
+}
+
+// "“house” 93 %, “white” 4 %": the words of the greatest weights, at least one and three at the most.
+function strongest(words, weights) {
+  const order = weights.map((_, i) => i).sort((a, b) => weights[b] - weights[a]);
+  const told = order.slice(0, 3).filter((i, rank) => rank === 0 || weights[i] >= WORTH_TELLING);
+  return told.map((i) => `“${words[i]}” ${percent(weights[i])}`).join(", ");
+}
+
+function percent(weight) {
+  return `${Math.round(100 * weight)} %`;
+}
+
+// Four significant digits.
+function exactWeight(weight) {
+  return String(Number(weight.toPrecision(4)));
+}
+
+function formatScore(score) {
+  return score.toFixed(3).replace("-", "−");
+}
+
+// A new element with attributes and text; text is never taken for markup.
+function make(name, attributes = {}, text = "") {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  element.textContent = text;
+  return element;
+}
