@@ -3,7 +3,8 @@
     python docs/screenshot.py --server=http://localhost:8501 \
         --text="Two young girls in red dresses are playing in front of a white house." --word=robes
 
-The server must run with --rest_api_enable_cors_support. Needs the Python package playwright and Chromium.
+The server must run with --rest_api_enable_cors_support. Needs the Python package playwright, and
+Chromium.
 """
 
 import argparse

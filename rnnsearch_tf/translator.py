@@ -301,8 +301,9 @@ class Translator(tf.Module):
     def _ids(self, side: TextIds, lines: Sequence[str]) -> tf.RaggedTensor:
         return side.ids(side.tokenizer.tokenize(tf.constant(lines)))
 
+    @tf.function(input_signature=[tf.RaggedTensorSpec([None, None], tf.int32)])
     def _best(self, source: tf.RaggedTensor) -> _Best:
-        """Of ids [B, None]."""
+        """Of ids [B, None]; a function of its own, for two signatures to share."""
         no_ids = tf.RaggedTensor.from_row_splits(
             tf.zeros([0], tf.int32), tf.zeros([1], tf.int64), validate=False
         )

@@ -1,7 +1,9 @@
 """What the tests share: a quiet start, and where real text lies."""
 
+import fcntl
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -64,14 +66,30 @@ def train_flags(corpus: Path) -> list[str]:
     return [*files, *TINY, "--epochs=1"]
 
 
+def made_once(
+    tmp_path_factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]
+) -> Path:
+    """A folder that the first process of pytest-xdist to want it makes for all of them."""
+    root = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        root = root.parent
+    with open(root / f"{name}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (root / name).exists():
+            make(root / f"{name}.unfinished")
+            (root / f"{name}.unfinished").rename(root / name)
+    return root / name
+
+
 @pytest.fixture(scope="session")
 def model_dir(tmp_path_factory: pytest.TempPathFactory, train_flags: list[str]) -> Path:
     """A model directory that a short training has made; not to be changed."""
     from rnnsearch_tf.scripts import train
 
-    path = tmp_path_factory.mktemp("trained") / "model"
-    assert train.run([*train_flags, f"--model_dir={path}"]) == 0
-    return path
+    def make(path: Path) -> None:
+        assert train.run([*train_flags, f"--model_dir={path}"]) == 0
+
+    return made_once(tmp_path_factory, "model", make)
 
 
 @pytest.fixture(scope="session")
@@ -79,7 +97,8 @@ def export_dir(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> Pat
     """What a model server watches: a folder with version 1 of `model_dir`; not to be changed."""
     from rnnsearch_tf.scripts import export
 
-    path = tmp_path_factory.mktemp("exports")
-    flags = [f"--model_dir={model_dir}", f"--export_dir={path}", "--version=1", "--beam_size=3"]
-    assert export.run(flags) == 0
-    return path
+    def make(path: Path) -> None:
+        flags = [f"--model_dir={model_dir}", f"--export_dir={path}", "--beam_size=3"]
+        assert export.run(flags) == 0
+
+    return made_once(tmp_path_factory, "exports", make)

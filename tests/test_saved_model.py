@@ -4,6 +4,7 @@ import errno
 import hashlib
 import json
 import os
+import shutil
 
 import pytest
 import tensorflow as tf
@@ -21,10 +22,10 @@ SEARCH = DecodingConfig(beam_size=2, length_penalty=0.5)
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory, model_dir):
+def folder(tmp_path_factory, model_dir, export_dir):
     """Two versions; the second is an ensemble."""
-    path = tmp_path_factory.mktemp("exports")
-    assert export([model_dir], path, decoding=SEARCH) == path / "1"
+    path = tmp_path_factory.mktemp("versions")
+    shutil.copytree(export_dir / "1", path / "1")
     (path / "10").mkdir()
     (path / "not-a-version").mkdir()
     assert script.run([f"--model_dir={model_dir},{model_dir}", f"--export_dir={path}"]) == 0
@@ -47,8 +48,8 @@ def test_the_card_says_what_was_exported(folder, model_dir):
     lines = (model_dir / "training.jsonl").read_text("utf-8").splitlines()
     assert model["evaluation"] in map(json.loads, lines)
     assert model["evaluation"]["bleu_signature"] == bleu_signature()
-    assert card["decoding"]["beam_size"] == 2
-    assert card["normalized_score"] == "log p(y|x) / |y|^0.5, |y| counting </s>"
+    assert card["decoding"] == {**config["decoding"], "beam_size": 3}
+    assert card["normalized_score"] == "log p(y|x) / |y|^0.6, |y| counting </s>"
     both = json.loads((folder / "11" / "model.json").read_text("utf-8"))
     assert both["models"] == [model, model]
     assert "mean over the models" in both["score"]
@@ -92,28 +93,28 @@ def test_the_server_is_warmed_up_with_every_signature(folder):
     assert len(seen) > 12
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_weights_of_half_the_size(model_dir, export_dir, tmp_path, dtype):
+    whole = tf.saved_model.load(str(export_dir / "1")).signatures["score"]
+    half = Translator.load(model_dir, weights_dtype=dtype)
+    signatures = {"score": half.score.get_concrete_function()}
+    tf.saved_model.save(half, str(tmp_path / "half"), signatures)
+    half_size, whole_size = (
+        (path / "variables" / "variables.data-00000-of-00001").stat().st_size
+        for path in (tmp_path / "half", export_dir / "1")
+    )
+    assert half_size < 0.6 * whole_size
+    pair = {"text": tf.constant(["The man is here."]), "translation": tf.constant(["L'homme."])}
+    loaded = tf.saved_model.load(str(tmp_path / "half")).signatures["score"]
+    found, expected = (float(score(**pair)["score"][0]) for score in (loaded, whole))
+    assert found == pytest.approx(expected, rel=0.02)
+    assert found != expected
+
+
 class Untrained:
     """In place of a translator where none is asked anything."""
 
     config = Config(decoding=SEARCH)
-
-
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_weights_of_half_the_size(model_dir, tmp_path, dtype):
-    whole, half = (Translator.load(model_dir, SEARCH, weights_dtype=d) for d in ("float32", dtype))
-    for name, translator in (("whole", whole), ("half", half)):
-        function = translator.score.get_concrete_function()
-        tf.saved_model.save(translator, str(tmp_path / name), {"score": function})
-    sizes = [
-        (tmp_path / name / "variables" / "variables.data-00000-of-00001").stat().st_size
-        for name in ("half", "whole")
-    ]
-    assert sizes[0] < 0.6 * sizes[1]
-    pair = {"text": tf.constant(["The man is here."]), "translation": tf.constant(["L'homme."])}
-    loaded = tf.saved_model.load(str(tmp_path / "half"))
-    found = float(loaded.signatures["score"](**pair)["score"][0])
-    assert found == pytest.approx(float(whole.score(**pair)["score"][0]), rel=0.02)
-    assert found != float(whole.score(**pair)["score"][0])
 
 
 @pytest.fixture

@@ -96,10 +96,11 @@ def contents(path: Path) -> dict[str, tuple[int, bytes]]:
     return {str(f): (f.stat().st_mtime_ns, f.read_bytes()) for f in path.rglob("*") if f.is_file()}
 
 
-def test_a_finished_training_is_left_alone(model_dir, train_flags, capsys):
-    before = contents(model_dir)
-    assert train.run([*train_flags, f"--model_dir={model_dir}"]) == 0
-    assert contents(model_dir) == before
+def test_a_finished_training_is_left_alone(model_dir, tmp_path, train_flags, capsys):
+    path = shutil.copytree(model_dir, tmp_path / "model")
+    before = contents(path)
+    assert train.run([*train_flags, f"--model_dir={path}"]) == 0
+    assert contents(path) == before
     assert "nothing is left to do" in capsys.readouterr().err
 
 
