@@ -14,7 +14,7 @@ PACKAGE = Path(rnnsearch_tf.__file__).parent
 # Each part of the package imports parts of its own floor or below; a new module is on the third.
 FLOORS = [
     {"cache", "errors", "files", "nonbreaking_prefixes", "permutation", "progress"},
-    {"config", "text", "vocabulary", "layers", "losses", "beam_search"},
+    {"client", "config", "text", "vocabulary", "layers", "losses", "beam_search"},
     {
         "models",
         "corpus",

@@ -1,12 +1,15 @@
 """The stand-in's batching is TensorFlow Serving's: what is joined, filled, refused."""
 
 import threading
-from concurrent.futures import ThreadPoolExecutor
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
 
 import numpy as np
 import pytest
 from serving import dtypes
-from serving.batching import BatchScheduler
+from serving.batching import BatchQueue, BatchScheduler
 from serving.batching_parameters import BatchingParameters, read_batching_parameters
 from serving.status import Code, StatusError
 
@@ -34,21 +37,46 @@ class Recorder:
         return {"echo": inputs["text"], "row": np.arange(len(inputs["text"]))}
 
 
-@pytest.fixture
-def pool():
-    with ThreadPoolExecutor(16) as pool:
-        yield pool
+def start(function: Callable[..., Any], *arguments: Any) -> Future:
+    """Call in a thread that keeps nobody waiting at the end."""
+    result: Future = Future()
+
+    def call():
+        try:
+            result.set_result(function(*arguments))
+        except Exception as error:
+            result.set_exception(error)
+
+    threading.Thread(target=call, daemon=True).start()
+    return result
+
+
+def until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.001)
+
+
+def submit_one_by_one(queue: BatchQueue, *requests: dict) -> list[Future]:
+    """Submit requests, each when the one before waits."""
+    answers = []
+    for request in requests:
+        rows = sum(queue.waiting) + len(request["text"])
+        answers.append(start(queue.submit, request))
+        until(lambda rows=rows: sum(queue.waiting) == rows)
+    return answers
 
 
 def parameters(**given) -> BatchingParameters:
     return BatchingParameters(**{"batch_timeout_micros": NEVER, "num_batch_threads": 1, **given})
 
 
-def test_a_full_batch_is_run_and_split(pool):
+def test_a_full_batch_is_run_and_split():
     recorder = Recorder()
     queue = BatchScheduler(parameters(max_batch_size=5)).new_queue("q", recorder)
     requests = [texts("a"), texts("b", "c"), texts("d", "e")]
-    answers = [pool.submit(queue.submit, request) for request in requests]
+    answers = [start(queue.submit, request) for request in requests]
     for request, answer in zip(requests, answers, strict=True):
         found = answer.result(SECONDS)
         assert found["echo"].tolist() == request["text"].tolist()
@@ -72,64 +100,63 @@ def test_batches_are_filled_with_the_last_requests_first_row():
     assert recorder.batches == [[b"a", b"b", b"a", b"a"], [b"c"]]
 
 
-def test_what_does_not_fit_begins_a_batch(pool):
+def test_what_does_not_fit_begins_a_batch():
     recorder = Recorder()
     queue = BatchScheduler(parameters(max_batch_size=2)).new_queue("q", recorder)
-    first = pool.submit(queue.submit, texts("a"))
-    second = pool.submit(queue.submit, texts("b", "c"))
-    assert second.result(SECONDS)["echo"].tolist() == [b"b", b"c"]
-    last = pool.submit(queue.submit, texts("d"))
-    for answer, value in ((first, b"a"), (last, b"d")):
-        # Where the pair came first, "a" and "d" share a batch; else "a" went alone, "d" waits.
-        if not recorder.batches[0] == [b"a"]:
-            assert answer.result(SECONDS)["echo"].tolist() == [value]
-    queue.submit(texts("e", "f"))
+    (first,) = submit_one_by_one(queue, texts("a"))
+    assert queue.submit(texts("b", "c"))["echo"].tolist() == [b"b", b"c"]
     assert first.result(SECONDS)["echo"].tolist() == [b"a"]
-    assert last.result(SECONDS)["echo"].tolist() == [b"d"]
+    assert recorder.batches == [[b"a"], [b"b", b"c"]]
 
 
-def test_a_full_queue_refuses(pool):
+def test_a_full_queue_refuses():
     recorder = Recorder()
     settings = parameters(max_batch_size=1, max_enqueued_batches=2)
     queue = BatchScheduler(settings).new_queue("q", recorder)
     recorder.gate.clear()
-    running = pool.submit(queue.submit, texts("a"))
+    running = start(queue.submit, texts("a"))
     assert recorder.begun.acquire(timeout=SECONDS)  # the one thread is taken
-    waiting = [pool.submit(queue.submit, texts("w")) for _ in range(6)]
-    refused = 0
-    while refused < 4:  # two batches may wait
-        refused = sum(answer.done() for answer in waiting)
-    assert sum(not answer.done() for answer in waiting) == 2
+    waiting = submit_one_by_one(queue, texts("b"), texts("c"))
+    with pytest.raises(StatusError) as caught:
+        queue.submit(texts("d"))
+    assert caught.value.code == Code.UNAVAILABLE
     recorder.gate.set()
-    assert running.result(SECONDS)["echo"].tolist() == [b"a"]
-    codes = [answer.exception(SECONDS) for answer in waiting]
-    assert sum(error is None for error in codes) == 2
-    assert {error.code for error in codes if error} == {Code.UNAVAILABLE}
+    for answer, value in zip([running, *waiting], (b"a", b"b", b"c"), strict=True):
+        assert answer.result(SECONDS)["echo"].tolist() == [value]
 
 
-def test_queues_share_the_threads_in_turn(pool):
-    scheduler = BatchScheduler(parameters(max_batch_size=1, max_enqueued_batches=10))
-    log, recorder = [], Recorder()
-    blocked = scheduler.new_queue("blocked", recorder)
-    recorder.gate.clear()
-    first = pool.submit(blocked.submit, texts("a"))
-    assert recorder.begun.acquire(timeout=SECONDS)
-
-    def noted(name):
-        def run(inputs):
-            log.append(name)
-            return inputs
-
-        return scheduler.new_queue(name, run)
-
-    queues = {name: noted(name) for name in "xy"}
-    answers = [pool.submit(queues[name].submit, texts("b")) for name in "xxxyyy"]
-    while sum(queue.due is None or len(queue._batches) < 3 for queue in queues.values()):
-        pass  # until all six wait
-    recorder.gate.set()
-    for answer in [first, *answers]:
+def test_queues_share_the_threads_in_turn():
+    scheduler = BatchScheduler(parameters(max_batch_size=1))
+    blocked, log = Recorder(), []
+    blocked.gate.clear()
+    first = start(scheduler.new_queue("blocked", blocked).submit, texts("a"))
+    assert blocked.begun.acquire(timeout=SECONDS)
+    answers = [first]
+    for name in "xy":
+        queue = scheduler.new_queue(name, lambda inputs, name=name: log.append(name) or inputs)
+        answers += submit_one_by_one(queue, *[texts("b")] * 3)
+    blocked.gate.set()
+    for answer in answers:
         answer.result(SECONDS)
     assert "".join(log) in ("xyxyxy", "yxyxyx")
+
+
+def test_a_closed_scheduler_lets_nobody_wait():
+    scheduler = BatchScheduler(parameters())
+    queue = scheduler.new_queue("q", Recorder())
+    (waiting,) = submit_one_by_one(queue, texts("a"))
+    scheduler.close()
+    assert waiting.result(SECONDS)["echo"].tolist() == [b"a"]
+    assert queue.submit(texts("b"))["echo"].tolist() == [b"b"]
+    assert scheduler.new_queue("r", Recorder()).submit(texts("c"))["echo"].tolist() == [b"c"]
+
+
+def test_a_queue_that_is_removed_is_forgotten():
+    scheduler = BatchScheduler(parameters(batch_timeout_micros=0))
+    queues = [scheduler.new_queue(name, Recorder()) for name in "xy"]
+    scheduler.remove(queues[0])
+    assert queues[1].submit(texts("a"))["echo"].tolist() == [b"a"]
+    assert list(scheduler._queues) == queues[1:]
 
 
 @pytest.mark.parametrize(
@@ -147,7 +174,7 @@ def test_what_cannot_be_batched(inputs, code):
     assert caught.value.code == code
 
 
-def test_an_error_reaches_every_request_and_the_thread_lives(pool):
+def test_an_error_reaches_every_request_and_the_thread_lives():
     def run(inputs):
         if b"bad" in inputs["text"]:
             raise StatusError(Code.INTERNAL, "bad")
@@ -155,7 +182,7 @@ def test_an_error_reaches_every_request_and_the_thread_lives(pool):
 
     queue = BatchScheduler(parameters(max_batch_size=2)).new_queue("q", run)
     for word, code in (("bad", Code.INTERNAL), ("short", Code.FAILED_PRECONDITION)):
-        answers = [pool.submit(queue.submit, texts(text)) for text in ("a", word)]
+        answers = [start(queue.submit, texts(text)) for text in ("a", word)]
         assert {answer.exception(SECONDS).code for answer in answers} == {code}
     assert queue.submit(texts("a", "b"))["n"].tolist() == [0, 1]
 

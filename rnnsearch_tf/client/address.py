@@ -1,0 +1,98 @@
+"""Which server, which model."""
+
+import re
+import urllib.parse
+from typing import NamedTuple
+
+from rnnsearch_tf.errors import InputError
+
+_SCHEMES = ("http", "https", "grpc", "grpcs")
+_LABEL = r"[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
+_HOST = re.compile(rf"{_LABEL}(\.{_LABEL})*\.?|[0-9a-f:.]*:[0-9a-f:.]*")  # a name, IPv4 or IPv6
+
+
+class Address(NamedTuple):
+    """A server's address."""
+
+    scheme: str
+    host: str  # without the brackets of IPv6
+    port: int
+
+    def __str__(self) -> str:
+        return f"{self.scheme}://{self.authority}"
+
+    @property
+    def authority(self) -> str:
+        """Host and port as they stand in a URL."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+    @property
+    def is_rest(self) -> bool:
+        """Whether the server is spoken to over REST; gRPC otherwise."""
+        return self.scheme in ("http", "https")
+
+    @property
+    def is_secure(self) -> bool:
+        """Whether the connection is TLS."""
+        return self.scheme in ("https", "grpcs")
+
+
+class ModelSpec(NamedTuple):
+    """A model by name, with one of version and label, or neither: the server's choice."""
+
+    name: str
+    version: int | None
+    label: str | None
+
+    def __str__(self) -> str:
+        if self.version is not None:
+            return f"version {self.version} of model {self.name}"
+        if self.label is not None:
+            return f"label {self.label} of model {self.name}"
+        return f"model {self.name}"
+
+
+def parse_address(text: str) -> Address:
+    """`http://host:8501` and the like.
+
+    Raises:
+        InputError: not scheme://host:port with a scheme that is known.
+    """
+    try:
+        parts = urllib.parse.urlsplit(text)
+        host, port = parts.hostname or "", parts.port
+    except ValueError as error:
+        raise InputError(f"server {text!r}: {error}") from error
+    if parts.scheme not in _SCHEMES:
+        raise InputError(f"server {text!r}: begins with none of {', '.join(_SCHEMES)} and ://")
+    if not _HOST.fullmatch(host):
+        raise InputError(f"server {text!r}: {host!r} is no host name")
+    if not port:
+        raise InputError(
+            f"server {text!r}: has no port; TensorFlow Serving's are 8501 for REST, 8500 for gRPC"
+        )
+    address = Address(parts.scheme, host, port)
+    rest = parts._replace(scheme="", netloc="", path=parts.path.removesuffix("/"))
+    if rest.geturl() or "@" in parts.netloc:
+        raise InputError(f"server {text!r}: is more than scheme, host and port: {address}")
+    return address
+
+
+def model_spec(name: str, version: int | None, label: str | None) -> ModelSpec:
+    """A checked `ModelSpec`.
+
+    Raises:
+        InputError: no name, a negative version, or both version and label.
+    """
+    if not name:
+        raise InputError("model: must have a name")
+    if version is not None and label is not None:
+        raise InputError(
+            f"version {version} and label {label!r}: only one of them can be asked for"
+        )
+    if version is not None and version < 0:
+        raise InputError(f"version {version}: must not be negative")
+    if label == "":
+        raise InputError("label: must not be empty")
+    return ModelSpec(name, version, label)

@@ -1,0 +1,253 @@
+"""The client of a served model."""
+
+import contextlib
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Protocol, TypeVar
+
+from rnnsearch_tf.client import results
+from rnnsearch_tf.client.address import Address, ModelSpec, model_spec, parse_address
+from rnnsearch_tf.client.answers import Columns, UnexpectedAnswer, checked
+from rnnsearch_tf.client.call import Call, Running
+from rnnsearch_tf.client.errors import AnswerError
+from rnnsearch_tf.client.failures import too_late
+from rnnsearch_tf.client.in_order import batches, in_order
+from rnnsearch_tf.client.results import Alignment, Hypothesis, Translation, VersionStatus
+from rnnsearch_tf.client.retries import with_retries
+from rnnsearch_tf.client.signatures import SIGNATURES
+from rnnsearch_tf.client.tls import Tls
+from rnnsearch_tf.errors import InputError
+
+_Result = TypeVar("_Result")
+
+DEFAULT_SERVER = "http://localhost:8501"
+_LONGEST_DEADLINE = 86_400.0  # seconds
+
+
+class Transport(Protocol):
+    """What a protocol does."""
+
+    def predict(
+        self, call: Call, signature: str, inputs: Mapping[str, Sequence[str]]
+    ) -> Mapping[str, Any]:
+        """Columns of outputs, not yet checked, for columns of inputs."""
+
+    def status(self, call: Call) -> list[VersionStatus]:
+        """The versions of the model."""
+
+    def close(self) -> None:
+        """Close the connections."""
+
+
+class Client:
+    """Calls a model that TensorFlow Serving serves.
+
+    Texts are sent in batches, `concurrency` of them at once, and read only when they are about to
+    be sent; results come one by one, in order, as the caller asks for them. When a batch fails, the
+    results before it are given first, then its error is raised and the other batches are
+    cancelled. The servers named by http and https are called over REST, without importing
+    TensorFlow; grpc and grpcs need the package tensorflow-serving-api.
+
+    A client can be used by several threads. It is a context manager; leaving it closes it.
+
+    Args:
+        server: scheme://host:port with one of http, https, grpc, grpcs.
+        model: the name under which it is served.
+        version: its version; else the server decides.
+        label: instead of a version, a label that the server knows.
+        deadline: seconds that a batch may take, its retries included.
+        batch_size: texts in a call.
+        concurrency: calls at once.
+        attempts: how often a call is tried when the server is unavailable.
+        max_message_bytes: larger requests are not sent, larger answers not read.
+        tls: certificates, for https and grpcs.
+
+    Raises:
+        InputError: an argument that cannot be used.
+    """
+
+    def __init__(
+        self,
+        server: str = DEFAULT_SERVER,
+        model: str = "rnnsearch",
+        version: int | None = None,
+        label: str | None = None,
+        *,
+        deadline: float = 60.0,
+        batch_size: int = 32,
+        concurrency: int = 4,
+        attempts: int = 5,
+        max_message_bytes: int = 1 << 28,
+        tls: Tls | None = None,
+    ):
+        for name, value in (
+            ("batch_size", batch_size),
+            ("concurrency", concurrency),
+            ("attempts", attempts),
+            ("max_message_bytes", max_message_bytes),
+        ):
+            if value < 1:
+                raise InputError(f"{name} {value}: must be at least 1")
+        if not 0 < deadline <= _LONGEST_DEADLINE:
+            raise InputError(f"deadline {deadline} s: must be above 0, and at most a day")
+        self._address = parse_address(server)
+        if tls and any(tls) and not self._address.is_secure:
+            raise InputError(f"server {server!r}: certificates are for https:// and grpcs://")
+        self._deadline = deadline
+        self._batch_size = batch_size
+        self._concurrency = concurrency
+        self._attempts = attempts
+        self._lock = threading.Lock()
+        self._running: weakref.WeakSet[Running[Any]] = weakref.WeakSet()
+        self._is_closed = False
+        self._transport = _transport(
+            self._address, model_spec(model, version, label), tls or Tls(), max_message_bytes
+        )
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Cancel what is under way and close the connections."""
+        with self._lock:
+            self._is_closed = True
+            for running in self._running:
+                running.cancel()
+        self._transport.close()
+
+    def translate(self, lines: Iterable[str]) -> Iterator[Translation]:
+        """Translate sentences.
+
+        Args:
+            lines: one sentence each.
+
+        Raises:
+            ServingError: a batch failed.
+            InputError: text that is not Unicode.
+        """
+        return self._results("serving_default", _single(lines), results.translations)
+
+    def n_best(self, lines: Iterable[str]) -> Iterator[tuple[Hypothesis, ...]]:
+        """The n best translations of sentences, best first.
+
+        Args:
+            lines: one sentence each.
+
+        Raises:
+            ServingError: a batch failed.
+            InputError: text that is not Unicode.
+        """
+        return self._results("nbest", _single(lines), results.n_best_lists)
+
+    def align(self, lines: Iterable[str]) -> Iterator[Alignment]:
+        """Translate sentences, with their soft alignments.
+
+        Args:
+            lines: one sentence each.
+
+        Raises:
+            ServingError: a batch failed.
+            InputError: text that is not Unicode.
+        """
+        return self._results("align", _single(lines), results.alignments)
+
+    def score(self, pairs: Iterable[tuple[str, str]]) -> Iterator[float]:
+        """Score translations: log p(translation|text) in nats.
+
+        Args:
+            pairs: texts with their translations.
+
+        Raises:
+            ServingError: a batch failed.
+            InputError: text that is not Unicode.
+        """
+        return self._results("score", pairs, results.scores)
+
+    def status(self) -> list[VersionStatus]:
+        """The versions of the model, or the one that the client asks for, with their states.
+
+        Raises:
+            ServingError: the call failed.
+        """
+        return self._start(self._transport.status).result()
+
+    def _results(
+        self,
+        signature: str,
+        rows: Iterable[tuple[str, ...]],
+        read: Callable[[Columns], Iterator[_Result]],
+    ) -> Iterator[_Result]:
+        def start(batch: list[tuple[str, ...]]) -> Running[Columns]:
+            columns = [list(texts) for texts in zip(*batch, strict=True)]
+            inputs = dict(zip(SIGNATURES[signature].inputs, columns, strict=True))
+            return self._start(lambda call: self._predict(call, signature, inputs, len(batch)))
+
+        checked_rows = _checked_rows(rows)
+        answers = in_order(batches(checked_rows, self._batch_size), start, self._concurrency)
+        with contextlib.closing(answers):
+            for columns in answers:
+                yield from read(columns)
+
+    def _predict(
+        self, call: Call, signature: str, inputs: dict[str, list[str]], rows: int
+    ) -> Columns:
+        try:
+            columns = self._transport.predict(call, signature, inputs)
+            return checked(columns, SIGNATURES[signature], rows)
+        except UnexpectedAnswer as error:
+            raise AnswerError(
+                str(self._address), f"the answer is not what {signature} promises: {error}"
+            ) from error
+
+    def _start(self, attempt: Callable[[Call], _Result]) -> Running[_Result]:
+        """Begin a call, to be tried again while the server is unavailable."""
+        with self._lock:
+            if self._is_closed:
+                raise ValueError("the client is closed")
+            running = Running(
+                Call(self._deadline),
+                lambda call: with_retries(call, lambda: attempt(call), self._attempts),
+                lambda call: too_late(self._address, call),
+            )
+            self._running.add(running)
+        return running
+
+
+def _transport(address: Address, spec: ModelSpec, tls: Tls, max_message_bytes: int) -> Transport:
+    if address.is_rest:
+        from rnnsearch_tf.client.rest_transport import RestTransport
+
+        return RestTransport(address, spec, tls, max_message_bytes)
+    try:
+        from rnnsearch_tf.client.grpc_transport import GrpcTransport
+    except ModuleNotFoundError as error:
+        raise InputError(
+            f"{address}: needs tensorflow-serving-api, try http:// ({error})"
+        ) from error
+    return GrpcTransport(address, spec, tls, max_message_bytes)
+
+
+def _single(lines: Iterable[str]) -> Iterator[tuple[str]]:
+    if isinstance(lines, str):
+        raise TypeError("one str where an iterable of them belongs")
+    return ((line,) for line in lines)
+
+
+def _checked_rows(rows: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
+    """The rows, as long as each text can be sent."""
+    for number, row in enumerate(rows, 1):
+        try:
+            "".join(row).encode()
+        except UnicodeEncodeError as error:
+            raise InputError(f"text {number:,} is not Unicode: {error.reason}") from error
+        yield row

@@ -1,0 +1,63 @@
+"""What can go wrong between a client and a served model."""
+
+from rnnsearch_tf.errors import InputError
+
+
+class ServingError(InputError):
+    """A call failed.
+
+    Args:
+        server: the server's address.
+        reason: what went wrong, and what to do where that is known.
+        attempts: how often the call was tried.
+    """
+
+    def __init__(self, server: str, reason: str, attempts: int = 1):
+        super().__init__(server, reason, attempts)
+        self.server = server
+        self.reason = " ".join(reason.split())
+        self.attempts = attempts
+
+    def __str__(self) -> str:
+        tried = f" ({self.attempts} attempts)" if self.attempts > 1 else ""
+        return f"{self.server}: {self.reason}{tried}"
+
+
+class AddressError(ServingError):
+    """No such host, or something else than TensorFlow Serving answers at this address."""
+
+
+class UnavailableError(ServingError):
+    """The server cannot be reached now, or says so itself; the only error that is retried."""
+
+
+class TlsError(ServingError):
+    """No secure connection: a certificate is not trusted, or one side does not speak TLS."""
+
+
+class DeadlineError(ServingError):
+    """No whole answer in time."""
+
+
+class NotFoundError(ServingError):
+    """The server does not serve this model, version or label."""
+
+
+class SignatureError(ServingError):
+    """The served model lacks the signature."""
+
+
+class RequestError(ServingError):
+    """The server refuses the request."""
+
+
+class MessageSizeError(ServingError):
+    """A request or an answer is larger than one side takes."""
+
+
+class ServerError(ServingError):
+    """The server failed at a request that it had understood."""
+
+
+class AnswerError(ServingError):
+    """The answer is not what the signature promises."""

@@ -1,0 +1,146 @@
+"""HTTP requests over kept connections, each within its call's deadline."""
+
+import contextlib
+import http.client
+import socket
+import threading
+from typing import NamedTuple
+
+from urllib3.connection import CertificateError, HTTPConnection, HTTPSConnection
+from urllib3.exceptions import HTTPError
+from urllib3.response import HTTPResponse
+
+from rnnsearch_tf.client.address import Address
+from rnnsearch_tf.client.call import Call
+from rnnsearch_tf.client.errors import AnswerError
+from rnnsearch_tf.client.failures import too_large, too_late
+from rnnsearch_tf.client.http_failures import no_answer
+from rnnsearch_tf.client.tls import Tls
+
+_PIECE_BYTES = 1 << 20
+_FAILURES = (OSError, http.client.HTTPException, HTTPError, CertificateError)
+
+
+class Response(NamedTuple):
+    """A whole answer."""
+
+    status: int
+    body: bytes
+
+
+class HttpExchange:
+    """Sends requests to one server, over as many connections as there are calls at once.
+
+    Connections are kept open and used again. No proxy is used and no redirection followed.
+
+    Args:
+        address: the server.
+        tls: certificates, for https.
+        max_message_bytes: of the body of a request or an answer.
+    """
+
+    def __init__(self, address: Address, tls: Tls, max_message_bytes: int):
+        self._address = address
+        self._limit = max_message_bytes
+        self._context = tls.context() if address.is_secure else None
+        self._lock = threading.Lock()
+        self._idle: list[HTTPConnection] = []
+        self._is_closed = False
+
+    def get(self, call: Call, path: str) -> Response:
+        """GET.
+
+        Raises:
+            ServingError: there is no whole answer.
+        """
+        return self._exchange(call, "GET", path, None)
+
+    def post(self, call: Call, path: str, body: bytes) -> Response:
+        """POST a JSON body.
+
+        Raises:
+            ServingError: there is no whole answer.
+        """
+        self._check_size(len(body))
+        return self._exchange(call, "POST", path, body)
+
+    def close(self) -> None:
+        """Close the connections; one in use, when its call ends."""
+        with self._lock:
+            self._is_closed = True
+            for connection in self._idle:
+                connection.close()
+            self._idle.clear()
+
+    def _exchange(self, call: Call, method: str, path: str, body: bytes | None) -> Response:
+        connection = self._connection(call)
+        response: HTTPResponse | None = None
+        is_whole = False
+        try:
+            with call.broken_off_by(lambda: _break_off(connection)):
+                if connection.is_closed:
+                    connection.connect()
+                self._check_time(call)
+                with contextlib.suppress(BrokenPipeError):  # it may have answered already
+                    headers = {"Content-Type": "application/json"}
+                    connection.request(method, path, body, headers, preload_content=False)
+                response = connection.getresponse()
+                content = self._read(response, call)
+            self._check_time(call)
+            is_whole = True
+        except _FAILURES as error:
+            self._check_time(call)
+            if response is None:
+                raise no_answer(self._address, call, error) from error
+            raise AnswerError(str(self._address), f"the answer broke off: {error}") from error
+        finally:
+            self._put_back(connection, is_whole)
+        return Response(response.status, content)
+
+    def _read(self, response: HTTPResponse, call: Call) -> bytes:
+        pieces = []
+        size = 0
+        while piece := response.read(_PIECE_BYTES):
+            pieces.append(piece)
+            size += len(piece)
+            self._check_size(size)
+            self._check_time(call)
+        return b"".join(pieces)
+
+    def _check_size(self, size: int) -> None:
+        if size > self._limit:
+            raise too_large(self._address, f"more than {self._limit:,} bytes")
+
+    def _check_time(self, call: Call) -> None:
+        if call.is_over():
+            raise too_late(self._address, call)
+
+    def _connection(self, call: Call) -> HTTPConnection:
+        """An idle connection, or a new one that has not connected yet."""
+        with self._lock:
+            connection = self._idle.pop() if self._idle else self._new()
+        if not connection.is_connected:
+            connection.close()  # the server has closed it, or said something unasked
+        connection.timeout = call.remaining()
+        return connection
+
+    def _new(self) -> HTTPConnection:
+        host, port = self._address.host, self._address.port
+        if self._context is None:
+            return HTTPConnection(host, port)
+        return HTTPSConnection(host, port, ssl_context=self._context)
+
+    def _put_back(self, connection: HTTPConnection, is_whole: bool) -> None:
+        with self._lock:
+            if is_whole and not self._is_closed:
+                self._idle.append(connection)
+            else:
+                connection.close()
+
+
+def _break_off(connection: HTTPConnection) -> None:
+    """End what another thread waits for at the connection."""
+    with contextlib.suppress(OSError):
+        if connection.sock is not None:
+            # Not the method of TLS, which is not made for a second thread.
+            socket.socket.shutdown(connection.sock, socket.SHUT_RDWR)

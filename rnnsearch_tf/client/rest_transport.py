@@ -1,0 +1,144 @@
+"""TensorFlow Serving's REST interface."""
+
+import json
+import urllib.parse
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rnnsearch_tf.client.address import Address, ModelSpec
+from rnnsearch_tf.client.answers import Columns
+from rnnsearch_tf.client.call import Call
+from rnnsearch_tf.client.errors import AddressError, AnswerError, ServingError
+from rnnsearch_tf.client.failures import too_large
+from rnnsearch_tf.client.http_exchange import HttpExchange, Response
+from rnnsearch_tf.client.refusals import refusal
+from rnnsearch_tf.client.results import VersionStatus
+from rnnsearch_tf.client.signatures import SIGNATURES
+from rnnsearch_tf.client.tls import Tls
+
+# The gRPC codes that TensorFlow Serving makes these of (502 is a gateway's).
+_CODES = {
+    400: "INVALID_ARGUMENT",
+    401: "UNAUTHENTICATED",
+    403: "PERMISSION_DENIED",
+    404: "NOT_FOUND",
+    409: "ABORTED",
+    429: "RESOURCE_EXHAUSTED",
+    499: "CANCELLED",
+    500: "INTERNAL",
+    501: "UNIMPLEMENTED",
+    502: "INTERNAL",
+    503: "UNAVAILABLE",
+    504: "DEADLINE_EXCEEDED",
+}
+
+
+class RestTransport:
+    """Calls over HTTP.
+
+    Args:
+        address: the server.
+        spec: the model.
+        tls: certificates, for https.
+        max_message_bytes: of a request or an answer.
+    """
+
+    def __init__(self, address: Address, spec: ModelSpec, tls: Tls, max_message_bytes: int):
+        self._address = address
+        self._server = str(address)
+        self._spec = spec
+        self._path = _path(spec)
+        self._exchange = HttpExchange(address, tls, max_message_bytes)
+
+    def predict(self, call: Call, signature: str, inputs: Mapping[str, Sequence[str]]) -> Columns:
+        """Columns of outputs, not yet checked, for columns of inputs.
+
+        Raises:
+            ServingError: no answer, or none that can be read.
+        """
+        request = {"signature_name": signature, "inputs": inputs}
+        body = json.dumps(request, ensure_ascii=False, separators=(",", ":")).encode()
+        response = self._exchange.post(call, f"{self._path}:predict", body)
+        outputs = self._content(response, signature).get("outputs")
+        names = list(SIGNATURES[signature].outputs)
+        if isinstance(outputs, list) and len(names) == 1:  # a single output is sent without name
+            return {names[0]: outputs}
+        if not isinstance(outputs, dict):
+            raise AnswerError(self._server, "the answer has no 'outputs'")
+        return outputs
+
+    def status(self, call: Call) -> list[VersionStatus]:
+        """The versions of the model, or the one that was asked for.
+
+        Raises:
+            ServingError: no answer, or none that can be read.
+        """
+        content = self._content(self._exchange.get(call, self._path), None)
+        try:
+            return [_version_status(entry) for entry in content["model_version_status"]]
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            raise AnswerError(self._server, "the answer is no status of a model") from error
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._exchange.close()
+
+    def _content(self, response: Response, signature: str | None) -> dict[str, Any]:
+        """The object in a good answer.
+
+        Raises:
+            ServingError: a refusal, or not a JSON object.
+        """
+        content = _json_object(response.body)
+        if response.status != 200:
+            raise self._refusal(response, content, signature)
+        if content is None:
+            raise AnswerError(self._server, f"the answer is no JSON object: {_begin(response)}")
+        return content
+
+    def _refusal(
+        self, response: Response, content: dict[str, Any] | None, signature: str | None
+    ) -> ServingError:
+        said = content.get("error") if content else None
+        code = _CODES.get(response.status)
+        if isinstance(said, str) and code:
+            return refusal(self._address, self._spec, signature, code, said)
+        plain = f"HTTP {response.status} {_begin(response)}"
+        if response.status == 413:
+            return too_large(self._address, plain)
+        if response.status == 404 or code is None:
+            return AddressError(
+                self._server, f"this is not what TensorFlow Serving's REST port answers: {plain}"
+            )
+        return refusal(self._address, self._spec, signature, code, plain)
+
+
+def _path(spec: ModelSpec) -> str:
+    path = f"/v1/models/{urllib.parse.quote(spec.name, safe='')}"
+    if spec.version is not None:
+        path += f"/versions/{spec.version}"
+    if spec.label is not None:
+        path += f"/labels/{urllib.parse.quote(spec.label, safe='')}"
+    return path
+
+
+def _json_object(body: bytes) -> dict[str, Any] | None:
+    try:
+        content = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return content if isinstance(content, dict) else None
+
+
+def _begin(response: Response) -> str:
+    return repr(response.body[:60].decode("utf-8", "replace"))
+
+
+def _version_status(entry: dict[str, Any]) -> VersionStatus:
+    status = entry.get("status") or {}
+    return VersionStatus(
+        int(entry["version"]),
+        str(entry["state"]),
+        str(status.get("error_code", "OK")),
+        str(status.get("error_message", "")),
+    )

@@ -1,0 +1,227 @@
+"""rnnsearch-client: lines in, lines out, by a served model."""
+
+import codecs
+import collections
+import contextlib
+import gzip
+import itertools
+import json
+import os
+import sys
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
+
+from rnnsearch_tf.corpus.lines import is_compressed
+from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.files import replacing
+from rnnsearch_tf.scripts.command import Command, quiet_start
+
+if TYPE_CHECKING:
+    from rnnsearch_tf.client import Alignment, Client, Hypothesis
+
+_Found = TypeVar("_Found")
+
+COMMAND = Command(
+    "rnnsearch-client",
+    "translate text by a model that TensorFlow Serving serves, one sentence a line: N lines in, N "
+    "lines out, in order; a blank line gives a blank line.",
+)
+COMMAND.define(
+    "server",
+    str,
+    "scheme://host:port; http and https are REST, grpc and grpcs are gRPC, s is for TLS",
+    "http://localhost:8501",
+)
+COMMAND.define("model", str, "the name under which the model is served", "rnnsearch")
+COMMAND.define("version", int, "the version; without it and --label, the server decides")
+COMMAND.define("label", str, "a label of a version, such as stable")
+COMMAND.define(
+    "signature",
+    str,
+    "serving_default prints translations; score prints log p(translation|text) in nats; nbest and "
+    "align print a JSON object a line, without padding",
+    "serving_default",
+)
+COMMAND.define("input", str, "text, UTF-8, plain or .gz; - is standard input", "-")
+COMMAND.define("translation", str, "for --signature=score: translations, a line for each of text")
+COMMAND.define("output", str, "where the results go; - is standard output", "-")
+COMMAND.define("deadline", float, "seconds that a batch may take, its retries included", 60.0)
+COMMAND.define("batch_size", int, "lines in a call", 32)
+COMMAND.define("concurrency", int, "calls at once; no more batches than that are read ahead", 4)
+COMMAND.define("attempts", int, "how often a call is tried while the server is unavailable", 5)
+COMMAND.define("ca_certificate", str, "PEM file of who vouches for the server, else the system's")
+COMMAND.define("client_certificate", str, "PEM file, for a server that wants one")
+COMMAND.define("client_key", str, "PEM file of its private key, where that is a file of its own")
+COMMAND.define("status", bool, "print the versions that are served and their states instead")
+
+
+def main() -> int:
+    """Ask the server."""
+    flags = COMMAND.flags
+    _check_flags()
+    with _client() as client:
+        if flags.status:
+            return _print_status(client)
+        _write(_results(client), flags.output)
+    return 0
+
+
+def _check_flags() -> None:
+    flags = COMMAND.flags
+    if flags.signature not in ("serving_default", "score", "nbest", "align"):
+        raise InputError(
+            f"--signature {flags.signature}: is none of serving_default, score, nbest, align"
+        )
+    if (flags.signature == "score") != bool(flags.translation):
+        raise InputError("--signature=score and --translation go together")
+    if flags.translation and flags.translation == flags.input:
+        raise InputError("--input and --translation are the same")
+
+
+def _client() -> "Client":
+    # The library of gRPC writes to standard error what it also says in its errors.
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+    with quiet_start():
+        from rnnsearch_tf.client import Client, Tls
+
+        flags = COMMAND.flags
+        return Client(
+            flags.server,
+            flags.model,
+            flags.version,
+            flags.label,
+            deadline=flags.deadline,
+            batch_size=flags.batch_size,
+            concurrency=flags.concurrency,
+            attempts=flags.attempts,
+            tls=Tls(flags.ca_certificate, flags.client_certificate, flags.client_key),
+        )
+
+
+def _print_status(client: "Client") -> int:
+    """Print a line a version; fail unless one is available."""
+    found = client.status()
+    for version in found:
+        line = f"version {version.version}: {version.state}"
+        if version.error_code != "OK":
+            line += f" ({version.error_code}: {version.error_message})"
+        print(line)
+    return 0 if any(version.state == "AVAILABLE" for version in found) else 1
+
+
+def _results(client: "Client") -> Iterator[str]:
+    """A line for each line of the input."""
+    flags = COMMAND.flags
+    lines = read_text_lines(flags.input)
+    if flags.signature == "score":
+        pairs = _pairs(lines, read_text_lines(flags.translation))
+        return (f"{score:.6f}" for score in client.score(pairs))
+    if flags.signature == "nbest":
+        return _with_text(lines, client.n_best, _n_best_record)
+    if flags.signature == "align":
+        return _with_text(lines, client.align, _alignment_record)
+    return (found.translation.replace("\n", " ") for found in client.translate(lines))
+
+
+def _with_text(
+    lines: Iterable[str],
+    find: Callable[[Iterable[str]], Iterator[_Found]],
+    record: Callable[[_Found], dict[str, Any]],
+) -> Iterator[str]:
+    """JSON objects of the line that was sent and what was found for it."""
+    sent: collections.deque[str] = collections.deque()
+
+    def noted() -> Iterator[str]:
+        for line in lines:
+            sent.append(line)
+            yield line
+
+    for found in find(noted()):
+        yield json.dumps({"text": sent.popleft(), **record(found)}, ensure_ascii=False)
+
+
+def _n_best_record(found: "tuple[Hypothesis, ...]") -> dict[str, Any]:
+    return {"hypotheses": [_rounded(hypothesis._asdict()) for hypothesis in found]}
+
+
+def _alignment_record(found: "Alignment") -> dict[str, Any]:
+    return _rounded(found._asdict())
+
+
+def _rounded(value: Any) -> Any:
+    """Numbers to six decimals, as far down as they lie."""
+    if isinstance(value, dict):
+        return {key: _rounded(item) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return [_rounded(item) for item in value]
+    return round(value, 6) if isinstance(value, float) else value
+
+
+def _pairs(texts: Iterable[str], translations: Iterable[str]) -> Iterator[tuple[str, str]]:
+    for number, (text, translation) in enumerate(itertools.zip_longest(texts, translations)):
+        if text is None or translation is None:
+            shorter, longer = "--input", "--translation"
+            if translation is None:
+                shorter, longer = longer, shorter
+            raise InputError(f"{shorter} has {number:,} lines, {longer} has more")
+        yield text, translation
+
+
+def read_text_lines(path: str) -> Iterator[str]:
+    r"""Lines one by one, as they are asked for; only \n and \r\n end a line.
+
+    What is not UTF-8 is replaced by U+FFFD, and the line named on standard error.
+
+    Args:
+        path: a file, plain or .gz; - is standard input.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    name = "standard input" if path == "-" else path
+    try:
+        with _open(path) as file:
+            for number, line in enumerate(file, 1):
+                content = line.removesuffix(b"\n").removesuffix(b"\r")
+                if number == 1:
+                    content = content.removeprefix(codecs.BOM_UTF8)
+                yield _decoded(content, f"{name}: line {number:,}")
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or f"not a whole gzip file ({error})"
+        raise InputError(f"{name}: {reason}") from error
+
+
+def _open(path: str) -> contextlib.AbstractContextManager[BinaryIO]:
+    if path == "-":
+        return contextlib.nullcontext(sys.stdin.buffer)
+    return cast(BinaryIO, gzip.open(path)) if is_compressed(path) else open(path, "rb")
+
+
+def _decoded(line: bytes, where: str) -> str:
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        warning = f"{where} is not UTF-8: what is not is read as U+FFFD"
+        print(f"{COMMAND.name}: {warning}", file=sys.stderr)
+        return line.decode(errors="replace")
+
+
+def _write(lines: Iterable[str], path: str) -> None:
+    if path == "-":
+        for line in lines:
+            sys.stdout.buffer.write(f"{line}\n".encode())
+            sys.stdout.buffer.flush()
+        return
+    with replacing(path) as temporary, open(temporary, "wb") as file:
+        for line in lines:
+            file.write(f"{line}\n".encode())
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """The console script; `arguments` instead of the command line's."""
+    return COMMAND.run(main, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(run())

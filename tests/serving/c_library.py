@@ -1,0 +1,92 @@
+"""The functions of TensorFlow's C API that are needed, from the library of the pip wheel."""
+
+import contextlib
+import ctypes
+import functools
+import importlib.util
+from collections.abc import Iterator
+from ctypes import POINTER, c_char_p, c_int, c_int64, c_size_t, c_void_p
+from pathlib import Path
+
+from serving.status import Code, StatusError
+
+
+class Buffer(ctypes.Structure):
+    """TF_Buffer."""
+
+    _fields_ = (("data", c_void_p), ("length", c_size_t), ("deallocator", c_void_p))
+
+
+class Output(ctypes.Structure):
+    """TF_Output: an operation and which of its outputs."""
+
+    _fields_ = (("operation", c_void_p), ("index", c_int))
+
+
+# Name: result, arguments.
+_FUNCTIONS = {
+    "TF_NewStatus": (c_void_p,),
+    "TF_DeleteStatus": (None, c_void_p),
+    "TF_GetCode": (c_int, c_void_p),
+    "TF_Message": (c_char_p, c_void_p),
+    "TF_NewBuffer": (POINTER(Buffer),),
+    "TF_DeleteBuffer": (None, POINTER(Buffer)),
+    "TF_NewGraph": (c_void_p,),
+    "TF_DeleteGraph": (None, c_void_p),
+    "TF_GetAllOpList": (POINTER(Buffer),),
+    "TF_GraphOperationByName": (c_void_p, c_void_p, c_char_p),
+    "TF_NewSessionOptions": (c_void_p,),
+    "TF_DeleteSessionOptions": (None, c_void_p),
+    "TF_LoadSessionFromSavedModel": (
+        *(c_void_p, c_void_p, c_void_p, c_char_p, POINTER(c_char_p), c_int, c_void_p),
+        *(POINTER(Buffer), c_void_p),
+    ),
+    "TF_SessionRun": (
+        *(None, c_void_p, c_void_p),
+        *(POINTER(Output), POINTER(c_void_p), c_int),
+        *(POINTER(Output), POINTER(c_void_p), c_int),
+        *(c_void_p, c_int, c_void_p, c_void_p),
+    ),
+    "TF_CloseSession": (None, c_void_p, c_void_p),
+    "TF_DeleteSession": (None, c_void_p, c_void_p),
+    "TF_AllocateTensor": (c_void_p, c_int, POINTER(c_int64), c_int, c_size_t),
+    "TF_DeleteTensor": (None, c_void_p),
+    "TF_TensorType": (c_int, c_void_p),
+    "TF_NumDims": (c_int, c_void_p),
+    "TF_Dim": (c_int64, c_void_p, c_int),
+    "TF_TensorByteSize": (c_size_t, c_void_p),
+    "TF_TensorData": (c_void_p, c_void_p),
+    "TF_StringInit": (None, c_void_p),
+    "TF_StringCopy": (None, c_void_p, c_char_p, c_size_t),
+    "TF_StringDealloc": (None, c_void_p),
+    "TF_StringGetDataPointer": (c_void_p, c_void_p),
+    "TF_StringGetSize": (c_size_t, c_void_p),
+}
+
+
+@functools.cache
+def c_api() -> ctypes.CDLL:
+    """The library, with the types of its functions declared."""
+    folder = importlib.util.find_spec("tensorflow").submodule_search_locations[0]
+    library = ctypes.CDLL(str(Path(folder) / "libtensorflow_cc.so.2"))
+    for name, (result, *arguments) in _FUNCTIONS.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
+@contextlib.contextmanager
+def checked_status() -> Iterator[int]:
+    """A TF_Status* for the calls inside the block.
+
+    Raises:
+        StatusError: at the end of the block, when the status is not OK.
+    """
+    status = c_api().TF_NewStatus()
+    try:
+        yield status
+        code = c_api().TF_GetCode(status)
+        if code:
+            raise StatusError(Code(code), c_api().TF_Message(status).decode("utf-8", "replace"))
+    finally:
+        c_api().TF_DeleteStatus(status)

@@ -1,0 +1,170 @@
+"""A SavedModel in TensorFlow's C runtime, without Python TensorFlow."""
+
+import ctypes
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import numpy as np
+from tensorflow.core.protobuf.meta_graph_pb2 import MetaGraphDef, SignatureDef
+
+from serving import dtypes
+from serving.c_library import Buffer, Output, c_api, checked_status
+from serving.c_tensor import delete_new_tensor, new_tensor, to_array
+from serving.status import Code, StatusError, invalid_argument
+
+
+class CSession:
+    """A session made by TF_LoadSessionFromSavedModel; may be used by several threads.
+
+    Args:
+        path: a version's folder, EXPORT_DIR/<version>.
+
+    Raises:
+        StatusError: it cannot be loaded.
+    """
+
+    def __init__(self, path: str | Path):
+        self._session: int | None = None
+        self._graph = c_api().TF_NewGraph()
+        try:
+            self._session, self.meta_graph = _load(self._graph, str(path))
+        except StatusError:
+            self.close()
+            raise
+
+    @property
+    def signatures(self) -> Mapping[str, SignatureDef]:
+        """By name."""
+        return self.meta_graph.signature_def
+
+    def run(
+        self,
+        signature: str,
+        inputs: Mapping[str, list[bytes] | np.ndarray],
+        outputs: Iterable[str] = (),
+    ) -> dict[str, np.ndarray]:
+        """Run a signature.
+
+        Args:
+            signature: its name.
+            inputs: for each input's name byte strings or an array (of objects: byte strings).
+            outputs: the names of those to compute; all, when empty.
+
+        Returns:
+            Arrays by name; strings are objects of type bytes.
+
+        Raises:
+            StatusError: FAILED_PRECONDITION, there is no such signature; INVALID_ARGUMENT, inputs
+                that are not the signature's; what TensorFlow says.
+        """
+        found = self.signature(signature)
+        names = [*outputs] or sorted(found.outputs)
+        arrays = check_inputs(found, inputs)
+        unknown = sorted(set(names) - set(found.outputs))
+        if unknown:
+            raise invalid_argument(f"the signature has no output {', '.join(unknown)}")
+        feeds = [self._output(found.inputs[name].name) for name in arrays]
+        fetches = [self._output(found.outputs[name].name) for name in names]
+        return dict(zip(names, self._run(feeds, list(arrays.values()), fetches), strict=True))
+
+    def signature(self, name: str) -> SignatureDef:
+        """The signature of this name.
+
+        Raises:
+            StatusError: FAILED_PRECONDITION, there is none.
+        """
+        if name not in self.signatures:
+            raise StatusError(Code.FAILED_PRECONDITION, f"there is no signature {name!r}")
+        return self.signatures[name]
+
+    def close(self) -> None:
+        """Free everything; nothing may be running."""
+        c = c_api()
+        if self._session is not None:
+            with checked_status() as status:
+                c.TF_CloseSession(self._session, status)
+            with checked_status() as status:
+                c.TF_DeleteSession(self._session, status)
+            self._session = None
+        if self._graph is not None:
+            c.TF_DeleteGraph(self._graph)
+            self._graph = None
+
+    def __enter__(self) -> "CSession":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _output(self, tensor_name: str) -> Output:
+        operation, _, index = tensor_name.partition(":")
+        found = c_api().TF_GraphOperationByName(self._graph, operation.encode())
+        if not found:
+            raise StatusError(Code.INTERNAL, f"the graph has no operation {operation!r}")
+        return Output(found, int(index or 0))
+
+    def _run(
+        self, feeds: list[Output], arrays: list[np.ndarray], fetches: list[Output]
+    ) -> list[np.ndarray]:
+        c = c_api()
+        values = (ctypes.c_void_p * len(feeds))(*map(new_tensor, arrays))
+        results = (ctypes.c_void_p * len(fetches))()
+        try:
+            with checked_status() as status:
+                c.TF_SessionRun(
+                    *(self._session, None),
+                    *((Output * len(feeds))(*feeds), values, len(feeds)),
+                    *((Output * len(fetches))(*fetches), results, len(fetches)),
+                    *(None, 0, None, status),
+                )
+            # A result may share memory with an input, so results are copied first.
+            return [to_array(tensor) for tensor in results]
+        finally:
+            for tensor in results:
+                if tensor is not None:
+                    c.TF_DeleteTensor(tensor)
+            for tensor in values:
+                delete_new_tensor(tensor)
+
+
+def check_inputs(
+    signature: SignatureDef, inputs: Mapping[str, list[bytes] | np.ndarray]
+) -> dict[str, np.ndarray]:
+    """The inputs as arrays.
+
+    Raises:
+        StatusError: INVALID_ARGUMENT, an input is missing, unexpected or of another type.
+    """
+    missing = sorted(set(signature.inputs) - set(inputs))
+    unexpected = sorted(set(inputs) - set(signature.inputs))
+    if missing or unexpected:
+        raise invalid_argument(f"inputs missing: {missing}, not in the signature: {unexpected}")
+    arrays = {
+        name: dtypes.strings(value) if isinstance(value, list) else value
+        for name, value in inputs.items()
+    }
+    for name, array in arrays.items():
+        if dtypes.data_type(array) != signature.inputs[name].dtype:
+            raise invalid_argument(f"input {name!r} has another type than the signature's")
+    return arrays
+
+
+def _load(graph: int, path: str) -> tuple[int, MetaGraphDef]:
+    """A TF_Session* and what the SavedModel says of itself."""
+    c = c_api()
+    options = c.TF_NewSessionOptions()
+    buffer = c.TF_NewBuffer()
+    tags = (ctypes.c_char_p * 1)(b"serve")
+    try:
+        with checked_status() as status:
+            session = c.TF_LoadSessionFromSavedModel(
+                options, None, path.encode(), tags, len(tags), graph, buffer, status
+            )
+        return session, MetaGraphDef.FromString(_content(buffer.contents))
+    finally:
+        c.TF_DeleteBuffer(buffer)
+        c.TF_DeleteSessionOptions(options)
+
+
+def _content(buffer: Buffer) -> bytes:
+    return ctypes.string_at(buffer.data, buffer.length)

@@ -1,0 +1,61 @@
+"""NumPy arrays to TF_Tensor and back."""
+
+import ctypes
+
+import numpy as np
+
+from serving import dtypes
+from serving.c_library import c_api
+
+_STRING_SIZE = 24  # sizeof(TF_TString)
+
+
+def new_tensor(array: np.ndarray) -> int:
+    """A TF_Tensor* with the content of an array; `delete_tensor` frees it."""
+    c = c_api()
+    kind = dtypes.data_type(array)
+    size = array.size * (_STRING_SIZE if kind == dtypes.STRING else array.itemsize)
+    shape = (ctypes.c_int64 * array.ndim)(*array.shape)
+    tensor = c.TF_AllocateTensor(kind, shape, array.ndim, size)
+    data = c.TF_TensorData(tensor)
+    if kind == dtypes.STRING:
+        for address, value in zip(_addresses(data, array.size), array.flat, strict=True):
+            c.TF_StringInit(address)
+            c.TF_StringCopy(address, value, len(value))
+    elif size:
+        ctypes.memmove(data, np.ascontiguousarray(array).ctypes.data, size)
+    return tensor
+
+
+def delete_new_tensor(tensor: int) -> None:
+    """Free what `new_tensor` made."""
+    c = c_api()
+    if c.TF_TensorType(tensor) == dtypes.STRING:
+        count = c.TF_TensorByteSize(tensor) // _STRING_SIZE
+        # Memory from TF_AllocateTensor is freed without a look at the strings in it.
+        for address in _addresses(c.TF_TensorData(tensor), count):
+            c.TF_StringDealloc(address)
+    c.TF_DeleteTensor(tensor)
+
+
+def to_array(tensor: int) -> np.ndarray:
+    """A copy of a TF_Tensor* that TensorFlow has made."""
+    c = c_api()
+    shape = tuple(c.TF_Dim(tensor, axis) for axis in range(c.TF_NumDims(tensor)))
+    data = c.TF_TensorData(tensor)
+    if c.TF_TensorType(tensor) == dtypes.STRING:
+        found = [_string_at(address) for address in _addresses(data, int(np.prod(shape)))]
+        return dtypes.strings(found, shape)
+    array = np.empty(shape, dtypes.NUMERIC[c.TF_TensorType(tensor)])
+    if array.size:
+        ctypes.memmove(array.ctypes.data, data, array.nbytes)
+    return array
+
+
+def _addresses(data: int, count: int) -> range:
+    return range(data or 0, (data or 0) + count * _STRING_SIZE, _STRING_SIZE)
+
+
+def _string_at(address: int) -> bytes:
+    c = c_api()
+    return ctypes.string_at(c.TF_StringGetDataPointer(address), c.TF_StringGetSize(address))

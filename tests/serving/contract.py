@@ -1,0 +1,237 @@
+"""What a model server, a client and the page may expect of an export."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from serving import dtypes
+from serving.c_session import CSession
+from serving.graph_ops import core_ops, graph_ops
+from serving.status import StatusError
+
+if TYPE_CHECKING:
+    from rnnsearch_tf.translator import Translator
+
+_FLOAT, _STRING = 1, dtypes.STRING
+_TEXTS = (_STRING, 1)  # DataType and rank
+
+# Inputs and outputs of each signature.
+SIGNATURES: dict[str, tuple[dict[str, tuple[int, int]], dict[str, tuple[int, int]]]] = {
+    "serving_default": ({"text": _TEXTS}, {"translation": _TEXTS, "score": (_FLOAT, 1)}),
+    "align": (
+        {"text": _TEXTS},
+        {
+            "translation": _TEXTS,
+            "score": (_FLOAT, 1),
+            "source_tokens": (_STRING, 2),
+            "target_tokens": (_STRING, 2),
+            "alignment": (_FLOAT, 3),
+        },
+    ),
+    "nbest": (
+        {"text": _TEXTS},
+        {
+            "translations": (_STRING, 2),
+            "scores": (_FLOAT, 2),
+            "normalized_scores": (_FLOAT, 2),
+        },
+    ),
+    "score": ({"text": _TEXTS, "translation": _TEXTS}, {"score": (_FLOAT, 1)}),
+}
+_INITIALISATION = "__saved_model_init_op"  # in every SavedModel of TensorFlow 2
+LOWEST = np.finfo(np.float32).min  # the score of a slot for which nothing was found
+UNKNOWN, END = b"[UNK]", b"</s>"
+
+# Sentences, a blank, what is not UTF-8, a long one.
+TEXTS = [
+    b"The man will eat.",
+    b"She has seen the old cat in Paris, and I have not.",
+    b"  ",
+    b"a caf\xff",
+    b"and the old man " * 9,
+]
+
+Run = Callable[[str, Mapping[str, Any]], Mapping[str, np.ndarray]]
+
+
+def check_contract(
+    path: str | Path, reference: "Translator", open_session: Callable[[str | Path], Any] = CSession
+) -> None:
+    """Check an export, with TensorFlow's C runtime.
+
+    Args:
+        path: a version's folder.
+        reference: the model that was exported, with its search options.
+        open_session: in place of `CSession`.
+
+    Raises:
+        AssertionError: it is not what is promised; the text says where.
+    """
+    for side, text_ids in (("source", "source.vocab"), ("target", "target.vocab")):
+        asset = Path(path) / "assets" / text_ids
+        assert asset.is_file(), f"the {side} vocabulary is no asset"
+    try:
+        with open_session(path) as session:
+            _check_signatures(session)
+            _check_ops(session)
+            _check_answers(session.run, Path(path) / "assets", reference)
+    except StatusError as error:
+        raise AssertionError(f"TensorFlow's C runtime refuses it: {error}") from error
+
+
+def _check_signatures(session: CSession) -> None:
+    found = {
+        name: (_described(signature.inputs), _described(signature.outputs))
+        for name, signature in session.signatures.items()
+        if name != _INITIALISATION
+    }
+    assert sorted(found) == sorted(SIGNATURES), f"the signatures are {sorted(found)}"
+    for name, expected in SIGNATURES.items():
+        assert found[name] == expected, f"{name} has {found[name]}, not {expected}"
+
+
+def _described(tensors: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
+    """DataType and rank by name, after a look at the first dimension: the batch is of any size."""
+    for name, info in tensors.items():
+        sizes = [dim.size for dim in info.tensor_shape.dim]
+        assert not info.tensor_shape.unknown_rank, f"{name} has no rank"
+        assert sizes[0] == -1, f"{name} is of shape {sizes}: the batch comes first, of any size"
+    return {name: (info.dtype, len(info.tensor_shape.dim)) for name, info in tensors.items()}
+
+
+def _check_ops(session: CSession) -> None:
+    ops = graph_ops(session.meta_graph)
+    foreign = sorted(ops - core_ops()) + sorted(op for op in ops if "PyFunc" in op)
+    assert not foreign, f"operations that a model server lacks: {foreign}"
+
+
+def _check_answers(run: Run, assets: Path, reference: "Translator") -> None:
+    plain = run("serving_default", {"text": TEXTS})
+    aligned = run("align", {"text": TEXTS})
+    _check_arrays("serving_default", plain)
+    _check_arrays("align", aligned)
+    _check_plain(plain, reference)
+    for name, expected in plain.items():
+        _assert_equal(aligned[name], expected, f"align and serving_default differ in {name}")
+    _check_alignment(aligned, assets, reference)
+    _check_n_best(run, plain, reference)
+    _check_scores(run, plain, aligned, reference)
+
+
+def _check_arrays(signature: str, found: Mapping[str, np.ndarray]) -> None:
+    for name, (kind, rank) in SIGNATURES[signature][1].items():
+        array = found[name]
+        assert dtypes.data_type(array) == kind, f"{signature}: {name} is of {array.dtype}"
+        assert array.ndim == rank, f"{signature}: {name} has rank {array.ndim}"
+        assert len(array) == len(TEXTS), f"{signature}: {name} has {len(array)} rows"
+
+
+def _check_plain(plain: Mapping[str, np.ndarray], reference: "Translator") -> None:
+    lines = [text.decode("utf-8", "replace") for text in TEXTS]
+    expected = reference.translate_lines(lines)
+    texts = dtypes.strings([text.encode() for text in expected.translations])
+    _assert_equal(plain["translation"], texts, "the translations are not the model's")
+    _assert_equal(plain["score"], np.float32(expected.scores), "the scores are not the model's")
+    blank = TEXTS.index(b"  ")
+    assert plain["translation"][blank] == b"", "a blank text has a translation"
+    assert plain["score"][blank] == 0, "a blank text has a score"
+
+
+def _check_alignment(
+    found: Mapping[str, np.ndarray], assets: Path, reference: "Translator"
+) -> None:
+    sources, targets = _tokens(found["source_tokens"]), _tokens(found["target_tokens"])
+    assert sources[0] == [b"The", b"man", b"will", b"eat", b".", END], f"tokens: {sources[0]}"
+    for i, (source, target) in enumerate(zip(sources, targets, strict=True)):
+        weights = found["alignment"][i]
+        rows, columns = len(target), len(source)
+        padding = np.concatenate([weights[rows:].ravel(), weights[:rows, columns:].ravel()])
+        assert not padding.any(), f"the alignment of text {i} is not zero at padding"
+        own = weights[:rows, :columns]
+        _assert_equal(own.sum(axis=1), np.ones(rows), f"rows of alignment {i} do not sum to 1")
+        ids = [
+            _ids(assets / file, tokens)
+            for file, tokens in (("source.vocab", source), ("target.vocab", target))
+        ]
+        expected = np.asarray(reference.alignment(*ids))[0]
+        _assert_equal(own, expected, f"alignment {i} is not the model's attention")
+
+
+def _tokens(rows: np.ndarray) -> list[list[bytes]]:
+    """Each row's tokens, which must end in `</s>` and then in nothing but padding."""
+    found = []
+    for row in rows.tolist():
+        assert END in row, f"no {END} in {row}"
+        size = row.index(END) + 1
+        assert not any(row[size:]), f"more than padding after {END} in {row}"
+        assert all(row[:size]), f"an empty token in {row}"
+        found.append(row[:size])
+    return found
+
+
+def _ids(vocabulary: Path, tokens: Sequence[bytes]) -> np.ndarray:
+    """Ids int32 [1, T] by the lines of a vocabulary file."""
+    ids = {word: i for i, word in enumerate(vocabulary.read_bytes().split(b"\n"))}
+    return np.int32([[ids.get(token, ids[UNKNOWN]) for token in tokens]])
+
+
+def _check_n_best(run: Run, plain: Mapping[str, np.ndarray], reference: "Translator") -> None:
+    found = run("nbest", {"text": TEXTS})
+    _check_arrays("nbest", found)
+    decoding = reference.config.decoding
+    blank = TEXTS.index(b"  ")
+    for i, (texts, scores, ranks) in enumerate(_rows_of_n_best(found)):
+        assert len(texts) == decoding.beam_size, f"{len(texts)} candidates of text {i}"
+        filled = scores != LOWEST
+        assert filled[0], f"nothing was found for text {i}"
+        assert list(filled) == sorted(filled, reverse=True), f"text {i}: an empty slot in between"
+        assert not any(texts[~filled]), f"text {i}: an empty slot with a text"
+        assert (ranks[~filled] == LOWEST).all(), f"text {i}: an empty slot with a rank"
+        assert len(set(texts[filled])) == filled.sum(), f"text {i}: a translation twice"
+        assert (np.diff(ranks[filled]) <= 0).all(), f"text {i}: not ranked by normalized_scores"
+        assert texts[0] == plain["translation"][i], f"text {i}: the first is not the best"
+        _assert_equal(scores[:1], plain["score"][i : i + 1], f"text {i}: the best's score")
+        if i == blank:
+            assert filled.sum() == 1, "a blank text has several translations"
+        elif decoding.length_penalty:
+            lengths = (scores / ranks)[filled] ** (1 / decoding.length_penalty)
+            _assert_equal(lengths, np.round(lengths), f"text {i}: scores / normalized", 1e-2)
+
+
+def _rows_of_n_best(
+    found: Mapping[str, np.ndarray],
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    names = ("translations", "scores", "normalized_scores")
+    return zip(*(found[name] for name in names), strict=True)
+
+
+def _check_scores(
+    run: Run,
+    plain: Mapping[str, np.ndarray],
+    aligned: Mapping[str, np.ndarray],
+    reference: "Translator",
+) -> None:
+    found = run("score", {"text": TEXTS, "translation": plain["translation"]})["score"]
+    assert found.dtype == np.float32, f"score is of {found.dtype}"
+    assert np.isfinite(found).all(), "a score that is not finite"
+    # A translation may be read as other tokens than it was written with, [UNK] for one.
+    tokens = reference.target.tokenizer.tokenize(plain["translation"]).to_list()
+    written = [row[:-1] for row in _tokens(aligned["target_tokens"])]
+    same = np.array([a == b for a, b in zip(tokens, written, strict=True)])
+    assert same.sum() > 1, "no translation is read as it was written"
+    _assert_equal(found[same], plain["score"][same], "score and serving_default differ")
+    pairs = {"text": TEXTS[:1] * 2, "translation": [b"Oui.", b"L'homme a mang\xc3\xa9 ."]}
+    expected = [reference.score(TEXTS[:1], [text])["score"][0] for text in pairs["translation"]]
+    _assert_equal(run("score", pairs)["score"], np.float32(expected), "score is not the model's")
+
+
+def _assert_equal(found: Any, expected: Any, what: str, tolerance: float = 1e-4) -> None:
+    if np.asarray(expected).dtype == object:
+        assert found.tolist() == expected.tolist(), f"{what}: {found} and not {expected}"
+    else:
+        is_near = np.shape(found) == np.shape(expected) and np.allclose(
+            found, expected, rtol=tolerance, atol=tolerance
+        )
+        assert is_near, f"{what}: {found} and not {expected}"

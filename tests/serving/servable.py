@@ -1,0 +1,61 @@
+"""One loaded version of a model."""
+
+import threading
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from serving.batching import BatchQueue, BatchScheduler
+from serving.c_session import CSession, check_inputs
+
+
+class Servable:
+    """A version that answers requests.
+
+    Args:
+        name: the model's.
+        version: its number.
+        path: its folder.
+        scheduler: joins requests; None runs each by itself.
+
+    Raises:
+        StatusError: it cannot be loaded.
+    """
+
+    def __init__(self, name: str, version: int, path: Path, scheduler: BatchScheduler | None):
+        self.name = name
+        self.version = version
+        self.session = CSession(path)
+        self._scheduler = scheduler
+        self._queues: dict[tuple[str, ...], BatchQueue] = {}
+        self._lock = threading.Lock()
+
+    def predict(
+        self, signature: str, inputs: Mapping[str, np.ndarray], outputs: Iterable[str] = ()
+    ) -> Mapping[str, np.ndarray]:
+        """Run a signature; see `CSession.run`.
+
+        Raises:
+            StatusError: what `CSession.run` and `BatchQueue.submit` raise.
+        """
+        if self._scheduler is None:
+            return self.session.run(signature, inputs, outputs)
+        checked = check_inputs(self.session.signature(signature), inputs)
+        return self._queue(signature, *sorted(outputs)).submit(checked)
+
+    def close(self) -> None:
+        """Free it; no request may be running."""
+        for queue in self._queues.values():
+            self._scheduler.remove(queue)
+        self.session.close()
+
+    def _queue(self, signature: str, *outputs: str) -> BatchQueue:
+        key = (signature, *outputs)
+        with self._lock:
+            if key not in self._queues:
+                self._queues[key] = self._scheduler.new_queue(
+                    f"{self.name}/{self.version} {' '.join(key)}",
+                    lambda inputs: self.session.run(signature, inputs, outputs),
+                )
+            return self._queues[key]

@@ -1,0 +1,56 @@
+"""NumPy arrays to TensorProto and back, as TensorFlow's C++ does it."""
+
+import numpy as np
+from tensorflow.core.framework.tensor_pb2 import TensorProto
+
+from serving import dtypes
+from serving.status import invalid_argument
+
+# Where the values of a type lie.
+_FIELDS = {
+    dtypes.STRING: "string_val",
+    1: "float_val",
+    2: "double_val",
+    3: "int_val",
+    9: "int64_val",
+    10: "bool_val",
+}
+
+
+def to_proto(array: np.ndarray) -> TensorProto:
+    """A tensor with its values in the field of their type, as a server answers."""
+    proto = TensorProto(dtype=dtypes.data_type(array))
+    for size in array.shape:
+        proto.tensor_shape.dim.add(size=size)
+    getattr(proto, _FIELDS[proto.dtype]).extend(array.reshape(-1).tolist())
+    return proto
+
+
+def to_array(proto: TensorProto) -> np.ndarray:
+    """The content of a tensor that a client sent.
+
+    Raises:
+        StatusError: INVALID_ARGUMENT, its shape and its values do not go together.
+    """
+    shape = tuple(dim.size for dim in proto.tensor_shape.dim)
+    if proto.dtype not in _FIELDS or min(shape, default=0) < 0:
+        raise invalid_argument(f"a tensor of type {proto.dtype} and shape {shape} cannot be read")
+    size = int(np.prod(shape, dtype=np.int64))
+    if proto.tensor_content and proto.dtype != dtypes.STRING:
+        array = np.frombuffer(proto.tensor_content, dtypes.NUMERIC[proto.dtype])
+    else:
+        array = _filled(proto, size)
+    if array.size != size:
+        raise invalid_argument(f"{array.size} values do not make a tensor of shape {shape}")
+    return array.reshape(shape)
+
+
+def _filled(proto: TensorProto, size: int) -> np.ndarray:
+    """The values given; where they are fewer than `size`, the last one goes on."""
+    values = list(getattr(proto, _FIELDS[proto.dtype]))
+    blank = b"" if proto.dtype == dtypes.STRING else 0
+    if len(values) < size:
+        values += [values[-1] if values else blank] * (size - len(values))
+    if proto.dtype == dtypes.STRING:
+        return dtypes.strings(values)
+    return np.array(values, dtypes.NUMERIC[proto.dtype])

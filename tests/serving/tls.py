@@ -1,0 +1,73 @@
+"""The file of --ssl_config_file."""
+
+import dataclasses
+import json
+import ssl
+import tempfile
+from pathlib import Path
+
+import grpc
+
+from serving.text_message import read_message
+
+_FIELDS = {
+    "server_key": "string",
+    "server_cert": "string",
+    "custom_ca": "string",
+    "client_verify": "bool",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Tls:
+    """Key and certificates, in PEM.
+
+    Args:
+        server_key: the private key.
+        server_cert: the certificate, with its chain.
+        custom_ca: whose clients' certificates are believed.
+        client_verify: whether clients must have one.
+    """
+
+    server_key: str
+    server_cert: str
+    custom_ca: str
+    client_verify: bool
+
+    def grpc_credentials(self) -> grpc.ServerCredentials:
+        """For gRPC."""
+        pair = (self.server_key.encode(), self.server_cert.encode())
+        return grpc.ssl_server_credentials(
+            [pair], self.custom_ca.encode() or None, self.client_verify
+        )
+
+    def context(self) -> ssl.SSLContext:
+        """For HTTP."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        with tempfile.NamedTemporaryFile("w", suffix=".pem") as file:
+            file.write(f"{self.server_key}\n{self.server_cert}")
+            file.flush()
+            context.load_cert_chain(file.name)
+        if self.custom_ca:
+            context.load_verify_locations(cadata=self.custom_ca)
+        if self.client_verify:
+            context.verify_mode = ssl.CERT_REQUIRED
+        return context
+
+
+def read_ssl_config(path: str | Path) -> Tls:
+    """Read the file, an SSLConfig message in text form.
+
+    Raises:
+        ValueError: it is no such message.
+    """
+    message = read_message(path, _FIELDS)
+    return Tls(**{name: getattr(message, name) for name in _FIELDS})
+
+
+def write_ssl_config(path: str | Path, key: str | Path, certificate: str | Path) -> Path:
+    """Write an SSLConfig of PEM files in text form; returns `path`."""
+    fields = {"server_key": key, "server_cert": certificate}
+    lines = (f"{name}: {json.dumps(Path(pem).read_text())}\n" for name, pem in fields.items())
+    Path(path).write_text("".join(lines))
+    return Path(path)

@@ -1,0 +1,187 @@
+"""TensorFlow's C runtime runs an export as Python TensorFlow does, and leaks nothing."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from serving import dtypes
+from serving.c_session import CSession
+from serving.contract import TEXTS
+from serving.graph_ops import core_ops, graph_ops
+from serving.status import Code, StatusError
+from serving.tensor_proto import to_array, to_proto
+
+INPUTS = {
+    "serving_default": {"text": TEXTS},
+    "align": {"text": TEXTS},
+    "nbest": {"text": TEXTS},
+    "score": {"text": TEXTS[:2], "translation": [b"L'homme mangera.", b""]},
+}
+
+# A process without Python TensorFlow; arrays go through files, so that nothing is lost.
+RUN = """
+import json, sys
+import numpy as np
+from serving.protos import leave_python_tensorflow_out
+leave_python_tensorflow_out()
+from serving.c_session import CSession
+from serving.graph_ops import core_ops, graph_ops
+path, folder = sys.argv[1:]
+inputs = np.load(f"{folder}/inputs.npy", allow_pickle=True).item()
+with CSession(path) as session:
+    answers = {name: session.run(name, given) for name, given in inputs.items()}
+    ops = graph_ops(session.meta_graph)
+np.save(f"{folder}/answers.npy", np.array(answers), allow_pickle=True)
+python = [
+    name for name, module in sys.modules.items() if name.split(".")[0] == "tensorflow"
+    and not name.endswith("_pb2") and not hasattr(module, "__path__")
+    or name.startswith("tensorflow.python")
+]
+print(json.dumps({"ops": sorted(ops), "foreign": sorted(ops - core_ops()), "python": python}))
+"""
+
+# Half a megabyte goes in and comes back in each call; what is not freed shows.
+LEAK = """
+import resource, sys
+from serving.protos import leave_python_tensorflow_out
+leave_python_tensorflow_out()
+from serving import dtypes
+from serving.c_session import CSession
+from serving.status import StatusError
+session = CSession(sys.argv[1])
+word = b"a" * 2**19
+def call():
+    assert session.run("align", {"text": [word]})["source_tokens"][0, 0] == word
+    try:
+        session.run("align", {"text": dtypes.strings([word], (1, 1))})
+    except StatusError:
+        return
+    raise AssertionError("a text of rank 2 was read")
+def resident():
+    # Not the peak, which loading the graph reaches.
+    return int(open("/proc/self/statm").read().split()[1]) * resource.getpagesize()
+for _ in range(20):
+    call()
+before = resident()
+for _ in range(300):
+    call()
+print(resident() - before)
+"""
+
+
+def without_python_tensorflow(code: str, *arguments: str | Path) -> str:
+    """What a fresh process prints."""
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    finished = subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        capture_output=True,
+        check=False,
+        env=environment,
+    )
+    assert finished.returncode == 0, finished.stderr.decode()
+    return finished.stdout.decode()
+
+
+@pytest.fixture(scope="module")
+def session(export_dir):
+    with CSession(export_dir / "1") as session:
+        yield session
+
+
+def test_every_signature_without_python_tensorflow(export_dir, tmp_path, record_property):
+    np.save(tmp_path / "inputs.npy", np.array(INPUTS), allow_pickle=True)
+    found = json.loads(without_python_tensorflow(RUN, export_dir / "1", tmp_path))
+    assert found["python"] == []
+    record_property("ops", " ".join(found["ops"]))
+    assert found["foreign"] == []
+    assert not any("PyFunc" in op for op in found["ops"])
+    answers = np.load(tmp_path / "answers.npy", allow_pickle=True).item()
+    signatures = tf.saved_model.load(str(export_dir / "1")).signatures
+    assert set(answers) == set(signatures)
+    for name, given in INPUTS.items():
+        expected = signatures[name](**{key: tf.constant(value) for key, value in given.items()})
+        assert set(answers[name]) == set(expected)
+        for key, tensor in expected.items():
+            if tensor.dtype == tf.string:
+                assert answers[name][key].tolist() == tensor.numpy().tolist()
+            else:
+                np.testing.assert_allclose(answers[name][key], tensor.numpy(), atol=1e-5)
+
+
+def test_nothing_leaks(export_dir):
+    assert int(without_python_tensorflow(LEAK, export_dir / "1")) < 60 * 2**20
+
+
+def test_ops_that_are_not_tensorflows_are_seen(session):
+    meta_graph = type(session.meta_graph)()
+    meta_graph.CopyFrom(session.meta_graph)
+    meta_graph.graph_def.library.function[0].node_def.add(name="x", op="SentencepieceOp")
+    assert graph_ops(meta_graph) - core_ops() == {"SentencepieceOp"}
+
+
+def test_outputs_can_be_chosen(session):
+    assert set(session.run("align", {"text": [b"It is cold."]}, ["score"])) == {"score"}
+
+
+def test_no_rows(session):
+    found = session.run("align", {"text": []})
+    assert found["translation"].shape == (0,)
+    assert found["alignment"].shape[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("code", "signature", "inputs", "outputs"),
+    [
+        (Code.FAILED_PRECONDITION, "translate", {"text": [b"a"]}, ()),
+        (Code.INVALID_ARGUMENT, "align", {}, ()),
+        (Code.INVALID_ARGUMENT, "align", {"text": [b"a"], "more": [b"b"]}, ()),
+        (Code.INVALID_ARGUMENT, "align", {"text": np.float32([1])}, ()),
+        (Code.INVALID_ARGUMENT, "align", {"text": dtypes.strings([b"a"], ())}, ()),
+        (Code.INVALID_ARGUMENT, "align", {"text": [b"a"]}, ("translations",)),
+        (Code.INVALID_ARGUMENT, "score", {"text": [b"a"], "translation": [b"a", b"b"]}, ()),
+    ],
+)
+def test_errors_have_their_codes(session, code, signature, inputs, outputs):
+    with pytest.raises(StatusError) as caught:
+        session.run(signature, inputs, outputs)
+    assert caught.value.code == code
+    assert caught.value.message
+
+
+def test_what_is_no_saved_model(tmp_path):
+    with pytest.raises(StatusError, match="NOT_FOUND"):
+        CSession(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.float32([[1.5, -2, np.inf]]),
+        np.int32([1, 2]),
+        np.zeros((0, 3), np.float32),
+        dtypes.strings([b"", b"a\0", b"\xff", b"b" * 100], (2, 2)),
+        dtypes.strings([b"c"], ()),
+    ],
+)
+def test_tensor_protos_are_tensorflows(array):
+    """Both ways, and in the form that tf.make_tensor_proto chooses, too."""
+    for proto in (to_proto(array), tf.make_tensor_proto(array)):
+        kind = np.dtype(object) if array.dtype == object else array.dtype
+        assert tf.make_ndarray(proto).tolist() == array.tolist()
+        found = to_array(proto)
+        assert (found.dtype, found.shape) == (kind, array.shape)
+        assert found.tolist() == array.tolist()
+
+
+def test_the_last_value_of_a_tensor_proto_goes_on():
+    proto = to_proto(dtypes.strings([b"a", b"b"]))
+    proto.tensor_shape.dim[0].size = 4
+    assert to_array(proto).tolist() == [b"a", b"b", b"b", b"b"]
+    proto.tensor_shape.dim[0].size = 1
+    with pytest.raises(StatusError, match="INVALID_ARGUMENT"):
+        to_array(proto)

@@ -1,0 +1,321 @@
+"""The client of a served model: results, order, bounds, cancelling, arguments."""
+
+import random
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from scripted_model import (
+    LINES,
+    SECONDS,
+    Refusal,
+    both,
+    client_of,
+    expected,
+    obliging,
+    translated,
+)
+
+from rnnsearch_tf.client import Client, Hypothesis, ServerError, Tls, VersionStatus
+from rnnsearch_tf.client.address import parse_address
+from rnnsearch_tf.errors import InputError
+
+LOWEST = -3.4028234663852886e38  # of float32
+
+
+# Results.
+
+
+@both
+def test_translations_come_in_order(serve):
+    lines = [*LINES, "", "   ", "Élodie's 1,000 words — «et plus» 😀", "\t", 'a"b\\c\0']
+    with serve() as served, client_of(served) as client:
+        assert list(client.translate(iter(lines))) == expected(lines)
+        assert list(client.translate([])) == []
+    sent = sorted(request.inputs["text"] for request in served.requests)
+    assert sent == sorted(lines[i : i + 2] for i in range(0, len(lines), 2))
+    assert {(r.model, r.signature) for r in served.requests} == {("rnnsearch", "serving_default")}
+
+
+@both
+def test_n_best_lists_have_no_empty_slots(serve):
+    def behaviour(request):
+        assert request.signature == "nbest"
+        texts = request.inputs["text"]
+        return {
+            "translations": [[text, text + "!", ""] for text in texts],
+            "scores": [[-0.5, -1.5, LOWEST] for _ in texts],
+            "normalized_scores": [[-0.25, -0.375, LOWEST] for _ in texts],
+        }
+
+    with serve(behaviour) as served, client_of(served) as client:
+        found = list(client.n_best(["a", "b", "c"]))
+    assert found[2] == (Hypothesis("c", -0.5, -0.25), Hypothesis("c!", -1.5, -0.375))
+    assert [hypotheses[0].translation for hypotheses in found] == ["a", "b", "c"]
+
+
+@both
+def test_alignments_have_no_padding(serve):
+    def behaviour(request):
+        assert request.signature == "align"
+        return {
+            "translation": ["Un deux", ""],
+            "score": [-1.0, 0.0],
+            "source_tokens": [["One", "two", "</s>"], ["</s>", "", ""]],
+            "target_tokens": [["Un", "deux", "</s>", ""], ["</s>", "", "", ""]],
+            "alignment": [
+                [[0.5, 0.25, 0.25], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]],
+                [[1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]],
+            ],
+        }
+
+    with serve(behaviour) as served, client_of(served) as client:
+        first, blank = client.align(["One two", ""])
+    assert first.source_tokens == ("One", "two", "</s>")
+    assert first.target_tokens == ("Un", "deux", "</s>")
+    assert first.alignment == ((0.5, 0.25, 0.25), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+    assert (first.translation, first.score) == ("Un deux", -1.0)
+    assert blank == ("", 0.0, ("</s>",), ("</s>",), ((1.0,),))
+
+
+@both
+def test_pairs_are_scored(serve):
+    def behaviour(request):
+        assert request.signature == "score"
+        pairs = zip(request.inputs["text"], request.inputs["translation"], strict=True)
+        return {"score": [len(text) - len(translation) / 4 for text, translation in pairs]}
+
+    with serve(behaviour) as served, client_of(served) as client:
+        assert list(client.score([("ab", "c"), ("", ""), ("abc", "de")])) == [1.75, 0.0, 2.5]
+
+
+@both
+def test_both_protocols_give_the_same_float32(serve):
+    def behaviour(request):
+        return {"translation": ["x", "y"], "score": [-0.1, -123.456789]}
+
+    with serve(behaviour) as served, client_of(served) as client:
+        scores = [found.score for found in client.translate(["a", "b"])]
+    assert scores == [-0.10000000149011612, -123.45678710937500]
+
+
+@both
+def test_versions_and_labels_are_asked_for(serve):
+    with serve() as served:
+        for choice in ({"version": 3}, {"label": "stable"}, {}):
+            with client_of(served, model="my-model", **choice) as client:
+                list(client.translate(["a"]))
+    asked = [request.model for request in served.requests]
+    assert asked == ["my-model/versions/3", "my-model/labels/stable", "my-model"]
+
+
+@both
+def test_status(serve):
+    failed = {"error_code": "NOT_FOUND", "error_message": "no such file"}
+    statuses = [
+        {"version": "7", "state": "END", "status": failed},
+        {"version": "6", "state": "AVAILABLE", "status": {"error_code": "OK", "error_message": ""}},
+    ]
+    with serve(statuses=statuses) as served, client_of(served) as client:
+        assert client.status() == [
+            VersionStatus(7, "END", "NOT_FOUND", "no such file"),
+            VersionStatus(6, "AVAILABLE", "OK", ""),
+        ]
+
+
+# Order and bounds.
+
+
+@pytest.mark.parametrize("concurrency", [1, 4])
+@both
+def test_order_and_bounds_under_random_delays(serve, concurrency):
+    lines = [f"line {i}" for i in range(60)]
+    lock = threading.Lock()
+    at_work, most = [0], [0]
+    delays = random.Random(concurrency)
+
+    def behaviour(request):
+        with lock:
+            at_work[0] += 1
+            most[0] = max(most[0], at_work[0])
+            delay = delays.random() / 50
+        time.sleep(delay)
+        with lock:
+            at_work[0] -= 1
+        return obliging(request)
+
+    read = [0]
+
+    def source():
+        for line in lines:
+            read[0] += 1
+            yield line
+
+    with serve(behaviour) as served, client_of(served, concurrency=concurrency) as client:
+        found = client.translate(source())
+        assert read == [0]
+        for number, (result, line) in enumerate(zip(found, lines, strict=True)):
+            assert result.translation == translated(line)
+            assert read[0] - number <= concurrency * 2
+    assert most[0] <= concurrency
+
+
+@both
+def test_calls_are_made_at_once(serve):
+    meeting = threading.Barrier(3)
+
+    def behaviour(request):
+        meeting.wait(SECONDS)  # fails unless three calls are there together
+        return obliging(request)
+
+    with serve(behaviour) as served, client_of(served, concurrency=3) as client:
+        assert list(client.translate(LINES[:6])) == expected(LINES[:6])
+
+
+@both
+def test_a_failed_batch_raises_in_its_turn_and_the_rest_are_cancelled(serve):
+    left = threading.Event()
+    waiting = threading.Event()
+
+    def behaviour(request):
+        if LINES[4] in request.inputs["text"]:
+            assert waiting.wait(SECONDS)
+            raise Refusal("INTERNAL", "out of luck")
+        if LINES[6] in request.inputs["text"]:
+            waiting.set()
+            if request.wait_until_left():
+                left.set()
+        return obliging(request)
+
+    with serve(behaviour) as served, client_of(served, concurrency=2) as client:
+        found = []
+        with pytest.raises(ServerError, match="out of luck"):
+            for result in client.translate(LINES):
+                found.append(result)
+        assert found == expected(LINES[:4])
+        assert left.wait(SECONDS)
+        assert list(client.translate(LINES[:3])) == expected(LINES[:3])  # it is not spent
+    assert not any(LINES[8] in request.inputs["text"] for request in served.requests)
+
+
+@both
+def test_a_caller_who_leaves_cancels(serve):
+    left = threading.Event()
+    waiting = threading.Event()
+
+    def behaviour(request):
+        if LINES[0] in request.inputs["text"]:
+            assert waiting.wait(SECONDS)
+            return obliging(request)
+        waiting.set()
+        if request.wait_until_left():
+            left.set()
+        return obliging(request)
+
+    with serve(behaviour) as served:
+        with client_of(served, concurrency=2) as client:
+            found = client.translate(LINES[:4])
+            assert next(found) == expected(LINES)[0]
+            found.close()
+            assert left.wait(SECONDS)
+            left.clear()
+            waiting.clear()
+            found = client.translate(LINES[:4])
+            next(found)
+        assert left.wait(SECONDS)  # closing the client does the same
+        with pytest.raises(ValueError, match="closed"):
+            list(client.translate(LINES))
+
+
+@both
+def test_an_error_of_the_input_comes_after_the_results_before_it(serve):
+    def source():
+        yield from LINES[:5]
+        raise RuntimeError("the input broke")
+
+    with serve() as served, client_of(served) as client:
+        found = []
+        with pytest.raises(RuntimeError, match="the input broke"):
+            for result in client.translate(source()):
+                found.append(result)
+        assert found == expected(LINES[:5])
+        with pytest.raises(InputError, match="text 2 is not Unicode"):
+            list(client.translate(["a", "\ud800"]))
+        with pytest.raises(TypeError):
+            client.translate("not a list")
+
+
+# Arguments, and what they import.
+
+
+def test_addresses():
+    assert parse_address("http://localhost:8501") == ("http", "localhost", 8501)
+    assert parse_address("GRPCS://Serving.Example.com.:443/").host == "serving.example.com."
+    six = parse_address("grpc://[::1]:8500")
+    assert (six.host, six.port, str(six)) == ("::1", 8500, "grpc://[::1]:8500")
+    assert (six.is_rest, six.is_secure) == (False, False)
+    assert parse_address("https://a:1").is_rest
+    assert parse_address("https://a:1").is_secure
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("localhost:8501", "begins with none of http, https, grpc, grpcs"),
+        ("ftp://localhost:8501", "begins with none of"),
+        ("http://localhost", "has no port"),
+        ("http://localhost:0", "has no port"),
+        ("http://localhost:http", "could not be cast"),
+        ("http://localhost:70000", "out of range"),
+        ("http://:8501", "'' is no host name"),
+        ("http://a b:8501", "'a b' is no host name"),
+        ("http://a..b:8501", "is no host name"),
+        ("http://été:8501", "is no host name"),
+        ("http://" + "a" * 64 + ":8501", "is no host name"),
+        ("http://[::1:8501", "Invalid IPv6"),
+        ("http://localhost:8501/v1/models", "is more than scheme, host and port"),
+        ("http://me:secret@localhost:8501", "is more than scheme, host and port"),
+        ("http://localhost:8501?a=b", "is more than scheme, host and port"),
+        ("", "begins with none of"),
+    ],
+)
+def test_addresses_that_are_none(text, said):
+    with pytest.raises(InputError, match=said):
+        Client(text)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"version": 1, "label": "stable"}, "only one of them"),
+        ({"version": -1}, "version -1: must not be negative"),
+        ({"label": ""}, "label: must not be empty"),
+        ({"model": ""}, "model: must have a name"),
+        ({"batch_size": 0}, "batch_size 0: must be at least 1"),
+        ({"concurrency": 0}, "concurrency 0: must be at least 1"),
+        ({"attempts": 0}, "attempts 0: must be at least 1"),
+        ({"deadline": 0}, "deadline 0 s: must be above 0"),
+        ({"deadline": float("nan")}, "deadline nan s: must be above 0"),
+        ({"deadline": float("inf")}, "deadline inf s: must be above 0"),
+        ({"tls": Tls(ca_certificate="ca.pem")}, "certificates are for https"),
+    ],
+)
+def test_arguments_that_cannot_be_used(arguments, said):
+    with pytest.raises(InputError, match=said):
+        Client("http://localhost:8501", **arguments)
+
+
+def test_rest_imports_neither_tensorflow_nor_grpc():
+    code = """
+import sys
+from rnnsearch_tf.client import Client, UnavailableError
+try:
+    with Client("http://127.0.0.1:9", attempts=1) as client:
+        list(client.translate(["a"]))
+except UnavailableError:
+    print(sorted({"tensorflow", "keras", "grpc", "numpy"} & set(sys.modules)))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

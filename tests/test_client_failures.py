@@ -1,0 +1,533 @@
+"""Each way in which a call of a served model can fail, one by one."""
+
+import contextlib
+import json
+import queue
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from scripted_model import (
+    SECONDS,
+    SERVERS,
+    HttpHandler,
+    Refusal,
+    both,
+    client_of,
+    expected,
+    failure,
+    obliging,
+    over_grpc,
+    over_http,
+)
+
+from rnnsearch_tf.client import (
+    AddressError,
+    AnswerError,
+    Client,
+    DeadlineError,
+    MessageSizeError,
+    NotFoundError,
+    RequestError,
+    ServerError,
+    SignatureError,
+    UnavailableError,
+)
+from rnnsearch_tf.client.call import Call
+
+each_scheme = pytest.mark.parametrize("scheme", SERVERS)
+
+
+# Refusals, and which of them are tried again.
+
+
+@both
+def test_an_unavailable_server_is_tried_again(serve):
+    refusals = [Refusal("UNAVAILABLE", "queue is full"), Refusal("UNAVAILABLE", "still full")]
+
+    def behaviour(request):
+        if refusals:
+            raise refusals.pop()
+        return obliging(request)
+
+    with serve(behaviour) as served, client_of(served) as client:
+        assert list(client.translate(["One."])) == expected(["One."])
+    assert len(served.requests) == 3
+
+
+def always(code, text):
+    def behaviour(request):
+        raise Refusal(code, text)
+
+    return behaviour
+
+
+@both
+def test_a_server_that_stays_unavailable(serve):
+    with serve(always("UNAVAILABLE", "queue is full")) as served:
+        said = failure(UnavailableError, served.url, attempts=3)
+        assert said.endswith("is unavailable: queue is full (3 attempts)")
+        assert len(served.requests) == 3
+        # No attempt is begun that the deadline leaves no time for.
+        said = failure(UnavailableError, served.url, deadline=1, attempts=1_000)
+        assert "is unavailable: queue is full" in said
+        assert len(served.requests) < 20
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "kind", "said"),
+    [
+        ("NOT_FOUND", "Servable not found for request: Latest(rnnsearch)", NotFoundError,
+         "does not serve model rnnsearch: Servable not found"),
+        ("INVALID_ARGUMENT", "Unrecognized servable version label: stable", NotFoundError,
+         "does not serve model rnnsearch: Unrecognized"),
+        ("FAILED_PRECONDITION", 'Serving signature key "serving_default" not found.',
+         SignatureError, "model rnnsearch has no signature serving_default"),
+        ("INVALID_ARGUMENT", 'Serving signature name: "x" not found in signature def',
+         SignatureError, "has no signature serving_default"),
+        ("INVALID_ARGUMENT", "input text:\n  has the wrong shape", RequestError,
+         "refuses the request: input text: has the wrong shape"),
+        ("UNAUTHENTICATED", "no token", RequestError, "denies access: no token"),
+        ("PERMISSION_DENIED", "not you", RequestError, "denies access: not you"),
+        ("RESOURCE_EXHAUSTED", "out of memory", ServerError,
+         "failed with RESOURCE_EXHAUSTED: out of memory"),
+        ("INTERNAL", "x" * 1000, ServerError, "failed with INTERNAL: xxx"),
+        ("DEADLINE_EXCEEDED", "batching took too long", DeadlineError,
+         "gave up for want of time: batching took too long"),
+        ("UNIMPLEMENTED", "unknown method", AddressError, "is not TensorFlow Serving"),
+    ],
+)  # fmt: skip
+@both
+def test_refusals_are_told_apart_and_not_tried_again(serve, code, text, kind, said):
+    with serve(always(code, text)) as served:
+        told = failure(kind, served.url)
+    assert said in told
+    assert len(told) < 400
+    assert len(served.requests) == 1
+
+
+@both
+def test_what_was_asked_for_is_named(serve):
+    with serve(always("NOT_FOUND", "no")) as served:
+        assert "does not serve version 4 of model m" in failure(
+            NotFoundError, served.url, model="m", version=4
+        )
+        assert "does not serve label next of model m" in failure(
+            NotFoundError, served.url, model="m", label="next"
+        )
+
+
+# No connection.
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@each_scheme
+def test_a_refused_connection(scheme):
+    url = f"{scheme}://127.0.0.1:{free_port()}"
+    said = failure(UnavailableError, url, attempts=3)
+    assert said == f"{url}: cannot be reached: Connection refused (3 attempts)"
+    with Client(url, attempts=1) as client, pytest.raises(UnavailableError) as caught:
+        client.status()
+    assert caught.value.attempts == 1
+
+
+@each_scheme
+def test_a_server_that_comes_up_meanwhile(scheme, monkeypatch):
+    port = free_port()
+    pause = Call.pause
+    with contextlib.ExitStack() as stack:
+
+        def start_server(call, seconds):
+            if call.attempts == 2:
+                stack.enter_context(SERVERS[scheme](port=port))
+            pause(call, seconds)
+
+        monkeypatch.setattr(Call, "pause", start_server)
+        url = f"{scheme}://127.0.0.1:{port}"
+        client = stack.enter_context(Client(url, deadline=SECONDS, attempts=8))
+        assert list(client.translate(["One."])) == expected(["One."])
+
+
+@each_scheme
+def test_an_unknown_host(scheme):
+    said = failure(AddressError, f"{scheme}://no-such-host.invalid:8500")
+    assert "no address is known for the host no-such-host.invalid" in said
+    assert "attempts" not in said
+
+
+def test_the_deadline_holds_for_the_resolver_too(monkeypatch):
+    done = threading.Event()
+
+    def resolve(*arguments: Any, **options: Any) -> Any:
+        done.wait(SECONDS)
+        raise socket.gaierror(socket.EAI_NONAME, "no")
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    assert "within 0.2 s" in failure(DeadlineError, "http://somewhere:8501", deadline=0.2)
+    done.set()
+
+
+# Connections of HTTP, broken and kept.
+
+Answer = Callable[[socket.socket, int, threading.Event], None]
+
+
+@contextlib.contextmanager
+def raw_server(answer: Answer) -> Iterator[str]:
+    """Call `answer(connection, number, over)` for each connection; `over` is set at the end."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    over = threading.Event()
+
+    def serve(connection: socket.socket, number: int) -> None:
+        with connection, contextlib.suppress(OSError):
+            connection.settimeout(SECONDS)
+            answer(connection, number, over)
+
+    def accept() -> None:
+        with contextlib.suppress(OSError):
+            for number in range(1_000):
+                connection, _ = listener.accept()
+                threading.Thread(target=serve, args=(connection, number), daemon=True).start()
+
+    threading.Thread(target=accept, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        over.set()
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+
+
+def read_request(connection: socket.socket) -> None:
+    received = b""
+    while b"\r\n\r\n" not in received:
+        received += connection.recv(4096)
+    head, _, body = received.partition(b"\r\n\r\n")
+    length = int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0])
+    while len(body) < length:
+        body += connection.recv(4096)
+
+
+OUTPUTS = {"outputs": {"translation": ["ONE."], "score": [-0.5]}}
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n"
+
+
+def whole_answer(content: Any = OUTPUTS) -> bytes:
+    body = content if isinstance(content, bytes) else json.dumps(content).encode()
+    return HEAD % len(body) + body
+
+
+def reset(connection: socket.socket) -> None:
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+    connection.close()
+
+
+def test_a_connection_that_ends_before_an_answer_is_tried_again():
+    numbers = []
+
+    def answer(connection, number, over):
+        numbers.append(number)
+        read_request(connection)
+        if number == 1:
+            reset(connection)
+        if number == 2:
+            connection.sendall(whole_answer())
+
+    with raw_server(answer) as url, Client(url, deadline=SECONDS) as client:
+        assert list(client.translate(["One."])) == expected(["One."])
+    assert numbers == [0, 1, 2]
+
+
+def test_a_server_that_only_ever_closes():
+    with raw_server(lambda connection, number, over: read_request(connection)) as url:
+        said = failure(UnavailableError, url, attempts=2)
+    assert "closed the connection without an answer; if it wants TLS, use https://" in said
+    assert said.endswith("(2 attempts)")
+
+
+@pytest.mark.parametrize("ending", [reset, socket.socket.close])
+def test_an_answer_that_breaks_off(ending):
+    numbers = []
+
+    def answer(connection, number, over):
+        numbers.append(number)
+        read_request(connection)
+        connection.sendall(whole_answer()[:-5])
+        ending(connection)
+
+    with raw_server(answer) as url:
+        assert "the answer broke off" in failure(AnswerError, url)
+    assert numbers == [0]
+
+
+def test_connections_are_kept():
+    with over_http() as served, client_of(served, concurrency=1) as client:
+        assert len(list(client.translate(["a"] * 12))) == 12
+        client.status()
+        assert len(served.requests) == 6
+        assert len(served.connections) == 1
+
+
+def test_a_kept_connection_that_the_server_closes_is_replaced():
+    closed = threading.Event()
+
+    def answer(connection, number, over):
+        read_request(connection)
+        connection.sendall(whole_answer())
+        connection.close()
+        closed.set()
+
+    with raw_server(answer) as url, Client(url, deadline=SECONDS, attempts=1) as client:
+        for _ in range(2):
+            assert list(client.translate(["One."])) == expected(["One."])
+            assert closed.wait(SECONDS)
+            closed.clear()
+
+
+# Deadlines.
+
+
+@both
+def test_a_slow_answer(serve):
+    left = threading.Event()
+
+    def behaviour(request):
+        if request.wait_until_left():
+            left.set()
+        return obliging(request)
+
+    with serve(behaviour) as served:
+        said = failure(DeadlineError, served.url, deadline=0.5)
+        assert "no whole answer within 0.5 s" in said
+        assert left.wait(SECONDS)
+    assert len(served.requests) == 1
+
+
+@pytest.mark.parametrize("in_one_piece", [0, len(HEAD)])
+def test_an_answer_that_trickles(in_one_piece):
+    """Each byte comes in time and the answer is a good one; as a whole it is late."""
+    endings = queue.SimpleQueue()
+
+    def answer(connection, number, over):
+        read_request(connection)
+        content = whole_answer()
+        connection.sendall(content[:in_one_piece])
+        try:
+            for byte in content[in_one_piece:]:
+                connection.sendall(bytes([byte]))
+                over.wait(0.1)
+            endings.put("sent")
+        except ConnectionError:
+            endings.put("left")
+
+    with raw_server(answer) as url:
+        assert "within 0.5 s" in failure(DeadlineError, url, deadline=0.5)
+        assert endings.get(timeout=SECONDS) == "left"
+
+
+@pytest.mark.parametrize("scheme", ["http", "https", "grpc", "grpcs"])
+def test_a_server_that_says_nothing(scheme):
+    with raw_server(lambda connection, number, over: over.wait()) as url:
+        url = url.replace("http", scheme)
+        assert "within 0.5 s" in failure(DeadlineError, url, deadline=0.5)
+        with Client(url, deadline=0.5) as client, pytest.raises(DeadlineError):
+            client.status()
+
+
+# Answers that are not what the signature promises.
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"translation": ["a"], "scores": [0.0]}, "has no output 'score'"),
+        ({"translation": [], "score": []}, "'translation' has 0 where 1 belong"),
+        ({"translation": ["a", "b"], "score": [0.0, 0.0]}, "'translation' has 2 where 1 belong"),
+        ({"translation": ["a"], "score": [0.0, 0.0]}, "'score' has 2 where 1 belong"),
+        ({"translation": [1.0], "score": [0.0]}, "'translation' has float where text belongs"),
+        ({"translation": [["a"]], "score": [0.0]}, "'translation' has list where text belongs"),
+        ({"translation": ["a"], "score": ["0"]}, "'score' has str where a number belongs"),
+        ({"translation": "a", "score": [0.0]}, "'translation' has str where a list belongs"),
+        ({"translation": ["a"], "score": [float("nan")]}, "a number that is not finite"),
+        ({"translation": ["a"], "score": [float("-inf")]}, "a number that is not finite"),
+    ],
+)
+@both
+def test_columns_that_do_not_fit(serve, columns, said):
+    with serve(lambda request: columns) as served:
+        told = failure(AnswerError, served.url)
+    assert "the answer is not what serving_default promises: " in told
+    assert said in told
+    assert len(served.requests) == 1
+
+
+@both
+def test_outputs_that_do_not_fit_each_other(serve):
+    wide = {"translations": [["a", "b"]], "scores": [[0.0]], "normalized_scores": [[0.0]]}
+    with (
+        serve(lambda request: wide) as served,
+        client_of(served) as client,
+        pytest.raises(AnswerError, match="output 'scores' has 1 where 2 belong"),
+    ):
+        list(client.n_best(["a"]))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"", b"<html>Hello</html>", b"[1]", b'"text"', b"{}", b'{"outputs": 3}',
+        b'{"outputs": null}', b'{"outputs": [1]}', b'{"predictions": ["a"]}', b"[" * 100_000,
+        b'{"outputs": {"translation": ["\xff"], "score": [0]}}',
+        b'{"outputs": {"translation": ["\\ud800"], "score": [0]}}',
+        b'{"outputs": {"translation": [{"b64": "YQ=="}], "score": [0]}}',
+        b'{"outputs": {"translation": ["a"], "score": [true]}}',
+        b'{"outputs": {"translation": ["a"], "score": [1e40]}}',
+        b'{"outputs": {"translation": ["a"], "score": [%s]}}' % (b"9" * 400),
+        b'{"outputs": {"translation": ["a"], "score": [null]}}',
+    ],
+)  # fmt: skip
+def test_json_that_is_no_answer(body):
+    def answer(connection, number, over):
+        read_request(connection)
+        connection.sendall(whole_answer(body))
+
+    with raw_server(answer) as url:
+        assert "the answer" in failure(AnswerError, url)
+
+
+def test_a_status_that_is_none():
+    for statuses in (None, [3], [{"state": "AVAILABLE"}], [{"version": "x", "state": "END"}]):
+        with (
+            over_http(statuses=statuses) as served,
+            client_of(served) as client,
+            pytest.raises(AnswerError, match="is no status"),
+        ):
+            client.status()
+
+
+def grpc_answering(answer: bytes) -> Any:
+    """A gRPC server that answers every call with these bytes."""
+    import grpc
+
+    class Handler(grpc.GenericRpcHandler):
+        def service(self, details: Any) -> Any:
+            return grpc.unary_unary_rpc_method_handler(lambda request, context: answer)
+
+    @contextlib.contextmanager
+    def serving() -> Iterator[str]:
+        server = grpc.server(ThreadPoolExecutor(2), handlers=[Handler()])
+        port = server.add_insecure_port("127.0.0.1:0")
+        server.start()
+        try:
+            yield f"grpc://127.0.0.1:{port}"
+        finally:
+            server.stop(None).wait()
+
+    return serving()
+
+
+def test_tensors_that_are_no_answer():
+    import tensorflow as tf
+    from tensorflow_serving.apis.predict_pb2 import PredictResponse
+
+    text, score = tf.make_tensor_proto(["a"]), tf.make_tensor_proto([0.5])
+    not_utf8 = tf.make_tensor_proto([b"\xff"])
+    whole_numbers = tf.make_tensor_proto([1])
+    too_few = tf.make_tensor_proto([0.5])
+    too_few.float_val[:] = []
+    odd = tf.make_tensor_proto([0.5])
+    odd.tensor_content = b"\0\0\0"
+    for outputs, said in (
+        ({}, "has no output 'translation'"),
+        ({"translation": not_utf8, "score": score}, "'translation' has text that is not UTF-8"),
+        ({"translation": text, "score": whole_numbers}, "'score' is neither text nor float32"),
+        ({"translation": text, "score": too_few}, "'score' has 0 values for the shape [1]"),
+        ({"translation": text, "score": odd}, "'score' has bytes that are no float32"),
+    ):
+        answer = PredictResponse()
+        for name, tensor in outputs.items():
+            answer.outputs[name].CopyFrom(tensor)
+        with grpc_answering(answer.SerializeToString()) as url:
+            assert said in failure(AnswerError, url)
+    with grpc_answering(b"\xff\xff\xff") as url:
+        assert "is no message of TensorFlow Serving" in failure(AnswerError, url)
+
+
+# Other servers.
+
+
+def test_a_grpc_server_spoken_to_over_rest():
+    with over_grpc() as served:
+        said = failure(AddressError, served.url.replace("grpc", "http"))
+    assert f"does not speak REST at port {said.rpartition(':')[2]}; " in said
+    assert said.endswith(f"if this is its gRPC port, use {served.url}")
+
+
+def test_a_rest_server_spoken_to_over_grpc():
+    with over_http() as served:
+        said = failure(AddressError, served.url.replace("http", "grpc"))
+    assert said.endswith(f"if this is its REST port, use {served.url}")
+
+
+@pytest.mark.parametrize("status", [302, 404, 405, 418])
+def test_another_http_server(status):
+    class Page(HttpHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(status)
+            self.send_header("Content-Length", "6")
+            self.send_header("Location", "/elsewhere")
+            self.end_headers()
+            self.wfile.write(b"<html>")
+
+    with over_http(handler=Page) as served:
+        said = failure(AddressError, served.url)
+    assert f"not what TensorFlow Serving's REST port answers: HTTP {status} '<html>'" in said
+
+
+def test_another_server():
+    def answer(connection, number, over):
+        connection.sendall(b"220 mail.example.com ESMTP\r\n")
+        over.wait()
+
+    with raw_server(answer) as url:
+        assert "does not answer in HTTP" in failure(AddressError, url)
+
+
+# Sizes.
+
+
+@both
+def test_messages_larger_than_the_client_takes(serve):
+    def behaviour(request):
+        return {"translation": ["x" * 10_000], "score": [0.0]}
+
+    with serve(behaviour) as served:
+        said = failure(MessageSizeError, served.url, max_message_bytes=5_000)
+        assert "a smaller batch_size may help" in said
+        assert len(served.requests) == 1
+        failure(MessageSizeError, served.url, max_message_bytes=10)
+        assert len(served.requests) == 1  # a large request is not sent
+
+
+def test_messages_larger_than_a_grpc_server_takes():
+    with over_grpc(options=[("grpc.max_receive_message_length", 10)]) as served:
+        assert "a smaller batch_size may help" in failure(MessageSizeError, served.url)
+
+
+def test_messages_larger_than_an_http_server_takes():
+    class Small(HttpHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_error(413)
+
+    with over_http(handler=Small) as served:
+        assert "a smaller batch_size may help: HTTP 413" in failure(MessageSizeError, served.url)

@@ -1,0 +1,292 @@
+"""rnnsearch-client: lines in, lines out; and all of the client against a served export."""
+
+import gzip
+import io
+import json
+import subprocess
+import sys
+
+import pytest
+from scripted_model import LINES, Refusal, both, expected, obliging, over_http, translated
+from serving import running
+
+from rnnsearch_tf.client import Client
+from rnnsearch_tf.scripts import client as script
+
+PATIENT = "--deadline=300"
+
+
+def fails(capsys, *arguments, status=1):
+    """Run the script, which must fail with one line; return that."""
+    capsys.readouterr()
+    assert script.run([PATIENT, *map(str, arguments)]) == status
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("rnnsearch-client: ")
+    return line
+
+
+@both
+def test_lines_in_lines_out(serve, tmp_path):
+    lines = [*LINES, "", "Élodie 😀", "  "]
+    (tmp_path / "in").write_bytes("\r\n".join(lines).encode("utf-8-sig"))
+    (tmp_path / "in.gz").write_bytes(gzip.compress("".join(f"{x}\n" for x in lines).encode()))
+    for name in ("in", "in.gz"):
+        with serve() as served:
+            flags = [f"--server={served.url}", "--batch_size=3", "--concurrency=2", PATIENT]
+            flags += [f"--input={tmp_path / name}", f"--output={tmp_path / 'out'}"]
+            assert script.run(flags) == 0
+        assert max(len(request.inputs["text"]) for request in served.requests) == 3
+        found = (tmp_path / "out").read_text("utf-8")
+        assert found == "".join(translated(line) + "\n" for line in lines)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "in.gz", "out"]
+
+
+def test_standard_streams_and_bytes_that_are_not_utf8(capsys, monkeypatch):
+    content = b"good\n\xe9t\xe9\n\nlast \xc3"
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+    with over_http() as served:
+        assert script.run([f"--server={served.url}", PATIENT]) == 0
+    printed = capsys.readouterr()
+    assert printed.out == "GOOD\n�T�\n\nLAST �\n"
+    assert printed.err.splitlines() == [
+        f"rnnsearch-client: standard input: line {n} is not UTF-8: what is not is read as U+FFFD"
+        for n in (2, 4)
+    ]
+
+
+def test_each_line_is_answered_before_the_next_is_read():
+    with over_http() as served:
+        flags = [f"--server={served.url}", "--batch_size=1", "--concurrency=1", PATIENT]
+        command = [sys.executable, "-m", "rnnsearch_tf.scripts.client", *flags]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            for line in (b"one\n", b"two\n", b"three\n"):
+                process.stdin.write(line)
+                process.stdin.flush()
+                assert process.stdout.readline() == line.upper()
+            process.stdin.close()
+            assert process.wait() == 0
+
+
+def test_a_translation_of_two_lines_is_printed_as_one(capsys, tmp_path):
+    (tmp_path / "in").write_text("a\n")
+    with over_http(lambda request: {"translation": ["un\ndeux"], "score": [0.0]}) as served:
+        assert script.run([f"--server={served.url}", f"--input={tmp_path / 'in'}"]) == 0
+    assert capsys.readouterr().out == "un deux\n"
+
+
+@both
+def test_n_best_lists_as_json(serve, capsys, tmp_path):
+    def behaviour(request):
+        texts = request.inputs["text"]
+        return {
+            "translations": [[f"«{text}»", ""] for text in texts],
+            "scores": [[-0.1, -3.4028235e38] for _ in texts],
+            "normalized_scores": [[-0.05, -3.4028235e38] for _ in texts],
+        }
+
+    (tmp_path / "in").write_text("a\nb\nc\n")
+    with serve(behaviour) as served:
+        flags = [f"--server={served.url}", "--signature=nbest", "--batch_size=2", PATIENT]
+        assert script.run([*flags, f"--input={tmp_path / 'in'}"]) == 0
+    assert capsys.readouterr().out == "".join(
+        f'{{"text": "{text}", "hypotheses": '
+        f'[{{"translation": "«{text}»", "score": -0.1, "normalized_score": -0.05}}]}}\n'
+        for text in "abc"
+    )
+
+
+@both
+def test_scores(serve, capsys, tmp_path):
+    def behaviour(request):
+        assert request.inputs == {"text": ["a", "b"], "translation": ["c", "d"]}
+        return {"score": [-0.1, -12.0]}
+
+    (tmp_path / "en").write_text("a\nb\n")
+    (tmp_path / "fr").write_text("c\nd\n")
+    files = [f"--input={tmp_path / 'en'}", f"--translation={tmp_path / 'fr'}"]
+    with serve(behaviour) as served:
+        flags = [f"--server={served.url}", "--signature=score", PATIENT]
+        assert script.run([*flags, *files]) == 0
+        assert capsys.readouterr().out == "-0.100000\n-12.000000\n"
+        (tmp_path / "fr").write_text("c\nd\ne\n")
+        line = fails(capsys, *flags, *files)
+    assert line.endswith("--input has 2 lines, --translation has more")
+
+
+def test_usage(capsys, tmp_path):
+    assert "is none of serving_default, score, nbest, align" in fails(capsys, "--signature=best")
+    assert "go together" in fails(capsys, "--signature=score")
+    assert "go together" in fails(capsys, "--translation=a")
+    assert "are the same" in fails(capsys, "--signature=score", "--translation=-")
+    assert "has no port" in fails(capsys, "--server=http://localhost")
+    assert "only one of them" in fails(capsys, "--version=1", "--label=stable")
+    assert "batch_size 0: must be at least 1" in fails(capsys, "--batch_size=0")
+    assert "--deadline" in fails(capsys, "--deadline=soon", status=2)
+    assert "certificates are for https" in fails(capsys, "--ca_certificate=ca.pem")
+
+
+def test_input_that_cannot_be_read(capsys, tmp_path):
+    (tmp_path / "half.gz").write_bytes(gzip.compress(b"text\n" * 1000)[:-10])
+    with over_http() as served:
+        server = f"--server={served.url}"
+        line = fails(capsys, server, f"--input={tmp_path / 'none'}")
+        assert line.endswith("none: No such file or directory")
+        assert "half.gz: not a whole gzip file" in fails(
+            capsys, server, f"--input={tmp_path / 'half.gz'}", f"--output={tmp_path / 'out'}"
+        )
+    assert not (tmp_path / "out").exists()
+
+
+@both
+def test_a_failure_leaves_the_output_file_as_it_was(serve, capsys, tmp_path):
+    def behaviour(request):
+        if "Sentence 9" in request.inputs["text"]:
+            raise Refusal("INTERNAL", "out of luck")
+        return obliging(request)
+
+    (tmp_path / "in").write_text("".join(f"{line}\n" for line in LINES))
+    (tmp_path / "out").write_text("kept\n")
+    with serve(behaviour) as served:
+        flags = [f"--server={served.url}", f"--input={tmp_path / 'in'}", "--batch_size=4"]
+        line = fails(capsys, *flags, f"--output={tmp_path / 'out'}")
+        assert line == f"rnnsearch-client: {served.url}: failed with INTERNAL: out of luck"
+        assert (tmp_path / "out").read_text() == "kept\n"
+        assert len(list(tmp_path.iterdir())) == 2
+        assert script.run([*flags, PATIENT]) == 1
+    assert capsys.readouterr().out == "".join(x.translation + "\n" for x in expected(LINES[:8]))
+
+
+@both
+def test_status(serve, capsys):
+    with serve() as served:
+        assert script.run([f"--server={served.url}", "--status", PATIENT]) == 0
+    assert capsys.readouterr().out == "version 2: LOADING\nversion 1: AVAILABLE\n"
+    lost = {"error_code": "NOT_FOUND", "error_message": "no file"}
+    with serve(statuses=[{"version": "1", "state": "END", "status": lost}]) as served:
+        assert script.run([f"--server={served.url}", "--status", PATIENT]) == 1
+    assert capsys.readouterr().out == "version 1: END (NOT_FOUND: no file)\n"
+
+
+def test_help_names_every_flag(capsys):
+    assert script.run(["--help"]) == 0
+    text = capsys.readouterr().out
+    assert all(f"--{name}" in text for name in script.COMMAND.flags)
+
+
+def test_over_rest_no_tensorflow_is_imported(tmp_path):
+    (tmp_path / "in").write_text("a\n")
+    code = (
+        "import sys; from rnnsearch_tf.scripts import client as script\n"
+        "status = script.run(sys.argv[1:])\n"
+        "sys.exit(status or bool({'tensorflow', 'keras', 'grpc', 'numpy'} & set(sys.modules)))"
+    )
+    with over_http() as served:
+        flags = [f"--server={served.url}", f"--input={tmp_path / 'in'}", PATIENT]
+        command = [sys.executable, "-c", code, *flags]
+        done = subprocess.run(command, capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"A\n", b"")
+
+
+def test_over_grpc_standard_error_stays_quiet(tmp_path):
+    (tmp_path / "in").write_text("a\n")
+    command = [sys.executable, "-m", "rnnsearch_tf.scripts.client", "--attempts=1"]
+    flags = ["--server=grpc://127.0.0.1:1", f"--input={tmp_path / 'in'}", PATIENT]
+    done = subprocess.run([*command, *flags], capture_output=True, text=True, check=False)
+    said = "rnnsearch-client: grpc://127.0.0.1:1: cannot be reached: Connection refused\n"
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", said)
+
+
+# Against an export.
+
+SENTENCES = ["The man will eat.", "", "She has seen the cat.", "Élodie's 1,000 words — and more?"]
+
+
+@pytest.fixture(scope="module")
+def server(export_dir):
+    with running(export_dir) as served:
+        yield served
+
+
+def clients(server):
+    for url in (server.rest, f"grpc://{server.grpc}"):
+        yield Client(url, deadline=300, batch_size=4, concurrency=1)
+
+
+def test_both_protocols_find_the_same(server, export_dir):
+    import tensorflow as tf
+
+    loaded = tf.saved_model.load(str(export_dir / "1"))
+    direct = loaded.signatures["serving_default"](text=tf.constant(SENTENCES))
+    found = []
+    for client in clients(server):
+        with client:
+            translations = list(client.translate(SENTENCES))
+            pairs = list(zip(SENTENCES, [x.translation for x in translations], strict=True))
+            found.append(
+                (
+                    translations,
+                    list(client.align(SENTENCES)),
+                    list(client.n_best(SENTENCES)),
+                    list(client.score(pairs)),
+                    client.status(),
+                )
+            )
+    assert found[0] == found[1]  # to the last bit
+    translations, alignments, n_best, scores, status = found[0]
+    assert [x.translation.encode() for x in translations] == direct["translation"].numpy().tolist()
+    assert [x.score for x in translations] == pytest.approx(direct["score"].numpy(), abs=1e-5)
+    assert translations[1] == ("", 0.0)
+    for translation, alignment, hypotheses in zip(translations, alignments, n_best, strict=True):
+        assert alignment.translation == translation.translation
+        assert alignment.source_tokens[-1] == alignment.target_tokens[-1] == "</s>"
+        assert "" not in alignment.source_tokens + alignment.target_tokens
+        assert len(alignment.alignment) == len(alignment.target_tokens)
+        for weights in alignment.alignment:
+            assert len(weights) == len(alignment.source_tokens)
+            assert sum(weights) == pytest.approx(1, abs=1e-4)
+        assert hypotheses[0].translation == translation.translation
+        ranks = [hypothesis.normalized_score for hypothesis in hypotheses]
+        assert ranks == sorted(ranks, reverse=True)
+    assert len(n_best[0]) > 1
+    assert len(scores) == len(SENTENCES)
+    assert [(version.version, version.state) for version in status] == [(1, "AVAILABLE")]
+
+
+def test_what_the_server_refuses(server):
+    from rnnsearch_tf.client import NotFoundError
+
+    for url in (server.rest, f"grpc://{server.grpc}"):
+        for choice in ({"model": "other"}, {"version": 9}, {"label": "none"}):
+            with Client(url, deadline=300, **choice) as client:
+                with pytest.raises(NotFoundError, match="does not serve"):
+                    list(client.translate(SENTENCES))
+                if "label" not in choice:
+                    with pytest.raises(NotFoundError, match="does not serve"):
+                        client.status()
+
+
+def test_the_script_over_both_protocols(server, capsys, tmp_path):
+    (tmp_path / "in").write_text("".join(f"{sentence}\n" for sentence in SENTENCES))
+    printed = []
+    for url in (server.rest, f"grpc://{server.grpc}"):
+        flags = [f"--server={url}", PATIENT, "--batch_size=3", f"--input={tmp_path / 'in'}"]
+        outputs = []
+        for signature in ("serving_default", "nbest", "align"):
+            capsys.readouterr()
+            assert script.run([*flags, "--version=1", f"--signature={signature}"]) == 0
+            outputs.append(capsys.readouterr().out)
+        (tmp_path / "fr").write_text(outputs[0], "utf-8")
+        score = ["--signature=score", f"--translation={tmp_path / 'fr'}"]
+        assert script.run([*flags, *score]) == 0
+        outputs.append(capsys.readouterr().out)
+        assert script.run([f"--server={url}", "--status", PATIENT]) == 0
+        outputs.append(capsys.readouterr().out)
+        printed.append(outputs)
+    assert printed[0] == printed[1]
+    translations, n_best, alignments, scores, status = printed[0]
+    for output in (translations, n_best, alignments, scores):
+        assert output.count("\n") == len(SENTENCES)
+    records = [json.loads(line) for line in alignments.splitlines()]
+    assert [record["text"] for record in records] == SENTENCES
+    assert [record["translation"] for record in records] == translations.split("\n")[:-1]
+    assert status == "version 1: AVAILABLE\n"

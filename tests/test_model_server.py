@@ -1,0 +1,655 @@
+"""The stand-in for TensorFlow Serving over sockets: what a client, a page or an operator meets."""
+
+import contextlib
+import http.client
+import json
+import shutil
+import signal
+import ssl
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import certificates
+import grpc
+import numpy as np
+import pytest
+import tensorflow as tf
+from serving import Server, dtypes, running
+from serving.c_session import CSession
+from serving.model_config import read_model_config, single_model
+from serving.tensor_proto import to_array
+from serving.tls import write_ssl_config
+from tensorflow_serving.apis import (
+    get_model_metadata_pb2,
+    get_model_status_pb2,
+    inference_pb2,
+    model_service_pb2_grpc,
+    predict_pb2,
+    prediction_service_pb2_grpc,
+)
+
+SECONDS = 600  # a safety net
+MODEL = "rnnsearch"
+TEXTS = ["The man will eat.", "", "She has seen the old cat in Paris, and he has not — «é»."]
+INPUTS = {
+    "serving_default": {"text": TEXTS},
+    "align": {"text": TEXTS},
+    "nbest": {"text": TEXTS},
+    "score": {"text": TEXTS, "translation": ["L'homme mangera.", "", "Il fait froid."]},
+}
+
+
+# --- Calls ---
+
+
+class Reply(NamedTuple):
+    status: int
+    body: Any
+    headers: Any
+
+
+def rest(
+    server: Server,
+    path: str = "",
+    body: Any = None,
+    method: str | None = None,
+    headers: dict[str, str] | None = None,
+    context: ssl.SSLContext | None = None,
+) -> Reply:
+    """Call REST; `path` is what follows /v1/models/rnnsearch, or a path with a slash before it."""
+    path = path if path.startswith("//") else f"/v1/models/{MODEL}{path}"
+    data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+    url = server.rest + path.replace("//", "/")
+    request = urllib.request.Request(url, data, headers or {}, method=method)
+    try:
+        reply = urllib.request.urlopen(request, timeout=SECONDS, context=context)
+    except urllib.error.HTTPError as error:
+        reply = error
+    with reply:
+        content = reply.read()
+    is_json = reply.headers["Content-Type"] == "application/json" and content
+    return Reply(reply.status, json.loads(content) if is_json else content, reply.headers)
+
+
+@contextlib.contextmanager
+def channel(server: Server, credentials: grpc.ChannelCredentials | None = None) -> Iterator[Any]:
+    if credentials is None:
+        made = grpc.insecure_channel(server.grpc)
+    else:
+        made = grpc.secure_channel(server.grpc, credentials)
+    with made:
+        yield made
+
+
+def predict_request(signature: str = "", version: Any = None, **inputs: Any) -> Any:
+    request = predict_pb2.PredictRequest()
+    request.model_spec.name = MODEL
+    request.model_spec.signature_name = signature
+    if isinstance(version, str):
+        request.model_spec.version_label = version
+    elif version is not None:
+        request.model_spec.version.value = version
+    for name, value in inputs.items():
+        request.inputs[name].CopyFrom(tf.make_tensor_proto(value))
+    return request
+
+
+def predict(connection: grpc.Channel, request: Any) -> Any:
+    stub = prediction_service_pb2_grpc.PredictionServiceStub(connection)
+    return stub.Predict(request, timeout=SECONDS)
+
+
+def arrays(response: Any) -> dict[str, np.ndarray]:
+    return {name: to_array(proto) for name, proto in response.outputs.items()}
+
+
+def code_of(call: Callable[..., Any], *arguments: Any) -> grpc.StatusCode:
+    with pytest.raises(grpc.RpcError) as caught:
+        call(*arguments)
+    assert caught.value.details()
+    return caught.value.code()
+
+
+def as_json(array: np.ndarray) -> Any:
+    """What the REST interface shows."""
+    if array.dtype != object:
+        return array.tolist()
+    return np.vectorize(bytes.decode, otypes=[object])(array).tolist() if array.size else []
+
+
+def assert_same(found: Any, expected: np.ndarray) -> None:
+    """JSON or an array, against an array."""
+    if isinstance(found, np.ndarray) and found.dtype == object:
+        assert found.tolist() == expected.tolist()
+    elif expected.dtype == object:
+        assert found == as_json(expected)
+    else:
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+# --- Servers ---
+
+
+CONFIG = """
+model_config_list {{
+  config {{
+    name: "rnnsearch"
+    base_path: "{}"
+    model_platform: "tensorflow"
+    model_version_policy {{ specific {{ versions: 1 versions: 3 }} }}
+    version_labels {{ key: "stable" value: 1 }}
+    version_labels {{ key: "canary" value: 3 }}
+  }}
+}}
+"""
+BATCHING = """
+max_batch_size { value: 4 }
+batch_timeout_micros { value: 600000000 }
+max_enqueued_batches { value: 1 }
+num_batch_threads { value: 2 }
+allowed_batch_sizes: [2, 4]
+"""
+
+
+def add_version(source: Path, target: Path) -> None:
+    """Copy a version; it appears whole."""
+    temporary = target.parent / f".{target.name}"
+    shutil.copytree(source, temporary)
+    temporary.rename(target)
+
+
+@pytest.fixture(scope="module")
+def labelled(export_dir, tmp_path_factory) -> Iterator[Server]:
+    """Versions 1 and 3 of 1, 2 and 3, the first of them `stable` and the last `canary`."""
+    folder = tmp_path_factory.mktemp("served")
+    for version in "123":
+        add_version(export_dir / "1", folder / version)
+    config = folder / "models.config"
+    config.write_text(CONFIG.format(folder))
+    flags = (f"--model_config_file={config}", "--allow_version_labels_for_unavailable_models")
+    with running(None, *flags) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def batching(export_dir, tmp_path_factory) -> Iterator[Server]:
+    """Batches are run when they are full, and only then; CORS is on."""
+    file = tmp_path_factory.mktemp("batching") / "parameters.txt"
+    file.write_text(BATCHING)
+    flags = ("--enable_batching", f"--batching_parameters_file={file}")
+    with running(export_dir, *flags, "--rest_api_enable_cors_support=true") as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def alone(export_dir) -> Iterator[Callable[..., dict[str, np.ndarray]]]:
+    """Answers without a server."""
+    with CSession(export_dir / "1") as session:
+
+        def run(signature: str, **inputs: list[str]) -> dict[str, np.ndarray]:
+            encoded = {name: [text.encode() for text in texts] for name, texts in inputs.items()}
+            return session.run(signature, encoded)
+
+        yield run
+
+
+# --- Every signature ---
+
+
+@pytest.mark.parametrize("signature", INPUTS)
+def test_grpc(labelled, alone, signature):
+    expected = alone(signature, **INPUTS[signature])
+    with channel(labelled) as connection:
+        response = predict(connection, predict_request(signature, **INPUTS[signature]))
+    found = arrays(response)
+    assert set(found) == set(expected)
+    for name, array in expected.items():
+        assert_same(found[name], array)
+    assert response.model_spec.name == MODEL
+    assert response.model_spec.version.value == 3
+    assert response.model_spec.signature_name == signature
+
+
+@pytest.mark.parametrize("signature", INPUTS)
+def test_rest_in_rows(labelled, alone, signature):
+    expected = alone(signature, **INPUTS[signature])
+    rows = [
+        dict(zip(INPUTS[signature], row, strict=True))
+        for row in zip(*INPUTS[signature].values(), strict=True)
+    ]
+    body = {"signature_name": signature, "instances": rows}
+    reply = rest(labelled, ":predict", body)
+    assert reply.status == 200, reply.body
+    found = reply.body["predictions"]
+    assert len(found) == len(TEXTS)
+    for name, array in expected.items():
+        column = found if len(expected) == 1 else [row[name] for row in found]
+        assert_same(column, array)
+    if len(INPUTS[signature]) == 1:
+        plain = rest(labelled, ":predict", {**body, "instances": TEXTS})
+        assert plain.body == reply.body
+
+
+@pytest.mark.parametrize("signature", INPUTS)
+def test_rest_in_columns(labelled, alone, signature):
+    expected = alone(signature, **INPUTS[signature])
+    body = {"signature_name": signature, "inputs": INPUTS[signature]}
+    reply = rest(labelled, ":predict", body)
+    assert reply.status == 200, reply.body
+    found = reply.body["outputs"]
+    for name, array in expected.items():
+        assert_same(found if len(expected) == 1 else found[name], array)
+    if len(INPUTS[signature]) == 1:
+        plain = rest(labelled, ":predict", {**body, "inputs": TEXTS})
+        assert plain.body == reply.body
+
+
+def test_the_default_signature(labelled, alone):
+    expected = alone("serving_default", text=["It is cold."])
+    reply = rest(labelled, ":predict", {"instances": ["It is cold."]})
+    assert reply.body["predictions"][0]["translation"].encode() == expected["translation"][0]
+    with channel(labelled) as connection:
+        response = predict(connection, predict_request(text=["It is cold."]))
+    assert response.model_spec.signature_name == "serving_default"
+    assert_same(arrays(response)["translation"], expected["translation"])
+
+
+def test_bytes_that_are_not_utf_8(labelled, alone):
+    expected = alone("align", text=["a caf\ufffd"])
+    for body in (b'{"instances": ["a caf\xff"]', b'{"instances": [{"b64": "YSBjYWb/"}]'):
+        reply = rest(labelled, ":predict", body + b', "signature_name": "align"}')
+        assert reply.body["predictions"][0]["source_tokens"] == ["a", "caf", "\ufffd", "</s>"]
+        assert reply.body["predictions"][0]["translation"].encode() == expected["translation"][0]
+
+
+def test_outputs_can_be_chosen(labelled):
+    request = predict_request("align", text=["It is cold."])
+    request.output_filter.append("score")
+    with channel(labelled) as connection:
+        assert set(predict(connection, request).outputs) == {"score"}
+        request.output_filter[:] = ["translations"]
+        assert code_of(predict, connection, request) == grpc.StatusCode.INVALID_ARGUMENT
+
+
+# --- Errors ---
+
+
+def test_grpc_errors(labelled):
+    code = grpc.StatusCode
+    elsewhere = predict_request(text=["a"])
+    elsewhere.model_spec.name = "nowhere"
+    nameless = predict_request(text=["a"])
+    nameless.model_spec.name = ""
+    lengths = {"text": ["a"], "translation": ["b", "c"]}
+    with channel(labelled) as connection:
+        for request, expected in (
+            (elsewhere, code.NOT_FOUND),
+            (nameless, code.INVALID_ARGUMENT),
+            (predict_pb2.PredictRequest(), code.INVALID_ARGUMENT),
+            (predict_request(version=2, text=["a"]), code.NOT_FOUND),
+            (predict_request(version="old", text=["a"]), code.INVALID_ARGUMENT),
+            (predict_request("translate", text=["a"]), code.FAILED_PRECONDITION),
+            (predict_request(), code.INVALID_ARGUMENT),
+            (predict_request(text=["a"], more=["b"]), code.INVALID_ARGUMENT),
+            (predict_request(text=[1.0]), code.INVALID_ARGUMENT),
+            (predict_request(text="a"), code.INVALID_ARGUMENT),
+            (predict_request("score", **lengths), code.INVALID_ARGUMENT),
+        ):
+            assert code_of(predict, connection, request) == expected, request
+        stub = prediction_service_pb2_grpc.PredictionServiceStub(connection)
+        request = inference_pb2.MultiInferenceRequest()
+        assert code_of(stub.MultiInference, request) == code.UNIMPLEMENTED
+
+
+@pytest.mark.parametrize(
+    ("status", "path", "body"),
+    [
+        (404, "//v1/models/nowhere:predict", {"instances": ["a"]}),
+        (404, "/versions/2:predict", {"instances": ["a"]}),
+        (400, "/versions/99999999999999999999:predict", {"instances": ["a"]}),
+        (400, "/labels/old:predict", {"instances": ["a"]}),
+        (400, "/version/1:predict", {"instances": ["a"]}),
+        (400, "/versions/1/labels/stable:predict", {"instances": ["a"]}),
+        (400, ":predict", b"no JSON"),
+        (400, ":predict", b""),
+        (400, ":predict", {"instances": [1]}),
+        (400, ":predict", {"instances": []}),
+        (400, ":predict", {"inputs": "a"}),
+        (400, ":predict", {"signature_name": "translate", "instances": ["a"]}),
+        (400, ":predict", {"signature_name": "score", "instances": ["a"]}),
+        (400, ":predict", {"signature_name": "score", "inputs": {"text": ["a"]}}),
+        (501, ":classify", {"examples": [{"text": "a"}]}),
+        (400, ":translate", {"instances": ["a"]}),
+        (404, "//v1/models/nowhere", None),
+        (404, "/versions/2", None),
+        (404, "/versions/2/metadata", None),
+        (400, "//v1/models", None),
+        (400, ":predict", None),
+    ],
+)
+def test_rest_errors(labelled, status, path, body):
+    reply = rest(labelled, path, body)
+    assert reply.status == status
+    assert list(reply.body) == ["error"]
+    assert reply.body["error"]
+
+
+def test_other_paths_and_methods(labelled):
+    assert rest(labelled, "//index.html").status == 404
+    assert rest(labelled, ":predict", {"instances": ["a"]}, method="PUT").status == 400
+    assert rest(labelled, method="DELETE").status == 400
+
+
+def test_a_connection_serves_many_requests(labelled):
+    connection = http.client.HTTPConnection(labelled.rest.removeprefix("http://"), timeout=SECONDS)
+    used = set()
+    for body in (b"no JSON", b'{"instances": ["a"]}', b"{}"):
+        connection.request("POST", f"/V1/models/{MODEL}:PREDICT", body)
+        used.add(connection.sock.getsockname())
+        connection.getresponse().read()
+    assert len(used) == 1
+
+
+# --- Versions, labels, status, metadata ---
+
+
+@pytest.mark.parametrize(("version", "expected"), [(None, 3), (1, 1), ("stable", 1), ("canary", 3)])
+def test_versions_and_labels(labelled, version, expected):
+    with channel(labelled) as connection:
+        response = predict(connection, predict_request(version=version, text=["a"]))
+        assert response.model_spec.version.value == expected
+    part = f"/labels/{version}" if isinstance(version, str) else f"/versions/{version}"
+    part = part if version is not None else ""
+    assert rest(labelled, f"{part}:predict", {"instances": ["a"]}).status == 200
+    metadata = rest(labelled, f"{part}/metadata").body
+    assert metadata["model_spec"] == {
+        "name": MODEL, "version": str(expected), "signature_name": "",
+    }  # fmt: skip
+
+
+def test_status(labelled):
+    def state(version: int) -> dict[str, Any]:
+        return {
+            "version": str(version),
+            "state": "AVAILABLE",
+            "status": {"error_code": "OK", "error_message": ""},
+        }
+
+    assert rest(labelled).body == {"model_version_status": [state(3), state(1)]}
+    assert rest(labelled, "/versions/1").body == {"model_version_status": [state(1)]}
+    request = get_model_status_pb2.GetModelStatusRequest()
+    request.model_spec.name = MODEL
+    with channel(labelled) as connection:
+        stub = model_service_pb2_grpc.ModelServiceStub(connection)
+        found = stub.GetModelStatus(request, timeout=SECONDS).model_version_status
+        assert [status.version for status in found] == [3, 1]
+        assert {status.state for status in found} == {30}  # AVAILABLE
+        request.model_spec.version.value = 2
+        assert code_of(stub.GetModelStatus, request) == grpc.StatusCode.NOT_FOUND
+
+
+def test_metadata(labelled, export_dir):
+    request = get_model_metadata_pb2.GetModelMetadataRequest()
+    request.model_spec.name = MODEL
+    with channel(labelled) as connection:
+        stub = prediction_service_pb2_grpc.PredictionServiceStub(connection)
+        assert code_of(stub.GetModelMetadata, request) == grpc.StatusCode.INVALID_ARGUMENT
+        request.metadata_field.append("signature_def")
+        response = stub.GetModelMetadata(request, timeout=SECONDS)
+    signatures = get_model_metadata_pb2.SignatureDefMap()
+    assert response.metadata["signature_def"].Unpack(signatures)
+    with CSession(export_dir / "1") as session:
+        assert dict(signatures.signature_def) == dict(session.signatures)
+    shown = rest(labelled, "/metadata").body["metadata"]["signature_def"]["signature_def"]
+    assert set(shown) == set(signatures.signature_def) >= set(INPUTS)
+    text = shown["align"]["inputs"]["text"]
+    assert text["dtype"] == "DT_STRING"
+    assert text["tensor_shape"]["dim"] == [{"size": "-1", "name": ""}]
+
+
+# --- CORS ---
+
+
+CORS = {
+    "Access-Control-Allow-Origin": "*",
+    "Access-Control-Allow-Methods": "POST, GET",
+    "Access-Control-Allow-Headers": "Content-Type",
+}
+
+
+def cors_headers(reply: Reply) -> dict[str, str]:
+    return {k: v for k, v in reply.headers.items() if k.startswith("Access-Control-")}
+
+
+def test_cors(batching):
+    origin = {"Origin": "https://example.org"}
+    preflight = rest(batching, ":predict", method="OPTIONS", headers=origin)
+    assert (preflight.status, preflight.body) == (200, b"")
+    assert cors_headers(preflight) == CORS
+    assert rest(batching, ":predict", method="OPTIONS").status == 400
+    for reply in (rest(batching), rest(batching, ":predict", b"no JSON")):
+        assert cors_headers(reply) == CORS
+
+
+def test_no_cors_unless_asked_for(labelled):
+    origin = {"Origin": "https://example.org"}
+    for reply in (
+        rest(labelled, headers=origin),
+        rest(labelled, ":predict", {"instances": ["a"]}, headers=origin),
+        rest(labelled, ":predict", method="OPTIONS", headers=origin),
+    ):
+        assert cors_headers(reply) == {}
+
+
+# --- Batching ---
+
+
+def test_joined_requests_are_answered_as_alone(batching, alone):
+    """Two by gRPC and two by REST make a batch of four."""
+    texts = [*TEXTS, "It is cold."]
+    expected = [alone("align", text=[text]) for text in texts]
+    with channel(batching) as connection, ThreadPoolExecutor(4) as pool:
+        by_grpc = [
+            pool.submit(predict, connection, predict_request("align", text=[text]))
+            for text in texts[:2]
+        ]
+        by_rest = [
+            pool.submit(
+                rest, batching, ":predict", {"signature_name": "align", "instances": [text]}
+            )
+            for text in texts[2:]
+        ]
+        rows = [{k: v[0] for k, v in arrays(call.result()).items()} for call in by_grpc]
+        for call in by_rest:
+            (row,) = call.result().body["predictions"]
+            rows.append({k: _row_of_json(v) for k, v in row.items()})
+    assert "rnnsearch/1 align: 4 tasks, 4 rows of 4" in batching.log
+    widths = set()
+    for row, one in zip(rows, expected, strict=True):
+        assert row["translation"] == one["translation"][0]
+        assert row["score"] == pytest.approx(one["score"][0], abs=1e-5)
+        height, width = one["alignment"][0].shape
+        for name in ("source_tokens", "target_tokens"):
+            size = one[name].shape[1]
+            assert row[name][:size].tolist() == one[name][0].tolist()
+            assert not any(row[name][size:])
+        np.testing.assert_allclose(
+            row["alignment"][:height, :width], one["alignment"][0], atol=1e-5
+        )
+        assert not row["alignment"][height:].any()
+        assert not row["alignment"][:, width:].any()
+        widths.add(len(row["source_tokens"]))
+    # Padded as the batch is, and not as each request alone.
+    assert widths == {max(one["source_tokens"].shape[1] for one in expected)}
+
+
+def _row_of_json(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode()
+    if isinstance(value, list) and isinstance(value[0], str):
+        return dtypes.strings([text.encode() for text in value])
+    return np.float32(value)
+
+
+def test_a_full_queue_refuses(batching, alone):
+    """Three rows and two rows do not fit a batch of four, and one batch may wait."""
+    texts = {3: ["We sleep.", "It is cold.", ""], 2: ["The man will eat.", "a"]}
+    with channel(batching) as connection:
+        stub = prediction_service_pb2_grpc.PredictionServiceStub(connection)
+        calls = {n: stub.Predict.future(predict_request(text=texts[n]), SECONDS) for n in texts}
+        until(lambda: any(call.done() for call in calls.values()))
+        (refused,) = (n for n, call in calls.items() if call.done())
+        assert calls[refused].code() == grpc.StatusCode.UNAVAILABLE
+        waiting = 5 - refused
+        reply = rest(batching, ":predict", {"instances": texts[refused] + ["b"] * (3 - refused)})
+        if refused == 3:
+            assert reply.status == 503
+            assert reply.body["error"]
+        # Other signatures have queues of their own.
+        other = predict_request("nbest", text=["a", "b", "c", "d"])
+        assert len(arrays(predict(connection, other))["scores"]) == 4
+        assert not calls[waiting].done()
+        predict(connection, predict_request(text=["b"] * (4 - waiting)))
+        found = arrays(calls[waiting].result(SECONDS))
+    assert_same(found["translation"], alone("serving_default", text=texts[waiting])["translation"])
+
+
+def test_more_than_a_batch_is_refused(batching):
+    with channel(batching) as connection:
+        for request in (predict_request(text=["a"] * 5), predict_request(text="a")):
+            assert code_of(predict, connection, request) == grpc.StatusCode.INVALID_ARGUMENT
+    assert rest(batching, ":predict", {"instances": ["a"] * 5}).status == 400
+
+
+# --- Versions that come and go; the end ---
+
+
+def until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def states(server: Server) -> dict[str, tuple[str, str]]:
+    return {
+        status["version"]: (status["state"], status["status"]["error_code"])
+        for status in rest(server).body["model_version_status"]
+    }
+
+
+def test_a_new_version_takes_over_without_a_gap(export_dir, tmp_path):
+    folder = tmp_path / "exports"
+    shutil.copytree(export_dir, folder)
+    (folder / "not-a-version").mkdir()
+    with running(folder) as server, channel(server) as connection:
+        versions, stop = [], threading.Event()
+
+        def call_all_the_time() -> None:
+            while not stop.is_set():
+                response = predict(connection, predict_request(text=["It is cold."]))
+                versions.append(response.model_spec.version.value)
+
+        with ThreadPoolExecutor(1) as pool:
+            caller = pool.submit(call_all_the_time)
+            try:
+                until(lambda: bool(versions))
+                add_version(export_dir / "1", folder / "2")
+                until(lambda: states(server).get("1") == ("END", "OK"))
+                (folder / "10").mkdir()  # no SavedModel
+                until(lambda: "10" in states(server) and states(server)["10"][0] == "END")
+            finally:
+                stop.set()
+            caller.result()
+        assert set(versions) == {1, 2}
+        assert versions[-1] == 2
+        assert states(server)["2"] == ("AVAILABLE", "OK")
+        assert states(server)["10"] == ("END", "NOT_FOUND")
+        assert rest(server, "/versions/1:predict", {"instances": ["a"]}).status == 404
+        assert rest(server, "/versions/2:predict", {"instances": ["a"]}).status == 200
+
+
+def test_sigterm_ends_it_when_calls_are_answered(export_dir, alone):
+    texts = ["and the old man " * 8] * 40
+    expected = alone("serving_default", text=texts[:1])["translation"][0]
+    with running(export_dir, "--enable_batching") as server, channel(server) as connection:
+        stub = prediction_service_pb2_grpc.PredictionServiceStub(connection)
+        call = stub.Predict.future(predict_request(text=texts), SECONDS)
+        until(lambda: "rnnsearch/1 serving_default" in server.log or call.done())
+        server.process.send_signal(signal.SIGTERM)
+        assert arrays(call.result())["translation"].tolist() == [expected] * len(texts)
+        assert server.process.wait(SECONDS) == 0
+        with pytest.raises(urllib.error.URLError):
+            rest(server)
+
+
+# --- TLS ---
+
+
+def test_tls(export_dir, tmp_path):
+    authority = certificates.Authority(tmp_path)
+    certificate, key = authority.issue("server", "DNS:localhost,IP:127.0.0.1")
+    config = write_ssl_config(tmp_path / "ssl.config", key, certificate)
+    root = authority.certificate.read_bytes()
+    with running(export_dir, f"--ssl_config_file={config}") as server:
+        assert server.rest.startswith("https://")
+        with channel(server, grpc.ssl_channel_credentials(root)) as connection:
+            assert len(arrays(predict(connection, predict_request(text=["a"])))["score"]) == 1
+        with channel(server) as connection:
+            request = predict_request(text=["a"])
+            assert code_of(predict, connection, request) == grpc.StatusCode.UNAVAILABLE
+        context = ssl.create_default_context(cadata=root.decode())
+        assert rest(server, context=context).status == 200
+        with pytest.raises(urllib.error.URLError, match="CERTIFICATE_VERIFY_FAILED"):
+            rest(server, context=ssl.create_default_context())
+
+
+# --- What it will not start with ---
+
+
+def test_what_cannot_be_served_ends_it(tmp_path):
+    (tmp_path / "1").mkdir()
+    with pytest.raises(RuntimeError, match="does not load"), running(tmp_path):
+        pass
+
+
+def config_file(folder: Path, text: str) -> str:
+    file = folder / "models.config"
+    file.write_text(text)
+    return str(file)
+
+
+def test_the_model_config_file(tmp_path):
+    (config,) = read_model_config(config_file(tmp_path, CONFIG.format("/exports")), True)
+    assert (config.name, config.base_path) == ("rnnsearch", "/exports")
+    assert dict(config.version_labels) == {"stable": 1, "canary": 3}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (CONFIG.format("/exports"), "allow_version_labels_for_unavailable_models"),
+        (CONFIG.format("exports"), "not absolute"),
+        ("model_config_list { config { name: 'a' base_path: '/a' } }", "model_platform"),
+        ("model_config { }", "models.config"),
+        (
+            "model_config_list { config { name: 'a' base_path: '/a' model_platform: 'tensorflow' }"
+            " config { name: 'a' base_path: '/b' model_platform: 'tensorflow' } }",
+            "twice",
+        ),
+    ],
+)
+def test_configurations_that_are_refused(tmp_path, text, message):
+    with pytest.raises(ValueError, match=message):
+        read_model_config(config_file(tmp_path, text), False)
+
+
+def test_a_relative_base_path_is_refused():
+    with pytest.raises(ValueError, match="not absolute"):
+        single_model(MODEL, "exports")

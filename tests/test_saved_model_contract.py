@@ -1,0 +1,272 @@
+"""An export keeps its contract in TensorFlow's C runtime; the check of it sees what breaks it."""
+
+import dataclasses
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from serving.c_session import CSession
+from serving.contract import LOWEST, check_contract
+from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
+
+from rnnsearch_tf.model_directory import ModelDirectory
+from rnnsearch_tf.translator import Translator
+
+
+@pytest.fixture(scope="module")
+def reference(model_dir) -> Translator:
+    """With the search options of `export_dir`."""
+    decoding = ModelDirectory(model_dir).load_config().decoding
+    return Translator.load(model_dir, dataclasses.replace(decoding, beam_size=3))
+
+
+@pytest.fixture(scope="module")
+def session(export_dir):
+    with CSession(export_dir / "1") as session:
+        yield session
+
+
+def test_an_export_keeps_the_contract(export_dir, reference):
+    check_contract(export_dir / "1", reference)
+
+
+# --- Files that are not as they should be ---
+
+
+def edited(export_dir: Path, folder: Path, edit: Callable[[Any], None]) -> Path:
+    """A copy of the export with its MetaGraphDef changed."""
+    path = shutil.copytree(export_dir / "1", folder / "1")
+    file = path / "saved_model.pb"
+    model = SavedModel.FromString(file.read_bytes())
+    edit(model.meta_graphs[0])
+    file.write_bytes(model.SerializeToString())
+    return path
+
+
+def rename_signature(graph: Any) -> None:
+    graph.signature_def["n_best"].CopyFrom(graph.signature_def.pop("nbest"))
+
+
+def drop_signature(graph: Any) -> None:
+    del graph.signature_def["score"]
+
+
+def rename_output(graph: Any) -> None:
+    outputs = graph.signature_def["serving_default"].outputs
+    outputs["log_prob"].CopyFrom(outputs.pop("score"))
+
+
+def rename_input(graph: Any) -> None:
+    inputs = graph.signature_def["align"].inputs
+    inputs["texts"].CopyFrom(inputs.pop("text"))
+
+
+def add_output(graph: Any) -> None:
+    outputs = graph.signature_def["score"].outputs
+    outputs["more"].CopyFrom(outputs["score"])
+
+
+def change_type(graph: Any) -> None:
+    graph.signature_def["nbest"].outputs["scores"].dtype = 2  # DT_DOUBLE
+
+
+def change_rank(graph: Any) -> None:
+    graph.signature_def["align"].outputs["alignment"].tensor_shape.dim.add(size=-1)
+
+
+def fix_batch_size(graph: Any) -> None:
+    graph.signature_def["score"].inputs["text"].tensor_shape.dim[0].size = 1
+
+
+def swap_outputs(graph: Any) -> None:
+    outputs = graph.signature_def["align"].outputs
+    source, target = outputs["source_tokens"], outputs["target_tokens"]
+    source.name, target.name = target.name, source.name
+
+
+def add_python_op(graph: Any) -> None:
+    graph.graph_def.library.function[0].node_def.add(name="python", op="EagerPyFunc")
+
+
+def restore_nothing(graph: Any) -> None:
+    graph.saver_def.Clear()
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (rename_signature, "the signatures are"),
+        (drop_signature, "the signatures are"),
+        (rename_output, "serving_default has"),
+        (rename_input, "align has"),
+        (add_output, "score has"),
+        (change_type, "nbest has"),
+        (change_rank, "align has"),
+        (fix_batch_size, "the batch comes first"),
+        (swap_outputs, "tokens"),
+        (add_python_op, "a model server lacks|refuses"),
+        (restore_nothing, "C runtime refuses it"),
+    ],
+)
+def test_an_edited_graph_is_caught(export_dir, reference, tmp_path, edit, message):
+    path = edited(export_dir, tmp_path, edit)
+    with pytest.raises(AssertionError, match=message):
+        check_contract(path, reference)
+
+
+@pytest.mark.parametrize("name", ["source.vocab", "target.vocab"])
+def test_a_dropped_asset_is_caught(export_dir, reference, tmp_path, name):
+    path = shutil.copytree(export_dir / "1", tmp_path / "1")
+    (path / "assets" / name).unlink()
+    with pytest.raises(AssertionError, match="is no asset"):
+        check_contract(path, reference)
+
+
+def test_another_vocabulary_is_caught(export_dir, reference, tmp_path):
+    """Two words change places."""
+    path = shutil.copytree(export_dir / "1", tmp_path / "1")
+    file = path / "assets" / "target.vocab"
+    words = file.read_bytes().splitlines(keepends=True)
+    words[10:190] = reversed(words[10:190])
+    file.write_bytes(b"".join(words))
+    with pytest.raises(AssertionError, match="the translations are not the model's"):
+        check_contract(path, reference)
+
+
+def test_weights_of_another_model_are_caught(export_dir, model_dir, reference, tmp_path):
+    """The model itself with its weights changed, as an export of another checkpoint would have."""
+    other = Translator.load(model_dir, reference.config.decoding)
+    for weights in other.model.weights:
+        weights.assign(weights * 0.9)
+    with pytest.raises(AssertionError, match="not the model's"):
+        check_contract(export_dir / "1", other)
+
+
+# --- Answers that are not as they should be ---
+
+
+class Tampered:
+    """A session whose answers to one signature are changed."""
+
+    def __init__(self, session: CSession, signature: str, change: Callable[[dict], None]):
+        self._session = session
+        self._signature = signature
+        self._change = change
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._session, name)
+
+    def __enter__(self) -> "Tampered":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def run(self, signature: str, inputs: dict) -> dict[str, np.ndarray]:
+        found = self._session.run(signature, inputs)
+        if signature == self._signature:
+            found = {name: array.copy() for name, array in found.items()}
+            self._change(found)
+        return found
+
+
+def shift_columns(found: dict) -> None:
+    found["alignment"] = np.roll(found["alignment"], 1, axis=2)
+
+
+def shift_columns_inside(found: dict) -> None:
+    """Of each sentence's own tokens, so that nothing is at padding and rows still sum to 1."""
+    for weights, tokens in zip(found["alignment"], found["source_tokens"], strict=True):
+        size = sum(token != b"" for token in tokens)
+        weights[:, :size] = np.roll(weights[:, :size], 1, axis=1)
+
+
+def shift_rows(found: dict) -> None:
+    found["alignment"] = np.roll(found["alignment"], 1, axis=1)
+
+
+def blur(found: dict) -> None:
+    """Each row flat over the sentence's tokens."""
+    weights = (found["source_tokens"] != b"")[:, None, :] * (found["target_tokens"] != b"")[
+        :, :, None
+    ]
+    found["alignment"] = np.float32(weights / np.maximum(weights.sum(2, keepdims=True), 1))
+
+
+def drop_end(found: dict) -> None:
+    found["source_tokens"][found["source_tokens"] == b"</s>"] = b""
+
+
+def fill_padding(found: dict) -> None:
+    found["target_tokens"][found["target_tokens"] == b""] = b"[PAD]"
+
+
+def turn(found: dict) -> None:
+    for name in found:
+        found[name] = found[name][::-1].copy()
+
+
+def double(found: dict) -> None:
+    found["score"] *= 2
+
+
+def use_bits(found: dict) -> None:
+    found["score"] /= np.float32(np.log(2))
+
+
+def widen(found: dict) -> None:
+    found["scores"] = found["scores"].astype(np.float64)
+
+
+def worst_first(found: dict) -> None:
+    for name in found:
+        found[name] = found[name][:, ::-1].copy()
+
+
+def repeat_the_first(found: dict) -> None:
+    found["translations"][:, 1] = found["translations"][:, 0]
+
+
+def write_minus_infinity(found: dict) -> None:
+    for name in ("scores", "normalized_scores"):
+        found[name][found[name] == LOWEST] = -np.inf
+
+
+def normalize_twice(found: dict) -> None:
+    found["normalized_scores"] = found["normalized_scores"] * 0.9
+
+
+def lose_a_slot(found: dict) -> None:
+    for name in found:
+        found[name] = found[name][:, :-1].copy()
+
+
+@pytest.mark.parametrize(
+    ("signature", "change", "message"),
+    [
+        ("align", shift_columns, "not zero at padding"),
+        ("align", shift_columns_inside, "not the model's attention"),
+        ("align", shift_rows, "not the model's attention|padding|sum"),
+        ("align", blur, "not the model's attention"),
+        ("align", drop_end, "no b'</s>'"),
+        ("align", fill_padding, "more than padding"),
+        ("align", turn, "differ in"),
+        ("serving_default", turn, "the translations are not the model's"),
+        ("serving_default", double, "the scores are not the model's"),
+        ("score", use_bits, "score and serving_default differ"),
+        ("nbest", widen, "is of float64"),
+        ("nbest", worst_first, "nothing was found|not ranked"),
+        ("nbest", repeat_the_first, "twice|several"),
+        ("nbest", write_minus_infinity, "text 2"),
+        ("nbest", normalize_twice, "scores / normalized"),
+        ("nbest", lose_a_slot, "candidates"),
+    ],
+)
+def test_a_changed_answer_is_caught(export_dir, session, reference, signature, change, message):
+    with pytest.raises(AssertionError, match=message):
+        check_contract(
+            export_dir / "1", reference, lambda path: Tampered(session, signature, change)
+        )
