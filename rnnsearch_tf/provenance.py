@@ -60,7 +60,7 @@ def hardware() -> str:
         details = tf.config.experimental.get_device_details(gpus[0])
         return f"{len(gpus)} × {details.get('device_name', 'GPU')}"
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return f"CPU, {cores} cores of {_processor()}"
+    return f"CPU, {cores} {'core' if cores == 1 else 'cores'} of {_processor()}"
 
 
 def _processor() -> str:

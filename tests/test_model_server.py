@@ -572,6 +572,8 @@ def test_a_new_version_takes_over_without_a_gap(export_dir, tmp_path):
         assert states(server)["2"] == ("AVAILABLE", "OK")
         assert states(server)["10"] == ("END", "NOT_FOUND")
         assert rest(server, "/versions/1:predict", {"instances": ["a"]}).status == 404
+        folder.rename(tmp_path / "elsewhere")  # a disk that is gone for a while
+        until(lambda: "No such file" in server.log)
         assert rest(server, "/versions/2:predict", {"instances": ["a"]}).status == 200
 
 

@@ -35,22 +35,21 @@ def blocks_of_lines(path: str | Path, at_once: int) -> Iterator[list[str]]:
             done += len(lines)
 
 
-def read_raw_lines(path: str | Path) -> list[bytes]:
-    """What `read_lines` reads, as bytes that need not be UTF-8.
+def raw_lines(path: str | Path) -> Iterator[bytes]:
+    """What `read_lines` reads, one by one, as bytes that need not be UTF-8.
 
     Raises:
         InputError: the file cannot be read.
     """
     with _opened(path) as file:
-        return split_raw_lines(file.read())
+        yield from raw_lines_of(file)
 
 
-def split_raw_lines(content: bytes) -> list[bytes]:
-    """Bytes to lines, without a byte order mark."""
-    lines = content.removeprefix(codecs.BOM_UTF8).split(b"\n")
-    if lines[-1] == b"":
-        lines.pop()
-    return [line.removesuffix(b"\r") for line in lines]
+def raw_lines_of(file: BinaryIO) -> Iterator[bytes]:
+    """The lines of an open file, without their ends and without a byte order mark."""
+    for number, line in enumerate(file):
+        line = line if number else line.removeprefix(codecs.BOM_UTF8)
+        yield line.removesuffix(b"\n").removesuffix(b"\r")
 
 
 def file_digest(path: str | Path) -> str:

@@ -1,21 +1,17 @@
 """rnnsearch-client: lines in, lines out, by a served model."""
 
-import codecs
 import collections
-import contextlib
-import gzip
 import itertools
 import json
 import os
 import sys
-import zlib
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from rnnsearch_tf.corpus.lines import is_compressed
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.files import replacing
 from rnnsearch_tf.scripts.command import Command, quiet_start
+from rnnsearch_tf.scripts.text_input import decoded, input_lines
 
 if TYPE_CHECKING:
     from rnnsearch_tf.client import Alignment, Client, Hypothesis
@@ -113,9 +109,9 @@ def _print_status(client: "Client") -> int:
 def _results(client: "Client") -> Iterator[str]:
     """A line for each line of the input."""
     flags = COMMAND.flags
-    lines = read_text_lines(flags.input)
+    lines = _lines(flags.input)
     if flags.signature == "score":
-        pairs = _pairs(lines, read_text_lines(flags.translation))
+        pairs = _pairs(lines, _lines(flags.translation))
         return (f"{score:.6f}" for score in client.score(pairs))
     if flags.signature == "nbest":
         return _with_text(lines, client.n_best, _n_best_record)
@@ -168,43 +164,14 @@ def _pairs(texts: Iterable[str], translations: Iterable[str]) -> Iterator[tuple[
         yield text, translation
 
 
-def read_text_lines(path: str) -> Iterator[str]:
-    r"""Lines one by one, as they are asked for; only \n and \r\n end a line.
-
-    What is not UTF-8 is replaced by U+FFFD, and the line named on standard error.
-
-    Args:
-        path: a file, plain or .gz; - is standard input.
-
-    Raises:
-        InputError: the file cannot be read.
-    """
+def _lines(path: str) -> Iterator[str]:
     name = "standard input" if path == "-" else path
-    try:
-        with _open(path) as file:
-            for number, line in enumerate(file, 1):
-                content = line.removesuffix(b"\n").removesuffix(b"\r")
-                if number == 1:
-                    content = content.removeprefix(codecs.BOM_UTF8)
-                yield _decoded(content, f"{name}: line {number:,}")
-    except (OSError, EOFError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or f"not a whole gzip file ({error})"
-        raise InputError(f"{name}: {reason}") from error
+    for number, line in enumerate(input_lines(path), 1):
+        yield decoded(line, number, lambda warning: _warn(f"{name}: {warning}"))
 
 
-def _open(path: str) -> contextlib.AbstractContextManager[BinaryIO]:
-    if path == "-":
-        return contextlib.nullcontext(sys.stdin.buffer)
-    return cast(BinaryIO, gzip.open(path)) if is_compressed(path) else open(path, "rb")
-
-
-def _decoded(line: bytes, where: str) -> str:
-    try:
-        return line.decode()
-    except UnicodeDecodeError:
-        warning = f"{where} is not UTF-8: what is not is read as U+FFFD"
-        print(f"{COMMAND.name}: {warning}", file=sys.stderr)
-        return line.decode(errors="replace")
+def _warn(message: str) -> None:
+    print(f"{COMMAND.name}: {message}", file=sys.stderr)
 
 
 def _write(lines: Iterable[str], path: str) -> None:

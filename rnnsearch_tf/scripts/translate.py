@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rnnsearch_tf.files import write_atomically
 from rnnsearch_tf.scripts.command import Command, quiet_start
 from rnnsearch_tf.scripts.decoding_flags import decoding_settings, define_decoding, model_dirs
+from rnnsearch_tf.scripts.text_input import decoded, input_lines
 
 if TYPE_CHECKING:
     from rnnsearch_tf.translator import Translator
@@ -27,15 +28,11 @@ def main() -> int:
     flags = COMMAND.flags
     COMMAND.require("model_dir")
     with quiet_start():
-        from rnnsearch_tf.corpus.lines import read_raw_lines, split_raw_lines
         from rnnsearch_tf.progress import ProgressLine
         from rnnsearch_tf.translator import Translator
 
         translator = Translator.load(model_dirs(COMMAND), decoding_settings(COMMAND), flags.weights)
-    if flags.input == "-":
-        lines = split_raw_lines(sys.stdin.buffer.read())
-    else:
-        lines = read_raw_lines(flags.input)
+    lines = list(input_lines(flags.input))
     _warn_of_changes(lines, translator)
     progress = ProgressLine()
     found = translator.translate_lines(lines, report=progress.counter(len(lines), "lines"))
@@ -57,10 +54,7 @@ def _warn_of_changes(lines: list[bytes], translator: "Translator") -> None:
     for number, length in enumerate(translator.source_lengths(lines), 1):
         if length > most:
             _warn(f"line {number:,} has {length:,} tokens: only {most:,} are read")
-        try:
-            lines[number - 1].decode()
-        except UnicodeDecodeError:
-            _warn(f"line {number:,} is not UTF-8: what is not is read as U+FFFD")
+        decoded(lines[number - 1], number, _warn)
 
 
 def _draw(translator: "Translator", lines: list[bytes], folder: Path) -> None:

@@ -58,7 +58,6 @@ _FUNCTIONS = {
     "TF_TensorData": (c_void_p, c_void_p),
     "TF_StringInit": (None, c_void_p),
     "TF_StringCopy": (None, c_void_p, c_char_p, c_size_t),
-    "TF_StringDealloc": (None, c_void_p),
     "TF_StringGetDataPointer": (c_void_p, c_void_p),
     "TF_StringGetSize": (c_size_t, c_void_p),
 }

@@ -9,7 +9,7 @@ from tensorflow.core.protobuf.meta_graph_pb2 import MetaGraphDef, SignatureDef
 
 from serving import dtypes
 from serving.c_library import Buffer, Output, c_api, checked_status
-from serving.c_tensor import delete_new_tensor, new_tensor, to_array
+from serving.c_tensor import new_tensor, to_array
 from serving.status import Code, StatusError, invalid_argument
 
 
@@ -117,14 +117,11 @@ class CSession:
                     *((Output * len(fetches))(*fetches), results, len(fetches)),
                     *(None, 0, None, status),
                 )
-            # A result may share memory with an input, so results are copied first.
             return [to_array(tensor) for tensor in results]
         finally:
-            for tensor in results:
+            for tensor in (*values, *results):
                 if tensor is not None:
                     c.TF_DeleteTensor(tensor)
-            for tensor in values:
-                delete_new_tensor(tensor)
 
 
 def check_inputs(

@@ -11,7 +11,7 @@ _STRING_SIZE = 24  # sizeof(TF_TString)
 
 
 def new_tensor(array: np.ndarray) -> int:
-    """A TF_Tensor* with the content of an array; `delete_tensor` frees it."""
+    """A TF_Tensor* with the content of an array; TF_DeleteTensor frees it, strings included."""
     c = c_api()
     kind = dtypes.data_type(array)
     size = array.size * (_STRING_SIZE if kind == dtypes.STRING else array.itemsize)
@@ -25,17 +25,6 @@ def new_tensor(array: np.ndarray) -> int:
     elif size:
         ctypes.memmove(data, np.ascontiguousarray(array).ctypes.data, size)
     return tensor
-
-
-def delete_new_tensor(tensor: int) -> None:
-    """Free what `new_tensor` made."""
-    c = c_api()
-    if c.TF_TensorType(tensor) == dtypes.STRING:
-        count = c.TF_TensorByteSize(tensor) // _STRING_SIZE
-        # Memory from TF_AllocateTensor is freed without a look at the strings in it.
-        for address in _addresses(c.TF_TensorData(tensor), count):
-            c.TF_StringDealloc(address)
-    c.TF_DeleteTensor(tensor)
 
 
 def to_array(tensor: int) -> np.ndarray:

@@ -65,7 +65,11 @@ class Model:
             return dict(self._statuses)
 
     def refresh(self) -> None:
-        """Look at the base path: load what is wanted, and then unload what is not."""
+        """Look at the base path: load what is wanted, and then unload what is not.
+
+        Raises:
+            OSError: the base path cannot be read; everything stays as it is.
+        """
         wanted = self._wanted_versions()
         for version in sorted(wanted, reverse=True):
             if version not in self._servables and not self._has_failed(version):
@@ -79,7 +83,7 @@ class Model:
         """Numbers and folders of the versions that the policy asks for."""
         found = {
             int(path.name): path
-            for path in (self._base_path.iterdir() if self._base_path.is_dir() else ())
+            for path in self._base_path.iterdir()
             if path.name.isascii() and path.name.isdecimal()
         }
         policy = self._policy.WhichOneof("policy_choice")
