@@ -114,7 +114,7 @@ def test_every_signature_without_python_tensorflow(export_dir, tmp_path, record_
 
 
 def test_nothing_leaks(export_dir):
-    assert int(without_python_tensorflow(LEAK, export_dir / "1")) < 30 * 2**20
+    assert int(without_python_tensorflow(LEAK, export_dir / "1")) < 10 * 2**20
 
 
 def test_ops_that_are_not_tensorflows_are_seen(session):
