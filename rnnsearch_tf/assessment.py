@@ -17,7 +17,7 @@ from rnnsearch_tf.model_directory import ModelDirectory
 from rnnsearch_tf.pairs import Pairs, to_sentences, tokenize
 from rnnsearch_tf.progress import ProgressLine
 from rnnsearch_tf.results import Example, ModelResults, SetScore, SoftAlignment
-from rnnsearch_tf.text import moses_tokenizer
+from rnnsearch_tf.tokenizers import tokenizers_for
 from rnnsearch_tf.translator import Translator
 from rnnsearch_tf.vocabulary import UNK, Vocabulary
 
@@ -123,8 +123,7 @@ class _Judge:
     def __init__(self, name: str, directory: ModelDirectory, config: Config):
         self._name = name
         self._source_vocabulary, self._target_vocabulary = directory.load_vocabularies()
-        self._source = moses_tokenizer(config.source_language)
-        self.tokenizer = moses_tokenizer(config.target_language)
+        self._source, self.tokenizer = tokenizers_for(config)
         self._model = directory.load_model()
         self._translators = {
             allow: Translator(

@@ -11,6 +11,10 @@ RNNSEARCH = "rnnsearch"
 RNNENCDEC = "rnnencdec"
 KINDS = (RNNSEARCH, RNNENCDEC)
 
+MOSES = "moses"
+SPACES = "spaces"
+TOKENIZERS = (MOSES, SPACES)
+
 
 def setting(default: Any, description: str) -> Any:
     """A dataclass field with the text that `--help` shows for it."""
@@ -154,9 +158,15 @@ class Config:
     decoding: DecodingConfig = DecodingConfig()
     source_language: str = "en"
     target_language: str = "fr"
+    tokenizer: str = setting(
+        MOSES, "moses (rules for en and fr), or spaces: the text is in words already"
+    )
     source_vocabulary: str = ""  # SHA-256 of source.vocab
     target_vocabulary: str = ""  # SHA-256 of target.vocab
     training_text: str = ""  # SHA-256 of what it was trained on
+
+    def __post_init__(self) -> None:
+        _require_one_of("tokenizer", self.tokenizer, TOKENIZERS)
 
     def to_json(self) -> str:
         """Indented JSON, fields in the order of the class."""

@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 import tensorflow as tf
 
+from rnnsearch_tf.config import MOSES
 from rnnsearch_tf.corpus.parallel import Corpus, whole
 from rnnsearch_tf.corpus.subset import two_samples
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.ngram_model import NgramModel, frequent_words
-from rnnsearch_tf.text import MosesTokenizer, moses_tokenizer
+from rnnsearch_tf.tokenizers import Tokenizer, tokenizer_for
 
 _REMEMBERED = 1 << 19  # n-grams a side and sample, about 0.2 GB
 
@@ -115,7 +116,7 @@ def score_pairs(
     """
     text = whole(in_domain)
     first, second, count = two_samples(pool, len(text.source), seed)
-    tokenizers = [moses_tokenizer(language) for language in languages]
+    tokenizers = [tokenizer_for(MOSES, language) for language in languages]
     models = [
         entropy_differences(
             _tokens(text[side], tokenizer),
@@ -154,6 +155,6 @@ def best_pairs(scores: np.ndarray, keep: int, candidates: np.ndarray | None = No
     return np.sort(order[allowed[order]][:keep])
 
 
-def _tokens(lines: Sequence[str], tokenizer: MosesTokenizer) -> list[list[str]]:
+def _tokens(lines: Sequence[str], tokenizer: Tokenizer) -> list[list[str]]:
     rows = tokenizer.tokenize(tf.constant(lines, tf.string)).to_list()
     return [[token.decode() for token in row] for row in rows]

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.dataset import ordered_batches
 from rnnsearch_tf.pairs import Pairs, tokenize
-from rnnsearch_tf.text import MosesTokenizer
+from rnnsearch_tf.tokenizers import Tokenizer
 
 
 class Bleu(NamedTuple):
@@ -99,7 +99,7 @@ def bleu_interval(
 
 
 def tokenized_bleu(
-    translations: Sequence[str], references: Sequence[str], tokenizer: MosesTokenizer
+    translations: Sequence[str], references: Sequence[str], tokenizer: Tokenizer
 ) -> Bleu:
     """The paper's way: cased BLEU over Moses tokens."""
     metric = sacrebleu.BLEU(tokenize="none", force=True)
@@ -141,7 +141,7 @@ def evaluate_translations(
     translations: Sequence[str],
     references: Sequence[str],
     lengths: Sequence[int],
-    tokenizer: MosesTokenizer,
+    tokenizer: Tokenizer,
 ) -> Scores:
     """Score translations against references.
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.text import MosesTokenizer
+from rnnsearch_tf.tokenizers import Tokenizer
 from rnnsearch_tf.vocabulary import EOS, PAD, UNK, Vocabulary
 
 _LINES_AT_ONCE = 2_000
@@ -82,7 +82,7 @@ class Pairs:
         return np.where((source > 0) & (target > 0), np.maximum(source, target), 0)
 
 
-def tokenize(lines: Sequence[str], tokenizer: MosesTokenizer) -> tf.RaggedTensor:
+def tokenize(lines: Sequence[str], tokenizer: Tokenizer) -> tf.RaggedTensor:
     """Lines to Moses tokens, string [N, T]."""
     starts = range(0, len(lines), _LINES_AT_ONCE)
     parts = [tokenizer.tokenize(tf.constant(lines[i : i + _LINES_AT_ONCE])) for i in starts]

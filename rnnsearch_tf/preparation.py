@@ -16,7 +16,7 @@ from rnnsearch_tf.cache import make_once
 from rnnsearch_tf.corpus.parallel import Corpus, ParallelText
 from rnnsearch_tf.prepared_text import Block, PreparedText, Writer
 from rnnsearch_tf.progress import ProgressLine
-from rnnsearch_tf.text import MosesTokenizer
+from rnnsearch_tf.tokenizers import Tokenizer
 
 
 def default_cache_dir() -> Path:
@@ -27,8 +27,8 @@ def default_cache_dir() -> Path:
 
 def prepare(
     corpus: Corpus,
-    source_tokenizer: MosesTokenizer,
-    target_tokenizer: MosesTokenizer,
+    source_tokenizer: Tokenizer,
+    target_tokenizer: Tokenizer,
     cache_dir: str | Path | None = None,
 ) -> PreparedText:
     """Split a corpus into words and number them, or find that done already.
@@ -53,21 +53,21 @@ def prepare(
     return PreparedText(folder)
 
 
-def _key(corpus: Corpus, source: MosesTokenizer, target: MosesTokenizer) -> str:
+def _key(corpus: Corpus, source: Tokenizer, target: Tokenizer) -> str:
     """Differs whenever a prepared text would: by its format, the words, or the rules for them."""
     what = [
         inspect.getsource(prepared_text),
         inspect.getsource(text),
         inspect.getsource(nonbreaking_prefixes),
         tf.version.VERSION,
-        source.language,
-        target.language,
+        [source.name, source.language],
+        [target.name, target.language],
         corpus.fingerprint(),
     ]
     return hashlib.sha256(json.dumps(what).encode()).hexdigest()[:32]
 
 
-def _write(folder: Path, corpus: Corpus, source: MosesTokenizer, target: MosesTokenizer) -> None:
+def _write(folder: Path, corpus: Corpus, source: Tokenizer, target: Tokenizer) -> None:
     progress = ProgressLine()
     started = time.monotonic()
     with Writer(folder) as writer:
@@ -80,7 +80,7 @@ def _write(folder: Path, corpus: Corpus, source: MosesTokenizer, target: MosesTo
 
 
 def _tokenized(
-    corpus: Corpus, source: MosesTokenizer, target: MosesTokenizer
+    corpus: Corpus, source: Tokenizer, target: Tokenizer
 ) -> Iterator[tuple[Block, Block]]:
     """The corpus in words, block by block; `tf.data` works on several at once."""
     errors: list[Exception] = []
@@ -107,7 +107,7 @@ def _until_error(corpus: Corpus, errors: list[Exception]) -> Iterator[ParallelTe
         errors.append(error)
 
 
-def _analyse(lines: tf.Tensor, tokenizer: MosesTokenizer) -> tuple[tf.Tensor, ...]:
+def _analyse(lines: tf.Tensor, tokenizer: Tokenizer) -> tuple[tf.Tensor, ...]:
     """The tensors of a `Block`."""
     tokens = tokenizer.tokenize(lines)
     types, words, counts = tf.unique_with_counts(tokens.flat_values)

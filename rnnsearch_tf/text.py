@@ -20,7 +20,6 @@ Oddities of Moses that are kept: an apostrophe at either end of a line stays on 
 like any other.
 """
 
-import functools
 import re
 
 import tensorflow as tf
@@ -89,6 +88,11 @@ _ENDS_WITH_CJK = rf".*[{_CJK}]"
 def _apply(rule: _Rule, text: tf.Tensor) -> tf.Tensor:
     pattern, rewrite = rule
     return tf.strings.regex_replace(text, pattern, rewrite)
+
+
+def clean(text: tf.Tensor) -> tf.Tensor:
+    """Lines, string[B], as valid UTF-8 with blanks alone between words, and no other controls."""
+    return tf.strings.strip(_apply(_CONTROL_CHARACTERS, _apply(_SPACES, _valid_utf8(text))))
 
 
 def _valid_utf8(text: tf.Tensor) -> tf.Tensor:
@@ -209,8 +213,7 @@ class MosesTokenizer(tf.Module):
         Returns:
             string[B, None], row_splits int64; a blank line gives an empty row.
         """
-        text = _apply(_CONTROL_CHARACTERS, _apply(_SPACES, _valid_utf8(text)))
-        text = tf.strings.strip(text)
+        text = clean(text)
         for rule in (
             _SYMBOLS_AND_DOT_RUNS,
             _COMMA_AFTER_NON_NUMBER,
@@ -269,13 +272,3 @@ class MosesTokenizer(tf.Module):
         if self.language == "fr":
             blank |= match(values, _AFTER_BLANK_IN_FRENCH)
         return blank & ~_is_first(rows)
-
-
-@functools.cache
-def moses_tokenizer(language: str) -> MosesTokenizer:
-    """The tokeniser of a language, made once: it holds no state, so all can share it.
-
-    Raises:
-        ValueError: as `MosesTokenizer`.
-    """
-    return MosesTokenizer(language)

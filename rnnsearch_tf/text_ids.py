@@ -5,7 +5,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from rnnsearch_tf.text import moses_tokenizer
+from rnnsearch_tf.tokenizers import Tokenizer
 from rnnsearch_tf.vocabulary import EOS, SPECIAL_TOKENS, UNK
 
 _WORD = (tf.string, tf.lookup.TextFileIndex.WHOLE_LINE)
@@ -16,16 +16,16 @@ class TextIds(tf.Module):
     """The tokeniser and the vocabulary of a language.
 
     Args:
-        language: "en" or "fr".
+        tokenizer: text to words and back.
         vocabulary: path of the vocabulary file.
 
     Attributes:
-        tokenizer: text to words and back.
+        tokenizer: as given.
     """
 
-    def __init__(self, language: str, vocabulary: str | Path):
+    def __init__(self, tokenizer: Tokenizer, vocabulary: str | Path):
         super().__init__()
-        self.tokenizer = moses_tokenizer(language)
+        self.tokenizer = tokenizer
         self._ids = _table(vocabulary, _WORD, _ID, UNK)
         self._words = _table(vocabulary, _ID, _WORD, "")
 

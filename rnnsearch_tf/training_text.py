@@ -8,7 +8,7 @@ from rnnsearch_tf.corpus.parallel import Corpus
 from rnnsearch_tf.dataset import kept_lengths
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.preparation import prepare
-from rnnsearch_tf.text import MosesTokenizer, moses_tokenizer
+from rnnsearch_tf.tokenizers import tokenizers_for
 
 
 class TrainingText:
@@ -30,7 +30,10 @@ class TrainingText:
     """
 
     def __init__(self, config: Config, training: Corpus, cache_dir: str | Path | None = None):
-        source, target = map(_tokenizer, (config.source_language, config.target_language))
+        try:
+            source, target = tokenizers_for(config)
+        except ValueError as error:
+            raise InputError(str(error)) from error
         self._prepared = prepare(training, source, target, cache_dir)
         sizes = config.model
         self.source_vocabulary = self._prepared.source.vocabulary(sizes.source_vocabulary_size)
@@ -60,10 +63,3 @@ class TrainingText:
             f"vocabularies {len(self.source_vocabulary):,} and {len(self.target_vocabulary):,}, "
             f"unknown {unknown[0]:.1%} and {unknown[1]:.1%} of all words"
         )
-
-
-def _tokenizer(language: str) -> MosesTokenizer:
-    try:
-        return moses_tokenizer(language)
-    except ValueError as error:
-        raise InputError(str(error)) from error

@@ -18,6 +18,7 @@ from rnnsearch_tf.models import TranslationModel
 from rnnsearch_tf.row_blocks import map_row_blocks
 from rnnsearch_tf.search import search
 from rnnsearch_tf.text_ids import TextIds, with_end
+from rnnsearch_tf.tokenizers import tokenizers_for
 from rnnsearch_tf.vocabulary import EOS, PAD
 from rnnsearch_tf.weight_storage import FULL, WeightStorage
 
@@ -90,8 +91,9 @@ class Translator(tf.Module):
         else:
             self._storage = WeightStorage(weights, weights_dtype)
             self._weights_in_use = self._storage.in_use
-        self.source = TextIds(config.source_language, source_vocabulary)
-        self.target = TextIds(config.target_language, target_vocabulary)
+        source, target = tokenizers_for(config)
+        self.source = TextIds(source, source_vocabulary)
+        self.target = TextIds(target, target_vocabulary)
 
     @classmethod
     def load(
@@ -367,6 +369,7 @@ def _languages(config: Config) -> tuple[str, ...]:
     return (
         config.source_language,
         config.target_language,
+        config.tokenizer,
         config.source_vocabulary,
         config.target_vocabulary,
     )

@@ -46,6 +46,9 @@ COMMAND.define(
 COMMAND.define("print_config", bool, "print the settings as JSON, and do nothing else", False)
 COMMAND.define("source_language", str, "Moses rules for the source: en or fr", "en")
 COMMAND.define("target_language", str, "Moses rules for the target: en or fr", "fr")
+COMMAND.define(
+    "tokenizer", str, "moses, or spaces: the text is in words already, of any language", "moses"
+)
 COMMAND.define_settings(ModelConfig, skip=("kind",))
 COMMAND.define_settings(TrainingConfig)
 
@@ -94,11 +97,9 @@ def _config() -> Config:
         raise InputError(f"--preset {flags.preset}: choose one of {', '.join(PRESETS)}")
     preset = PRESETS[flags.preset]
     return dataclasses.replace(
-        preset,
+        COMMAND.settings(preset),
         model=COMMAND.settings(preset.model),
         training=COMMAND.settings(preset.training),
-        source_language=flags.source_language,
-        target_language=flags.target_language,
     )
 
 

@@ -1,0 +1,61 @@
+"""The tokenisers by name: Moses' rules, or white space for text that is in words already."""
+
+import functools
+
+import tensorflow as tf
+
+from rnnsearch_tf.config import SPACES, Config
+from rnnsearch_tf.text import MosesTokenizer, clean
+
+
+class SpaceTokenizer(tf.Module):
+    """Splits lines at white space and joins words by blanks, whatever the language.
+
+    For text that is in words already, by rules that are not Moses': its words stay as they are.
+
+    Args:
+        language: which one it is, for those who ask.
+    """
+
+    def __init__(self, language: str) -> None:
+        super().__init__(name="space_tokenizer")
+        self.language = language
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
+    def tokenize(self, text: tf.Tensor) -> tf.RaggedTensor:
+        """Splits each line, string[B], into words, string[B, None]; a blank line has none."""
+        return tf.strings.split(clean(text))
+
+    @tf.function(input_signature=[tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)])
+    def detokenize(self, tokens: tf.RaggedTensor) -> tf.Tensor:
+        """Joins the words of each row, string[B, None], into a line, string[B]."""
+        rows = tokens.value_rowids()
+        return tf.strings.unsorted_segment_join(tokens.values, rows, tokens.nrows(), separator=" ")
+
+
+Tokenizer = MosesTokenizer | SpaceTokenizer
+
+
+@functools.cache
+def tokenizer_for(name: str, language: str) -> Tokenizer:
+    """The tokeniser of a language, made once: it holds no state, so all can share it.
+
+    Args:
+        name: "moses" or "spaces".
+        language: for "moses", "en" or "fr".
+
+    Raises:
+        ValueError: a language that Moses' rules are not known for.
+    """
+    return SpaceTokenizer(language) if name == SPACES else MosesTokenizer(language)
+
+
+def tokenizers_for(config: Config) -> tuple[Tokenizer, Tokenizer]:
+    """The source's tokeniser and the target's.
+
+    Raises:
+        ValueError: as `tokenizer_for`.
+    """
+    languages = config.source_language, config.target_language
+    source, target = (tokenizer_for(config.tokenizer, language) for language in languages)
+    return source, target
