@@ -27,6 +27,7 @@ FLOORS = [
         "row_blocks",
         "search",
         "text_ids",
+        "tokenizers",
         "update",
     },
     {"training", "translator", "evaluation", "model_directory", "experiment"},
