@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
-import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.config import Config, DecodingConfig
