@@ -12,6 +12,7 @@ from rnnsearch_tf.config import RNNSEARCH, Config
 from rnnsearch_tf.corpus.parallel import Corpus, ParallelText
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.evaluation import Nll, bleu, bleu_by_length, bleu_interval, nll, tokenized_bleu
+from rnnsearch_tf.graph import graph_function
 from rnnsearch_tf.model_directory import ModelDirectory
 from rnnsearch_tf.pairs import Pairs, to_sentences, tokenize
 from rnnsearch_tf.results import Example, ModelResults, SetScore, SoftAlignment
@@ -126,7 +127,7 @@ class _Judge:
         self._translators = {
             allow: self._translator(directory, config, allow) for allow in (True, False)
         }
-        self._word_losses = tf.function(
+        self._word_losses = graph_function(
             self._model.word_losses, input_signature=[tf.TensorSpec([None, None], tf.int32)] * 2
         )
 
