@@ -27,6 +27,8 @@ class LengthBin(NamedTuple):
     high: int
     sentences: int
     bleu: float  # 0 to 100
+    interval: float | None = None  # half of the 95% confidence interval of `bleu`, where asked for
+    p_value: float | None = None  # of its difference from another system's, where compared
 
 
 class Scores(NamedTuple):
