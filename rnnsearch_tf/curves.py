@@ -13,6 +13,7 @@ from rnnsearch_tf.picture_files import RESOLUTION, save_figure
 
 SIGNIFICANT = 0.05  # a p-value below it is
 _STYLES = ("-", "--", "-.", ":")
+_BETWEEN_BARS = 0.4  # tokens, so that the systems' bars stand beside each other
 
 
 def draw_bleu_by_length(
@@ -20,8 +21,9 @@ def draw_bleu_by_length(
 ) -> None:
     """Draw BLEU over source length, a curve for each system.
 
-    Where bins have 95% confidence intervals, they are drawn as bars. Where they have p-values, a
-    hollow mark is a bin that does not differ significantly (p ≥ 0.05) from the other system's.
+    Where bins have 95% confidence intervals, they are drawn as bars. Of a system with p-values, the
+    bins that do not differ significantly from the system it was compared with (p ≥ 0.05, or too
+    few sentences for a p-value) have hollow marks.
 
     Args:
         path: ends in .png or .svg.
@@ -38,7 +40,8 @@ def draw_bleu_by_length(
         axes.annotate(f"training ≤ {mark}", (mark, 0.02), xycoords=("data", "axes fraction"),
                       rotation=90, fontsize=7, color="gray", ha="right", va="bottom")  # fmt: skip
     for i, (name, curve) in enumerate(curves.items()):
-        _draw_bins(axes, curve, _STYLES[i % len(_STYLES)], f"C{i}", name)
+        offset = _BETWEEN_BARS * (i - (len(curves) - 1) / 2)
+        _draw_bins(axes, curve, f"C{i}{_STYLES[i % len(_STYLES)]}", offset, name)
     bins = [b for curve in curves.values() for b in curve]
     _label_bins(axes, bins)
     axes.set_ylim(bottom=0)
@@ -82,25 +85,21 @@ def draw_training(path: str | Path, logs: Mapping[str, Sequence[Mapping[str, Any
     save_figure(figure, path)
 
 
-def _draw_bins(axes: Axes, bins: Sequence[LengthBin], style: str, color: str, name: str) -> None:
-    middles, scores = [_middle(b) for b in bins], [b.bleu for b in bins]
-    axes.plot(middles, scores, style, color=color, marker="o", label=name)
+def _draw_bins(axes: Axes, bins: Sequence[LengthBin], style: str, offset: float, name: str) -> None:
+    (line,) = axes.plot(*_points(bins, offset), style, marker="o", label=name)
+    color = line.get_color()
     measured = [b for b in bins if b.interval is not None]
     if measured:
-        axes.errorbar(
-            [_middle(b) for b in measured],
-            [b.bleu for b in measured],
-            yerr=[b.interval for b in measured],
-            fmt="none",
-            ecolor=color,
-            elinewidth=1,
-            capsize=3,
-        )
-    alike = [b for b in bins if b.p_value is not None and b.p_value >= SIGNIFICANT]
-    axes.plot(
-        [_middle(b) for b in alike], [b.bleu for b in alike], "o", color=color,
-        markerfacecolor="white", zorder=3,
-    )  # fmt: skip
+        intervals = [b.interval for b in measured]
+        axes.errorbar(*_points(measured, offset), yerr=intervals, fmt="none", ecolor=color,
+                      elinewidth=1, capsize=3)  # fmt: skip
+    if any(b.p_value is not None for b in bins):
+        alike = [b for b in bins if b.p_value is None or b.p_value >= SIGNIFICANT]
+        axes.plot(*_points(alike, offset), "o", color=color, markerfacecolor="white", zorder=3)
+
+
+def _points(bins: Sequence[LengthBin], offset: float) -> tuple[list[float], list[float]]:
+    return [(b.low + b.high) / 2 + offset for b in bins], [b.bleu for b in bins]
 
 
 def _legend_title(bins: Sequence[LengthBin]) -> str | None:
@@ -108,7 +107,7 @@ def _legend_title(bins: Sequence[LengthBin]) -> str | None:
     if any(b.interval is not None for b in bins):
         parts.append("bars: 95% confidence")
     if any(b.p_value is not None for b in bins):
-        parts.append(f"hollow: difference with p ≥ {SIGNIFICANT}")
+        parts.append(f"hollow: no difference with p < {SIGNIFICANT}")
     return "\n".join(parts) or None
 
 
@@ -128,7 +127,3 @@ def _draw_field(
     if points:
         axes.plot(*zip(*points, strict=True), style, marker=".", label=label)
     return bool(points)
-
-
-def _middle(length_bin: LengthBin) -> float:
-    return (length_bin.low + length_bin.high) / 2

@@ -1,8 +1,11 @@
 """All that is said of a model's translations of a test set: a table for people, and JSON."""
 
+import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.evaluation import (
     LengthBin,
     Score,
@@ -90,6 +93,30 @@ def score_translations(
         _score_set(*of_known, tokenizer) if known else None,
         bleu_by_length(translations, references, lengths, intervals=True),
     )
+
+
+def read_by_length(path: str | Path) -> tuple[list[LengthBin], dict[str, list[LengthBin]]]:
+    """Read BLEU by source length from a file of what `as_dict` gives, as JSON.
+
+    Returns:
+        The system's bins; and the other system's by its name, where there is one.
+
+    Raises:
+        InputError: the file cannot be read, or is not such a file.
+    """
+    try:
+        values = json.loads(Path(path).read_text("utf-8"))
+        comparison = values.get("comparison")
+        others = {comparison["other"]: _bins(comparison)} if comparison else {}
+        return _bins(values), others
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from error
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise InputError(f"{path}: not what rnnsearch-evaluate --json writes") from error
+
+
+def _bins(values: dict[str, Any]) -> list[LengthBin]:
+    return [LengthBin(**fields) for fields in values["by_length"]]
 
 
 def _score_set(
