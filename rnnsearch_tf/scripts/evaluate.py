@@ -62,7 +62,12 @@ def main() -> int:
         vocabularies = directory.load_vocabularies()
         tokenizers = tokenizers_for(directory.load_config())
     text = read_parallel(flags.source, flags.reference)
-    translations, others = _translations(text), _others(text)
+    translator = _translator(flags.model_dir)
+    if flags.hypotheses:
+        translations = _lines(flags.hypotheses)
+    else:
+        translations = _translate(translator, text.source, flags.model_dir)
+    others = _others(text.source)
     lengths = tokenize(text.source, tokenizers[0]).row_lengths().numpy().tolist()
     known = sentences_of_known_words(text.source, text.target, tokenizers, vocabularies)
     scores = score_translations(translations, text.target, lengths, known, tokenizers[1])
@@ -73,7 +78,7 @@ def main() -> int:
         content = "".join(line + "\n" for line in translations)
         write_atomically(flags.translations, content.encode())
     if flags.sample_html:
-        _write_sample(text, translations)
+        _write_sample(translator, text, translations)
     figures = json.dumps(scores.as_dict(), indent=2) + "\n"
     if flags.json and flags.json != "-":
         write_atomically(flags.json, figures.encode())
@@ -90,21 +95,14 @@ def _check_flags() -> None:
         raise InputError(f"--sample_html {flags.sample_html}: must end in .html")
 
 
-def _translations(text: "ParallelText") -> list[str]:
-    """Those to score."""
-    flags = COMMAND.flags
-    if flags.hypotheses:
-        return _lines(flags.hypotheses)
-    return _translate(flags.model_dir, text.source)
-
-
-def _others(text: "ParallelText") -> list[str] | None:
+def _others(sources: list[str]) -> list[str] | None:
     """The other system's translations."""
     name = COMMAND.flags.compare
     if not name:
         return None
-    is_model = Path(name.split(",")[0]).is_dir()
-    return _translate(name, text.source) if is_model else _lines(name)
+    if Path(name.split(",")[0]).is_dir():
+        return _translate(_translator(name), sources, name)
+    return _lines(name)
 
 
 def _lines(path: str) -> list[str]:
@@ -114,10 +112,10 @@ def _lines(path: str) -> list[str]:
     return read_parallel(COMMAND.flags.source, path).target
 
 
-def _translate(name: str, sources: list[str]) -> list[str]:
+def _translate(translator: "Translator", sources: list[str], name: str) -> list[str]:
     from rnnsearch_tf.progress import ProgressLine
 
-    translator, progress = _translator(name), ProgressLine()
+    progress = ProgressLine()
     report = progress.counter(len(sources), f"sentences translated by {name}")
     found = translator.translate_lines(sources, report=report)
     progress.clear()
@@ -135,11 +133,10 @@ def _translator(name: str) -> "Translator":
         return Translator.load(paths, decoding, COMMAND.flags.weights)
 
 
-def _write_sample(text: "ParallelText", translations: list[str]) -> None:
+def _write_sample(translator: "Translator", text: "ParallelText", translations: list[str]) -> None:
     from rnnsearch_tf.translation_sample import SampleText, write_sample
 
     flags = COMMAND.flags
-    translator = _translator(flags.model_dir)
     languages = translator.config.source_language, translator.config.target_language
     sample = SampleText(text.source, text.target, translations, languages)
     write_sample(flags.sample_html, sample, functools.partial(_align, translator), flags.sample)
