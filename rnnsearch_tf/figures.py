@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
@@ -19,7 +18,6 @@ from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.fonts import DEFAULT, font_families
 from rnnsearch_tf.picture_files import HTML, PNG, RESOLUTION, SVG, picture_kind, save_figure
 from rnnsearch_tf.translations import Alignment
-from rnnsearch_tf.translator import Translator
 
 _CELL = 0.28  # inches
 _MARGIN = 0.08  # inches, around the matrix and its words
@@ -140,33 +138,3 @@ def _without_glyph_warnings() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
         yield
-
-
-def draw_translation(path: str | Path, translator: Translator, sentence: str) -> None:
-    """Translate a sentence and draw the alignment it was translated by.
-
-    Args:
-        path: as of `draw_alignment`.
-        translator: the model.
-        sentence: not blank.
-    """
-    draw_alignment(path, *aligned_translation(translator, sentence))
-
-
-def aligned_translation(
-    translator: Translator, sentence: str
-) -> tuple[np.ndarray, list[str], list[str]]:
-    """Translate a sentence.
-
-    Args:
-        translator: the model.
-        sentence: not blank.
-
-    Returns:
-        α [Ty, Tx], the source's Tx tokens and the translation's Ty tokens, with `</s>`.
-    """
-    found = {name: x.numpy()[0] for name, x in translator.align(tf.constant([sentence])).items()}
-    source, target = (
-        [token.decode() for token in found[name]] for name in ("source_tokens", "target_tokens")
-    )
-    return found["alignment"], source, target

@@ -54,6 +54,16 @@ def test_a_file_and_a_model_are_other_systems(capsys, flags, corpus, model_dir):
     assert f"other: {model_dir}" in table and "paired bootstrap" in table
 
 
+def test_an_export_has_its_own_vocabularies(capsys, flags, export_dir, model_dir, corpus):
+    ours = f"--hypotheses={corpus / 'valid.fr'}"
+    found = [
+        run(capsys, f"--model_dir={path}", *flags[2:], ours, "--json=-")
+        for path in (export_dir, model_dir)
+    ]
+    assert found[0] == found[1]
+    assert 0 < json.loads(found[0])["no_unknown"]["sentences"] < 20
+
+
 def test_what_it_refuses(capsys, flags, corpus, tmp_path):
     (tmp_path / "short").write_text("Un.\n")
     for name in ("hypotheses", "compare"):

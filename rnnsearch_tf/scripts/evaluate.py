@@ -1,6 +1,5 @@
 """rnnsearch-evaluate: a model's translations of a test set, scored."""
 
-import functools
 import json
 import sys
 from pathlib import Path
@@ -9,12 +8,12 @@ from typing import TYPE_CHECKING
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.files import write_atomically
 from rnnsearch_tf.scripts.command import Command, quiet_start
-from rnnsearch_tf.scripts.decoding_flags import define_decoding, model_dirs
+from rnnsearch_tf.scripts.decoding_flags import define_decoding, model_dirs, open_translator
 
 if TYPE_CHECKING:
     from rnnsearch_tf.corpus.parallel import ParallelText
-    from rnnsearch_tf.translations import Alignment
     from rnnsearch_tf.translator import Translator
+    from rnnsearch_tf.vocabulary import Vocabulary
 
 COMMAND = Command(
     "rnnsearch-evaluate",
@@ -31,8 +30,8 @@ COMMAND.define(
 )  # fmt: skip
 COMMAND.define(
     "compare", str,
-    "another system: a file of its translations, line by line, or a model directory (several, with "
-    "commas, are an ensemble); its scores, and p-values by paired bootstrap resampling",
+    "another system: a file of its translations, line by line, or whatever --model_dir takes; "
+    "its scores, and p-values by paired bootstrap resampling",
 )  # fmt: skip
 COMMAND.define("translations", str, "a file to keep the translations in")
 COMMAND.define("json", str, "a file to write the figures to; - is standard output, no table then")
@@ -52,24 +51,15 @@ def main() -> int:
     with quiet_start():
         from rnnsearch_tf.corpus.parallel import read_parallel
         from rnnsearch_tf.known_words import sentences_of_known_words
-        from rnnsearch_tf.model_directory import ModelDirectory
-        from rnnsearch_tf.pairs import tokenize
         from rnnsearch_tf.significance import compare
-        from rnnsearch_tf.tokenizers import tokenizers_for
         from rnnsearch_tf.translation_scores import score_translations
 
-        directory = ModelDirectory(model_dirs(COMMAND)[0])
-        vocabularies = directory.load_vocabularies()
-        tokenizers = tokenizers_for(directory.load_config())
+        translator = open_translator(COMMAND)
     text = read_parallel(flags.source, flags.reference)
-    translator = _translator(flags.model_dir)
-    if flags.hypotheses:
-        translations = _lines(flags.hypotheses)
-    else:
-        translations = _translate(translator, text.source, flags.model_dir)
-    others = _others(text.source)
-    lengths = tokenize(text.source, tokenizers[0]).row_lengths().numpy().tolist()
-    known = sentences_of_known_words(text.source, text.target, tokenizers, vocabularies)
+    translations, others = _systems(translator, text.source)
+    tokenizers = translator.source_tokenizer, translator.target_tokenizer
+    known = sentences_of_known_words(text.source, text.target, tokenizers, _vocabularies())
+    lengths = translator.source_lengths(text.source)
     scores = score_translations(translations, text.target, lengths, known, tokenizers[1])
     if others is not None:
         comparison = compare(flags.compare, translations, others, text.target, lengths)
@@ -95,14 +85,17 @@ def _check_flags() -> None:
         raise InputError(f"--sample_html {flags.sample_html}: must end in .html")
 
 
-def _others(sources: list[str]) -> list[str] | None:
-    """The other system's translations."""
-    name = COMMAND.flags.compare
-    if not name:
-        return None
-    if Path(name.split(",")[0]).is_dir():
-        return _translate(_translator(name), sources, name)
-    return _lines(name)
+def _systems(translator: "Translator", sources: list[str]) -> tuple[list[str], list[str] | None]:
+    """The translations to score, and the other system's; files are read before a model works."""
+    flags = COMMAND.flags
+    ours = _lines(flags.hypotheses) if flags.hypotheses else None
+    is_model = bool(flags.compare) and Path(flags.compare.split(",")[0]).is_dir()
+    others = _lines(flags.compare) if flags.compare and not is_model else None
+    if ours is None:
+        ours = _translate(translator, sources)
+    if is_model:
+        others = _translate(open_translator(COMMAND, flags.compare), sources)
+    return ours, others
 
 
 def _lines(path: str) -> list[str]:
@@ -112,25 +105,17 @@ def _lines(path: str) -> list[str]:
     return read_parallel(COMMAND.flags.source, path).target
 
 
-def _translate(translator: "Translator", sources: list[str], name: str) -> list[str]:
-    from rnnsearch_tf.progress import ProgressLine
+def _vocabularies() -> "tuple[Vocabulary, Vocabulary]":
+    from rnnsearch_tf.exported import find_version, load_vocabularies
+    from rnnsearch_tf.model_directory import ModelDirectory
 
-    progress = ProgressLine()
-    report = progress.counter(len(sources), f"sentences translated by {name}")
-    found = translator.translate_lines(sources, report=report)
-    progress.clear()
-    return found.translations
+    path = model_dirs(COMMAND)[0]
+    version = find_version(path)
+    return load_vocabularies(version) if version else ModelDirectory(path).load_vocabularies()
 
 
-def _translator(name: str) -> "Translator":
-    """A model directory, or an ensemble, with its own decoding options under the flags given."""
-    with quiet_start():
-        from rnnsearch_tf.model_directory import ModelDirectory
-        from rnnsearch_tf.translator import Translator
-
-        paths = name.split(",")
-        decoding = COMMAND.settings(ModelDirectory(paths[0]).load_config().decoding)
-        return Translator.load(paths, decoding, COMMAND.flags.weights)
+def _translate(translator: "Translator", sources: list[str]) -> list[str]:
+    return [found.text for found in translator.translate(sources)]
 
 
 def _write_sample(translator: "Translator", text: "ParallelText", translations: list[str]) -> None:
@@ -139,23 +124,7 @@ def _write_sample(translator: "Translator", text: "ParallelText", translations: 
     flags = COMMAND.flags
     languages = translator.config.source_language, translator.config.target_language
     sample = SampleText(text.source, text.target, translations, languages)
-    write_sample(flags.sample_html, sample, functools.partial(_align, translator), flags.sample)
-
-
-def _align(translator: "Translator", sources: list[str], targets: list[str]) -> "list[Alignment]":
-    """What `translator.align` will give."""
-    from rnnsearch_tf.pairs import tokenize
-    from rnnsearch_tf.translations import Alignment
-
-    weights = translator.align_lines(sources, targets)
-    sides = [
-        [(*(word.decode() for word in words), "</s>") for words in tokenize(*side).to_list()]
-        for side in (
-            (sources, translator.source.tokenizer),
-            (targets, translator.target.tokenizer),
-        )
-    ]
-    return [Alignment(*found) for found in zip(*sides, weights, strict=True)]
+    write_sample(flags.sample_html, sample, translator.align, flags.sample)
 
 
 def run(arguments: list[str] | None = None) -> int:
