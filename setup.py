@@ -10,7 +10,7 @@ VERSION = re.search(
     r'__version__ = "(.+)"', (HERE / "rnnsearch_tf" / "__init__.py").read_text("utf-8")
 ).group(1)
 
-SCRIPTS = ("train", "translate", "evaluate", "export", "client", "demo", "reproduce")
+SCRIPTS = ("train", "translate", "align", "evaluate", "export", "client", "demo", "reproduce")
 
 setup(
     name="rnnsearch-tf",

@@ -38,7 +38,7 @@ def symmetrize(forward: Links, reverse: Links, how: str) -> Links:
     if how == INTERSECTION:
         return forward & reverse
     if how not in SYMMETRIZATIONS:
-        raise ValueError(f"symmetrisation {how!r}: choose one of {', '.join(SYMMETRIZATIONS)}")
+        raise ValueError(f"symmetrize {how!r}: choose one of {', '.join(SYMMETRIZATIONS)}")
     taken = _Taken(forward & reverse)
     taken.grow(forward | reverse)
     if how != GROW_DIAG:

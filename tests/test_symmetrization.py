@@ -91,5 +91,7 @@ def test_the_given_sets_stay_as_they_are():
 
 
 def test_a_symmetrization_that_there_is_not():
-    with pytest.raises(ValueError, match="'grow': choose one of intersection, union, grow-diag"):
+    with pytest.raises(
+        ValueError, match="symmetrize 'grow': choose one of intersection, union, grow-diag"
+    ):
         symmetrize(FORWARD, REVERSE, "grow")

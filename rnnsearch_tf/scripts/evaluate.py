@@ -4,25 +4,35 @@ import json
 import sys
 
 from rnnsearch_tf.files import write_atomically
+from rnnsearch_tf.scripts.alignment_evaluation import (
+    define_alignment_evaluation,
+    evaluate_alignments,
+    wants_alignments,
+)
 from rnnsearch_tf.scripts.command import Command, quiet_start
 from rnnsearch_tf.scripts.decoding_flags import decoding_settings, define_decoding, model_dirs
 
 COMMAND = Command(
     "rnnsearch-evaluate",
     "translate a test set and score it: sacreBLEU (cased, detokenised) of all sentences and by "
-    "source length, and the paper's BLEU (cased Moses tokens) beside it.",
+    "source length, and the paper's BLEU (cased Moses tokens) beside it. With --alignments, score "
+    "its links between words against gold links instead.",
 )
 COMMAND.define("source", str, "test sentences, UTF-8, plain or .gz")
 COMMAND.define("reference", str, "their reference translations")
 COMMAND.define("translations", str, "a file to keep the translations in")
 COMMAND.define("json", str, "a file to write the figures to; - is standard output, no table then")
 define_decoding(COMMAND)
+define_alignment_evaluation(COMMAND)
 
 
 def main() -> int:
     """Evaluate."""
     flags = COMMAND.flags
     COMMAND.require("model_dir", "source", "reference")
+    if wants_alignments(COMMAND):
+        evaluate_alignments(COMMAND)
+        return 0
     with quiet_start():
         from rnnsearch_tf.corpus.parallel import read_parallel
         from rnnsearch_tf.evaluation import evaluate_translations
