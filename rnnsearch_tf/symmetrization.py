@@ -42,7 +42,7 @@ def symmetrize(forward: Links, reverse: Links, how: str) -> Links:
     taken = _Taken(forward & reverse)
     taken.grow(forward | reverse)
     if how != GROW_DIAG:
-        for links in (forward, reverse - forward):
+        for links in (forward, reverse):
             taken.finish(links, both=how == GROW_DIAG_FINAL_AND)
     return taken.links
 

@@ -9,7 +9,9 @@ from rnnsearch_tf.link_methods import LinkMethod, all_methods
 ARGMAX = LinkRule("argmax")
 # Two source words and three target words; </s> is last on both sides.
 FORWARD = np.array([[0.9, 0.1, 0.0], [0.6, 0.3, 0.1], [0.2, 0.7, 0.1], [0.0, 0.1, 0.9]], np.float32)
-REVERSE = np.array([[0.4, 0.5, 0.1, 0.0], [0.1, 0.2, 0.6, 0.1], [0.0, 0.0, 0.2, 0.8]], np.float32)
+REVERSE = np.array(
+    [[0.45, 0.5, 0.05, 0.0], [0.48, 0.02, 0.5, 0.0], [0.0, 0.0, 0.2, 0.8]], np.float32
+)
 BY_TARGET_WORDS = {(0, 0), (0, 1), (1, 2)}  # rows of FORWARD
 BY_SOURCE_WORDS = {(0, 1), (1, 2)}  # rows of REVERSE
 
@@ -28,9 +30,9 @@ def test_one_direction_by_rows_and_columns():
     # The columns of FORWARD: source word 0 is looked at most by target word 0, 1 by 2.
     assert links("forward", "intersection") == {(0, 0), (1, 2)}
     assert links("forward", "union") == BY_TARGET_WORDS
-    # The columns of REVERSE: target word 0 by source word 0, 1 by 0, 2 by 1.
+    # The columns of REVERSE: target word 0 is looked at most by source word 1, 1 by 0, 2 by 1.
     assert links("reverse", "intersection") == {(0, 1), (1, 2)}
-    assert links("reverse", "union") == {(0, 0), (0, 1), (1, 2)}
+    assert links("reverse", "union") == {(1, 0), (0, 1), (1, 2)}
 
 
 def test_two_directions():
@@ -39,11 +41,11 @@ def test_two_directions():
 
 
 def test_the_average_is_the_geometric_mean():
-    # The square of 0.41 is 0.168: 0.9 · 0.4, 0.6 · 0.5 and 0.7 · 0.6 are above it, and no other.
-    assert links("average", rule=LinkRule("threshold", 0.41)) == {(0, 0), (0, 1), (1, 2)}
-    # The square of 0.56 is 0.314.
-    assert links("average", rule=LinkRule("threshold", 0.56)) == {(0, 0), (1, 2)}
-    # γ_00 = √.36, γ_10 = √.30: source word 0 chooses otherwise than in REVERSE.
+    # √(0.1 · 0.48) = 0.22 of target word 0 and source word 1; (0.1 + 0.48) / 2 = 0.29.
+    found = links("average", rule=LinkRule("threshold", 0.23))
+    assert found == {(0, 0), (0, 1), (1, 2)}
+    # √(0.9 · 0.45) = 0.64, √(0.6 · 0.5) = 0.55: source word 0 chooses otherwise than in REVERSE.
+    assert links("average") == {(0, 0), (0, 1), (1, 2)}
     assert links("average", "intersection") == {(0, 0), (1, 2)}
 
 
@@ -53,7 +55,7 @@ def test_thresholds_of_two_directions():
     assert links("reverse", rule=LinkRule("threshold", 0.5)) == {(0, 1), (1, 2)}
     assert links("both", "intersection", LinkRule("threshold", 0.5)) == {(0, 1), (1, 2)}
     assert links("both", "union", LinkRule("threshold", 0.2)) == {
-        (0, 0), (0, 1), (1, 1), (0, 2), (1, 2),
+        (0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (1, 2),
     }  # fmt: skip
 
 

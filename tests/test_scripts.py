@@ -10,10 +10,16 @@ import pytest
 import tensorflow as tf
 
 from rnnsearch_tf.config import DecodingConfig
-from rnnsearch_tf.scripts import demo, evaluate, export, reproduce, train, translate
+from rnnsearch_tf.scripts import align, demo, evaluate, export, reproduce, train, translate
 from rnnsearch_tf.translator import Translator
 
-SCRIPTS = {"train": train, "translate": translate, "evaluate": evaluate, "export": export}
+SCRIPTS = {
+    "train": train,
+    "translate": translate,
+    "align": align,
+    "evaluate": evaluate,
+    "export": export,
+}
 
 
 def fails(capsys: pytest.CaptureFixture[str], script, *arguments: str, status: int = 1) -> str:
