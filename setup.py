@@ -10,7 +10,10 @@ VERSION = re.search(
     r'__version__ = "(.+)"', (HERE / "rnnsearch_tf" / "__init__.py").read_text("utf-8")
 ).group(1)
 
-SCRIPTS = ("train", "translate", "align", "evaluate", "export", "client", "demo", "reproduce")
+SCRIPTS = (
+    "train", "translate", "score", "align", "evaluate", "lexicon", "export", "client", "demo",
+    "reproduce",
+)  # fmt: skip
 
 setup(
     name="rnnsearch-tf",
@@ -38,6 +41,7 @@ setup(
     extras_require={
         "select": ["nltk>=3.10.4"],
         "test": [
+            "hypothesis>=6.100",
             "jax>=0.6",
             "kubernetes-validate>=1.37",
             "nltk>=3.10.4",

@@ -12,11 +12,10 @@ from rnnsearch_tf.config import RNNSEARCH, Config
 from rnnsearch_tf.corpus.parallel import Corpus, ParallelText
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.evaluation import Nll, bleu, bleu_by_length, bleu_interval, nll, tokenized_bleu
-from rnnsearch_tf.figures import aligned_translation
 from rnnsearch_tf.model_directory import ModelDirectory
 from rnnsearch_tf.pairs import Pairs, to_sentences, tokenize
-from rnnsearch_tf.progress import ProgressLine
 from rnnsearch_tf.results import Example, ModelResults, SetScore, SoftAlignment
+from rnnsearch_tf.text_model import TextModel
 from rnnsearch_tf.tokenizers import tokenizers_for
 from rnnsearch_tf.translator import Translator
 from rnnsearch_tf.vocabulary import UNK, Vocabulary
@@ -78,7 +77,7 @@ def assess(name: str, path: Path, config: Config, text: TestText, hardware: str)
         InputError: a model directory that cannot be used, or no short pair in the sample.
     """
     directory = ModelDirectory(path)
-    judge = _Judge(name, directory, config)
+    judge = _Judge(directory, config)
     training = judge.short(text.sample, config.training.max_length)
     known = judge.known(text.test)
     translations = judge.translate(text.test, allow_unknown=True)
@@ -120,25 +119,28 @@ def assess(name: str, path: Path, config: Config, text: TestText, hardware: str)
 class _Judge:
     """A model with what evaluating it takes."""
 
-    def __init__(self, name: str, directory: ModelDirectory, config: Config):
-        self._name = name
+    def __init__(self, directory: ModelDirectory, config: Config):
         self._source_vocabulary, self._target_vocabulary = directory.load_vocabularies()
         self._source, self.tokenizer = tokenizers_for(config)
         self._model = directory.load_model()
         self._translators = {
-            allow: Translator(
-                [self._model],
-                dataclasses.replace(
-                    config, decoding=dataclasses.replace(config.decoding, allow_unknown=allow)
-                ),
-                directory.source_vocabulary_path,
-                directory.target_vocabulary_path,
-            )
-            for allow in (True, False)
+            allow: self._translator(directory, config, allow) for allow in (True, False)
         }
         self._word_losses = tf.function(
             self._model.word_losses, input_signature=[tf.TensorSpec([None, None], tf.int32)] * 2
         )
+
+    def _translator(
+        self, directory: ModelDirectory, config: Config, allow_unknown: bool
+    ) -> Translator:
+        decoding = dataclasses.replace(config.decoding, allow_unknown=allow_unknown)
+        text_model = TextModel(
+            [self._model],
+            dataclasses.replace(config, decoding=decoding),
+            directory.source_vocabulary_path,
+            directory.target_vocabulary_path,
+        )
+        return Translator.of(text_model)
 
     def parameters(self) -> int:
         return int(self._model.count_params())
@@ -170,11 +172,7 @@ class _Judge:
         return [i for i, found in enumerate(zip(source, target, strict=True)) if not any(found)]
 
     def translate(self, text: ParallelText, allow_unknown: bool) -> list[str]:
-        progress = ProgressLine()
-        report = progress.counter(len(text.source), f"sentences translated by {self._name}")
-        found = self._translators[allow_unknown].translate_lines(text.source, report=report)
-        progress.clear()
-        return found.translations
+        return [found.text for found in self._translators[allow_unknown].translate(text.source)]
 
     def score(self, translations: Sequence[str], references: Sequence[str]) -> SetScore:
         return SetScore(
@@ -202,8 +200,12 @@ class _Judge:
 
 
 def _alignment(translator: Translator, line: str) -> SoftAlignment:
-    alignment, source, target = aligned_translation(translator, line)
-    return SoftAlignment(source, target, alignment.round(4).astype(float).tolist())
+    found = translator.translate(line, return_alignment=True)
+    return SoftAlignment(
+        list(found.source_tokens),
+        list(found.tokens),
+        found.alignment.round(4).astype(float).tolist(),
+    )
 
 
 def _has_unknown(tokens: tf.RaggedTensor, vocabulary: Vocabulary) -> list[bool]:

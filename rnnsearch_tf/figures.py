@@ -4,14 +4,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-import tensorflow as tf
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from rnnsearch_tf.evaluation import LengthBin
 from rnnsearch_tf.files import replacing
-from rnnsearch_tf.translator import Translator
 
 _INCHES_PER_WORD = 0.28
 _STYLES = ("-", "--", "-.", ":")
@@ -55,36 +53,6 @@ def _alignment_figure(
     axes.set_yticks(range(len(target_tokens)), _plain(target_tokens))
     axes.tick_params(length=0, labelsize=10)
     return figure
-
-
-def draw_translation(path: str | Path, translator: Translator, sentence: str) -> None:
-    """Translate a sentence and draw the alignment it was translated by.
-
-    Args:
-        path: a PNG file.
-        translator: the model.
-        sentence: not blank.
-    """
-    draw_alignment(path, *aligned_translation(translator, sentence))
-
-
-def aligned_translation(
-    translator: Translator, sentence: str
-) -> tuple[np.ndarray, list[str], list[str]]:
-    """Translate a sentence.
-
-    Args:
-        translator: the model.
-        sentence: not blank.
-
-    Returns:
-        α [Ty, Tx], the source's Tx tokens and the translation's Ty tokens, with `</s>`.
-    """
-    found = {name: x.numpy()[0] for name, x in translator.align(tf.constant([sentence])).items()}
-    source, target = (
-        [token.decode() for token in found[name]] for name in ("source_tokens", "target_tokens")
-    )
-    return found["alignment"], source, target
 
 
 def draw_bleu_by_length(

@@ -1,7 +1,5 @@
 """Soft alignments of given sentence pairs, by one model or by two of opposite directions."""
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -9,11 +7,8 @@ import numpy as np
 from rnnsearch_tf.config import RNNSEARCH
 from rnnsearch_tf.corpus.parallel import ParallelText
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.model_directory import BEST
 from rnnsearch_tf.translations import Alignment
 from rnnsearch_tf.translator import Translator
-
-Paths = str | Path | Sequence[str | Path]
 
 
 class PairAlignment(NamedTuple):
@@ -47,23 +42,6 @@ class WordAligner:
             _check_reversed(forward, reverse)
         self._forward = forward
         self._reverse = reverse
-
-    @classmethod
-    def load(
-        cls, path: Paths, reverse_path: Paths | None = None, weights: str = BEST
-    ) -> "WordAligner":
-        """Read model directories; several paths are an ensemble.
-
-        Args:
-            path: the source-to-target model.
-            reverse_path: the target-to-source model.
-            weights: "best" or "last".
-
-        Raises:
-            InputError: as `Translator.load`, and as above.
-        """
-        models = [path] if reverse_path is None else [path, reverse_path]
-        return cls(*(Translator.load(model, weights=weights) for model in models))
 
     def align(self, text: ParallelText) -> list[PairAlignment]:
         """Soft alignments of sentence pairs, each side read by teacher forcing in its turn."""

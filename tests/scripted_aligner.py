@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from rnnsearch_tf.scripts import alignment_flags
 from rnnsearch_tf.translations import Alignment
 from rnnsearch_tf.translator import Translator
 
@@ -70,4 +71,5 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> dict[str, ScriptedTranslator]:
         return models[path if isinstance(path, str) else path[0]]
 
     monkeypatch.setattr(Translator, "load", load)
+    monkeypatch.setattr(alignment_flags, "open_translator", lambda c: load(c.flags.model_dir))
     return models

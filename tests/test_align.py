@@ -7,20 +7,23 @@ import numpy as np
 import pytest
 from scripted_aligner import ScriptedTranslator, installed
 
+from rnnsearch_tf.alignment_files import pharaoh
+from rnnsearch_tf.alignment_links import LinkRule
 from rnnsearch_tf.scripts import align, evaluate
+from rnnsearch_tf.translator import Translator
 
 SOURCE = "a b c\n\nd\n  \ne f\ng\n"
 TARGET = "c a x\n\ne d f\n\nf\n\n"  # the last pair: its target alone is blank
 LINKS = "2-0 0-1\n\n0-1\n\n1-0\n\n"
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def models(monkeypatch) -> dict[str, ScriptedTranslator]:
     return installed(monkeypatch)
 
 
 @pytest.fixture
-def text(tmp_path: Path) -> list[str]:
+def text(tmp_path: Path, models) -> list[str]:
     (tmp_path / "text.en").write_text(SOURCE, "utf-8")
     (tmp_path / "text.fr").write_text(TARGET, "utf-8")
     return ["--model_dir=en-fr", f"--source={tmp_path / 'text.en'}"]
@@ -162,6 +165,16 @@ def test_a_failure_leaves_the_old_file(capsys, text, tmp_path):
     assert "text.en has 6 lines" in line and "text.fr has 2" in line
     assert (tmp_path / "links").read_text() == "old\n"
     assert {path.name for path in tmp_path.iterdir()} == {"text.en", "text.fr", "links"}
+
+
+def test_a_trained_model_s_links(capsys, model_dir, corpus):
+    files = [corpus / f"valid.{side}" for side in ("en", "fr")]
+    flags = [f"--model_dir={model_dir}", f"--source={files[0]}", f"--target={files[1]}"]
+    assert align.run(flags) == 0
+    sides = [file.read_text("utf-8").splitlines() for file in files]
+    alignments = Translator.load(model_dir).align(*sides, progress=False)
+    expected = [pharaoh(LinkRule().links(found.weights)) for found in alignments]
+    assert capsys.readouterr().out.splitlines() == expected
 
 
 # --- rnnsearch-evaluate --alignments --------------------------------------------------------------

@@ -44,6 +44,7 @@ def test_the_average_is_the_geometric_mean():
     # √(0.1 · 0.48) = 0.22 of target word 0 and source word 1; (0.1 + 0.48) / 2 = 0.29.
     found = links("average", rule=LinkRule("threshold", 0.23))
     assert found == {(0, 0), (0, 1), (1, 2)}
+    assert links("average", rule=LinkRule("threshold", 0.6)) == {(0, 0)}
     # √(0.9 · 0.45) = 0.64, √(0.6 · 0.5) = 0.55: source word 0 chooses otherwise than in REVERSE.
     assert links("average") == {(0, 0), (0, 1), (1, 2)}
     assert links("average", "intersection") == {(0, 0), (1, 2)}

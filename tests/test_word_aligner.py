@@ -1,7 +1,7 @@
 """Sentence pairs aligned by one model or two."""
 
 import pytest
-from scripted_aligner import ScriptedTranslator, installed
+from scripted_aligner import ScriptedTranslator
 
 from rnnsearch_tf.corpus.parallel import ParallelText
 from rnnsearch_tf.errors import InputError
@@ -43,9 +43,3 @@ def test_two_models_read_the_same_pairs():
 def test_models_that_do_not_go_together(reverse, said):
     with pytest.raises(InputError, match=said):
         WordAligner(ScriptedTranslator("en-fr"), reverse)
-
-
-def test_loading(monkeypatch):
-    installed(monkeypatch)
-    assert WordAligner.load("en-fr").align(TEXT)[0].reverse is None
-    assert WordAligner.load(["en-fr"], ["fr-en"]).align(TEXT)[0].reverse is not None

@@ -1,10 +1,9 @@
 """rnnsearch-align: sentence pairs in, links between their words out."""
 
-import contextlib
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,17 +11,19 @@ from rnnsearch_tf.alignment_files import pharaoh
 from rnnsearch_tf.alignment_links import Links
 from rnnsearch_tf.corpus.parallel import ParallelFiles, ParallelText
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.files import replacing
+from rnnsearch_tf.link_methods import LinkMethod
 from rnnsearch_tf.scripts.alignment_flags import define_alignment, link_method, word_aligner
 from rnnsearch_tf.scripts.command import Command, quiet_start
+from rnnsearch_tf.scripts.decoding_flags import define_model
+from rnnsearch_tf.scripts.text_output import write_lines
 
 if TYPE_CHECKING:
     from rnnsearch_tf.translations import Alignment
-    from rnnsearch_tf.word_aligner import PairAlignment
+    from rnnsearch_tf.word_aligner import PairAlignment, WordAligner
 
 PHARAOH, JSON = "pharaoh", "json"
 _PAIRS_AT_ONCE = 256
-_DECIMALS = 5
+_DECIMALS = 6
 
 COMMAND = Command(
     "rnnsearch-align",
@@ -32,8 +33,7 @@ COMMAND = Command(
     "tokeniser, which are Moses' or, of a model trained with --tokenizer=spaces, the file's own "
     "words; </s> is not counted.",
 )
-COMMAND.define("model_dir", str, "the trained model; several, with commas, are an ensemble")
-COMMAND.define("weights", str, "which weights: best (on the development set) or last", "best")
+define_model(COMMAND)
 COMMAND.define("source", str, "sentences, UTF-8, plain or .gz")
 COMMAND.define("target", str, "their translations, line by line")
 COMMAND.define("output", str, "where the links go; - is standard output", "-")
@@ -59,21 +59,20 @@ def main() -> int:
         from rnnsearch_tf.progress import ProgressLine
 
         aligner = word_aligner(COMMAND)
-    progress, done = ProgressLine(), 0
-    with _output(flags.output) as output:
-        for text in _windows(ParallelFiles([flags.source], [flags.target])):
-            pairs = aligner.align(text)
-            _warn_of_cuts(pairs, aligner.lengths(text), done)
-            for pair in pairs:
-                links = method.links(*pair.weights)
-                line = pharaoh(links) if flags.format == PHARAOH else _json(pair, links)
-                output.write(line.encode() + b"\n")
-            output.flush()
-            done += len(pairs)
-            if progress.is_due():
-                progress.show(f"{done:,} sentence pairs")
-    progress.clear()
+    pairs = _aligned(aligner, ParallelFiles([flags.source], [flags.target]))
+    lines = (_line(pair, method) for pair in pairs)
+    write_lines(flags.output, ProgressLine().counted(lines, "sentence pairs"))
     return 0
+
+
+def _aligned(aligner: "WordAligner", corpus: ParallelFiles) -> Iterator["PairAlignment"]:
+    """The pairs in order; tells which are not read whole."""
+    done = 0
+    for text in _windows(corpus):
+        pairs = aligner.align(text)
+        _warn_of_cuts(pairs, aligner.lengths(text), done)
+        done += len(pairs)
+        yield from pairs
 
 
 def _windows(corpus: ParallelFiles) -> Iterator[ParallelText]:
@@ -84,13 +83,9 @@ def _windows(corpus: ParallelFiles) -> Iterator[ParallelText]:
             yield ParallelText(block.source[chosen], block.target[chosen])
 
 
-@contextlib.contextmanager
-def _output(path: str) -> Iterator[BinaryIO]:
-    if path == "-":
-        yield sys.stdout.buffer
-    else:
-        with replacing(path) as temporary, open(temporary, "wb") as file:
-            yield file
+def _line(pair: "PairAlignment", method: LinkMethod) -> str:
+    links = method.links(*pair.weights)
+    return pharaoh(links) if COMMAND.flags.format == PHARAOH else _json(pair, links)
 
 
 def _json(pair: "PairAlignment", links: Links) -> str:

@@ -6,7 +6,7 @@ from rnnsearch_tf.alignment_links import THRESHOLD, LinkRule
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.link_methods import AVERAGE, BOTH, FORWARD, LinkMethod
 from rnnsearch_tf.scripts.command import Command
-from rnnsearch_tf.scripts.decoding_flags import model_dirs
+from rnnsearch_tf.scripts.decoding_flags import open_translator
 from rnnsearch_tf.symmetrization import GROW_DIAG_FINAL_AND, SYMMETRIZATIONS
 
 if TYPE_CHECKING:
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 def define_alignment(command: Command) -> None:
     """Add what turns the attention of one or two models into links."""
     command.define(
-        "reverse_model_dir", str, "a model of the other direction, with the same tokeniser"
+        "reverse_model_dir",
+        str,
+        "a model of the other direction, with the same tokeniser; as --model_dir",
     )
     command.define(
         "rule",
@@ -74,10 +76,14 @@ def word_aligner(command: Command) -> "WordAligner":
     """The model or models that the flags name.
 
     Raises:
-        InputError: as `WordAligner.load`.
+        InputError: an unusable model directory or export; models that do not go together.
     """
+    from rnnsearch_tf.translator import Translator
     from rnnsearch_tf.word_aligner import WordAligner
 
-    flags = command.flags
-    reverse = flags.reverse_model_dir.split(",") if flags.reverse_model_dir else None
-    return WordAligner.load(model_dirs(command), reverse, flags.weights)
+    forward = open_translator(command)
+    if not command.flags.reverse_model_dir:
+        return WordAligner(forward)
+    [first, *others] = command.flags.reverse_model_dir.split(",")
+    path = [first, *others] if others else first
+    return WordAligner(forward, Translator.load(path, weights=command.flags.weights))

@@ -36,23 +36,19 @@ def main() -> int:
     with quiet_start():
         from rnnsearch_tf.corpus.parallel import read_parallel
         from rnnsearch_tf.evaluation import evaluate_translations
-        from rnnsearch_tf.progress import ProgressLine
         from rnnsearch_tf.translator import Translator
 
         translator = Translator.load(model_dirs(COMMAND), decoding_settings(COMMAND), flags.weights)
     text = read_parallel(flags.source, flags.reference)
-    progress = ProgressLine()
-    report = progress.counter(len(text.source), "sentences")
-    found = translator.translate_lines(text.source, report=report)
-    progress.clear()
+    translations = [found.text for found in translator.translate(text.source)]
     scores = evaluate_translations(
-        found.translations,
+        translations,
         text.target,
         translator.source_lengths(text.source),
-        translator.target.tokenizer,
+        translator.target_tokenizer,
     )
     if flags.translations:
-        content = "".join(line + "\n" for line in found.translations)
+        content = "".join(line + "\n" for line in translations)
         write_atomically(flags.translations, content.encode())
     figures = json.dumps(scores.as_dict(), indent=2) + "\n"
     if flags.json and flags.json != "-":
