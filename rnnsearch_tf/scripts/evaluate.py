@@ -7,6 +7,11 @@ from typing import TYPE_CHECKING
 
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.files import write_atomically
+from rnnsearch_tf.scripts.alignment_evaluation import (
+    define_alignment_evaluation,
+    evaluate_alignments,
+    wants_alignments,
+)
 from rnnsearch_tf.scripts.command import Command, quiet_start
 from rnnsearch_tf.scripts.decoding_flags import define_decoding, model_dirs, open_translator
 
@@ -19,7 +24,8 @@ COMMAND = Command(
     "rnnsearch-evaluate",
     "translate a test set and score it: sacreBLEU's BLEU, chrF2 and TER (detokenised) and the "
     "paper's BLEU (cased tokens), each with its 95% confidence interval, of all sentences and of "
-    "those without unknown words; and BLEU by source length.",
+    "those without unknown words; and BLEU by source length. With --alignments, score the model's "
+    "links between words against gold links instead.",
 )
 COMMAND.define("source", str, "test sentences, UTF-8, plain or .gz")
 COMMAND.define("reference", str, "their reference translations")
@@ -42,12 +48,16 @@ COMMAND.define(
 )  # fmt: skip
 COMMAND.define("sample", int, "how many of the lowest, and of the highest, --sample_html has", 20)
 define_decoding(COMMAND)
+define_alignment_evaluation(COMMAND)
 
 
 def main() -> int:
     """Evaluate."""
     flags = COMMAND.flags
     _check_flags()
+    if wants_alignments(COMMAND):
+        evaluate_alignments(COMMAND)
+        return 0
     with quiet_start():
         from rnnsearch_tf.corpus.parallel import read_parallel
         from rnnsearch_tf.known_words import sentences_of_known_words
