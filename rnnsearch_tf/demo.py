@@ -12,10 +12,11 @@ from rnnsearch_tf.alignment_links import LinkRule
 from rnnsearch_tf.config import PRESETS
 from rnnsearch_tf.corpus.grammar import SentencePair, generate
 from rnnsearch_tf.corpus.parallel import ParallelText
+from rnnsearch_tf.curves import draw_bleu_by_length
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.evaluation import LengthBin, bleu_by_length
 from rnnsearch_tf.experiment import train
-from rnnsearch_tf.figures import draw_alignment, draw_bleu_by_length
+from rnnsearch_tf.figures import draw_alignment
 from rnnsearch_tf.progress import say
 from rnnsearch_tf.saved_model import export
 from rnnsearch_tf.translator import Translator
