@@ -9,8 +9,8 @@ from rnnsearch_tf.alignment_links import Links, flipped
 from rnnsearch_tf.corpus.lines import read_lines
 from rnnsearch_tf.errors import InputError
 
-_PHARAOH = re.compile(r"([0-9]+)([-p])([0-9]+)")
-_NAACL = re.compile(r"([0-9]+) +([0-9]+) +([0-9]+)( +[SP])?( +[0-9.]+)?")
+_PHARAOH = re.compile(r"([0-9]{1,9})([-p])([0-9]{1,9})")
+_NAACL = re.compile(r"([0-9]{1,9}) ([0-9]{1,9}) ([0-9]{1,9})( [SP])?( [0-9.]+)?")
 
 
 def read_gold(

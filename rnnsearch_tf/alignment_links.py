@@ -34,7 +34,7 @@ class LinkRule:
     """
 
     name: str = ARGMAX
-    threshold: float = 0.2
+    threshold: float = 0.3
 
     def __post_init__(self) -> None:
         if self.name not in RULES:

@@ -68,6 +68,7 @@ def test_links_of_the_other_direction_are_flipped(tmp_path, content):
         ("1 2\n", "line 1 has no links"),
         ("0-0\n\n1-\n", "line 3: '1-' is neither i-j nor ipj"),
         ("0-0 1q1\n\n\n", "line 1: '1q1' is neither"),
+        ("0-0 1-" + "1" * 5000 + "\n\n\n", "1' is neither i-j nor ipj"),
         ("0-0 -1-1\n\n\n", "line 1: '-1-1' is neither"),
         ("0-0\n\n3-9 7-0\n", "line 3: 7-0 is outside a sentence pair of 7 and 11 words"),
         ("0-5\n\n\n", "line 1: 0-5 is outside a sentence pair of 3 and 5 words"),

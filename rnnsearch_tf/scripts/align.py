@@ -27,8 +27,8 @@ _DECIMALS = 6
 
 COMMAND = Command(
     "rnnsearch-align",
-    "link the words of given sentence pairs: N pairs in, N lines out, in order; a line is blank "
-    "where there are no links. A model reads the target by teacher forcing, and links are made of "
+    "link the words of given sentence pairs: N pairs in, N lines out, in order; a blank sentence "
+    "has no links. A model reads the target by teacher forcing, and links are made of "
     "its attention. i-j is source word i and target word j, from 0: tokens of the model's "
     "tokeniser, which are Moses' or, of a model trained with --tokenizer=spaces, the file's own "
     "words; </s> is not counted.",
@@ -60,8 +60,9 @@ def main() -> int:
 
         aligner = word_aligner(COMMAND)
     pairs = _aligned(aligner, ParallelFiles([flags.source], [flags.target]))
-    lines = (_line(pair, method) for pair in pairs)
-    write_lines(flags.output, ProgressLine().counted(lines, "sentence pairs"))
+    if flags.output != "-" or not sys.stdout.isatty():
+        pairs = ProgressLine().counted(pairs, "sentence pairs")
+    write_lines(flags.output, (_line(pair, method) for pair in pairs))
     return 0
 
 
