@@ -11,8 +11,8 @@ VERSION = re.search(
 ).group(1)
 
 SCRIPTS = (
-    "train", "translate", "score", "evaluate", "lexicon", "export", "client", "demo", "reproduce",
-    "plot",
+    "train", "translate", "score", "align", "evaluate", "lexicon", "export", "client", "demo",
+    "reproduce", "plot",
 )  # fmt: skip
 
 setup(

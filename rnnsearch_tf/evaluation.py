@@ -1,7 +1,7 @@
-"""How good translations and alignments are."""
+"""How good translations are."""
 
 import json
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -180,43 +180,6 @@ def nll(word_losses: Callable[..., tf.Tensor], pairs: Pairs, batch_size: int = 8
         total += float(tf.reduce_sum(losses))
         words += int(tf.size(losses))
     return Nll(total / words, total / len(pairs))
-
-
-Links = Collection[tuple[int, int]]
-
-
-def hard_links(alignment: np.ndarray) -> set[tuple[int, int]]:
-    """Soft alignment to links: each target word to the source word it looks at most.
-
-    Args:
-        alignment: α of one sentence, [Ty, Tx], with the row and column of `</s>`; the row of
-            `</s>` is left out, and so are words that look at it most.
-
-    Returns:
-        (source, target) places, 0-based.
-    """
-    end = alignment.shape[1] - 1
-    best = alignment[:-1].argmax(axis=1)
-    return {(int(j), i) for i, j in enumerate(best) if j != end}
-
-
-def alignment_error_rate(
-    found: Iterable[Links], sure: Iterable[Links], possible: Iterable[Links] | None = None
-) -> float:
-    """AER = 1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|) over a corpus (Och & Ney 2003).
-
-    Args:
-        found: A, the links of each sentence.
-        sure: S, the gold links.
-        possible: P, which count as S too; absent, S alone.
-    """
-    sure_links = [set(links) for links in sure]
-    possible_links = [set(links) for links in possible] if possible is not None else sure_links
-    agreed = total = 0
-    for links, s, p in zip(found, sure_links, possible_links, strict=True):
-        agreed += len(s & set(links)) + len((s | p) & set(links))
-        total += len(s) + len(set(links))
-    return 1 - agreed / total
 
 
 def _spaced(tokens: tf.RaggedTensor) -> list[str]:

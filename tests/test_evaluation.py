@@ -1,4 +1,4 @@
-"""BLEU, its bins, the loss of given pairs, and alignments against gold links."""
+"""BLEU, its bins, and the loss of given pairs."""
 
 import math
 
@@ -10,12 +10,10 @@ from known_pairs import pairs_of
 from rnnsearch_tf.config import ModelConfig
 from rnnsearch_tf.evaluation import (
     LengthBin,
-    alignment_error_rate,
     bleu,
     bleu_by_length,
     bleu_interval,
     chrf,
-    hard_links,
     length_bins,
     nll,
     ter,
@@ -161,48 +159,3 @@ def test_nll_of_a_model_that_knows_nothing_is_log_k():
     per_token, per_sentence = nll(model.word_losses, pairs, batch_size=2)
     assert per_token == pytest.approx(math.log(13))
     assert per_sentence == pytest.approx(math.log(13) * 7 / 3)
-
-
-# --- alignments -----------------------------------------------------------------------------------
-
-
-def test_hard_links_are_where_each_target_word_looks_most():
-    alignment = np.array(
-        [
-            # source words 0, 1, 2 and </s>
-            [0.7, 0.2, 0.1, 0.0],
-            [0.1, 0.3, 0.5, 0.1],
-            [0.1, 0.1, 0.1, 0.7],  # at </s>: no link
-            [0.6, 0.2, 0.1, 0.1],
-            [0.0, 0.9, 0.1, 0.0],  # the target's </s>: no link
-        ]
-    )
-    assert hard_links(alignment) == {(0, 0), (2, 1), (0, 3)}
-
-
-def test_alignment_error_rate_by_hand():
-    found = [{(0, 0), (1, 1), (2, 1)}]
-    sure = [{(0, 0), (1, 2)}]
-    possible = [{(2, 1)}]
-    # |A ∩ S| = 1; |A ∩ P| = 2, for what is sure is possible too; |A| + |S| = 5.
-    assert alignment_error_rate(found, sure, possible) == pytest.approx(1 - 3 / 5)
-    # Without possible links |A ∩ P| = 1.
-    assert alignment_error_rate(found, sure) == pytest.approx(1 - 2 / 5)
-
-
-def test_alignment_error_rate_is_over_the_corpus():
-    found = [{(0, 0)}, [(0, 0), (1, 1), (1, 1)], []]  # a link listed twice counts once
-    sure = [{(0, 0)}, {(0, 1)}, {(3, 3)}]
-    # |A ∩ S| = |A ∩ P| = 1; |A| = 3, |S| = 3.
-    assert alignment_error_rate(found, sure) == pytest.approx(1 - 2 / 6)
-
-
-def test_perfect_alignment_has_no_error_and_possible_links_may_be_left_out():
-    sure, possible = [{(0, 0), (1, 1)}], [{(0, 0), (1, 1), (2, 1)}]
-    assert alignment_error_rate(sure, sure, possible) == 0
-    assert alignment_error_rate(possible, sure, possible) == 0
-
-
-def test_unequal_numbers_of_sentences_are_an_error():
-    with pytest.raises(ValueError):
-        alignment_error_rate([{(0, 0)}], [{(0, 0)}, {(1, 1)}])

@@ -14,6 +14,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.scripts import (
+    align,
     demo,
     evaluate,
     export,
@@ -28,7 +29,7 @@ from rnnsearch_tf.translator import Translator, load_text_model
 
 SCRIPTS = {
     "train": train, "translate": translate, "score": score, "evaluate": evaluate,
-    "lexicon": lexicon, "export": export,
+    "align": align, "lexicon": lexicon, "export": export,
 }  # fmt: skip
 
 
