@@ -12,13 +12,14 @@ from rnnsearch_tf.config import RNNSEARCH, Config
 from rnnsearch_tf.corpus.parallel import Corpus, ParallelText
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.evaluation import Nll, bleu, bleu_by_length, bleu_interval, nll, tokenized_bleu
+from rnnsearch_tf.graph import graph_function
+from rnnsearch_tf.known_words import sentences_of_known_words
 from rnnsearch_tf.model_directory import ModelDirectory
 from rnnsearch_tf.pairs import Pairs, to_sentences, tokenize
 from rnnsearch_tf.results import Example, ModelResults, SetScore, SoftAlignment
 from rnnsearch_tf.text_model import TextModel
 from rnnsearch_tf.tokenizers import tokenizers_for
 from rnnsearch_tf.translator import Translator
-from rnnsearch_tf.vocabulary import UNK, Vocabulary
 
 SEED = 1  # of all that is drawn at random
 TRAINING_SAMPLE = 2_000  # training pairs whose likelihood is reported
@@ -105,7 +106,7 @@ def assess(name: str, path: Path, config: Config, text: TestText, hardware: str)
         all_barred=judge.score(barred, text.test.target),
         no_unknown=judge.score_some(barred, text.test.target, known),
         by_length=bleu_by_length(
-            by_length, text.by_length.target, lengths, bounds=_bounds(lengths)
+            by_length, text.by_length.target, lengths, bounds=_bounds(lengths), intervals=True
         ),
         examples=_examples(text.by_length, by_length, lengths),
         alignments=judge.alignments(text.test, known) if config.model.kind == RNNSEARCH else [],
@@ -126,7 +127,7 @@ class _Judge:
         self._translators = {
             allow: self._translator(directory, config, allow) for allow in (True, False)
         }
-        self._word_losses = tf.function(
+        self._word_losses = graph_function(
             self._model.word_losses, input_signature=[tf.TensorSpec([None, None], tf.int32)] * 2
         )
 
@@ -166,10 +167,12 @@ class _Judge:
         return self._translators[True].source_lengths(text.source)
 
     def known(self, text: ParallelText) -> list[int]:
-        """The sentences without unknown words, in themselves and in the reference."""
-        source = _has_unknown(tokenize(text.source, self._source), self._source_vocabulary)
-        target = _has_unknown(tokenize(text.target, self.tokenizer), self._target_vocabulary)
-        return [i for i, found in enumerate(zip(source, target, strict=True)) if not any(found)]
+        return sentences_of_known_words(
+            text.source,
+            text.target,
+            (self._source, self.tokenizer),
+            (self._source_vocabulary, self._target_vocabulary),
+        )
 
     def translate(self, text: ParallelText, allow_unknown: bool) -> list[str]:
         return [found.text for found in self._translators[allow_unknown].translate(text.source)]
@@ -206,14 +209,6 @@ def _alignment(translator: Translator, line: str) -> SoftAlignment:
         list(found.tokens),
         found.alignment.round(4).astype(float).tolist(),
     )
-
-
-def _has_unknown(tokens: tf.RaggedTensor, vocabulary: Vocabulary) -> list[bool]:
-    """Of each sentence."""
-    return [
-        UNK in vocabulary.encode(word.decode() for word in sentence)
-        for sentence in tokens.to_list()
-    ]
 
 
 def _bounds(lengths: Sequence[int]) -> list[int]:

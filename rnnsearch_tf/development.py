@@ -7,6 +7,7 @@ import tensorflow as tf
 from rnnsearch_tf.config import Config, DecodingConfig
 from rnnsearch_tf.corpus.parallel import ParallelText
 from rnnsearch_tf.evaluation import bleu, nll
+from rnnsearch_tf.graph import graph_function
 from rnnsearch_tf.model_directory import ModelDirectory
 from rnnsearch_tf.models import TranslationModel
 from rnnsearch_tf.pairs import Pairs, to_sentences, tokenize
@@ -52,7 +53,7 @@ class DevelopmentSet:
             to_sentences(tokenize(text.target, self.translator.target_tokenizer), target),
         )
         ids = tf.TensorSpec([None, None], tf.int32)
-        self._word_losses = tf.function(model.word_losses, input_signature=[ids, ids])
+        self._word_losses = graph_function(model.word_losses, input_signature=[ids, ids])
 
     def __call__(self) -> Evaluation:
         """Evaluate the model as it is now."""

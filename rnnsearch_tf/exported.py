@@ -9,6 +9,7 @@ import tensorflow as tf
 from rnnsearch_tf.config import Config, DecodingConfig
 from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.model_card import CARD
+from rnnsearch_tf.vocabulary import Vocabulary
 
 _GRAPH = "saved_model.pb"
 _FUNCTIONS = ("best", "candidates", "score_tokens", "align_tokens")
@@ -64,3 +65,15 @@ def load_config(version: Path) -> Config:
             f"{version / CARD}: not of an export by this version of the package: "
             f"{first_line(error)}"
         ) from error
+
+
+def load_vocabularies(version: Path) -> tuple[Vocabulary, Vocabulary]:
+    """The source and the target vocabulary of an export.
+
+    Raises:
+        InputError: a file is missing or damaged.
+    """
+    source, target = (
+        Vocabulary.load(version / "assets" / f"{side}.vocab") for side in ("source", "target")
+    )
+    return source, target

@@ -4,8 +4,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from rnnsearch_tf.alignment_links import LinkRule
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.evaluation import hard_links
 from rnnsearch_tf.files import write_atomically
 from rnnsearch_tf.translations import Alignment
 
@@ -15,7 +15,7 @@ _LEAST = 2  # links; what was seen once is as likely an error of the attention
 def learn_lexicon(alignments: Iterable[Alignment]) -> dict[str, str]:
     """The target word that each source word is linked to most often.
 
-    A target word is linked to the source word it attends to most (`hard_links`), as in Jean et al.
+    A target word is linked to the source word it attends to most (`LinkRule`), as in Jean et al.
     (2015), On Using Very Large Target Vocabulary, section 3.3. Of words linked equally often the
     first in code point order is taken; those linked once alone are left out.
 
@@ -24,7 +24,7 @@ def learn_lexicon(alignments: Iterable[Alignment]) -> dict[str, str]:
     """
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for found in alignments:
-        for source, target in hard_links(found.weights):
+        for source, target in LinkRule().links(found.weights):
             counts[found.source_tokens[source]][found.target_tokens[target]] += 1
     best = {
         word: min(translations, key=lambda other: (-translations[other], other))

@@ -18,7 +18,8 @@ from rnnsearch_tf.assessment import (
 )
 from rnnsearch_tf.claims import TOLERANCE, Claim, claims
 from rnnsearch_tf.config import PRESETS
-from rnnsearch_tf.figures import draw_alignment, draw_bleu_by_length
+from rnnsearch_tf.curves import draw_bleu_by_length
+from rnnsearch_tf.figures import draw_alignment
 from rnnsearch_tf.files import write_atomically
 from rnnsearch_tf.provenance import Provenance
 from rnnsearch_tf.results import ModelResults, SetScore

@@ -11,6 +11,7 @@ from rnnsearch_tf.beam_search import Hypotheses
 from rnnsearch_tf.config import RNNSEARCH, Config
 from rnnsearch_tf.ensemble import Ensemble
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.graph import graph_function
 from rnnsearch_tf.models import TranslationModel
 from rnnsearch_tf.row_blocks import map_row_blocks
 from rnnsearch_tf.search import search
@@ -107,7 +108,7 @@ class TextModel(tf.Module):
         """The model, or the ensemble."""
         return self._model()
 
-    @tf.function(input_signature=[_TEXT])
+    @graph_function(input_signature=[_TEXT])
     def translate(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         """The signature `serving_default`.
 
@@ -121,7 +122,7 @@ class TextModel(tf.Module):
         best = self._best(self._read(text))
         return {"translation": best.text, "score": best.score}
 
-    @tf.function(input_signature=[_TEXT])
+    @graph_function(input_signature=[_TEXT])
     def align(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         """The signature `align`: `translate` with its soft alignment.
 
@@ -143,7 +144,7 @@ class TextModel(tf.Module):
             "alignment": self._alignments(self.source.ids(tokens), best.target),
         }
 
-    @tf.function(input_signature=[_TEXT])
+    @graph_function(input_signature=[_TEXT])
     def n_best(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         """The signature `nbest`: as many different translations as the beam is wide.
 
@@ -163,7 +164,7 @@ class TextModel(tf.Module):
             "normalized_scores": found.normalized_score,
         }
 
-    @tf.function(input_signature=[_TEXT, tf.TensorSpec([None], tf.string, "translation")])
+    @graph_function(input_signature=[_TEXT, tf.TensorSpec([None], tf.string, "translation")])
     def score(self, text: tf.Tensor, translation: tf.Tensor) -> dict[str, tf.Tensor]:
         """The signature `score`: the likelihood of given translations.
 
@@ -180,7 +181,7 @@ class TextModel(tf.Module):
         tf.debugging.assert_equal(source.nrows(), target.nrows(), "as many texts as translations")
         return {"score": self._log_probs(source, target)}
 
-    @tf.function(input_signature=[_TEXT])
+    @graph_function(input_signature=[_TEXT])
     def best(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         """The best hypothesis of each sentence with all that is known of it.
 
@@ -199,7 +200,7 @@ class TextModel(tf.Module):
         alone = _NBest(text, score, normalized_score, found.target, length[:, None])
         return self._described(tokens, alone)
 
-    @tf.function(input_signature=[_TEXT])
+    @graph_function(input_signature=[_TEXT])
     def candidates(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         """As `best`, of as many hypotheses as the beam is wide.
 
@@ -213,7 +214,7 @@ class TextModel(tf.Module):
         tokens = self._read(text)
         return self._described(tokens, self._n_best(tokens))
 
-    @tf.function(input_signature=[_TOKENS, _TOKENS])
+    @graph_function(input_signature=[_TOKENS, _TOKENS])
     def score_tokens(self, source: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
         """Log p of given tokens, float32 [B] in nats, `</s>` counted.
 
@@ -223,7 +224,7 @@ class TextModel(tf.Module):
         """
         return self._log_probs(*self._ids(source, target))
 
-    @tf.function(input_signature=[_TOKENS, _TOKENS])
+    @graph_function(input_signature=[_TOKENS, _TOKENS])
     def align_tokens(self, source: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
         """α of given tokens by teacher forcing, float32 [B, Ty + 1, Tx + 1], zero at padding.
 
@@ -238,7 +239,7 @@ class TextModel(tf.Module):
         with self._weights_in_use():
             return search(self.model, source, self.config.decoding, n_best)
 
-    @tf.function(input_signature=[tf.TensorSpec([None, None], tf.int32)] * 2)
+    @graph_function(input_signature=[tf.TensorSpec([None, None], tf.int32)] * 2)
     def alignment(self, source: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
         """α of given pairs by teacher forcing.
 
@@ -274,7 +275,7 @@ class TextModel(tf.Module):
 
     # The next three are functions of their own for others to share what they trace.
 
-    @tf.function(input_signature=[tf.RaggedTensorSpec([None, None], tf.string)])
+    @graph_function(input_signature=[tf.RaggedTensorSpec([None, None], tf.string)])
     def _best(self, tokens: tf.RaggedTensor) -> _Best:
         """Of source tokens [B, None]."""
         empty = tf.zeros([0])
@@ -285,7 +286,7 @@ class TextModel(tf.Module):
             _Best(tf.zeros([0], tf.string), empty, empty, _no_ids()),
         )
 
-    @tf.function(input_signature=[tf.RaggedTensorSpec([None, None], tf.string)])
+    @graph_function(input_signature=[tf.RaggedTensorSpec([None, None], tf.string)])
     def _n_best(self, tokens: tf.RaggedTensor) -> _NBest:
         """Of source tokens [B, None]."""
         size = self.config.decoding.beam_size
@@ -300,7 +301,7 @@ class TextModel(tf.Module):
             nothing,
         )
 
-    @tf.function(input_signature=[_RAGGED_IDS, _RAGGED_IDS])
+    @graph_function(input_signature=[_RAGGED_IDS, _RAGGED_IDS])
     def _log_probs(self, source: tf.RaggedTensor, target: tf.RaggedTensor) -> tf.Tensor:
         """Log p of ids [B, None] given ids [B, None], float32 [B]; of a blank and a blank, 0."""
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from rnnsearch_tf.config import TrainingConfig
+from rnnsearch_tf.graph import graph_function
 from rnnsearch_tf.models import TranslationModel
 from rnnsearch_tf.optimizer import build_optimizer
 
@@ -54,9 +55,9 @@ class Updater(tf.Module):
             self.optimizer.build(model.trainable_variables)
         self._model = model
         self._seeds = _seeds(model)
-        self._gradients = tf.function(self._replica_gradients, jit_compile=config.jit_compile)
+        self._gradients = graph_function(self._replica_gradients, jit_compile=config.jit_compile)
 
-    @tf.function(input_signature=[_IDS, _IDS, tf.TensorSpec([], tf.int32)])
+    @graph_function(input_signature=[_IDS, _IDS, tf.TensorSpec([], tf.int32)])
     def __call__(self, source: tf.Tensor, target: tf.Tensor, stop: tf.Tensor) -> Batch:
         """Update on ids int32 [B, Tx] and [B, Ty].
 

@@ -183,7 +183,7 @@ def test_json_round_trip():
     assert Report.from_json(whole.to_json()) == whole
     values = json.loads(whole.to_json())
     assert values["models"][3]["by_length"][0] == {
-        "low": 1, "high": 30, "sentences": 100, "bleu": 26.0,
+        "low": 1, "high": 30, "sentences": 100, "bleu": 26.0, "interval": None, "p_value": None,
     }  # fmt: skip
     assert [claim["holds"] for claim in values["claims"]] == [True] * 10
     assert set(values["the_papers_bleu"]) == set(PAPER_BLEU)

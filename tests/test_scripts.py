@@ -14,10 +14,12 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.scripts import (
+    align,
     demo,
     evaluate,
     export,
     lexicon,
+    plot,
     reproduce,
     score,
     train,
@@ -27,7 +29,7 @@ from rnnsearch_tf.translator import Translator, load_text_model
 
 SCRIPTS = {
     "train": train, "translate": translate, "score": score, "evaluate": evaluate,
-    "lexicon": lexicon, "export": export,
+    "align": align, "lexicon": lexicon, "export": export,
 }  # fmt: skip
 
 
@@ -43,7 +45,7 @@ def fails(capsys: pytest.CaptureFixture[str], script, *arguments: str, status: i
     return lines[-1]
 
 
-@pytest.mark.parametrize("script", [*SCRIPTS.values(), demo, reproduce])
+@pytest.mark.parametrize("script", [*SCRIPTS.values(), demo, plot, reproduce])
 def test_help_names_every_flag(capsys, script):
     assert script.run(["--help"]) == 0
     text = capsys.readouterr().out
@@ -52,7 +54,7 @@ def test_help_names_every_flag(capsys, script):
         assert f"--{name}" in text
 
 
-@pytest.mark.parametrize("name", [*SCRIPTS, "demo", "reproduce"])
+@pytest.mark.parametrize("name", [*SCRIPTS, "demo", "plot", "reproduce"])
 def test_help_does_not_import_tensorflow(name):
     code = (
         f"import sys; from rnnsearch_tf.scripts import {name} as script\n"
@@ -357,17 +359,3 @@ def test_alignments_are_drawn(model_dir, tmp_path):
     drawn = {path.name: path.read_bytes() for path in (tmp_path / "figures").iterdir()}
     assert set(drawn) == {"1.png", "3.png"}
     assert all(content.startswith(b"\x89PNG") for content in drawn.values())
-
-
-def test_evaluate_prints_a_table_and_json(capsys, model_dir, corpus, tmp_path):
-    flags = [f"--model_dir={model_dir}", "--beam_size=1",
-             f"--source={corpus / 'valid.en'}", f"--reference={corpus / 'valid.fr'}"]  # fmt: skip
-    capsys.readouterr()
-    assert (
-        evaluate.run([*flags, f"--json={tmp_path / 'j'}", f"--translations={tmp_path / 't'}"]) == 0
-    )
-    table = capsys.readouterr().out
-    assert "tok:13a" in table
-    assert "1-10" in table
-    assert (tmp_path / "j").read_text().startswith("{")
-    assert len((tmp_path / "t").read_text("utf-8").split("\n")) == 21

@@ -30,8 +30,12 @@ def model_dirs(command: Command) -> list[str]:
     return command.flags.model_dir.split(",")
 
 
-def decoding_settings(command: Command) -> DecodingConfig:
+def decoding_settings(command: Command, path: str | None = None) -> DecodingConfig:
     """The (first) model's own decoding options with the flags that were given put in.
+
+    Args:
+        command: with the flags.
+        path: a model directory or export instead of the one the flags name.
 
     Raises:
         InputError: an unusable model directory, a value out of range.
@@ -39,14 +43,18 @@ def decoding_settings(command: Command) -> DecodingConfig:
     from rnnsearch_tf.exported import find_version, load_config
     from rnnsearch_tf.model_directory import ModelDirectory
 
-    [first, *_] = model_dirs(command)
+    first = path or model_dirs(command)[0]
     version = find_version(first)
     config = ModelDirectory(first).load_config() if version is None else load_config(version)
     return command.settings(config.decoding)
 
 
-def open_translator(command: Command) -> "Translator":
+def open_translator(command: Command, names: str | None = None) -> "Translator":
     """What the flags name.
+
+    Args:
+        command: with the flags.
+        names: as of --model_dir, instead of what that names.
 
     Raises:
         InputError: an unusable model directory or export, a value out of range, other options
@@ -54,6 +62,6 @@ def open_translator(command: Command) -> "Translator":
     """
     from rnnsearch_tf.translator import Translator
 
-    paths = model_dirs(command)
+    paths = names.split(",") if names else model_dirs(command)
     path = paths[0] if len(paths) == 1 else paths
-    return Translator.load(path, decoding_settings(command), command.flags.weights)
+    return Translator.load(path, decoding_settings(command, paths[0]), command.flags.weights)

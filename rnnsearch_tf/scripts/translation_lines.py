@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from rnnsearch_tf.evaluation import hard_links
+from rnnsearch_tf.alignment_files import pharaoh
+from rnnsearch_tf.alignment_links import LinkRule
 from rnnsearch_tf.translations import Hypothesis, Translation
 
 SEPARATOR = " ||| "
@@ -33,7 +34,7 @@ def plain_lines(
         elif with_score:
             fields.append(f"{hypothesis.score:.4f}")
         if with_links:
-            fields.append(_pharaoh(_weights(hypothesis)))
+            fields.append(pharaoh(LinkRule().links(_weights(hypothesis))))
         yield SEPARATOR.join(fields)
 
 
@@ -47,12 +48,6 @@ def json_line(found: Translation) -> str:
         },
         ensure_ascii=False,
     )
-
-
-def _pharaoh(alignment: np.ndarray) -> str:
-    """Links `i-j` of a soft alignment, source first, from 0, by target word."""
-    links = sorted(hard_links(alignment), key=lambda link: link[::-1])
-    return " ".join(f"{source}-{target}" for source, target in links)
 
 
 def _hypothesis(hypothesis: Hypothesis) -> dict[str, Any]:
