@@ -33,7 +33,7 @@ def repository(notebook):
 
 
 def test_these_are_all():
-    assert {path.name for path in COLAB.iterdir()} == {f"{name}.ipynb" for name in NAMES}
+    assert {path.stem for path in COLAB.glob("*.ipynb")} == set(NAMES)
 
 
 @for_each
@@ -93,9 +93,9 @@ def install(name, monkeypatch, is_installed, folder):
 def test_installs_the_checkout_or_the_repository(name, monkeypatch, tmp_path):
     address = repository(read(name))
     assert install(name, monkeypatch, True, tmp_path) == []
-    assert install(name, monkeypatch, False, tmp_path) == [f"install --quiet git+{address}"]
+    assert install(name, monkeypatch, False, tmp_path) == [f'install --quiet "git+{address}"']
     for folder in (COLAB, COLAB.parent):
-        assert install(name, monkeypatch, False, folder) == [f"install --quiet {COLAB.parent}"]
+        assert install(name, monkeypatch, False, folder) == [f'install --quiet "{COLAB.parent}"']
 
 
 @pytest.fixture
