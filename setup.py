@@ -43,8 +43,11 @@ setup(
         "select": ["nltk>=3.10.4"],
         "test": [
             "hypothesis>=6.100",
+            "ipykernel>=6.29",
             "jax>=0.6",
             "kubernetes-validate>=1.37",
+            "nbclient>=0.10",
+            "nbformat>=5.10",
             "nltk>=3.10.4",
             "playwright>=1.50",
             "pytest>=8",

@@ -81,12 +81,10 @@ def assess(name: str, path: Path, config: Config, text: TestText, hardware: str)
     judge = _Judge(directory, config)
     training = judge.short(text.sample, config.training.max_length)
     known = judge.known(text.test)
-    translations = judge.translate(text.test, allow_unknown=True)
-    barred = judge.translate(text.test, allow_unknown=False)
+    translations, replaced = judge.translations(text.test)
+    barred = judge.barred(text.test)
     by_length = (
-        translations
-        if text.by_length == text.test
-        else judge.translate(text.by_length, allow_unknown=True)
+        translations if text.by_length == text.test else judge.translations(text.by_length)[0]
     )
     lengths = judge.lengths(text.by_length)
     last = directory.read_log()[-1]
@@ -104,6 +102,7 @@ def assess(name: str, path: Path, config: Config, text: TestText, hardware: str)
         dev_nll=judge.nll(text.validation),
         all=judge.score(translations, text.test.target),
         all_barred=judge.score(barred, text.test.target),
+        all_replaced=judge.score(replaced, text.test.target) if replaced else None,
         no_unknown=judge.score_some(barred, text.test.target, known),
         by_length=bleu_by_length(
             by_length, text.by_length.target, lengths, bounds=_bounds(lengths), intervals=True
@@ -124,22 +123,21 @@ class _Judge:
         self._source_vocabulary, self._target_vocabulary = directory.load_vocabularies()
         self._source, self.tokenizer = tokenizers_for(config)
         self._model = directory.load_model()
-        self._translators = {
-            allow: self._translator(directory, config, allow) for allow in (True, False)
-        }
+        self._attends = config.model.kind == RNNSEARCH
+        self._translator = self._with(directory, config, replace_unknown=self._attends)
+        self._barred = self._with(directory, config, allow_unknown=False)
         self._word_losses = graph_function(
             self._model.word_losses, input_signature=[tf.TensorSpec([None, None], tf.int32)] * 2
         )
 
-    def _translator(
-        self, directory: ModelDirectory, config: Config, allow_unknown: bool
-    ) -> Translator:
-        decoding = dataclasses.replace(config.decoding, allow_unknown=allow_unknown)
+    def _with(self, directory: ModelDirectory, config: Config, **options: bool) -> Translator:
+        decoding = dataclasses.replace(config.decoding, **options)
         text_model = TextModel(
             [self._model],
             dataclasses.replace(config, decoding=decoding),
             directory.source_vocabulary_path,
             directory.target_vocabulary_path,
+            lexicon=directory.lexicon_path if directory.lexicon_path.exists() else None,
         )
         return Translator.of(text_model)
 
@@ -164,7 +162,7 @@ class _Judge:
         return ParallelText(*([side[i] for i in chosen] for side in text))
 
     def lengths(self, text: ParallelText) -> list[int]:
-        return self._translators[True].source_lengths(text.source)
+        return self._translator.source_lengths(text.source)
 
     def known(self, text: ParallelText) -> list[int]:
         return sentences_of_known_words(
@@ -174,8 +172,15 @@ class _Judge:
             (self._source_vocabulary, self._target_vocabulary),
         )
 
-    def translate(self, text: ParallelText, allow_unknown: bool) -> list[str]:
-        return [found.text for found in self._translators[allow_unknown].translate(text.source)]
+    def translations(self, text: ParallelText) -> tuple[list[str], list[str] | None]:
+        """With [UNK], and with it replaced by attention, where there is any."""
+        found = self._translator.translate(text.source)
+        replaced = [one.text for one in found]
+        return self._translator.texts_with_unknown(found), replaced if self._attends else None
+
+    def barred(self, text: ParallelText) -> list[str]:
+        """With [UNK] barred from the output."""
+        return [found.text for found in self._barred.translate(text.source)]
 
     def score(self, translations: Sequence[str], references: Sequence[str]) -> SetScore:
         return SetScore(
@@ -199,7 +204,7 @@ class _Judge:
         candidates = [i for i in known if low <= lengths[i] <= high]
         order = np.random.default_rng(SEED).permutation(len(candidates))[:ALIGNED]
         chosen = [text.source[candidates[i]] for i in sorted(order)]
-        return [_alignment(self._translators[True], line) for line in chosen]
+        return [_alignment(self._translator, line) for line in chosen]
 
 
 def _alignment(translator: Translator, line: str) -> SoftAlignment:

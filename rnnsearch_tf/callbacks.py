@@ -73,9 +73,12 @@ class ProgressBar(keras.callbacks.Callback):
     def _text(self, logs: Logs) -> str:
         done, total = int(logs["updates"]), self.params["updates"]
         skipped = f", {logs['skipped']:.1%} NOT FINITE and skipped" if logs["skipped"] else ""
+        guide = logs.get("mean_guide_loss")
+        attention = "" if guide is None else f"attention {guide:.3f} nats/linked word, "
         return (
             f"update {done:,}/{total:,}: {logs['mean_nll_per_token']:.3f} nats/token, "
-            f"{logs['mean_loss']:.2f} nats/sentence, gradient norm {logs['gradient_norm']:.2f} "
+            f"{logs['mean_loss']:.2f} nats/sentence, {attention}"
+            f"gradient norm {logs['gradient_norm']:.2f} "
             f"({logs['clipped']:.0%} clipped{skipped}), {logs['words_per_second']:,.0f} words/s, "
             f"{_duration(self._seconds_left(done, total))} left"
         )

@@ -30,6 +30,8 @@ class Meter:
     clipped: int = 0  # updates whose gradient was scaled down
     skipped: int = 0  # updates left out, their gradient not being finite
     gradient_norm: float = 0.0  # summed over the updates that were not skipped
+    guide_loss: float = 0.0  # nats
+    linked: float = 0.0  # target words that the attention was guided for
 
     def add(self, batch: Batch, limit: float) -> None:
         """Count an update whose gradient is held to the norm `limit`."""
@@ -43,16 +45,23 @@ class Meter:
         self.sentences += int(batch.sentences)
         self.clipped += norm > limit
         self.gradient_norm += norm
+        self.guide_loss += float(batch.guide_loss)
+        self.linked += float(batch.linked)
 
     def means(self) -> dict[str, float]:
-        """NLL in nats, the gradient's mean norm, the shares of clipped and of skipped updates."""
+        """NLL in nats, the gradient's mean norm, the shares of clipped and of skipped updates.
+
+        Of a guided training also the attention's cross-entropy, in nats for each linked word.
+        """
         counted = max(self.updates - self.skipped, 1)
+        guided = {"train_guide_loss": self.guide_loss / self.linked} if self.linked else {}
         return {
             "train_nll_per_token": self.nll / max(self.words, 1),
             "train_nll_per_sentence": self.nll / max(self.sentences, 1),
             "gradient_norm": self.gradient_norm / counted,
             "clipped": self.clipped / counted,
             "skipped": self.skipped / max(self.updates, 1),
+            **guided,
         }
 
 

@@ -109,6 +109,11 @@ class TrainingConfig:
         "float32", "float32, or mixed_bfloat16: products and states in bfloat16, the rest float32"
     )
     jit_compile: bool = setting(False, "whether XLA compiles the update, once for each shape")
+    guidance: float = setting(
+        0.0,
+        "w: the loss has w times the cross-entropy of the attention and the links of --train_links "
+        "(Chen et al. 2016); 0: none",
+    )
 
     def __post_init__(self) -> None:
         for name in (
@@ -116,7 +121,7 @@ class TrainingConfig:
             "patience", "max_skipped",
         ):  # fmt: skip
             _require(getattr(self, name) > 0, f"{name} {getattr(self, name)}: must be positive")
-        for name in ("epochs", "max_steps", "evaluation_steps", "checkpoint_steps"):
+        for name in ("epochs", "max_steps", "evaluation_steps", "checkpoint_steps", "guidance"):
             value = getattr(self, name)
             _require(value >= 0, f"{name} {value}: must not be negative")
         for name, choices in _TRAINING_CHOICES.items():
@@ -172,6 +177,7 @@ class Config:
     source_vocabulary: str = ""  # SHA-256 of source.vocab
     target_vocabulary: str = ""  # SHA-256 of target.vocab
     training_text: str = ""  # SHA-256 of what it was trained on
+    training_links: str = ""  # SHA-256 of the links that guided its attention, if any
 
     def __post_init__(self) -> None:
         _require_one_of("tokenizer", self.tokenizer, TOKENIZERS)

@@ -14,11 +14,15 @@ from rnnsearch_tf.config import TrainingConfig
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.pairs import Pairs
 from rnnsearch_tf.permutation import Permutation
+from rnnsearch_tf.word_links import WordLinks
 
 SORTED_BATCHES = 20  # batches whose pairs are sorted together (appendix B.2)
 
 _PAIRS_AT_ONCE = 10_000
 _LENGTHS_AT_ONCE = 1_000_000
+
+_IDS = tf.TensorSpec([None, None], tf.int32)
+_GUIDE = tf.TensorSpec([None, None, None], tf.float32)
 
 _Lengths = TypeVar("_Lengths", np.ndarray, tf.Tensor)
 
@@ -82,17 +86,37 @@ def training_batches(
     Returns:
         (source, target): int32 [B, Tx] and [B, Ty], padding 0.
     """
-    chosen = _shuffled(pairs, config, epoch)
-    if config.batching == "sorted":
-        batches = _sorted_batches(chosen, config.batch_size)
-    else:
-        batches = _bucket_batches(chosen, config)
 
     def read(rows: np.ndarray, width: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return pairs.source.batch(rows, int(width)), pairs.target.batch(rows, int(width))
 
-    ids = tf.TensorSpec([None, None], tf.int32)
-    return batches.skip(skip).map(_in_numpy(read, ids, ids)).prefetch(tf.data.AUTOTUNE)
+    batches = _batches_of_rows(pairs, config, epoch).skip(skip)
+    return batches.map(_in_numpy(read, _IDS, _IDS)).prefetch(tf.data.AUTOTUNE)
+
+
+def guided_batches(
+    pairs: Pairs, links: WordLinks, config: TrainingConfig, epoch: int, skip: int = 0
+) -> tf.data.Dataset:
+    """The batches of `training_batches`, each with the guide of its pairs.
+
+    Args:
+        pairs: as there.
+        links: of each pair.
+        config: as there.
+        epoch: as there.
+        skip: as there.
+
+    Returns:
+        (source, target, guide): int32 [B, Tx] and [B, Ty], padding 0, and `WordLinks.guide`,
+        float32 [B, Ty, Tx].
+    """
+
+    def read(rows: np.ndarray, width: np.ndarray) -> tuple[np.ndarray, ...]:
+        source, target = pairs.source.batch(rows, int(width)), pairs.target.batch(rows, int(width))
+        return source, target, links.guide(rows, source.shape[1], target.shape[1])
+
+    batches = _batches_of_rows(pairs, config, epoch).skip(skip)
+    return batches.map(_in_numpy(read, _IDS, _IDS, _GUIDE)).prefetch(tf.data.AUTOTUNE)
 
 
 def batch_count(pairs: Pairs, config: TrainingConfig) -> int:
@@ -114,6 +138,14 @@ def ordered_batches(pairs: Pairs, batch_size: int) -> Iterator[tuple[tf.Tensor, 
     for start in range(0, len(order), batch_size):
         rows = order[start : start + batch_size]
         yield tf.constant(pairs.source.batch(rows)), tf.constant(pairs.target.batch(rows))
+
+
+def _batches_of_rows(pairs: Pairs, config: TrainingConfig, epoch: int) -> tf.data.Dataset:
+    """Which pairs come together in a pass, and how wide they are padded: rows, width."""
+    chosen = _shuffled(pairs, config, epoch)
+    if config.batching == "sorted":
+        return _sorted_batches(chosen, config.batch_size)
+    return _bucket_batches(chosen, config)
 
 
 def _is_kept(lengths: np.ndarray, max_length: int) -> np.ndarray:

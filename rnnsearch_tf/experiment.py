@@ -10,7 +10,8 @@ import keras
 import tensorflow as tf
 
 from rnnsearch_tf.callbacks import ProgressBar, Summaries
-from rnnsearch_tf.config import Config
+from rnnsearch_tf.config import RNNSEARCH, Config
+from rnnsearch_tf.corpus.links import LinkFiles
 from rnnsearch_tf.corpus.parallel import Corpus, ParallelText
 from rnnsearch_tf.development import DevelopmentSet
 from rnnsearch_tf.errors import InputError
@@ -33,6 +34,7 @@ def train(
     cache_dir: str | Path | None = None,
     strategy: tf.distribute.Strategy | None = None,
     callbacks: Sequence[keras.callbacks.Callback] = (),
+    links: LinkFiles | None = None,
 ) -> int | None:
     """Train a model, or go on with one that was stopped.
 
@@ -44,17 +46,21 @@ def train(
         cache_dir: where the training text is kept in words (see `preparation.prepare`).
         strategy: the devices (see `strategy.build_strategy`).
         callbacks: Keras callbacks beside the progress bar and TensorBoard (see `Trainer`).
+        links: between the words of the training pairs, towards which the attention is guided,
+            `config.training.guidance` saying how strongly (see `Updater`).
 
     Returns:
         The signal that stopped it, or None.
 
     Raises:
-        InputError: unusable text, or a folder made with other settings or from other text;
-            whatever stops the training itself (see `Trainer.run`).
+        InputError: unusable text or links, links without guidance or the reverse, or a folder
+            made with other settings or from other text; whatever stops the training itself (see
+            `Trainer.run`).
     """
     if validation is None and config.training.early_stopping != "none":
         raise InputError("early stopping needs a development set")
-    text = TrainingText(config, training, cache_dir)
+    _check_guidance(config, links)
+    text = TrainingText(config, training, cache_dir, links)
     run = _Run(text, ModelDirectory(model_dir), strategy or tf.distribute.get_strategy())
     with run.alone():
         run.create()
@@ -107,7 +113,14 @@ class _Run:
         )
         watching = [ProgressBar(), *_summaries(self._directory, development), *callbacks]
         trainer = Trainer(
-            config, model, self._directory, self._text.pairs, development, self._strategy, watching
+            config,
+            model,
+            self._directory,
+            self._text.pairs,
+            development,
+            self._strategy,
+            watching,
+            self._text.links,
         )
         return trainer.run()
 
@@ -122,6 +135,16 @@ class _Run:
         self._workers.check(problem)
 
 
+def _check_guidance(config: Config, links: LinkFiles | None) -> None:
+    weight = config.training.guidance
+    if links is None and weight:
+        raise InputError(f"--guidance {weight:g} needs the links of --train_links")
+    if links is not None and not weight:
+        raise InputError("--train_links needs a --guidance above 0: how strongly the links guide")
+    if links is not None and config.model.kind != RNNSEARCH:
+        raise InputError(f"--train_links: {config.model.kind} has no attention to guide")
+
+
 def _summaries(directory: ModelDirectory, development: DevelopmentSet | None) -> list[Summaries]:
     if development is None:
         return [Summaries(directory.tensorboard_path)]
@@ -134,6 +157,16 @@ _MAY_CHANGE = (
 )  # fmt: skip
 
 
+# Settings that are digests: no one wants to read them.
+_DIGESTED = {
+    **dict.fromkeys(
+        ("source_vocabulary", "target_vocabulary", "training_text"),
+        "training text or its vocabulary differs",
+    ),
+    "training_links": "training links differ",
+}
+
+
 def _check_same(directory: ModelDirectory, config: Config) -> None:
     """How long to train may change: a finished training may go on."""
     found, asked = (_settings(c) for c in (directory.load_config(), config))
@@ -141,11 +174,7 @@ def _check_same(directory: ModelDirectory, config: Config) -> None:
         found["training_text"] = asked["training_text"]
     for name, value in found.items():
         if asked[name] != value:
-            what = (
-                "training text or its vocabulary differs"
-                if name.endswith(("_vocabulary", "_text"))
-                else f"{name} is {value}, not {asked[name]}"
-            )
+            what = _DIGESTED.get(name, f"{name} is {value}, not {asked[name]}")
             raise InputError(f"{directory.path} holds a training with other settings: {what}")
 
 

@@ -116,14 +116,9 @@ def _room(words: Sequence[str], families: list[str]) -> float:
     renderer = FigureCanvasAgg(Figure(dpi=72)).get_renderer()
     font = FontProperties(family=families, size=_POINTS)
 
-    def points(word: str) -> float:
-        measured = renderer.get_text_width_height_descent(word, font, False)[0]
-        # The viewer of an SVG may have a font where there is none here; wide letters are square.
-        wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in word)
-        return max(measured, _POINTS * wide)
-
     with _without_glyph_warnings():
-        return max(points(word) for word in words) / 72
+        widths = [renderer.get_text_width_height_descent(word, font, False)[0] for word in words]
+    return max(widths) / 72
 
 
 def _resolution(width: float, height: float) -> float:

@@ -5,6 +5,7 @@ import unicodedata
 import warnings
 from collections.abc import Iterable
 
+import matplotlib
 from matplotlib import font_manager
 
 DEFAULT = "sans-serif"
@@ -15,17 +16,26 @@ NO_FONT = (
     "which are shown in the viewer's fonts"
 )
 
+NOT_ARRANGED = (
+    "letters that join, or run from the right, are drawn one by one from the left in this picture: "
+    "Matplotlib 3.11 arranges them, and so does the viewer of .svg and .html"
+)
+_ARRANGES = (3, 11)  # Matplotlib's version
+
 
 def font_families(texts: Iterable[str]) -> list[str]:
     """The families that Matplotlib needs to draw texts: its own, then those for what it lacks.
 
-    Warns (a `UserWarning`, always the same, so that Python shows it once) where no installed font
-    has a letter.
+    Warns where no installed font has a letter, or where letters join or run from the right and
+    this Matplotlib does not arrange them (`UserWarning`s of one text each, so that Python shows
+    them once).
     """
     letters = frozenset(letter for text in texts for letter in text if _is_drawn(letter))
     families, missing = _families_for(letters)
     if missing:
         warnings.warn(NO_FONT, stacklevel=2)
+    if matplotlib.__version_info__ < _ARRANGES and any(map(_is_arranged, letters)):
+        warnings.warn(NOT_ARRANGED, stacklevel=2)
     return list(families)
 
 
@@ -62,6 +72,11 @@ def _lacking(path: str, letters: frozenset[str]) -> frozenset[str]:
     except (OSError, RuntimeError):  # uninstalled since the list was made, or damaged
         return letters
     return frozenset(letter for letter in letters if not font.get_char_index(ord(letter)))
+
+
+def _is_arranged(letter: str) -> bool:
+    """Hebrew, Arabic and their like, and the vowel signs of Indic scripts."""
+    return unicodedata.bidirectional(letter) in ("R", "AL") or unicodedata.category(letter) == "Mc"
 
 
 def _is_drawn(letter: str) -> bool:

@@ -1,15 +1,40 @@
 """A lexicon learnt from attention: what each source word is mostly translated by."""
 
+import itertools
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from rnnsearch_tf.alignment_links import LinkRule
+from rnnsearch_tf.corpus.parallel import Corpus
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.files import write_atomically
+from rnnsearch_tf.progress import ProgressLine
 from rnnsearch_tf.translations import Alignment
+from rnnsearch_tf.translator import Translator
 
+MOST_PAIRS = 50_000
 _LEAST = 2  # links; what was seen once is as likely an error of the attention
+
+
+def lexicon_of(
+    translator: Translator, training: Corpus, most_pairs: int = MOST_PAIRS
+) -> dict[str, str]:
+    """Align training pairs by a model's attention, and learn a lexicon from them.
+
+    Args:
+        translator: a model with attention.
+        training: what it was trained on.
+        most_pairs: how many pairs, from the first on.
+
+    Raises:
+        InputError: an unusable corpus.
+    """
+    pairs = (
+        pair for block in training.blocks() for pair in zip(block.source, block.target, strict=True)
+    )
+    alignments = translator.align_stream(itertools.islice(pairs, most_pairs))
+    return learn_lexicon(ProgressLine().counted(alignments, "pairs aligned for the lexicon"))
 
 
 def learn_lexicon(alignments: Iterable[Alignment]) -> dict[str, str]:

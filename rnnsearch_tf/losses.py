@@ -1,9 +1,11 @@
-"""The training loss: −log p(y|x), in nats."""
+"""The training losses, in nats: −log p(y|x), and how far attention is from given links."""
 
 from typing import Any
 
 import keras
 from keras import ops
+
+_LEAST = 1e-30  # under it log α is held: a softmax in float32 may come to 0
 
 
 class SentenceLoss(keras.losses.Loss):
@@ -65,6 +67,22 @@ def output_cross_entropy(hidden: Any, weights: Any, bias: Any, targets: Any) -> 
     # The product is in the dtype of `hidden`, the softmax in float32.
     weights, bias = ops.cast(_value(weights), hidden.dtype), ops.cast(_value(bias), "float32")
     return losses(_value(hidden), weights, bias)
+
+
+def alignment_cross_entropy(alignment: Any, guide: Any) -> Any:
+    """How far a soft alignment is from given links: H(A_i, α_i) = −Σ_j A_ij log α_ij, in nats.
+
+    The cross-entropy cost of guided alignment training (Chen et al. 2016, arXiv 1607.01628).
+
+    Args:
+        alignment: α, float32 [B, Ty, Tx]; each row sums to 1.
+        guide: A, float32 [B, Ty, Tx]; a row is uniform over its word's links, or all 0.
+
+    Returns:
+        float32 [B, Ty]; 0 where the guide's row is 0.
+    """
+    logarithms = ops.log(ops.maximum(alignment, _LEAST))
+    return -ops.sum(ops.cast(guide, logarithms.dtype) * logarithms, axis=-1)
 
 
 def _value(x: Any) -> Any:

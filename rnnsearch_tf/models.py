@@ -10,7 +10,7 @@ from rnnsearch_tf.config import RNNSEARCH, ModelConfig
 from rnnsearch_tf.layers.decoder import Decoder, DecoderState, DecoderStep
 from rnnsearch_tf.layers.deep_output import MaxoutDeepOutput
 from rnnsearch_tf.layers.encoder import Encoder
-from rnnsearch_tf.losses import output_cross_entropy
+from rnnsearch_tf.losses import alignment_cross_entropy, output_cross_entropy
 
 
 class TranslationModel(keras.Model):
@@ -79,6 +79,29 @@ class TranslationModel(keras.Model):
             float32 [N], the N words of `target` (`</s>` counted) sentence by sentence.
         """
         seen = self.trunk({"source": source, "target": target}, training=training)
+        return self._word_losses(seen, target, training)
+
+    def guided_losses(
+        self, source: Any, target: Any, guide: Any, training: bool = False
+    ) -> tuple[Any, Any]:
+        """What `word_losses` gives, and how far the attention is from given links, in nats.
+
+        One pass of the decoder serves both.
+
+        Args:
+            source: ids int32 [B, Tx].
+            target: ids int32 [B, Ty].
+            guide: A, float32 [B, Ty, Tx]; a row is uniform over its word's links, or all 0.
+            training: whether dropout acts.
+
+        Returns:
+            `word_losses`, float32 [N], and `losses.alignment_cross_entropy`, float32 [B, Ty].
+        """
+        seen = self.trunk({"source": source, "target": target}, training=training)
+        losses = self._word_losses(seen, target, training)
+        return losses, alignment_cross_entropy(seen.alignment, guide)
+
+    def _word_losses(self, seen: DecoderState, target: Any, training: bool) -> Any:
         words = ops.reshape(target, (-1,))
         real = ops.nonzero(words)[0]
 

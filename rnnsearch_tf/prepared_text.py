@@ -39,9 +39,15 @@ class PreparedText:
 
     Args:
         folder: whole.
+
+    Attributes:
+        folder: as given.
+        source: the source sentences.
+        target: the target sentences.
     """
 
     def __init__(self, folder: Path):
+        self.folder = folder
         self.source, self.target = (_Side(folder, name) for name in SIDES)
 
     def pairs(self, source_vocabulary: Vocabulary, target_vocabulary: Vocabulary) -> Pairs:

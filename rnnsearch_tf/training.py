@@ -13,7 +13,7 @@ import tensorflow as tf
 from rnnsearch_tf.callbacks import Watched, early_stopping
 from rnnsearch_tf.checkpoints import Checkpoints, Meter, TrainingState
 from rnnsearch_tf.config import Config, merit
-from rnnsearch_tf.dataset import batch_count, training_batches
+from rnnsearch_tf.dataset import batch_count, guided_batches, training_batches
 from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.evaluation import bleu_signature
 from rnnsearch_tf.model_directory import BEST, LAST, ModelDirectory
@@ -23,6 +23,7 @@ from rnnsearch_tf.progress import ProgressLine
 from rnnsearch_tf.signals import deferred_signals
 from rnnsearch_tf.strategy import Workers
 from rnnsearch_tf.update import Batch, Updater
+from rnnsearch_tf.word_links import WordLinks
 
 _SAVE_SECONDS = 600.0
 # What a collective operation ends with when a machine does not answer any more.
@@ -43,7 +44,8 @@ class Trainer:
     Keras callbacks look on. For them an epoch is the stretch between two evaluations: with
     `evaluation_steps` 0, a pass over the training pairs. They are given
         on_train_batch_end: loss (nats per sentence), nll_per_token, gradient_norm, and of the
-            stretch so far: mean_loss, mean_nll_per_token, words_per_second, clipped, skipped;
+            stretch so far: mean_loss, mean_nll_per_token, words_per_second, clipped, skipped,
+            and with links mean_guide_loss (nats per linked word);
         on_epoch_end: the evaluation's record in training.jsonl; the development set's figures
             also as val_loss (nats per sentence), val_nll_per_token and val_bleu.
     They may look on, and end the training: `model.stop_training` is heeded after the next
@@ -57,6 +59,7 @@ class Trainer:
         evaluate: judges the model on a development set; without it, the last weights are best.
         strategy: the devices.
         callbacks: Keras's or others; they run on the chief alone.
+        links: of the pairs, which guide the attention; without them, none is guided.
     """
 
     def __init__(
@@ -68,11 +71,13 @@ class Trainer:
         evaluate: Callable[[], Evaluation] | None = None,
         strategy: tf.distribute.Strategy | None = None,
         callbacks: Sequence[keras.callbacks.Callback] = (),
+        links: WordLinks | None = None,
     ):
         self._config = config.training
         self._model = model
         self._directory = directory
         self._pairs = pairs
+        self._links = links
         self._evaluate = evaluate
         self._workers = Workers(strategy or tf.distribute.get_strategy())
         self._progress = ProgressLine()
@@ -158,8 +163,8 @@ class Trainer:
             self._judge()
         while not self._is_finished():
             epoch, done = self._state.epoch, self._state.batch
-            for source, target in training_batches(self._pairs, self._config, epoch, done):
-                if self._update(source, target, bool(received)):
+            for batch in self._batches(epoch, done):
+                if self._update(batch, bool(received)):
                     self._save()
                     return received[0] if received else signal.SIGTERM
                 if self._evaluation_is_due():
@@ -170,13 +175,21 @@ class Trainer:
                     break
         return received[0] if received else None
 
-    def _update(self, source: tf.Tensor, target: tf.Tensor, stop: bool) -> bool:
+    def _batches(self, epoch: int, done: int) -> tf.data.Dataset:
+        """What is left of a pass."""
+        if self._links is None:
+            return training_batches(self._pairs, self._config, epoch, done)
+        return guided_batches(self._pairs, self._links, self._config, epoch, done)
+
+    def _update(self, tensors: tuple[tf.Tensor, ...], stop: bool) -> bool:
         """Update, and count it; returns whether any worker was asked to stop."""
+        update = self._updater if self._links is None else self._updater.guided
         state, started = self._state, time.monotonic()
         self._callbacks.on_train_batch_begin(state.meter.updates)
         try:
-            batch = Batch(*map(float, self._updater(source, target, int(stop))))
+            batch = Batch(*map(float, update(*tensors, int(stop))))
         except tf.errors.ResourceExhaustedError as error:
+            source, target = tensors[:2]
             length = max(source.shape[1], target.shape[1])
             raise InputError(
                 f"out of memory in an update of {len(source)} pairs in the bucket of up to "
@@ -280,6 +293,7 @@ class Trainer:
 
     def _batch_logs(self, batch: Batch) -> dict[str, float]:
         means = self._state.meter.means()
+        guided = {"mean_guide_loss": means["train_guide_loss"]} if self._links else {}
         return {
             "loss": batch.nll / batch.sentences,
             "nll_per_token": batch.nll / batch.words,
@@ -291,6 +305,7 @@ class Trainer:
             "skipped": means["skipped"],
             "words_per_second": self._stretch.words_per_second,
             "updates": self._state.updates,
+            **guided,
         }
 
     def _say(self, text: str) -> None:
@@ -324,6 +339,7 @@ def _keras_names(record: dict[str, Any]) -> dict[str, float]:
         "bleu": "val_bleu",
         "train_nll_per_sentence": "loss",
         "train_nll_per_token": "nll_per_token",
+        "train_guide_loss": "guide_loss",
     }
     return {
         names.get(name, name): value for name, value in record.items() if not isinstance(value, str)
@@ -341,6 +357,8 @@ def _describe(record: dict[str, float], is_best: bool) -> str:
             f"nats/sentence, BLEU {record['bleu']:.2f} (greedy)"
             f"{', best so far' if is_best else ''}"
         )
+    if "train_guide_loss" in record:
+        parts.append(f"attention {record['train_guide_loss']:.3f} nats/linked word")
     parts.append(f"gradient clipped in {record['clipped']:.0%} of the updates")
     if record["skipped"]:
         parts.append(f"NOT FINITE and skipped in {record['skipped']:.1%}")

@@ -4,10 +4,12 @@ import dataclasses
 from pathlib import Path
 
 from rnnsearch_tf.config import Config
+from rnnsearch_tf.corpus.links import LinkFiles
 from rnnsearch_tf.corpus.parallel import Corpus
 from rnnsearch_tf.dataset import kept_lengths
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.preparation import prepare
+from rnnsearch_tf.prepared_links import prepare_links
 from rnnsearch_tf.tokenizers import tokenizers_for
 
 
@@ -18,18 +20,27 @@ class TrainingText:
         config: languages, vocabulary sizes (upper bounds) and the longest sentence.
         training: sentence pairs.
         cache_dir: where it is kept in words (see `preparation.prepare`).
+        links: of the pairs' words, to guide the attention; None guides nothing.
 
     Attributes:
         config: the settings, with the sizes and digests of text and vocabularies filled in.
         source_vocabulary: the source's most frequent words.
         target_vocabulary: the target's.
         pairs: all pairs, also those that are too long.
+        links: of all pairs, or None.
 
     Raises:
-        InputError: an unusable corpus or cache folder, an unknown language, no short pair.
+        InputError: an unusable corpus or cache folder, an unknown language, no short pair,
+            unusable links.
     """
 
-    def __init__(self, config: Config, training: Corpus, cache_dir: str | Path | None = None):
+    def __init__(
+        self,
+        config: Config,
+        training: Corpus,
+        cache_dir: str | Path | None = None,
+        links: LinkFiles | None = None,
+    ):
         try:
             source, target = tokenizers_for(config)
         except ValueError as error:
@@ -39,6 +50,7 @@ class TrainingText:
         self.source_vocabulary = self._prepared.source.vocabulary(sizes.source_vocabulary_size)
         self.target_vocabulary = self._prepared.target.vocabulary(sizes.target_vocabulary_size)
         self.pairs = self._prepared.pairs(self.source_vocabulary, self.target_vocabulary)
+        self.links = prepare_links(links, self._prepared.folder, self.pairs) if links else None
         self._kept = int(kept_lengths(self.pairs, config.training.max_length).sum())
         model = dataclasses.replace(
             sizes,
@@ -51,6 +63,7 @@ class TrainingText:
             source_vocabulary=self.source_vocabulary.digest,
             target_vocabulary=self.target_vocabulary.digest,
             training_text=training.fingerprint(),
+            training_links=links.fingerprint() if links else "",
         )
 
     def __str__(self) -> str:

@@ -45,12 +45,14 @@ class TranslationScores(NamedTuple):
         no_unknown: of those without unknown words in themselves and in the reference; None
             without such.
         by_length: BLEU over source length.
+        replaced: of all sentences with [UNK] replaced, where that was tried.
         comparison: with another system, where one was given.
     """
 
     all: SetScores
     no_unknown: SetScores | None
     by_length: list[LengthBin]
+    replaced: SetScores | None = None
     comparison: Comparison | None = None
 
     def as_dict(self) -> dict[str, Any]:
@@ -58,13 +60,14 @@ class TranslationScores(NamedTuple):
         return {
             **self.all.as_dict(),
             "no_unknown": self.no_unknown.as_dict() if self.no_unknown else None,
+            "unknown_replaced": self.replaced.as_dict() if self.replaced else None,
             "by_length": [length_bin._asdict() for length_bin in self.by_length],
             "comparison": self.comparison.as_dict() if self.comparison else None,
         }
 
     def table(self) -> str:
         """For people."""
-        sections = [_sets(self.all, self.no_unknown), _by_length(self.all, self.by_length)]
+        sections = [_sets(self), _by_length(self.all, self.by_length)]
         if self.comparison:
             sections.append(_comparison(self.comparison, self.by_length))
         sections.append(_signatures(self.all))
@@ -89,8 +92,8 @@ def score_translations(
     """
     of_known = [translations[i] for i in known], [references[i] for i in known]
     return TranslationScores(
-        _score_set(translations, references, tokenizer),
-        _score_set(*of_known, tokenizer) if known else None,
+        score_set(translations, references, tokenizer),
+        score_set(*of_known, tokenizer) if known else None,
         bleu_by_length(translations, references, lengths, intervals=True),
     )
 
@@ -119,9 +122,10 @@ def _bins(values: dict[str, Any]) -> list[LengthBin]:
     return [LengthBin(**fields) for fields in values["by_length"]]
 
 
-def _score_set(
+def score_set(
     translations: Sequence[str], references: Sequence[str], tokenizer: Tokenizer
 ) -> SetScores:
+    """Every metric, with 95% confidence intervals; arguments as `score_translations`."""
     return SetScores(
         len(references),
         bleu(translations, references, intervals=True),
@@ -134,12 +138,16 @@ def _score_set(
 # --- the table ------------------------------------------------------------------------------------
 
 
-def _sets(whole: SetScores, known: SetScores | None) -> list[str]:
+def _sets(scores: TranslationScores) -> list[str]:
     head = "".join(f"  {title:>15}" for title in _NAMES.values())
-    rows = [("all", whole), *([("no unknown words", known)] if known else [])]
+    rows = {
+        "all": scores.all,
+        "[UNK] replaced": scores.replaced,
+        "no unknown words": scores.no_unknown,
+    }
     return [
         f"{'':16}  sentences{head}",
-        *(f"{title:16}  {found.sentences:9,}{_row(found)}" for title, found in rows),
+        *(f"{title:16}  {row.sentences:9,}{_row(row)}" for title, row in rows.items() if row),
     ]
 
 

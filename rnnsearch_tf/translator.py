@@ -280,6 +280,25 @@ class Translator:
         for window in _windows(pairs, _PAIRS_AT_ONCE):
             yield from self._aligned(*self._tokens(window))
 
+    def with_options(self, **options: Any) -> "Translator":
+        """The same models with other decoding options, `replace_unknown=True` for one.
+
+        Raises:
+            InputError: an export, which has those it was made with, or models that lack what the
+                options need.
+            ValueError: a value out of range.
+        """
+        if self._reopened is None:
+            raise InputError("an export searches with the options it was made with")
+        text_model = self._reopened(dataclasses.replace(self.config.decoding, **options))
+        return Translator(text_model, text_model.config, self._reopened)
+
+    def texts_with_unknown(self, translations: Iterable[Translation]) -> list[str]:
+        """The best hypotheses' texts with [UNK] in them, where `text` has it replaced."""
+        tokens = [found.tokens[:-1] for found in translations]
+        rows = tf.ragged.constant(tokens, tf.string, ragged_rank=1, row_splits_dtype=tf.int64)
+        return [text.decode() for text in self.target_tokenizer.detokenize(rows).numpy()]
+
     def source_lengths(self, lines: Sequence[Line]) -> list[int]:
         """Tokens of each line, `</s>` not counted."""
         return _lengths(lines, self.source_tokenizer)

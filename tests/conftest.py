@@ -32,7 +32,7 @@ def real_text() -> Path:
 
 @pytest.fixture(scope="session")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with train.{en,fr} and valid.{en,fr} from the built-in grammar."""
+    """A folder with train.{en,fr,links} and valid.{en,fr,links} from the built-in grammar."""
     from rnnsearch_tf.corpus.grammar import generate
 
     folder = tmp_path_factory.mktemp("corpus")
@@ -40,6 +40,8 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pairs = list(generate(count, seed, 1, 12))
         (folder / f"{name}.en").write_text("".join(p.source + "\n" for p in pairs), "utf-8")
         (folder / f"{name}.fr").write_text("".join(p.target + "\n" for p in pairs), "utf-8")
+        links = [" ".join(f"{i}-{j}" for i, j in sorted(p.alignment)) for p in pairs]
+        (folder / f"{name}.links").write_text("".join(line + "\n" for line in links), "utf-8")
     return folder
 
 

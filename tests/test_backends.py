@@ -19,6 +19,10 @@ ORDERS = ("look_generate_update", "look_update_generate")
 MODELS = list(itertools.product(KINDS, ORDERS))
 SOURCE = np.array([[4, 9, 6, 1, 0], [3, 10, 2, 8, 1], [7, 1, 0, 0, 0]], "int32")
 TARGET = np.array([[5, 12, 3, 7, 1, 0, 0], [11, 1, 0, 0, 0, 0, 0], [2, 9, 4, 4, 6, 8, 1]], "int32")
+GUIDE = np.zeros((3, 7, 5), "float32")  # [B, Ty, Tx], links of most real target words
+GUIDE[0, [0, 1, 2, 3], [1, 0, 2, 2]] = 1
+GUIDE[1, 0, [0, 3]] = 1 / 2
+GUIDE[2, [1, 4, 5], [0, 0, 1]] = 1
 PER_WORD = np.linspace(-1, 2, 14).astype("float32")  # weights of the 14 real words' losses
 
 
@@ -37,14 +41,15 @@ def build(kind: str, order: str):
     return TranslationModel(dataclasses.replace(sizes, kind=kind, step_order=order))
 
 
-def results(model, losses: object, gradients: list) -> dict[str, np.ndarray]:
+def results(model, losses: tuple, gradients: list) -> dict[str, np.ndarray]:
     from keras import ops
 
     inputs = {"source": SOURCE, "target": TARGET}
     values = {
         "logits": model(inputs),
         "alignment": model.trunk(inputs).alignment,
-        "word_losses": losses,
+        "word_losses": losses[0],
+        "distances": losses[1],
         **{f"gradient of {w.path}": g for w, g in zip(model.weights, gradients, strict=True)},
     }
     return {name: np.asarray(ops.convert_to_numpy(value)) for name, value in values.items()}
@@ -54,8 +59,8 @@ def tensorflow_results(model) -> dict[str, np.ndarray]:
     import tensorflow as tf
 
     with tf.GradientTape() as tape:
-        losses = model.word_losses(tf.constant(SOURCE), tf.constant(TARGET))
-        total = tf.reduce_sum(losses * PER_WORD)
+        losses = model.guided_losses(tf.constant(SOURCE), tf.constant(TARGET), GUIDE)
+        total = tf.reduce_sum(losses[0] * PER_WORD) + tf.reduce_sum(losses[1])
     gradients = tape.gradient(total, [w.value for w in model.weights])
     return results(model, losses, [tf.convert_to_tensor(g) for g in gradients])
 
@@ -66,8 +71,8 @@ def jax_results(model) -> dict[str, np.ndarray]:
 
     def total(weights: list) -> tuple:
         with keras.StatelessScope(list(zip(model.weights, weights, strict=True))):
-            losses = model.word_losses(SOURCE, TARGET)
-        return (losses * PER_WORD).sum(), losses
+            losses = model.guided_losses(SOURCE, TARGET, GUIDE)
+        return (losses[0] * PER_WORD).sum() + losses[1].sum(), losses
 
     gradients, losses = jax.grad(total, has_aux=True)([w.value for w in model.weights])
     return results(model, losses, gradients)

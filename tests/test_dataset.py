@@ -13,6 +13,7 @@ from rnnsearch_tf.corpus.parallel import ParallelText
 from rnnsearch_tf.dataset import (
     SORTED_BATCHES,
     batch_count,
+    guided_batches,
     kept_lengths,
     kept_rows,
     ordered_batches,
@@ -23,6 +24,7 @@ from rnnsearch_tf.pairs import Pairs, to_sentences, tokenize
 from rnnsearch_tf.preparation import prepare
 from rnnsearch_tf.text import MosesTokenizer
 from rnnsearch_tf.vocabulary import SPECIAL_TOKENS, Vocabulary
+from rnnsearch_tf.word_links import WordLinks
 
 ENGLISH, FRENCH = MosesTokenizer("en"), MosesTokenizer("fr")
 
@@ -239,6 +241,29 @@ def test_a_pass_can_be_left_and_begun_again():
     first = next(iter(batches))
     for batch in itertools.islice(batches, 1):
         np.testing.assert_array_equal(first[0], batch[0])
+
+
+@BOTH
+def test_guided_batches_are_the_same_with_the_links_of_their_pairs(batching):
+    """Pair i links its last words, and from pair 10 on its first words too."""
+    links = [sorted({(i % 7, i % 3), (0, 0)} if i >= 10 else {(i % 7, i % 3)}) for i in range(KEPT)]
+    starts = np.cumsum([0, *map(len, links), 0, 0, 0])
+    words = WordLinks(np.array([link for pair in links for link in pair], np.int32), starts)
+    config = configured(batching)
+    batches = list(guided_batches(MANY, words, config, epoch=1).as_numpy_iterator())
+    assert [batch[:2] for batch in rows(guided_batches(MANY, words, config, epoch=1))] == rows(
+        training_batches(MANY, config, epoch=1)
+    )
+    for source, target, guide in batches:
+        assert guide.shape == (len(source), target.shape[1], source.shape[1])
+        for sentence, found in zip(source, guide, strict=True):
+            pair = sentence[0] - 3
+            assert [(j, i) for i, j in np.argwhere(found)] == sorted(
+                links[pair], key=lambda x: x[::-1]
+            )
+    rest = rows(guided_batches(MANY, words, config, epoch=1, skip=3))
+    assert rest == rows(guided_batches(MANY, words, config, epoch=1).skip(3))
+    assert len(rest) == len(batches) - 3
 
 
 # --- evaluation -----------------------------------------------------------------------------------

@@ -102,6 +102,20 @@ def one_device(tmp_path_factory, flags) -> Path:
     return path
 
 
+def test_guided_attention_is_the_same_on_three_devices(tmp_path, corpus, flags):
+    one, three = tmp_path / "one", tmp_path / "three"
+    flags = [*flags, f"--train_links={corpus / 'train.links'}", "--guidance=3"]
+    processes = [start([*flags, f"--model_dir={one}"])]
+    processes.append(start([*flags, f"--model_dir={three}", "--strategy=mirrored"], 3))
+    finish(*processes)
+    assert_same_weights(three, one)
+    losses = [
+        [record["train_guide_loss"] for record in ModelDirectory(path).read_log()]
+        for path in (one, three)
+    ]
+    np.testing.assert_allclose(*losses, rtol=1e-5)
+
+
 @pytest.mark.parametrize("devices", [2, 3])
 def test_logical_devices_give_the_weights_of_one(tmp_path, flags, one_device, devices):
     path = tmp_path / "model"

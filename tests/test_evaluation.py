@@ -64,11 +64,11 @@ def test_bleu_has_bins_of_source_lengths():
 
 
 def test_bins_of_ten_sentences_have_intervals_where_asked_for():
-    lines = [*LINES, *OTHER] * 3
-    references = [*LINES, *LINES] * 3
-    for intervals, expected in ((False, [False, False]), (True, [False, True])):
-        bins = bleu_by_length(lines[:9] + lines, references[:9] + references, [5] * 9 + [15] * 18,
-                              intervals=intervals)  # fmt: skip
+    lines = [LINES[0], OTHER[1]] * 10
+    references = [LINES[0], LINES[1]] * 10
+    lengths = [5] * 9 + [15] * 10 + [25]
+    for intervals, expected in ((False, [False] * 3), (True, [False, True, False])):
+        bins = bleu_by_length(lines, references, lengths, intervals=intervals)
         assert [b.interval is not None for b in bins] == expected
         assert all(b.p_value is None for b in bins)
 

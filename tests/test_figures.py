@@ -34,13 +34,16 @@ def test_a_png_has_the_papers_grey_scale(tmp_path):
     draw_alignment(tmp_path / "a.png", ALPHA, SOURCE, TARGET)
     picture = image.imread(tmp_path / "a.png")
     np.testing.assert_allclose(grey_of_cells(picture, 5, 3), ALPHA, atol=1 / 255)
+    draw_alignment(tmp_path / "b.png", np.float32([[0.3, 0.7]]), ["a", "b"], ["c"])
+    cells = grey_of_cells(image.imread(tmp_path / "b.png"), 1, 2)
+    np.testing.assert_allclose(cells, [[0.3, 0.7]], atol=1 / 255)
     painted = paint_alignment(ALPHA, SOURCE, TARGET)
     assert painted.shape == picture.shape
     np.testing.assert_allclose(painted / 255, picture, atol=1e-6)
 
 
 def test_an_svg_has_the_words_as_text_in_order(tmp_path):
-    source, target = ["中文", *SOURCE], [*TARGET, "العربية"]
+    source, target = ["$x$", *SOURCE], [*TARGET[:-1], "中文", "العربية"]
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # the viewer has fonts of its own
         draw_alignment(tmp_path / "a.svg", np.eye(6, 4), source, target)

@@ -1,10 +1,10 @@
-"""The output layer's loss and its own gradient, against NumPy in float64."""
+"""The output layer's loss and its own gradient, against NumPy in float64; links' cross-entropy."""
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from rnnsearch_tf.losses import output_cross_entropy
+from rnnsearch_tf.losses import alignment_cross_entropy, output_cross_entropy
 
 N, L, K = 5, 3, 7
 TARGETS = np.array([2, 0, 6, 2, 5], "int32")  # one word twice
@@ -112,3 +112,29 @@ def test_weights_may_be_variables_and_sizes_unknown():
 
     for found, right in zip(gradients(arrays[0], TARGETS), expected[1:], strict=True):
         np.testing.assert_allclose(found, right, atol=1e-6)
+
+
+# --- alignment ------------------------------------------------------------------------------------
+
+
+def test_links_cost_the_mean_log_of_their_weights():
+    """Two links: (log 2 + log 8) / 2 = log 4; one: log 8; none: nothing."""
+    alignment = np.array([[[1 / 2, 1 / 8, 3 / 8]] * 3], "float32")
+    guide = np.array([[[1 / 2, 1 / 2, 0], [0, 1, 0], [0, 0, 0]]], "float32")
+    losses = alignment_cross_entropy(tf.constant(alignment), tf.constant(guide))
+    assert losses.dtype == "float32"
+    np.testing.assert_allclose(losses, [[np.log(4), np.log(8), 0]], rtol=1e-6)
+
+
+def test_the_energies_gradient_is_attention_minus_guide_even_where_attention_is_nothing():
+    """d H(A, softmax(e)) / de = α − A; e^−60 is no more than 1e−26, and e^−200 is 0 in float32."""
+    energies = tf.constant([[[0.0, 1.0, -60.0]], [[0.0, 0.0, -200.0]]])
+    guide = tf.constant([[[0.5, 0.0, 0.5]], [[0.0, 0.0, 1.0]]])
+    with tf.GradientTape() as tape:
+        tape.watch(energies)
+        alignment = tf.nn.softmax(energies)
+        losses = alignment_cross_entropy(alignment, guide)
+    gradient = tape.gradient(losses, energies)
+    np.testing.assert_allclose(gradient[0], (alignment - guide)[0], atol=1e-6)
+    assert np.isfinite(losses).all() and np.isfinite(gradient).all()
+    assert losses.numpy()[1, 0] == pytest.approx(30 * np.log(10))  # the bound, not infinity

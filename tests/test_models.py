@@ -168,6 +168,55 @@ def test_word_losses_are_the_log_probabilities(kind, order):
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
+GUIDE = np.zeros((3, 5, 7))  # [B, Ty, Tx] of PAIRS
+GUIDE[0, [0, 1, 3], [2, 0, 2]] = 1
+GUIDE[1, 0, [1, 4, 5, 2]] = 1 / 4
+GUIDE[2, 1, 0] = 1
+
+
+def guide_loss(weights, order: str) -> float:
+    """Σ over sentences and words of −Σ_j A_ij log α_ij, from the paper's equations."""
+    total = 0.0
+    for guide, (source, target) in zip(GUIDE, PAIRS, strict=True):
+        alignment = reference.rnnsearch(weights, source, target, order).alignment
+        total -= (guide[: len(target), : len(source)] * np.log(alignment)).sum()
+    return total
+
+
+@pytest.mark.parametrize("order", STEP_ORDERS)
+def test_guided_losses_are_the_word_losses_and_the_distance_from_the_links(order):
+    model = build(RNNSEARCH, order)
+    losses, distances = model.guided_losses(**batch(PAIRS), guide=GUIDE)
+    expected = model.word_losses(**batch(PAIRS))
+    np.testing.assert_array_equal(*map(ops.convert_to_numpy, (losses, expected)))
+    distances = ops.convert_to_numpy(distances)
+    assert (distances > 0).tolist() == GUIDE.any(axis=2).tolist()
+    assert distances.sum() == pytest.approx(guide_loss(equations(model)[0], order), rel=1e-5)
+
+
+@pytest.mark.parametrize("order", STEP_ORDERS)
+def test_gradients_of_the_distance_are_the_finite_differences(float64, order):
+    tf = pytest.importorskip("tensorflow")
+    model = build(RNNSEARCH, order)
+    weights, _ = equations(model)
+    with tf.GradientTape() as tape:
+        _, distances = model.guided_losses(**batch(PAIRS), guide=GUIDE)
+        total = tf.reduce_sum(distances)
+    gradients = tape.gradient(total, [w.value for w in model.weights])
+    rng = np.random.default_rng(3)
+    for weight, gradient in zip(model.weights, gradients, strict=True):
+        name = "/".join(weight.path.split("/")[-2:])
+        if name.startswith("readout/"):
+            assert gradient is None  # words are no matter of the links
+            continue
+        gradient = tf.convert_to_tensor(gradient).numpy()
+        index = tuple(rng.integers(weight.shape))
+        expected = reference.finite_difference(
+            lambda w: guide_loss(w, order), weights, name, index[::-1]
+        )
+        assert gradient[index] == pytest.approx(expected, abs=1e-6), weight.path
+
+
 @pytest.mark.parametrize("scheme", ["paper", "glorot"])
 def test_first_loss_is_log_k(scheme):
     sizes = dataclasses.replace(

@@ -119,7 +119,7 @@ def _in_lockstep(source: str | Path, target: str | Path) -> Iterator[ParallelTex
     if counts[0] != counts[1]:
         raise InputError(
             f"{source} has {counts[0]:,} lines, {target} has {counts[1]:,}: "
-            "they must be line by line translations"
+            "they must belong together line by line"
         )
     if not counts[0]:
         raise InputError(f"{source} and {target} are empty")

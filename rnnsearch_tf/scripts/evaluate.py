@@ -62,15 +62,17 @@ def main() -> int:
         from rnnsearch_tf.corpus.parallel import read_parallel
         from rnnsearch_tf.known_words import sentences_of_known_words
         from rnnsearch_tf.significance import compare
-        from rnnsearch_tf.translation_scores import score_translations
+        from rnnsearch_tf.translation_scores import score_set, score_translations
 
         translator = open_translator(COMMAND)
     text = read_parallel(flags.source, flags.reference)
-    translations, others = _systems(translator, text.source)
+    translations, replaced, others = _systems(translator, text.source)
     tokenizers = translator.source_tokenizer, translator.target_tokenizer
     known = sentences_of_known_words(text.source, text.target, tokenizers, _vocabularies())
     lengths = translator.source_lengths(text.source)
     scores = score_translations(translations, text.target, lengths, known, tokenizers[1])
+    if replaced is not None:
+        scores = scores._replace(replaced=score_set(replaced, text.target, tokenizers[1]))
     if others is not None:
         comparison = compare(flags.compare, translations, others, text.target, lengths)
         scores = scores._replace(comparison=comparison)
@@ -95,17 +97,23 @@ def _check_flags() -> None:
         raise InputError(f"--sample_html {flags.sample_html}: must end in .html")
 
 
-def _systems(translator: "Translator", sources: list[str]) -> tuple[list[str], list[str] | None]:
-    """The translations to score, and the other system's; files are read before a model works."""
+def _systems(
+    translator: "Translator", sources: list[str]
+) -> tuple[list[str], list[str] | None, list[str] | None]:
+    """The translations to score, those with [UNK] replaced, and the other system's, if any.
+
+    Files are read before a model works.
+    """
     flags = COMMAND.flags
     ours = _lines(flags.hypotheses) if flags.hypotheses else None
     is_model = bool(flags.compare) and Path(flags.compare.split(",")[0]).is_dir()
     others = _lines(flags.compare) if flags.compare and not is_model else None
+    replaced = None
     if ours is None:
-        ours = _translate(translator, sources)
+        ours, replaced = _translate(translator, sources)
     if is_model:
-        others = _translate(open_translator(COMMAND, flags.compare), sources)
-    return ours, others
+        others, _ = _translate(open_translator(COMMAND, flags.compare), sources)
+    return ours, replaced, others
 
 
 def _lines(path: str) -> list[str]:
@@ -124,8 +132,16 @@ def _vocabularies() -> "tuple[Vocabulary, Vocabulary]":
     return load_vocabularies(version) if version else ModelDirectory(path).load_vocabularies()
 
 
-def _translate(translator: "Translator", sources: list[str]) -> list[str]:
-    return [found.text for found in translator.translate(sources)]
+def _translate(translator: "Translator", sources: list[str]) -> tuple[list[str], list[str] | None]:
+    """Translations, and the same with [UNK] replaced, if that can be and was not asked for."""
+    options = translator.config.decoding
+    if options.replace_unknown or not options.allow_unknown:
+        return [found.text for found in translator.translate(sources)], None
+    try:
+        found = translator.with_options(replace_unknown=True).translate(sources)
+    except InputError:  # an export, or no attention to do it by
+        return [found.text for found in translator.translate(sources)], None
+    return translator.texts_with_unknown(found), [one.text for one in found]
 
 
 def _write_sample(translator: "Translator", text: "ParallelText", translations: list[str]) -> None:

@@ -1,6 +1,5 @@
 """rnnsearch-lexicon: what to write for unknown words, learnt from the model's own attention."""
 
-import itertools
 import sys
 
 from rnnsearch_tf.scripts.command import Command, quiet_start
@@ -24,19 +23,14 @@ def main() -> int:
     COMMAND.require("model_dir", "source", "target")
     with quiet_start():
         from rnnsearch_tf.corpus.parallel import ParallelFiles
-        from rnnsearch_tf.lexicon import learn_lexicon, write_lexicon
+        from rnnsearch_tf.lexicon import lexicon_of, write_lexicon
         from rnnsearch_tf.model_directory import ModelDirectory
-        from rnnsearch_tf.progress import ProgressLine, say
+        from rnnsearch_tf.progress import say
         from rnnsearch_tf.translator import Translator
 
         translator = Translator.load(flags.model_dir, weights=flags.weights)
-    blocks = ParallelFiles(flags.source.split(","), flags.target.split(",")).blocks()
-    pairs = (pair for block in blocks for pair in zip(block.source, block.target, strict=True))
-    progress = ProgressLine()
-    found = progress.counted(
-        translator.align_stream(itertools.islice(pairs, flags.pairs)), "pairs aligned"
-    )
-    lexicon = learn_lexicon(found)
+    training = ParallelFiles(flags.source.split(","), flags.target.split(","))
+    lexicon = lexicon_of(translator, training, flags.pairs)
     path = ModelDirectory(flags.model_dir).lexicon_path
     write_lexicon(path, lexicon)
     say(f"{path}: {len(lexicon):,} words")

@@ -4,6 +4,7 @@ import dataclasses
 import sys
 
 from rnnsearch_tf.config import PRESETS, Config, ModelConfig, TrainingConfig
+from rnnsearch_tf.corpus.links import LinkFiles
 from rnnsearch_tf.corpus.parallel import Corpus, ParallelFiles
 from rnnsearch_tf.corpus.wmt14 import SUBSETS as WMT14_SUBSETS
 from rnnsearch_tf.corpus.wmt14 import Wmt14
@@ -21,6 +22,12 @@ COMMAND.define(
     "source side of the training pairs: text, UTF-8, plain or .gz; several files with commas",
 )
 COMMAND.define("train_target", str, "target side, line by line the translations")
+COMMAND.define(
+    "train_links",
+    str,
+    "word links of the training pairs, line by line (Pharaoh: i-j, source first, from 0, counting "
+    "the tokeniser's words), which guide the attention as strongly as --guidance says",
+)
 COMMAND.define(
     "wmt14",
     str,
@@ -65,6 +72,8 @@ def main() -> int:
     elif flags.train_source is not None or flags.train_target is not None:
         raise InputError("--wmt14 takes the place of --train_source and --train_target")
     COMMAND.require("model_dir")
+    if flags.train_links is not None and flags.train_source is None:
+        raise InputError("--train_links goes with --train_source and --train_target")
     if (flags.valid_source is None) != (flags.valid_target is None):
         raise InputError("--valid_source and --valid_target go together")
     with quiet_start():
@@ -75,7 +84,15 @@ def main() -> int:
     validation = (
         _files(flags.valid_source, flags.valid_target).read() if flags.valid_source else None
     )
-    stopped_by = train(config, flags.model_dir, _training(), validation, flags.cache_dir, strategy)
+    stopped_by = train(
+        config,
+        flags.model_dir,
+        _training(),
+        validation,
+        flags.cache_dir,
+        strategy,
+        links=_links(),
+    )
     return 128 + stopped_by if stopped_by else 0
 
 
@@ -85,6 +102,13 @@ def _training() -> Corpus:
         return _files(flags.train_source, flags.train_target)
     subsets = WMT14_SUBSETS if flags.wmt14 == "all" else flags.wmt14.split(",")
     return Wmt14(subsets, flags.data_dir, flags.source_language, flags.target_language)
+
+
+def _links() -> LinkFiles | None:
+    flags = COMMAND.flags
+    if flags.train_links is None:
+        return None
+    return LinkFiles(flags.train_links.split(","), flags.train_source.split(","))
 
 
 def _files(sources: str, targets: str) -> ParallelFiles:

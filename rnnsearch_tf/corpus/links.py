@@ -1,0 +1,78 @@
+"""Word links of a training corpus, as aligners write them (fast_align, eflomal, Moses)."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from rnnsearch_tf.corpus.lines import file_digest, is_compressed
+from rnnsearch_tf.corpus.parallel import ParallelFiles
+from rnnsearch_tf.errors import InputError
+
+_LINKS = re.compile(r"\s*(\d{1,9}-\d{1,9}(\s+|$))*", re.ASCII)  # of a line
+
+
+class LinkBlock(NamedTuple):
+    """The links of some pairs that follow one another in a file."""
+
+    path: str
+    before: int  # lines of the file that went before
+    ends: np.ndarray  # int32 [links, 2]; places of source and target word, from 0
+    counts: np.ndarray  # int64 [pairs]; links of each
+
+
+class LinkFiles:
+    """Files of word links, each plain or .gz, that belong to those of `ParallelFiles`.
+
+    A line has the links of a pair, `i-j` with blanks between (Pharaoh): word i of the source and
+    word j of the target, both from 0. A pair without links has a blank line.
+
+    Args:
+        links: files.
+        sources: for each of them, the file with its pairs' sentences, of either side.
+
+    Raises:
+        InputError: more files of one kind.
+    """
+
+    def __init__(self, links: Sequence[str | Path], sources: Sequence[str | Path]):
+        if len(links) != len(sources):
+            raise InputError(
+                f"{len(links)} files of links for {len(sources)} of sentences: each needs the other"
+            )
+        self._files = list(zip(links, sources, strict=True))
+
+    def fingerprint(self) -> str:
+        """SHA-256 of the links' bytes.
+
+        Raises:
+            InputError: a file that cannot be read.
+        """
+        files = [[is_compressed(path), file_digest(path)] for path, _ in self._files]
+        return hashlib.sha256(json.dumps(["links", files]).encode()).hexdigest()
+
+    def blocks(self) -> Iterator[LinkBlock]:
+        """The links in the order of the pairs, some at a time.
+
+        Raises:
+            InputError: a file that cannot be read, a line that is none of links (the text names
+                it), not as many lines as sentences.
+        """
+        for path, source in self._files:
+            before = 0
+            for lines, _ in ParallelFiles([path], [source]).blocks():
+                yield _parse(str(path), before, lines)
+                before += len(lines)
+
+
+def _parse(path: str, before: int, lines: list[str]) -> LinkBlock:
+    for number, line in enumerate(lines, before + 1):
+        if not _LINKS.fullmatch(line):
+            raise InputError(f"{path}: line {number:,} is not made of links i-j: {line[:40]!r}")
+    numbers = np.array(" ".join(lines).replace("-", " ").split(), "S9").astype(np.int32)
+    counts = np.array([line.count("-") for line in lines], np.int64)
+    return LinkBlock(path, before, numbers.reshape(-1, 2), counts)

@@ -1,0 +1,71 @@
+"""Links checked against their sentences, and kept."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from known_pairs import pairs_of_lengths
+
+from rnnsearch_tf import prepared_links
+from rnnsearch_tf.corpus import parallel
+from rnnsearch_tf.corpus.links import LinkFiles
+from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.pairs import Pairs
+from rnnsearch_tf.prepared_links import prepare_links
+from rnnsearch_tf.word_links import WordLinks
+
+PAIRS = pairs_of_lengths((3, 2), (1, 1), (5, 7))
+
+
+def prepared(folder: Path, *lines: str, pairs: Pairs = PAIRS) -> WordLinks:
+    path = folder / "a.links"
+    path.write_text("".join(line + "\n" for line in lines))
+    return prepare_links(LinkFiles([path], [path]), folder / "text", pairs)
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 3])
+def test_links_of_pairs_read_in_any_blocks(tmp_path, monkeypatch, at_once):
+    monkeypatch.setattr(parallel, "BLOCK_PAIRS", at_once)
+    links = prepared(tmp_path, "0-0 2-1", "", "4-6 0-0 1-5")
+    assert links.ends.tolist() == [[0, 0], [2, 1], [4, 6], [0, 0], [1, 5]]
+    assert links.starts.tolist() == [0, 2, 2, 5]
+    assert np.argwhere(links.guide(np.array([2]), 6, 8)).tolist() == [
+        [0, 0, 0], [0, 5, 1], [0, 6, 4],
+    ]  # fmt: skip
+
+
+def test_no_link_at_all(tmp_path):
+    assert len(prepared(tmp_path, "", "", "")) == 3
+
+
+@pytest.mark.parametrize("link", ["5-0", "0-7", "5-7", "99999-0"])
+@pytest.mark.parametrize("at_once", [1, 3])
+def test_a_link_of_a_word_that_is_not_there(tmp_path, monkeypatch, link, at_once):
+    monkeypatch.setattr(parallel, "BLOCK_PAIRS", at_once)
+    said = rf"a\.links: line 3: there is no link {link} between 5 words and 7"
+    with pytest.raises(InputError, match=said):
+        prepared(tmp_path, "2-1", "", f"4-6 {link}")
+    with pytest.raises(InputError, match=r"line 2: there is no link 1-0 between 1 words and 1"):
+        prepared(tmp_path, "2-1", "0-0 1-0", "5-7")
+    assert not list(tmp_path.glob("text*"))
+
+
+@pytest.mark.parametrize("lines", [2, 4])
+def test_links_of_another_number_of_pairs(tmp_path, lines):
+    with pytest.raises(InputError, match=rf"links of .*{lines} pairs, where the text has 3"):
+        prepared(tmp_path, *["0-0"] * lines)
+
+
+def test_they_are_written_once_and_damaged_ones_again(tmp_path, monkeypatch):
+    lines = ("0-0", "", "1-1 2-2")
+    real, writings = prepared_links._write, []
+    monkeypatch.setattr(prepared_links, "_write", lambda *given: (writings.append(1), real(*given)))
+    for _ in range(2):
+        assert prepared(tmp_path, *lines).ends.tolist() == [[0, 0], [1, 1], [2, 2]]
+    assert len(writings) == 1
+    (ends,) = tmp_path.glob("text.links-*/ends")
+    ends.write_bytes(ends.read_bytes()[:-8])
+    assert prepared(tmp_path, *lines).ends.tolist() == [[0, 0], [1, 1], [2, 2]]
+    assert len(writings) == 2
+    assert prepared(tmp_path, "0-1", "", "").ends.tolist() == [[0, 1]]
+    assert len(writings) == 3
