@@ -107,7 +107,7 @@ def _legend_title(bins: Sequence[LengthBin]) -> str | None:
     if any(b.interval is not None for b in bins):
         parts.append("bars: 95% confidence")
     if any(b.p_value is not None for b in bins):
-        parts.append(f"hollow: no difference with p < {SIGNIFICANT}")
+        parts.append(f"hollow: p ≥ {SIGNIFICANT}, or too few sentences")
     return "\n".join(parts) or None
 
 

@@ -41,7 +41,7 @@ def test_intervals_are_bars_and_differences_by_chance_are_hollow(tmp_path):
     ]
     draw_bleu_by_length(tmp_path / "with.svg", {"one": bins})
     found = "\n".join(texts(tmp_path / "with.svg"))
-    assert "bars: 95% confidence" in found and "hollow: no difference with p < 0.05" in found
+    assert "bars: 95% confidence" in found and "hollow: p ≥ 0.05, or too few sentences" in found
     plain = [LengthBin(*b[:4]) for b in bins]
     draw_bleu_by_length(tmp_path / "without.svg", {"one": plain})
     hollow = [filled(tmp_path / f"{name}.svg", "white") for name in ("with", "without")]

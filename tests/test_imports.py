@@ -28,6 +28,7 @@ FLOORS = [
         "search",
         "text_ids",
         "tokenizers",
+        "word_links",
         "update",
     },
     {"training", "translator", "evaluation", "model_directory", "experiment"},

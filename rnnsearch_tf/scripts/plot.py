@@ -16,7 +16,7 @@ COMMAND.define("model_dir", str, "trained models, with commas: a curve for each"
 COMMAND.define(
     "evaluations", str,
     "instead, files that rnnsearch-evaluate --json has written, with commas; a system that one was "
-    "compared with has a curve too, with hollow marks where no difference has p < 0.05",
+    "compared with has a curve too, with hollow marks where p ≥ 0.05 or unknown",
 )  # fmt: skip
 COMMAND.define("output", str, "the picture; its ending, .png or .svg, says of which kind")
 

@@ -43,6 +43,7 @@ COMMAND.define("figure_format", str, "png, svg or html", "png")
 define_decoding(COMMAND)
 
 _FORMATS = (None, "pharaoh", "json")
+_PICTURES = ("png", "svg", "html")
 
 
 def main() -> int:
@@ -51,6 +52,8 @@ def main() -> int:
     COMMAND.require("model_dir")
     if flags.alignment not in _FORMATS:
         raise InputError(f"--alignment {flags.alignment}: choose pharaoh or json")
+    if flags.figure_format not in _PICTURES:
+        raise InputError(f"--figure_format {flags.figure_format}: choose png, svg or html")
     if flags.alignment == "json" and flags.score:
         raise InputError("--alignment=json has the scores: --score is for lines of text")
     with quiet_start():
