@@ -212,7 +212,7 @@ def _alignment(translator: Translator, line: str) -> SoftAlignment:
     return SoftAlignment(
         list(found.source_tokens),
         list(found.tokens),
-        found.alignment.round(4).astype(float).tolist(),
+        found.alignment.astype(float).round(4).tolist(),
     )
 
 

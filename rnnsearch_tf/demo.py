@@ -17,6 +17,7 @@ from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.evaluation import LengthBin, bleu_by_length
 from rnnsearch_tf.experiment import train
 from rnnsearch_tf.figures import draw_alignment
+from rnnsearch_tf.files import write_atomically
 from rnnsearch_tf.progress import say
 from rnnsearch_tf.saved_model import export
 from rnnsearch_tf.translator import Translator
@@ -72,6 +73,8 @@ def run(output: str | Path, size: Size = DEFAULT_SIZE, seed: int = 1) -> None:
     training = _text(generate(size.training_pairs, seed, 1, TRAINING_LENGTH))
     validation = _text(generate(size.validation_pairs, seed + 1, 1, TRAINING_LENGTH))
     test = _test_pairs(size.pairs_per_length_bin, seed + 2)
+    for name, text in (("train", training), ("valid", validation), ("test", _text(test))):
+        _write(output / "text", name, text)
     translators, curves = {}, {}
     for name, kind in SYSTEMS.items():
         say(
@@ -102,6 +105,14 @@ def run(output: str | Path, size: Size = DEFAULT_SIZE, seed: int = 1) -> None:
 def _text(pairs: Any) -> ParallelText:
     pairs = list(pairs)
     return ParallelText([pair.source for pair in pairs], [pair.target for pair in pairs])
+
+
+def _write(folder: Path, name: str, text: ParallelText) -> None:
+    """NAME.en and NAME.fr, for whoever wants to go on with them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for language, lines in (("en", text.source), ("fr", text.target)):
+        content = "".join(line + "\n" for line in lines)
+        write_atomically(folder / f"{name}.{language}", content.encode())
 
 
 def _test_pairs(per_bin: int, seed: int) -> list[SentencePair]:

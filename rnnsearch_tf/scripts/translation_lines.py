@@ -56,7 +56,7 @@ def _hypothesis(hypothesis: Hypothesis) -> dict[str, Any]:
         "score": hypothesis.score,
         "normalized_score": hypothesis.normalized_score,
         "target_tokens": hypothesis.tokens,
-        "alignment": _weights(hypothesis).round(_DIGITS).astype(float).tolist(),
+        "alignment": _weights(hypothesis).astype(float).round(_DIGITS).tolist(),
     }
 
 
