@@ -174,9 +174,7 @@ def test_serving(execute, model_dir, export_dir):
     assert str(Path("exports", "1", "saved_model.pb")) in printed(outputs["write-export"]).split()
     signatures = re.findall(r"^\w+", printed(outputs["list-signatures"]), re.M)
     assert sorted(signatures) == ["align", "nbest", "score", "serving_default"]
-    translations = printed(outputs["call-default"])
-    assert len(translations.splitlines()) == 2
-    assert printed(outputs["translator"]) == translations
+    assert len(printed(outputs["call-default"]).splitlines()) == 2
     assert printed(outputs["call-align"]).splitlines()[-1].lstrip().startswith("</s>  <-  ")
     assert len(printed(outputs["call-nbest"]).splitlines()) == 5
     assert len(printed(outputs["call-score"]).splitlines()) == 2
