@@ -52,6 +52,17 @@ def test_lines_in_lines_out(capsys, pairs):
     assert captured.err == ""
 
 
+def test_pictures_are_drawn(capsys, pairs, tmp_path):
+    flags = [f"--figures={tmp_path / 'figures'}", "--figure_format=svg"]
+    assert align.run([*pairs, *flags]) == 0
+    assert capsys.readouterr().out == LINKS
+    assert {path.name for path in (tmp_path / "figures").iterdir()} == {
+        f"{number}.svg" for number, line in enumerate(SOURCE.split("\n"), 1) if line.strip()
+    }
+    said = fails(capsys, align, *pairs, "--figure_format=gif")
+    assert "--figure_format gif: choose png, svg or html" in said
+
+
 def test_a_file_is_written(capsys, pairs, tmp_path):
     assert align.run([*pairs, f"--output={tmp_path / 'links'}"]) == 0
     assert (tmp_path / "links").read_text() == LINKS

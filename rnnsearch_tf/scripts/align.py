@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from rnnsearch_tf.link_methods import LinkMethod
 from rnnsearch_tf.scripts.alignment_flags import define_alignment, link_method, word_aligner
 from rnnsearch_tf.scripts.command import Command, quiet_start
 from rnnsearch_tf.scripts.decoding_flags import define_model
+from rnnsearch_tf.scripts.figure_flags import check_figures, define_figures, draw_figure
 from rnnsearch_tf.scripts.text_output import write_lines
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ COMMAND.define(
     "reverse model, a row for each source token) and links",
     PHARAOH,
 )
+define_figures(COMMAND)
 define_alignment(COMMAND)
 
 
@@ -54,12 +56,13 @@ def main() -> int:
     COMMAND.require("model_dir", "source", "target")
     if flags.format not in (PHARAOH, JSON):
         raise InputError(f"--format {flags.format!r}: choose {PHARAOH} or {JSON}")
+    check_figures(COMMAND)
     method = link_method(COMMAND)
     with quiet_start():
         from rnnsearch_tf.progress import ProgressLine
 
         aligner = word_aligner(COMMAND)
-    pairs = _aligned(aligner, ParallelFiles([flags.source], [flags.target]))
+    pairs = _drawn(_aligned(aligner, ParallelFiles([flags.source], [flags.target])))
     if flags.output != "-" or not sys.stdout.isatty():
         pairs = ProgressLine().counted(pairs, "sentence pairs")
     write_lines(flags.output, (_line(pair, method) for pair in pairs))
@@ -74,6 +77,14 @@ def _aligned(aligner: "WordAligner", corpus: ParallelFiles) -> Iterator["PairAli
         _warn_of_cuts(pairs, aligner.lengths(text), done)
         done += len(pairs)
         yield from pairs
+
+
+def _drawn(pairs: Iterable["PairAlignment"]) -> Iterator["PairAlignment"]:
+    """The pairs; draws the forward model's alignment of each, where that is wanted."""
+    for number, pair in enumerate(pairs, 1):
+        found = pair.forward
+        draw_figure(COMMAND, number, found.weights, found.source_tokens, found.target_tokens)
+        yield pair
 
 
 def _windows(corpus: ParallelFiles) -> Iterator[ParallelText]:

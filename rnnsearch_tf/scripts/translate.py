@@ -2,12 +2,12 @@
 
 import sys
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.scripts.command import Command, quiet_start
 from rnnsearch_tf.scripts.decoding_flags import define_decoding, open_translator
+from rnnsearch_tf.scripts.figure_flags import check_figures, define_figures, draw_figure
 from rnnsearch_tf.scripts.text_input import decoded, input_lines
 from rnnsearch_tf.scripts.text_output import write_lines
 
@@ -38,12 +38,10 @@ COMMAND.define(
     "from 0: each target token's greatest weight; none where that is on </s>. json: a JSON object "
     "for each line, with tokens, scores and weights",
 )
-COMMAND.define("figures", str, "a folder for a picture of each line's alignment: 1.png, 2.png, …")
-COMMAND.define("figure_format", str, "png, svg or html", "png")
+define_figures(COMMAND)
 define_decoding(COMMAND)
 
 _FORMATS = (None, "pharaoh", "json")
-_PICTURES = ("png", "svg", "html")
 
 
 def main() -> int:
@@ -52,8 +50,7 @@ def main() -> int:
     COMMAND.require("model_dir")
     if flags.alignment not in _FORMATS:
         raise InputError(f"--alignment {flags.alignment}: choose pharaoh or json")
-    if flags.figure_format not in _PICTURES:
-        raise InputError(f"--figure_format {flags.figure_format}: choose png, svg or html")
+    check_figures(COMMAND)
     if flags.alignment == "json" and flags.score:
         raise InputError("--alignment=json has the scores: --score is for lines of text")
     with quiet_start():
@@ -100,8 +97,8 @@ def _output(translations: Iterable["Translation"]) -> Iterator[str]:
     flags = COMMAND.flags
     progress = ProgressLine()
     for number, found in enumerate(translations):
-        if flags.figures and found.source.strip():
-            _draw(found, Path(flags.figures) / f"{number + 1}.{flags.figure_format}")
+        if flags.figures:
+            draw_figure(COMMAND, number + 1, found.alignment, found.source_tokens, found.tokens)
         if flags.alignment == "json":
             yield json_line(found)
         else:
@@ -115,12 +112,6 @@ def _output(translations: Iterable["Translation"]) -> Iterator[str]:
         if progress.is_due() and not sys.stdout.isatty():
             progress.show(f"{number + 1:,} lines")
     progress.clear()
-
-
-def _draw(found: "Translation", path: Path) -> None:
-    from rnnsearch_tf.figures import draw_alignment
-
-    draw_alignment(path, found.alignment, found.source_tokens, found.tokens)
 
 
 def _warn(message: str) -> None:

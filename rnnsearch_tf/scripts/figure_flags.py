@@ -1,0 +1,46 @@
+"""The flags of scripts that draw a picture of each line's alignment."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.scripts.command import Command
+
+_FORMATS = ("png", "svg", "html")
+
+
+def define_figures(command: Command) -> None:
+    """Add --figures and --figure_format."""
+    command.define(
+        "figures", str, "a folder for a picture of each line's soft alignment: 1.png, 2.png, …"
+    )
+    command.define("figure_format", str, "png, svg, or html to look around in", "png")
+
+
+def check_figures(command: Command) -> None:
+    """See that the pictures can be drawn.
+
+    Raises:
+        InputError: an unknown format.
+    """
+    found = command.flags.figure_format
+    if found not in _FORMATS:
+        raise InputError(f"--figure_format {found}: choose png, svg or html")
+
+
+def draw_figure(
+    command: Command,
+    number: int,
+    weights: np.ndarray,
+    source_tokens: Sequence[str],
+    target_tokens: Sequence[str],
+) -> None:
+    """Draw line `number`, from 1, where pictures are wanted and the line is not blank."""
+    from rnnsearch_tf.figures import draw_alignment
+
+    flags = command.flags
+    if flags.figures and len(source_tokens) > 1:
+        path = Path(flags.figures) / f"{number}.{flags.figure_format}"
+        draw_alignment(path, weights, source_tokens, target_tokens)
