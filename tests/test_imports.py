@@ -29,6 +29,7 @@ FLOORS = [
         "text_ids",
         "tokenizers",
         "update",
+        "word_links",
     },
     {"training", "translator", "evaluation", "model_directory", "experiment"},
     {"scripts"},
