@@ -1,6 +1,7 @@
 # make demo   both models on the built-in grammar, in minutes; all it makes lies in demo/
 # make test   all tests
 # make check  ruff (lint and format) and mypy
+# make docs   the line numbers in docs/equations.md
 # make bench  training and search speed
 # make reproduce DATA=folder   the paper's four models, evaluated, with a report in OUTPUT;
 #                              also OUTPUT, SIZE, TRAIN, VALID, TEST, TEST_LENGTHS, FLAGS
@@ -25,7 +26,7 @@ OUTPUT ?= reproduction
 SIZE ?= small
 NO_DATA := make reproduce needs DATA=folder with train, valid and test, each .en and .fr or .gz
 
-.PHONY: demo test check bench reproduce data-is-named clean
+.PHONY: demo test check docs bench reproduce data-is-named clean
 
 demo: $(VENV)/installed
 	rm -rf demo
@@ -38,6 +39,9 @@ check: $(VENV)/installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+docs:
+	$(PYTHON) docs/line_numbers.py
 
 bench: $(VENV)/installed
 	$(BIN)/python benchmark/training_speed.py --workload paper25

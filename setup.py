@@ -10,7 +10,10 @@ VERSION = re.search(
     r'__version__ = "(.+)"', (HERE / "rnnsearch_tf" / "__init__.py").read_text("utf-8")
 ).group(1)
 
-SCRIPTS = ("train", "translate", "evaluate", "export", "client", "demo", "reproduce")
+SCRIPTS = (
+    "train", "translate", "score", "align", "evaluate", "lexicon", "export", "client", "demo",
+    "reproduce", "plot",
+)  # fmt: skip
 
 setup(
     name="rnnsearch-tf",
@@ -21,6 +24,7 @@ setup(
     license="MIT",
     python_requires=">=3.10",
     packages=find_packages(include=["rnnsearch_tf", "rnnsearch_tf.*"]),
+    package_data={"rnnsearch_tf": ["alignment_page.css", "alignment_page.js"]},
     # Tried: Python 3.10 with Keras 3.12.4 and NumPy 2.2; 3.11 with Keras 3.15.1 and NumPy 2.4.
     install_requires=[
         "absl-py>=2.5",
@@ -38,8 +42,12 @@ setup(
     extras_require={
         "select": ["nltk>=3.10.4"],
         "test": [
+            "hypothesis>=6.100",
+            "ipykernel>=6.29",
             "jax>=0.6",
             "kubernetes-validate>=1.37",
+            "nbclient>=0.10",
+            "nbformat>=5.10",
             "nltk>=3.10.4",
             "playwright>=1.50",
             "pytest>=8",

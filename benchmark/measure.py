@@ -87,7 +87,7 @@ def own_harness(wait: float) -> Harness:
         workloads.load,
         lambda workload, update: time_training(workload, update, wait),
         lambda workload, beam, search: time_search(workload, beam, search, wait),
-        lambda fields: print(json.dumps(_rounded(fields)), flush=True),
+        say,
     )
 
 
@@ -254,7 +254,7 @@ def _cpu_model() -> str:
     return f"{name} (family {facts.get('cpu family')}, model {facts.get('model')})"
 
 
-def _rounded(fields: dict[str, Any]) -> dict[str, Any]:
-    return {
-        k: round(value, 4) if isinstance(value, float) else value for k, value in fields.items()
-    }
+def say(fields: dict[str, Any]) -> None:
+    """Print one line of JSON, four digits behind the point."""
+    rounded = {k: round(v, 4) if isinstance(v, float) else v for k, v in fields.items()}
+    print(json.dumps(rounded), flush=True)

@@ -1,6 +1,6 @@
 """One caller: latency of an export beside the package's own, size, load time, and weights' types.
 
-Measures, in one process and in turns: an export and `Translator` (what rnnsearch-translate runs)
+Measures, in one process and in turns: an export and the `TextModel` that rnnsearch-translate runs,
 with the same beam, and an export with a beam of one, the greedy floor; one sentence at a time, and
 batches of 32. Then size, load time and BLEU for each type of weights. Prints one line of JSON for
 each.
@@ -8,7 +8,6 @@ each.
 
 import argparse
 import dataclasses
-import json
 import statistics
 import sys
 import tempfile
@@ -18,12 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import tensorflow as tf
+from measure import say
 
 from rnnsearch_tf.corpus.lines import read_lines
 from rnnsearch_tf.evaluation import bleu
 from rnnsearch_tf.model_directory import ModelDirectory
 from rnnsearch_tf.saved_model import export
-from rnnsearch_tf.translator import Translator
+from rnnsearch_tf.translator import load_text_model
 from rnnsearch_tf.weight_storage import WEIGHT_DTYPES
 
 BATCH = 32
@@ -44,12 +44,6 @@ def latencies(systems: dict[str, Translate], batches: Sequence[tf.Tensor]) -> di
     return found
 
 
-def say(**fields: Any) -> None:
-    """One line of JSON."""
-    rounded = {k: round(v, 4) if isinstance(v, float) else v for k, v in fields.items()}
-    print(json.dumps(rounded), flush=True)
-
-
 def loaded(path: Path) -> tuple[Any, float]:
     """A SavedModel, and the seconds that loading took."""
     begin = time.perf_counter()
@@ -62,10 +56,10 @@ def measure_latency(model_dir: Path, folder: Path, lines: Sequence[str], beam: i
     decoding = dataclasses.replace(ModelDirectory(model_dir).load_config().decoding, beam_size=beam)
     greedy = dataclasses.replace(decoding, beam_size=1)
     exports = [loaded(export([model_dir], folder, None, options)) for options in (decoding, greedy)]
-    translator = Translator.load(model_dir, decoding)
+    text_model = load_text_model(model_dir, decoding)
     systems: dict[str, Translate] = {
         "export": lambda text: exports[0][0].signatures["serving_default"](text=text),
-        "translator": translator.translate,
+        "in the package": text_model.translate,
         "export, greedy": lambda text: exports[1][0].signatures["serving_default"](text=text),
     }
     for size in (1, BATCH):
@@ -73,12 +67,14 @@ def measure_latency(model_dir: Path, folder: Path, lines: Sequence[str], beam: i
         batches = [tf.constant(lines[i : i + size]) for i in starts][:100]
         for name, seconds in latencies(systems, batches).items():
             say(
-                system=name,
-                beam=1 if "greedy" in name else beam,
-                batch=size,
-                calls=len(seconds),
-                p50_s=statistics.median(seconds),
-                sentences_s=size * len(seconds) / sum(seconds),
+                {
+                    "system": name,
+                    "beam": 1 if "greedy" in name else beam,
+                    "batch": size,
+                    "calls": len(seconds),
+                    "p50_s": statistics.median(seconds),
+                    "sentences_s": size * len(seconds) / sum(seconds),
+                }
             )
 
 
@@ -98,12 +94,14 @@ def measure_weights(
         sizes = [file.stat().st_size for file in path.rglob("*") if file.is_file()]
         score = bleu(found, reference)
         say(
-            weights_dtype=dtype,
-            mib=sum(sizes) / 2**20,
-            load_s=seconds,
-            bleu=score.score,
-            signature=score.signature,
-            beam=beam,
+            {
+                "weights_dtype": dtype,
+                "mib": sum(sizes) / 2**20,
+                "load_s": seconds,
+                "bleu": score.score,
+                "signature": score.signature,
+                "beam": beam,
+            }
         )
 
 

@@ -12,7 +12,6 @@ expected.
 import argparse
 import collections
 import itertools
-import json
 import random
 import statistics
 import sys
@@ -25,6 +24,7 @@ from typing import Any, NamedTuple
 import grpc
 import numpy as np
 import tensorflow as tf
+from measure import say
 from tensorflow_serving.apis.predict_pb2 import PredictRequest
 from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 
@@ -217,13 +217,9 @@ def main() -> int:
     ):
         with running(arguments.export_dir, *flags) as server:
             found = load(server, requests, arguments)
-        print(json.dumps({"server": name, **_rounded(found)}), flush=True)
+        say({"server": name, **found})
         status |= found["wrong"] > 0
     return status
-
-
-def _rounded(fields: dict[str, Any]) -> dict[str, Any]:
-    return {k: round(v, 3) if isinstance(v, float) else v for k, v in fields.items()}
 
 
 if __name__ == "__main__":

@@ -12,14 +12,14 @@ from rnnsearch_tf.config import RNNSEARCH, Config
 from rnnsearch_tf.corpus.parallel import Corpus, ParallelText
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.evaluation import Nll, bleu, bleu_by_length, bleu_interval, nll, tokenized_bleu
-from rnnsearch_tf.figures import aligned_translation
+from rnnsearch_tf.graph import graph_function
+from rnnsearch_tf.known_words import sentences_of_known_words
 from rnnsearch_tf.model_directory import ModelDirectory
 from rnnsearch_tf.pairs import Pairs, to_sentences, tokenize
-from rnnsearch_tf.progress import ProgressLine
 from rnnsearch_tf.results import Example, ModelResults, SetScore, SoftAlignment
+from rnnsearch_tf.text_model import TextModel
 from rnnsearch_tf.tokenizers import tokenizers_for
 from rnnsearch_tf.translator import Translator
-from rnnsearch_tf.vocabulary import UNK, Vocabulary
 
 SEED = 1  # of all that is drawn at random
 TRAINING_SAMPLE = 2_000  # training pairs whose likelihood is reported
@@ -78,15 +78,13 @@ def assess(name: str, path: Path, config: Config, text: TestText, hardware: str)
         InputError: a model directory that cannot be used, or no short pair in the sample.
     """
     directory = ModelDirectory(path)
-    judge = _Judge(name, directory, config)
+    judge = _Judge(directory, config)
     training = judge.short(text.sample, config.training.max_length)
     known = judge.known(text.test)
-    translations = judge.translate(text.test, allow_unknown=True)
-    barred = judge.translate(text.test, allow_unknown=False)
+    translations, replaced = judge.translations(text.test)
+    barred = judge.barred(text.test)
     by_length = (
-        translations
-        if text.by_length == text.test
-        else judge.translate(text.by_length, allow_unknown=True)
+        translations if text.by_length == text.test else judge.translations(text.by_length)[0]
     )
     lengths = judge.lengths(text.by_length)
     last = directory.read_log()[-1]
@@ -104,9 +102,10 @@ def assess(name: str, path: Path, config: Config, text: TestText, hardware: str)
         dev_nll=judge.nll(text.validation),
         all=judge.score(translations, text.test.target),
         all_barred=judge.score(barred, text.test.target),
+        all_replaced=judge.score(replaced, text.test.target) if replaced else None,
         no_unknown=judge.score_some(barred, text.test.target, known),
         by_length=bleu_by_length(
-            by_length, text.by_length.target, lengths, bounds=_bounds(lengths)
+            by_length, text.by_length.target, lengths, bounds=_bounds(lengths), intervals=True
         ),
         examples=_examples(text.by_length, by_length, lengths),
         alignments=judge.alignments(text.test, known) if config.model.kind == RNNSEARCH else [],
@@ -120,25 +119,27 @@ def assess(name: str, path: Path, config: Config, text: TestText, hardware: str)
 class _Judge:
     """A model with what evaluating it takes."""
 
-    def __init__(self, name: str, directory: ModelDirectory, config: Config):
-        self._name = name
+    def __init__(self, directory: ModelDirectory, config: Config):
         self._source_vocabulary, self._target_vocabulary = directory.load_vocabularies()
         self._source, self.tokenizer = tokenizers_for(config)
         self._model = directory.load_model()
-        self._translators = {
-            allow: Translator(
-                [self._model],
-                dataclasses.replace(
-                    config, decoding=dataclasses.replace(config.decoding, allow_unknown=allow)
-                ),
-                directory.source_vocabulary_path,
-                directory.target_vocabulary_path,
-            )
-            for allow in (True, False)
-        }
-        self._word_losses = tf.function(
+        self._attends = config.model.kind == RNNSEARCH
+        self._translator = self._with(directory, config, replace_unknown=self._attends)
+        self._barred = self._with(directory, config, allow_unknown=False)
+        self._word_losses = graph_function(
             self._model.word_losses, input_signature=[tf.TensorSpec([None, None], tf.int32)] * 2
         )
+
+    def _with(self, directory: ModelDirectory, config: Config, **options: bool) -> Translator:
+        decoding = dataclasses.replace(config.decoding, **options)
+        text_model = TextModel(
+            [self._model],
+            dataclasses.replace(config, decoding=decoding),
+            directory.source_vocabulary_path,
+            directory.target_vocabulary_path,
+            lexicon=directory.lexicon_path if directory.lexicon_path.exists() else None,
+        )
+        return Translator.of(text_model)
 
     def parameters(self) -> int:
         return int(self._model.count_params())
@@ -161,20 +162,25 @@ class _Judge:
         return ParallelText(*([side[i] for i in chosen] for side in text))
 
     def lengths(self, text: ParallelText) -> list[int]:
-        return self._translators[True].source_lengths(text.source)
+        return self._translator.source_lengths(text.source)
 
     def known(self, text: ParallelText) -> list[int]:
-        """The sentences without unknown words, in themselves and in the reference."""
-        source = _has_unknown(tokenize(text.source, self._source), self._source_vocabulary)
-        target = _has_unknown(tokenize(text.target, self.tokenizer), self._target_vocabulary)
-        return [i for i, found in enumerate(zip(source, target, strict=True)) if not any(found)]
+        return sentences_of_known_words(
+            text.source,
+            text.target,
+            (self._source, self.tokenizer),
+            (self._source_vocabulary, self._target_vocabulary),
+        )
 
-    def translate(self, text: ParallelText, allow_unknown: bool) -> list[str]:
-        progress = ProgressLine()
-        report = progress.counter(len(text.source), f"sentences translated by {self._name}")
-        found = self._translators[allow_unknown].translate_lines(text.source, report=report)
-        progress.clear()
-        return found.translations
+    def translations(self, text: ParallelText) -> tuple[list[str], list[str] | None]:
+        """With [UNK], and with it replaced by attention, where there is any."""
+        found = self._translator.translate(text.source)
+        replaced = [one.text for one in found]
+        return self._translator.texts_with_unknown(found), replaced if self._attends else None
+
+    def barred(self, text: ParallelText) -> list[str]:
+        """With [UNK] barred from the output."""
+        return [found.text for found in self._barred.translate(text.source)]
 
     def score(self, translations: Sequence[str], references: Sequence[str]) -> SetScore:
         return SetScore(
@@ -198,20 +204,16 @@ class _Judge:
         candidates = [i for i in known if low <= lengths[i] <= high]
         order = np.random.default_rng(SEED).permutation(len(candidates))[:ALIGNED]
         chosen = [text.source[candidates[i]] for i in sorted(order)]
-        return [_alignment(self._translators[True], line) for line in chosen]
+        return [_alignment(self._translator, line) for line in chosen]
 
 
 def _alignment(translator: Translator, line: str) -> SoftAlignment:
-    alignment, source, target = aligned_translation(translator, line)
-    return SoftAlignment(source, target, alignment.round(4).astype(float).tolist())
-
-
-def _has_unknown(tokens: tf.RaggedTensor, vocabulary: Vocabulary) -> list[bool]:
-    """Of each sentence."""
-    return [
-        UNK in vocabulary.encode(word.decode() for word in sentence)
-        for sentence in tokens.to_list()
-    ]
+    found = translator.translate(line, return_alignment=True)
+    return SoftAlignment(
+        list(found.source_tokens),
+        list(found.tokens),
+        found.alignment.round(4).astype(float).tolist(),
+    )
 
 
 def _bounds(lengths: Sequence[int]) -> list[int]:

@@ -9,7 +9,7 @@ import keras
 import tensorflow as tf
 
 from rnnsearch_tf.config import TrainingConfig
-from rnnsearch_tf.figures import aligned_translation, paint_alignment
+from rnnsearch_tf.figures import paint_alignment
 from rnnsearch_tf.progress import ProgressLine
 from rnnsearch_tf.translator import Translator
 
@@ -134,10 +134,11 @@ class Summaries(keras.callbacks.Callback):
         self._writer.close()
 
     def _write_samples(self, translator: Translator, step: int) -> None:
-        translations = translator.translate_lines(self._sentences).translations
-        rows = zip(self._sentences, translations, strict=True)
-        table = "\n".join(["source | translation", "--- | ---", *map(" | ".join, rows)])
-        picture = paint_alignment(*aligned_translation(translator, self._sentences[0]))
+        found = translator.translate(self._sentences, return_alignment=True, progress=False)
+        rows = [f"{one.source} | {one.text}" for one in found]
+        table = "\n".join(["source | translation", "--- | ---", *rows])
+        first = found[0]
+        picture = paint_alignment(first.alignment, first.source_tokens, first.tokens)
         with self._writer.as_default(step):
             tf.summary.text("translations", table)
             tf.summary.image("alignment", picture[None])

@@ -128,6 +128,11 @@ class TrainingConfig:
             _require_one_of(name, getattr(self, name), choices)
 
 
+def merit(config: TrainingConfig, nll_per_token: float, bleu: float) -> float:
+    """By what the best weights are chosen, greater is better: −NLL or BLEU."""
+    return -nll_per_token if config.early_stopping == "nll" else bleu
+
+
 @dataclasses.dataclass(frozen=True)
 class DecodingConfig:
     """Beam search; score = log p(y|x) / |y|^length_penalty, in nats, |y| counting </s>."""
@@ -142,6 +147,9 @@ class DecodingConfig:
     max_length_ratio: float = setting(3.0, "target tokens at most, for each source token")
     min_length_ratio: float = setting(0.0, "target tokens at least, for each source token")
     allow_unknown: bool = setting(True, "whether [UNK] may be written")
+    replace_unknown: bool = setting(
+        False, "whether each [UNK] becomes what the attended source word is translated by"
+    )
 
     def __post_init__(self) -> None:
         _require(self.beam_size >= 1, f"beam_size {self.beam_size}: must be at least 1")

@@ -7,18 +7,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from rnnsearch_tf.alignment_error import AlignmentScores, GoldLinks, alignment_scores
+from rnnsearch_tf.alignment_links import LinkRule
 from rnnsearch_tf.config import PRESETS
 from rnnsearch_tf.corpus.grammar import SentencePair, generate
 from rnnsearch_tf.corpus.parallel import ParallelText
+from rnnsearch_tf.curves import draw_bleu_by_length
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.evaluation import (
-    LengthBin,
-    alignment_error_rate,
-    bleu_by_length,
-    hard_links,
-)
+from rnnsearch_tf.evaluation import LengthBin, bleu_by_length
 from rnnsearch_tf.experiment import train
-from rnnsearch_tf.figures import draw_bleu_by_length, draw_translation
+from rnnsearch_tf.figures import draw_alignment
 from rnnsearch_tf.progress import say
 from rnnsearch_tf.saved_model import export
 from rnnsearch_tf.translator import Translator
@@ -89,9 +87,11 @@ def run(output: str | Path, size: Size = DEFAULT_SIZE, seed: int = 1) -> None:
     print(_table(curves))
     draw_bleu_by_length(output / "figures" / "bleu_by_length.png", curves)
     translator = translators["RNNsearch"]
-    error_rate = _alignment_error_rate(translator, test)
+    error_rate = _alignment_scores(translator, test).aer
     print(f"Alignment error rate of RNNsearch's attention, against the grammar's: {error_rate:.3f}")
-    draw_translation(output / "figures" / "alignment.png", translator, SENTENCES[0])
+    found = translator.translate(SENTENCES[0], return_alignment=True)
+    figure = output / "figures" / "alignment.png"
+    draw_alignment(figure, found.alignment, found.source_tokens, found.tokens)
     path = export([output / "rnnsearch"], output / "export")
     print(f"\n{path}, loaded by a fresh process that imports TensorFlow but not this package:")
     for sentence, (translation, score) in zip(SENTENCES, _serve(path, SENTENCES), strict=True):
@@ -113,7 +113,7 @@ def _test_pairs(per_bin: int, seed: int) -> list[SentencePair]:
 
 def _score(translator: Translator, test: Sequence[SentencePair]) -> list[LengthBin]:
     text = _text(test)
-    translations = translator.translate_lines(text.source).translations
+    translations = [found.text for found in translator.translate(text.source)]
     return bleu_by_length(translations, text.target, [len(pair.source_tokens) for pair in test])
 
 
@@ -126,12 +126,13 @@ def _table(curves: dict[str, list[LengthBin]]) -> str:
     return "\n".join([*lines, ""])
 
 
-def _alignment_error_rate(translator: Translator, test: Sequence[SentencePair]) -> float:
-    """AER of the reference translations, read by teacher forcing, up to the training length."""
+def _alignment_scores(translator: Translator, test: Sequence[SentencePair]) -> AlignmentScores:
+    """Of the reference translations, read by teacher forcing, up to the training length."""
     short = [pair for pair in test if len(pair.source_tokens) <= TRAINING_LENGTH]
     text = _text(short)
-    found = map(hard_links, translator.align_lines(text.source, text.target))
-    return alignment_error_rate(found, [pair.alignment for pair in short])
+    found = translator.align(text.source, text.target)
+    links = (LinkRule().links(alignment.weights) for alignment in found)
+    return alignment_scores(links, [GoldLinks(pair.alignment) for pair in short])
 
 
 def _serve(path: Path, sentences: Sequence[str]) -> list[tuple[str, str]]:

@@ -7,9 +7,11 @@ import tensorflow as tf
 from rnnsearch_tf.config import Config, DecodingConfig
 from rnnsearch_tf.corpus.parallel import ParallelText
 from rnnsearch_tf.evaluation import bleu, nll
+from rnnsearch_tf.graph import graph_function
 from rnnsearch_tf.model_directory import ModelDirectory
 from rnnsearch_tf.models import TranslationModel
 from rnnsearch_tf.pairs import Pairs, to_sentences, tokenize
+from rnnsearch_tf.text_model import TextModel
 from rnnsearch_tf.training import Evaluation
 from rnnsearch_tf.translator import Translator
 
@@ -38,23 +40,24 @@ class DevelopmentSet:
         text: ParallelText,
     ):
         self.text = text
-        self.translator = Translator(
+        text_model = TextModel(
             [model],
             dataclasses.replace(config, decoding=_GREEDY),
             directory.source_vocabulary_path,
             directory.target_vocabulary_path,
         )
+        self.translator = Translator.of(text_model)
         source, target = directory.load_vocabularies()
         self._pairs = Pairs(
-            to_sentences(tokenize(text.source, self.translator.source.tokenizer), source),
-            to_sentences(tokenize(text.target, self.translator.target.tokenizer), target),
+            to_sentences(tokenize(text.source, self.translator.source_tokenizer), source),
+            to_sentences(tokenize(text.target, self.translator.target_tokenizer), target),
         )
         ids = tf.TensorSpec([None, None], tf.int32)
-        self._word_losses = tf.function(model.word_losses, input_signature=[ids, ids])
+        self._word_losses = graph_function(model.word_losses, input_signature=[ids, ids])
 
     def __call__(self) -> Evaluation:
         """Evaluate the model as it is now."""
         likelihood = nll(self._word_losses, self._pairs)
-        translations = self.translator.translate_lines(self.text.source).translations
-        score = bleu(translations, self.text.target).score
+        found = self.translator.translate(self.text.source, progress=False)
+        score = bleu([one.text for one in found], self.text.target).score
         return Evaluation(likelihood.per_token, likelihood.per_sentence, score)

@@ -1,8 +1,8 @@
-"""How good translations and alignments are."""
+"""How good translations are."""
 
 import json
-from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import sacrebleu
@@ -12,12 +12,16 @@ from rnnsearch_tf.dataset import ordered_batches
 from rnnsearch_tf.pairs import Pairs, tokenize
 from rnnsearch_tf.tokenizers import Tokenizer
 
+LEAST_TO_RESAMPLE = 10  # sentences of a bin
+SAMPLES = 1_000  # that a bootstrap draws, each of as many sentences as there are
 
-class Bleu(NamedTuple):
-    """A corpus BLEU score."""
 
-    score: float  # 0 to 100
+class Score(NamedTuple):
+    """What a metric says of a set of translations."""
+
+    score: float
     signature: str  # sacreBLEU's: what was computed, and by which version
+    interval: float | None = None  # half of the 95% confidence interval, where asked for; not of 0
 
 
 class LengthBin(NamedTuple):
@@ -27,37 +31,8 @@ class LengthBin(NamedTuple):
     high: int
     sentences: int
     bleu: float  # 0 to 100
-
-
-class Scores(NamedTuple):
-    """All that is said of a set of translations."""
-
-    sentences: int
-    bleu: Bleu
-    tokenized_bleu: Bleu
-    by_length: list[LengthBin]
-
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {
-            "sentences": self.sentences,
-            "bleu": self.bleu._asdict(),
-            "tokenized_bleu": self.tokenized_bleu._asdict(),
-            "by_length": [length_bin._asdict() for length_bin in self.by_length],
-        }
-
-    def table(self) -> str:
-        """For people."""
-        lines = [
-            f"BLEU            {self.bleu.score:6.2f}   {self.bleu.signature}",
-            f"BLEU, tokenised {self.tokenized_bleu.score:6.2f}   {self.tokenized_bleu.signature}"
-            " (Moses tokens, cased)",
-            "",
-            "source tokens  sentences    BLEU",
-        ]
-        for b in self.by_length:
-            lines.append(f"{f'{b.low}-{b.high}':>13}  {b.sentences:9,}  {b.bleu:6.2f}")
-        return "\n".join([*lines, f"{'all':>13}  {self.sentences:9,}  {self.bleu.score:6.2f}", ""])
+    interval: float | None = None  # half of the 95% confidence interval of `bleu`, where asked for
+    p_value: float | None = None  # of its difference from another system's, where compared
 
 
 class Nll(NamedTuple):
@@ -67,11 +42,37 @@ class Nll(NamedTuple):
     per_sentence: float  # nats
 
 
-def bleu(translations: Sequence[str], references: Sequence[str]) -> Bleu:
-    """sacreBLEU: cased, detokenised text, its own 13a tokens."""
-    metric = sacrebleu.BLEU(force=True)  # no advice on standard error
-    score = metric.corpus_score(translations, [references]).score
-    return Bleu(score, str(metric.get_signature()))
+def metrics() -> dict[str, sacrebleu.metrics.base.Metric]:
+    """SacreBLEU's BLEU, chrF2 and TER by name, as its command has them by default."""
+    # `force`: no advice on standard error about text that looks tokenised.
+    return {"bleu": sacrebleu.BLEU(force=True), "chrf": sacrebleu.CHRF(), "ter": sacrebleu.TER()}
+
+
+def bleu(translations: Sequence[str], references: Sequence[str], intervals: bool = False) -> Score:
+    """sacreBLEU: cased, detokenised text, its own 13a tokens; 0 to 100.
+
+    Args:
+        translations: detokenised text.
+        references: likewise.
+        intervals: compute the confidence interval, by sacreBLEU's bootstrap (1,000 samples).
+    """
+    return _score(metrics()["bleu"], translations, references, intervals)
+
+
+def chrf(translations: Sequence[str], references: Sequence[str], intervals: bool = False) -> Score:
+    """chrF2 (Popović 2015): F-score of character 1- to 6-grams, recall twice as heavy; 0 to 100.
+
+    Args: as of `bleu`.
+    """
+    return _score(metrics()["chrf"], translations, references, intervals)
+
+
+def ter(translations: Sequence[str], references: Sequence[str], intervals: bool = False) -> Score:
+    """TER (Snover et al. 2006): edits for each 100 words of the reference; less is better.
+
+    Args: as of `bleu`.
+    """
+    return _score(metrics()["ter"], translations, references, intervals)
 
 
 def bleu_signature() -> str:
@@ -79,33 +80,63 @@ def bleu_signature() -> str:
     return bleu(["a"], ["a"]).signature
 
 
-def bleu_interval(
-    translations: Sequence[str], references: Sequence[str], samples: int = 1_000
-) -> float | None:
+def bleu_interval(translations: Sequence[str], references: Sequence[str]) -> float | None:
     """Half the width of the 95% confidence interval of `bleu`, by sacreBLEU's bootstrap.
 
     Args:
         translations: detokenised text.
         references: likewise.
-        samples: how many sets of as many sentences are drawn.
 
     Returns:
         BLEU points, or None where no word is right.
     """
-    metric = sacrebleu.BLEU(force=True)
-    score = metric.corpus_score(translations, [references], n_bootstrap=samples)
-    fields = json.loads(score.format(width=6, signature=str(metric.get_signature()), is_json=True))
-    return fields.get("confidence_var")
+    return bleu(translations, references, intervals=True).interval
 
 
 def tokenized_bleu(
-    translations: Sequence[str], references: Sequence[str], tokenizer: Tokenizer
-) -> Bleu:
+    translations: Sequence[str],
+    references: Sequence[str],
+    tokenizer: Tokenizer,
+    intervals: bool = False,
+) -> Score:
     """The paper's way: cased BLEU over Moses tokens."""
     metric = sacrebleu.BLEU(tokenize="none", force=True)
     lines = [_spaced(tokenize(text, tokenizer)) for text in (translations, references)]
-    score = metric.corpus_score(lines[0], [lines[1]]).score
-    return Bleu(score, str(metric.get_signature()))
+    return _score(metric, lines[0], lines[1], intervals)
+
+
+def _score(
+    metric: sacrebleu.metrics.base.Metric,
+    translations: Sequence[str],
+    references: Sequence[str],
+    intervals: bool,
+) -> Score:
+    samples = SAMPLES if intervals else 1
+    found = metric.corpus_score(translations, [references], n_bootstrap=samples)
+    signature = str(metric.get_signature())
+    fields = json.loads(found.format(width=6, signature=signature, is_json=True))
+    return Score(found.score, signature, fields.get("confidence_var"))
+
+
+def length_bins(
+    lengths: Sequence[int], width: int = 10, bounds: Sequence[int] | None = None
+) -> dict[tuple[int, int], list[int]]:
+    """Which sentences are in each bin of source lengths; empty bins are left out.
+
+    Args:
+        lengths: tokens of each source sentence, without `</s>`.
+        width: tokens to a bin: 1–10, 11–20, …
+        bounds: the longest length of each bin, rising, instead of bins of one width; sentences
+            longer than the last are left out.
+
+    Returns:
+        (shortest, longest) to places of sentences, from 0; rising.
+    """
+    highs = bounds if bounds is not None else range(width, max([1, *lengths]) + width, width)
+    bins = np.searchsorted(highs, lengths)  # the first bin that is not too short
+    spans = [(highs[b - 1] + 1 if b else 1, highs[b]) for b in range(len(highs))]
+    found = {span: np.flatnonzero(bins == b).tolist() for b, span in enumerate(spans)}
+    return {span: chosen for span, chosen in found.items() if chosen}
 
 
 def bleu_by_length(
@@ -114,49 +145,25 @@ def bleu_by_length(
     lengths: Sequence[int],
     width: int = 10,
     bounds: Sequence[int] | None = None,
+    intervals: bool = False,
 ) -> list[LengthBin]:
     """BLEU of each bin of source lengths (Fig. 2); empty bins are left out.
 
     Args:
         translations: detokenised text.
         references: likewise.
-        lengths: Moses tokens of each source sentence, without `</s>`.
-        width: tokens to a bin: 1–10, 11–20, …
-        bounds: the longest length of each bin, rising, instead of bins of one width; sentences
-            longer than the last are left out.
+        lengths: tokens of each source sentence, without `</s>`.
+        width: as of `length_bins`.
+        bounds: as of `length_bins`.
+        intervals: compute the confidence interval of each bin of 10 sentences or more; resampling
+            fewer says little.
     """
-    highs = bounds if bounds is not None else range(width, max([1, *lengths]) + width, width)
-    bins = np.searchsorted(highs, lengths)  # the first bin that is not too short
     found = []
-    for b in range(len(highs)):
-        chosen = np.flatnonzero(bins == b).tolist()
-        if chosen:
-            low = highs[b - 1] + 1 if b else 1
-            score = bleu([translations[i] for i in chosen], [references[i] for i in chosen]).score
-            found.append(LengthBin(low, highs[b], len(chosen), score))
+    for span, chosen in length_bins(lengths, width, bounds).items():
+        ours, right = ([side[i] for i in chosen] for side in (translations, references))
+        score = bleu(ours, right, intervals and len(chosen) >= LEAST_TO_RESAMPLE)
+        found.append(LengthBin(*span, len(chosen), score.score, score.interval))
     return found
-
-
-def evaluate_translations(
-    translations: Sequence[str],
-    references: Sequence[str],
-    lengths: Sequence[int],
-    tokenizer: Tokenizer,
-) -> Scores:
-    """Score translations against references.
-
-    Args:
-        translations: detokenised text.
-        references: likewise.
-        lengths: Moses tokens of each source sentence, without `</s>`.
-        tokenizer: of the target language.
-    """
-    return Scores(
-        len(references),
-        bleu(translations, references),
-        tokenized_bleu(translations, references, tokenizer),
-        bleu_by_length(translations, references, lengths),
-    )
 
 
 def nll(word_losses: Callable[..., tf.Tensor], pairs: Pairs, batch_size: int = 80) -> Nll:
@@ -173,43 +180,6 @@ def nll(word_losses: Callable[..., tf.Tensor], pairs: Pairs, batch_size: int = 8
         total += float(tf.reduce_sum(losses))
         words += int(tf.size(losses))
     return Nll(total / words, total / len(pairs))
-
-
-Links = Collection[tuple[int, int]]
-
-
-def hard_links(alignment: np.ndarray) -> set[tuple[int, int]]:
-    """Soft alignment to links: each target word to the source word it looks at most.
-
-    Args:
-        alignment: α of one sentence, [Ty, Tx], with the row and column of `</s>`; the row of
-            `</s>` is left out, and so are words that look at it most.
-
-    Returns:
-        (source, target) places, 0-based.
-    """
-    end = alignment.shape[1] - 1
-    best = alignment[:-1].argmax(axis=1)
-    return {(int(j), i) for i, j in enumerate(best) if j != end}
-
-
-def alignment_error_rate(
-    found: Iterable[Links], sure: Iterable[Links], possible: Iterable[Links] | None = None
-) -> float:
-    """AER = 1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|) over a corpus (Och & Ney 2003).
-
-    Args:
-        found: A, the links of each sentence.
-        sure: S, the gold links.
-        possible: P, which count as S too; absent, S alone.
-    """
-    sure_links = [set(links) for links in sure]
-    possible_links = [set(links) for links in possible] if possible is not None else sure_links
-    agreed = total = 0
-    for links, s, p in zip(found, sure_links, possible_links, strict=True):
-        agreed += len(s & set(links)) + len((s | p) & set(links))
-        total += len(s) + len(set(links))
-    return 1 - agreed / total
 
 
 def _spaced(tokens: tf.RaggedTensor) -> list[str]:

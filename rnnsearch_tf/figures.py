@@ -1,20 +1,31 @@
-"""Pictures: alignment matrices (Fig. 3) and BLEU over sentence length (Fig. 2)."""
+"""Pictures of soft alignments (Fig. 3 of the paper)."""
 
-from collections.abc import Mapping, Sequence
+import contextlib
+import math
+import unicodedata
+import warnings
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import tensorflow as tf
-from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
 
-from rnnsearch_tf.evaluation import LengthBin
-from rnnsearch_tf.files import replacing
-from rnnsearch_tf.translator import Translator
+from rnnsearch_tf.alignment_page import AlignedSentence, write_alignment_page
+from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.fonts import DEFAULT, font_families
+from rnnsearch_tf.picture_files import HTML, PNG, RESOLUTION, SVG, picture_kind, save_figure
+from rnnsearch_tf.translations import Alignment
 
-_INCHES_PER_WORD = 0.28
-_STYLES = ("-", "--", "-.", ":")
+_CELL = 0.28  # inches
+_MARGIN = 0.08  # inches, around the matrix and its words
+_POINTS = 10  # the words' size
+_LONGEST_WORD = 40  # letters; of longer words, the beginning is written
+_MOST_PIXELS = 64_000_000
+_LONGEST_SIDE = 30_000  # pixels
+_LEAST_RESOLUTION = 40  # dots per inch, at which 10 points are 5 to 6 pixels
 
 
 def draw_alignment(
@@ -25,108 +36,100 @@ def draw_alignment(
 ) -> None:
     """Draw a soft alignment as the paper does: source along the top, black 0, white 1.
 
+    Each cell has the same size, so that long sentences make large pictures; a PNG of more than 64
+    million pixels is drawn at a lower resolution. What a PNG's words are drawn with are the
+    fonts installed; an SVG and an HTML page show them in the viewer's.
+
     Args:
-        path: a PNG file.
+        path: ends in .png, .svg or .html (a page of one file that answers pointer and keyboard).
         alignment: α, [Ty, Tx].
         source_tokens: Tx words.
         target_tokens: Ty words.
+
+    Raises:
+        InputError: another ending, or too many words for a PNG.
     """
-    _save(_alignment_figure(alignment, source_tokens, target_tokens), path)
+    kind = picture_kind(path, (PNG, SVG, HTML))
+    if kind == HTML:
+        pair = Alignment(tuple(source_tokens), tuple(target_tokens), np.asarray(alignment))
+        write_alignment_page(path, [AlignedSentence(pair)], "Soft alignment")
+        return
+    families = font_families([*source_tokens, *target_tokens]) if kind == PNG else [DEFAULT]
+    figure = _alignment_figure(alignment, source_tokens, target_tokens, families)
+    if kind == PNG and figure.dpi < _LEAST_RESOLUTION:
+        size = f"{len(target_tokens):,} × {len(source_tokens):,} words"
+        raise InputError(f"{path}: {size} are too many for a PNG; .svg and .html have room")
+    with _without_glyph_warnings():
+        save_figure(figure, path)
 
 
 def paint_alignment(
     alignment: np.ndarray, source_tokens: Sequence[str], target_tokens: Sequence[str]
 ) -> np.ndarray:
     """The picture that `draw_alignment` writes, as RGBA uint8 [height, width, 4]."""
-    canvas = FigureCanvasAgg(_alignment_figure(alignment, source_tokens, target_tokens))
-    canvas.draw()
+    families = font_families([*source_tokens, *target_tokens])
+    canvas = FigureCanvasAgg(_alignment_figure(alignment, source_tokens, target_tokens, families))
+    with _without_glyph_warnings():
+        canvas.draw()
     return np.asarray(canvas.buffer_rgba())
 
 
 def _alignment_figure(
-    alignment: np.ndarray, source_tokens: Sequence[str], target_tokens: Sequence[str]
+    alignment: np.ndarray,
+    source_tokens: Sequence[str],
+    target_tokens: Sequence[str],
+    families: list[str],
 ) -> Figure:
-    height, width = np.array(alignment.shape) * _INCHES_PER_WORD + 1.4
-    figure = Figure((width, height), layout="constrained")
-    axes = figure.add_subplot()
-    axes.imshow(alignment, cmap="gray", vmin=0, vmax=1, interpolation="nearest")
+    """The matrix at a fixed size for each cell, with as much room as the longest words take."""
+    rows, columns = np.shape(alignment)
+    if (rows, columns) != (len(target_tokens), len(source_tokens)):
+        raise ValueError(
+            f"α is {rows} × {columns}, of {len(target_tokens)} and {len(source_tokens)} words"
+        )
+    figure = Figure()
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.imshow(alignment, cmap="gray", vmin=0, vmax=1, interpolation="none")
     axes.xaxis.tick_top()
-    axes.set_xticks(range(len(source_tokens)), _plain(source_tokens), rotation=90)
-    axes.set_yticks(range(len(target_tokens)), _plain(target_tokens))
-    axes.tick_params(length=0, labelsize=10)
+    axes.tick_params(length=0)
+    above, beside = ([_label(word) for word in words] for words in (source_tokens, target_tokens))
+    style: dict[str, Any] = {"parse_math": False, "fontfamily": families, "fontsize": _POINTS}
+    axes.set_xticks(range(columns), above, rotation=90, **style)
+    axes.set_yticks(range(rows), beside, **style)
+    top, left = (_room(words, families) + 2 * _MARGIN for words in (above, beside))
+    width, height = left + columns * _CELL + _MARGIN, top + rows * _CELL + _MARGIN
+    figure.set_size_inches(width, height)
+    figure.set_dpi(_resolution(width, height))
+    axes.set_position(
+        (left / width, _MARGIN / height, columns * _CELL / width, rows * _CELL / height)
+    )
     return figure
 
 
-def draw_translation(path: str | Path, translator: Translator, sentence: str) -> None:
-    """Translate a sentence and draw the alignment it was translated by.
-
-    Args:
-        path: a PNG file.
-        translator: the model.
-        sentence: not blank.
-    """
-    draw_alignment(path, *aligned_translation(translator, sentence))
+def _label(word: str) -> str:
+    """What is written of a word: no control characters, and an end only of a very long one."""
+    plain = "".join("\ufffd" if unicodedata.category(c) in ("Cc", "Cs") else c for c in word)
+    return plain if len(plain) <= _LONGEST_WORD else plain[: _LONGEST_WORD - 1] + "…"
 
 
-def aligned_translation(
-    translator: Translator, sentence: str
-) -> tuple[np.ndarray, list[str], list[str]]:
-    """Translate a sentence.
+def _room(words: Sequence[str], families: list[str]) -> float:
+    """Inches that the longest word takes."""
+    renderer = FigureCanvasAgg(Figure(dpi=72)).get_renderer()
+    font = FontProperties(family=families, size=_POINTS)
 
-    Args:
-        translator: the model.
-        sentence: not blank.
-
-    Returns:
-        α [Ty, Tx], the source's Tx tokens and the translation's Ty tokens, with `</s>`.
-    """
-    found = {name: x.numpy()[0] for name, x in translator.align(tf.constant([sentence])).items()}
-    source, target = (
-        [token.decode() for token in found[name]] for name in ("source_tokens", "target_tokens")
-    )
-    return found["alignment"], source, target
+    with _without_glyph_warnings():
+        widths = [renderer.get_text_width_height_descent(word, font, False)[0] for word in words]
+    return max(widths) / 72
 
 
-def draw_bleu_by_length(
-    path: str | Path, curves: Mapping[str, Sequence[LengthBin]], marks: Sequence[int] = ()
-) -> None:
-    """Draw BLEU over source length, a curve for each system.
-
-    Args:
-        path: a PNG file.
-        curves: system to bins.
-        marks: lengths at which an upright line is drawn: the longest in training.
-    """
-    figure = Figure((6, 4), layout="constrained")
-    axes = figure.add_subplot()
-    for mark in marks:
-        axes.axvline(mark, color="gray", linewidth=0.8, linestyle=":")
-        axes.annotate(f"training ≤ {mark}", (mark, 0.02), xycoords=("data", "axes fraction"),
-                      rotation=90, fontsize=7, color="gray", ha="right", va="bottom")  # fmt: skip
-    for i, (name, bins) in enumerate(curves.items()):
-        style = _STYLES[i % len(_STYLES)]
-        middles = [(b.low + b.high) / 2 for b in bins]
-        axes.plot(middles, [b.bleu for b in bins], style, marker="o", label=name)
-    _label_bins(axes, next(iter(curves.values())))
-    axes.set_ylim(bottom=0)
-    axes.grid(alpha=0.3)
-    axes.legend()
-    _save(figure, path)
+def _resolution(width: float, height: float) -> float:
+    """Dots per inch of a picture of so many inches."""
+    by_area = math.sqrt(_MOST_PIXELS / (width * height))
+    return min(RESOLUTION, by_area, _LONGEST_SIDE / max(width, height))
 
 
-def _label_bins(axes: Axes, bins: Sequence[LengthBin]) -> None:
-    axes.set_xticks([(b.low + b.high) / 2 for b in bins], [f"{b.low}–{b.high}" for b in bins])
-    axes.set_xlabel("source length (tokens)")
-    axes.set_ylabel("BLEU")
-
-
-def _plain(tokens: Sequence[str]) -> list[str]:
-    """A dollar sign would begin a formula."""
-    return [token.replace("$", r"\$") for token in tokens]
-
-
-def _save(figure: Figure, path: str | Path) -> None:
-    FigureCanvasAgg(figure)
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path, ".png") as temporary:
-        figure.savefig(temporary, dpi=110)
+@contextlib.contextmanager
+def _without_glyph_warnings() -> Iterator[None]:
+    """Matplotlib's, one for each letter; `font_families` has said it once."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
+        yield

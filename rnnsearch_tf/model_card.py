@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rnnsearch_tf.config import DecodingConfig
+from rnnsearch_tf.config import DecodingConfig, merit
 from rnnsearch_tf.model_directory import LAST, ModelDirectory
 from rnnsearch_tf.provenance import commit, library_versions
 
@@ -42,6 +42,7 @@ def model_card(
         "format": _FORMAT,
         "source_language": config.source_language,
         "target_language": config.target_language,
+        "tokenizer": config.tokenizer,
         "weights_dtype": weights_dtype,
         "models": [_model(ModelDirectory(path), weights) for path in model_dirs],
         "decoding": dataclasses.asdict(decoding),
@@ -69,5 +70,5 @@ def _evaluation(directory: ModelDirectory, weights: str) -> dict[str, Any] | Non
         return None
     if weights == LAST or "bleu" not in records[0]:
         return records[-1]
-    by_nll = directory.load_config().training.early_stopping == "nll"
-    return max(records, key=lambda r: -r["nll_per_token"] if by_nll else r["bleu"])
+    training = directory.load_config().training
+    return max(records, key=lambda r: merit(training, r["nll_per_token"], r["bleu"]))

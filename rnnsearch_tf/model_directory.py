@@ -27,6 +27,7 @@ class ModelDirectory:
         last.weights.h5     the newest weights
         checkpoints/        what training resumes from
         training.jsonl      one line for each evaluation
+        lexicon.tsv         words for [UNK], where rnnsearch-lexicon has been run
         tensorboard/        the same and more, for TensorBoard
 
     Args:
@@ -39,6 +40,7 @@ class ModelDirectory:
         self.target_vocabulary_path = self.path / "target.vocab"
         self.checkpoints_path = self.path / "checkpoints"
         self.tensorboard_path = self.path / "tensorboard"
+        self.lexicon_path = self.path / "lexicon.tsv"
         self.log_path = self.path / "training.jsonl"
         self._config_path = self.path / "config.json"
 

@@ -2,8 +2,10 @@
 
 import sys
 import time
-from collections.abc import Callable
-from typing import TextIO
+from collections.abc import Callable, Iterable, Iterator
+from typing import TextIO, TypeVar
+
+Item = TypeVar("Item")
 
 _TERMINAL_SECONDS = 0.5
 _LOG_SECONDS = 20.0
@@ -45,6 +47,14 @@ class ProgressLine:
                 self.show(f"{done:,} of {total:,} {things}")
 
         return report
+
+    def counted(self, items: Iterable[Item], things: str) -> Iterator[Item]:
+        """The items; how many there were is shown when due."""
+        for done, item in enumerate(items, 1):
+            yield item
+            if self.is_due():
+                self.show(f"{done:,} {things}")
+        self.clear()
 
     def finish(self, text: str) -> None:
         """Write a line that stays."""

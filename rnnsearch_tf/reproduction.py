@@ -10,16 +10,18 @@ from typing import Any
 
 import rnnsearch_tf
 from rnnsearch_tf.assessment import TestText, assess, training_sample
-from rnnsearch_tf.config import PRESETS, Config
+from rnnsearch_tf.config import PRESETS, RNNSEARCH, Config
 from rnnsearch_tf.corpus.parallel import Corpus, ParallelText
 from rnnsearch_tf.experiment import train
 from rnnsearch_tf.files import write_atomically
+from rnnsearch_tf.lexicon import lexicon_of, write_lexicon
 from rnnsearch_tf.model_directory import ModelDirectory
 from rnnsearch_tf.progress import say
 from rnnsearch_tf.provenance import hardware, provenance
 from rnnsearch_tf.report import Report, write_report
 from rnnsearch_tf.results import ModelResults
 from rnnsearch_tf.training_text import TrainingText
+from rnnsearch_tf.translator import Translator
 
 # Model directory to the paper's name, in the order of its Table 1.
 MODELS = {
@@ -162,6 +164,9 @@ class _Work:
     def evaluate(self, name: str, config: Config) -> ModelResults:
         """Evaluate, and keep the results for the next run."""
         path = self.output / name
+        lexicon_path = ModelDirectory(path).lexicon_path
+        if config.model.kind == RNNSEARCH and not lexicon_path.exists():
+            write_lexicon(lexicon_path, lexicon_of(Translator.load(path), self._texts.training))
         results = assess(MODELS[name], path, config, self._test_text, self._machine(name))
         kept = {"key": self._key(name, config), "results": results.as_dict()}
         write_atomically(self._results_path(name), json.dumps(kept).encode())

@@ -51,6 +51,7 @@ class ModelResults:
         dev_nll: likewise.
         all: BLEU of the whole test set, [UNK] allowed.
         all_barred: the same with [UNK] barred from the output.
+        all_replaced: the same with each [UNK] replaced by way of the attention; None without any.
         no_unknown: BLEU of the sentences without unknown words, [UNK] barred; None without such.
         by_length: BLEU over source length, [UNK] allowed.
         examples: translations of long sentences, [UNK] allowed.
@@ -72,6 +73,7 @@ class ModelResults:
     dev_nll: Nll
     all: SetScore
     all_barred: SetScore
+    all_replaced: SetScore | None
     no_unknown: SetScore | None
     by_length: list[LengthBin]
     examples: list[Example]
@@ -109,6 +111,7 @@ _READERS: dict[str, Any] = {
     "dev_nll": lambda value: Nll(**value),
     "all": _set_score,
     "all_barred": _set_score,
+    "all_replaced": _set_score,
     "no_unknown": _set_score,
     "by_length": _list_of(LengthBin),
     "examples": _list_of(Example),

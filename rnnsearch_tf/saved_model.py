@@ -10,10 +10,12 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.errors import InputError, first_line
+from rnnsearch_tf.exported import versions
 from rnnsearch_tf.files import synchronise
 from rnnsearch_tf.model_card import CARD, model_card
 from rnnsearch_tf.model_directory import BEST
-from rnnsearch_tf.translator import Translator
+from rnnsearch_tf.text_model import TextModel
+from rnnsearch_tf.translator import load_text_model
 from rnnsearch_tf.warmup import write_warmup_requests
 from rnnsearch_tf.weight_storage import FULL, WEIGHT_DTYPES
 
@@ -26,7 +28,7 @@ def export(
     weights: str = BEST,
     weights_dtype: str = FULL,
 ) -> Path:
-    """Write EXPORT_DIR/<version>/ with the signatures of `Translator`.
+    """Write EXPORT_DIR/<version>/ with the signatures of `TextModel`.
 
         saved_model.pb, variables/      graph and weights
         assets/                         source.vocab, target.vocab
@@ -61,15 +63,15 @@ def export(
         raise InputError(
             f"weights_dtype {weights_dtype!r}: choose one of {', '.join(WEIGHT_DTYPES)}"
         )
-    translator = Translator.load(model_dirs, decoding, weights, weights_dtype)
-    card = model_card(model_dirs, weights, weights_dtype, translator.config.decoding)
+    text_model = load_text_model(model_dirs, decoding, weights, weights_dtype)
+    card = model_card(model_dirs, weights, weights_dtype, text_model.config.decoding)
     try:
         export_dir.mkdir(parents=True, exist_ok=True)
         # A name that is no number: a server that watches the folder passes it over.
         temporary = Path(tempfile.mkdtemp(prefix=f".{version}-", dir=export_dir))
         try:
-            _save(translator, temporary)
-            write_warmup_requests(translator, temporary)
+            _save(text_model, temporary)
+            write_warmup_requests(text_model, temporary)
             (temporary / CARD).write_text(card, "utf-8")
             _publish(temporary, target)
         finally:
@@ -79,21 +81,15 @@ def export(
     return target
 
 
-def versions(export_dir: Path) -> list[int]:
-    """The versions in a folder that a server watches, as a server reads their names."""
-    found = export_dir.iterdir() if export_dir.is_dir() else ()
-    return sorted(int(p.name) for p in found if p.name.isascii() and p.name.isdigit())
-
-
-def _save(translator: Translator, path: Path) -> None:
+def _save(text_model: TextModel, path: Path) -> None:
     signatures = {
-        "serving_default": translator.translate,
-        "align": translator.align,
-        "nbest": translator.n_best,
-        "score": translator.score,
+        "serving_default": text_model.translate,
+        "align": text_model.align,
+        "nbest": text_model.n_best,
+        "score": text_model.score,
     }
     tf.saved_model.save(
-        translator,
+        text_model,
         str(path),
         {name: function.get_concrete_function() for name, function in signatures.items()},
         tf.saved_model.SaveOptions(experimental_custom_gradients=False),  # it will not be trained

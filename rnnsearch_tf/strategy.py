@@ -8,6 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.graph import graph_function
 
 ONE, MIRRORED, MULTI_WORKER = "one", "mirrored", "multi_worker"
 STRATEGIES = (ONE, MIRRORED, MULTI_WORKER)
@@ -92,7 +93,7 @@ class Workers:
         """
         return self._sum(values, of_all=False)
 
-    @tf.function
+    @graph_function
     def _sum(self, values: tf.Tensor, of_all: bool = True) -> tf.Tensor:
         """Over all replicas, or of the first one alone, which is the chief's."""
 

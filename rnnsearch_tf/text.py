@@ -25,6 +25,7 @@ import re
 import tensorflow as tf
 
 from rnnsearch_tf import nonbreaking_prefixes
+from rnnsearch_tf.graph import graph_function
 
 LANGUAGES = ("en", "fr")
 
@@ -203,7 +204,7 @@ class MosesTokenizer(tf.Module):
         super().__init__(name=f"moses_tokenizer_{language}")
         self.language = language
 
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
+    @graph_function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
     def tokenize(self, text: tf.Tensor) -> tf.RaggedTensor:
         """Splits each line into tokens (Moses' `tokenizer.perl -no-escape`).
 
@@ -224,7 +225,7 @@ class MosesTokenizer(tf.Module):
             text = _apply(rule, text)
         return _detach_final_dots(tf.strings.split(text), _kept_dot_pattern(self.language))
 
-    @tf.function(input_signature=[tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)])
+    @graph_function(input_signature=[tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)])
     def detokenize(self, tokens: tf.RaggedTensor) -> tf.Tensor:
         """Joins each row's tokens into a line (Moses' `detokenizer.perl`).
 

@@ -34,17 +34,14 @@ class TextIds(tf.Module):
         return self.tokenizer.tokenize(text)[:, :most]
 
     def ids(self, tokens: tf.RaggedTensor) -> tf.RaggedTensor:
-        """Tokens to ids, int32 [B, None], `</s>` at the end of each sentence."""
-        ids = tokens.with_flat_values(tf.cast(self._ids.lookup(tokens.flat_values), tf.int32))
+        """Tokens to ids, int32 [B, None], `</s>` at the end of each sentence and nowhere else."""
+        found = tf.maximum(self._ids.lookup(tokens.flat_values), UNK)  # "</s>" is no word of a text
+        ids = tokens.with_flat_values(tf.cast(found, tf.int32))
         return tf.concat([ids, tf.fill([tokens.nrows(), 1], EOS)], axis=1)
 
     def words(self, ids: tf.RaggedTensor) -> tf.RaggedTensor:
         """Ids to words, string [B, None], `</s>` included."""
         return ids.with_flat_values(self._words.lookup(tf.cast(ids.flat_values, tf.int64)))
-
-    def text(self, ids: tf.RaggedTensor) -> tf.Tensor:
-        """Ids, each sentence with its `</s>` or empty, to text, string [B]."""
-        return self.tokenizer.detokenize(self.words(ids[:, :-1]))
 
 
 def with_end(tokens: tf.RaggedTensor) -> tf.RaggedTensor:

@@ -5,6 +5,7 @@ import functools
 import tensorflow as tf
 
 from rnnsearch_tf.config import SPACES, Config
+from rnnsearch_tf.graph import graph_function
 from rnnsearch_tf.text import MosesTokenizer, clean
 
 
@@ -21,12 +22,12 @@ class SpaceTokenizer(tf.Module):
         super().__init__(name="space_tokenizer")
         self.language = language
 
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
+    @graph_function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
     def tokenize(self, text: tf.Tensor) -> tf.RaggedTensor:
         """Splits each line, string[B], into words, string[B, None]; a blank line has none."""
         return tf.strings.split(clean(text))
 
-    @tf.function(input_signature=[tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)])
+    @graph_function(input_signature=[tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)])
     def detokenize(self, tokens: tf.RaggedTensor) -> tf.Tensor:
         """Joins the words of each row, string[B, None], into a line, string[B]."""
         rows = tokens.value_rowids()

@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.callbacks import Watched, early_stopping
 from rnnsearch_tf.checkpoints import Checkpoints, Meter, TrainingState
-from rnnsearch_tf.config import Config
+from rnnsearch_tf.config import Config, merit
 from rnnsearch_tf.dataset import batch_count, guided_batches, training_batches
 from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.evaluation import bleu_signature
@@ -234,7 +234,7 @@ class Trainer:
         value = float(state.updates)
         if self._evaluate is not None:
             found = self._shared_evaluation(self._evaluate)
-            value = -found.nll_per_token if self._config.early_stopping == "nll" else found.bleu
+            value = merit(self._config, found.nll_per_token, found.bleu)
             record.update(found._asdict(), bleu_signature=bleu_signature())
         is_best = value > state.best
         if is_best:

@@ -55,9 +55,16 @@ class Translation:
         return self.hypotheses[0].score
 
     @property
-    def alignment(self) -> np.ndarray | None:
-        """The best hypothesis's α, [Ty, Tx]."""
-        return self.hypotheses[0].alignment
+    def alignment(self) -> np.ndarray:
+        """The best hypothesis's α, [Ty, Tx].
+
+        Raises:
+            ValueError: it was not asked for.
+        """
+        found = self.hypotheses[0].alignment
+        if found is None:
+            raise ValueError("no alignment: ask for it with return_alignment=True")
+        return found
 
 
 @dataclasses.dataclass(frozen=True)

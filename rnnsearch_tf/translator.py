@@ -1,99 +1,70 @@
-"""Text in, text out: tokeniser, vocabulary, encoder, beam search, detokeniser in one module."""
+"""Translation in Python: sentences in, typed results out."""
 
-import contextlib
 import dataclasses
-from collections.abc import Callable, Sequence
+import functools
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, TypeVar, overload
 
-import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.beam_search import Hypotheses
 from rnnsearch_tf.config import Config, DecodingConfig
-from rnnsearch_tf.ensemble import Ensemble
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.exported import find_version, load_export
 from rnnsearch_tf.model_directory import BEST, ModelDirectory
-from rnnsearch_tf.models import TranslationModel
-from rnnsearch_tf.row_blocks import map_row_blocks
-from rnnsearch_tf.search import search
-from rnnsearch_tf.text_ids import TextIds, with_end
-from rnnsearch_tf.tokenizers import tokenizers_for
-from rnnsearch_tf.vocabulary import EOS, PAD
-from rnnsearch_tf.weight_storage import FULL, WeightStorage
+from rnnsearch_tf.progress import ProgressLine
+from rnnsearch_tf.text_model import TextModel
+from rnnsearch_tf.tokenizers import Tokenizer, tokenizers_for
+from rnnsearch_tf.translations import Alignment, Hypothesis, Translation
+from rnnsearch_tf.weight_storage import FULL
 
-NOT_FOUND = tf.float32.min  # a score; JSON can carry it, and no minus infinity
-_BLOCK_TOKENS = 1_000  # source tokens worked on at a time, with padding
-_LINES_AT_ONCE = 256
-_TEXT = tf.TensorSpec([None], tf.string, "text")
+_LINES_AT_ONCE = 256  # sorted by length and worked on together
+_PAIRS_AT_ONCE = 64  # likewise; a matrix for each is kept
 
-
-class Translations(NamedTuple):
-    """Texts and their log p(y|x) in nats, in the order asked for."""
-
-    translations: list[str]
-    scores: list[float]
+Line = str | bytes  # bytes are UTF-8; what is not counts as U+FFFD
+Target = Line | Translation | Hypothesis
+Item = TypeVar("Item")
 
 
-class _Best(NamedTuple):
-    """The best hypothesis of each sentence; what a blank one gets is a blank and 0."""
+class Translator:
+    """Trained models, or an export of them, at work.
 
-    text: tf.Tensor  # string [B]
-    score: tf.Tensor  # float32 [B]  log p(y|x), nats
-    target: tf.RaggedTensor  # int32 [B, None]  with </s>
+    >>> from rnnsearch_tf.translator import Translator
+    >>> translator = Translator.load(MODEL_DIR)
+    >>> found = translator.translate("The man will eat.", return_alignment=True)
+    >>> type(found.text), found.tokens[-1], found.score < 0
+    (<class 'str'>, '</s>', True)
+    >>> found.alignment.shape == (len(found.tokens), len(found.source_tokens))
+    True
 
-
-class _NBest(NamedTuple):
-    """Different translations of each sentence, best first, then empty slots."""
-
-    translations: tf.Tensor  # string [B, N]
-    scores: tf.Tensor  # float32 [B, N]  log p(y|x), nats
-    normalized_scores: tf.Tensor  # float32 [B, N]  log p(y|x) / |y|^length_penalty
-
-
-class Translator(tf.Module):
-    """One or several trained models that translate strings; what is saved as the SavedModel.
-
-    Sentences are searched in blocks of similar length, so that a long one among many costs only
-    itself, and any number of them bounded memory.
+    Lists are worked on in windows of a few hundred lines, each sorted by length; results come in
+    the order of what was given. Iterators of any length go through the methods that end in
+    `_stream`, which hold one window at a time.
 
     Args:
-        models: one, or the members of an ensemble.
-        config: for languages and decoding options.
-        source_vocabulary: path of source.vocab, an asset of the SavedModel.
-        target_vocabulary: path of target.vocab, likewise.
-        weights_dtype: what the SavedModel holds the weights in (see `WeightStorage`).
+        engine: a `TextModel`, or a SavedModel of one.
+        config: its languages and decoding options.
+        reopen: makes an engine with other decoding options; None where that cannot be done.
 
     Attributes:
         config: as given.
-        source: the source language's text and ids.
-        target: the target language's.
+        source_tokenizer: text to the tokens the model reads.
+        target_tokenizer: likewise of translations.
     """
 
     def __init__(
         self,
-        models: Sequence[TranslationModel],
+        engine: Any,
         config: Config,
-        source_vocabulary: str | Path,
-        target_vocabulary: str | Path,
-        weights_dtype: str = FULL,
+        reopen: Callable[[DecodingConfig], Any] | None = None,
     ):
-        super().__init__()
         self.config = config
-        model = models[0] if len(models) == 1 else Ensemble(models)
-        weights = [weight for member in models for weight in member.weights]
-        # Behind a function, where the module finds no Keras variables: TensorFlow's C++ loader
-        # restores copies of those, and not what the signatures read.
-        self._model = lambda: model
-        if weights_dtype == FULL:
-            self._variables = [weight.value for weight in weights]
-            self._weights_in_use: Callable[[], Any] = contextlib.nullcontext
-        else:
-            self._storage = WeightStorage(weights, weights_dtype)
-            self._weights_in_use = self._storage.in_use
-        source, target = tokenizers_for(config)
-        self.source = TextIds(source, source_vocabulary)
-        self.target = TextIds(target, target_vocabulary)
+        self._engine = engine
+        self._reopened = functools.lru_cache(maxsize=4)(reopen) if reopen else None
+        self.source_tokenizer: Tokenizer
+        self.target_tokenizer: Tokenizer
+        self.source_tokenizer, self.target_tokenizer = tokenizers_for(config)
 
     @classmethod
     def load(
@@ -101,268 +72,329 @@ class Translator(tf.Module):
         path: str | Path | Sequence[str | Path],
         decoding: DecodingConfig | None = None,
         weights: str = BEST,
-        weights_dtype: str = FULL,
     ) -> "Translator":
-        """Read a model directory, or several as an ensemble.
+        """Read a model directory, several as an ensemble, or an export.
 
         Args:
             path: the model directory, or a list of them; languages and decoding options are the
-                first one's.
-            decoding: instead of the options in its config.
-            weights: "best" or "last".
-            weights_dtype: what the SavedModel holds the weights in.
+                first one's. Or an export: a version's folder, or the folder of versions, of which
+                the highest is taken.
+            decoding: instead of the model's own options; an export has those it was made with.
+            weights: "best" or "last"; an export has those it was made of.
 
         Raises:
-            InputError: a directory is absent, incomplete or damaged, or has other vocabularies
-                than the first.
+            InputError: a directory is absent, incomplete or damaged, has other vocabularies than
+                the first, or is an export and other options are asked for.
         """
-        paths = [path] if isinstance(path, str | Path) else path
-        directories = [ModelDirectory(one) for one in paths]
-        for directory in directories:
-            directory.load_vocabularies()  # for its checks
-        first, configs = directories[0], [directory.load_config() for directory in directories]
-        for directory, config in zip(directories, configs, strict=True):
-            if _languages(config) != _languages(configs[0]):
-                raise InputError(f"{directory.path}: other vocabularies than {first.path}")
-        config = configs[0]
-        if decoding is not None:
-            config = dataclasses.replace(config, decoding=decoding)
-        return cls(
-            [directory.load_model(weights) for directory in directories],
-            config,
-            first.source_vocabulary_path,
-            first.target_vocabulary_path,
-            weights_dtype,
-        )
+        version = find_version(path) if isinstance(path, str | Path) else None
+        if version is None:
+            text_model = load_text_model(path, decoding, weights)
+            return cls.of(text_model, lambda other: load_text_model(path, other, weights))
+        exported, config = load_export(version)
+        if decoding not in (None, config.decoding):
+            raise InputError(f"{version}: an export searches with the options it was made with")
+        return cls(exported, config)
 
-    @property
-    def model(self) -> TranslationModel | Ensemble:
-        """The model, or the ensemble."""
-        return self._model()
+    @classmethod
+    def of(
+        cls, text_model: TextModel, reopen: Callable[[DecodingConfig], Any] | None = None
+    ) -> "Translator":
+        """A translator by a model that is in memory."""
+        return cls(text_model, text_model.config, reopen)
 
-    @tf.function(input_signature=[_TEXT])
-    def translate(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
-        """The signature `serving_default`.
-
-        Args:
-            text: string [B], one sentence each.
-
-        Returns:
-            `translation` string [B]; `score` float32 [B], log p(y|x) in nats of the hypothesis
-            with the best decoding score. A blank sentence gives a blank and 0.
-        """
-        best = self._best(self.source.ids(self._read(text)))
-        return {"translation": best.text, "score": best.score}
-
-    @tf.function(input_signature=[_TEXT])
-    def align(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
-        """The signature `align`: `translate` with its soft alignment.
-
-        Args:
-            text: string [B], one sentence each.
-
-        Returns:
-            Also `source_tokens` string [B, Tx] and `target_tokens` string [B, Ty], each sentence
-            with its `</s>`, then empty strings; `alignment` float32 [B, Ty, Tx], where row i is
-            α_i, the weights under which word i was written (zero at padding).
-        """
-        tokens = self._read(text)
-        source = self.source.ids(tokens)
-        best = self._best(source)
-        return {
-            "translation": best.text,
-            "score": best.score,
-            "source_tokens": with_end(tokens).to_tensor(""),
-            "target_tokens": self.target.words(best.target).to_tensor(""),
-            "alignment": self._alignments(source, best.target),
-        }
-
-    @tf.function(input_signature=[_TEXT])
-    def n_best(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
-        """The signature `nbest`: as many different translations as the beam is wide.
-
-        Args:
-            text: string [B], one sentence each.
-
-        Returns:
-            `translations` string [B, N], best first; `scores` float32 [B, N], log p(y|x) in nats;
-            `normalized_scores` float32 [B, N], log p(y|x) / |y|^length_penalty, by which they are
-            ranked. Where no more was found, the text is empty and both scores are the lowest
-            float32. A blank sentence has a blank with score 0, and no other.
-        """
-        source = self.source.ids(self._read(text))
-        size = self.config.decoding.beam_size
-        empty = tf.zeros([0, size])
-        found = map_row_blocks(
-            lambda rows: self._n_best_of_block(tf.gather(source, rows)),
-            source.row_lengths(),
-            _BLOCK_TOKENS,
-            _NBest(tf.zeros([0, size], tf.string), empty, empty),
-        )
-        return found._asdict()
-
-    @tf.function(input_signature=[_TEXT, tf.TensorSpec([None], tf.string, "translation")])
-    def score(self, text: tf.Tensor, translation: tf.Tensor) -> dict[str, tf.Tensor]:
-        """The signature `score`: the likelihood of given translations.
-
-        Args:
-            text: string [B], one sentence each.
-            translation: string [B], of each, by whomever.
-
-        Returns:
-            `score` float32 [B], log p(y|x) in nats of the translation's tokens and `</s>`; of
-            either text the first `max_length` tokens are read. 0 where both are blank.
-        """
-        source = self.source.ids(self._read(text))
-        target = self.target.ids(self.target.read(translation, self.config.decoding.max_length))
-        tf.debugging.assert_equal(source.nrows(), target.nrows(), "as many texts as translations")
-        blank = _is_blank(source) & _is_blank(target)
-        return {"score": tf.where(blank, 0.0, self._log_probs(source, target))}
-
-    def translate_lines(
+    # To a type checker, a str might as well be a sequence of them.
+    @overload
+    def translate(  # type: ignore[overload-overlap]
         self,
-        lines: Sequence[str] | Sequence[bytes],
-        report: Callable[[int], None] | None = None,
+        text: Line,
+        *,
+        beam_size: int | None = None,
+        n_best: int = 1,
+        return_alignment: bool = False,
+        progress: bool = True,
+    ) -> Translation: ...
+
+    @overload
+    def translate(
+        self,
+        text: Sequence[Line],
+        *,
+        beam_size: int | None = None,
+        n_best: int = 1,
+        return_alignment: bool = False,
+        progress: bool = True,
+    ) -> list[Translation]: ...
+
+    def translate(
+        self,
+        text: Line | Sequence[Line],
+        *,
+        beam_size: int | None = None,
+        n_best: int = 1,
+        return_alignment: bool = False,
+        progress: bool = True,
+    ) -> Translation | list[Translation]:
+        """Translate a sentence, or a list of them.
+
+        >>> both = Translator.load(MODEL_DIR).translate(["It is cold.", ""], n_best=2)
+        >>> [len(found.hypotheses) for found in both], both[1].text, both[1].score
+        ([2, 1], '', 0.0)
+
+        Args:
+            text: one sentence each.
+            beam_size: hypotheses kept in the search; None: as configured.
+            n_best: different translations wanted; there may be fewer.
+            return_alignment: whether hypotheses have their α.
+            progress: whether a line on standard error says how far it is, when it takes long.
+
+        Returns:
+            A `Translation` of a sentence, or a list of them.
+
+        Raises:
+            InputError: more translations than the beam is wide, or another beam than the export's.
+        """
+        if isinstance(text, str | bytes):
+            [found] = self.translate_stream(
+                [text], beam_size=beam_size, n_best=n_best, return_alignment=return_alignment
+            )
+            return found
+        stream = self.translate_stream(
+            text, beam_size=beam_size, n_best=n_best, return_alignment=return_alignment
+        )
+        return _collected(stream, len(text), progress)
+
+    def translate_stream(
+        self,
+        lines: Iterable[Line],
+        *,
+        beam_size: int | None = None,
+        n_best: int = 1,
+        return_alignment: bool = False,
         lines_at_once: int = _LINES_AT_ONCE,
-    ) -> Translations:
-        """Translate any number of lines.
+    ) -> Iterator[Translation]:
+        """Translate sentences as they come; as `translate`.
 
         Args:
-            lines: one sentence each; bytes are UTF-8, what is not counts as U+FFFD.
-            report: called with the number of lines done, now and then.
-            lines_at_once: how many are sorted by length and translated together.
-
-        Returns:
-            Translations in the order of `lines`, and their log p in nats.
+            lines: one sentence each, any number.
+            beam_size: hypotheses kept in the search; None: as configured.
+            n_best: different translations wanted.
+            return_alignment: whether hypotheses have their α.
+            lines_at_once: how many are read before the first answer.
         """
-        translations, scores = [], []
-        for start in range(0, len(lines), lines_at_once):
-            found = self.translate(tf.constant(lines[start : start + lines_at_once]))
-            translations += [text.decode() for text in found["translation"].numpy()]
-            scores += found["score"].numpy().tolist()
-            if report is not None:
-                report(len(translations))
-        return Translations(translations, scores)
+        engine = self._engine_for(beam_size, n_best)
+        search = engine.best if n_best == 1 else engine.candidates
+        for window in _windows(lines, lines_at_once):
+            found = _translations(window, search(tf.constant(window)), n_best)
+            yield from self._with_alignments(found) if return_alignment else found
 
-    def source_lengths(self, lines: Sequence[str] | Sequence[bytes]) -> list[int]:
-        """Moses tokens of each line, `</s>` not counted."""
-        if not lines:
-            return []
-        tokens = self.source.tokenizer.tokenize(tf.constant(list(lines)))
-        return tokens.row_lengths().numpy().tolist()
+    @overload
+    def score(  # type: ignore[overload-overlap]
+        self, source: Line, target: Target, progress: bool = True
+    ) -> float: ...
 
-    def align_lines(
-        self, sources: Sequence[str], targets: Sequence[str], batch_size: int = 64
-    ) -> list[np.ndarray]:
-        """Soft alignments of given sentence pairs, the target read by teacher forcing.
+    @overload
+    def score(
+        self, source: Sequence[Line], target: Sequence[Target], progress: bool = True
+    ) -> list[float]: ...
+
+    def score(
+        self,
+        source: Line | Sequence[Line],
+        target: Target | Sequence[Target],
+        progress: bool = True,
+    ) -> float | list[float]:
+        """Log p(y|x) of given translations.
+
+        >>> translator = Translator.load(MODEL_DIR)
+        >>> found = translator.translate("It is cold.")
+        >>> abs(translator.score("It is cold.", found) - found.score) < 1e-4
+        True
 
         Args:
-            sources: sentences.
-            targets: their translations, by whomever.
-            batch_size: pairs at a time.
+            source: a sentence, or a list of them.
+            target: a translation, or as many: text, which is split into tokens, or what
+                `translate` gave, whose tokens are taken as they are.
+            progress: whether a line on standard error says how far it is, when it takes long.
 
         Returns:
-            α float32 [Ty, Tx] of each pair over Moses tokens, with the row and column of `</s>`.
-        """
-        alignments: list[np.ndarray] = [np.empty(0)] * len(sources)
-        order = np.argsort([len(line) for line in sources], kind="stable")
-        for start in range(0, len(order), batch_size):
-            batch = order[start : start + batch_size]
-            source = self._ids(self.source, [sources[i] for i in batch])
-            target = self._ids(self.target, [targets[i] for i in batch])
-            found = self.alignment(source.to_tensor(PAD), target.to_tensor(PAD)).numpy()
-            for i, rows, columns, matrix in zip(
-                batch, target.row_lengths(), source.row_lengths(), found, strict=True
-            ):
-                alignments[i] = matrix[:rows, :columns]
-        return alignments
+            Nats, `</s>` counted; of either side the first `max_length` tokens are read. 0 of a
+            blank and a blank.
 
-    @tf.function(input_signature=[tf.TensorSpec([None, None], tf.int32)] * 2)
-    def alignment(self, source: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
-        """α of given pairs by teacher forcing.
+        Raises:
+            InputError: not as many translations as sentences.
+        """
+        if isinstance(source, str | bytes):
+            return self.score([source], [_one(target)])[0]
+        pairs = _pairs(source, target)
+        return _collected(self.score_stream(pairs), len(pairs), progress)
+
+    def score_stream(self, pairs: Iterable[tuple[Line, Target]]) -> Iterator[float]:
+        """Scores of (source, target) pairs as they come; as `score`."""
+        for window in _windows(pairs, _LINES_AT_ONCE):
+            source, target = self._tokens(window)
+            yield from self._engine.score_tokens(_padded(source), _padded(target)).numpy().tolist()
+
+    @overload
+    def align(  # type: ignore[overload-overlap]
+        self, source: Line, target: Target, progress: bool = True
+    ) -> Alignment: ...
+
+    @overload
+    def align(
+        self, source: Sequence[Line], target: Sequence[Target], progress: bool = True
+    ) -> list[Alignment]: ...
+
+    def align(
+        self,
+        source: Line | Sequence[Line],
+        target: Target | Sequence[Target],
+        progress: bool = True,
+    ) -> Alignment | list[Alignment]:
+        """Soft alignments of given pairs, the target read by teacher forcing.
+
+        >>> found = Translator.load(MODEL_DIR).align("It is cold.", "Il fait froid.")
+        >>> found.source_tokens
+        ('It', 'is', 'cold', '.', '</s>')
+        >>> found.weights.shape, round(float(found.weights[0].sum()), 4)
+        ((5, 5), 1.0)
 
         Args:
-            source: ids int32 [B, Tx].
-            target: ids int32 [B, Ty].
+            source: a sentence, or a list of them.
+            target: as for `score`.
+            progress: whether a line on standard error says how far it is, when it takes long.
 
         Returns:
-            float32 [B, Ty, Tx], zero where the target is padding.
+            α over the tokens of both, `</s>` included; of either side the first `max_length`
+            tokens are read.
+
+        Raises:
+            InputError: not as many translations as sentences.
         """
-        with self._weights_in_use():
-            found = self.model.alignment(source, target)
-        return tf.where((target == PAD)[:, :, None], 0.0, found)
+        if isinstance(source, str | bytes):
+            return self.align([source], [_one(target)])[0]
+        pairs = _pairs(source, target)
+        return _collected(self.align_stream(pairs), len(pairs), progress)
 
-    def search(self, source: tf.Tensor, n_best: int = 1) -> Hypotheses:
-        """Beam search for source ids int32 [B, Tx] with the decoding options."""
-        with self._weights_in_use():
-            return search(self.model, source, self.config.decoding, n_best)
+    def align_stream(self, pairs: Iterable[tuple[Line, Target]]) -> Iterator[Alignment]:
+        """Alignments of (source, target) pairs as they come; as `align`."""
+        for window in _windows(pairs, _PAIRS_AT_ONCE):
+            yield from self._aligned(*self._tokens(window))
 
-    def _read(self, text: tf.Tensor) -> tf.RaggedTensor:
-        return self.source.read(text, self.config.decoding.max_length)
+    def with_options(self, **options: Any) -> "Translator":
+        """The same models with other decoding options, `replace_unknown=True` for one.
 
-    def _ids(self, side: TextIds, lines: Sequence[str]) -> tf.RaggedTensor:
-        return side.ids(side.tokenizer.tokenize(tf.constant(lines)))
+        Raises:
+            InputError: an export, which has those it was made with, or models that lack what the
+                options need.
+            ValueError: a value out of range.
+        """
+        if self._reopened is None:
+            raise InputError("an export searches with the options it was made with")
+        text_model = self._reopened(dataclasses.replace(self.config.decoding, **options))
+        return Translator(text_model, text_model.config, self._reopened)
 
-    @tf.function(input_signature=[tf.RaggedTensorSpec([None, None], tf.int32)])
-    def _best(self, source: tf.RaggedTensor) -> _Best:
-        """Of ids [B, None]; a function of its own, for two signatures to share."""
-        no_ids = tf.RaggedTensor.from_row_splits(
-            tf.zeros([0], tf.int32), tf.zeros([1], tf.int64), validate=False
+    def texts_with_unknown(self, translations: Iterable[Translation]) -> list[str]:
+        """The best hypotheses' texts with [UNK] in them, where `text` has it replaced."""
+        tokens = [found.tokens[:-1] for found in translations]
+        rows = tf.ragged.constant(tokens, tf.string, ragged_rank=1, row_splits_dtype=tf.int64)
+        return [text.decode() for text in self.target_tokenizer.detokenize(rows).numpy()]
+
+    def source_lengths(self, lines: Sequence[Line]) -> list[int]:
+        """Tokens of each line, `</s>` not counted."""
+        return _lengths(lines, self.source_tokenizer)
+
+    def target_lengths(self, lines: Sequence[Line]) -> list[int]:
+        """Tokens of each translation, `</s>` not counted."""
+        return _lengths(lines, self.target_tokenizer)
+
+    def _engine_for(self, beam_size: int | None, n_best: int) -> Any:
+        decoding = self.config.decoding
+        beam_size = beam_size or decoding.beam_size
+        if not 1 <= n_best <= beam_size:
+            raise InputError(f"n_best {n_best}: must be from 1 to the beam size, {beam_size}")
+        if beam_size == decoding.beam_size:
+            return self._engine
+        if self._reopened is None:
+            raise InputError(
+                f"beam_size {beam_size}: this model searches with a beam of {decoding.beam_size}"
+            )
+        return self._reopened(dataclasses.replace(decoding, beam_size=beam_size))
+
+    def _tokens(
+        self, pairs: Sequence[tuple[Line, Target]]
+    ) -> tuple[list[Sequence[Any]], list[Sequence[Any]]]:
+        """Without `</s>`."""
+        most = self.config.decoding.max_length
+        texts = [target for _, target in pairs if isinstance(target, str | bytes)]
+        split = iter(_split(texts, self.target_tokenizer))
+        source = _split([source for source, _ in pairs], self.source_tokenizer)
+        target: list[Sequence[Any]] = [
+            next(split)[:most] if isinstance(target, str | bytes) else target.tokens[:-1]
+            for _, target in pairs
+        ]
+        return [tokens[:most] for tokens in source], target
+
+    def _aligned(
+        self, source: Sequence[Sequence[Any]], target: Sequence[Sequence[Any]]
+    ) -> Iterator[Alignment]:
+        """Of tokens without `</s>`."""
+        weights = self._engine.align_tokens(_padded(source), _padded(target)).numpy()
+        for x, y, found in zip(source, target, weights, strict=True):
+            own = found[: len(y) + 1, : len(x) + 1].copy()  # not a view of all the window's
+            yield Alignment(_with_end(x), _with_end(y), own)
+
+    def _with_alignments(self, translations: Sequence[Translation]) -> Iterator[Translation]:
+        pairs = (
+            (found.source_tokens[:-1], hypothesis.tokens[:-1])
+            for found in translations
+            for hypothesis in found.hypotheses
         )
-        return map_row_blocks(
-            lambda rows: self._best_of_block(tf.gather(source, rows)),
-            source.row_lengths(),
-            _BLOCK_TOKENS,
-            _Best(tf.zeros([0], tf.string), tf.zeros([0]), no_ids),
+        alignments = itertools.chain.from_iterable(
+            self._aligned(*zip(*window, strict=True)) for window in _windows(pairs, _PAIRS_AT_ONCE)
         )
+        for found in translations:
+            yield dataclasses.replace(
+                found,
+                hypotheses=tuple(
+                    dataclasses.replace(hypothesis, alignment=next(alignments).weights)
+                    for hypothesis in found.hypotheses
+                ),
+            )
 
-    def _best_of_block(self, source: tf.RaggedTensor) -> _Best:
-        hypotheses = self.search(source.to_tensor(PAD))
-        blank = _is_blank(source)
-        tokens = tf.where(blank[:, None], EOS, hypotheses.tokens[:, 0])
-        lengths = tf.where(blank, 1, hypotheses.lengths[:, 0])
-        target = tf.RaggedTensor.from_tensor(tokens, tf.cast(lengths, tf.int64))
-        score = tf.maximum(hypotheses.log_probs[:, 0], NOT_FOUND)
-        return _Best(self.target.text(target), tf.where(blank, 0.0, score), target)
 
-    def _n_best_of_block(self, source: tf.RaggedTensor) -> _NBest:
-        size = self.config.decoding.beam_size
-        hypotheses = self.search(source.to_tensor(PAD), n_best=size)
-        shape = tf.shape(hypotheses.lengths)  # [R, N]
-        tokens = tf.reshape(hypotheses.tokens, [shape[0] * size, -1])
-        lengths = tf.cast(tf.reshape(hypotheses.lengths, [-1]), tf.int64)
-        texts = self.target.text(tf.RaggedTensor.from_tensor(tokens, lengths))
-        blank = _is_blank(source)[:, None]
-        found = _NBest(
-            tf.where(blank, "", tf.reshape(texts, shape)),
-            tf.where(blank, 0.0, hypotheses.log_probs),
-            tf.where(blank, 0.0, hypotheses.scores),
-        )
-        return _without_repeats(found, hypotheses.lengths > 0)
+def load_text_model(
+    path: str | Path | Sequence[str | Path],
+    decoding: DecodingConfig | None = None,
+    weights: str = BEST,
+    weights_dtype: str = FULL,
+) -> TextModel:
+    """Read a model directory, or several as an ensemble; arguments and errors as `Translator.load`.
 
-    def _alignments(self, source: tf.RaggedTensor, target: tf.RaggedTensor) -> tf.Tensor:
-        """α of ids [B, None] and ids [B, None], float32 [B, Ty, Tx]."""
-        longest = tf.stack([target.bounding_shape()[1], source.bounding_shape()[1]])
-
-        def of_block(rows: tf.Tensor) -> tf.Tensor:
-            sides = [tf.gather(side, rows).to_tensor(PAD) for side in (source, target)]
-            found = self.alignment(*sides)
-            missing = longest - tf.shape(found, tf.int64)[1:]
-            return tf.pad(found, [[0, 0], [0, missing[0]], [0, missing[1]]])
-
-        empty = tf.zeros(tf.concat([[0], longest], axis=0))
-        return map_row_blocks(of_block, _longer(source, target), _BLOCK_TOKENS, empty)
-
-    def _log_probs(self, source: tf.RaggedTensor, target: tf.RaggedTensor) -> tf.Tensor:
-        """Log p of ids [B, None] given ids [B, None], float32 [B]."""
-
-        def of_block(rows: tf.Tensor) -> tf.Tensor:
-            x, y = tf.gather(source, rows), tf.gather(target, rows)
-            with self._weights_in_use():
-                losses = self.model.word_losses(x.to_tensor(PAD), y.to_tensor(PAD))
-            return -tf.math.segment_sum(losses, y.value_rowids())
-
-        return map_row_blocks(of_block, _longer(source, target), _BLOCK_TOKENS, tf.zeros([0]))
+    Args:
+        path: the model directory, or a list of them.
+        decoding: instead of the options in its config.
+        weights: "best" or "last".
+        weights_dtype: what a SavedModel of it holds the weights in.
+    """
+    paths = [path] if isinstance(path, str | Path) else path
+    directories = [ModelDirectory(one) for one in paths]
+    for directory in directories:
+        directory.load_vocabularies()  # for its checks
+    first, configs = directories[0], [directory.load_config() for directory in directories]
+    for directory, config in zip(directories, configs, strict=True):
+        if _languages(config) != _languages(configs[0]):
+            raise InputError(f"{directory.path}: other vocabularies than {first.path}")
+    config = configs[0]
+    if decoding is not None:
+        config = dataclasses.replace(config, decoding=decoding)
+    return TextModel(
+        [directory.load_model(weights) for directory in directories],
+        config,
+        first.source_vocabulary_path,
+        first.target_vocabulary_path,
+        weights_dtype,
+        first.lexicon_path if first.lexicon_path.exists() else None,
+    )
 
 
 def _languages(config: Config) -> tuple[str, ...]:
@@ -375,24 +407,83 @@ def _languages(config: Config) -> tuple[str, ...]:
     )
 
 
-def _is_blank(ids: tf.RaggedTensor) -> tf.Tensor:
-    return ids.row_lengths() == 1  # </s> alone
+def _windows(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    items = iter(items)
+    while window := list(itertools.islice(items, size)):
+        yield window
 
 
-def _longer(source: tf.RaggedTensor, target: tf.RaggedTensor) -> tf.Tensor:
-    return tf.maximum(source.row_lengths(), target.row_lengths())
+def _collected(stream: Iterator[Item], total: int, progress: bool) -> list[Item]:
+    """All of a stream, with a line that says how far it is."""
+    line = ProgressLine()
+    report = line.counter(total, "lines")
+    found = []
+    for item in stream:
+        found.append(item)
+        if progress:
+            report(len(found))
+    line.clear()
+    return found
 
 
-def _without_repeats(found: _NBest, is_found: tf.Tensor) -> _NBest:
-    """The first of equal texts, in order, and then slots without one; `is_found` is [B, N]."""
-    equal = found.translations[:, :, None] == found.translations[:, None, :]  # [B, N, N]
-    slots = tf.range(tf.shape(equal)[1])
-    is_earlier = slots[None, :] < slots[:, None]
-    is_repeat = tf.reduce_any(equal & is_earlier & is_found[:, None, :], axis=2)
-    keep = is_found & ~is_repeat
-    order = tf.argsort(tf.cast(~keep, tf.int32), axis=1, stable=True)
-    return _NBest(
-        tf.gather(tf.where(keep, found.translations, ""), order, batch_dims=1),
-        tf.gather(tf.where(keep, found.scores, NOT_FOUND), order, batch_dims=1),
-        tf.gather(tf.where(keep, found.normalized_scores, NOT_FOUND), order, batch_dims=1),
-    )
+def _pairs(source: Sequence[Line], target: Any) -> list[tuple[Line, Target]]:
+    if isinstance(target, str | bytes | Translation | Hypothesis) or len(source) != len(target):
+        count = len(target) if isinstance(target, list | tuple) else 1
+        raise InputError(f"{len(source):,} sentences, but {count:,} translations")
+    return list(zip(source, target, strict=True))
+
+
+def _one(target: Any) -> Target:
+    if not isinstance(target, str | bytes | Translation | Hypothesis):
+        raise InputError("one sentence, but a list of translations")
+    return target
+
+
+def _split(lines: Sequence[Line], tokenizer: Tokenizer) -> list[list[bytes]]:
+    return tokenizer.tokenize(tf.constant(list(lines), tf.string)).to_list()
+
+
+def _lengths(lines: Sequence[Line], tokenizer: Tokenizer) -> list[int]:
+    return [len(tokens) for tokens in _split(lines, tokenizer)]
+
+
+def _padded(tokens: Sequence[Sequence[Any]]) -> tf.Tensor:
+    """String [B, T]."""
+    rows = tf.ragged.constant([list(row) for row in tokens], tf.string, ragged_rank=1)
+    return rows.to_tensor("")
+
+
+def _with_end(tokens: Sequence[Line]) -> tuple[str, ...]:
+    return (*(t.decode() if isinstance(t, bytes) else t for t in tokens), "</s>")
+
+
+def _translations(
+    lines: Sequence[Line], found: dict[str, tf.Tensor], n_best: int
+) -> list[Translation]:
+    """What `TextModel.best` or `candidates` found, a sentence each."""
+    arrays = {name: values.numpy() for name, values in found.items()}
+    return [
+        Translation(
+            line.decode(errors="replace") if isinstance(line, bytes) else line,
+            _words(arrays["source_tokens"][i]),
+            tuple(_hypotheses({name: values[i] for name, values in arrays.items()}, n_best)),
+        )
+        for i, line in enumerate(lines)
+    ]
+
+
+def _hypotheses(row: dict[str, Any], n_best: int) -> Iterator[Hypothesis]:
+    ends = row["length"].cumsum()
+    for i, length in enumerate(row["length"][:n_best]):
+        if length:
+            yield Hypothesis(
+                row["text"][i].decode(),
+                _words(row["target_tokens"][ends[i] - length : ends[i]]),
+                float(row["score"][i]),
+                float(row["normalized_score"][i]),
+            )
+
+
+def _words(tokens: Any) -> tuple[str, ...]:
+    """Up to the padding."""
+    return tuple(token.decode() for token in tokens.tolist() if token)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from rnnsearch_tf.config import TrainingConfig
+from rnnsearch_tf.graph import graph_function
 from rnnsearch_tf.models import TranslationModel
 from rnnsearch_tf.optimizer import build_optimizer
 
@@ -71,9 +72,9 @@ class Updater(tf.Module):
         self._model = model
         self._guidance = config.guidance
         self._seeds = _seeds(model)
-        self._gradients = tf.function(self._replica_gradients, jit_compile=config.jit_compile)
+        self._gradients = graph_function(self._replica_gradients, jit_compile=config.jit_compile)
 
-    @tf.function(input_signature=[_IDS, _IDS, _STOP])
+    @graph_function(input_signature=[_IDS, _IDS, _STOP])
     def __call__(self, source: tf.Tensor, target: tf.Tensor, stop: tf.Tensor) -> Batch:
         """Update on ids int32 [B, Tx] and [B, Ty].
 
@@ -84,7 +85,7 @@ class Updater(tf.Module):
         """
         return self._update((source, target), stop)
 
-    @tf.function(input_signature=[_IDS, _IDS, _GUIDE, _STOP])
+    @graph_function(input_signature=[_IDS, _IDS, _GUIDE, _STOP])
     def guided(
         self, source: tf.Tensor, target: tf.Tensor, guide: tf.Tensor, stop: tf.Tensor
     ) -> Batch:

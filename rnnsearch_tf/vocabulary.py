@@ -9,7 +9,7 @@ from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.files import write_atomically
 
 PAD, EOS, UNK = 0, 1, 2
-SPECIAL_TOKENS = ("<pad>", "</s>", "[UNK]")  # by id; Moses splits each, so no text contains one
+SPECIAL_TOKENS = ("<pad>", "</s>", "[UNK]")  # by id
 
 
 class Vocabulary:
@@ -70,8 +70,8 @@ class Vocabulary:
         return hashlib.sha256(self._text()).hexdigest()
 
     def encode(self, tokens: Iterable[str]) -> list[int]:
-        """Words to ids, unknown ones to [UNK], with `</s>` at the end."""
-        return [*(self._ids.get(token, UNK) for token in tokens), EOS]
+        """Words to ids, unknown ones to [UNK], with `</s>` at the end and nowhere else."""
+        return [*(max(self._ids.get(token, UNK), UNK) for token in tokens), EOS]
 
     def decode(self, ids: Iterable[int]) -> list[str]:
         """Ids to words, up to `</s>` or padding."""

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import tensorflow as tf
 
-from rnnsearch_tf.files import synchronise
-from rnnsearch_tf.translator import Translator
+from rnnsearch_tf.text_model import TextModel
 from rnnsearch_tf.vocabulary import SPECIAL_TOKENS
 
 WARMUP_REQUESTS = Path("assets.extra") / "tf_serving_warmup_requests"
@@ -21,11 +20,11 @@ _SHAPES = {
 }
 
 
-def write_warmup_requests(translator: Translator, path: Path) -> None:
+def write_warmup_requests(text_model: TextModel, path: Path) -> None:
     """Write assets.extra/tf_serving_warmup_requests, a TFRecord file of PredictionLog protos.
 
     Args:
-        translator: for its frequent words, which the sentences are made of.
+        text_model: for its frequent words, which the sentences are made of.
         path: the SavedModel.
 
     Raises:
@@ -38,7 +37,7 @@ def write_warmup_requests(translator: Translator, path: Path) -> None:
     file = path / WARMUP_REQUESTS
     file.parent.mkdir()
     with tf.io.TFRecordWriter(str(file)) as writer:
-        for signature, texts in _requests(translator):
+        for signature, texts in _requests(text_model):
             request = PredictRequest()
             request.model_spec.signature_name = signature
             request.inputs["text"].CopyFrom(tf.make_tensor_proto(texts))
@@ -46,20 +45,19 @@ def write_warmup_requests(translator: Translator, path: Path) -> None:
                 request.inputs["translation"].CopyFrom(tf.make_tensor_proto(texts))
             log = PredictionLog(predict_log=PredictLog(request=request))
             writer.write(log.SerializeToString())
-    synchronise(file)
 
 
-def _requests(translator: Translator) -> Iterator[tuple[str, list[str]]]:
+def _requests(text_model: TextModel) -> Iterator[tuple[str, list[str]]]:
     """Signature and sentences of each request."""
-    words = _frequent_words(translator)
+    words = _frequent_words(text_model)
     for signature, shapes in _SHAPES.items():
         for count, length in shapes:
             yield signature, [_sentence(words, i, length) for i in range(count)]
 
 
-def _frequent_words(translator: Translator) -> list[str]:
+def _frequent_words(text_model: TextModel) -> list[str]:
     ids = tf.RaggedTensor.from_tensor(tf.range(len(SPECIAL_TOKENS), 203)[None])
-    words = translator.source.words(ids).flat_values.numpy()
+    words = text_model.source.words(ids).flat_values.numpy()
     return [word.decode() for word in words if word]
 
 

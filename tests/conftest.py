@@ -3,7 +3,7 @@
 import fcntl
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -104,3 +104,17 @@ def export_dir(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> Pat
         assert export.run(flags) == 0
 
     return made_once(tmp_path_factory, "exports", make)
+
+
+@pytest.fixture
+def own_fonts() -> Iterator[None]:
+    """Fonts that are installed in the test are gone after it."""
+    from matplotlib import font_manager
+
+    from rnnsearch_tf import fonts
+
+    before = list(font_manager.fontManager.ttflist)
+    fonts._families_for.cache_clear()
+    yield
+    font_manager.fontManager.ttflist[:] = before
+    fonts._families_for.cache_clear()

@@ -1,4 +1,4 @@
-"""BLEU, its bins, the loss of given pairs, and alignments against gold links."""
+"""BLEU, its bins, and the loss of given pairs."""
 
 import math
 
@@ -10,12 +10,13 @@ from known_pairs import pairs_of
 from rnnsearch_tf.config import ModelConfig
 from rnnsearch_tf.evaluation import (
     LengthBin,
-    alignment_error_rate,
     bleu,
     bleu_by_length,
     bleu_interval,
-    hard_links,
+    chrf,
+    length_bins,
     nll,
+    ter,
     tokenized_bleu,
 )
 from rnnsearch_tf.models import TranslationModel
@@ -29,7 +30,8 @@ FRENCH = MosesTokenizer("fr")
 
 
 def test_equal_text_has_bleu_100_and_a_signature():
-    score, signature = bleu(LINES, LINES)
+    score, signature, interval = bleu(LINES, LINES)
+    assert interval is None
     assert score == pytest.approx(100)
     assert f"version:{sacrebleu.__version__}" in signature
     assert "tok:13a" in signature and "case:mixed" in signature
@@ -61,6 +63,21 @@ def test_bleu_has_bins_of_source_lengths():
     assert bins[2] == LengthBin(31, 40, 1, pytest.approx(100))
 
 
+def test_bins_of_ten_sentences_have_intervals_where_asked_for():
+    lines = [LINES[0], OTHER[1]] * 10
+    references = [LINES[0], LINES[1]] * 10
+    lengths = [5] * 9 + [15] * 10 + [25]
+    for intervals, expected in ((False, [False] * 3), (True, [False, True, False])):
+        bins = bleu_by_length(lines, references, lengths, intervals=intervals)
+        assert [b.interval is not None for b in bins] == expected
+        assert all(b.p_value is None for b in bins)
+
+
+def test_every_sentence_is_in_its_bin():
+    assert length_bins([10, 11, 1, 35, 20]) == {(1, 10): [0, 2], (11, 20): [1, 4], (31, 40): [3]}
+    assert length_bins([10, 11, 1, 35], bounds=[3, 12]) == {(1, 3): [2], (4, 12): [0, 1]}
+
+
 def test_bins_may_have_another_width():
     found = bleu_by_length(LINES, LINES, [5, 6, 7], width=3)
     assert [b[:3] for b in found] == [(4, 6, 2), (7, 9, 1)]
@@ -72,6 +89,33 @@ def test_bins_may_have_bounds():
     assert [b[:3] for b in found] == [(1, 2, 1), (5, 7, 2)]
 
 
+def test_chrf_by_hand():
+    # Without spaces "abcx" and "abcd". Right: 3 of 4 characters, 2 of 3 pairs, 1 of 2 triples, and
+    # none of 1 quadruple, on both sides: where precision and recall are equal, so is the F-score.
+    score, signature, _ = chrf(["ab cx"], ["abc d"])
+    assert score == pytest.approx(100 * (3 / 4 + 2 / 3 + 1 / 2 + 0) / 4)
+    assert "nc:6|nw:0" in signature and "version:" in signature
+
+
+def test_ter_by_hand():
+    # A substitution and a word too many, of 5 words; then a block moved at once, which is one edit.
+    score, signature, _ = ter(["a b x d e f"], ["a b c d e"])
+    assert score == pytest.approx(100 * 2 / 5)
+    assert "tok:tercom" in signature
+    assert ter(["d e a b c"], ["a b c d e"]).score == pytest.approx(100 * 1 / 5)
+
+
+def test_intervals_are_of_every_metric_and_in_the_signature():
+    lines = [LINES[0], *OTHER[1:]]
+    for metric in (bleu, chrf, ter):
+        plain, found = metric(lines, LINES), metric(lines, LINES, intervals=True)
+        assert found.score == plain.score
+        assert plain.interval is None and found.interval > 1
+        assert "bs:1000" in found.signature and "bs:" not in plain.signature
+    found = tokenized_bleu(lines, LINES, FRENCH, intervals=True)
+    assert found.interval > 1
+
+
 def test_a_bootstrap_interval_grows_with_what_differs():
     assert bleu_interval(LINES, LINES) == pytest.approx(0, abs=1e-4)
     assert bleu_interval([LINES[0], *OTHER[1:]], LINES) > 1
@@ -81,7 +125,7 @@ def test_a_bootstrap_interval_grows_with_what_differs():
 def test_tokenized_bleu_counts_moses_tokens():
     # 13a leaves guillemets on their words, Moses parts them.
     translations, references = ["«Je dors» dit le chat noir"], ["« Je dors » dit le chat noir"]
-    score, signature = tokenized_bleu(translations, references, FRENCH)
+    score, signature, _ = tokenized_bleu(translations, references, FRENCH)
     assert score == pytest.approx(100)
     assert "tok:none" in signature and "version:" in signature
     assert bleu(translations, references).score < 90
@@ -115,48 +159,3 @@ def test_nll_of_a_model_that_knows_nothing_is_log_k():
     per_token, per_sentence = nll(model.word_losses, pairs, batch_size=2)
     assert per_token == pytest.approx(math.log(13))
     assert per_sentence == pytest.approx(math.log(13) * 7 / 3)
-
-
-# --- alignments -----------------------------------------------------------------------------------
-
-
-def test_hard_links_are_where_each_target_word_looks_most():
-    alignment = np.array(
-        [
-            # source words 0, 1, 2 and </s>
-            [0.7, 0.2, 0.1, 0.0],
-            [0.1, 0.3, 0.5, 0.1],
-            [0.1, 0.1, 0.1, 0.7],  # at </s>: no link
-            [0.6, 0.2, 0.1, 0.1],
-            [0.0, 0.9, 0.1, 0.0],  # the target's </s>: no link
-        ]
-    )
-    assert hard_links(alignment) == {(0, 0), (2, 1), (0, 3)}
-
-
-def test_alignment_error_rate_by_hand():
-    found = [{(0, 0), (1, 1), (2, 1)}]
-    sure = [{(0, 0), (1, 2)}]
-    possible = [{(2, 1)}]
-    # |A ∩ S| = 1; |A ∩ P| = 2, for what is sure is possible too; |A| + |S| = 5.
-    assert alignment_error_rate(found, sure, possible) == pytest.approx(1 - 3 / 5)
-    # Without possible links |A ∩ P| = 1.
-    assert alignment_error_rate(found, sure) == pytest.approx(1 - 2 / 5)
-
-
-def test_alignment_error_rate_is_over_the_corpus():
-    found = [{(0, 0)}, [(0, 0), (1, 1), (1, 1)], []]  # a link listed twice counts once
-    sure = [{(0, 0)}, {(0, 1)}, {(3, 3)}]
-    # |A ∩ S| = |A ∩ P| = 1; |A| = 3, |S| = 3.
-    assert alignment_error_rate(found, sure) == pytest.approx(1 - 2 / 6)
-
-
-def test_perfect_alignment_has_no_error_and_possible_links_may_be_left_out():
-    sure, possible = [{(0, 0), (1, 1)}], [{(0, 0), (1, 1), (2, 1)}]
-    assert alignment_error_rate(sure, sure, possible) == 0
-    assert alignment_error_rate(possible, sure, possible) == 0
-
-
-def test_unequal_numbers_of_sentences_are_an_error():
-    with pytest.raises(ValueError):
-        alignment_error_rate([{(0, 0)}], [{(0, 0)}, {(1, 1)}])

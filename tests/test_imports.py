@@ -13,7 +13,7 @@ PACKAGE = Path(rnnsearch_tf.__file__).parent
 
 # Each part of the package imports parts of its own floor or below; a new module is on the third.
 FLOORS = [
-    {"cache", "errors", "files", "nonbreaking_prefixes", "permutation", "progress"},
+    {"cache", "errors", "files", "graph", "nonbreaking_prefixes", "permutation", "progress"},
     {"client", "config", "text", "vocabulary", "layers", "losses", "beam_search"},
     {
         "models",
@@ -28,6 +28,7 @@ FLOORS = [
         "search",
         "text_ids",
         "tokenizers",
+        "word_links",
         "update",
         "word_links",
     },

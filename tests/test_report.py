@@ -30,6 +30,7 @@ def model(name: str, bleu: float, by_length: tuple[float, ...], **changes) -> Mo
         "dev_nll": Nll(2.125, 40.25),
         "all": SetScore(700, bleu, 0.75, bleu + 1),
         "all_barred": SetScore(700, bleu + 0.5, 0.75, bleu + 1.5),
+        "all_replaced": SetScore(700, bleu + 0.25, 0.5, bleu + 1.25),
         "no_unknown": SetScore(300, bleu + 5, 1.25, bleu + 6),
         "by_length": [
             LengthBin(*span, 100, score) for span, score in zip(LENGTHS, by_length, strict=True)
@@ -150,7 +151,8 @@ def test_tables():
     text = report(*AS_THE_PAPER).to_markdown()
     table_1, table_2, table_3 = rows(text, "RNNsearch-50")
     assert table_1[1:] == [
-        "26.75 ± 0.75", "27.75", "27.25 ± 0.75", "31.75 ± 1.25", "32.75", "*26.75*", "*34.16*",
+        "26.75 ± 0.75", "27.75", "27.00 ± 0.50", "27.25 ± 0.75", "31.75 ± 1.25", "32.75",
+        "*26.75*", "*34.16*",
     ]  # fmt: skip
     assert table_2[1:] == [
         "12.3 M", "1,100", "5", "1.50", r"CPU, 2 cores of a\_machine",
@@ -174,7 +176,7 @@ def test_a_failing_claim_is_reported_as_failing():
 def test_without_sentences_of_known_words():
     alone = model("RNNencdec-50", 1.0, (1.0,) * 4, no_unknown=None)
     table_1 = rows(report(alone).to_markdown(), "RNNencdec-50")[0]
-    assert table_1[4:6] == ["–", "–"]
+    assert table_1[5:7] == ["–", "–"]
     assert Report.from_json(report(alone).to_json()) == report(alone)
 
 
@@ -183,7 +185,7 @@ def test_json_round_trip():
     assert Report.from_json(whole.to_json()) == whole
     values = json.loads(whole.to_json())
     assert values["models"][3]["by_length"][0] == {
-        "low": 1, "high": 30, "sentences": 100, "bleu": 26.0,
+        "low": 1, "high": 30, "sentences": 100, "bleu": 26.0, "interval": None, "p_value": None,
     }  # fmt: skip
     assert [claim["holds"] for claim in values["claims"]] == [True] * 10
     assert set(values["the_papers_bleu"]) == set(PAPER_BLEU)

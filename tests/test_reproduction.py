@@ -48,7 +48,9 @@ def test_four_models_and_a_report(output):
         assert 0 < model.train_nll.per_token < model.train_nll.per_sentence
         assert (model.train_pairs, model.dev_pairs, model.all.sentences) == (300, 20, 300)
         assert sum(b.sentences for b in model.by_length) == 20
-        assert bool(model.alignments) == model.name.startswith("RNNsearch")
+        attends = model.name.startswith("RNNsearch")
+        assert bool(model.alignments) == bool(model.all_replaced) == attends
+        assert (output / model.name.lower() / "lexicon.tsv").exists() == attends
     text = (output / "report.md").read_text("utf-8")
     for name in ("## Table 1", "## Fig. 2", "## Table 2", "## Fig. 3", "## Table 3", "tok:13a"):
         assert name in text

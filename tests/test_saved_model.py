@@ -15,7 +15,7 @@ from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.evaluation import bleu_signature
 from rnnsearch_tf.saved_model import export
 from rnnsearch_tf.scripts import export as script
-from rnnsearch_tf.translator import Translator
+from rnnsearch_tf.translator import load_text_model
 from rnnsearch_tf.warmup import WARMUP_REQUESTS
 
 SEARCH = DecodingConfig(beam_size=2, length_penalty=0.5)
@@ -96,7 +96,7 @@ def test_the_server_is_warmed_up_with_every_signature(folder):
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_weights_of_half_the_size(model_dir, export_dir, tmp_path, dtype):
     whole = tf.saved_model.load(str(export_dir / "1")).signatures["score"]
-    half = Translator.load(model_dir, weights_dtype=dtype)
+    half = load_text_model(model_dir, weights_dtype=dtype)
     signatures = {"score": half.score.get_concrete_function()}
     tf.saved_model.save(half, str(tmp_path / "half"), signatures)
     half_size, whole_size = (
@@ -119,7 +119,7 @@ class Untrained:
 
 @pytest.fixture
 def nothing_is_loaded(monkeypatch):
-    monkeypatch.setattr(saved_model.Translator, "load", lambda *_: Untrained())
+    monkeypatch.setattr(saved_model, "load_text_model", lambda *_: Untrained())
 
 
 @pytest.mark.usefixtures("nothing_is_loaded")

@@ -13,14 +13,15 @@ from serving.contract import LOWEST, check_contract
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
 from rnnsearch_tf.model_directory import ModelDirectory
-from rnnsearch_tf.translator import Translator
+from rnnsearch_tf.text_model import TextModel
+from rnnsearch_tf.translator import load_text_model
 
 
 @pytest.fixture(scope="module")
-def reference(model_dir) -> Translator:
+def reference(model_dir) -> TextModel:
     """With the search options of `export_dir`."""
     decoding = ModelDirectory(model_dir).load_config().decoding
-    return Translator.load(model_dir, dataclasses.replace(decoding, beam_size=3))
+    return load_text_model(model_dir, dataclasses.replace(decoding, beam_size=3))
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +139,7 @@ def test_another_vocabulary_is_caught(export_dir, reference, tmp_path):
 
 def test_weights_of_another_model_are_caught(export_dir, model_dir, reference, tmp_path):
     """The model itself with its weights changed, as an export of another checkpoint would have."""
-    other = Translator.load(model_dir, reference.config.decoding)
+    other = load_text_model(model_dir, reference.config.decoding)
     for weights in other.model.weights:
         weights.assign(weights * 0.9)
     with pytest.raises(AssertionError, match="not the model's"):

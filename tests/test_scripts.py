@@ -1,19 +1,36 @@
 """The console scripts: help, usage, and one clear line for each kind of bad input."""
 
 import gzip
+import json
+import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import tensorflow as tf
 
 from rnnsearch_tf.config import DecodingConfig
-from rnnsearch_tf.scripts import demo, evaluate, export, reproduce, train, translate
-from rnnsearch_tf.translator import Translator
+from rnnsearch_tf.scripts import (
+    align,
+    demo,
+    evaluate,
+    export,
+    lexicon,
+    plot,
+    reproduce,
+    score,
+    train,
+    translate,
+)
+from rnnsearch_tf.translator import Translator, load_text_model
 
-SCRIPTS = {"train": train, "translate": translate, "evaluate": evaluate, "export": export}
+SCRIPTS = {
+    "train": train, "translate": translate, "score": score, "evaluate": evaluate,
+    "align": align, "lexicon": lexicon, "export": export,
+}  # fmt: skip
 
 
 def fails(capsys: pytest.CaptureFixture[str], script, *arguments: str, status: int = 1) -> str:
@@ -28,7 +45,7 @@ def fails(capsys: pytest.CaptureFixture[str], script, *arguments: str, status: i
     return lines[-1]
 
 
-@pytest.mark.parametrize("script", [*SCRIPTS.values(), demo, reproduce])
+@pytest.mark.parametrize("script", [*SCRIPTS.values(), demo, plot, reproduce])
 def test_help_names_every_flag(capsys, script):
     assert script.run(["--help"]) == 0
     text = capsys.readouterr().out
@@ -37,7 +54,7 @@ def test_help_names_every_flag(capsys, script):
         assert f"--{name}" in text
 
 
-@pytest.mark.parametrize("name", [*SCRIPTS, "demo", "reproduce"])
+@pytest.mark.parametrize("name", [*SCRIPTS, "demo", "plot", "reproduce"])
 def test_help_does_not_import_tensorflow(name):
     code = (
         f"import sys; from rnnsearch_tf.scripts import {name} as script\n"
@@ -190,8 +207,8 @@ def test_text_that_is_not_utf8_is_translated_as_a_server_does(capsys, model_dir,
     flags = [f"--model_dir={model_dir}", f"--output={tmp_path / 'out'}", "--beam_size=2"]
     assert translate.run([*flags, f"--input={tmp_path / 'latin'}"]) == 0
     assert "line 2 is not UTF-8" in capsys.readouterr().err
-    translator = Translator.load(model_dir, DecodingConfig(beam_size=2))
-    served = translator.translate(tf.constant(lines))
+    text_model = load_text_model(model_dir, DecodingConfig(beam_size=2))
+    served = text_model.translate(tf.constant(lines))
     expected = [text.decode() for text in served["translation"].numpy()]
     assert (tmp_path / "out").read_text("utf-8").split("\n") == [*expected, ""]
     assert expected[1]
@@ -219,6 +236,122 @@ def test_lines_in_lines_out(capsys, model_dir, tmp_path):
     assert all(found[i] for i in (0, 3, 4))
 
 
+def translated(capsysbinary, *flags: str) -> list[str]:
+    """What the script writes to standard output."""
+    assert translate.run(list(flags)) == 0
+    return capsysbinary.readouterr().out.decode().splitlines()
+
+
+@pytest.fixture
+def two_lines(model_dir, tmp_path) -> list[str]:
+    (tmp_path / "in").write_text("The man will eat.\n\nShe sees a cat.\n")
+    return [f"--model_dir={model_dir}", "--beam_size=3", f"--input={tmp_path / 'in'}"]
+
+
+def test_scores_and_links_stand_behind_the_text(capsysbinary, two_lines):
+    plain = translated(capsysbinary, *two_lines)
+    rows = [line.split(" ||| ") for line in translated(
+        capsysbinary, *two_lines, "--score", "--alignment=pharaoh"
+    )]  # fmt: skip
+    assert [row[0] for row in rows] == plain
+    assert [len(row) for row in rows] == [3, 3, 3]
+    assert rows[1][1:] == ["0.0000", ""]
+    for row in (rows[0], rows[2]):
+        assert float(row[1]) < 0
+        links = [tuple(map(int, link.split("-"))) for link in row[2].split()]
+        assert links == sorted(links, key=lambda link: link[1])
+        assert all(0 <= source < 5 for source, _ in links)
+
+
+def test_an_n_best_list_is_as_moses_writes_it(capsysbinary, two_lines):
+    plain = translated(capsysbinary, *two_lines)
+    rows = [line.split(" ||| ") for line in translated(capsysbinary, *two_lines, "--n_best=3")]
+    assert [row[0] for row in rows] == ["0"] * 3 + ["1"] + ["2"] * 3
+    assert [rows[0][1], rows[3][1], rows[4][1]] == plain
+    for row in rows:
+        assert float(row[3]) >= float(row[2])  # divided by a power of the length
+    linked = translated(capsysbinary, *two_lines, "--n_best=2", "--alignment=pharaoh")
+    assert all(len(line.split(" ||| ")) == 5 for line in linked)
+
+
+def test_json_has_all_that_is_known(capsysbinary, two_lines):
+    plain = translated(capsysbinary, *two_lines)
+    found = list(map(json.loads, translated(
+        capsysbinary, *two_lines, "--alignment=json", "--n_best=2"
+    )))  # fmt: skip
+    assert [one["source"] for one in found] == ["The man will eat.", "", "She sees a cat."]
+    assert [one["hypotheses"][0]["translation"] for one in found] == plain
+    assert [len(one["hypotheses"]) for one in found] == [2, 1, 2]
+    first = found[0]["hypotheses"][0]
+    assert found[0]["source_tokens"] == ["The", "man", "will", "eat", ".", "</s>"]
+    assert len(first["alignment"]) == len(first["target_tokens"])
+    assert all(sum(row) == pytest.approx(1, abs=1e-4) for row in first["alignment"])
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--alignment=giza"], "--alignment giza: choose pharaoh or json"),
+        (["--alignment=json", "--score"], "--score is for lines of text"),
+        (["--figures=f", "--figure_format=gif"], "--figure_format gif: choose png, svg or html"),
+        (["--n_best=4"], "n_best 4: must be from 1 to the beam size, 3"),
+    ],
+)
+def test_output_that_cannot_be(capsys, two_lines, tmp_path, flags, said):
+    assert said in fails(capsys, translate, *two_lines, *flags, f"--output={tmp_path / 'out'}")
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_export_translates_as_the_model(capsysbinary, model_dir, export_dir, two_lines):
+    own = translated(capsysbinary, *two_lines)
+    assert translated(capsysbinary, f"--model_dir={export_dir}", two_lines[2]) == own
+    assert translate.run([f"--model_dir={export_dir}", "--beam_size=2", two_lines[2]]) == 1
+    assert b"options it was made with" in capsysbinary.readouterr().err
+
+
+def test_at_a_terminal_each_line_is_answered(model_dir):
+    leader, follower = os.openpty()
+    command = [sys.executable, "-m", "rnnsearch_tf.scripts.translate", f"--model_dir={model_dir}"]
+    with subprocess.Popen(command, stdin=follower, stdout=subprocess.PIPE) as process:
+        answers = []
+        for line in (b"The man will eat.\n", b"\n"):
+            os.write(leader, line)
+            answers.append(process.stdout.readline())
+        os.write(leader, b"\x04")
+        assert process.wait(60) == 0
+    assert answers[0].strip()
+    assert answers[1] == b"\n"
+
+
+def test_given_translations_are_scored(capsys, model_dir, corpus, tmp_path):
+    flags = [f"--model_dir={model_dir}",
+             f"--source={corpus / 'valid.en'}", f"--target={corpus / 'valid.fr'}"]  # fmt: skip
+    assert score.run([*flags, f"--output={tmp_path / 'scores'}"]) == 0
+    scores = [float(line) for line in (tmp_path / "scores").read_text().splitlines()]
+    pairs = [(corpus / f"valid.{side}").read_text("utf-8").splitlines() for side in ("en", "fr")]
+    np.testing.assert_allclose(scores, Translator.load(model_dir).score(*pairs), atol=1e-4)
+    records = (model_dir / "training.jsonl").read_text().splitlines()
+    mean = json.loads(records[-1])["nll_per_token"]
+    assert f"20 pairs: {mean:.4f} nats per token" in capsys.readouterr().err
+
+
+def test_a_lexicon_is_learnt_and_used(capsys, model_dir, corpus, tmp_path):
+    copy = tmp_path / "model"
+    shutil.copytree(model_dir, copy)
+    flags = [f"--model_dir={copy}", f"--source={corpus / 'train.en'}",
+             f"--target={corpus / 'train.fr'}"]  # fmt: skip
+    assert lexicon.run([*flags, "--pairs=50"]) == 0
+    words = dict(
+        line.split("\t") for line in (copy / "lexicon.tsv").read_text("utf-8").splitlines()
+    )
+    assert words
+    assert f"lexicon.tsv: {len(words):,} words" in capsys.readouterr().err
+    (tmp_path / "in").write_text("Zork is here.\n" * 3)
+    assert translate.run([f"--model_dir={copy}", f"--input={tmp_path / 'in'}", "--replace_unknown",
+                          "--beam_size=2", f"--output={tmp_path / 'out'}"]) == 0  # fmt: skip
+    assert "[UNK]" not in (tmp_path / "out").read_text("utf-8")
+
+
 def test_alignments_are_drawn(model_dir, tmp_path):
     (tmp_path / "in").write_text("The man costs $5.\n\nShe sees a cat.\n")
     flags = [f"--model_dir={model_dir}", f"--output={tmp_path / 'out'}", "--beam_size=2"]
@@ -227,17 +360,3 @@ def test_alignments_are_drawn(model_dir, tmp_path):
     drawn = {path.name: path.read_bytes() for path in (tmp_path / "figures").iterdir()}
     assert set(drawn) == {"1.png", "3.png"}
     assert all(content.startswith(b"\x89PNG") for content in drawn.values())
-
-
-def test_evaluate_prints_a_table_and_json(capsys, model_dir, corpus, tmp_path):
-    flags = [f"--model_dir={model_dir}", "--beam_size=1",
-             f"--source={corpus / 'valid.en'}", f"--reference={corpus / 'valid.fr'}"]  # fmt: skip
-    capsys.readouterr()
-    assert (
-        evaluate.run([*flags, f"--json={tmp_path / 'j'}", f"--translations={tmp_path / 't'}"]) == 0
-    )
-    table = capsys.readouterr().out
-    assert "tok:13a" in table
-    assert "1-10" in table
-    assert (tmp_path / "j").read_text().startswith("{")
-    assert len((tmp_path / "t").read_text("utf-8").split("\n")) == 21

@@ -428,20 +428,27 @@ def test_early_stopping_needs_a_development_set(tmp_path, text):
 # --- options --------------------------------------------------------------------------------------
 
 
+def trained_nll(path, text, **settings) -> float:
+    """The training pairs' NLL, nats per token, in the last of two epochs."""
+    config = tiny(epochs=2, learning_rate=0.01, bucket_width=16, **settings)
+    assert experiment.train(config, path, text[0]) is None
+    return log(path)[-1]["train_nll_per_token"]
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory, text) -> float:
+    """That of a training without options."""
+    return trained_nll(tmp_path_factory.mktemp("plain"), text)
+
+
 @pytest.mark.parametrize(
     "settings",
     [{"jit_compile": True}, {"dtype_policy": "mixed_bfloat16"}, {"batching": "sorted"}],
     ids=str,
 )
-def test_options_train_too(tmp_path, text, settings):
+def test_options_train_too(tmp_path, text, plain, settings):
     """They end near the plain training, if not in the same place."""
-    records = []
-    for name, chosen in (("plain", {}), ("chosen", settings)):
-        path = tmp_path / name
-        config = tiny(epochs=2, learning_rate=0.01, bucket_width=16, **chosen)
-        assert experiment.train(config, path, text[0]) is None
-        records.append(log(path)[-1])
-    plain, chosen = (record["train_nll_per_token"] for record in records)
+    chosen = trained_nll(tmp_path, text, **settings)
     if "jit_compile" not in settings:
         assert plain != chosen
     assert chosen == pytest.approx(plain, abs=1e-4 if "jit_compile" in settings else 0.1)

@@ -1,19 +1,21 @@
-"""Text to text: the score is the model's, and a sentence never feels its neighbours."""
+"""The Python API: any text in, as many results in order; scores and alignments are the model's."""
 
-import dataclasses
-import shutil
+import doctest
+import itertools
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
-import tensorflow as tf
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from rnnsearch_tf.config import Config, DecodingConfig
+from rnnsearch_tf import translator as module
+from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.translator import NOT_FOUND, Translator, _NBest, _without_repeats
-from rnnsearch_tf.vocabulary import EOS, PAD, UNK, Vocabulary
+from rnnsearch_tf.translator import Translator
 
+SEARCH = DecodingConfig(beam_size=3, length_penalty=0.6, max_length=20, max_length_ratio=2.0)
 SENTENCES = ["The man will eat.", "She has seen the old cat in Paris.", "It is cold.", "We sleep."]
-SEARCH = DecodingConfig(beam_size=3, max_length_ratio=2.0)
 
 
 @pytest.fixture(scope="module")
@@ -21,217 +23,177 @@ def translator(model_dir) -> Translator:
     return Translator.load(model_dir, SEARCH)
 
 
-def read(translator: Translator, sentences: list[str]) -> np.ndarray:
-    tokens = translator._read(tf.constant(sentences))
-    return translator.source.ids(tokens).to_tensor(PAD).numpy()
+@pytest.fixture(scope="module")
+def exported(export_dir) -> Translator:
+    return Translator.load(export_dir)
 
 
-def test_beam_score_is_the_teacher_forced_score(translator):
-    source = read(translator, SENTENCES)
-    found = translator.search(tf.constant(source))
-    for q in range(SEARCH.beam_size):
-        losses = translator.model.word_losses(tf.constant(source), found.tokens[:, q])
-        rows = np.repeat(np.arange(len(source)), found.lengths[:, q])
-        expected = [-losses.numpy()[rows == row].sum() for row in range(len(source))]
-        kept = found.lengths[:, q].numpy() > 0
-        np.testing.assert_allclose(
-            found.log_probs[:, q].numpy()[kept], np.array(expected)[kept], rtol=1e-4, atol=1e-4
-        )
+def test_examples_in_the_documentation_run(model_dir):
+    found = doctest.testmod(module, extraglobs={"MODEL_DIR": model_dir})
+    assert found.attempted >= 10
+    assert found.failed == 0
 
 
-def test_beam_of_one_is_greedy(model_dir):
-    translator = Translator.load(model_dir, dataclasses.replace(SEARCH, beam_size=1))
-    source = read(translator, SENTENCES)
-    found = translator.search(tf.constant(source)).tokens.numpy()[:, 0]
-    for row, tokens in zip(source, found, strict=True):
-        row = row[row != PAD]
-        step = translator.model.bind(row[None])
-        seen, expected = step.start(), []
-        for _ in range(2 * len(row) - 1):
-            logits = translator.model.predict_word(seen).numpy()[0]
-            logits[PAD] = -np.inf
-            expected.append(int(logits.argmax()))
-            if expected[-1] == EOS:
-                break
-            seen = step.advance(seen, np.array(expected[-1:]))
-        else:
-            expected.append(EOS)
-        assert tokens[tokens != PAD].tolist() == expected
+texts = st.lists(st.text(max_size=40) | st.sampled_from(SENTENCES), max_size=5)
 
 
-STRANGE = [
-    "",
-    b"caf\xe9 \xff\xfe is cold",
-    "a\tcat\nis\x00 \x1bhere\r",
-    "\u200b\ufeff",
-    "\ud7ff \U0010ffff \u0000",
-    "and the old man " * 60,
-    "." * 600,
-]
+@settings(max_examples=25, deadline=None)
+@given(texts)
+def test_any_text_in_as_many_translations_in_order(translator, lines):
+    found = translator.translate(lines, n_best=3, return_alignment=True)
+    assert [one.source for one in found] == lines
+    for line, one in zip(lines, found, strict=True):
+        alone = translator.translate(line)
+        assert alone.text == one.text
+        assert alone.score == pytest.approx(one.score, abs=1e-4)
+        assert one.source_tokens[-1] == one.tokens[-1] == "</s>"
+        if len(one.source_tokens) == 1:
+            assert (one.text, one.score, len(one.hypotheses)) == ("", 0, 1)
 
 
-def test_answers_do_not_depend_on_the_batch(translator):
-    texts = [*SENTENCES, *STRANGE]
-    together = {name: x.numpy() for name, x in translator.align(tf.constant(texts)).items()}
-    n_best = {name: x.numpy() for name, x in translator.n_best(tf.constant(texts)).items()}
-    for i, text in enumerate(texts):
-        alone = {name: x.numpy()[0] for name, x in translator.align(tf.constant([text])).items()}
-        assert alone["translation"] == together["translation"][i]
-        assert alone["score"] == pytest.approx(together["score"][i], abs=1e-5, rel=1e-5)
-        rows, columns = alone["alignment"].shape
-        assert alone["target_tokens"].tolist() == together["target_tokens"][i, :rows].tolist()
-        np.testing.assert_allclose(
-            alone["alignment"], together["alignment"][i, :rows, :columns], atol=1e-5
-        )
-        assert not together["alignment"][i, rows:].any()
-        assert not together["alignment"][i, :, columns:].any()
-        found = {name: x.numpy()[0] for name, x in translator.n_best(tf.constant([text])).items()}
-        assert found["translations"].tolist() == n_best["translations"][i].tolist()
-        np.testing.assert_allclose(found["scores"], n_best["scores"][i], rtol=1e-5, atol=1e-5)
+@settings(max_examples=25, deadline=None)
+@given(texts)
+def test_rows_of_alignments_sum_to_one(translator, lines):
+    for one in translator.translate(lines, n_best=2, return_alignment=True):
+        for hypothesis in one.hypotheses:
+            assert hypothesis.alignment.shape == (len(hypothesis.tokens), len(one.source_tokens))
+            np.testing.assert_allclose(hypothesis.alignment.sum(axis=1), 1, atol=1e-4)
+            assert (hypothesis.alignment >= 0).all()
 
 
-def test_each_text_has_one_answer_in_its_place(translator):
-    texts = [*STRANGE, *SENTENCES] * 2
-    found = translator.translate(tf.constant(texts))
-    translations, scores = found["translation"].numpy(), found["score"].numpy()
-    half = len(texts) // 2
-    assert len(translations) == len(scores) == len(texts)
-    assert translations[:half].tolist() == translations[half:].tolist()
-    assert np.isfinite(scores).all()
-    assert all(translations[half - len(SENTENCES) : half])
+@settings(max_examples=25, deadline=None)
+@given(texts)
+def test_a_translation_scores_what_was_reported(translator, lines):
+    found = translator.translate(lines, n_best=3)
+    for i in range(3):
+        pairs = [(one.source, one.hypotheses[i]) for one in found if len(one.hypotheses) > i]
+        scores = translator.score(*map(list, zip(*pairs, strict=True))) if pairs else []
+        reported = [hypothesis.score for _, hypothesis in pairs]
+        np.testing.assert_allclose(scores, reported, rtol=1e-4, atol=1e-4)
 
 
-def test_the_first_of_the_n_best_is_the_best(translator):
-    found = {name: x.numpy() for name, x in translator.n_best(tf.constant(SENTENCES)).items()}
-    best = translator.translate(tf.constant(SENTENCES))
-    assert found["translations"].shape == (len(SENTENCES), SEARCH.beam_size)
-    assert found["translations"][:, 0].tolist() == best["translation"].numpy().tolist()
-    np.testing.assert_allclose(found["scores"][:, 0], best["score"], atol=1e-5)
-    for texts, scores in zip(found["translations"], found["normalized_scores"], strict=True):
-        kept = [text for text in texts.tolist() if text]
-        assert len(set(kept)) == len(kept)
-        assert (np.diff(scores) <= 0).all()
+@settings(max_examples=25, deadline=None)
+@given(texts)
+def test_hypotheses_are_sorted_and_differ(translator, lines):
+    for one, best in zip(
+        translator.translate(lines, n_best=3), translator.translate(lines), strict=True
+    ):
+        ranks = [hypothesis.normalized_score for hypothesis in one.hypotheses]
+        assert ranks == sorted(ranks, reverse=True)
+        assert len({hypothesis.text for hypothesis in one.hypotheses}) == len(ranks)
+        assert one.text == best.text
+        for hypothesis in one.hypotheses:
+            expected = hypothesis.score / len(hypothesis.tokens) ** SEARCH.length_penalty
+            assert hypothesis.normalized_score == pytest.approx(expected, rel=1e-4)
 
 
-def test_the_n_best_are_ranked_by_the_normalized_score(model_dir):
-    settings = dataclasses.replace(SEARCH, beam_size=4, length_penalty=1.0)
-    translator = Translator.load(model_dir, settings)
-    found = {name: x.numpy() for name, x in translator.n_best(tf.constant(SENTENCES)).items()}
-    hypotheses = translator.search(tf.constant(read(translator, SENTENCES)), n_best=4)
-    lengths = hypotheses.lengths.numpy()
-    np.testing.assert_allclose(
-        found["normalized_scores"], found["scores"] / lengths, rtol=1e-5, atol=1e-5
-    )
-    assert (np.diff(found["normalized_scores"], axis=1) <= 0).all()
+def test_an_export_gives_what_the_model_gives(model_dir, export_dir, exported):
+    own = Translator.load(model_dir, exported.config.decoding)
+    lines = [*SENTENCES, "", "a caf\u00e9 \ufffd"]
+    for name in ("translate", "align"):
+        arguments = (lines, lines) if name == "align" else (lines,)
+        options = {"n_best": 3, "return_alignment": True} if name == "translate" else {}
+        for found, expected in zip(
+            getattr(exported, name)(*arguments, **options),
+            getattr(own, name)(*arguments, **options),
+            strict=True,
+        ):
+            assert repr_without_arrays(found) == repr_without_arrays(expected)
+    np.testing.assert_allclose(exported.score(lines, lines), own.score(lines, lines), rtol=1e-5)
+    assert Translator.load(export_dir / "1").translate("We sleep.").tokens
 
 
-def test_equal_texts_are_listed_once():
-    texts = tf.constant([["a", "b", "a", "c"], ["", "", "d", "d"], ["e", "f", "", ""]])
-    scores = tf.constant([[-1.0, -2, -3, -4]] * 3)
-    is_found = tf.constant([[True] * 4, [True] * 4, [True, True, False, False]])
-    found = _without_repeats(_NBest(texts, scores, 2 * scores), is_found)
-    assert found.translations.numpy().astype(str).tolist() == [
-        ["a", "b", "c", ""], ["", "d", "", ""], ["e", "f", "", ""],
-    ]  # fmt: skip
-    assert found.scores.numpy().tolist() == [
-        [-1, -2, -4, NOT_FOUND], [-1, -3, NOT_FOUND, NOT_FOUND], [-1, -2, NOT_FOUND, NOT_FOUND],
-    ]  # fmt: skip
-    assert found.normalized_scores.numpy()[0].tolist() == [-2, -4, -8, NOT_FOUND]
+def repr_without_arrays(found) -> str:
+    with np.printoptions(precision=3, suppress=True):
+        return "".join(c for c in repr(found) if not c.isdigit())
 
 
-def test_a_blank_has_one_translation(translator):
-    found = translator.n_best(tf.constant([" \t"]))
-    assert found["translations"].numpy().tolist() == [[b""] * SEARCH.beam_size]
-    assert found["scores"].numpy().tolist() == [[0, NOT_FOUND, NOT_FOUND]]
-    aligned = translator.align(tf.constant(["", "It is cold."]))
-    assert aligned["target_tokens"][0].numpy().tolist()[:2] == [b"</s>", b""]
+def test_another_beam(translator, exported):
+    one, three = (translator.translate(SENTENCES, beam_size=size) for size in (1, 3))
+    assert [found.text for found in three] == [
+        found.text for found in translator.translate(SENTENCES)
+    ]
+    assert all(b.hypotheses[0].normalized_score >= a.hypotheses[0].normalized_score - 1e-4
+               for a, b in zip(one, three, strict=True))  # fmt: skip
+    with pytest.raises(InputError, match="n_best 4: must be from 1 to the beam size, 3"):
+        translator.translate(SENTENCES, n_best=4)
+    with pytest.raises(InputError, match="n_best 0"):
+        translator.translate(SENTENCES, n_best=0)
+    assert len(translator.translate(SENTENCES[0], n_best=4, beam_size=4).hypotheses) == 4
+    with pytest.raises(InputError, match="beam_size 2: this model searches with a beam of 3"):
+        exported.translate(SENTENCES, beam_size=2)
 
 
-def test_given_translations_are_scored_by_the_model(translator):
-    french = ["L'homme mangera.", "", "Il fait froid.", "Nous dormons."]
-    source = translator.source.ids(translator.source.tokenizer.tokenize(SENTENCES))
-    target = translator.target.ids(translator.target.tokenizer.tokenize(french))
-    losses = translator.model.word_losses(source.to_tensor(PAD), target.to_tensor(PAD)).numpy()
-    expected = [-losses[target.value_rowids().numpy() == i].sum() for i in range(4)]
-    found = translator.score(tf.constant(SENTENCES), tf.constant(french))["score"].numpy()
-    np.testing.assert_allclose(found, expected, rtol=1e-5)
-    assert translator.score(tf.constant([" "]), tf.constant([""]))["score"].numpy() == [0]
-    with pytest.raises(tf.errors.InvalidArgumentError, match="as many"):
-        translator.score(tf.constant(["a", "b"]), tf.constant(["c"]))
+def test_an_export_with_other_options_is_refused(export_dir):
+    with pytest.raises(InputError, match="an export searches with the options it was made with"):
+        Translator.load(export_dir, SEARCH)
 
 
-def test_models_of_one_vocabulary_translate_together(model_dir, translator):
-    twice = Translator.load([model_dir, model_dir], SEARCH)
-    found, expected = (
-        {name: x.numpy() for name, x in t.align(tf.constant(SENTENCES)).items()}
-        for t in (twice, translator)
-    )
-    assert found["translation"].tolist() == expected["translation"].tolist()
-    np.testing.assert_allclose(found["score"], expected["score"], atol=1e-4)
-    np.testing.assert_allclose(found["alignment"], expected["alignment"], atol=1e-5)
+def test_a_damaged_export(export_dir, tmp_path):
+    with pytest.raises(InputError, match="no such model directory"):
+        Translator.load(tmp_path / "none")
+    (tmp_path / "3").mkdir()
+    with pytest.raises(InputError, match=r"3/model\.json: not of an export .*: .*No such file"):
+        Translator.load(tmp_path)
+    (tmp_path / "3" / "model.json").write_bytes((export_dir / "1" / "model.json").read_bytes())
+    with pytest.raises(InputError, match="3: not a whole export"):
+        Translator.load(tmp_path)
 
 
-def test_models_of_other_vocabularies_do_not(model_dir, tmp_path):
-    other = tmp_path / "other"
-    shutil.copytree(model_dir, other)
-    vocabulary = Vocabulary.load(other / "target.vocab")
-    changed = Vocabulary([*vocabulary.tokens[:-1], "another"])
-    changed.save(other / "target.vocab")
-    config = Config.from_json((other / "config.json").read_text("utf-8"))
-    config = dataclasses.replace(config, target_vocabulary=changed.digest)
-    (other / "config.json").write_text(config.to_json(), "utf-8")
-    with pytest.raises(InputError, match="other: other vocabularies than"):
-        Translator.load([model_dir, other])
+def test_streams_are_read_as_they_are_translated(translator):
+    read: list[str] = []
 
+    def lines() -> Iterator[str]:
+        for line in itertools.cycle(SENTENCES):
+            read.append(line)
+            yield line
 
-def test_blank_text(translator):
-    found = translator.translate(tf.constant(["", "  \t "]))
-    assert found["translation"].numpy().tolist() == [b"", b""]
-    assert found["score"].numpy().tolist() == [0, 0]
-    assert translator.translate_lines([]).translations == []
-
-
-def test_unknown_words_can_be_barred(model_dir):
-    settings = dataclasses.replace(SEARCH, allow_unknown=False)
-    translator = Translator.load(model_dir, settings)
-    found = translator.search(tf.constant(read(translator, SENTENCES)))
-    assert not (found.tokens.numpy() == UNK).any()
-
-
-def test_a_long_line_is_cut(translator):
-    source = read(translator, ["word " * 10_000])
-    assert source.shape == (1, SEARCH.max_length + 1)
-
-
-def test_lines_keep_their_order(translator):
-    lines = [*SENTENCES, "", *reversed(SENTENCES)]
-    done: list[int] = []
-    found = translator.translate_lines(lines, lines_at_once=2, report=done.append)
-    assert done[-1] == len(lines)
-    assert len(done) > 1
-    assert found.translations[:4] == found.translations[:4:-1]
-    assert found.translations[4] == ""
-    one_by_one = [translator.translate_lines([line]).translations[0] for line in lines]
-    assert found.translations == one_by_one
-
-
-def test_align_gives_words_and_weights(translator):
-    found = {name: x.numpy() for name, x in translator.align(tf.constant(SENTENCES)).items()}
-    alone = translator.translate(tf.constant(SENTENCES))
-    assert found["translation"].tolist() == alone["translation"].numpy().tolist()
-    assert found["source_tokens"][2].tolist()[:5] == [b"It", b"is", b"cold", b".", b"</s>"]
-    for i in range(len(SENTENCES)):
-        words = found["target_tokens"][i] != b""
-        assert found["target_tokens"][i][words][-1] == b"</s>"
-        rows = found["alignment"][i]
-        np.testing.assert_allclose(rows[words].sum(axis=1), 1, atol=1e-5)
-        assert not rows[~words].any()
-        assert not rows[:, found["source_tokens"][i] == b""].any()
+    found = translator.translate_stream(lines(), lines_at_once=2)
+    assert [next(found).source for _ in range(3)] == SENTENCES[:3]
+    assert len(read) == 4
+    pairs = ((line, line) for line in itertools.cycle(SENTENCES))
+    scores = list(itertools.islice(translator.score_stream(pairs), 5))
+    assert scores[0] == pytest.approx(scores[4], abs=1e-4)
 
 
 def test_alignments_of_given_pairs(translator):
     french = ["L'homme mangera.", "Il fait froid."]
-    matrices = translator.align_lines(["The man will eat.", "It is cold."], french)
-    assert [m.shape for m in matrices] == [(5, 6), (5, 5)]
-    for matrix in matrices:
-        np.testing.assert_allclose(matrix.sum(axis=1), 1, atol=1e-5)
+    found = translator.align(["The man will eat.", "It is cold."], french)
+    assert found[0].source_tokens == ("The", "man", "will", "eat", ".", "</s>")
+    assert found[0].target_tokens == ("L'", "homme", "mangera", ".", "</s>")
+    assert [one.weights.shape for one in found] == [(5, 6), (5, 5)]
+    for one in found:
+        np.testing.assert_allclose(one.weights.sum(axis=1), 1, atol=1e-5)
+    alone = translator.align("It is cold.", "Il fait froid.")
+    np.testing.assert_allclose(alone.weights, found[1].weights, atol=1e-5)
+
+
+def test_only_so_many_tokens_are_read(translator):
+    long = "word " * 50
+    found = translator.align(long, long)
+    assert found.weights.shape == (21, 21)
+    assert translator.score(long, long) == translator.score("word " * 20, "word " * 20)
+    assert translator.source_lengths([long, "It is cold."]) == [50, 4]
+
+
+def test_pairs_that_do_not_fit(translator):
+    with pytest.raises(InputError, match="2 sentences, but 1 translations"):
+        translator.score(["a", "b"], ["c"])
+    with pytest.raises(InputError, match="2 sentences, but 1 translations"):
+        translator.align(["a", "b"], "ab")
+    with pytest.raises(InputError, match="one sentence, but a list"):
+        translator.score("a", ["b"])
+
+
+def test_text_as_bytes(translator):
+    found = translator.translate([b"It is cold.", b"caf\xe9"])
+    assert [one.source for one in found] == ["It is cold.", "caf\ufffd"]
+    assert found[0].text == translator.translate("It is cold.").text
+
+
+def test_a_long_list_says_how_far_it_is(translator, capsys, monkeypatch):
+    monkeypatch.setattr(module.ProgressLine, "is_due", lambda _: True)
+    translator.translate(SENTENCES)
+    assert "4 of 4 lines" in capsys.readouterr().err
+    translator.translate(SENTENCES, progress=False)
+    assert capsys.readouterr().err == ""

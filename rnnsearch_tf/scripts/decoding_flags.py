@@ -1,13 +1,27 @@
 """The flags of every script that translates."""
 
-from rnnsearch_tf.config import Config, DecodingConfig
+from typing import TYPE_CHECKING
+
+from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.scripts.command import Command
+
+if TYPE_CHECKING:
+    from rnnsearch_tf.translator import Translator
+
+
+def define_model(command: Command) -> None:
+    """Add --model_dir and --weights."""
+    command.define(
+        "model_dir",
+        str,
+        "the trained model; several, with commas, are an ensemble; or the folder of an export",
+    )
+    command.define("weights", str, "which weights: best (on the development set) or last", "best")
 
 
 def define_decoding(command: Command) -> None:
     """Add --model_dir, --weights and the decoding options."""
-    command.define("model_dir", str, "the trained model; several, with commas, are an ensemble")
-    command.define("weights", str, "which weights: best (on the development set) or last", "best")
+    define_model(command)
     command.define_settings(DecodingConfig)
 
 
@@ -16,13 +30,38 @@ def model_dirs(command: Command) -> list[str]:
     return command.flags.model_dir.split(",")
 
 
-def decoding_settings(command: Command) -> DecodingConfig:
+def decoding_settings(command: Command, path: str | None = None) -> DecodingConfig:
     """The (first) model's own decoding options with the flags that were given put in.
+
+    Args:
+        command: with the flags.
+        path: a model directory or export instead of the one the flags name.
 
     Raises:
         InputError: an unusable model directory, a value out of range.
     """
+    from rnnsearch_tf.exported import find_version, load_config
     from rnnsearch_tf.model_directory import ModelDirectory
 
-    config: Config = ModelDirectory(model_dirs(command)[0]).load_config()
+    first = path or model_dirs(command)[0]
+    version = find_version(first)
+    config = ModelDirectory(first).load_config() if version is None else load_config(version)
     return command.settings(config.decoding)
+
+
+def open_translator(command: Command, names: str | None = None) -> "Translator":
+    """What the flags name.
+
+    Args:
+        command: with the flags.
+        names: as of --model_dir, instead of what that names.
+
+    Raises:
+        InputError: an unusable model directory or export, a value out of range, other options
+            than an export's own.
+    """
+    from rnnsearch_tf.translator import Translator
+
+    paths = names.split(",") if names else model_dirs(command)
+    path = paths[0] if len(paths) == 1 else paths
+    return Translator.load(path, decoding_settings(command, paths[0]), command.flags.weights)

@@ -1,54 +1,156 @@
-"""rnnsearch-evaluate: BLEU of a model on a test set."""
+"""rnnsearch-evaluate: a model's translations of a test set, scored."""
 
 import json
 import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.files import write_atomically
+from rnnsearch_tf.scripts.alignment_evaluation import (
+    define_alignment_evaluation,
+    evaluate_alignments,
+    wants_alignments,
+)
 from rnnsearch_tf.scripts.command import Command, quiet_start
-from rnnsearch_tf.scripts.decoding_flags import decoding_settings, define_decoding, model_dirs
+from rnnsearch_tf.scripts.decoding_flags import define_decoding, model_dirs, open_translator
+
+if TYPE_CHECKING:
+    from rnnsearch_tf.corpus.parallel import ParallelText
+    from rnnsearch_tf.translator import Translator
+    from rnnsearch_tf.vocabulary import Vocabulary
 
 COMMAND = Command(
     "rnnsearch-evaluate",
-    "translate a test set and score it: sacreBLEU (cased, detokenised) of all sentences and by "
-    "source length, and the paper's BLEU (cased Moses tokens) beside it.",
+    "translate a test set and score it: sacreBLEU's BLEU, chrF2 and TER (detokenised) and the "
+    "paper's BLEU (cased tokens), each with its 95% confidence interval, of all sentences and of "
+    "those without unknown words; and BLEU by source length. With --alignments, score the model's "
+    "links between words against gold links instead.",
 )
 COMMAND.define("source", str, "test sentences, UTF-8, plain or .gz")
 COMMAND.define("reference", str, "their reference translations")
+COMMAND.define(
+    "hypotheses", str,
+    "a file of translations, line by line, to score instead of translating; --model_dir then says "
+    "what the words and the unknown words are",
+)  # fmt: skip
+COMMAND.define(
+    "compare", str,
+    "another system: a file of its translations, line by line, or whatever --model_dir takes; "
+    "its scores, and p-values by paired bootstrap resampling",
+)  # fmt: skip
 COMMAND.define("translations", str, "a file to keep the translations in")
 COMMAND.define("json", str, "a file to write the figures to; - is standard output, no table then")
+COMMAND.define(
+    "sample_html", str,
+    "a web page to write, of the sentences with the lowest and the highest chrF2: source, "
+    "reference, translation, scores, and the alignment to look around in",
+)  # fmt: skip
+COMMAND.define("sample", int, "how many of the lowest, and of the highest, --sample_html has", 20)
 define_decoding(COMMAND)
+define_alignment_evaluation(COMMAND)
 
 
 def main() -> int:
     """Evaluate."""
     flags = COMMAND.flags
-    COMMAND.require("model_dir", "source", "reference")
+    _check_flags()
+    if wants_alignments(COMMAND):
+        evaluate_alignments(COMMAND)
+        return 0
     with quiet_start():
         from rnnsearch_tf.corpus.parallel import read_parallel
-        from rnnsearch_tf.evaluation import evaluate_translations
-        from rnnsearch_tf.progress import ProgressLine
-        from rnnsearch_tf.translator import Translator
+        from rnnsearch_tf.known_words import sentences_of_known_words
+        from rnnsearch_tf.significance import compare
+        from rnnsearch_tf.translation_scores import score_set, score_translations
 
-        translator = Translator.load(model_dirs(COMMAND), decoding_settings(COMMAND), flags.weights)
+        translator = open_translator(COMMAND)
     text = read_parallel(flags.source, flags.reference)
-    progress = ProgressLine()
-    report = progress.counter(len(text.source), "sentences")
-    found = translator.translate_lines(text.source, report=report)
-    progress.clear()
-    scores = evaluate_translations(
-        found.translations,
-        text.target,
-        translator.source_lengths(text.source),
-        translator.target.tokenizer,
-    )
+    translations, replaced, others = _systems(translator, text.source)
+    tokenizers = translator.source_tokenizer, translator.target_tokenizer
+    known = sentences_of_known_words(text.source, text.target, tokenizers, _vocabularies())
+    lengths = translator.source_lengths(text.source)
+    scores = score_translations(translations, text.target, lengths, known, tokenizers[1])
+    if replaced is not None:
+        scores = scores._replace(replaced=score_set(replaced, text.target, tokenizers[1]))
+    if others is not None:
+        comparison = compare(flags.compare, translations, others, text.target, lengths)
+        scores = scores._replace(comparison=comparison)
     if flags.translations:
-        content = "".join(line + "\n" for line in found.translations)
+        content = "".join(line + "\n" for line in translations)
         write_atomically(flags.translations, content.encode())
+    if flags.sample_html:
+        _write_sample(translator, text, translations)
     figures = json.dumps(scores.as_dict(), indent=2) + "\n"
     if flags.json and flags.json != "-":
         write_atomically(flags.json, figures.encode())
     print(figures if flags.json == "-" else scores.table(), end="")
     return 0
+
+
+def _check_flags() -> None:
+    flags = COMMAND.flags
+    COMMAND.require("model_dir", "source", "reference")
+    if flags.sample < 1:
+        raise InputError(f"--sample {flags.sample}: must be at least 1")
+    if flags.sample_html and Path(flags.sample_html).suffix != ".html":
+        raise InputError(f"--sample_html {flags.sample_html}: must end in .html")
+
+
+def _systems(
+    translator: "Translator", sources: list[str]
+) -> tuple[list[str], list[str] | None, list[str] | None]:
+    """The translations to score, those with [UNK] replaced, and the other system's, if any.
+
+    Files are read before a model works.
+    """
+    flags = COMMAND.flags
+    ours = _lines(flags.hypotheses) if flags.hypotheses else None
+    is_model = bool(flags.compare) and Path(flags.compare.split(",")[0]).is_dir()
+    others = _lines(flags.compare) if flags.compare and not is_model else None
+    replaced = None
+    if ours is None:
+        ours, replaced = _translate(translator, sources)
+    if is_model:
+        others, _ = _translate(open_translator(COMMAND, flags.compare), sources)
+    return ours, replaced, others
+
+
+def _lines(path: str) -> list[str]:
+    """A file of translations of the source."""
+    from rnnsearch_tf.corpus.parallel import read_parallel
+
+    return read_parallel(COMMAND.flags.source, path).target
+
+
+def _vocabularies() -> "tuple[Vocabulary, Vocabulary]":
+    from rnnsearch_tf.exported import find_version, load_vocabularies
+    from rnnsearch_tf.model_directory import ModelDirectory
+
+    path = model_dirs(COMMAND)[0]
+    version = find_version(path)
+    return load_vocabularies(version) if version else ModelDirectory(path).load_vocabularies()
+
+
+def _translate(translator: "Translator", sources: list[str]) -> tuple[list[str], list[str] | None]:
+    """Translations, and the same with [UNK] replaced, if that can be and was not asked for."""
+    options = translator.config.decoding
+    if options.replace_unknown or not options.allow_unknown:
+        return [found.text for found in translator.translate(sources)], None
+    try:
+        found = translator.with_options(replace_unknown=True).translate(sources)
+    except InputError:  # an export, or no attention to do it by
+        return [found.text for found in translator.translate(sources)], None
+    return translator.texts_with_unknown(found), [one.text for one in found]
+
+
+def _write_sample(translator: "Translator", text: "ParallelText", translations: list[str]) -> None:
+    from rnnsearch_tf.translation_sample import SampleText, write_sample
+
+    flags = COMMAND.flags
+    languages = translator.config.source_language, translator.config.target_language
+    sample = SampleText(text.source, text.target, translations, languages)
+    write_sample(flags.sample_html, sample, translator.align, flags.sample)
 
 
 def run(arguments: list[str] | None = None) -> int:

@@ -1,68 +1,126 @@
 """rnnsearch-translate: lines in, lines out."""
 
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rnnsearch_tf.files import write_atomically
+from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.scripts.command import Command, quiet_start
-from rnnsearch_tf.scripts.decoding_flags import decoding_settings, define_decoding, model_dirs
+from rnnsearch_tf.scripts.decoding_flags import define_decoding, open_translator
 from rnnsearch_tf.scripts.text_input import decoded, input_lines
+from rnnsearch_tf.scripts.text_output import write_lines
 
 if TYPE_CHECKING:
+    from rnnsearch_tf.translations import Translation
     from rnnsearch_tf.translator import Translator
 
 COMMAND = Command(
     "rnnsearch-translate",
     "translate text, one sentence a line: N lines in, N lines out, in order; a blank line gives a "
-    "blank line. The search options below override the model's own.",
+    "blank line. At a terminal, each line is translated as it is typed. The search options below "
+    "override the model's own.",
 )
 COMMAND.define("input", str, "text to translate, UTF-8, plain or .gz; - is standard input", "-")
 COMMAND.define("output", str, "where the translations go; - is standard output", "-")
-COMMAND.define("figures", str, "a folder for a PNG of each line's alignment: 1.png, 2.png, …")
+COMMAND.define("score", bool, "write log p(y|x), nats, after the translation and ' ||| '", False)
+COMMAND.define(
+    "n_best",
+    int,
+    "different translations of each line, best first; above 1, each is a line 'NUMBER ||| TEXT "
+    "||| LOG P ||| LOG P / TOKENS^LENGTH_PENALTY', lines numbered from 0; there may be fewer",
+    1,
+)
+COMMAND.define(
+    "alignment",
+    str,
+    "pharaoh: after the translation and ' ||| ', links i-j from source token i to target token j, "
+    "from 0: each target token's greatest weight; none where that is on </s>. json: a JSON object "
+    "for each line, with tokens, scores and weights",
+)
+COMMAND.define("figures", str, "a folder for a picture of each line's alignment: 1.png, 2.png, …")
+COMMAND.define("figure_format", str, "png, svg or html", "png")
 define_decoding(COMMAND)
+
+_FORMATS = (None, "pharaoh", "json")
+_PICTURES = ("png", "svg", "html")
 
 
 def main() -> int:
     """Translate."""
     flags = COMMAND.flags
     COMMAND.require("model_dir")
+    if flags.alignment not in _FORMATS:
+        raise InputError(f"--alignment {flags.alignment}: choose pharaoh or json")
+    if flags.figure_format not in _PICTURES:
+        raise InputError(f"--figure_format {flags.figure_format}: choose png, svg or html")
+    if flags.alignment == "json" and flags.score:
+        raise InputError("--alignment=json has the scores: --score is for lines of text")
     with quiet_start():
-        from rnnsearch_tf.progress import ProgressLine
-        from rnnsearch_tf.translator import Translator
-
-        translator = Translator.load(model_dirs(COMMAND), decoding_settings(COMMAND), flags.weights)
-    lines = list(input_lines(flags.input))
-    _warn_of_changes(lines, translator)
-    progress = ProgressLine()
-    found = translator.translate_lines(lines, report=progress.counter(len(lines), "lines"))
-    progress.clear()
-    content = "".join(line + "\n" for line in found.translations).encode()
-    if flags.output == "-":
-        sys.stdout.buffer.write(content)
-        sys.stdout.buffer.flush()
-    else:
-        write_atomically(flags.output, content)
-    if flags.figures:
-        _draw(translator, lines, Path(flags.figures))
+        translator = open_translator(COMMAND)
+    at_terminal = flags.input == "-" and sys.stdin.isatty()
+    lines = _typed() if at_terminal else input_lines(flags.input)
+    found = translator.translate_stream(
+        _checked(lines, translator),
+        n_best=flags.n_best,
+        return_alignment=bool(flags.alignment or flags.figures),
+        **({"lines_at_once": 1} if at_terminal else {}),
+    )
+    write_lines(flags.output, _output(found))
     return 0
 
 
-def _warn_of_changes(lines: list[bytes], translator: "Translator") -> None:
-    """Tell which lines are not translated as they are."""
+def _typed() -> Iterator[bytes]:
+    """Lines as they are typed, each after a prompt."""
+    while True:
+        print("> ", end="", file=sys.stderr, flush=True)
+        line = sys.stdin.buffer.readline()
+        if not line:
+            print(file=sys.stderr)
+            return
+        yield line.rstrip(b"\r\n")
+
+
+def _checked(lines: Iterable[bytes], translator: "Translator") -> Iterator[bytes]:
+    """The lines; tells which are not translated as they are."""
     most = translator.config.decoding.max_length
-    for number, length in enumerate(translator.source_lengths(lines), 1):
-        if length > most:
-            _warn(f"line {number:,} has {length:,} tokens: only {most:,} are read")
-        decoded(lines[number - 1], number, _warn)
-
-
-def _draw(translator: "Translator", lines: list[bytes], folder: Path) -> None:
-    from rnnsearch_tf.figures import draw_translation
-
     for number, line in enumerate(lines, 1):
-        if line.strip():
-            draw_translation(folder / f"{number}.png", translator, line.decode(errors="replace"))
+        decoded(line, number, _warn)
+        if len(line) > most:  # a token has a byte at least
+            [length] = translator.source_lengths([line])
+            if length > most:
+                _warn(f"line {number:,} has {length:,} tokens: only {most:,} are read")
+        yield line
+
+
+def _output(translations: Iterable["Translation"]) -> Iterator[str]:
+    from rnnsearch_tf.progress import ProgressLine
+    from rnnsearch_tf.scripts.translation_lines import json_line, plain_lines
+
+    flags = COMMAND.flags
+    progress = ProgressLine()
+    for number, found in enumerate(translations):
+        if flags.figures and found.source.strip():
+            _draw(found, Path(flags.figures) / f"{number + 1}.{flags.figure_format}")
+        if flags.alignment == "json":
+            yield json_line(found)
+        else:
+            yield from plain_lines(
+                found,
+                number,
+                n_best=flags.n_best,
+                with_score=flags.score,
+                with_links=flags.alignment == "pharaoh",
+            )
+        if progress.is_due() and not sys.stdout.isatty():
+            progress.show(f"{number + 1:,} lines")
+    progress.clear()
+
+
+def _draw(found: "Translation", path: Path) -> None:
+    from rnnsearch_tf.figures import draw_alignment
+
+    draw_alignment(path, found.alignment, found.source_tokens, found.tokens)
 
 
 def _warn(message: str) -> None:

@@ -12,7 +12,7 @@ from serving.graph_ops import core_ops, graph_ops
 from serving.status import StatusError
 
 if TYPE_CHECKING:
-    from rnnsearch_tf.translator import Translator
+    from rnnsearch_tf.text_model import TextModel
 
 _FLOAT, _STRING = 1, dtypes.STRING
 _TEXTS = (_STRING, 1)  # DataType and rank
@@ -57,7 +57,7 @@ Run = Callable[[str, Mapping[str, Any]], Mapping[str, np.ndarray]]
 
 
 def check_contract(
-    path: str | Path, reference: "Translator", open_session: Callable[[str | Path], Any] = CSession
+    path: str | Path, reference: "TextModel", open_session: Callable[[str | Path], Any] = CSession
 ) -> None:
     """Check an export, with TensorFlow's C runtime.
 
@@ -107,7 +107,7 @@ def _check_ops(session: CSession) -> None:
     assert not foreign, f"operations that a model server lacks: {foreign}"
 
 
-def _check_answers(run: Run, assets: Path, reference: "Translator") -> None:
+def _check_answers(run: Run, assets: Path, reference: "TextModel") -> None:
     plain = run("serving_default", {"text": TEXTS})
     aligned = run("align", {"text": TEXTS})
     _check_arrays("serving_default", plain)
@@ -128,20 +128,17 @@ def _check_arrays(signature: str, found: Mapping[str, np.ndarray]) -> None:
         assert len(array) == len(TEXTS), f"{signature}: {name} has {len(array)} rows"
 
 
-def _check_plain(plain: Mapping[str, np.ndarray], reference: "Translator") -> None:
-    lines = [text.decode("utf-8", "replace") for text in TEXTS]
-    expected = reference.translate_lines(lines)
-    texts = dtypes.strings([text.encode() for text in expected.translations])
+def _check_plain(plain: Mapping[str, np.ndarray], reference: "TextModel") -> None:
+    expected = reference.translate(TEXTS)
+    texts = dtypes.strings(expected["translation"].numpy().tolist())
     _assert_equal(plain["translation"], texts, "the translations are not the model's")
-    _assert_equal(plain["score"], np.float32(expected.scores), "the scores are not the model's")
+    _assert_equal(plain["score"], expected["score"].numpy(), "the scores are not the model's")
     blank = TEXTS.index(b"  ")
     assert plain["translation"][blank] == b"", "a blank text has a translation"
     assert plain["score"][blank] == 0, "a blank text has a score"
 
 
-def _check_alignment(
-    found: Mapping[str, np.ndarray], assets: Path, reference: "Translator"
-) -> None:
+def _check_alignment(found: Mapping[str, np.ndarray], assets: Path, reference: "TextModel") -> None:
     sources, targets = _tokens(found["source_tokens"]), _tokens(found["target_tokens"])
     assert sources[0] == [b"The", b"man", b"will", b"eat", b".", END], f"tokens: {sources[0]}"
     for i, (source, target) in enumerate(zip(sources, targets, strict=True)):
@@ -177,7 +174,7 @@ def _ids(vocabulary: Path, tokens: Sequence[bytes]) -> np.ndarray:
     return np.int32([[ids.get(token, ids[UNKNOWN]) for token in tokens]])
 
 
-def _check_n_best(run: Run, plain: Mapping[str, np.ndarray], reference: "Translator") -> None:
+def _check_n_best(run: Run, plain: Mapping[str, np.ndarray], reference: "TextModel") -> None:
     found = run("nbest", {"text": TEXTS})
     _check_arrays("nbest", found)
     decoding = reference.config.decoding
@@ -211,7 +208,7 @@ def _check_scores(
     run: Run,
     plain: Mapping[str, np.ndarray],
     aligned: Mapping[str, np.ndarray],
-    reference: "Translator",
+    reference: "TextModel",
 ) -> None:
     found = run("score", {"text": TEXTS, "translation": plain["translation"]})["score"]
     assert found.dtype == np.float32, f"score is of {found.dtype}"

@@ -1,0 +1,172 @@
+"""Soft alignments as one HTML file, for pointer, keyboard and screen reader.
+
+The file needs nothing beside it and asks no server; its policy lets no other script run than its
+own. Any text in it is text, never markup.
+"""
+
+import base64
+import dataclasses
+import hashlib
+import html
+import importlib.resources
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from rnnsearch_tf.files import write_atomically
+from rnnsearch_tf.translations import Alignment
+
+_DIGITS = 4  # of each weight, after the point
+
+
+class LabelledText(NamedTuple):
+    """A text that is shown above an alignment."""
+
+    label: str  # "Reference"
+    text: str
+    language: str = ""  # "fr"; empty where it is not known
+
+
+@dataclasses.dataclass(frozen=True)
+class AlignedSentence:
+    """What the page shows of a sentence.
+
+    Attributes:
+        alignment: its words, a translation's, and α.
+        heading: above it; may be empty.
+        texts: shown between heading and alignment.
+    """
+
+    alignment: Alignment
+    heading: str = ""
+    texts: Sequence[LabelledText] = ()
+
+
+def alignment_page(
+    sentences: Iterable[AlignedSentence],
+    title: str,
+    introduction: str = "",
+    source_language: str = "",
+    target_language: str = "",
+) -> str:
+    """Make the page.
+
+    Of each sentence it shows both sides as words, and α as the paper does: source along the top,
+    target down the side, 0 black, 1 white. A word or cell that is pointed at or focused tells its
+    weights, and lights its row and column and the lines to the words it is aligned to.
+
+    Args:
+        sentences: any number; what is out of view is drawn when it comes near.
+        title: of the page.
+        introduction: a paragraph below the title.
+        source_language: of the source tokens, "en"; empty where it is not known.
+        target_language: of the target tokens.
+
+    Raises:
+        ValueError: an alignment's shape is not that of its words.
+    """
+    style, script = (_asset(f"alignment_page.{ending}") for ending in ("css", "js"))
+    policy = (
+        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    languages = source_language, target_language
+    sections = [
+        _section(sentence, number, languages) for number, sentence in enumerate(sentences, 1)
+    ]
+    return "\n".join(
+        [
+            "<!doctype html>",
+            '<html lang="en">',
+            "<head>",
+            '<meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            '<meta name="color-scheme" content="light dark">',
+            f"<title>{html.escape(title)}</title>",
+            f"<style>{style}</style>",
+            "</head>",
+            "<body>",
+            "<header>",
+            f"<h1>{html.escape(title)}</h1>",
+            f"<p>{html.escape(introduction)}</p>" if introduction else "",
+            '<p class="hint">Point at a word or a cell, tap it, or move with Tab and the arrow '
+            "keys. Each row holds the weights under which its word was written: "
+            '<span class="scale">0 <span class="ramp"></span> 1</span></p>',
+            "<noscript><p>The alignments need JavaScript.</p></noscript>",
+            "</header>",
+            "<main>",
+            *sections,
+            "</main>",
+            f"<script>{script}</script>",
+            "</body>",
+            "</html>",
+            "",
+        ]
+    )
+
+
+def write_alignment_page(
+    path: str | Path,
+    sentences: Iterable[AlignedSentence],
+    title: str,
+    introduction: str = "",
+    source_language: str = "",
+    target_language: str = "",
+) -> None:
+    """Write what `alignment_page` makes; the file's folder is made where it is missing."""
+    page = alignment_page(sentences, title, introduction, source_language, target_language)
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, page.encode("utf-8", "replace"))
+
+
+def _section(sentence: AlignedSentence, number: int, languages: tuple[str, str]) -> str:
+    found = sentence.alignment
+    shape, words = np.shape(found.weights), (len(found.target_tokens), len(found.source_tokens))
+    if shape != words:
+        raise ValueError(f"sentence {number}: α is {shape}, of {words} words")
+    content = {
+        "source": found.source_tokens,
+        "target": found.target_tokens,
+        "alignment": np.asarray(found.weights, np.float64).round(_DIGITS).tolist(),
+        "languages": languages,
+    }
+    # No "<" stands in it, so nothing in it can end the element.
+    data = json.dumps(content, ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c")
+    heading = sentence.heading or f"Sentence {number}"
+    hidden = "" if sentence.heading else ' class="unseen"'
+    return "\n".join(
+        [
+            f'<section aria-labelledby="sentence-{number}">',
+            f'<h2 id="sentence-{number}"{hidden}>{html.escape(heading)}</h2>',
+            *_texts(sentence.texts),
+            f'<script type="application/json">{data}</script>',
+            '<div class="alignment"></div>',
+            "</section>",
+        ]
+    )
+
+
+def _texts(texts: Sequence[LabelledText]) -> list[str]:
+    rows = [
+        f'<div><dt>{html.escape(label)}</dt><dd dir="auto"{_lang(language)}>'
+        f"{html.escape(text)}</dd></div>"
+        for label, text, language in texts
+    ]
+    return ["<dl>", *rows, "</dl>"] if rows else []
+
+
+def _lang(language: str) -> str:
+    return f' lang="{html.escape(language)}"' if language else ""
+
+
+def _asset(name: str) -> str:
+    return importlib.resources.files("rnnsearch_tf").joinpath(name).read_text("utf-8")
+
+
+def _digest(content: str) -> str:
+    """As a Content Security Policy names an element's content."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}"

@@ -1,0 +1,79 @@
+"""Exports read back: a SavedModel of `saved_model.export` and what its card says of it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+
+from rnnsearch_tf.config import Config, DecodingConfig
+from rnnsearch_tf.errors import InputError, first_line
+from rnnsearch_tf.model_card import CARD
+from rnnsearch_tf.vocabulary import Vocabulary
+
+_GRAPH = "saved_model.pb"
+_FUNCTIONS = ("best", "candidates", "score_tokens", "align_tokens")
+_LANGUAGES = ("source_language", "target_language", "tokenizer")
+
+
+def versions(export_dir: Path) -> list[int]:
+    """The versions in a folder that a server watches, as a server reads their names."""
+    found = export_dir.iterdir() if export_dir.is_dir() else ()
+    return sorted(int(p.name) for p in found if p.name.isascii() and p.name.isdigit())
+
+
+def find_version(path: str | Path) -> Path | None:
+    """The version's folder that `path` is, or the highest in it; None where it is no export."""
+    path = Path(path)
+    if (path / _GRAPH).exists():
+        return path
+    found = versions(path)
+    return path / str(found[-1]) if found else None
+
+
+def load_export(version: Path) -> tuple[Any, Config]:
+    """Read a version's folder.
+
+    Returns:
+        The SavedModel, with the functions of `TextModel`, and what `load_config` gives.
+
+    Raises:
+        InputError: it is damaged, or was made by an older version of the package.
+    """
+    config = load_config(version)
+    try:
+        exported = tf.saved_model.load(str(version))
+    except (OSError, ValueError, tf.errors.OpError) as error:
+        raise InputError(f"{version}: not a whole export: {first_line(error)}") from error
+    if not all(hasattr(exported, name) for name in _FUNCTIONS):
+        raise InputError(f"{version}: made by an older version of this package; export it again")
+    return exported, config
+
+
+def load_config(version: Path) -> Config:
+    """The languages and decoding options of an export; the rest of the config is not its own.
+
+    Raises:
+        InputError: no such card, or one that an older version of the package has written.
+    """
+    try:
+        card = json.loads((version / CARD).read_text("utf-8"))
+        languages = {name: card[name] for name in _LANGUAGES}
+        return Config(decoding=DecodingConfig(**card["decoding"]), **languages)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"{version / CARD}: not of an export by this version of the package: "
+            f"{first_line(error)}"
+        ) from error
+
+
+def load_vocabularies(version: Path) -> tuple[Vocabulary, Vocabulary]:
+    """The source and the target vocabulary of an export.
+
+    Raises:
+        InputError: a file is missing or damaged.
+    """
+    source, target = (
+        Vocabulary.load(version / "assets" / f"{side}.vocab") for side in ("source", "target")
+    )
+    return source, target

@@ -1,0 +1,71 @@
+"""A lexicon learnt from attention: what each source word is mostly translated by."""
+
+import itertools
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from rnnsearch_tf.alignment_links import LinkRule
+from rnnsearch_tf.corpus.parallel import Corpus
+from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.files import write_atomically
+from rnnsearch_tf.progress import ProgressLine
+from rnnsearch_tf.translations import Alignment
+from rnnsearch_tf.translator import Translator
+
+MOST_PAIRS = 50_000
+_LEAST = 2  # links; what was seen once is as likely an error of the attention
+
+
+def lexicon_of(
+    translator: Translator, training: Corpus, most_pairs: int = MOST_PAIRS
+) -> dict[str, str]:
+    """Align training pairs by a model's attention, and learn a lexicon from them.
+
+    Args:
+        translator: a model with attention.
+        training: what it was trained on.
+        most_pairs: how many pairs, from the first on.
+
+    Raises:
+        InputError: an unusable corpus.
+    """
+    pairs = (
+        pair for block in training.blocks() for pair in zip(block.source, block.target, strict=True)
+    )
+    alignments = translator.align_stream(itertools.islice(pairs, most_pairs))
+    return learn_lexicon(ProgressLine().counted(alignments, "pairs aligned for the lexicon"))
+
+
+def learn_lexicon(alignments: Iterable[Alignment]) -> dict[str, str]:
+    """The target word that each source word is linked to most often.
+
+    A target word is linked to the source word it attends to most (`LinkRule`), as in Jean et al.
+    (2015), On Using Very Large Target Vocabulary, section 3.3. Of words linked equally often the
+    first in code point order is taken; those linked once alone are left out.
+
+    Args:
+        alignments: of training pairs, with the words as they stand in the text.
+    """
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for found in alignments:
+        for source, target in LinkRule().links(found.weights):
+            counts[found.source_tokens[source]][found.target_tokens[target]] += 1
+    best = {
+        word: min(translations, key=lambda other: (-translations[other], other))
+        for word, translations in counts.items()
+    }
+    return {word: other for word, other in best.items() if counts[word][other] >= _LEAST}
+
+
+def write_lexicon(path: str | Path, lexicon: Mapping[str, str]) -> None:
+    """Write lines of a source word, a tab and a target word, in code point order.
+
+    Raises:
+        InputError: the disk refuses.
+    """
+    lines = "".join(f"{word}\t{other}\n" for word, other in sorted(lexicon.items()))
+    try:
+        write_atomically(path, lines.encode())
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}") from error

@@ -1,0 +1,116 @@
+"""What rnnsearch-evaluate does with --alignments: a model's links against gold links."""
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from rnnsearch_tf.alignment_evaluation import (
+    best_of,
+    evaluate_methods,
+    scores_table,
+    tuning_table,
+)
+from rnnsearch_tf.alignment_files import read_gold
+from rnnsearch_tf.corpus.parallel import read_parallel
+from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.files import write_atomically
+from rnnsearch_tf.link_methods import FORWARD, REVERSE, LinkMethod, all_methods
+from rnnsearch_tf.scripts.alignment_flags import define_alignment, link_method, word_aligner
+from rnnsearch_tf.scripts.command import Command, quiet_start
+
+if TYPE_CHECKING:
+    from rnnsearch_tf.word_aligner import PairAlignment
+
+
+def define_alignment_evaluation(command: Command) -> None:
+    """Add --alignments and the flags that go with it."""
+    command.define(
+        "alignments",
+        str,
+        "gold links between the words of --source and --reference; instead of translating, link "
+        "these words and print alignment error rate, precision and recall. Pharaoh's format (i-j "
+        "sure, ipj possible, from 0) or that of NAACL 2003 (sentence i j S|P, from 1). The words "
+        "are the files' own, between blanks, and the model must read them so "
+        "(--tokenizer=spaces in training)",
+    )
+    command.define("flip_gold", bool, "the gold links are target-source", False)
+    command.define(
+        "tune",
+        bool,
+        "with --alignments: try every rule, threshold and symmetrisation and tell the best, for "
+        "a development set",
+        False,
+    )
+    define_alignment(command)
+
+
+def wants_alignments(command: Command) -> bool:
+    """Whether links are to be scored.
+
+    Raises:
+        InputError: flags that are for links only, without --alignments.
+    """
+    flags = command.flags
+    if not flags.alignments and (flags.tune or flags.reverse_model_dir):
+        raise InputError("--tune and --reverse_model_dir need --alignments")
+    return flags.alignments is not None
+
+
+def evaluate_alignments(command: Command) -> None:
+    """Score links against --alignments and print the figures.
+
+    Raises:
+        InputError: files or models that cannot be used, or do not go together.
+    """
+    flags = command.flags
+    methods = _methods(command)
+    with quiet_start():
+        from rnnsearch_tf.config import SPACES
+        from rnnsearch_tf.pairs import tokenize
+        from rnnsearch_tf.tokenizers import tokenizer_for
+
+        spaces = tokenizer_for(SPACES, "")
+    text = read_parallel(flags.source, flags.reference)
+    sides = [tokenize(side, spaces).row_lengths().numpy().tolist() for side in text]
+    words = list(zip(*sides, strict=True))
+    gold = read_gold(flags.alignments, words, flags.flip_gold)
+    with quiet_start():
+        aligner = word_aligner(command)
+    pairs = aligner.align(text)
+    _check_words(pairs, words)
+    tried = evaluate_methods([pair.weights for pair in pairs], gold, methods)
+    best = best_of(tried)
+    figures: dict[str, Any] = {"methods": [found.as_dict() for found in tried]}
+    if flags.tune:
+        figures["best"] = best.as_dict()
+    content = json.dumps(figures, indent=2) + "\n"
+    if flags.json and flags.json != "-":
+        write_atomically(flags.json, content.encode())
+    table = tuning_table(tried) + "\n" + scores_table([best]) if flags.tune else scores_table(tried)
+    print(content if flags.json == "-" else table, end="")
+
+
+def _methods(command: Command) -> list[LinkMethod]:
+    """The one that the flags ask for, and beside it what each model says alone; or all."""
+    chosen = link_method(command)
+    two_models = command.flags.reverse_model_dir is not None
+    if command.flags.tune:
+        return all_methods(two_models)
+    alone = [LinkMethod(chosen.rule, weights) for weights in (FORWARD, REVERSE)]
+    return [*alone, chosen] if two_models else [chosen]
+
+
+def _check_words(pairs: list["PairAlignment"], words: list[tuple[int, int]]) -> None:
+    """See that what was aligned are the words that the gold links count.
+
+    Raises:
+        InputError: the model splits or cuts a sentence.
+    """
+    for number, (pair, expected) in enumerate(zip(pairs, words, strict=True), 1):
+        tokens = pair.forward.source_tokens, pair.forward.target_tokens
+        read = tuple(len(side) - 1 for side in tokens)  # without </s>
+        if read != expected:
+            raise InputError(
+                f"line {number:,} has {expected[0]:,} and {expected[1]:,} words, of which the "
+                f"model reads {read[0]:,} and {read[1]:,} tokens: gold links can be compared with "
+                "those of a model that was trained with --tokenizer=spaces"
+            )

@@ -1,0 +1,89 @@
+"""The flags of every script that finds links between words."""
+
+from typing import TYPE_CHECKING
+
+from rnnsearch_tf.alignment_links import THRESHOLD, LinkRule
+from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.link_methods import AVERAGE, BOTH, FORWARD, LinkMethod
+from rnnsearch_tf.scripts.command import Command
+from rnnsearch_tf.scripts.decoding_flags import open_translator
+from rnnsearch_tf.symmetrization import GROW_DIAG_FINAL_AND, SYMMETRIZATIONS
+
+if TYPE_CHECKING:
+    from rnnsearch_tf.word_aligner import WordAligner
+
+
+def define_alignment(command: Command) -> None:
+    """Add what turns the attention of one or two models into links."""
+    command.define(
+        "reverse_model_dir",
+        str,
+        "a model of the other direction, with the same tokeniser; as --model_dir",
+    )
+    command.define(
+        "rule",
+        str,
+        "argmax: each target word is linked to the source word it looks at most, or to none if "
+        "that is </s>; threshold: words are linked where the weight is at least --threshold. The "
+        "row and the column of </s> give no links",
+        "argmax",
+    )
+    command.define(
+        "threshold",
+        float,
+        f"of --rule=threshold, above 0, at most 1 (default: {LinkRule.threshold})",
+    )
+    command.define(
+        "average_alignments",
+        bool,
+        "read the geometric mean of both models' weights, instead of the links of each",
+        False,
+    )
+    command.define(
+        "symmetrize",
+        str,
+        "join the links that the rule finds for target words with those it finds for source words "
+        "(by the reverse model, if there is one, or in the columns of the same weights): "
+        f"{', '.join(SYMMETRIZATIONS)} (default: none; with two models that are not averaged, "
+        f"{GROW_DIAG_FINAL_AND})",
+    )
+
+
+def link_method(command: Command) -> LinkMethod:
+    """The method that the flags describe.
+
+    Raises:
+        InputError: a value that there is not, or flags that do not go together.
+    """
+    flags = command.flags
+    if flags.threshold is not None and flags.rule != THRESHOLD:
+        raise InputError("--threshold needs --rule=threshold")
+    if flags.average_alignments and not flags.reverse_model_dir:
+        raise InputError("--average_alignments needs --reverse_model_dir")
+    weights, how = FORWARD, flags.symmetrize
+    if flags.reverse_model_dir:
+        weights = AVERAGE if flags.average_alignments else BOTH
+    if weights == BOTH and how is None:
+        how = GROW_DIAG_FINAL_AND
+    try:
+        threshold = {} if flags.threshold is None else {"threshold": flags.threshold}
+        return LinkMethod(LinkRule(flags.rule, **threshold), weights, how)
+    except ValueError as error:
+        raise InputError(f"--{error}") from error
+
+
+def word_aligner(command: Command) -> "WordAligner":
+    """The model or models that the flags name.
+
+    Raises:
+        InputError: an unusable model directory or export; models that do not go together.
+    """
+    from rnnsearch_tf.translator import Translator
+    from rnnsearch_tf.word_aligner import WordAligner
+
+    forward = open_translator(command)
+    if not command.flags.reverse_model_dir:
+        return WordAligner(forward)
+    [first, *others] = command.flags.reverse_model_dir.split(",")
+    path = [first, *others] if others else first
+    return WordAligner(forward, Translator.load(path, weights=command.flags.weights))

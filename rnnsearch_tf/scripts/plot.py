@@ -1,0 +1,77 @@
+"""rnnsearch-plot: curves of trainings, or of evaluations."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.scripts.command import Command, quiet_start
+
+COMMAND = Command(
+    "rnnsearch-plot",
+    "draw what trainings have logged (−log p per token, and BLEU on the development set, over "
+    "updates), or BLEU by source length with its 95% confidence intervals.",
+)
+COMMAND.define("model_dir", str, "trained models, with commas: a curve for each")
+COMMAND.define(
+    "evaluations", str,
+    "instead, files that rnnsearch-evaluate --json has written, with commas; a system that one was "
+    "compared with has a curve too, with hollow marks where p ≥ 0.05 or unknown",
+)  # fmt: skip
+COMMAND.define("output", str, "the picture; its ending, .png or .svg, says of which kind")
+
+
+def main() -> int:
+    """Plot."""
+    flags = COMMAND.flags
+    COMMAND.require("output")
+    if (flags.model_dir is None) == (flags.evaluations is None):
+        raise InputError("one of --model_dir and --evaluations is needed (see --help)")
+    if flags.model_dir is not None:
+        _plot_trainings(flags.model_dir.split(","))
+    else:
+        _plot_evaluations(flags.evaluations.split(","))
+    return 0
+
+
+def _plot_trainings(paths: Sequence[str]) -> None:
+    with quiet_start():
+        from rnnsearch_tf.curves import draw_training
+        from rnnsearch_tf.model_directory import ModelDirectory
+
+    directories = [ModelDirectory(path) for path in paths]
+    for directory in directories:
+        directory.load_config()  # for its checks
+    logs = [directory.read_log() for directory in directories]
+    draw_training(COMMAND.flags.output, dict(zip(_labels(paths), logs, strict=True)))
+
+
+def _plot_evaluations(paths: Sequence[str]) -> None:
+    with quiet_start():
+        from rnnsearch_tf.curves import draw_bleu_by_length
+        from rnnsearch_tf.translation_scores import read_by_length
+
+    curves = {}
+    for path, label in zip(paths, _labels(paths), strict=True):
+        curves[label], others = read_by_length(path)
+        for other, bins in others.items():
+            curves[f"{Path(other).name} (against {label})"] = bins
+    draw_bleu_by_length(COMMAND.flags.output, curves)
+
+
+def _labels(paths: Sequence[str]) -> list[str]:
+    """The paths' last names, or the whole paths where those are not different."""
+    names = [Path(path).resolve().name.removesuffix(".json") for path in paths]
+    labels = names if len(set(names)) == len(names) else list(paths)
+    if len(set(labels)) < len(labels):
+        raise InputError(f"{','.join(paths)}: the same one twice")
+    return labels
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """The console script; `arguments` instead of the command line's."""
+    return COMMAND.run(main, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(run())

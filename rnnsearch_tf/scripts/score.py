@@ -1,0 +1,47 @@
+"""rnnsearch-score: the likelihood of given translations."""
+
+import sys
+
+from rnnsearch_tf.scripts.command import Command, quiet_start
+from rnnsearch_tf.scripts.decoding_flags import define_model, open_translator
+from rnnsearch_tf.scripts.text_output import write_lines
+
+COMMAND = Command(
+    "rnnsearch-score",
+    "score given translations: log p(y|x) in nats, </s> counted, a line for each pair; 0 where "
+    "both are blank. The means go to standard error.",
+)
+define_model(COMMAND)
+COMMAND.define("source", str, "sentences, UTF-8, plain or .gz")
+COMMAND.define("target", str, "their translations, line by line")
+COMMAND.define("output", str, "where the scores go; - is standard output", "-")
+
+
+def main() -> int:
+    """Score."""
+    flags = COMMAND.flags
+    COMMAND.require("model_dir", "source", "target")
+    with quiet_start():
+        from rnnsearch_tf.corpus.parallel import read_parallel
+        from rnnsearch_tf.progress import say
+
+        translator = open_translator(COMMAND)
+    text = read_parallel(flags.source, flags.target)
+    scores = translator.score(text.source, text.target)
+    write_lines(flags.output, (f"{score:.4f}" for score in scores))
+    most = translator.config.decoding.max_length
+    tokens = sum(min(length, most) + 1 for length in translator.target_lengths(text.target))
+    say(
+        f"{len(scores):,} pairs: {-sum(scores) / tokens:.4f} nats per token, "
+        f"{-sum(scores) / len(scores):.2f} nats per sentence"
+    )
+    return 0
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """The console script; `arguments` instead of the command line's."""
+    return COMMAND.run(main, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(run())

@@ -1,0 +1,86 @@
+"""One set of links from the two that models of opposite directions find in a sentence pair."""
+
+from rnnsearch_tf.alignment_links import Links
+
+INTERSECTION, UNION = "intersection", "union"
+GROW_DIAG, GROW_DIAG_FINAL = "grow-diag", "grow-diag-final"
+GROW_DIAG_FINAL_AND = "grow-diag-final-and"
+SYMMETRIZATIONS = (INTERSECTION, UNION, GROW_DIAG, GROW_DIAG_FINAL, GROW_DIAG_FINAL_AND)
+
+# (target, source) steps, in the order in which Moses' symal tries them.
+_NEIGHBOURS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
+
+
+def symmetrize(forward: Links, reverse: Links, how: str) -> Links:
+    """Join the links of two directions (Och & Ney 2003; Koehn et al. 2005).
+
+        intersection:         what both directions say.
+        union:                what either says.
+        grow-diag:            the intersection; then links of the union that touch one already
+                              taken, at a side or a corner, and have a word that no link taken has,
+                              again and again until there are no more.
+        grow-diag-final:      then also links of the forward set, and after them of the reverse
+                              set, that have a word which no link taken has.
+        grow-diag-final-and:  the same, but both their words must have none.
+
+    The order decides what is taken: by target place and then source place, as in Moses' symal.
+
+    Args:
+        forward: links of the source-to-target model.
+        reverse: links of the target-to-source model, flipped to (source, target).
+        how: one of SYMMETRIZATIONS.
+
+    Raises:
+        ValueError: no such symmetrisation.
+    """
+    if how == UNION:
+        return forward | reverse
+    if how == INTERSECTION:
+        return forward & reverse
+    if how not in SYMMETRIZATIONS:
+        raise ValueError(f"symmetrize {how!r}: choose one of {', '.join(SYMMETRIZATIONS)}")
+    taken = _Taken(forward & reverse)
+    taken.grow(forward | reverse)
+    if how != GROW_DIAG:
+        for links in (forward, reverse):
+            taken.finish(links, both=how == GROW_DIAG_FINAL_AND)
+    return taken.links
+
+
+class _Taken:
+    """The links taken so far, and which words have one."""
+
+    def __init__(self, links: Links):
+        self.links = set(links)
+        self._sources = {source for source, _ in links}
+        self._targets = {target for _, target in links}
+
+    def grow(self, union: Links) -> None:
+        """Add neighbours out of the union until there are no more."""
+        size = -1
+        while size < len(self.links):
+            size = len(self.links)
+            for source, target in sorted(union, key=_target_first):
+                if (source, target) in self.links:  # perhaps only since this pass began
+                    for down, right in _NEIGHBOURS:
+                        neighbour = source + right, target + down
+                        if neighbour in union and self._free_words(neighbour):
+                            self._take(neighbour)
+
+    def finish(self, links: Links, both: bool) -> None:
+        """Add the links that have a free word, or `both` their words free."""
+        for link in sorted(links, key=_target_first):
+            if self._free_words(link) >= (2 if both else 1):
+                self._take(link)
+
+    def _free_words(self, link: tuple[int, int]) -> int:
+        return (link[0] not in self._sources) + (link[1] not in self._targets)
+
+    def _take(self, link: tuple[int, int]) -> None:
+        self.links.add(link)
+        self._sources.add(link[0])
+        self._targets.add(link[1])
+
+
+def _target_first(link: tuple[int, int]) -> tuple[int, int]:
+    return link[1], link[0]

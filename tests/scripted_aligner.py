@@ -1,0 +1,75 @@
+"""A translator whose alignments are known: for tests of what is made of them."""
+
+import types
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from rnnsearch_tf.scripts import alignment_flags
+from rnnsearch_tf.translations import Alignment
+from rnnsearch_tf.translator import Translator
+
+
+class ScriptedTranslator:
+    """Words are what stands between blanks; equal words look at each other, with weight 0.8.
+
+    The rest of a word's weight is at `</s>`, or all of it where the other side has no such word.
+
+    Args:
+        languages: "en-fr".
+        most: tokens that are read of a sentence.
+        kind: of the model.
+        tokenizer: its name.
+    """
+
+    def __init__(
+        self,
+        languages: str,
+        most: int = 500,
+        kind: str = "rnnsearch",
+        tokenizer: str = "spaces",
+    ):
+        source, target = languages.split("-")
+        self.config = types.SimpleNamespace(
+            source_language=source,
+            target_language=target,
+            tokenizer=tokenizer,
+            model=types.SimpleNamespace(kind=kind),
+            decoding=types.SimpleNamespace(max_length=most),
+        )
+        self.most_pairs = 0  # that were to be aligned at once
+
+    def align(
+        self, source: Sequence[str], target: Sequence[str], progress: bool = True
+    ) -> list[Alignment]:
+        self.most_pairs = max(self.most_pairs, len(source))
+        return [self._align(x, y) for x, y in zip(source, target, strict=True)]
+
+    def _align(self, source: str, target: str) -> Alignment:
+        x, y = (
+            (*text.split()[: self.config.decoding.max_length], "</s>") for text in (source, target)
+        )
+        weights = np.zeros((len(y), len(x)), np.float32)
+        for i, word in enumerate(y):
+            places = [j for j, other in enumerate(x) if other == word]
+            weights[i, -1] = 0.2
+            weights[i, places[:1] or -1] += 0.8
+        return Alignment(x, y, weights)
+
+    def source_lengths(self, lines: Sequence[str]) -> list[int]:
+        return [len(line.split()) for line in lines]
+
+    target_lengths = source_lengths
+
+
+def installed(monkeypatch: pytest.MonkeyPatch) -> dict[str, ScriptedTranslator]:
+    """Makes model directories "en-fr" and "fr-en", and others that a test puts there."""
+    models = {name: ScriptedTranslator(name) for name in ("en-fr", "fr-en")}
+
+    def load(path: Sequence[str], decoding: None = None, weights: str = "best"):
+        return models[path if isinstance(path, str) else path[0]]
+
+    monkeypatch.setattr(Translator, "load", load)
+    monkeypatch.setattr(alignment_flags, "open_translator", lambda c: load(c.flags.model_dir))
+    return models

@@ -1,0 +1,140 @@
+"""A server of the page whose every answer is decided by a test, and a model that is no model.
+
+The model's translations are the words in capitals, its weights are drawn by chance.
+"""
+
+import json
+import threading
+from collections.abc import Callable
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+PAGE = Path(__file__).parents[1] / "export" / "page"
+LOWEST = -3.4028235e38
+Answer = tuple[int, Any]  # an HTTP status, and JSON or the bytes themselves
+
+
+def weights(line: str) -> np.ndarray:
+    """α [Ty, Tx] of a line, the same at each call, with </s>."""
+    words = len(line.split()) + 1
+    logits = np.random.default_rng(len(line)).normal(0, 2, (words, words)) + 4 * np.eye(words)
+    exponents = np.exp(logits)
+    return np.float32(exponents / exponents.sum(1, keepdims=True))
+
+
+def align(lines: list[str]) -> Answer:
+    width = max(len(line.split()) for line in lines) + 3  # two more of padding for the longest
+    predictions = []
+    for line in lines:
+        tokens = [*line.split(), "</s>"]
+        padding = width - len(tokens)
+        predictions.append(
+            {
+                "translation": line.upper(),
+                "score": -float(len(line)),
+                "source_tokens": tokens + [""] * padding,
+                "target_tokens": [*line.upper().split(), "</s>"] + [""] * padding,
+                "alignment": np.pad(weights(line), (0, padding)).tolist(),
+            }
+        )
+    return 200, {"predictions": predictions}
+
+
+def nbest(lines: list[str]) -> Answer:
+    predictions = [
+        {
+            "translations": [line.upper(), f"{line.upper()} BIS", ""],
+            "scores": [-float(len(line)), -float(len(line)) - 2.5, LOWEST],
+            "normalized_scores": [-1.25, -1.5, LOWEST],
+        }
+        for line in lines
+    ]
+    return 200, {"predictions": predictions}
+
+
+def plain(lines: list[str]) -> Answer:
+    return 200, {"predictions": [{"translation": x.upper(), "score": -1.0} for x in lines]}
+
+
+def without(signature: str) -> Answer:
+    text = f'Serving signature name: "{signature}" not found in signature def'
+    return 400, {"error": text}
+
+
+def state(name: str, message: str = "") -> Answer:
+    code = "UNKNOWN" if message else "OK"
+    status = {"error_code": code, "error_message": message}
+    return 200, {"model_version_status": [{"version": "1", "state": name, "status": status}]}
+
+
+class Server(ThreadingHTTPServer):
+    """Serves the page, and answers of `signatures` and `status`; notes all that it is asked."""
+
+    daemon_threads = True
+
+    def __init__(self, port: int = 0, cors: bool = False):
+        super().__init__(("127.0.0.1", port), partial(Handler, directory=str(PAGE)))
+        self.cors = cors
+        self.signatures: dict[str, Callable[[list[str]], Answer]] = {
+            "align": align,
+            "nbest": nbest,
+            "serving_default": plain,
+        }
+        self.status: Answer = state("AVAILABLE")
+        self.asked: list[tuple[str, str, list[str]]] = []  # path, signature, lines
+        self.held: dict[str, threading.Event] = {}  # lines whose answer waits
+        self.thread = threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True)
+        self.thread.start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def lines(self, signature: str = "align") -> list[list[str]]:
+        return [lines for _, name, lines in self.asked if name == signature]
+
+    def hold(self, line: str) -> threading.Event:
+        return self.held.setdefault(line, threading.Event())
+
+    def stop(self) -> None:
+        for event in self.held.values():
+            event.set()
+        self.shutdown()
+        self.server_close()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        pass  # a browser that has aborted a request reads no answer
+
+
+class Handler(SimpleHTTPRequestHandler):
+    server: Server
+
+    def do_GET(self) -> None:
+        if not self.path.startswith("/v1/"):
+            return super().do_GET()
+        self.server.asked.append((self.path, "", []))
+        self.answer(*self.server.status)
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        signature, lines = body["signature_name"], body["instances"]
+        self.server.asked.append((self.path, signature, lines))
+        if event := self.server.held.get(lines[0]):
+            event.wait(60)
+        self.answer(*self.server.signatures[signature](lines))
+
+    def answer(self, status: int, content: Any) -> None:
+        body = content if isinstance(content, bytes) else json.dumps(content).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        if self.server.cors:
+            self.send_header("Access-Control-Allow-Origin", "*")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *arguments: Any) -> None:
+        pass

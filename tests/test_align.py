@@ -1,0 +1,245 @@
+"""rnnsearch-align, and rnnsearch-evaluate --alignments."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scripted_aligner import ScriptedTranslator, installed
+
+from rnnsearch_tf.alignment_files import pharaoh
+from rnnsearch_tf.alignment_links import LinkRule
+from rnnsearch_tf.scripts import align, evaluate
+from rnnsearch_tf.translator import Translator
+
+SOURCE = "a b c\n\nd\n  \ne f\ng\n"
+TARGET = "c a x\n\ne d f\n\nf\n\n"  # the last pair: its target alone is blank
+LINKS = "2-0 0-1\n\n0-1\n\n1-0\n\n"
+
+
+@pytest.fixture
+def models(monkeypatch) -> dict[str, ScriptedTranslator]:
+    return installed(monkeypatch)
+
+
+@pytest.fixture
+def text(tmp_path: Path, models) -> list[str]:
+    (tmp_path / "text.en").write_text(SOURCE, "utf-8")
+    (tmp_path / "text.fr").write_text(TARGET, "utf-8")
+    return ["--model_dir=en-fr", f"--source={tmp_path / 'text.en'}"]
+
+
+@pytest.fixture
+def pairs(text, tmp_path) -> list[str]:
+    return [*text, f"--target={tmp_path / 'text.fr'}"]
+
+
+def fails(capsys, script, *arguments: str) -> str:
+    assert script.run(list(arguments)) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith(script.COMMAND.name + ": ")
+    return captured.err
+
+
+# --- rnnsearch-align ------------------------------------------------------------------------------
+
+
+def test_lines_in_lines_out(capsys, pairs):
+    assert align.run(pairs) == 0
+    captured = capsys.readouterr()
+    assert captured.out == LINKS
+    assert captured.err == ""
+
+
+def test_a_file_is_written(capsys, pairs, tmp_path):
+    assert align.run([*pairs, f"--output={tmp_path / 'links'}"]) == 0
+    assert (tmp_path / "links").read_text() == LINKS
+    assert capsys.readouterr().out == ""
+
+
+def test_rules_and_directions(capsys, pairs, models):
+    def links(*flags: str) -> str:
+        assert align.run([*pairs, *flags]) == 0
+        return capsys.readouterr().out
+
+    assert links("--rule=threshold") == LINKS
+    assert links("--rule=threshold", "--threshold=0.81") == "\n" * 6
+    assert links("--reverse_model_dir=fr-en") == LINKS
+    # γ is 0.8 where words are equal, and never more.
+    average = "--reverse_model_dir=fr-en", "--average_alignments", "--rule=threshold"
+    assert links(*average, "--threshold=0.79") == LINKS
+    assert links(*average, "--threshold=0.81") == "\n" * 6
+    # A reverse model that reads no more than "</s>" finds nothing.
+    models["fr-en"] = Blind("fr-en")
+    assert links("--reverse_model_dir=fr-en", "--symmetrize=intersection") == "\n" * 6
+    assert links("--reverse_model_dir=fr-en", "--symmetrize=union") == LINKS
+    assert links("--reverse_model_dir=fr-en") == LINKS  # final-and: all words are free
+    assert links("--symmetrize=intersection") == LINKS  # of the rows and the columns
+
+
+class Blind(ScriptedTranslator):
+    """Every word looks at `</s>`."""
+
+    def _align(self, source, target):
+        found = super()._align(source, target)
+        found.weights[:] = np.eye(found.weights.shape[1])[-1]
+        return found
+
+
+def test_json(capsys, pairs):
+    assert align.run([*pairs, "--format=json", "--reverse_model_dir=fr-en"]) == 0
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert len(found) == 6
+    assert found[2] == {
+        "source_tokens": ["d", "</s>"],
+        "target_tokens": ["e", "d", "f", "</s>"],
+        "alignment": [[0.0, 1.0], [0.8, 0.2], [0.0, 1.0], [0.0, 1.0]],
+        "reverse_alignment": [[0.0, 0.8, 0.0, 0.2], [0.0, 0.0, 0.0, 1.0]],
+        "links": [[0, 1]],
+    }
+    assert found[1] == {
+        "source_tokens": ["</s>"], "target_tokens": ["</s>"],
+        "alignment": [[1.0]], "reverse_alignment": [[1.0]], "links": [],
+    }  # fmt: skip
+
+
+def test_json_has_one_model_s_alignment_and_unescaped_words(capsys, text, tmp_path):
+    (tmp_path / "text.en").write_text("é\n", "utf-8")
+    (tmp_path / "text.fr").write_text("é\n", "utf-8")
+    assert align.run([*text, f"--target={tmp_path / 'text.fr'}", "--format=json"]) == 0
+    line = capsys.readouterr().out
+    assert "é" in line and "reverse_alignment" not in line
+
+
+def test_long_files_are_read_in_windows(capsys, text, models, tmp_path, monkeypatch):
+    words = [f"w{i} w{i + 1}" for i in range(17)]
+    (tmp_path / "text.en").write_text("".join(f"{line}\n" for line in words))
+    (tmp_path / "text.fr").write_text(
+        "".join(f"{line.split()[i % 2]}\n" for i, line in enumerate(words))
+    )
+    monkeypatch.setattr(align, "_PAIRS_AT_ONCE", 5)
+    monkeypatch.setattr("rnnsearch_tf.corpus.parallel.BLOCK_PAIRS", 7)
+    assert align.run([*text, f"--target={tmp_path / 'text.fr'}"]) == 0
+    assert capsys.readouterr().out.splitlines() == [f"{i % 2}-0" for i in range(17)]
+    assert models["en-fr"].most_pairs == 5
+
+
+def test_cut_sentences_are_told(capsys, pairs, models, monkeypatch):
+    monkeypatch.setattr(align, "_PAIRS_AT_ONCE", 2)  # lines are counted over windows
+    models["en-fr"] = ScriptedTranslator("en-fr", most=2)
+    assert align.run(pairs) == 0
+    captured = capsys.readouterr()
+    assert captured.out.splitlines()[0] == "0-1"
+    assert captured.err.splitlines() == [
+        "rnnsearch-align: source line 1 has 3 tokens: only 2 are aligned",
+        "rnnsearch-align: target line 1 has 3 tokens: only 2 are aligned",
+        "rnnsearch-align: target line 3 has 3 tokens: only 2 are aligned",
+    ]
+
+
+def test_bad_flags(capsys, pairs):
+    assert "--target is needed" in fails(capsys, align, *pairs[:2])
+    assert "--format 'giza': choose pharaoh or json" in fails(
+        capsys, align, *pairs, "--format=giza"
+    )
+    assert "--rule 'max': choose one of argmax, threshold" in fails(
+        capsys, align, *pairs, "--rule=max"
+    )
+    assert "--threshold needs --rule=threshold" in fails(capsys, align, *pairs, "--threshold=0.5")
+    assert "--threshold 0.0: must be above 0" in fails(
+        capsys, align, *pairs, "--rule=threshold", "--threshold=0"
+    )
+    assert "--symmetrize 'grow': choose one of" in fails(capsys, align, *pairs, "--symmetrize=grow")
+    assert "--average_alignments needs --reverse_model_dir" in fails(
+        capsys, align, *pairs, "--average_alignments"
+    )
+
+
+def test_a_failure_leaves_the_old_file(capsys, text, tmp_path):
+    (tmp_path / "text.fr").write_text("a\nb\n")
+    (tmp_path / "links").write_text("old\n")
+    line = fails(
+        capsys, align, *text, f"--target={tmp_path / 'text.fr'}", f"--output={tmp_path / 'links'}"
+    )
+    assert "text.en has 6 lines" in line and "text.fr has 2" in line
+    assert (tmp_path / "links").read_text() == "old\n"
+    assert {path.name for path in tmp_path.iterdir()} == {"text.en", "text.fr", "links"}
+
+
+def test_a_trained_model_s_links(capsys, model_dir, corpus):
+    files = [corpus / f"valid.{side}" for side in ("en", "fr")]
+    flags = [f"--model_dir={model_dir}", f"--source={files[0]}", f"--target={files[1]}"]
+    assert align.run(flags) == 0
+    sides = [file.read_text("utf-8").splitlines() for file in files]
+    alignments = Translator.load(model_dir).align(*sides, progress=False)
+    expected = [pharaoh(LinkRule().links(found.weights)) for found in alignments]
+    assert capsys.readouterr().out.splitlines() == expected
+
+
+# --- rnnsearch-evaluate --alignments --------------------------------------------------------------
+
+
+@pytest.fixture
+def gold(text, tmp_path) -> list[str]:
+    # Found: 2-0 0-1 | 0-1 | 1-0. Sure and found: 2-0 and 1-0; possible and found: 0-1 of line 1.
+    (tmp_path / "gold").write_text("2-0 1-2 0p1\n\n0-0\n\n1-0\n\n")
+    return [*text, f"--reference={tmp_path / 'text.fr'}", f"--alignments={tmp_path / 'gold'}"]
+
+
+def test_scores(capsys, gold):
+    assert evaluate.run(gold) == 0
+    lines = capsys.readouterr().out.splitlines()
+    # AER 1 − (2 + 3) / (4 + 4), precision 3/4, recall 2/4.
+    assert lines[1].split() == ["forward,", "argmax", "37.5", "75.0", "50.0", "4"]
+    assert lines[2] == "6 sentence pairs, 4 sure links"
+
+
+def test_scores_in_json(capsys, gold, tmp_path):
+    flags = [*gold, "--reverse_model_dir=fr-en", "--rule=threshold", "--threshold=0.5"]
+    assert evaluate.run([*flags, f"--json={tmp_path / 'figures.json'}"]) == 0
+    assert "both, threshold 0.5, grow-diag-final-and" in capsys.readouterr().out
+    methods = json.loads((tmp_path / "figures.json").read_text())["methods"]
+    assert [found["weights"] for found in methods] == ["forward", "reverse", "both"]
+    assert [found["aer"] for found in methods] == [0.375] * 3
+    assert evaluate.run([*flags, "--json=-"]) == 0
+    assert json.loads(capsys.readouterr().out)["methods"] == methods
+
+
+def test_gold_of_the_other_direction(capsys, gold, models, tmp_path):
+    flags = [
+        "--model_dir=fr-en", f"--source={tmp_path / 'text.fr'}",
+        f"--reference={tmp_path / 'text.en'}", gold[-1],
+    ]  # fmt: skip
+    assert evaluate.run([*flags, "--flip_gold"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].split()[2] == "37.5"
+    # Line 5 is "f" and "e f" here.
+    assert "gold: line 5: 1-0 is outside" in fails(capsys, evaluate, *flags)
+
+
+def test_tuning(capsys, gold, tmp_path):
+    flags = [*gold, "--reverse_model_dir=fr-en", "--tune", f"--json={tmp_path / 'figures.json'}"]
+    assert evaluate.run(flags) == 0
+    text = capsys.readouterr().out
+    assert "forward       reverse          both       average" in text
+    figures = json.loads((tmp_path / "figures.json").read_text())
+    assert len(figures["methods"]) > 100
+    assert figures["best"]["aer"] == min(found["aer"] for found in figures["methods"])
+    assert text.splitlines()[-2].startswith(figures["best"]["weights"])
+
+
+def test_tokens_that_are_not_the_gold_s_words(capsys, gold, models):
+    models["en-fr"] = ScriptedTranslator("en-fr", most=2)
+    line = fails(capsys, evaluate, *gold)
+    assert "line 1 has 3 and 3 words, of which the model reads 2 and 2 tokens" in line
+
+
+def test_bad_gold_is_told_before_a_model_is_loaded(capsys, gold, tmp_path):
+    (tmp_path / "gold").write_text("2-0\n")
+    line = fails(capsys, evaluate, "--model_dir=nowhere", *gold[1:])
+    assert "gold: links of 1 sentence pairs, not of 6" in line
+
+
+def test_flags_for_alignments_alone(capsys, gold):
+    for flag in ("--tune", "--reverse_model_dir=fr-en"):
+        assert "need --alignments" in fails(capsys, evaluate, *gold[:-1], flag)

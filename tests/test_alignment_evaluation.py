@@ -1,0 +1,83 @@
+"""Methods compared on gold links, and the tables of it."""
+
+import numpy as np
+import pytest
+
+from rnnsearch_tf.alignment_error import AlignmentScores, GoldLinks
+from rnnsearch_tf.alignment_evaluation import (
+    MethodScores,
+    best_of,
+    evaluate_methods,
+    scores_table,
+    tuning_table,
+)
+from rnnsearch_tf.alignment_links import LinkRule
+from rnnsearch_tf.link_methods import LinkMethod
+
+FORWARD = LinkMethod(LinkRule("argmax"), "forward")
+LOW, HIGH = (LinkMethod(LinkRule("threshold", t), "forward") for t in (0.3, 0.6))
+BOTH = LinkMethod(LinkRule("argmax"), "both", "grow-diag")
+
+PAIRS = [
+    (np.array([[0.5, 0.4, 0.1], [0.3, 0.7, 0.0], [0.0, 0.0, 1.0]], np.float32), None),
+    (np.array([[0.9, 0.1], [0.0, 1.0]], np.float32), None),
+]
+GOLD = [GoldLinks({(0, 0), (1, 1)}, {(0, 1)}), GoldLinks({(0, 0)})]
+
+
+def scored(method: LinkMethod, *counts: int) -> MethodScores:
+    return MethodScores(method, AlignmentScores(37, *counts))
+
+
+def test_every_method_is_scored_on_all_pairs():
+    # LOW has (1, 0), wrong, and (0, 1), possible, as well; HIGH lacks (0, 0) of the first pair.
+    assert evaluate_methods(PAIRS, GOLD, [FORWARD, LOW, HIGH]) == [
+        MethodScores(FORWARD, AlignmentScores(2, 3, 3, 3, 3)),
+        MethodScores(LOW, AlignmentScores(2, 5, 3, 3, 4)),
+        MethodScores(HIGH, AlignmentScores(2, 2, 3, 2, 2)),
+    ]
+    with pytest.raises(ValueError):
+        evaluate_methods(PAIRS, GOLD[:1], [FORWARD])
+
+
+def test_the_best_has_the_lowest_error_and_comes_first():
+    bad, good, as_good = (scored(m, 10, 10, n, n) for m, n in ((FORWARD, 5), (LOW, 8), (HIGH, 8)))
+    assert best_of([bad, good, as_good]) is good
+    undefined = scored(BOTH, 0, 0, 0, 0)
+    assert best_of([undefined, bad]) is bad
+
+
+def test_scores_as_a_table():
+    found = [scored(FORWARD, 1_000, 800, 600, 700), scored(HIGH, 0, 800, 0, 0)]
+    lines = scores_table(found).splitlines()
+    assert lines[0].split() == ["AER", "%", "precision", "%", "recall", "%", "links"]
+    # 1 − 1300/1800, 700/1000, 600/800.
+    assert lines[1].split() == ["forward,", "argmax", "27.8", "70.0", "75.0", "1,000"]
+    assert lines[2].split() == ["forward,", "threshold", "0.6", "100.0", "–", "0.0", "0"]
+    assert lines[3] == "37 sentence pairs, 800 sure links"
+    assert len({len(line) for line in lines[:3]}) == 1
+
+
+def test_tuning_as_a_table():
+    tried = [
+        scored(FORWARD, 10, 10, 5, 5),
+        scored(LOW, 10, 10, 7, 7),
+        scored(HIGH, 10, 10, 6, 6),
+        scored(BOTH, 10, 10, 9, 9),
+    ]
+    lines = tuning_table(tried).splitlines()
+    assert [line.split() for line in lines[1:]] == [
+        ["forward", "both"],
+        ["argmax", "50.0"],
+        ["argmax,", "grow-diag", "10.0"],
+        ["threshold", "30.0", "(0.30)"],
+    ]
+    assert lines[3].endswith("10.0") and len(lines[3]) == len(lines[1])  # under "both"
+
+
+def test_scores_go_into_json():
+    found = scored(BOTH, 10, 10, 9, 9).as_dict()
+    assert found["weights"] == "both" and found["rule"] == "argmax"
+    assert found["threshold"] is None and found["symmetrize"] == "grow-diag"
+    assert found["aer"] == pytest.approx(0.1) and found["links"] == 10
+    assert scored(LOW, 10, 10, 7, 7).as_dict()["threshold"] == 0.3

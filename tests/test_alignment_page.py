@@ -1,0 +1,321 @@
+"""The page of soft alignments: what is in the file, and what it does in Chromium."""
+
+import html.parser
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rnnsearch_tf.alignment_page import (
+    AlignedSentence,
+    LabelledText,
+    alignment_page,
+    write_alignment_page,
+)
+from rnnsearch_tf.translations import Alignment
+
+CHROMIUM = shutil.which("chromium")
+FLAGS = ("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking")
+ATTACK = """<img src=x onerror="document.body.dataset.hacked=1"></script><b>&amp;'"""
+
+HOUSE = AlignedSentence(
+    Alignment(
+        ("the", "white", "house", "</s>"),
+        ("la", "maison", "blanche", ".", "</s>"),
+        np.float32(
+            [
+                [0.9, 0.0, 0.1, 0],
+                [0.04, 0.06, 0.9, 0],
+                [0, 0.8, 0.2, 0],
+                [0.02, 0.02, 0.01, 0.95],
+                [0, 0, 0.25, 0.75],
+            ]
+        ),
+    ),
+    "A house",
+    [LabelledText("Source", "the white house", "en"), LabelledText("Reference", "Casa", "")],
+)
+ARABIC = AlignedSentence(
+    Alignment(("house", "</s>"), ("بيت", "أبيض", "</s>"), np.float32([[1, 0], [0.5, 0.5], [0, 1]]))
+)
+
+
+# --- the file ---
+
+
+class Elements(html.parser.HTMLParser):
+    """The elements of a page, and the text in each."""
+
+    def __init__(self, page: str):
+        super().__init__()
+        self.inside = False
+        self.found: list[tuple[str, dict[str, str | None], str]] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs), ""))
+        self.inside = True
+
+    def handle_endtag(self, tag: str) -> None:
+        self.inside = False
+
+    def handle_data(self, data: str) -> None:
+        if self.inside:
+            tag, attributes, text = self.found[-1]
+            self.found[-1] = (tag, attributes, text + data)
+
+    def named(self, tag: str) -> list[tuple[dict[str, str | None], str]]:
+        return [found[1:] for found in self.found if found[0] == tag]
+
+
+def test_texts_words_and_weights_are_in_the_file():
+    elements = Elements(alignment_page([HOUSE, ARABIC], "Houses & more", "Two of them.", "en"))
+    assert [text for _, text in elements.named("title")] == ["Houses & more"]
+    assert [text.strip() for _, text in elements.named("h2")] == ["A house", "Sentence 2"]
+    assert elements.named("dd") == [
+        ({"dir": "auto", "lang": "en"}, "the white house"),
+        ({"dir": "auto"}, "Casa"),
+    ]
+    first, second = (
+        json.loads(text)
+        for attributes, text in elements.named("script")
+        if attributes.get("type") == "application/json"
+    )
+    assert first["source"] == ["the", "white", "house", "</s>"]
+    assert first["alignment"][1] == [0.04, 0.06, 0.9, 0]
+    assert first["languages"] == ["en", ""]
+    assert second["target"] == ["بيت", "أبيض", "</s>"]
+
+
+def test_nothing_is_loaded_and_text_is_no_markup():
+    pair = Alignment((ATTACK,), (ATTACK,), np.ones((1, 1)))
+    attacked = AlignedSentence(pair, ATTACK, [LabelledText(ATTACK, ATTACK, ATTACK)])
+    elements = Elements(alignment_page([attacked], ATTACK, ATTACK))
+    assert not any({"src", "href"} & set(attributes) for _, attributes, _ in elements.found)
+    assert {tag for tag, *_ in elements.found} == {
+        "html", "head", "meta", "title", "style", "body", "header", "h1", "p", "span", "noscript",
+        "main", "section", "h2", "dl", "div", "dt", "dd", "script",
+    }  # fmt: skip
+    assert [text for _, text in elements.named("dd")] == [ATTACK]
+
+
+def test_an_alignment_has_the_shape_of_its_words():
+    pair = HOUSE.alignment
+    turned = Alignment(pair.source_tokens, pair.target_tokens, pair.weights.T)
+    with pytest.raises(ValueError, match="sentence 2"):
+        alignment_page([HOUSE, AlignedSentence(turned)], "Houses")
+
+
+# --- in a browser ---
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if CHROMIUM is None:
+        pytest.skip("chromium is not installed")
+    playwright.expect.set_options(timeout=30_000)  # a safety net
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Any]]:
+    """Opens a page of sentences; it must not complain, nor ask for anything but itself."""
+    path = tmp_path / "page.html"
+    complaints: list[str] = []
+    requests: list[str] = []
+    contexts = []
+
+    def open_page(*sentences: AlignedSentence, **context: Any) -> Any:
+        write_alignment_page(path, sentences, "Alignments", "", "en", "")
+        contexts.append(browser.new_context(**context))
+        page = contexts[-1].new_page()
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", lambda request: requests.append(request.url))
+        page.goto(path.as_uri())
+        page.wait_for_selector(".stage")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert complaints == []
+    assert set(requests) == {path.as_uri()}
+
+
+def readout(page: Any) -> str:
+    return page.locator(".readout").first.inner_text().replace("\u2068", "").replace("\u2069", "")
+
+
+def lit(page: Any, selector: str) -> list[str]:
+    return page.locator(f"{selector}.lit").all_inner_texts()
+
+
+def words(page: Any, side: int) -> Any:
+    return page.locator(".words").nth(side).locator("button")
+
+
+def test_the_matrix_is_the_papers(visit):
+    page = visit(HOUSE)
+    cells = page.locator("tbody td")
+    colours = cells.evaluate_all("cells => cells.map(cell => cell.style.backgroundColor)")
+    greys = [int(colour.split("(")[1].split(",")[0]) for colour in colours]
+    np.testing.assert_array_equal(greys, np.ravel(HOUSE.alignment.weights * 255).round())
+    labels = cells.evaluate_all("cells => cells.map(cell => Number(cell.ariaLabel))")
+    np.testing.assert_allclose(labels, np.ravel(HOUSE.alignment.weights), atol=5e-5)
+    assert page.locator("thead th").all_inner_texts() == list(HOUSE.alignment.source_tokens)
+    assert page.locator("tbody th").all_inner_texts() == list(HOUSE.alignment.target_tokens)
+
+
+def test_a_word_that_is_pointed_at_lights_what_it_is_aligned_to(visit):
+    page = visit(HOUSE)
+    for element in (words(page, 1).nth(1), page.locator("tbody th").nth(1)):
+        element.hover()
+        assert readout(page) == "“maison” ← “house” 90 %, “white” 6 %"
+        assert lit(page, ".words button") == ["white", "house", "maison"]
+        assert lit(page, "th") == ["maison"]
+        assert page.locator("tr.lit").count() == 1
+        opacities = page.locator("path").evaluate_all(
+            "p => p.map(p => p.getAttribute('stroke-opacity'))"
+        )
+        assert opacities == ["0.15", "0.9"]  # fmt: skip
+    for element in (words(page, 0).nth(2), page.locator("thead th").nth(2)):
+        element.hover()
+        assert readout(page) == "“house” → “maison” 90 %, “</s>” 25 %, “blanche” 20 %, “la” 10 %"
+        assert lit(page, "th") == ["house"]
+        assert page.locator("td.lit").count() == 5
+    page.locator("h1").hover()
+    assert readout(page) == ""
+    assert page.locator(".lit, path").count() == 0
+
+
+def test_a_cell_that_is_pointed_at_tells_its_weight(visit):
+    page = visit(HOUSE)
+    page.locator("tbody tr").nth(1).locator("td").nth(0).hover()
+    assert readout(page) == "“maison” ← “the”: 0.04"
+    assert lit(page, "th") == ["the", "maison"]
+    assert lit(page, ".words button") == ["the", "maison"]
+    assert page.locator("path").count() == 1
+
+
+def test_lines_join_the_words(visit):
+    page = visit(HOUSE)
+    word = words(page, 1).nth(0)
+    word.hover()
+    ends = page.locator("path").first.evaluate(
+        """path => {
+          const origin = path.ownerSVGElement.getBoundingClientRect();
+          return [0, path.getTotalLength()].map(at => path.getPointAtLength(at))
+            .map(point => [point.x + origin.left, point.y + origin.top]);
+        }"""
+    )
+    above, below = words(page, 0).nth(0).bounding_box(), word.bounding_box()
+    middles = [box["x"] + box["width"] / 2 for box in (above, below)]
+    expected = [[middles[0], above["y"] + above["height"]], [middles[1], below["y"]]]
+    np.testing.assert_allclose(ends, expected, atol=0.1)
+
+
+def test_all_of_it_by_keyboard(visit):
+    page = visit(HOUSE)
+    press = page.keyboard.press
+    press("Tab")
+    assert readout(page).startswith("“the” →")
+    press("ArrowRight")
+    assert readout(page) == "“white” → “blanche” 80 %, “maison” 6 %"
+    press("End")
+    press("ArrowRight")  # beyond the edge
+    assert readout(page).startswith("“</s>” →")
+    press("Tab")
+    assert readout(page).startswith("“la” ←")
+    press("Tab")
+    assert readout(page) == "“la” ← “the”: 0.9"
+    press("ArrowDown")
+    press("ArrowRight")
+    assert readout(page) == "“maison” ← “white”: 0.06"
+    press("Control+End")
+    assert readout(page) == "“</s>” ← “</s>”: 0.75"
+    press("ArrowDown")
+    press("Home")
+    press("ArrowLeft")
+    assert readout(page) == "“</s>” ← “the”: 0"
+    press("Shift+Tab")  # back to the word where one was
+    assert readout(page).startswith("“la” ←")
+    press("Shift+Tab")
+    assert readout(page).startswith("“</s>” →")
+    press("Escape")
+    assert readout(page) == ""
+
+
+def test_by_touch(visit):
+    page = visit(HOUSE, has_touch=True, viewport={"width": 360, "height": 740})
+    page.locator("tbody tr").nth(2).locator("td").nth(1).tap()
+    assert readout(page) == "“blanche” ← “white”: 0.8"
+    page.locator("tbody th").nth(1).tap()
+    assert readout(page).startswith("“maison” ←")
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+
+
+def test_text_from_the_right(visit):
+    page = visit(ARABIC)
+    directions = [
+        page.locator(".words").nth(side).evaluate("e => getComputedStyle(e).direction")
+        for side in (0, 1)
+    ]
+    assert directions == ["ltr", "rtl"]
+    boxes = [words(page, 1).nth(i).bounding_box()["x"] for i in range(3)]
+    assert boxes == sorted(boxes, reverse=True)
+    words(page, 1).nth(0).focus()
+    page.keyboard.press("ArrowLeft")
+    assert readout(page).startswith("“أبيض” ←")
+    assert page.locator(".words").nth(0).get_attribute("lang") == "en"
+    assert page.locator(".words").nth(1).get_attribute("lang") is None
+
+
+def test_long_sentences_stay_readable_and_far_ones_wait(visit):
+    tokens = tuple(f"word{i}" for i in range(100))
+    long = AlignedSentence(Alignment(tokens, tokens, np.eye(100)))
+    page = visit(long, *[HOUSE] * 13, viewport={"width": 1000, "height": 500})
+    boxes = (
+        page.locator("table")
+        .first.locator("thead th")
+        .evaluate_all(
+            "cells => cells.map(cell => [cell.getBoundingClientRect().left,"
+            " cell.firstChild.getBoundingClientRect().width])"
+        )
+    )
+    assert len(boxes) == 100
+    gaps = np.diff([left for left, _ in boxes])
+    assert gaps.min() >= 24 and gaps.max() <= 40  # px
+    assert max(width for _, width in boxes) <= gaps.min()
+    assert page.evaluate("document.documentElement.scrollWidth") == 1000
+    assert page.locator("table").count() < 14
+    page.locator("h2").last.scroll_into_view_if_needed()
+    page.wait_for_selector("section:last-child table", state="attached")
+
+
+def test_too_many_cells_are_not_drawn_but_the_words_are(visit):
+    tokens = tuple("w" * 201)
+    page = visit(AlignedSentence(Alignment(tokens, tokens, np.eye(201))))
+    assert (
+        page.locator(".note").inner_text() == "Too large to be drawn as a matrix: 201 × 201 words."
+    )
+    words(page, 0).nth(200).hover()
+    assert readout(page) == "“w” → “w” 100 %"
+
+
+def test_text_is_never_markup(visit):
+    pair = Alignment((ATTACK, "b"), (ATTACK,), np.float32([[0.5, 0.5]]))
+    page = visit(AlignedSentence(pair, ATTACK, [LabelledText(ATTACK, ATTACK)]))
+    words(page, 1).nth(0).hover()
+    assert readout(page) == f"“{ATTACK}” ← “{ATTACK}” 50 %, “b” 50 %"
+    assert words(page, 0).nth(0).inner_text() == ATTACK
+    assert page.locator("img, b").count() == 0
+    assert page.evaluate("document.body.dataset.hacked") is None

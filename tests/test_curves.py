@@ -1,0 +1,81 @@
+"""Curves: BLEU by source length with intervals, and trainings."""
+
+import xml.etree.ElementTree as ET
+
+import matplotlib.colors
+import pytest
+
+from rnnsearch_tf.curves import draw_bleu_by_length, draw_training
+from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.evaluation import LengthBin
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def texts(path) -> list[str]:
+    return [text.text for text in ET.parse(path).iter(f"{SVG}text")]
+
+
+def filled(path, color: str) -> int:
+    """How many marks have this colour inside."""
+    wanted = f"fill: {matplotlib.colors.to_hex(color)}"
+    return sum(wanted in (mark.get("style") or "") for mark in ET.parse(path).iter(f"{SVG}use"))
+
+
+def test_bleu_by_length_names_systems_bins_and_marks(tmp_path):
+    one = [LengthBin(1, 10, 5, 30.0), LengthBin(11, 20, 5, 20.0)]
+    other = [LengthBin(1, 10, 5, 25.0), LengthBin(11, 23, 5, 20.0)]
+    draw_bleu_by_length(tmp_path / "a.svg", {"one": one, "other $1": other}, marks=[15])
+    found = texts(tmp_path / "a.svg")
+    assert {"one", "1–10", "11–20", "11–23", "training ≤ 15", "BLEU"} <= set(found)
+    assert not any("confidence" in text or "hollow" in text for text in found)
+    draw_bleu_by_length(tmp_path / "a.png", {"one": one})
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_intervals_are_bars_and_differences_by_chance_are_hollow(tmp_path):
+    bins = [
+        LengthBin(1, 10, 5, 30.0, interval=2.0, p_value=0.049),
+        LengthBin(11, 20, 5, 20.0, interval=None, p_value=0.05),
+        LengthBin(21, 30, 5, 10.0, interval=1.0),
+    ]
+    draw_bleu_by_length(tmp_path / "with.svg", {"one": bins})
+    found = "\n".join(texts(tmp_path / "with.svg"))
+    assert "bars: 95% confidence" in found and "hollow: p ≥ 0.05, or too few sentences" in found
+    plain = [LengthBin(*b[:4]) for b in bins]
+    draw_bleu_by_length(tmp_path / "without.svg", {"one": plain})
+    hollow = [filled(tmp_path / f"{name}.svg", "white") for name in ("with", "without")]
+    assert hollow == [2, 0]  # p ≥ 0.05, and no p
+    bars = [
+        sum(b"LineCollection" in line for line in (tmp_path / f"{name}.svg").read_bytes().split())
+        for name in ("with", "without")
+    ]
+    assert bars == [1, 0]
+
+
+TRAINED = [
+    {"updates": 10, "train_nll_per_token": 5.0, "nll_per_token": 4.0, "bleu": 3.0},
+    {"updates": 20, "train_nll_per_token": 2.0, "nll_per_token": 2.5, "bleu": 9.0},
+]
+
+
+def test_trainings_are_curves_of_what_their_logs_have(tmp_path):
+    unjudged = [{"updates": 10, "train_nll_per_token": 5.0}]
+    old = [{"updates": 10, "nll_per_token": 5.0, "bleu": 1.0}]
+    logs = {"all": TRAINED, "unjudged": unjudged, "old": old}
+    draw_training(tmp_path / "a.svg", logs)
+    found = texts(tmp_path / "a.svg")
+    curves = [text for text in found if text.split(",")[0] in logs]
+    assert curves == [
+        "all, training", "all, development", "unjudged, training", "old, development",
+        "all", "old",
+    ]  # fmt: skip
+    assert "updates" in found and "BLEU on the development set" in found
+
+
+def test_a_training_without_evaluations_cannot_be_drawn(tmp_path):
+    with pytest.raises(InputError, match="new: no evaluation to draw"):
+        draw_training(tmp_path / "a.svg", {"all": TRAINED, "new": []})
+    with pytest.raises(InputError, match="must end in"):
+        draw_training(tmp_path / "a.pdf", {"all": TRAINED})
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,81 @@
+"""rnnsearch-evaluate: what it prints and writes, and what it refuses."""
+
+import json
+from pathlib import Path
+
+import pytest
+from test_scripts import fails
+
+from rnnsearch_tf.scripts import evaluate
+
+
+@pytest.fixture
+def flags(model_dir: Path, corpus: Path) -> list[str]:
+    return [
+        f"--model_dir={model_dir}",
+        "--beam_size=1",
+        f"--source={corpus / 'valid.en'}",
+        f"--reference={corpus / 'valid.fr'}",
+    ]
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """What it prints."""
+    capsys.readouterr()
+    assert evaluate.run(list(arguments)) == 0
+    return capsys.readouterr().out
+
+
+def test_it_translates_scores_and_keeps_what_it_is_told_to(capsys, flags, tmp_path):
+    kept = [f"--{name}={tmp_path / name}" for name in ("translations", "json", "sample_html")]
+    kept[2] += ".html"
+    table = run(capsys, *flags, *kept, "--sample=3")
+    assert "tok:13a" in table and "nc:6" in table and "tok:tercom" in table
+    assert "1-10" in table and "no unknown words" in table
+    translations = (tmp_path / "translations").read_text("utf-8")
+    assert len(translations.split("\n")) == 21
+    page = (tmp_path / "sample_html.html").read_text("utf-8")
+    assert page.count("<section") == 6 and "Worst 3: sentence" in page and "Best 3" in page
+    values = json.loads((tmp_path / "json").read_text("utf-8"))
+    assert values["sentences"] == 20 and values["comparison"] is None
+    assert values.pop("unknown_replaced")["sentences"] == 20
+    # Scored again from the file, without translating, they have the same scores.
+    again = run(capsys, *flags, f"--hypotheses={tmp_path / 'translations'}", "--json=-")
+    assert json.loads(again) == {**values, "unknown_replaced": None}
+
+
+def test_a_file_and_a_model_are_other_systems(capsys, flags, corpus, model_dir):
+    ours = f"--hypotheses={corpus / 'valid.en'}"
+    perfect = run(capsys, *flags, ours, f"--compare={corpus / 'valid.fr'}", "--json=-")
+    found = json.loads(perfect)["comparison"]
+    assert found["other"] == str(corpus / "valid.fr")
+    assert found["bleu"]["other"] == pytest.approx(100)
+    assert found["bleu"]["p_value"] == pytest.approx(1 / 1001)
+    table = run(capsys, *flags, ours, f"--compare={model_dir}")
+    assert f"other: {model_dir}" in table and "paired bootstrap" in table
+
+
+def test_an_export_has_its_own_vocabularies(capsys, flags, export_dir, model_dir, corpus):
+    ours = f"--hypotheses={corpus / 'valid.fr'}"
+    found = [
+        run(capsys, f"--model_dir={path}", *flags[2:], ours, "--json=-")
+        for path in (export_dir, model_dir)
+    ]
+    assert found[0] == found[1]
+    assert 0 < json.loads(found[0])["no_unknown"]["sentences"] < 20
+
+
+def test_what_it_refuses(capsys, flags, corpus, tmp_path):
+    (tmp_path / "short").write_text("Un.\n")
+    for name in ("hypotheses", "compare"):
+        given = [f"--{name}={tmp_path / 'short'}"]
+        if name == "compare":
+            given.append(f"--hypotheses={corpus / 'valid.fr'}")
+        line = fails(capsys, evaluate, *flags, *given)
+        assert "valid.en has 20 lines" in line and "short has 1" in line
+    missing = fails(capsys, evaluate, *flags, f"--hypotheses={tmp_path / 'none'}")
+    assert "none: No such file" in missing
+    assert "--sample 0: must be at least 1" in fails(capsys, evaluate, *flags, "--sample=0")
+    page = fails(capsys, evaluate, *flags, f"--sample_html={tmp_path / 'page.txt'}")
+    assert "page.txt: must end in .html" in page
+    assert "--reference is needed" in fails(capsys, evaluate, *flags[:-1])

@@ -1,0 +1,106 @@
+"""Pictures of soft alignments: their cells, their words, and how large they may be."""
+
+import warnings
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+from made_font import FIRST, install_font
+from matplotlib import image
+
+from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.figures import draw_alignment, paint_alignment
+
+SOURCE = ["The", "$5", "</s>"]
+TARGET = ["Les", "5", "$", "<b>", "</s>"]
+ALPHA = np.float32([[1, 0, 0], [0.25, 0.5, 0.25], [0, 1, 0], [0, 0, 0], [0, 0.2, 0.8]])  # [Ty, Tx]
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def svg_texts(path) -> list[str]:
+    return [text.text for text in ET.parse(path).iter(f"{SVG}text")]
+
+
+def grey_of_cells(picture: np.ndarray, rows: int, columns: int) -> np.ndarray:
+    """The colour in the middle of each cell, 0 to 1; the matrix ends at the margin."""
+    cell, margin = 0.28 * 110, 0.08 * 110
+    height, width = picture.shape[:2]
+    y = height - margin - cell * (rows - np.arange(rows) - 0.5)
+    x = width - margin - cell * (columns - np.arange(columns) - 0.5)
+    return picture[np.ix_(y.astype(int), x.astype(int))][..., :3].mean(-1)
+
+
+def test_a_png_has_the_papers_grey_scale(tmp_path):
+    draw_alignment(tmp_path / "a.png", ALPHA, SOURCE, TARGET)
+    picture = image.imread(tmp_path / "a.png")
+    np.testing.assert_allclose(grey_of_cells(picture, 5, 3), ALPHA, atol=1 / 255)
+    draw_alignment(tmp_path / "b.png", np.float32([[0.3, 0.7]]), ["a", "b"], ["c"])
+    cells = grey_of_cells(image.imread(tmp_path / "b.png"), 1, 2)
+    np.testing.assert_allclose(cells, [[0.3, 0.7]], atol=1 / 255)
+    painted = paint_alignment(ALPHA, SOURCE, TARGET)
+    assert painted.shape == picture.shape
+    np.testing.assert_allclose(painted / 255, picture, atol=1e-6)
+
+
+def test_an_svg_has_the_words_as_text_in_order(tmp_path):
+    source, target = ["$x$", *SOURCE], [*TARGET[:-1], "中文", "العربية"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # the viewer has fonts of its own
+        draw_alignment(tmp_path / "a.svg", np.eye(6, 4), source, target)
+    assert svg_texts(tmp_path / "a.svg") == [*source, *target]
+
+
+def test_an_svg_leaves_room_for_wide_letters(tmp_path):
+    widths = []
+    for word in ("l" * 10, "中" * 10):
+        draw_alignment(tmp_path / "a.svg", np.eye(1), ["a"], [word])
+        widths.append(float(ET.parse(tmp_path / "a.svg").getroot().get("width")[:-2]))
+    assert widths[1] >= 100 + 0.28 * 72 > widths[0]
+
+
+def test_html_is_a_page(tmp_path):
+    draw_alignment(tmp_path / "new" / "a.html", ALPHA, SOURCE, TARGET)
+    page = (tmp_path / "new" / "a.html").read_text("utf-8")
+    assert page.startswith("<!doctype html>")
+    assert "[0.25,0.5,0.25]" in page
+
+
+def test_each_word_has_the_same_room_however_many_they_are(tmp_path):
+    for words in (7, 100):
+        draw_alignment(tmp_path / f"{words}.png", np.eye(words), ["w"] * words, ["w"] * words)
+    small, large = (image.imread(tmp_path / f"{words}.png").shape[0] for words in (7, 100))
+    assert large - small == pytest.approx(93 * 0.28 * 110, abs=2)
+
+
+def test_large_pictures_are_bounded(tmp_path, monkeypatch):
+    monkeypatch.setattr("rnnsearch_tf.figures._MOST_PIXELS", 40_000)
+    draw_alignment(tmp_path / "a.png", np.eye(11), ["w"] * 11, ["w"] * 11)
+    height, width = image.imread(tmp_path / "a.png").shape[:2]
+    assert 39_000 < height * width <= 40_800
+    with pytest.raises(InputError, match=r"b\.png: 29 × 29 words are too many for a PNG; \.svg"):
+        draw_alignment(tmp_path / "b.png", np.eye(29), ["w"] * 29, ["w"] * 29)
+    draw_alignment(tmp_path / "b.svg", np.eye(29), ["w"] * 29, ["w"] * 29)
+    assert not (tmp_path / "b.png").exists()
+
+
+def test_very_long_words_and_controls_are_shortened_and_replaced(tmp_path):
+    draw_alignment(tmp_path / "a.svg", np.eye(2), ["x" * 41, "y" * 40], ["a\x01b", "c"])
+    assert svg_texts(tmp_path / "a.svg") == ["x" * 39 + "…", "y" * 40, "a\ufffdb", "c"]
+
+
+def test_other_endings_and_other_shapes_are_refused(tmp_path):
+    with pytest.raises(InputError, match=r"a\.pdf: .*\.png, \.svg or \.html"):
+        draw_alignment(tmp_path / "a.pdf", ALPHA, SOURCE, TARGET)
+    for kind in ("png", "svg", "html"):
+        with pytest.raises(ValueError, match="5"):
+            draw_alignment(tmp_path / f"a.{kind}", ALPHA.T, SOURCE, TARGET)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_font_that_has_a_letter_draws_it(own_fonts, tmp_path):
+    install_font(tmp_path / "1.ttf", "Made Sans", FIRST)
+    picture = paint_alignment(np.ones((1, 1)), ["a"], [FIRST])
+    # The letter is a filled square of 10 points: 15 dots to the left of the matrix.
+    beside = picture[-9 - 31 : -9, : -9 - 31, 0]
+    ink = (255 - beside.astype(float)).sum() / 255
+    assert ink == pytest.approx((10 / 72 * 110) ** 2, rel=0.1)

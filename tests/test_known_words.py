@@ -1,0 +1,17 @@
+"""Which sentences have words that the vocabularies know."""
+
+from rnnsearch_tf.known_words import sentences_of_known_words
+from rnnsearch_tf.tokenizers import SpaceTokenizer
+from rnnsearch_tf.vocabulary import SPECIAL_TOKENS, Vocabulary
+
+
+def test_both_sides_must_be_known():
+    vocabularies = (
+        Vocabulary([*SPECIAL_TOKENS, "a", "b"]),
+        Vocabulary([*SPECIAL_TOKENS, "x", "y", "c"]),
+    )
+    sources = ["a b", "a c", "a", "b b b", ""]
+    references = ["x", "x y", "a", "y c", "x"]
+    tokenizers = SpaceTokenizer("en"), SpaceTokenizer("fr")
+    found = sentences_of_known_words(sources, references, tokenizers, vocabularies)
+    assert found == [0, 3, 4]

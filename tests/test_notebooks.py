@@ -1,0 +1,191 @@
+"""The notebooks in colab/: clean, installable from anywhere, and executed end to end."""
+
+import importlib.util
+import json
+import re
+import shlex
+from pathlib import Path
+
+import nbformat
+import pytest
+from IPython.core.inputtransformer2 import TransformerManager
+from nbclient import NotebookClient
+from serving import running
+
+COLAB = Path(__file__).parent.parent / "colab"
+NAMES = ("train", "attention", "serving")
+PNG = b"\x89PNG"
+SECONDS = 600  # a safety net: for a cell
+
+for_each = pytest.mark.parametrize("name", NAMES)
+
+
+def read(name):
+    return nbformat.read(COLAB / f"{name}.ipynb", as_version=nbformat.NO_CONVERT)
+
+
+def code_of(notebook):
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def repository(notebook):
+    return re.search(r'REPOSITORY = "(.+?)"', notebook.cells[2].source)[1]
+
+
+def test_these_are_all():
+    assert {path.name for path in COLAB.iterdir()} == {f"{name}.ipynb" for name in NAMES}
+
+
+@for_each
+def test_valid_and_without_outputs(name):
+    notebook = read(name)
+    nbformat.validate(notebook)
+    assert notebook.metadata == {
+        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+        "language_info": {"name": "python"},
+    }
+    for cell in code_of(notebook):
+        assert cell.outputs == []
+        assert cell.execution_count is None
+    tags = [cell.metadata for cell in notebook.cells if cell.metadata]
+    assert tags == [{"tags": ["parameters"]}]
+
+
+@for_each
+def test_the_badge_opens_this_notebook(name):
+    notebook = read(name)
+    path = repository(notebook).removeprefix("https://github.com/")
+    address = f"https://colab.research.google.com/github/{path}/blob/main/colab/{name}.ipynb"
+    image = "https://colab.research.google.com/assets/colab-badge.svg"
+    assert notebook.cells[0].source.startswith(f"[![Open in Colab]({image})]({address})\n")
+
+
+@for_each
+def test_no_path_of_a_private_machine(name):
+    text = (COLAB / f"{name}.ipynb").read_text("utf-8")
+    assert not re.search(r"(?<![\w.])/(home|Users|root|work|mnt|tmp|opt|data)/|[A-Z]:\\\\", text)
+
+
+def install(name, monkeypatch, is_installed, folder):
+    """Run the cell that installs in a folder; return the arguments that pip was given, if any."""
+    given = []
+
+    class Shell:
+        def run_line_magic(self, magic, line):
+            given.append(line)
+            assert magic == "pip"
+
+        def var_expand(self, line, **_):
+            return line
+
+    namespace = {"get_ipython": Shell}
+    source = TransformerManager().transform_cell(code_of(read(name))[0].source)
+    with monkeypatch.context() as patch:
+        patch.chdir(folder)
+        spec = object() if is_installed else None
+        patch.setattr(importlib.util, "find_spec", lambda package: spec)
+        exec(source, namespace)
+    # IPython puts the variable's value in.
+    return [line.replace("{package}", str(namespace["package"])) for line in given]
+
+
+@for_each
+def test_installs_the_checkout_or_the_repository(name, monkeypatch, tmp_path):
+    address = repository(read(name))
+    assert install(name, monkeypatch, True, tmp_path) == []
+    assert install(name, monkeypatch, False, tmp_path) == [f"install --quiet git+{address}"]
+    for folder in (COLAB, COLAB.parent):
+        assert install(name, monkeypatch, False, folder) == [f"install --quiet {COLAB.parent}"]
+
+
+@pytest.fixture
+def execute(tmp_path, monkeypatch):
+    """Run a notebook in an empty folder with other parameters; return its outputs by cell id."""
+    for variable in ("JUPYTER_DATA_DIR", "JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
+        monkeypatch.setenv(variable, str(tmp_path / "jupyter"))
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+
+    def run(name, **parameters):
+        notebook = read(name)
+        place = next(i for i, cell in enumerate(notebook.cells) if cell.metadata.get("tags"))
+        defined = re.findall(r"^(\w+) = |^(\w+), (\w+) = ", notebook.cells[place].source, re.M)
+        assert set(parameters) <= {key for keys in defined for key in keys}
+        lines = "\n".join(f"{key} = {value!r}" for key, value in parameters.items())
+        notebook.cells.insert(place + 1, nbformat.v4.new_code_cell(lines))
+        here = {"metadata": {"path": str(folder)}}
+        NotebookClient(notebook, timeout=SECONDS, kernel_name="python3", resources=here).execute()
+        return {cell.id: cell.outputs for cell in code_of(notebook)}
+
+    return run
+
+
+def printed(outputs, stream="stdout"):
+    return "".join(
+        out.text for out in outputs if out.output_type == "stream" and out.name == stream
+    )
+
+
+def test_train(execute):
+    outputs = execute("train", GRAMMAR_PAIRS={"train": 300, "valid": 10}, EPOCHS=2)
+    assert len(printed(outputs["look"]).splitlines()) == 10
+    assert "nothing is left to do" not in printed(outputs["train"], "stderr")
+    assert "nothing is left to do" in printed(outputs["resume"], "stderr")
+    assert len(re.findall("nats per token, BLEU", printed(outputs["records"]))) == 2
+    assert Path("training.png").read_bytes().startswith(PNG)
+    assert "image/png" in outputs["draw-curves"][0].data
+    assert printed(outputs["translate"]).count("(reference)") == 5
+    assert len(printed(outputs["n-best"]).splitlines()) == 3
+    assert str(Path("model", "best.weights.h5")) in printed(outputs["list-directory"]).split()
+
+
+def test_attention(execute, model_dir):
+    outputs = execute(
+        "attention",
+        RNNSEARCH_DIR=str(model_dir),
+        MORE_SENTENCES=["She does not sleep."],
+        TRAINING_PAIRS=300,
+        EPOCHS=1,
+        PAIRS_PER_BIN=1,
+    )
+    assert Path("rnnencdec", "last.weights.h5").exists()
+    assert not Path("rnnsearch").exists()
+    weights = re.findall(r"α = (0\.\d+)$", printed(outputs["attention-by-hand"]), re.M)
+    assert len(weights) == 10
+    assert sum(map(float, weights)) == pytest.approx(1, abs=0.01)
+    assert len(re.findall(r"p = 0\.\d+", printed(outputs["readout-by-hand"]))) == 5
+    assert "α = " in printed(outputs["watch"])
+    assert "def call" in outputs["show-attention"][0].data["text/plain"]
+    for number in (1, 2):
+        assert Path(f"alignment_{number}.png").read_bytes().startswith(PNG)
+    frame = outputs["show-page"][0].data["text/html"]
+    assert "<iframe srcdoc=" in frame
+    assert "She does not sleep." not in frame  # it shows tokens
+    assert "&quot;sleep&quot;" in frame
+    assert re.match(r"AER \d\.\d{3}, of \d+ links in 5 sentence pairs", printed(outputs["links"]))
+    assert Path("bleu_by_length.png").read_bytes().startswith(PNG)
+    assert "RNNencdec: " in printed(outputs["long-sentence"])
+
+
+def test_serving(execute, model_dir, export_dir):
+    with running(export_dir) as served:
+        outputs = execute("serving", MODEL_DIR=str(model_dir), SERVER=served.rest)
+    assert str(Path("exports", "1", "saved_model.pb")) in printed(outputs["write-export"]).split()
+    signatures = re.findall(r"^\w+", printed(outputs["list-signatures"]), re.M)
+    assert sorted(signatures) == ["align", "nbest", "score", "serving_default"]
+    translations = printed(outputs["call-default"])
+    assert len(translations.splitlines()) == 2
+    assert printed(outputs["translator"]) == translations
+    assert printed(outputs["call-align"]).splitlines()[-1].lstrip().startswith("</s>  <-  ")
+    assert len(printed(outputs["call-nbest"]).splitlines()) == 5
+    assert len(printed(outputs["call-score"]).splitlines()) == 2
+    bodies = [json.loads(shlex.split(line)[-1]) for line in curl_lines(outputs["requests"])]
+    assert [body.get("signature_name") for body in bodies] == [None, "align", "nbest", "score"]
+    answers = re.findall(r'^(\w+): {"predictions": \[', printed(outputs["ask-server"]), re.M)
+    assert answers == ["serving_default", "align", "nbest", "score"]
+    assert len(re.findall(r"^ *-\d+\.\d{3}  ", printed(outputs["ask-server"]), re.M)) == 2
+
+
+def curl_lines(outputs):
+    return [line for line in printed(outputs).splitlines() if line.startswith("curl ")]

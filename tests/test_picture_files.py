@@ -1,0 +1,42 @@
+"""Pictures are of the kind that their names say."""
+
+import pytest
+from matplotlib.figure import Figure
+
+from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.picture_files import picture_kind, save_figure
+
+
+def figure() -> Figure:
+    figure = Figure((2, 1), dpi=50)
+    figure.add_subplot().set_title("a $5 <title>", parse_math=False)
+    return figure
+
+
+@pytest.mark.parametrize(("name", "start"), [("a.png", b"\x89PNG"), ("a.SVG", b"<?xml")])
+def test_the_ending_says_which_kind(tmp_path, name, start):
+    path = tmp_path / "made" / name
+    save_figure(figure(), path)
+    assert path.read_bytes().startswith(start)
+    assert [file.name for file in path.parent.iterdir()] == [name]
+
+
+def test_text_of_an_svg_is_text(tmp_path):
+    save_figure(figure(), tmp_path / "a.svg")
+    assert "a $5 &lt;title&gt;</text>" in (tmp_path / "a.svg").read_text("utf-8")
+
+
+def test_equal_figures_are_equal_files(tmp_path):
+    for name in ("a.svg", "b.svg", "a.png", "b.png"):
+        save_figure(figure(), tmp_path / name)
+    for kind in ("svg", "png"):
+        assert (tmp_path / f"a.{kind}").read_bytes() == (tmp_path / f"b.{kind}").read_bytes()
+
+
+def test_other_endings_are_refused_and_nothing_is_written(tmp_path):
+    for name in ("a.pdf", "a", "png"):
+        with pytest.raises(InputError, match=r"must end in \.png or \.svg"):
+            save_figure(figure(), tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(InputError, match=r"x\.gif: .* must end in \.png, \.svg or \.html"):
+        picture_kind("x.gif", (".png", ".svg", ".html"))

@@ -1,0 +1,80 @@
+"""rnnsearch-plot: curves of made-up files, and what it refuses."""
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from test_scripts import fails
+
+from rnnsearch_tf.scripts import plot
+
+
+def bins(*scores: float) -> list[dict[str, float]]:
+    return [
+        {"low": 10 * i + 1, "high": 10 * i + 10, "sentences": 9, "bleu": score, "interval": 1.5}
+        for i, score in enumerate(scores)
+    ]
+
+
+def texts(path: Path) -> list[str]:
+    return [text.text for text in ET.parse(path).iter("{http://www.w3.org/2000/svg}text")]
+
+
+def write_evaluation(path: Path, **more) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"by_length": bins(20, 10), **more}))
+    return path
+
+
+def test_trainings(model_dir, tmp_path):
+    assert plot.run([f"--model_dir={model_dir}", f"--output={tmp_path / 'a.svg'}"]) == 0
+    found = texts(tmp_path / "a.svg")
+    assert {f"{model_dir.name}, training", f"{model_dir.name}, development"} <= set(found)
+
+
+def test_evaluations_and_what_they_were_compared_with(tmp_path):
+    one = write_evaluation(tmp_path / "one.json")
+    two = write_evaluation(
+        tmp_path / "two.json", comparison={"other": "old/old.fr", "by_length": bins(5, 4)}
+    )
+    flags = [f"--evaluations={one},{two}", f"--output={tmp_path / 'a.svg'}"]
+    assert plot.run(flags) == 0
+    assert {"one", "two", "old.fr (against two)", "1–10"} <= set(texts(tmp_path / "a.svg"))
+
+
+def test_equal_names_are_told_apart(tmp_path):
+    paths = [write_evaluation(tmp_path / folder / "test.json") for folder in "ab"]
+    flags = [f"--evaluations={paths[0]},{paths[1]}", f"--output={tmp_path / 'a.svg'}"]
+    assert plot.run(flags) == 0
+    assert set(map(str, paths)) <= set(texts(tmp_path / "a.svg"))
+
+
+def test_what_it_refuses(capsys, tmp_path):
+    good = write_evaluation(tmp_path / "good.json")
+    output = f"--output={tmp_path / 'a.svg'}"
+    assert "--output is needed" in fails(capsys, plot, f"--evaluations={good}")
+    for flags in ([], [f"--evaluations={good}", "--model_dir=x"]):
+        assert "one of --model_dir and --evaluations" in fails(capsys, plot, *flags, output)
+    nowhere = fails(capsys, plot, f"--model_dir={tmp_path / 'none'}", output)
+    assert "none: no such model directory" in nowhere
+    assert "twice" in fails(capsys, plot, f"--evaluations={good},{good}", output)
+    pdf = fails(capsys, plot, f"--evaluations={good}", f"--output={tmp_path / 'a.pdf'}")
+    assert "a.pdf: the name of a picture must end in .png or .svg" in pdf
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["good.json"]
+
+
+def test_a_training_that_has_not_been_evaluated(capsys, model_dir, tmp_path):
+    folder = tmp_path / "new"
+    folder.mkdir()
+    (folder / "config.json").write_bytes((model_dir / "config.json").read_bytes())
+    flags = [f"--model_dir={folder}", f"--output={tmp_path / 'a.svg'}"]
+    assert "new: no evaluation to draw" in fails(capsys, plot, *flags)
+
+
+@pytest.mark.parametrize("name", ["a.svg", "a.png"])
+def test_a_picture_is_replaced_whole(tmp_path, name):
+    (tmp_path / name).write_text("old")
+    good = write_evaluation(tmp_path / "good.json")
+    assert plot.run([f"--evaluations={good}", f"--output={tmp_path / name}"]) == 0
+    assert (tmp_path / name).read_bytes()[:5] in (b"<?xml", b"\x89PNG\r")

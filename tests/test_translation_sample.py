@@ -1,0 +1,53 @@
+"""The worst and the best translations, and the page of them."""
+
+import numpy as np
+import pytest
+
+from rnnsearch_tf.evaluation import chrf
+from rnnsearch_tf.translation_sample import SampleText, extremes, sentence_chrf, write_sample
+from rnnsearch_tf.translations import Alignment
+
+
+def test_the_lowest_and_the_highest_without_repeats():
+    scores = [50.0, 10.0, 90.0, 10.0, 90.0, 30.0, 70.0]
+    assert extremes(scores, 2) == ([1, 3], [2, 4])
+    assert extremes(scores, 3) == ([1, 3, 5], [2, 4, 6])
+    assert extremes(scores, 5) == ([1, 3, 5, 0, 6], [2, 4])
+    assert extremes([1.0], 5) == ([0], [])
+
+
+def test_scores_are_of_single_sentences():
+    found = sentence_chrf(["a b", "x"], ["a b", "y"])
+    assert found == pytest.approx([100, 0])
+    assert sentence_chrf(["ab cx"], ["abc d"])[0] == chrf(["ab cx"], ["abc d"]).score
+
+
+SOURCES = ["one <b>", "two", "three", "four", "five"]
+REFERENCES = ["un", "deux mots", "trois", "quatre mots", "cinq"]
+TRANSLATIONS = ["un", "deux", "xyz", "quatre mots", "cinq et six"]
+
+
+def align(sources: list[str], targets: list[str]) -> list[Alignment]:
+    def of_pair(source: str, target: str) -> Alignment:
+        x, y = [*source.split(), "</s>"], [*target.split(), "</s>"]
+        return Alignment(tuple(x), tuple(y), np.full((len(y), len(x)), 1 / len(x), np.float32))
+
+    return [of_pair(*pair) for pair in zip(sources, targets, strict=True)]
+
+
+def test_the_page_has_sentences_texts_scores_and_alignments(tmp_path):
+    text = SampleText(SOURCES, REFERENCES, TRANSLATIONS, ("en", "fr"))
+    write_sample(tmp_path / "new" / "a.html", text, align, 2)
+    page = (tmp_path / "new" / "a.html").read_text("utf-8")
+    heads = [part.split("</h2>")[0].split(">")[-1] for part in page.split("<h2")[1:]]
+    assert [head.split(",")[0] for head in heads] == [
+        "Worst 1: sentence 3", "Worst 2: sentence 2",
+        "Best 1: sentence 1", "Best 2: sentence 4",
+    ]  # fmt: skip
+    assert heads[0].endswith("chrF2 0.00") and heads[2].endswith("chrF2 100.00")
+    assert '<dd dir="auto" lang="en">one &lt;b&gt;</dd>' in page
+    assert '<dd dir="auto" lang="fr">deux mots</dd>' in page
+    assert "BLEU 100.00 · TER 0.00" in page
+    assert '"target":["xyz","</s>"]' not in page  # no "<" in the data
+    assert '"target":["xyz","\\u003c/s>"]' in page
+    assert "The 2 sentences of the lowest chrF2 and the 2 of the highest, of 5." in page

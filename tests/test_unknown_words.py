@@ -1,0 +1,154 @@
+"""[UNK] becomes the attended source word's translation, or that word; never `</s>`."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from rnnsearch_tf.config import PRESETS, Config, DecodingConfig
+from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.lexicon import learn_lexicon, write_lexicon
+from rnnsearch_tf.models import TranslationModel
+from rnnsearch_tf.text_model import TextModel
+from rnnsearch_tf.translations import Alignment
+from rnnsearch_tf.translator import Translator, load_text_model
+from rnnsearch_tf.unknown_words import UnknownWords
+
+SOURCE = tf.ragged.constant([["Ms", "Aït", "left"], [], ["the", "ibex"]], tf.string, ragged_rank=1)
+TARGET = tf.ragged.constant(
+    [["Mme", "[UNK]", "partit", "[UNK]"], [], ["[UNK]", "[UNK]", "ici"]], tf.string, ragged_rank=1
+)
+WEIGHTS = np.zeros([3, 5, 4], np.float32)
+WEIGHTS[0, 1] = [0.1, 0.3, 0.0, 0.6]  # most on </s>, which is passed over
+WEIGHTS[0, 3] = [0.2, 0.1, 0.7, 0.0]
+WEIGHTS[2, 0] = [0.1, 0.9, 0.0, 0.0]
+WEIGHTS[2, 1] = [0.3, 0.2, 0.5, 0.0]
+
+
+def words(lexicon) -> list[list[str]]:
+    found = UnknownWords(lexicon).replaced(TARGET, SOURCE, lambda: tf.constant(WEIGHTS))
+    return [[word.decode() for word in row] for row in found.to_list()]
+
+
+def test_the_attended_word_is_copied():
+    assert words(None) == [["Mme", "Aït", "partit", "left"], [], ["ibex", "the", "ici"]]
+
+
+def test_or_translated_where_the_lexicon_has_it(tmp_path):
+    write_lexicon(tmp_path / "lexicon.tsv", {"ibex": "bouquetin", "Ms": "Mme"})
+    found = words(tmp_path / "lexicon.tsv")
+    assert found == [["Mme", "Aït", "partit", "left"], [], ["bouquetin", "the", "ici"]]
+
+
+def test_nothing_is_aligned_where_all_is_known():
+    def alignment() -> tf.Tensor:
+        tf.debugging.Assert(False, ["aligned"])
+        return tf.constant(WEIGHTS)
+
+    known = tf.ragged.constant([["a"], [], ["b"]], tf.string, ragged_rank=1)
+    replace = tf.function(lambda: UnknownWords(None).replaced(known, SOURCE, alignment))
+    assert replace().to_list() == [[b"a"], [], [b"b"]]
+
+
+def alignment(source: str, target: str, links: list[int]) -> Alignment:
+    x, y = (*source.split(), "</s>"), (*target.split(), "</s>")
+    weights = np.zeros([len(y), len(x)], np.float32)
+    weights[np.arange(len(y)), [*links, len(x) - 1]] = 1
+    return Alignment(x, y, weights)
+
+
+def test_a_lexicon_has_what_is_linked_most_and_twice():
+    found = learn_lexicon(
+        [
+            alignment("the cat", "le chat", [0, 1]),
+            alignment("the dog", "le chien", [0, 1]),
+            alignment("the cats", "les chats gris", [0, 1, 2]),  # "gris" looks at </s>
+            alignment("the cat", "la chatte", [0, 1]),
+            alignment("the cat", "la chatte", [0, 1]),
+            alignment("a cat", "un chat", [0, 1]),
+        ]
+    )
+    # "le" and "la", "chat" and "chatte" are linked twice each: the first in code point order.
+    assert found == {"the": "la", "cat": "chat"}
+
+
+def test_a_lexicon_is_written_line_by_line(tmp_path):
+    write_lexicon(tmp_path / "l", {"b": "é", "a": "x"})
+    assert (tmp_path / "l").read_text("utf-8") == "a\tx\nb\té\n"
+    with pytest.raises(InputError, match=r"none/l: cannot be written: No such file"):
+        write_lexicon(tmp_path / "none" / "l", {})
+
+
+SENTENCES = ["The man will eat.", "She has seen the old cat in Paris.", "  ", "Zork is cold."]
+SEARCH = DecodingConfig(beam_size=2, max_length_ratio=2.0)
+REPLACING = dataclasses.replace(SEARCH, replace_unknown=True)
+
+
+@pytest.fixture(scope="module")
+def writes_unknown(model_dir) -> list:
+    """The search's translations, all of whose known words but a few are made unlikely."""
+    model = load_text_model(model_dir, SEARCH)
+    bias = model.model.readout.b
+    bias.assign(bias.value + 4 * tf.one_hot(2, bias.shape[0]))
+    return model
+
+
+def of(text_model: TextModel, model_dir, decoding: DecodingConfig, lexicon=None) -> TextModel:
+    """The same weights with other options."""
+    config = dataclasses.replace(text_model.config, decoding=decoding)
+    vocabularies = model_dir / "source.vocab", model_dir / "target.vocab"
+    return TextModel([text_model.model], config, *vocabularies, lexicon=lexicon)
+
+
+def test_in_the_graph_the_text_alone_changes(writes_unknown, model_dir, tmp_path):
+    write_lexicon(tmp_path / "lexicon.tsv", {"The": "LE", "cold": "FROID"})
+    plain, copied, translated = (
+        Translator.of(of(writes_unknown, model_dir, decoding, lexicon)).translate(
+            SENTENCES, n_best=2, return_alignment=True
+        )
+        for decoding, lexicon in (
+            (SEARCH, None), (REPLACING, None), (REPLACING, tmp_path / "lexicon.tsv")
+        )
+    )  # fmt: skip
+    assert any("[UNK]" in found.text for found in plain)
+    for before, after in zip(plain, copied, strict=True):
+        assert before.tokens == after.tokens
+        assert before.score == pytest.approx(after.score, abs=1e-5)
+        assert "[UNK]" not in after.text
+        assert "</s>" not in after.text
+        places = before.alignment[:, :-1].argmax(axis=1) if before.source.strip() else []
+        expected = [
+            before.source_tokens[place] if token == "[UNK]" else token
+            for token, place in zip(before.tokens[:-1], places, strict=False)
+        ]
+        tokenizer = load_text_model(model_dir).target.tokenizer
+        [text] = tokenizer.detokenize(tf.ragged.constant([expected], tf.string, ragged_rank=1))
+        assert after.text == text.numpy().decode()
+    texts = " ".join(h.text for found in translated for h in found.hypotheses)
+    assert "LE" in texts
+    assert "FROID" in texts
+    assert "The" not in texts
+
+
+def test_an_export_has_it_too(writes_unknown, model_dir, tmp_path):
+    write_lexicon(tmp_path / "lexicon.tsv", {"The": "LE", "cold": "FROID"})
+    replacing = of(writes_unknown, model_dir, REPLACING, tmp_path / "lexicon.tsv")
+    expected = replacing.translate(tf.constant(SENTENCES))["translation"].numpy().tolist()
+    signatures = {"serving_default": replacing.translate.get_concrete_function()}
+    tf.saved_model.save(replacing, str(tmp_path / "export"), signatures)
+    (tmp_path / "lexicon.tsv").unlink()
+    assert (tmp_path / "export" / "assets" / "lexicon.tsv").exists()
+    loaded = tf.saved_model.load(str(tmp_path / "export")).signatures["serving_default"]
+    assert loaded(text=tf.constant(SENTENCES))["translation"].numpy().tolist() == expected
+
+
+def test_the_baseline_has_no_attention_to_do_it_by(model_dir):
+    config = PRESETS["rnnencdec-tiny"]
+    small = dataclasses.replace(
+        config.model, source_vocabulary_size=5, target_vocabulary_size=5, hidden_size=3
+    )
+    model = TranslationModel(small)
+    vocabularies = model_dir / "source.vocab", model_dir / "target.vocab"
+    with pytest.raises(InputError, match="which RNNencdec lacks"):
+        TextModel([model], Config(decoding=REPLACING), *vocabularies)
