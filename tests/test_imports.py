@@ -30,7 +30,6 @@ FLOORS = [
         "tokenizers",
         "word_links",
         "update",
-        "word_links",
     },
     {"training", "translator", "evaluation", "model_directory", "experiment"},
     {"scripts"},
