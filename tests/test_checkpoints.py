@@ -95,18 +95,20 @@ def test_damaged_and_unfinished_ones_go_when_an_older_one_is_gone_back_to(
 
 def test_a_meter_counts_and_survives(tmp_path, checkpoints):
     meter = checkpoints.state.meter
-    meter.add(Batch(20.0, 8.0, 2.0, 0.5, 1.0, 0.0), limit=1.0)
-    meter.add(Batch(np.nan, 8.0, 2.0, np.nan, 1.0, 0.0), limit=1.0)
-    meter.add(Batch(10.0, 4.0, 1.0, 2.5, 1.0, 0.0), limit=1.0)
+    meter.add(Batch(20.0, 8.0, 2.0, 0.5, 1.0, 0.0, 9.0, 5.0), limit=1.0)
+    meter.add(Batch(np.nan, 8.0, 2.0, np.nan, 1.0, 0.0, np.nan, 5.0), limit=1.0)
+    meter.add(Batch(10.0, 4.0, 1.0, 2.5, 1.0, 0.0, 3.0, 3.0), limit=1.0)
     assert meter.means() == {
         "train_nll_per_token": 2.5,
         "train_nll_per_sentence": 10.0,
         "gradient_norm": 1.5,
         "clipped": 0.5,
         "skipped": pytest.approx(1 / 3),
+        "train_guide_loss": 1.5,
     }
     checkpoints.save()
     fresh = Checkpoints(tmp_path, variable=tf.Variable(tf.zeros([100_000])))
     fresh.restore(ProgressLine())
     assert fresh.state.meter == meter
     assert Meter().means()["train_nll_per_token"] == 0
+    assert "train_guide_loss" not in Meter().means()
