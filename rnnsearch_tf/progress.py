@@ -21,7 +21,8 @@ class ProgressLine:
     def __init__(self, stream: TextIO | None = None):
         self._stream = stream or sys.stderr
         self._on_terminal = self._stream.isatty()
-        self._next = time.monotonic() + _TERMINAL_SECONDS
+        self._seconds = _TERMINAL_SECONDS if self._on_terminal else _LOG_SECONDS
+        self._next = time.monotonic() + self._seconds
         self._width = 0
 
     def is_due(self) -> bool:
@@ -36,8 +37,7 @@ class ProgressLine:
         else:
             self._stream.write(text + "\n")
         self._stream.flush()
-        seconds = _TERMINAL_SECONDS if self._on_terminal else _LOG_SECONDS
-        self._next = time.monotonic() + seconds
+        self._next = time.monotonic() + self._seconds
 
     def counter(self, total: int, things: str) -> Callable[[int], None]:
         """A function that is told how many of `total` things are done, and shows it when due."""
