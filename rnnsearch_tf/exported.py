@@ -31,23 +31,19 @@ def find_version(path: str | Path) -> Path | None:
     return path / str(found[-1]) if found else None
 
 
-def load_export(version: Path) -> tuple[Any, Config]:
-    """Read a version's folder.
-
-    Returns:
-        The SavedModel, with the functions of `TextModel`, and what `load_config` gives.
+def load_export(version: Path) -> Any:
+    """Read a version's folder: the SavedModel, with the functions of `TextModel`.
 
     Raises:
         InputError: it is damaged, or was made by an older version of the package.
     """
-    config = load_config(version)
     try:
         exported = tf.saved_model.load(str(version))
     except (OSError, ValueError, tf.errors.OpError) as error:
         raise InputError(f"{version}: not a whole export: {first_line(error)}") from error
     if not all(hasattr(exported, name) for name in _FUNCTIONS):
         raise InputError(f"{version}: made by an older version of this package; export it again")
-    return exported, config
+    return exported
 
 
 def load_config(version: Path) -> Config:

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import Config, DecodingConfig
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.exported import find_version, load_export
+from rnnsearch_tf.exported import find_version, load_config, load_export
 from rnnsearch_tf.model_directory import BEST, ModelDirectory
 from rnnsearch_tf.progress import ProgressLine
 from rnnsearch_tf.text_model import TextModel
@@ -90,10 +90,10 @@ class Translator:
         if version is None:
             text_model = load_text_model(path, decoding, weights)
             return cls.of(text_model, lambda other: load_text_model(path, other, weights))
-        exported, config = load_export(version)
+        config = load_config(version)
         if decoding not in (None, config.decoding):
             raise InputError(f"{version}: an export searches with the options it was made with")
-        return cls(exported, config)
+        return cls(load_export(version), config)
 
     @classmethod
     def of(
@@ -136,7 +136,7 @@ class Translator:
     ) -> Translation | list[Translation]:
         """Translate a sentence, or a list of them.
 
-        >>> both = Translator.load(MODEL_DIR).translate(["It is cold.", ""], n_best=2)
+        >>> both = translator.translate(["It is cold.", ""], n_best=2)
         >>> [len(found.hypotheses) for found in both], both[1].text, both[1].score
         ([2, 1], '', 0.0)
 
@@ -205,7 +205,6 @@ class Translator:
     ) -> float | list[float]:
         """Log p(y|x) of given translations.
 
-        >>> translator = Translator.load(MODEL_DIR)
         >>> found = translator.translate("It is cold.")
         >>> abs(translator.score("It is cold.", found) - found.score) < 1e-4
         True
@@ -252,7 +251,7 @@ class Translator:
     ) -> Alignment | list[Alignment]:
         """Soft alignments of given pairs, the target read by teacher forcing.
 
-        >>> found = Translator.load(MODEL_DIR).align("It is cold.", "Il fait froid.")
+        >>> found = translator.align("It is cold.", "Il fait froid.")
         >>> found.source_tokens
         ('It', 'is', 'cold', '.', '</s>')
         >>> found.weights.shape, round(float(found.weights[0].sum()), 4)
