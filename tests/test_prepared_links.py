@@ -46,7 +46,7 @@ def test_a_link_of_a_word_that_is_not_there(tmp_path, monkeypatch, link, at_once
     with pytest.raises(InputError, match=said):
         prepared(tmp_path, "2-1", "", f"4-6 {link}")
     with pytest.raises(InputError, match=r"line 2: there is no link 1-0 between 1 words and 1"):
-        prepared(tmp_path, "2-1", "0-0 1-0", "5-7")
+        prepared(tmp_path, "2-1", "1-0 0-0", "5-7")
     assert not list(tmp_path.glob("text*"))
 
 
