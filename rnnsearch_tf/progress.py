@@ -22,7 +22,7 @@ class ProgressLine:
         self._stream = stream or sys.stderr
         self._on_terminal = self._stream.isatty()
         self._seconds = _TERMINAL_SECONDS if self._on_terminal else _LOG_SECONDS
-        self._next = time.monotonic() + self._seconds
+        self._next = time.monotonic() + _TERMINAL_SECONDS
         self._width = 0
 
     def is_due(self) -> bool:
@@ -41,6 +41,7 @@ class ProgressLine:
 
     def counter(self, total: int, things: str) -> Callable[[int], None]:
         """A function that is told how many of `total` things are done, and shows it when due."""
+        self._next = time.monotonic() + self._seconds
 
         def report(done: int) -> None:
             if self.is_due():
@@ -50,6 +51,7 @@ class ProgressLine:
 
     def counted(self, items: Iterable[Item], things: str) -> Iterator[Item]:
         """The items; how many there were is shown when due."""
+        self._next = time.monotonic() + self._seconds
         for done, item in enumerate(items, 1):
             yield item
             if self.is_due():
