@@ -95,7 +95,8 @@ def _output(translations: Iterable["Translation"]) -> Iterator[str]:
     from rnnsearch_tf.scripts.translation_lines import json_line, plain_lines
 
     flags = COMMAND.flags
-    progress = ProgressLine()
+    if not sys.stdout.isatty():
+        translations = ProgressLine().counted(translations, "lines")
     for number, found in enumerate(translations):
         if flags.figures:
             draw_figure(COMMAND, number + 1, found.alignment, found.source_tokens, found.tokens)
@@ -109,9 +110,6 @@ def _output(translations: Iterable["Translation"]) -> Iterator[str]:
                 with_score=flags.score,
                 with_links=flags.alignment == "pharaoh",
             )
-        if progress.is_due() and not sys.stdout.isatty():
-            progress.show(f"{number + 1:,} lines")
-    progress.clear()
 
 
 def _warn(message: str) -> None:
