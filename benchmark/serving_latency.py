@@ -21,9 +21,9 @@ from measure import say
 
 from rnnsearch_tf.corpus.lines import read_lines
 from rnnsearch_tf.evaluation import bleu
+from rnnsearch_tf.loading import load_text_model
 from rnnsearch_tf.model_directory import ModelDirectory
 from rnnsearch_tf.saved_model import export
-from rnnsearch_tf.translator import load_text_model
 from rnnsearch_tf.weight_storage import WEIGHT_DTYPES
 
 BATCH = 32

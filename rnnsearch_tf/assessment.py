@@ -2,16 +2,16 @@
 
 import dataclasses
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.config import RNNSEARCH, Config
-from rnnsearch_tf.corpus.parallel import Corpus, ParallelText
+from rnnsearch_tf.corpus.parallel import Corpus, ParallelText, each_pair
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.evaluation import Nll, bleu, bleu_by_length, bleu_interval, nll, tokenized_bleu
+from rnnsearch_tf.evaluation import Nll, bleu, bleu_by_length, bleu_signature, nll, tokenized_bleu
 from rnnsearch_tf.graph import graph_function
 from rnnsearch_tf.known_words import sentences_of_known_words
 from rnnsearch_tf.model_directory import ModelDirectory
@@ -50,18 +50,13 @@ def training_sample(training: Corpus) -> ParallelText:
     """Draw pairs at random, the same in every run, in one pass over any number of them."""
     drawn: list[tuple[str, str]] = []
     random = np.random.default_rng(SEED)
-    for number, pair in enumerate(_pairs(training)):
+    for number, pair in enumerate(each_pair(training)):
         if len(drawn) < _CANDIDATES:
             drawn.append(pair)
         elif (place := int(random.integers(number + 1))) < _CANDIDATES:
             drawn[place] = pair
     random.shuffle(drawn)
     return ParallelText([source for source, _ in drawn], [target for _, target in drawn])
-
-
-def _pairs(training: Corpus) -> Iterator[tuple[str, str]]:
-    for block in training.blocks():
-        yield from zip(block.source, block.target, strict=True)
 
 
 def assess(name: str, path: Path, config: Config, text: TestText, hardware: str) -> ModelResults:
@@ -109,7 +104,7 @@ def assess(name: str, path: Path, config: Config, text: TestText, hardware: str)
         ),
         examples=_examples(text.by_length, by_length, lengths),
         alignments=judge.alignments(text.test, known) if config.model.kind == RNNSEARCH else [],
-        signature=bleu(translations, text.test.target).signature,
+        signature=bleu_signature(),
         tokenized_signature=tokenized_bleu(
             translations, text.test.target, judge.tokenizer
         ).signature,
@@ -124,22 +119,19 @@ class _Judge:
         self._source, self.tokenizer = tokenizers_for(config)
         self._model = directory.load_model()
         self._attends = config.model.kind == RNNSEARCH
-        self._translator = self._with(directory, config, replace_unknown=self._attends)
-        self._barred = self._with(directory, config, allow_unknown=False)
-        self._word_losses = graph_function(
-            self._model.word_losses, input_signature=[tf.TensorSpec([None, None], tf.int32)] * 2
-        )
-
-    def _with(self, directory: ModelDirectory, config: Config, **options: bool) -> Translator:
-        decoding = dataclasses.replace(config.decoding, **options)
+        decoding = dataclasses.replace(config.decoding, replace_unknown=self._attends)
         text_model = TextModel(
             [self._model],
             dataclasses.replace(config, decoding=decoding),
             directory.source_vocabulary_path,
             directory.target_vocabulary_path,
-            lexicon=directory.lexicon_path if directory.lexicon_path.exists() else None,
+            lexicon=directory.find_lexicon(),
         )
-        return Translator.of(text_model)
+        self._translator = Translator.of(text_model)
+        self._barred = self._translator.with_options(allow_unknown=False, replace_unknown=False)
+        self._word_losses = graph_function(
+            self._model.word_losses, input_signature=[tf.TensorSpec([None, None], tf.int32)] * 2
+        )
 
     def parameters(self) -> int:
         return int(self._model.count_params())
@@ -183,10 +175,11 @@ class _Judge:
         return [found.text for found in self._barred.translate(text.source)]
 
     def score(self, translations: Sequence[str], references: Sequence[str]) -> SetScore:
+        found = bleu(translations, references, intervals=True)
         return SetScore(
             len(references),
-            bleu(translations, references).score,
-            bleu_interval(translations, references),
+            found.score,
+            found.interval,
             tokenized_bleu(translations, references, self.tokenizer).score,
         )
 

@@ -80,19 +80,6 @@ def bleu_signature() -> str:
     return bleu(["a"], ["a"]).signature
 
 
-def bleu_interval(translations: Sequence[str], references: Sequence[str]) -> float | None:
-    """Half the width of the 95% confidence interval of `bleu`, by sacreBLEU's bootstrap.
-
-    Args:
-        translations: detokenised text.
-        references: likewise.
-
-    Returns:
-        BLEU points, or None where no word is right.
-    """
-    return bleu(translations, references, intervals=True).interval
-
-
 def tokenized_bleu(
     translations: Sequence[str],
     references: Sequence[str],

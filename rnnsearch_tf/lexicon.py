@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from rnnsearch_tf.alignment_links import LinkRule
-from rnnsearch_tf.corpus.parallel import Corpus
+from rnnsearch_tf.corpus.parallel import Corpus, each_pair
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.files import write_atomically
 from rnnsearch_tf.progress import ProgressLine
@@ -30,10 +30,8 @@ def lexicon_of(
     Raises:
         InputError: an unusable corpus.
     """
-    pairs = (
-        pair for block in training.blocks() for pair in zip(block.source, block.target, strict=True)
-    )
-    alignments = translator.align_stream(itertools.islice(pairs, most_pairs))
+    pairs = itertools.islice(each_pair(training), most_pairs)
+    alignments = translator.align_stream(pairs)
     return learn_lexicon(ProgressLine().counted(alignments, "pairs aligned for the lexicon"))
 
 

@@ -119,6 +119,10 @@ class ModelDirectory:
                 raise InputError(f"{path}: not the vocabulary this model was made with")
         return source, target
 
+    def find_lexicon(self) -> Path | None:
+        """The lexicon, where there is one."""
+        return self.lexicon_path if self.lexicon_path.exists() else None
+
     def read_log(self) -> list[dict[str, Any]]:
         """What training.jsonl has of each evaluation; nothing before the first.
 

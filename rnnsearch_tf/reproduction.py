@@ -164,9 +164,10 @@ class _Work:
     def evaluate(self, name: str, config: Config) -> ModelResults:
         """Evaluate, and keep the results for the next run."""
         path = self.output / name
-        lexicon_path = ModelDirectory(path).lexicon_path
-        if config.model.kind == RNNSEARCH and not lexicon_path.exists():
-            write_lexicon(lexicon_path, lexicon_of(Translator.load(path), self._texts.training))
+        directory = ModelDirectory(path)
+        if config.model.kind == RNNSEARCH and directory.find_lexicon() is None:
+            lexicon = lexicon_of(Translator.load(path), self._texts.training)
+            write_lexicon(directory.lexicon_path, lexicon)
         results = assess(MODELS[name], path, config, self._test_text, self._machine(name))
         kept = {"key": self._key(name, config), "results": results.as_dict()}
         write_atomically(self._results_path(name), json.dumps(kept).encode())

@@ -12,10 +12,10 @@ from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.exported import versions
 from rnnsearch_tf.files import synchronise
+from rnnsearch_tf.loading import load_text_model
 from rnnsearch_tf.model_card import CARD, model_card
 from rnnsearch_tf.model_directory import BEST
 from rnnsearch_tf.text_model import TextModel
-from rnnsearch_tf.translator import load_text_model
 from rnnsearch_tf.warmup import write_warmup_requests
 from rnnsearch_tf.weight_storage import FULL, WEIGHT_DTYPES
 

@@ -1,6 +1,7 @@
 """Strings in, strings out, as graph functions: the signatures of the SavedModel lie here."""
 
 import contextlib
+import dataclasses
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -8,7 +9,7 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from rnnsearch_tf.beam_search import Hypotheses
-from rnnsearch_tf.config import RNNSEARCH, Config
+from rnnsearch_tf.config import RNNSEARCH, Config, DecodingConfig
 from rnnsearch_tf.ensemble import Ensemble
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.graph import graph_function
@@ -88,6 +89,9 @@ class TextModel(tf.Module):
         # Behind a function, where the module finds no Keras variables: TensorFlow's C++ loader
         # restores copies of those, and not what the signatures read.
         self._model = lambda: model
+        self._with_config = lambda other: TextModel(
+            models, other, source_vocabulary, target_vocabulary, weights_dtype, lexicon
+        )
         if weights_dtype == FULL:
             self._variables = [weight.value for weight in weights]
             self._weights_in_use: Callable[[], Any] = contextlib.nullcontext
@@ -102,6 +106,10 @@ class TextModel(tf.Module):
             if any(member.config.kind != RNNSEARCH for member in models):
                 raise InputError("unknown words are replaced by attention, which RNNencdec lacks")
             self._unknown_words = UnknownWords(lexicon)
+
+    def with_decoding(self, decoding: DecodingConfig) -> "TextModel":
+        """The same models, not read again, with other decoding options; errors as the class."""
+        return self._with_config(dataclasses.replace(self.config, decoding=decoding))
 
     @property
     def model(self) -> TranslationModel | Ensemble:

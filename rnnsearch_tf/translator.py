@@ -12,12 +12,12 @@ import tensorflow as tf
 from rnnsearch_tf.config import Config, DecodingConfig
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.exported import find_version, load_config, load_export
-from rnnsearch_tf.model_directory import BEST, ModelDirectory
+from rnnsearch_tf.loading import load_text_model
+from rnnsearch_tf.model_directory import BEST
 from rnnsearch_tf.progress import ProgressLine
 from rnnsearch_tf.text_model import TextModel
 from rnnsearch_tf.tokenizers import Tokenizer, tokenizers_for
 from rnnsearch_tf.translations import Alignment, Hypothesis, Translation
-from rnnsearch_tf.weight_storage import FULL
 
 _LINES_AT_ONCE = 256  # sorted by length and worked on together
 _PAIRS_AT_ONCE = 64  # likewise; a matrix for each is kept
@@ -88,19 +88,16 @@ class Translator:
         """
         version = find_version(path) if isinstance(path, str | Path) else None
         if version is None:
-            text_model = load_text_model(path, decoding, weights)
-            return cls.of(text_model, lambda other: load_text_model(path, other, weights))
+            return cls.of(load_text_model(path, decoding, weights))
         config = load_config(version)
         if decoding not in (None, config.decoding):
             raise InputError(f"{version}: an export searches with the options it was made with")
         return cls(load_export(version), config)
 
     @classmethod
-    def of(
-        cls, text_model: TextModel, reopen: Callable[[DecodingConfig], Any] | None = None
-    ) -> "Translator":
+    def of(cls, text_model: TextModel) -> "Translator":
         """A translator by a model that is in memory."""
-        return cls(text_model, text_model.config, reopen)
+        return cls(text_model, text_model.config, text_model.with_decoding)
 
     # To a type checker, a str might as well be a sequence of them.
     @overload
@@ -289,8 +286,7 @@ class Translator:
         """
         if self._reopened is None:
             raise InputError("an export searches with the options it was made with")
-        text_model = self._reopened(dataclasses.replace(self.config.decoding, **options))
-        return Translator(text_model, text_model.config, self._reopened)
+        return Translator.of(self._reopened(dataclasses.replace(self.config.decoding, **options)))
 
     def texts_with_unknown(self, translations: Iterable[Translation]) -> list[str]:
         """The best hypotheses' texts with [UNK] in them, where `text` has it replaced."""
@@ -359,51 +355,6 @@ class Translator:
                     for hypothesis in found.hypotheses
                 ),
             )
-
-
-def load_text_model(
-    path: str | Path | Sequence[str | Path],
-    decoding: DecodingConfig | None = None,
-    weights: str = BEST,
-    weights_dtype: str = FULL,
-) -> TextModel:
-    """Read a model directory, or several as an ensemble; arguments and errors as `Translator.load`.
-
-    Args:
-        path: the model directory, or a list of them.
-        decoding: instead of the options in its config.
-        weights: "best" or "last".
-        weights_dtype: what a SavedModel of it holds the weights in.
-    """
-    paths = [path] if isinstance(path, str | Path) else path
-    directories = [ModelDirectory(one) for one in paths]
-    for directory in directories:
-        directory.load_vocabularies()  # for its checks
-    first, configs = directories[0], [directory.load_config() for directory in directories]
-    for directory, config in zip(directories, configs, strict=True):
-        if _languages(config) != _languages(configs[0]):
-            raise InputError(f"{directory.path}: other vocabularies than {first.path}")
-    config = configs[0]
-    if decoding is not None:
-        config = dataclasses.replace(config, decoding=decoding)
-    return TextModel(
-        [directory.load_model(weights) for directory in directories],
-        config,
-        first.source_vocabulary_path,
-        first.target_vocabulary_path,
-        weights_dtype,
-        first.lexicon_path if first.lexicon_path.exists() else None,
-    )
-
-
-def _languages(config: Config) -> tuple[str, ...]:
-    return (
-        config.source_language,
-        config.target_language,
-        config.tokenizer,
-        config.source_vocabulary,
-        config.target_vocabulary,
-    )
 
 
 def _windows(items: Iterable[Item], size: int) -> Iterator[list[Item]]:

@@ -12,7 +12,6 @@ from rnnsearch_tf.evaluation import (
     LengthBin,
     bleu,
     bleu_by_length,
-    bleu_interval,
     chrf,
     length_bins,
     nll,
@@ -117,9 +116,9 @@ def test_intervals_are_of_every_metric_and_in_the_signature():
 
 
 def test_a_bootstrap_interval_grows_with_what_differs():
-    assert bleu_interval(LINES, LINES) == pytest.approx(0, abs=1e-4)
-    assert bleu_interval([LINES[0], *OTHER[1:]], LINES) > 1
-    assert bleu_interval(["x"], ["a b c d e"]) is None
+    assert bleu(LINES, LINES, intervals=True).interval == pytest.approx(0, abs=1e-4)
+    assert bleu([LINES[0], *OTHER[1:]], LINES, intervals=True).interval > 1
+    assert bleu(["x"], ["a b c d e"], intervals=True).interval is None
 
 
 def test_tokenized_bleu_counts_moses_tokens():

@@ -13,9 +13,9 @@ from rnnsearch_tf import saved_model
 from rnnsearch_tf.config import Config, DecodingConfig
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.evaluation import bleu_signature
+from rnnsearch_tf.loading import load_text_model
 from rnnsearch_tf.saved_model import export
 from rnnsearch_tf.scripts import export as script
-from rnnsearch_tf.translator import load_text_model
 from rnnsearch_tf.warmup import WARMUP_REQUESTS
 
 SEARCH = DecodingConfig(beam_size=2, length_penalty=0.5)

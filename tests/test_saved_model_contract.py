@@ -12,9 +12,9 @@ from serving.c_session import CSession
 from serving.contract import LOWEST, check_contract
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
+from rnnsearch_tf.loading import load_text_model
 from rnnsearch_tf.model_directory import ModelDirectory
 from rnnsearch_tf.text_model import TextModel
-from rnnsearch_tf.translator import load_text_model
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ import pytest
 import tensorflow as tf
 
 from rnnsearch_tf.config import DecodingConfig
+from rnnsearch_tf.loading import load_text_model
 from rnnsearch_tf.scripts import (
     align,
     demo,
@@ -25,7 +26,7 @@ from rnnsearch_tf.scripts import (
     train,
     translate,
 )
-from rnnsearch_tf.translator import Translator, load_text_model
+from rnnsearch_tf.translator import Translator
 
 SCRIPTS = {
     "train": train, "translate": translate, "score": score, "evaluate": evaluate,

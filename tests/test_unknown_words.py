@@ -9,10 +9,11 @@ import tensorflow as tf
 from rnnsearch_tf.config import PRESETS, Config, DecodingConfig
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.lexicon import learn_lexicon, write_lexicon
+from rnnsearch_tf.loading import load_text_model
 from rnnsearch_tf.models import TranslationModel
 from rnnsearch_tf.text_model import TextModel
 from rnnsearch_tf.translations import Alignment
-from rnnsearch_tf.translator import Translator, load_text_model
+from rnnsearch_tf.translator import Translator
 from rnnsearch_tf.unknown_words import UnknownWords
 
 SOURCE = tf.ragged.constant([["Ms", "Aït", "left"], [], ["the", "ibex"]], tf.string, ragged_rank=1)

@@ -100,6 +100,12 @@ def read_parallel(source: str | Path, target: str | Path) -> ParallelText:
     return ParallelFiles([source], [target]).read()
 
 
+def each_pair(corpus: Corpus) -> Iterator[tuple[str, str]]:
+    """The pairs of a corpus one by one."""
+    for block in corpus.blocks():
+        yield from zip(*block, strict=True)
+
+
 def whole(corpus: Corpus) -> ParallelText:
     """All pairs of a corpus in memory."""
     text = ParallelText([], [])

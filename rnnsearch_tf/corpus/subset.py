@@ -11,7 +11,7 @@ from typing import IO, NamedTuple, cast
 import numpy as np
 
 from rnnsearch_tf.corpus.lines import is_compressed
-from rnnsearch_tf.corpus.parallel import Corpus, ParallelText
+from rnnsearch_tf.corpus.parallel import Corpus, ParallelText, each_pair
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.files import replacing
 
@@ -39,12 +39,11 @@ def two_samples(corpus: Corpus, count: int, seed: int) -> tuple[Sample, Sample, 
     generator = random.Random(seed)
     drawn: list[tuple[int, str, str]] = []
     seen = 0
-    for block in corpus.blocks():
-        for source, target in zip(*block, strict=True):
-            place = seen if seen < 2 * count else generator.randrange(seen + 1)
-            if place < 2 * count:
-                drawn[place : place + 1] = [(seen, source, target)]
-            seen += 1
+    for source, target in each_pair(corpus):
+        place = seen if seen < 2 * count else generator.randrange(seen + 1)
+        if place < 2 * count:
+            drawn[place : place + 1] = [(seen, source, target)]
+        seen += 1
     generator.shuffle(drawn)
     middle = (len(drawn) + 1) // 2
     return _sample(drawn[:middle]), _sample(drawn[middle:]), seen
@@ -60,8 +59,7 @@ def first_occurrences(pool: Corpus) -> np.ndarray:
     digests = np.fromiter(
         (
             int.from_bytes(hashlib.blake2b("\n".join(pair).encode(), digest_size=8).digest(), "big")
-            for block in pool.blocks()
-            for pair in zip(*block, strict=True)
+            for pair in each_pair(pool)
         ),
         np.uint64,
     )

@@ -1,6 +1,5 @@
 """What rnnsearch-evaluate does with --alignments: a model's links against gold links."""
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from rnnsearch_tf.alignment_evaluation import (
@@ -12,10 +11,10 @@ from rnnsearch_tf.alignment_evaluation import (
 from rnnsearch_tf.alignment_files import read_gold
 from rnnsearch_tf.corpus.parallel import read_parallel
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.files import write_atomically
 from rnnsearch_tf.link_methods import FORWARD, REVERSE, LinkMethod, all_methods
 from rnnsearch_tf.scripts.alignment_flags import define_alignment, link_method, word_aligner
 from rnnsearch_tf.scripts.command import Command, quiet_start
+from rnnsearch_tf.scripts.text_output import write_figures
 
 if TYPE_CHECKING:
     from rnnsearch_tf.word_aligner import PairAlignment
@@ -82,11 +81,8 @@ def evaluate_alignments(command: Command) -> None:
     figures: dict[str, Any] = {"methods": [found.as_dict() for found in tried]}
     if flags.tune:
         figures["best"] = best.as_dict()
-    content = json.dumps(figures, indent=2) + "\n"
-    if flags.json and flags.json != "-":
-        write_atomically(flags.json, content.encode())
     table = tuning_table(tried) + "\n" + scores_table([best]) if flags.tune else scores_table(tried)
-    print(content if flags.json == "-" else table, end="")
+    write_figures(flags.json, figures, table)
 
 
 def _methods(command: Command) -> list[LinkMethod]:

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.files import replacing
 from rnnsearch_tf.scripts.command import Command, quiet_start
 from rnnsearch_tf.scripts.text_input import decoded, input_lines
+from rnnsearch_tf.scripts.text_output import write_lines
 
 if TYPE_CHECKING:
     from rnnsearch_tf.client import Alignment, Client, Hypothesis
@@ -59,7 +59,7 @@ def main() -> int:
     with _client() as client:
         if flags.status:
             return _print_status(client)
-        _write(_results(client), flags.output)
+        write_lines(flags.output, _results(client))
     return 0
 
 
@@ -172,17 +172,6 @@ def _lines(path: str) -> Iterator[str]:
 
 def _warn(message: str) -> None:
     print(f"{COMMAND.name}: {message}", file=sys.stderr)
-
-
-def _write(lines: Iterable[str], path: str) -> None:
-    if path == "-":
-        for line in lines:
-            sys.stdout.buffer.write(f"{line}\n".encode())
-            sys.stdout.buffer.flush()
-        return
-    with replacing(path) as temporary, open(temporary, "wb") as file:
-        for line in lines:
-            file.write(f"{line}\n".encode())
 
 
 def run(arguments: list[str] | None = None) -> int:

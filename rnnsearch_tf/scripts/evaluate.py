@@ -1,6 +1,5 @@
 """rnnsearch-evaluate: a model's translations of a test set, scored."""
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from rnnsearch_tf.scripts.alignment_evaluation import (
 )
 from rnnsearch_tf.scripts.command import Command, quiet_start
 from rnnsearch_tf.scripts.decoding_flags import define_decoding, model_dirs, open_translator
+from rnnsearch_tf.scripts.text_output import write_figures
 
 if TYPE_CHECKING:
     from rnnsearch_tf.corpus.parallel import ParallelText
@@ -81,10 +81,7 @@ def main() -> int:
         write_atomically(flags.translations, content.encode())
     if flags.sample_html:
         _write_sample(translator, text, translations)
-    figures = json.dumps(scores.as_dict(), indent=2) + "\n"
-    if flags.json and flags.json != "-":
-        write_atomically(flags.json, figures.encode())
-    print(figures if flags.json == "-" else scores.table(), end="")
+    write_figures(flags.json, scores.as_dict(), scores.table())
     return 0
 
 
