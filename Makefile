@@ -33,7 +33,7 @@ demo: $(VENV)/installed
 	$(BIN)/rnnsearch-demo --output demo
 
 test: $(VENV)/installed-test
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 check: $(VENV)/installed-test
 	$(BIN)/ruff check .

@@ -14,10 +14,12 @@ from rnnsearch_tf.config import TrainingConfig
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.pairs import Pairs
 from rnnsearch_tf.permutation import Permutation
+from rnnsearch_tf.pipelines import untuned
 from rnnsearch_tf.word_links import WordLinks
 
 SORTED_BATCHES = 20  # batches whose pairs are sorted together (appendix B.2)
 
+_BATCHES_AHEAD = 4
 _PAIRS_AT_ONCE = 10_000
 _LENGTHS_AT_ONCE = 1_000_000
 
@@ -91,7 +93,7 @@ def training_batches(
         return pairs.source.batch(rows, int(width)), pairs.target.batch(rows, int(width))
 
     batches = _batches_of_rows(pairs, config, epoch).skip(skip)
-    return batches.map(_in_numpy(read, _IDS, _IDS)).prefetch(tf.data.AUTOTUNE)
+    return untuned(batches.map(_in_numpy(read, _IDS, _IDS)).prefetch(_BATCHES_AHEAD))
 
 
 def guided_batches(
@@ -116,7 +118,7 @@ def guided_batches(
         return source, target, links.guide(rows, source.shape[1], target.shape[1])
 
     batches = _batches_of_rows(pairs, config, epoch).skip(skip)
-    return batches.map(_in_numpy(read, _IDS, _IDS, _GUIDE)).prefetch(tf.data.AUTOTUNE)
+    return untuned(batches.map(_in_numpy(read, _IDS, _IDS, _GUIDE)).prefetch(_BATCHES_AHEAD))
 
 
 def batch_count(pairs: Pairs, config: TrainingConfig) -> int:

@@ -14,6 +14,7 @@ import tensorflow as tf
 from rnnsearch_tf import nonbreaking_prefixes, prepared_text, text
 from rnnsearch_tf.cache import make_once
 from rnnsearch_tf.corpus.parallel import Corpus, ParallelText
+from rnnsearch_tf.pipelines import untuned
 from rnnsearch_tf.prepared_text import Block, PreparedText, Writer
 from rnnsearch_tf.progress import ProgressLine
 from rnnsearch_tf.tokenizers import Tokenizer
@@ -90,10 +91,10 @@ def _tokenized(
     )
     dataset = dataset.map(
         lambda pairs: (_analyse(pairs.source, source), _analyse(pairs.target, target)),
-        num_parallel_calls=tf.data.AUTOTUNE,
+        num_parallel_calls=os.cpu_count(),
         deterministic=True,
     )
-    for source_block, target_block in dataset.as_numpy_iterator():
+    for source_block, target_block in untuned(dataset).as_numpy_iterator():
         yield _block(*source_block), _block(*target_block)
     if errors:
         raise errors[0]

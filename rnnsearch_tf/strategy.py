@@ -1,11 +1,12 @@
 """The devices of a training: one, several in a machine, or several machines."""
 
+import functools
 import hashlib
 import json
 import os
-from typing import Any
 
 import tensorflow as tf
+from numpy.typing import ArrayLike
 
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.graph import graph_function
@@ -28,11 +29,17 @@ def build_strategy(name: str) -> tf.distribute.Strategy:
         return tf.distribute.get_strategy()
     if name == MIRRORED:
         devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
-        return tf.distribute.MirroredStrategy([device.name for device in devices])
+        return _mirrored(tuple(device.name for device in devices))
     if name != MULTI_WORKER:
         raise InputError(f"--strategy {name}: choose one of {', '.join(STRATEGIES)}")
     _check_tf_config(os.environ.get("TF_CONFIG"))
     return tf.distribute.MultiWorkerMirroredStrategy()
+
+
+# One for a process: TensorFlow's keys for collective operations of two would be the same.
+@functools.cache
+def _mirrored(devices: tuple[str, ...]) -> tf.distribute.Strategy:
+    return tf.distribute.MirroredStrategy(devices)
 
 
 def _check_tf_config(text: str | None) -> None:
@@ -69,7 +76,7 @@ class Workers:
         Raises:
             InputError: `problem`, or that another worker has one.
         """
-        failed = self._sum(tf.constant([0.0 if problem is None else 1.0], tf.float64))
+        failed = self._sum([float(problem is not None)], of_all=True)
         if problem is not None:
             raise InputError(problem)
         if failed[0]:
@@ -82,10 +89,10 @@ class Workers:
             InputError: `problem`, or that another worker has it.
         """
         mine = float(int(hashlib.sha256(text.encode()).hexdigest()[:12], 16))
-        chiefs = float(self.share(tf.constant([mine], tf.float64))[0])
+        chiefs = float(self.share([mine])[0])
         self.check(None if mine == chiefs else problem)
 
-    def share(self, values: Any) -> tf.Tensor:
+    def share(self, values: ArrayLike) -> tf.Tensor:
         """The chief's values, on every worker; waits until all have called it.
 
         Args:
@@ -93,8 +100,9 @@ class Workers:
         """
         return self._sum(values, of_all=False)
 
-    @graph_function
-    def _sum(self, values: tf.Tensor, of_all: bool = True) -> tf.Tensor:
+    # One graph for all lengths: TensorFlow warns of a function that it traces often.
+    @graph_function(input_signature=[tf.TensorSpec([None], tf.float64), tf.TensorSpec([], tf.bool)])
+    def _sum(self, values: ArrayLike, of_all: bool) -> tf.Tensor:
         """Over all replicas, or of the first one alone, which is the chief's."""
 
         def reduce(values: tf.Tensor) -> tf.Tensor:
@@ -103,5 +111,5 @@ class Workers:
             mine = tf.where(counts, values, tf.zeros_like(values))
             return context.all_reduce(tf.distribute.ReduceOp.SUM, mine)
 
-        summed = self.strategy.run(reduce, (tf.convert_to_tensor(values),))
+        summed = self.strategy.run(reduce, (values,))
         return self.strategy.experimental_local_results(summed)[0]

@@ -12,6 +12,21 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import pytest
 
+# Files that take a minute or more: two processes that share the files out begin with them.
+LONGEST = (
+    "test_training.py",
+    "test_resume.py",
+    "test_distribution.py",
+    "test_reproduction.py",
+    "test_notebooks.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Bring the longest files to the front."""
+    ranks = {name: rank for rank, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: ranks.get(item.path.name, len(LONGEST)))
+
 
 @pytest.fixture(scope="session", autouse=True)
 def user_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:

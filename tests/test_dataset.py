@@ -236,6 +236,12 @@ def test_what_is_skipped_is_not_read(monkeypatch, batching):
     assert len(read) == 2  # source and target of the last batch
 
 
+@BOTH
+def test_no_thread_of_tensorflow_s_autotuning_is_waited_for_at_the_end_of_a_pass(batching):
+    batches = training_batches(MANY, dataclasses.replace(CONFIG, batching=batching), epoch=0)
+    assert not batches.options().autotune.enabled
+
+
 def test_a_pass_can_be_left_and_begun_again():
     batches = training_batches(MANY, CONFIG, epoch=1)
     first = next(iter(batches))

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import fit_on_devices
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -21,9 +22,11 @@ from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.losses import SentenceLoss
 from rnnsearch_tf.model_directory import ModelDirectory
 from rnnsearch_tf.models import TranslationModel
+from rnnsearch_tf.scripts import train
 from rnnsearch_tf.strategy import Workers, build_strategy
 
 ROOT = Path(__file__).parents[1]
+SCRIPT = ROOT / "tests" / "train_on_devices.py"
 UPDATES = 20
 FLAGS = (
     f"--max_steps={UPDATES}",
@@ -35,12 +38,15 @@ FLAGS = (
 )
 
 
-def start(flags: list[str], devices: int = 1, tf_config: dict | None = None) -> subprocess.Popen:
+def start(
+    *trainings: list[str], devices: int = 1, tf_config: dict | None = None
+) -> subprocess.Popen:
+    """A process for trainings with these flags, one after the other."""
     environment = dict(os.environ)
     if tf_config is not None:
         environment["TF_CONFIG"] = json.dumps(tf_config)
     return subprocess.Popen(
-        [sys.executable, ROOT / "tests" / "train_on_devices.py", str(devices), *flags],
+        [sys.executable, SCRIPT, str(devices), json.dumps(trainings)],
         cwd=ROOT,
         env=environment,
         stderr=subprocess.PIPE,
@@ -95,19 +101,36 @@ def flags(train_flags) -> list[str]:
 @pytest.fixture(scope="module")
 def one_device(tmp_path_factory, flags) -> Path:
     path = tmp_path_factory.mktemp("one") / "model"
-    finish(start([*flags, f"--model_dir={path}"]))
+    assert train.run([*flags, f"--model_dir={path}"]) == 0
     (_, record) = ModelDirectory(path).read_log()
     assert record["updates"] == UPDATES
     assert record["clipped"] == 1  # so that the order of sum and clipping shows
     return path
 
 
-def test_guided_attention_is_the_same_on_three_devices(tmp_path, corpus, flags):
+DROPOUT = ["--strategy=mirrored", "--dropout=0.3"]
+
+
+@pytest.fixture(scope="module")
+def two_devices(tmp_path_factory, flags) -> Path:
+    """A folder of trainings in one process: plain, and with dropout whole and half."""
+    folder = tmp_path_factory.mktemp("two")
+    plain = [*flags, "--strategy=mirrored", f"--model_dir={folder / 'plain'}"]
+    whole = [*flags, *DROPOUT, "--max_steps=8", f"--model_dir={folder / 'whole'}"]
+    half = [*flags, *DROPOUT, "--max_steps=4", f"--model_dir={folder / 'half'}"]
+    finish(start(plain, whole, half, devices=2))
+    return folder
+
+
+def test_two_devices_give_the_weights_of_one(one_device, two_devices):
+    assert_same_weights(two_devices / "plain", one_device)
+
+
+def test_three_devices_give_the_weights_of_one_with_guided_attention_too(tmp_path, corpus, flags):
     one, three = tmp_path / "one", tmp_path / "three"
     flags = [*flags, f"--train_links={corpus / 'train.links'}", "--guidance=3"]
-    processes = [start([*flags, f"--model_dir={one}"])]
-    processes.append(start([*flags, f"--model_dir={three}", "--strategy=mirrored"], 3))
-    finish(*processes)
+    assert train.run([*flags, f"--model_dir={one}"]) == 0
+    finish(start([*flags, "--strategy=mirrored", f"--model_dir={three}"], devices=3))
     assert_same_weights(three, one)
     losses = [
         [record["train_guide_loss"] for record in ModelDirectory(path).read_log()]
@@ -116,20 +139,11 @@ def test_guided_attention_is_the_same_on_three_devices(tmp_path, corpus, flags):
     np.testing.assert_allclose(*losses, rtol=1e-5)
 
 
-@pytest.mark.parametrize("devices", [2, 3])
-def test_logical_devices_give_the_weights_of_one(tmp_path, flags, one_device, devices):
-    path = tmp_path / "model"
-    finish(start([*flags, f"--model_dir={path}", "--strategy=mirrored"], devices))
-    assert_same_weights(path, one_device)
-
-
-def test_two_workers_give_the_weights_of_one(tmp_path, train_flags, one_device):
-    """The chief evaluates, and the other waits for it."""
-    path = tmp_path / "model"
-    chief, other = finish(*start_cluster([*train_flags, *FLAGS, f"--model_dir={path}"]))
-    assert_same_weights(path, one_device)
-    assert "BLEU" in chief
-    assert "BLEU" not in other
+def test_dropout_under_mirrored_resumes_exactly(flags, two_devices):
+    half, whole = two_devices / "half", two_devices / "whole"
+    finish(start([*flags, *DROPOUT, "--max_steps=8", f"--model_dir={half}"], devices=2))
+    for found, expected in zip(weights(half), weights(whole), strict=True):
+        np.testing.assert_array_equal(found, expected)
 
 
 def updates_of(path: Path) -> int:
@@ -140,9 +154,10 @@ def updates_of(path: Path) -> int:
     return json.loads(reader.get_tensor(name))["updates"]
 
 
-def test_two_workers_stop_together_and_go_on(tmp_path, flags):
+def test_two_workers_stop_together_go_on_and_give_the_weights_of_one(tmp_path, train_flags, flags):
+    """The chief evaluates, and the other waits for it."""
     path, straight = tmp_path / "model", tmp_path / "straight"
-    long = [*flags, "--epochs=100000", f"--model_dir={path}"]
+    long = [*train_flags, *FLAGS, "--epochs=100000", f"--model_dir={path}"]
     chief, other = processes = start_cluster([*long, "--max_steps=100000"])
     assert chief.stderr is not None
     assert any(line.startswith("update ") for line in chief.stderr)
@@ -150,12 +165,14 @@ def test_two_workers_stop_together_and_go_on(tmp_path, flags):
     written = [process.communicate(timeout=300)[1] for process in processes]
     assert [p.returncode for p in processes] == [128 + signal.SIGTERM] * 2, written
     assert "stopped and saved" in written[0]
-    more = updates_of(path) + 5
-    finish(*start_cluster([*long, f"--max_steps={more}"]))
+    more = max(updates_of(path) + 5, UPDATES)
+    chief_said, other_said = finish(*start_cluster([*long, f"--max_steps={more}"]))
     assert updates_of(path) == more
-    finish(start([*flags, "--epochs=100000", f"--max_steps={more}", f"--model_dir={straight}"]))
-    for found, expected in zip(weights(path), weights(straight), strict=True):
-        np.testing.assert_allclose(found, expected, atol=1e-5)
+    assert "BLEU" in chief_said
+    assert "BLEU" not in other_said
+    once = [*flags, "--epochs=100000", f"--max_steps={more}", f"--model_dir={straight}"]
+    assert train.run(once) == 0
+    assert_same_weights(path, straight)
 
 
 def test_a_worker_with_other_settings_fails_and_so_do_all(tmp_path, flags):
@@ -166,15 +183,6 @@ def test_a_worker_with_other_settings_fails_and_so_do_all(tmp_path, flags):
     assert [p.returncode for p in processes] == [1, 1], written
     assert "another worker failed" in written[0].splitlines()[-1]
     assert "not those of the chief" in written[1].splitlines()[-1]
-
-
-def test_dropout_under_mirrored_resumes_exactly(tmp_path, flags):
-    halves, whole = tmp_path / "halves", tmp_path / "whole"
-    flags = [*flags, "--strategy=mirrored", "--dropout=0.3"]
-    for path, steps in ((halves, 4), (halves, 8), (whole, 8)):
-        finish(start([*flags, f"--max_steps={steps}", f"--model_dir={path}"], devices=2))
-    for found, expected in zip(weights(halves), weights(whole), strict=True):
-        np.testing.assert_array_equal(found, expected)
 
 
 def test_batches_are_uneven(flags, corpus):
@@ -218,24 +226,18 @@ def test_one_worker_shares_with_itself():
 # --- Keras's own loop -----------------------------------------------------------------------------
 
 
-def fitted(path: Path, devices: int) -> tuple[list[np.ndarray], float]:
-    """Weights and last loss of `fit` on logical CPUs."""
-    script = ROOT / "tests" / "fit_on_devices.py"
+def test_fit_under_mirrored_strategy_is_fit_on_one_device(tmp_path):
+    one, loss = fit_on_devices.fit("one")
+    path = tmp_path / "two.weights.h5"
     done = subprocess.run(
-        [sys.executable, script, str(devices), path], cwd=ROOT, capture_output=True, text=True
+        [sys.executable, fit_on_devices.__file__, path], cwd=ROOT, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    model = TranslationModel(ModelConfig("rnnsearch", 20, 20, 3, 5, 7, 2))
-    model.load_weights(path)
-    return model.get_weights(), float(done.stdout)
-
-
-def test_fit_under_mirrored_strategy_is_fit_on_one_device(tmp_path):
-    one, loss = fitted(tmp_path / "1.weights.h5", 1)
-    two, loss_of_two = fitted(tmp_path / "2.weights.h5", 2)
-    for a, b in zip(one, two, strict=True):
+    two = fit_on_devices.build()
+    two.load_weights(path)
+    for a, b in zip(one.get_weights(), two.get_weights(), strict=True):
         np.testing.assert_allclose(a, b, atol=1e-6)
-    assert loss == pytest.approx(loss_of_two, rel=1e-5)
+    assert loss == pytest.approx(float(done.stdout), rel=1e-5)
     assert loss < 5 * np.log(20)
 
 

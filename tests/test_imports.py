@@ -13,7 +13,16 @@ PACKAGE = Path(rnnsearch_tf.__file__).parent
 
 # Each part of the package imports parts of its own floor or below; a new module is on the third.
 FLOORS = [
-    {"cache", "errors", "files", "graph", "nonbreaking_prefixes", "permutation", "progress"},
+    {
+        "cache",
+        "errors",
+        "files",
+        "graph",
+        "nonbreaking_prefixes",
+        "permutation",
+        "pipelines",
+        "progress",
+    },
     {"client", "config", "text", "vocabulary", "layers", "losses", "beam_search"},
     {
         "models",

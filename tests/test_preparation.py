@@ -211,7 +211,8 @@ add = Writer.add
 def add_and_wait(self, *blocks):
     add(self, *blocks)
     print("begun", flush=True)
-    time.sleep(600)
+    while True:  # one long sleep may miss a signal that comes just before it
+        time.sleep(0.1)
 
 Writer.add = add_and_wait
 prepare(text, MosesTokenizer("en"), MosesTokenizer("fr"), sys.argv[2])

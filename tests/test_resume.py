@@ -3,10 +3,11 @@
 import json
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -16,24 +17,20 @@ import tensorflow as tf
 from rnnsearch_tf.model_directory import ModelDirectory
 from rnnsearch_tf.scripts import train
 
-STEPS = 60
+STEPS = 48
 FLAGS = (
     f"--max_steps={STEPS}",
     "--epochs=100",
     "--checkpoint_steps=3",
-    "--evaluation_steps=25",  # neither divides an epoch of 11 batches
+    "--evaluation_steps=20",  # neither divides an epoch of 11 batches
     "--dropout=0.3",
     "--seed=5",
 )
 
 
-def command(flags: list[str], path: Path) -> list[str]:
-    return [sys.executable, "-m", "rnnsearch_tf.scripts.train", *flags, f"--model_dir={path}"]
-
-
 def start(flags: list[str], path: Path) -> subprocess.Popen:
     return subprocess.Popen(
-        command(flags, path),
+        [sys.executable, "-m", "rnnsearch_tf.scripts.train", *flags, f"--model_dir={path}"],
         stderr=subprocess.DEVNULL,
         cwd=Path(__file__).parents[1],
     )
@@ -94,8 +91,8 @@ def flags(train_flags) -> list[str]:
 @pytest.fixture(scope="module")
 def reference(tmp_path_factory, flags) -> Path:
     path = tmp_path_factory.mktemp("reference") / "model"
-    subprocess.run(command(flags, path), check=True, cwd=Path(__file__).parents[1])
-    assert [record["updates"] for record in log(path)] == [25, 50, 60]
+    assert train.run([*flags, f"--model_dir={path}"]) == 0
+    assert [record["updates"] for record in log(path)] == [20, 40, 48]
     return path
 
 
@@ -103,8 +100,8 @@ def checkpoints(path: Path) -> set[str]:
     return {file.name for file in path.glob("checkpoints/*")}
 
 
-def moments(path: Path) -> Iterator:
-    """When to kill: while a checkpoint is written, while weights are, and whenever."""
+def ends(path: Path) -> Iterator[tuple[Callable[[], bool], signal.Signals]]:
+    """When to end it: while a checkpoint is written, while weights are, and whenever."""
 
     def half_written():
         return any("temp" in name for name in checkpoints(path))
@@ -113,13 +110,12 @@ def moments(path: Path) -> Iterator:
         names = checkpoints(path)
         return any(".data" in name and name.split(".")[0] + ".index" not in names for name in names)
 
-    yield half_written
-    yield data_without_index
-    yield lambda: any(path.glob(".*.tmp*"))
-    rng = random.Random()
-    for _ in range(2):
+    yield half_written, signal.SIGKILL
+    yield data_without_index, signal.SIGKILL
+    yield lambda: any(path.glob(".*.tmp*")), signal.SIGKILL
+    for number in (signal.SIGKILL, signal.SIGTERM):
         known = checkpoints(path)
-        delay = rng.uniform(0, 2)
+        delay = random.uniform(0, 1)
         begun: list[float] = []
 
         def later(known=known, delay=delay, begun=begun):
@@ -127,20 +123,19 @@ def moments(path: Path) -> Iterator:
                 begun.append(time.monotonic())
             return bool(begun) and time.monotonic() > begun[0] + delay
 
-        yield later
+        yield later, number
 
 
 def test_kills_at_any_moment_change_nothing(tmp_path, flags, reference):
-    path = tmp_path / "model"
-    kills = 0
-    for moment in moments(path):
+    path, kills = tmp_path / "model", 0
+    for moment, number in ends(path):
         process = start(flags, path)
         wait_for(moment, process)
         kills += process.poll() is None
-        process.kill()
+        process.send_signal(number)
         process.wait()
     assert kills >= 3  # a fast machine may be through before the last
-    subprocess.run(command(flags, path), check=True, cwd=Path(__file__).parents[1])
+    assert train.run([*flags, f"--model_dir={path}"]) == 0
     assert_same(path, reference)
     assert not list(path.glob(".*.tmp*"))
     assert len(list(path.glob("checkpoints/*.index"))) == 2
@@ -148,14 +143,13 @@ def test_kills_at_any_moment_change_nothing(tmp_path, flags, reference):
 
 def test_a_first_checkpoint_that_was_never_finished_is_no_obstacle(tmp_path, flags, reference):
     """TensorFlow writes the index last; a kill before that leaves the data alone."""
-    path = tmp_path / "model"
-    shutil.copytree(reference, path)
+    path = shutil.copytree(reference, tmp_path / "model")
     for file in path.glob("checkpoints/*"):
         file.unlink()
     (path / "training.jsonl").unlink()
     (path / "checkpoints" / "ckpt-1.data-00000-of-00001").write_bytes(b"half")
     (path / "checkpoints" / "ckpt-1_temp").mkdir()
-    subprocess.run(command(flags, path), check=True, cwd=Path(__file__).parents[1])
+    assert train.run([*flags, f"--model_dir={path}"]) == 0
     assert_same(path, reference)
 
 

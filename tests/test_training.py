@@ -47,13 +47,10 @@ def test_a_model_directory_is_complete(model_dir):
     assert record["nll_per_token"] < np.log(200)
 
 
-def test_the_loss_falls(tmp_path, train_flags):
-    path = tmp_path / "model"
-    flags = [*train_flags, "--epochs=4", "--learning_rate=0.01", f"--model_dir={path}"]
-    assert train.run(flags) == 0
-    losses = [record["nll_per_token"] for record in log(path)]
-    assert losses == sorted(losses, reverse=True)
-    assert losses[-1] < losses[0] - 0.1
+@pytest.fixture(scope="module")
+def flags(train_flags) -> list[str]:
+    """Of a training without evaluations, which take half of its time."""
+    return [flag for flag in train_flags if not flag.startswith("--valid")]
 
 
 def start(flags: list[str], path: Path) -> subprocess.Popen:
@@ -71,24 +68,21 @@ def start(flags: list[str], path: Path) -> subprocess.Popen:
     raise AssertionError("training ended before its first update")
 
 
-def test_a_signal_leaves_a_usable_directory_that_goes_on(tmp_path, train_flags):
-    whole, broken = tmp_path / "whole", tmp_path / "broken"
-    train_flags = [flag for flag in train_flags if not flag.startswith("--valid")]
-    flags = [*train_flags, "--epochs=40", "--decay=none"]
-    process = start(flags, broken)
+def test_a_signal_leaves_a_usable_directory_that_goes_on(tmp_path, flags):
+    """That it goes on exactly, `test_resume` tells."""
+    path = tmp_path / "model"
+    process = start([*flags, "--epochs=40", "--decay=none"], path)
     time.sleep(1)
     process.send_signal(signal.SIGTERM)
     assert process.wait(60) == 128 + signal.SIGTERM
     assert process.stderr is not None
     assert "Traceback" not in process.stderr.read()
-    done = len(log(broken)) if (broken / "training.jsonl").exists() else 0
+    done = len(log(path)) if (path / "training.jsonl").exists() else 0
     assert done < 40
-    assert weights(broken, "best")
-    short = [*train_flags, f"--epochs={done + 1}", "--decay=none"]
-    assert train.run([*short, f"--model_dir={broken}"]) == 0
-    assert train.run([*short, f"--model_dir={whole}"]) == 0
-    for stopped, straight in zip(weights(broken), weights(whole), strict=True):
-        np.testing.assert_allclose(stopped, straight, atol=1e-6)
+    assert weights(path, "best")
+    short = [*flags, f"--epochs={done + 1}", "--decay=none", f"--model_dir={path}"]
+    assert train.run(short) == 0
+    assert [record["epoch"] for record in log(path)] == list(range(1, done + 2))
 
 
 def contents(path: Path) -> dict[str, tuple[int, bytes]]:
@@ -104,16 +98,7 @@ def test_a_finished_training_is_left_alone(model_dir, tmp_path, train_flags, cap
     assert "nothing is left to do" in capsys.readouterr().err
 
 
-def test_without_a_development_set_the_last_weights_are_best(tmp_path, train_flags):
-    flags = [flag for flag in train_flags if not flag.startswith("--valid")]
-    path = tmp_path / "model"
-    assert train.run([*flags, f"--model_dir={path}"]) == 0
-    for best, last in zip(weights(path, "best"), weights(path), strict=True):
-        np.testing.assert_array_equal(best, last)
-    assert "bleu" not in log(path)[0]
-
-
-def test_a_disk_that_refuses(tmp_path, monkeypatch, capsys, train_flags):
+def test_a_disk_that_refuses(tmp_path, monkeypatch, capsys, flags):
     real = os.replace
 
     def refuse(source, target):
@@ -122,18 +107,24 @@ def test_a_disk_that_refuses(tmp_path, monkeypatch, capsys, train_flags):
         real(source, target)
 
     monkeypatch.setattr(os, "replace", refuse)
-    assert train.run([*train_flags, f"--model_dir={tmp_path / 'model'}"]) == 1
+    assert train.run([*flags, f"--model_dir={tmp_path / 'model'}"]) == 1
     last_line = capsys.readouterr().err.splitlines()[-1]
     assert "last.weights.h5: cannot be written" in last_line
     assert not list((tmp_path / "model").glob(".*tmp*"))
 
 
 @pytest.fixture(scope="module")
-def two_checkpoints(tmp_path_factory, train_flags) -> Path:
+def two_checkpoints(tmp_path_factory, flags) -> Path:
     path = tmp_path_factory.mktemp("damaged") / "model"
-    assert train.run([*train_flags, "--epochs=2", f"--model_dir={path}"]) == 0
+    assert train.run([*flags, "--epochs=2", f"--model_dir={path}"]) == 0
     assert len(list(path.glob("checkpoints/*.index"))) == 2
     return path
+
+
+def test_without_a_development_set_the_last_weights_are_best(two_checkpoints):
+    for best, last in zip(weights(two_checkpoints, "best"), weights(two_checkpoints), strict=True):
+        np.testing.assert_array_equal(best, last)
+    assert "bleu" not in log(two_checkpoints)[0]
 
 
 def copy_with_damage(two_checkpoints: Path, path: Path, *names: str) -> Path:
@@ -147,9 +138,9 @@ def copy_with_damage(two_checkpoints: Path, path: Path, *names: str) -> Path:
 DATA = "ckpt-2.data-00000-of-00001"
 
 
-def test_a_truncated_checkpoint_is_passed_over(tmp_path, two_checkpoints, capsys, train_flags):
+def test_a_truncated_checkpoint_is_passed_over(tmp_path, two_checkpoints, capsys, flags):
     path = copy_with_damage(two_checkpoints, tmp_path / "model", DATA)
-    assert train.run([*train_flags, "--epochs=2", f"--model_dir={path}"]) == 0
+    assert train.run([*flags, "--epochs=2", f"--model_dir={path}"]) == 0
     said = capsys.readouterr().err
     assert "ckpt-2: damaged or of another version, passed over" in said
     assert "going on from" in said and "ckpt-1: epoch 2, batch 1" in said
@@ -159,33 +150,33 @@ def test_a_truncated_checkpoint_is_passed_over(tmp_path, two_checkpoints, capsys
 
 
 def test_a_trained_folder_without_checkpoints_is_not_trained_anew(
-    tmp_path, two_checkpoints, capsys, train_flags
+    tmp_path, two_checkpoints, capsys, flags
 ):
     path = copy_with_damage(two_checkpoints, tmp_path / "model")
     shutil.rmtree(path / "checkpoints")
     before = contents(path)
-    assert train.run([*train_flags, "--epochs=2", f"--model_dir={path}"]) == 1
+    assert train.run([*flags, "--epochs=2", f"--model_dir={path}"]) == 1
     assert "its checkpoints are gone" in capsys.readouterr().err.splitlines()[-1]
     assert contents(path) == before
 
 
 def test_no_whole_checkpoint_is_an_error_and_nothing_is_written(
-    tmp_path, two_checkpoints, capsys, train_flags
+    tmp_path, two_checkpoints, capsys, flags
 ):
     damaged = (DATA, DATA.replace("2", "1", 1))
     path = copy_with_damage(two_checkpoints, tmp_path / "model", *damaged)
     before = contents(path)
-    assert train.run([*train_flags, "--epochs=2", f"--model_dir={path}"]) == 1
+    assert train.run([*flags, "--epochs=2", f"--model_dir={path}"]) == 1
     assert "no checkpoint there is whole" in capsys.readouterr().err.splitlines()[-1]
     assert contents(path) == before
 
 
-def test_a_full_disk_keeps_the_older_checkpoint(tmp_path, two_checkpoints, train_flags):
+def test_a_full_disk_keeps_the_older_checkpoint(tmp_path, two_checkpoints, flags):
     """A file may not grow: what a full disk does to a write, through the same calls."""
     path = copy_with_damage(two_checkpoints, tmp_path / "model")
     before = {name for name in contents(path) if "checkpoints" in name}
     size = (path / "checkpoints" / DATA).stat().st_size
-    flags = [*train_flags, "--epochs=3", f"--model_dir={path}"]
+    flags = [*flags, "--epochs=3", f"--model_dir={path}"]
     script = (
         "import resource, signal, sys\n"
         "from rnnsearch_tf.scripts import train\n"
@@ -281,17 +272,20 @@ def test_an_update_that_is_not_finite_is_skipped_counted_and_shown(tmp_path, tex
 
 
 def test_too_many_in_a_row_stop_the_training_with_the_last_good_weights(tmp_path, text, spoil):
-    whole, broken = tmp_path / "whole", tmp_path / "broken"
-    watcher = Watcher(lambda update: spoil.assign(np.nan if update > 6 else 1.0))
-    config = tiny(epochs=3, max_skipped=4, decay="none")
-    with pytest.raises(
-        InputError, match=r"not finite in 4 updates in a row; .*broken has the last"
-    ):
-        experiment.train(config, broken, text[0], callbacks=[watcher])
+    good: list[np.ndarray] = []
+
+    def act(update):
+        if update == 7:
+            good.extend(watcher.model.get_weights())
+            spoil.assign(np.nan)
+
+    watcher = Watcher(act)
+    with pytest.raises(InputError, match=r"not finite in 4 updates in a row; .*model has the last"):
+        experiment.train(
+            tiny(epochs=3, max_skipped=4), tmp_path / "model", text[0], callbacks=[watcher]
+        )
     assert len(watcher.batches) == 9  # the tenth raises
-    spoil.assign(1.0)
-    experiment.train(tiny(epochs=3, max_steps=6, decay="none"), whole, text[0])
-    for found, expected in zip(weights(broken), weights(whole), strict=True):
+    for found, expected in zip(weights(tmp_path / "model"), good, strict=True):
         np.testing.assert_array_equal(found, expected)
 
 
@@ -387,16 +381,18 @@ def judged(monkeypatch):
 def test_early_stopping_and_the_best_weights(tmp_path, text, judged, monitor, best, ends):
     bleu, nll = (10, 12, 11, 11.5, 13, 9), (5.0, 4.0, 3.0, 3.5, 3.1, 2.0)
     judged(*(Evaluation(n, 9 * n, b) for n, b in zip(nll, bleu, strict=True)))
-    config = tiny(epochs=6, early_stopping=monitor, patience=2, decay="none")
-    assert experiment.train(config, tmp_path, *text) is None
-    assert len(log(tmp_path)) == ends
+    config = tiny(epochs=6, early_stopping=monitor, patience=2)
+    evaluated: list[list[np.ndarray]] = []
+    keep = keras.callbacks.LambdaCallback(
+        on_epoch_end=lambda epoch, logs: evaluated.append(keep.model.get_weights())
+    )
+    assert experiment.train(config, tmp_path, *text, callbacks=[keep]) is None
+    assert len(log(tmp_path)) == len(evaluated) == ends
+    for found, expected in zip(weights(tmp_path, "best"), evaluated[best - 1], strict=True):
+        np.testing.assert_array_equal(found, expected)
     before = contents(tmp_path)
     assert experiment.train(config, tmp_path, *text) is None
     assert contents(tmp_path) == before
-    straight = tmp_path / "straight"
-    experiment.train(tiny(epochs=best, decay="none"), straight, text[0])
-    for found, expected in zip(weights(tmp_path, "best"), weights(straight), strict=True):
-        np.testing.assert_array_equal(found, expected)
 
 
 def test_more_patience_goes_on_with_a_training_that_was_stopped_early(tmp_path, text, judged):
@@ -428,17 +424,21 @@ def test_early_stopping_needs_a_development_set(tmp_path, text):
 # --- options --------------------------------------------------------------------------------------
 
 
-def trained_nll(path, text, **settings) -> float:
-    """The training pairs' NLL, nats per token, in the last of two epochs."""
+def training_nll(path, text, **settings) -> list[float]:
+    """The training pairs' NLL, nats per token, in each of two epochs."""
     config = tiny(epochs=2, learning_rate=0.01, bucket_width=16, **settings)
     assert experiment.train(config, path, text[0]) is None
-    return log(path)[-1]["train_nll_per_token"]
+    return [record["train_nll_per_token"] for record in log(path)]
 
 
 @pytest.fixture(scope="module")
-def plain(tmp_path_factory, text) -> float:
+def plain(tmp_path_factory, text) -> list[float]:
     """That of a training without options."""
-    return trained_nll(tmp_path_factory.mktemp("plain"), text)
+    return training_nll(tmp_path_factory.mktemp("plain"), text)
+
+
+def test_the_loss_falls(plain):
+    assert plain[1] < plain[0] - 0.1
 
 
 @pytest.mark.parametrize(
@@ -448,10 +448,10 @@ def plain(tmp_path_factory, text) -> float:
 )
 def test_options_train_too(tmp_path, text, plain, settings):
     """They end near the plain training, if not in the same place."""
-    chosen = trained_nll(tmp_path, text, **settings)
+    (_, chosen), (_, expected) = training_nll(tmp_path, text, **settings), plain
     if "jit_compile" not in settings:
-        assert plain != chosen
-    assert chosen == pytest.approx(plain, abs=1e-4 if "jit_compile" in settings else 0.1)
+        assert chosen != expected
+    assert chosen == pytest.approx(expected, abs=1e-4 if "jit_compile" in settings else 0.1)
 
 
 def test_print_config_shows_what_a_preset_means(capsys):
