@@ -88,10 +88,11 @@ def _save(text_model: TextModel, path: Path) -> None:
         "nbest": text_model.n_best,
         "score": text_model.score,
     }
+    # `save` traces them itself: what is traced before it would be traced, and saved, again.
     tf.saved_model.save(
         text_model,
         str(path),
-        {name: function.get_concrete_function() for name, function in signatures.items()},
+        signatures,
         tf.saved_model.SaveOptions(experimental_custom_gradients=False),  # it will not be trained
     )
 

@@ -123,6 +123,7 @@ def on_both(tmp_path_factory) -> dict:
             **os.environ,
             "KERAS_BACKEND": "jax",
             "JAX_PLATFORMS": "cpu",
+            "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",  # it compiles sooner
             "PYTHONPATH": os.pathsep.join(sys.path),
         },
         capture_output=True,
