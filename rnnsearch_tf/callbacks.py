@@ -79,15 +79,18 @@ class ProgressBar(keras.callbacks.Callback):
             f"update {done:,}/{total:,}: {logs['mean_nll_per_token']:.3f} nats/token, "
             f"{logs['mean_loss']:.2f} nats/sentence, {attention}"
             f"gradient norm {logs['gradient_norm']:.2f} "
-            f"({logs['clipped']:.0%} clipped{skipped}), {logs['words_per_second']:,.0f} words/s, "
-            f"{_duration(self._seconds_left(done, total))} left"
+            f"({logs['clipped']:.0%} clipped{skipped}), {logs['words_per_second']:,.0f} words/s"
+            f"{self._time_left(done, total)}"
         )
 
-    def _seconds_left(self, done: int, total: int) -> float:
-        """At the pace since the first update, evaluations included."""
+    def _time_left(self, done: int, total: int) -> str:
+        """At the pace since the first update, evaluations included; not known at that one."""
         assert self._begun is not None
         started, first = self._begun
-        return (time.monotonic() - started) / max(done - first, 1) * (total - done)
+        if done == first:
+            return ""
+        seconds = (time.monotonic() - started) / (done - first) * (total - done)
+        return f", {_duration(seconds)} left"
 
 
 class Summaries(keras.callbacks.Callback):
