@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from tensorboard.compat.proto import event_pb2
+from training_process import start
 
 from rnnsearch_tf import experiment
 from rnnsearch_tf.config import PRESETS, Config
@@ -51,21 +52,6 @@ def test_a_model_directory_is_complete(model_dir):
 def flags(train_flags) -> list[str]:
     """Of a training without evaluations, which take half of its time."""
     return [flag for flag in train_flags if not flag.startswith("--valid")]
-
-
-def start(flags: list[str], path: Path) -> subprocess.Popen:
-    """A training in a process of its own, returned once its first updates are through."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "rnnsearch_tf.scripts.train", *flags, f"--model_dir={path}"],
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=Path(__file__).parents[1],
-    )
-    assert process.stderr is not None
-    for line in process.stderr:
-        if line.startswith("update "):
-            return process
-    raise AssertionError("training ended before its first update")
 
 
 def test_a_signal_leaves_a_usable_directory_that_goes_on(tmp_path, flags):
