@@ -122,15 +122,29 @@ def two_devices(tmp_path_factory, flags) -> Path:
     return folder
 
 
-def test_two_devices_give_the_weights_of_one(one_device, two_devices):
-    assert_same_weights(two_devices / "plain", one_device)
+@pytest.fixture(scope="module")
+def guided_flags(corpus, flags) -> list[str]:
+    return [*flags, f"--train_links={corpus / 'train.links'}", "--guidance=3"]
 
 
-def test_three_devices_give_the_weights_of_one_with_guided_attention_too(tmp_path, corpus, flags):
-    one, three = tmp_path / "one", tmp_path / "three"
-    flags = [*flags, f"--train_links={corpus / 'train.links'}", "--guidance=3"]
-    assert train.run([*flags, f"--model_dir={one}"]) == 0
-    finish(start([*flags, "--strategy=mirrored", f"--model_dir={three}"], devices=3))
+@pytest.fixture(scope="module")
+def three_devices(tmp_path_factory, flags, guided_flags) -> Path:
+    """A folder of trainings in one process: plain and guided."""
+    folder = tmp_path_factory.mktemp("three")
+    plain = [*flags, "--strategy=mirrored", f"--model_dir={folder / 'plain'}"]
+    guided = [*guided_flags, "--strategy=mirrored", f"--model_dir={folder / 'guided'}"]
+    finish(start(plain, guided, devices=3))
+    return folder
+
+
+@pytest.mark.parametrize("devices", ["two_devices", "three_devices"])
+def test_logical_devices_give_the_weights_of_one(one_device, devices, request):
+    assert_same_weights(request.getfixturevalue(devices) / "plain", one_device)
+
+
+def test_guided_attention_is_the_same_on_three_devices(tmp_path, guided_flags, three_devices):
+    one, three = tmp_path / "one", three_devices / "guided"
+    assert train.run([*guided_flags, f"--model_dir={one}"]) == 0
     assert_same_weights(three, one)
     losses = [
         [record["train_guide_loss"] for record in ModelDirectory(path).read_log()]
