@@ -20,11 +20,11 @@ from typing import Any
 import measure
 
 from rnnsearch_tf.config import TrainingConfig
-from rnnsearch_tf.corpus.parallel import ParallelFiles
-from rnnsearch_tf.dataset import batch_count, training_batches
-from rnnsearch_tf.pairs import Pairs
-from rnnsearch_tf.preparation import prepare
-from rnnsearch_tf.text import MosesTokenizer
+from rnnsearch_tf.data.batching import batch_count, training_batches
+from rnnsearch_tf.data.parallel_corpus import ParallelFiles
+from rnnsearch_tf.data.preparation import prepare
+from rnnsearch_tf.data.sentence_pairs import Pairs
+from rnnsearch_tf.text.moses import MosesTokenizer
 
 _SAMPLING_SECONDS = 0.02
 

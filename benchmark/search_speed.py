@@ -11,8 +11,8 @@ import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.config import DecodingConfig
-from rnnsearch_tf.models import TranslationModel
-from rnnsearch_tf.search import search_with_lengths
+from rnnsearch_tf.decoding.model_search import search_with_lengths
+from rnnsearch_tf.models.translation_model import TranslationModel
 
 
 def main() -> None:

@@ -19,12 +19,12 @@ from typing import Any
 import tensorflow as tf
 from measure import say
 
-from rnnsearch_tf.corpus.lines import read_lines
-from rnnsearch_tf.evaluation import bleu
-from rnnsearch_tf.loading import load_text_model
-from rnnsearch_tf.model_directory import ModelDirectory
-from rnnsearch_tf.saved_model import export
-from rnnsearch_tf.weight_storage import WEIGHT_DTYPES
+from rnnsearch_tf.data.lines import read_lines
+from rnnsearch_tf.evaluation.metrics import bleu
+from rnnsearch_tf.inference.loading import load_text_model
+from rnnsearch_tf.inference.weight_storage import WEIGHT_DTYPES
+from rnnsearch_tf.models.model_directory import ModelDirectory
+from rnnsearch_tf.serving.export import export
 
 BATCH = 32
 Translate = Callable[[tf.Tensor], Any]

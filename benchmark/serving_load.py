@@ -1,7 +1,7 @@
 """Many clients at once: answers as of single calls, failures as defined, throughput and latency.
 
-The server is the stand-in of tests/serving (TensorFlow's C runtime behind TensorFlow Serving's
-gRPC interface, its batching emulated), for no TensorFlow Serving binary comes from a package index.
+The server is the stand-in of tests/stand_ins/tfserving (TensorFlow's C runtime behind TensorFlow
+Serving's gRPC interface, its batching emulated): no package index has a TensorFlow Serving binary.
 Each of the clients calls it as fast as it answers, over gRPC, first without and then with
 server-side batching. One call in ten is unusual: text that no one should send, or a bad request.
 
@@ -28,12 +28,12 @@ from measure import say
 from tensorflow_serving.apis.predict_pb2 import PredictRequest
 from tensorflow_serving.apis.prediction_service_pb2_grpc import PredictionServiceStub
 
-from rnnsearch_tf.corpus.lines import read_lines
+from rnnsearch_tf.data.lines import read_lines
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "tests"))
+sys.path.insert(0, str(HERE.parent / "tests" / "stand_ins"))
 
-from serving import Server, running  # noqa: E402  the stand-in lies among the tests
+from tfserving import Server, running  # noqa: E402  the stand-in lies among the tests
 
 BATCHING = HERE.parent / "export" / "batching_parameters.txt"
 _TOLERANCE = 1e-5  # of a score: nats, or their share

@@ -8,8 +8,8 @@ import measure
 import numpy as np
 
 from rnnsearch_tf.config import TrainingConfig
-from rnnsearch_tf.models import TranslationModel
-from rnnsearch_tf.update import Updater
+from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.training.train_step import Updater
 
 _LEARNING_RATES = {"adam": 1e-3, "adadelta": 1.0}
 

@@ -18,13 +18,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rnnsearch_tf.config import ModelConfig
-from rnnsearch_tf.corpus.lines import read_lines
-from rnnsearch_tf.corpus.parallel import ParallelFiles
-from rnnsearch_tf.dataset import kept_rows
-from rnnsearch_tf.pairs import Pairs, Sentences, to_sentences, tokenize
-from rnnsearch_tf.preparation import prepare
-from rnnsearch_tf.text import MosesTokenizer
-from rnnsearch_tf.vocabulary import EOS, PAD, UNK
+from rnnsearch_tf.data.batching import kept_rows
+from rnnsearch_tf.data.lines import read_lines
+from rnnsearch_tf.data.parallel_corpus import ParallelFiles
+from rnnsearch_tf.data.preparation import prepare
+from rnnsearch_tf.data.sentence_pairs import Pairs, Sentences, to_sentences, tokenize
+from rnnsearch_tf.text.moses import MosesTokenizer
+from rnnsearch_tf.text.vocabulary import EOS, PAD, UNK
 
 _SETTINGS = json.loads(Path(__file__).with_name("workloads.json").read_text("utf-8"))
 SEED: int = _SETTINGS["seed"]

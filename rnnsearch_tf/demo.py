@@ -7,20 +7,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rnnsearch_tf.alignment_error import AlignmentScores, GoldLinks, alignment_scores
-from rnnsearch_tf.alignment_links import LinkRule
+from rnnsearch_tf.alignment.error_rate import AlignmentScores, GoldLinks, alignment_scores
+from rnnsearch_tf.alignment.links import LinkRule
 from rnnsearch_tf.config import PRESETS
-from rnnsearch_tf.corpus.grammar import SentencePair, generate
-from rnnsearch_tf.corpus.parallel import ParallelText
-from rnnsearch_tf.curves import draw_bleu_by_length
+from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.evaluation import LengthBin, bleu_by_length
-from rnnsearch_tf.experiment import train
-from rnnsearch_tf.figures import draw_alignment
+from rnnsearch_tf.evaluation.metrics import LengthBin, bleu_by_length
 from rnnsearch_tf.files import write_atomically
+from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.progress import say
-from rnnsearch_tf.saved_model import export
-from rnnsearch_tf.translator import Translator
+from rnnsearch_tf.serving.export import export
+from rnnsearch_tf.synthetic.grammar import SentencePair, generate
+from rnnsearch_tf.training.run import train
+from rnnsearch_tf.visualization.alignment_matrix import draw_alignment
+from rnnsearch_tf.visualization.curves import draw_bleu_by_length
 
 TRAINING_LENGTH = 30  # tokens, the longest in training
 TEST_LENGTH = 60

@@ -8,7 +8,7 @@ from pathlib import Path
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent / "stand_ins"))
 
 import pytest
 
@@ -48,7 +48,7 @@ def real_text() -> Path:
 @pytest.fixture(scope="session")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with train.{en,fr,links} and valid.{en,fr,links} from the built-in grammar."""
-    from rnnsearch_tf.corpus.grammar import generate
+    from rnnsearch_tf.synthetic.grammar import generate
 
     folder = tmp_path_factory.mktemp("corpus")
     for name, count, seed in (("train", 300, 1), ("valid", 20, 2)):
@@ -126,7 +126,7 @@ def own_fonts() -> Iterator[None]:
     """Fonts that are installed in the test are gone after it."""
     from matplotlib import font_manager
 
-    from rnnsearch_tf import fonts
+    from rnnsearch_tf.visualization import fonts
 
     before = list(font_manager.fontManager.ttflist)
     fonts._families_for.cache_clear()

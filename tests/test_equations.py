@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rnnsearch_tf.config import RNNENCDEC, RNNSEARCH, ModelConfig
-from rnnsearch_tf.models import TranslationModel
+from rnnsearch_tf.models.translation_model import TranslationModel
 
 DOCS = Path(__file__).parent.parent / "docs"
 TEXT = (DOCS / "equations.md").read_text("utf-8")

@@ -10,7 +10,7 @@ import nbformat
 import pytest
 from IPython.core.inputtransformer2 import TransformerManager
 from nbclient import NotebookClient
-from serving import running
+from tfserving import running
 
 COLAB = Path(__file__).parent.parent / "colab"
 NAMES = ("train", "attention", "serving")

@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rnnsearch_tf.alignment_error import AlignmentScores, GoldLinks, alignment_scores
-from rnnsearch_tf.alignment_links import ARGMAX, RULES
-from rnnsearch_tf.link_methods import WEIGHTS, LinkMethod
-from rnnsearch_tf.symmetrization import SYMMETRIZATIONS
+from rnnsearch_tf.alignment.error_rate import AlignmentScores, GoldLinks, alignment_scores
+from rnnsearch_tf.alignment.extraction import WEIGHTS, LinkMethod
+from rnnsearch_tf.alignment.links import ARGMAX, RULES
+from rnnsearch_tf.alignment.symmetrization import SYMMETRIZATIONS
 
 Weights = tuple[np.ndarray, np.ndarray | None]  # α [Ty, Tx] and β [Tx, Ty], if there is one
 

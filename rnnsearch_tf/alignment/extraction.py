@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rnnsearch_tf.alignment_links import ARGMAX, THRESHOLD, LinkRule, Links, flipped
-from rnnsearch_tf.symmetrization import SYMMETRIZATIONS, symmetrize
+from rnnsearch_tf.alignment.links import ARGMAX, THRESHOLD, LinkRule, Links, flipped
+from rnnsearch_tf.alignment.symmetrization import SYMMETRIZATIONS, symmetrize
 
 FORWARD, REVERSE, BOTH, AVERAGE = "forward", "reverse", "both", "average"
 WEIGHTS = (FORWARD, REVERSE, BOTH, AVERAGE)

@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from rnnsearch_tf.alignment_error import GoldLinks
-from rnnsearch_tf.alignment_links import Links, flipped
-from rnnsearch_tf.corpus.lines import read_lines
+from rnnsearch_tf.alignment.error_rate import GoldLinks
+from rnnsearch_tf.alignment.links import Links, flipped
+from rnnsearch_tf.data.lines import read_lines
 from rnnsearch_tf.errors import InputError
 
 _PHARAOH = re.compile(r"([0-9]{1,9})([-p])([0-9]{1,9})")

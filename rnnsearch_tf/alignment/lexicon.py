@@ -5,13 +5,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from rnnsearch_tf.alignment_links import LinkRule
-from rnnsearch_tf.corpus.parallel import Corpus, each_pair
+from rnnsearch_tf.alignment.links import LinkRule
+from rnnsearch_tf.data.parallel_corpus import Corpus, each_pair
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.files import write_atomically
+from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.progress import ProgressLine
-from rnnsearch_tf.translations import Alignment
-from rnnsearch_tf.translator import Translator
+from rnnsearch_tf.results import Alignment
 
 MOST_PAIRS = 50_000
 _LEAST = 2  # links; what was seen once is as likely an error of the attention

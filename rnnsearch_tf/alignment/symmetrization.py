@@ -1,6 +1,6 @@
 """One set of links from the two that models of opposite directions find in a sentence pair."""
 
-from rnnsearch_tf.alignment_links import Links
+from rnnsearch_tf.alignment.links import Links
 
 INTERSECTION, UNION = "intersection", "union"
 GROW_DIAG, GROW_DIAG_FINAL = "grow-diag", "grow-diag-final"

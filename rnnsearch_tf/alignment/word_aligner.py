@@ -5,10 +5,10 @@ from typing import NamedTuple
 import numpy as np
 
 from rnnsearch_tf.config import RNNSEARCH
-from rnnsearch_tf.corpus.parallel import ParallelText
+from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.translations import Alignment
-from rnnsearch_tf.translator import Translator
+from rnnsearch_tf.inference.translator import Translator
+from rnnsearch_tf.results import Alignment
 
 
 class PairAlignment(NamedTuple):

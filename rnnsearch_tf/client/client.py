@@ -9,14 +9,12 @@ from typing import Any, Protocol, TypeVar
 
 from rnnsearch_tf.client import results
 from rnnsearch_tf.client.address import Address, ModelSpec, model_spec, parse_address
-from rnnsearch_tf.client.answers import Columns, UnexpectedAnswer, checked
-from rnnsearch_tf.client.call import Call, Running
+from rnnsearch_tf.client.call import Call, Running, with_retries
+from rnnsearch_tf.client.concurrency import batches, in_order
+from rnnsearch_tf.client.contract import SIGNATURES, Columns, UnexpectedAnswer, checked
 from rnnsearch_tf.client.errors import AnswerError
 from rnnsearch_tf.client.failures import too_late
-from rnnsearch_tf.client.in_order import batches, in_order
 from rnnsearch_tf.client.results import Alignment, Hypothesis, Translation, VersionStatus
-from rnnsearch_tf.client.retries import with_retries
-from rnnsearch_tf.client.signatures import SIGNATURES
 from rnnsearch_tf.client.tls import Tls
 from rnnsearch_tf.errors import InputError
 

@@ -1,6 +1,10 @@
 """What the exported signatures take and give."""
 
-from typing import NamedTuple
+import array
+import contextlib
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 
 class Output(NamedTuple):
@@ -41,3 +45,78 @@ SIGNATURES = {
     ),
     "score": Signature(("text", "translation"), {"score": Output(float, _EACH)}),
 }
+
+
+Columns = dict[str, list[Any]]  # output's name to nested lists, as deep as it has dimensions
+
+
+class UnexpectedAnswer(Exception):
+    """Its text says what is wrong with the answer."""
+
+
+def checked(columns: Mapping[str, Any], signature: Signature, rows: int) -> Columns:
+    """The outputs of the signature, numbers rounded to float32.
+
+    Args:
+        columns: each output's values, nested lists of str or numbers.
+        signature: what they should be.
+        rows: the size of the batch.
+
+    Raises:
+        UnexpectedAnswer: a missing output, other types or sizes, a number that is not finite.
+    """
+    sizes = {"B": rows}
+    found = {}
+    for name, output in signature.outputs.items():
+        if name not in columns:
+            raise UnexpectedAnswer(f"has no output {name!r}")
+        with concerning(name):
+            found[name] = _checked(columns[name], output.kind, output.dimensions, sizes)
+    return found
+
+
+@contextlib.contextmanager
+def concerning(name: str) -> Iterator[None]:
+    """Within the block, have an `UnexpectedAnswer` name this output."""
+    try:
+        yield
+    except UnexpectedAnswer as error:
+        raise UnexpectedAnswer(f"output {name!r} {error}") from error
+
+
+def _checked(
+    values: Any, kind: type, dimensions: tuple[str, ...], sizes: dict[str, int]
+) -> list[Any]:
+    """Nested lists whose sizes are those of `sizes`, which learns the ones it does not know."""
+    if not isinstance(values, list):
+        raise UnexpectedAnswer(f"has {type(values).__name__} where a list belongs")
+    size = sizes.setdefault(dimensions[0], len(values))
+    if len(values) != size:
+        raise UnexpectedAnswer(f"has {len(values)} where {size} belong")
+    if len(dimensions) > 1:
+        return [_checked(value, kind, dimensions[1:], sizes) for value in values]
+    return _texts(values) if kind is str else _numbers(values)
+
+
+def _texts(values: list[Any]) -> list[str]:
+    for value in values:
+        if not isinstance(value, str):
+            raise UnexpectedAnswer(f"has {type(value).__name__} where text belongs")
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise UnexpectedAnswer("has text that is not Unicode") from error
+    return values
+
+
+def _numbers(values: list[Any]) -> list[float]:
+    for value in values:
+        if type(value) not in (float, int):  # bool is an int to isinstance
+            raise UnexpectedAnswer(f"has {type(value).__name__} where a number belongs")
+    try:
+        numbers = array.array("f", values).tolist()
+    except OverflowError as error:
+        raise UnexpectedAnswer("has a number beyond float32") from error
+    if not all(map(math.isfinite, numbers)):
+        raise UnexpectedAnswer("has a number that is not finite")
+    return numbers

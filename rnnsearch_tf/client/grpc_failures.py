@@ -6,7 +6,7 @@ from rnnsearch_tf.client import failures
 from rnnsearch_tf.client.address import Address, ModelSpec
 from rnnsearch_tf.client.call import Call
 from rnnsearch_tf.client.errors import AnswerError, ServingError, TlsError
-from rnnsearch_tf.client.refusals import refusal
+from rnnsearch_tf.client.failures import refusal
 
 
 def _pattern(*alternatives: str) -> re.Pattern[str]:

@@ -1,9 +1,12 @@
 """TensorFlow Serving's gRPC interface; importing this imports TensorFlow."""
 
+import math
+import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import grpc
+from tensorflow.core.framework import tensor_pb2, types_pb2
 from tensorflow_serving.apis import (
     get_model_status_pb2,
     model_pb2,
@@ -13,12 +16,11 @@ from tensorflow_serving.apis import (
 )
 
 from rnnsearch_tf.client.address import Address, ModelSpec
-from rnnsearch_tf.client.answers import concerning
 from rnnsearch_tf.client.call import Call
+from rnnsearch_tf.client.contract import UnexpectedAnswer, concerning
 from rnnsearch_tf.client.failures import too_late
 from rnnsearch_tf.client.grpc_failures import grpc_error
 from rnnsearch_tf.client.results import VersionStatus
-from rnnsearch_tf.client.tensors import nested_lists, string_vector
 from rnnsearch_tf.client.tls import Tls
 
 
@@ -118,3 +120,54 @@ def _version_status(entry: get_model_status_pb2.ModelVersionStatus) -> VersionSt
         code.name if code else str(entry.status.error_code),
         entry.status.error_message,
     )
+
+
+def string_vector(texts: Sequence[str]) -> tensor_pb2.TensorProto:
+    """DT_STRING [B]."""
+    tensor = tensor_pb2.TensorProto(dtype=types_pb2.DT_STRING)
+    tensor.tensor_shape.dim.add(size=len(texts))
+    tensor.string_val.extend(text.encode() for text in texts)
+    return tensor
+
+
+def nested_lists(tensor: tensor_pb2.TensorProto) -> Any:
+    """The values of a DT_STRING or DT_FLOAT tensor, in lists as deep as it has dimensions.
+
+    Raises:
+        UnexpectedAnswer: another type, not as many values as its shape tells, not UTF-8.
+    """
+    sizes = [dimension.size for dimension in tensor.tensor_shape.dim]
+    if tensor.dtype == types_pb2.DT_STRING:
+        flat: list[Any] = _texts(tensor)
+    elif tensor.dtype == types_pb2.DT_FLOAT:
+        flat = _numbers(tensor)
+    else:
+        raise UnexpectedAnswer("is neither text nor float32")
+    if min(sizes, default=0) < 0 or len(flat) != math.prod(sizes):
+        raise UnexpectedAnswer(f"has {len(flat)} values for the shape {sizes}")
+    return _nested(flat, sizes)
+
+
+def _texts(tensor: tensor_pb2.TensorProto) -> list[str]:
+    try:
+        return [text.decode() for text in tensor.string_val]
+    except UnicodeDecodeError as error:
+        raise UnexpectedAnswer("has text that is not UTF-8") from error
+
+
+def _numbers(tensor: tensor_pb2.TensorProto) -> list[float]:
+    if not tensor.tensor_content:
+        return list(tensor.float_val)
+    count, rest = divmod(len(tensor.tensor_content), 4)
+    if rest:
+        raise UnexpectedAnswer("has bytes that are no float32")
+    return list(struct.unpack(f"<{count}f", tensor.tensor_content))
+
+
+def _nested(flat: list[Any], sizes: list[int]) -> Any:
+    """Split a list by the sizes of its dimensions, the last one fastest."""
+    if len(sizes) < 2:
+        return flat if sizes else flat[0]
+    step = math.prod(sizes[1:])
+    rows = (flat[row * step : (row + 1) * step] for row in range(sizes[0]))
+    return [_nested(row, sizes[1:]) for row in rows]

@@ -6,14 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rnnsearch_tf.client.address import Address, ModelSpec
-from rnnsearch_tf.client.answers import Columns
 from rnnsearch_tf.client.call import Call
+from rnnsearch_tf.client.contract import SIGNATURES, Columns
 from rnnsearch_tf.client.errors import AddressError, AnswerError, ServingError
-from rnnsearch_tf.client.failures import too_large
+from rnnsearch_tf.client.failures import refusal, too_large
 from rnnsearch_tf.client.http_exchange import HttpExchange, Response
-from rnnsearch_tf.client.refusals import refusal
 from rnnsearch_tf.client.results import VersionStatus
-from rnnsearch_tf.client.signatures import SIGNATURES
 from rnnsearch_tf.client.tls import Tls
 
 # The gRPC codes that TensorFlow Serving makes these of (502 is a gateway's).

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from rnnsearch_tf.client.answers import Columns
+from rnnsearch_tf.client.contract import Columns
 
 _NOTHING_FOUND = -3.4e38  # slots of the n-best list that are not filled lie below
 

@@ -11,11 +11,11 @@ import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.config import TrainingConfig
+from rnnsearch_tf.data.permutation import Permutation
+from rnnsearch_tf.data.sentence_pairs import Pairs
+from rnnsearch_tf.data.word_alignments import WordLinks
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.pairs import Pairs
-from rnnsearch_tf.permutation import Permutation
-from rnnsearch_tf.pipelines import untuned
-from rnnsearch_tf.word_links import WordLinks
+from rnnsearch_tf.tf_functions import untuned
 
 SORTED_BATCHES = 20  # batches whose pairs are sorted together (appendix B.2)
 

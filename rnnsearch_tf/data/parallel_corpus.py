@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from rnnsearch_tf.corpus.lines import blocks_of_lines, file_digest, is_compressed
+from rnnsearch_tf.data.lines import blocks_of_lines, file_digest, is_compressed
 from rnnsearch_tf.errors import InputError
 
 BLOCK_PAIRS = 4_000  # what a corpus gives at a time, at most

@@ -11,13 +11,14 @@ from pathlib import Path
 import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf import nonbreaking_prefixes, prepared_text, text
-from rnnsearch_tf.cache import make_once
-from rnnsearch_tf.corpus.parallel import Corpus, ParallelText
-from rnnsearch_tf.pipelines import untuned
-from rnnsearch_tf.prepared_text import Block, PreparedText, Writer
+from rnnsearch_tf.data import prepared_corpus
+from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText
+from rnnsearch_tf.data.prepared_corpus import Block, PreparedText, Writer
+from rnnsearch_tf.files import make_once
 from rnnsearch_tf.progress import ProgressLine
-from rnnsearch_tf.tokenizers import Tokenizer
+from rnnsearch_tf.text import moses, nonbreaking_prefixes
+from rnnsearch_tf.text.tokenizers import Tokenizer
+from rnnsearch_tf.tf_functions import untuned
 
 
 def default_cache_dir() -> Path:
@@ -50,15 +51,15 @@ def prepare(
     def make(empty: Path) -> None:
         _write(empty, corpus, source_tokenizer, target_tokenizer)
 
-    make_once(folder, prepared_text.is_whole, make)
+    make_once(folder, prepared_corpus.is_whole, make)
     return PreparedText(folder)
 
 
 def _key(corpus: Corpus, source: Tokenizer, target: Tokenizer) -> str:
     """Differs whenever a prepared text would: by its format, the words, or the rules for them."""
     what = [
-        inspect.getsource(prepared_text),
-        inspect.getsource(text),
+        inspect.getsource(prepared_corpus),
+        inspect.getsource(moses),
         inspect.getsource(nonbreaking_prefixes),
         tf.version.VERSION,
         [source.name, source.language],

@@ -13,11 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
-from rnnsearch_tf.cache import make_once
-from rnnsearch_tf.corpus.links import LinkBlock, LinkFiles
+from rnnsearch_tf.data.sentence_pairs import Pairs
+from rnnsearch_tf.data.word_alignments import LinkBlock, LinkFiles, WordLinks
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.pairs import Pairs
-from rnnsearch_tf.word_links import WordLinks
+from rnnsearch_tf.files import make_once
 
 
 def prepare_links(links: LinkFiles, text: Path, pairs: Pairs) -> WordLinks:

@@ -18,8 +18,8 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
-from rnnsearch_tf.pairs import Pairs, Sentences
-from rnnsearch_tf.vocabulary import UNK, Vocabulary
+from rnnsearch_tf.data.sentence_pairs import Pairs, Sentences
+from rnnsearch_tf.text.vocabulary import UNK, Vocabulary
 
 SIDES = ("source", "target")
 _META = "meta.json"

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.tokenizers import Tokenizer
-from rnnsearch_tf.vocabulary import EOS, PAD, UNK, Vocabulary
+from rnnsearch_tf.text.tokenizers import Tokenizer
+from rnnsearch_tf.text.vocabulary import EOS, PAD, UNK, Vocabulary
 
 _LINES_AT_ONCE = 2_000
 

@@ -4,13 +4,13 @@ import dataclasses
 from pathlib import Path
 
 from rnnsearch_tf.config import Config
-from rnnsearch_tf.corpus.links import LinkFiles
-from rnnsearch_tf.corpus.parallel import Corpus
-from rnnsearch_tf.dataset import kept_lengths
+from rnnsearch_tf.data.batching import kept_lengths
+from rnnsearch_tf.data.parallel_corpus import Corpus
+from rnnsearch_tf.data.preparation import prepare
+from rnnsearch_tf.data.prepared_alignments import prepare_links
+from rnnsearch_tf.data.word_alignments import LinkFiles
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.preparation import prepare
-from rnnsearch_tf.prepared_links import prepare_links
-from rnnsearch_tf.tokenizers import tokenizers_for
+from rnnsearch_tf.text.tokenizers import tokenizers_for
 
 
 class TrainingText:

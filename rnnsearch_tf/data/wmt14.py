@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from rnnsearch_tf.corpus.parallel import BLOCK_PAIRS, ParallelText
+from rnnsearch_tf.data.parallel_corpus import BLOCK_PAIRS, ParallelText
 from rnnsearch_tf.errors import InputError, first_line
 
 SUBSETS = ("europarl_v7", "commoncrawl", "multiun", "newscommentary_v9", "gigafren")

@@ -4,11 +4,11 @@ from typing import Any
 
 import tensorflow as tf
 
-from rnnsearch_tf.beam_search import Hypotheses, beam_search
 from rnnsearch_tf.config import DecodingConfig
-from rnnsearch_tf.ensemble import Ensemble
-from rnnsearch_tf.models import TranslationModel
-from rnnsearch_tf.vocabulary import EOS, PAD, UNK
+from rnnsearch_tf.decoding.beam_search import Hypotheses, beam_search
+from rnnsearch_tf.models.ensemble import Ensemble
+from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.text.vocabulary import EOS, PAD, UNK
 
 
 def search(

@@ -8,9 +8,9 @@ import numpy as np
 import sacrebleu
 import tensorflow as tf
 
-from rnnsearch_tf.dataset import ordered_batches
-from rnnsearch_tf.pairs import Pairs, tokenize
-from rnnsearch_tf.tokenizers import Tokenizer
+from rnnsearch_tf.data.batching import ordered_batches
+from rnnsearch_tf.data.sentence_pairs import Pairs, tokenize
+from rnnsearch_tf.text.tokenizers import Tokenizer
 
 LEAST_TO_RESAMPLE = 10  # sentences of a bin
 SAMPLES = 1_000  # that a bootstrap draws, each of as many sentences as there are

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.evaluation import (
+from rnnsearch_tf.evaluation.metrics import (
     LengthBin,
     Score,
     bleu,
@@ -15,8 +15,8 @@ from rnnsearch_tf.evaluation import (
     ter,
     tokenized_bleu,
 )
-from rnnsearch_tf.significance import Comparison
-from rnnsearch_tf.tokenizers import Tokenizer
+from rnnsearch_tf.evaluation.significance import Comparison
+from rnnsearch_tf.text.tokenizers import Tokenizer
 
 _NAMES = {"bleu": "BLEU", "chrf": "chrF2", "ter": "TER", "tokenized_bleu": "BLEU, tokenised"}
 _NOTES = {"ter": " (less is better)", "tokenized_bleu": " (the model's tokens, cased)"}

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from sacrebleu.significance import PairedTest
 
-from rnnsearch_tf.evaluation import (
+from rnnsearch_tf.evaluation.metrics import (
     LEAST_TO_RESAMPLE,
     SAMPLES,
     LengthBin,

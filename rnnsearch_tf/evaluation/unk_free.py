@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import tensorflow as tf
 
-from rnnsearch_tf.pairs import tokenize
-from rnnsearch_tf.tokenizers import Tokenizer
-from rnnsearch_tf.vocabulary import UNK, Vocabulary
+from rnnsearch_tf.data.sentence_pairs import tokenize
+from rnnsearch_tf.text.tokenizers import Tokenizer
+from rnnsearch_tf.text.vocabulary import UNK, Vocabulary
 
 
 def sentences_of_known_words(

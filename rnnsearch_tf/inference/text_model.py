@@ -8,19 +8,19 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from rnnsearch_tf.beam_search import Hypotheses
 from rnnsearch_tf.config import RNNSEARCH, Config, DecodingConfig
-from rnnsearch_tf.ensemble import Ensemble
+from rnnsearch_tf.decoding.beam_search import Hypotheses
+from rnnsearch_tf.decoding.model_search import search
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.graph import graph_function
-from rnnsearch_tf.models import TranslationModel
-from rnnsearch_tf.row_blocks import map_row_blocks
-from rnnsearch_tf.search import search
-from rnnsearch_tf.text_ids import TextIds, with_end
-from rnnsearch_tf.tokenizers import tokenizers_for
-from rnnsearch_tf.unknown_words import UnknownWords
-from rnnsearch_tf.vocabulary import EOS, PAD
-from rnnsearch_tf.weight_storage import FULL, WeightStorage
+from rnnsearch_tf.inference.length_batching import map_row_blocks
+from rnnsearch_tf.inference.unk_replacement import UnknownWords
+from rnnsearch_tf.inference.weight_storage import FULL, WeightStorage
+from rnnsearch_tf.models.ensemble import Ensemble
+from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.text.tokenizers import tokenizers_for
+from rnnsearch_tf.text.vectorizer import TextIds, with_end
+from rnnsearch_tf.text.vocabulary import EOS, PAD
+from rnnsearch_tf.tf_functions import graph_function
 
 NOT_FOUND = tf.float32.min  # a score; JSON can carry it, and no minus infinity
 _BLOCK_TOKENS = 1_000  # source tokens worked on at a time, with padding

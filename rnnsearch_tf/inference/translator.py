@@ -11,13 +11,12 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import Config, DecodingConfig
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.exported import find_version, load_config, load_export
-from rnnsearch_tf.loading import load_text_model
-from rnnsearch_tf.model_directory import BEST
+from rnnsearch_tf.inference.loading import find_version, load_config, load_export, load_text_model
+from rnnsearch_tf.inference.text_model import TextModel
+from rnnsearch_tf.models.model_directory import BEST
 from rnnsearch_tf.progress import ProgressLine
-from rnnsearch_tf.text_model import TextModel
-from rnnsearch_tf.tokenizers import Tokenizer, tokenizers_for
-from rnnsearch_tf.translations import Alignment, Hypothesis, Translation
+from rnnsearch_tf.results import Alignment, Hypothesis, Translation
+from rnnsearch_tf.text.tokenizers import Tokenizer, tokenizers_for
 
 _LINES_AT_ONCE = 256  # sorted by length and worked on together
 _PAIRS_AT_ONCE = 64  # likewise; a matrix for each is kept
@@ -30,7 +29,7 @@ Item = TypeVar("Item")
 class Translator:
     """Trained models, or an export of them, at work.
 
-    >>> from rnnsearch_tf.translator import Translator
+    >>> from rnnsearch_tf.inference.translator import Translator
     >>> translator = Translator.load(MODEL_DIR)
     >>> found = translator.translate("The man will eat.", return_alignment=True)
     >>> type(found.text), found.tokens[-1], found.score < 0

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import tensorflow as tf
 
-from rnnsearch_tf.vocabulary import SPECIAL_TOKENS, UNK
+from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, UNK
 
 
 class UnknownWords(tf.Module):

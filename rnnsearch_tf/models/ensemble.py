@@ -7,7 +7,7 @@ from typing import Any
 from keras import ops
 
 from rnnsearch_tf.layers.decoder import DecoderState, DecoderStep
-from rnnsearch_tf.models import TranslationModel
+from rnnsearch_tf.models.translation_model import TranslationModel
 
 States = tuple[DecoderState, ...]
 

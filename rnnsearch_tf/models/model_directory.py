@@ -11,8 +11,8 @@ from typing import Any
 from rnnsearch_tf.config import Config
 from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.files import check_space, replacing, write_atomically
-from rnnsearch_tf.models import TranslationModel
-from rnnsearch_tf.vocabulary import Vocabulary
+from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.text.vocabulary import Vocabulary
 
 BEST, LAST = "best", "last"
 

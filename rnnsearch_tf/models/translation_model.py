@@ -10,7 +10,7 @@ from rnnsearch_tf.config import RNNSEARCH, ModelConfig
 from rnnsearch_tf.layers.decoder import Decoder, DecoderState, DecoderStep
 from rnnsearch_tf.layers.deep_output import MaxoutDeepOutput
 from rnnsearch_tf.layers.encoder import Encoder
-from rnnsearch_tf.losses import alignment_cross_entropy, output_cross_entropy
+from rnnsearch_tf.models.losses import alignment_cross_entropy, output_cross_entropy
 
 
 class TranslationModel(keras.Model):

@@ -9,17 +9,24 @@ import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.config import RNNSEARCH, Config
-from rnnsearch_tf.corpus.parallel import Corpus, ParallelText, each_pair
+from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText, each_pair
+from rnnsearch_tf.data.sentence_pairs import Pairs, to_sentences, tokenize
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.evaluation import Nll, bleu, bleu_by_length, bleu_signature, nll, tokenized_bleu
-from rnnsearch_tf.graph import graph_function
-from rnnsearch_tf.known_words import sentences_of_known_words
-from rnnsearch_tf.model_directory import ModelDirectory
-from rnnsearch_tf.pairs import Pairs, to_sentences, tokenize
-from rnnsearch_tf.results import Example, ModelResults, SetScore, SoftAlignment
-from rnnsearch_tf.text_model import TextModel
-from rnnsearch_tf.tokenizers import tokenizers_for
-from rnnsearch_tf.translator import Translator
+from rnnsearch_tf.evaluation.metrics import (
+    Nll,
+    bleu,
+    bleu_by_length,
+    bleu_signature,
+    nll,
+    tokenized_bleu,
+)
+from rnnsearch_tf.evaluation.unk_free import sentences_of_known_words
+from rnnsearch_tf.inference.text_model import TextModel
+from rnnsearch_tf.inference.translator import Translator
+from rnnsearch_tf.models.model_directory import ModelDirectory
+from rnnsearch_tf.reproduction.results import Example, ModelResults, SetScore, SoftAlignment
+from rnnsearch_tf.text.tokenizers import tokenizers_for
+from rnnsearch_tf.tf_functions import graph_function
 
 SEED = 1  # of all that is drawn at random
 TRAINING_SAMPLE = 2_000  # training pairs whose likelihood is reported

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from rnnsearch_tf.evaluation import LengthBin
-from rnnsearch_tf.results import ModelResults
+from rnnsearch_tf.evaluation.metrics import LengthBin
+from rnnsearch_tf.reproduction.results import ModelResults
 
 TOLERANCE = 0.1  # share of its best bin that a model may lose and still count as not falling
 

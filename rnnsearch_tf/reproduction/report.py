@@ -9,20 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from rnnsearch_tf.assessment import (
+from rnnsearch_tf.config import PRESETS
+from rnnsearch_tf.files import write_atomically
+from rnnsearch_tf.provenance import Provenance
+from rnnsearch_tf.reproduction.assessment import (
     ALIGNED,
     ALIGNED_LENGTHS,
     LONG,
     LONG_LENGTHS,
     TRAINING_SAMPLE,
 )
-from rnnsearch_tf.claims import TOLERANCE, Claim, claims
-from rnnsearch_tf.config import PRESETS
-from rnnsearch_tf.curves import draw_bleu_by_length
-from rnnsearch_tf.figures import draw_alignment
-from rnnsearch_tf.files import write_atomically
-from rnnsearch_tf.provenance import Provenance
-from rnnsearch_tf.results import ModelResults, SetScore
+from rnnsearch_tf.reproduction.claims import TOLERANCE, Claim, claims
+from rnnsearch_tf.reproduction.results import ModelResults, SetScore
+from rnnsearch_tf.visualization.alignment_matrix import draw_alignment
+from rnnsearch_tf.visualization.curves import draw_bleu_by_length
 
 # Table 1 of the paper, BLEU of all sentences and of those without unknown words, WMT '14 En-Fr.
 PAPER_BLEU = {

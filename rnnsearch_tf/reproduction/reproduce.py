@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import rnnsearch_tf
-from rnnsearch_tf.assessment import TestText, assess, training_sample
+from rnnsearch_tf.alignment.lexicon import lexicon_of, write_lexicon
 from rnnsearch_tf.config import PRESETS, RNNSEARCH, Config
-from rnnsearch_tf.corpus.parallel import Corpus, ParallelText
-from rnnsearch_tf.experiment import train
+from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText
+from rnnsearch_tf.data.training_data import TrainingText
 from rnnsearch_tf.files import write_atomically
-from rnnsearch_tf.lexicon import lexicon_of, write_lexicon
-from rnnsearch_tf.model_directory import ModelDirectory
+from rnnsearch_tf.inference.translator import Translator
+from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.progress import say
 from rnnsearch_tf.provenance import hardware, provenance
-from rnnsearch_tf.report import Report, write_report
-from rnnsearch_tf.results import ModelResults
-from rnnsearch_tf.training_text import TrainingText
-from rnnsearch_tf.translator import Translator
+from rnnsearch_tf.reproduction.assessment import TestText, assess, training_sample
+from rnnsearch_tf.reproduction.report import Report, write_report
+from rnnsearch_tf.reproduction.results import ModelResults
+from rnnsearch_tf.training.run import train
 
 # Model directory to the paper's name, in the order of its Table 1.
 MODELS = {

@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Any, NamedTuple
 
-from rnnsearch_tf.evaluation import LengthBin, Nll
+from rnnsearch_tf.evaluation.metrics import LengthBin, Nll
 
 
 class SetScore(NamedTuple):

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rnnsearch_tf.alignment_files import pharaoh
-from rnnsearch_tf.alignment_links import Links
-from rnnsearch_tf.corpus.parallel import ParallelFiles, ParallelText
+from rnnsearch_tf.alignment.extraction import LinkMethod
+from rnnsearch_tf.alignment.formats import pharaoh
+from rnnsearch_tf.alignment.links import Links
+from rnnsearch_tf.data.parallel_corpus import ParallelFiles, ParallelText
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.link_methods import LinkMethod
-from rnnsearch_tf.scripts.alignment_flags import define_alignment, link_method, word_aligner
-from rnnsearch_tf.scripts.command import Command, quiet_start
-from rnnsearch_tf.scripts.decoding_flags import define_model
-from rnnsearch_tf.scripts.figure_flags import check_figures, define_figures, draw_figure
-from rnnsearch_tf.scripts.text_output import write_lines
+from rnnsearch_tf.scripts.shared.alignment_flags import define_alignment, link_method, word_aligner
+from rnnsearch_tf.scripts.shared.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.decoding_flags import define_model
+from rnnsearch_tf.scripts.shared.figure_flags import check_figures, define_figures, draw_figure
+from rnnsearch_tf.scripts.shared.text_output import write_lines
 
 if TYPE_CHECKING:
-    from rnnsearch_tf.translations import Alignment
-    from rnnsearch_tf.word_aligner import PairAlignment, WordAligner
+    from rnnsearch_tf.alignment.word_aligner import PairAlignment, WordAligner
+    from rnnsearch_tf.results import Alignment
 
 PHARAOH, JSON = "pharaoh", "json"
 _PAIRS_AT_ONCE = 256

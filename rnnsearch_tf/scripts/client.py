@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.scripts.command import Command, quiet_start
-from rnnsearch_tf.scripts.text_input import decoded, input_lines
-from rnnsearch_tf.scripts.text_output import write_lines
+from rnnsearch_tf.scripts.shared.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.text_input import decoded, input_lines
+from rnnsearch_tf.scripts.shared.text_output import write_lines
 
 if TYPE_CHECKING:
     from rnnsearch_tf.client import Alignment, Client, Hypothesis

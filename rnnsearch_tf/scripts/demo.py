@@ -2,7 +2,7 @@
 
 import sys
 
-from rnnsearch_tf.scripts.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 
 COMMAND = Command(
     "rnnsearch-demo",

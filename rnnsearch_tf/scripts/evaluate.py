@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.files import write_atomically
-from rnnsearch_tf.scripts.alignment_evaluation import (
+from rnnsearch_tf.scripts.shared.alignment_evaluation import (
     define_alignment_evaluation,
     evaluate_alignments,
     wants_alignments,
 )
-from rnnsearch_tf.scripts.command import Command, quiet_start
-from rnnsearch_tf.scripts.decoding_flags import define_decoding, model_dirs, open_translator
-from rnnsearch_tf.scripts.text_output import write_figures
+from rnnsearch_tf.scripts.shared.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.decoding_flags import define_decoding, model_dirs, open_translator
+from rnnsearch_tf.scripts.shared.text_output import write_figures
 
 if TYPE_CHECKING:
-    from rnnsearch_tf.corpus.parallel import ParallelText
-    from rnnsearch_tf.translator import Translator
-    from rnnsearch_tf.vocabulary import Vocabulary
+    from rnnsearch_tf.data.parallel_corpus import ParallelText
+    from rnnsearch_tf.inference.translator import Translator
+    from rnnsearch_tf.text.vocabulary import Vocabulary
 
 COMMAND = Command(
     "rnnsearch-evaluate",
@@ -59,10 +59,10 @@ def main() -> int:
         evaluate_alignments(COMMAND)
         return 0
     with quiet_start():
-        from rnnsearch_tf.corpus.parallel import read_parallel
-        from rnnsearch_tf.known_words import sentences_of_known_words
-        from rnnsearch_tf.significance import compare
-        from rnnsearch_tf.translation_scores import score_set, score_translations
+        from rnnsearch_tf.data.parallel_corpus import read_parallel
+        from rnnsearch_tf.evaluation.scores import score_set, score_translations
+        from rnnsearch_tf.evaluation.significance import compare
+        from rnnsearch_tf.evaluation.unk_free import sentences_of_known_words
 
         translator = open_translator(COMMAND)
     text = read_parallel(flags.source, flags.reference)
@@ -115,14 +115,14 @@ def _systems(
 
 def _lines(path: str) -> list[str]:
     """A file of translations of the source."""
-    from rnnsearch_tf.corpus.parallel import read_parallel
+    from rnnsearch_tf.data.parallel_corpus import read_parallel
 
     return read_parallel(COMMAND.flags.source, path).target
 
 
 def _vocabularies() -> "tuple[Vocabulary, Vocabulary]":
-    from rnnsearch_tf.exported import find_version, load_vocabularies
-    from rnnsearch_tf.model_directory import ModelDirectory
+    from rnnsearch_tf.inference.loading import find_version, load_vocabularies
+    from rnnsearch_tf.models.model_directory import ModelDirectory
 
     path = model_dirs(COMMAND)[0]
     version = find_version(path)
@@ -142,7 +142,7 @@ def _translate(translator: "Translator", sources: list[str]) -> tuple[list[str],
 
 
 def _write_sample(translator: "Translator", text: "ParallelText", translations: list[str]) -> None:
-    from rnnsearch_tf.translation_sample import SampleText, write_sample
+    from rnnsearch_tf.visualization.sample_page import SampleText, write_sample
 
     flags = COMMAND.flags
     languages = translator.config.source_language, translator.config.target_language

@@ -2,8 +2,12 @@
 
 import sys
 
-from rnnsearch_tf.scripts.command import Command, quiet_start
-from rnnsearch_tf.scripts.decoding_flags import decoding_settings, define_decoding, model_dirs
+from rnnsearch_tf.scripts.shared.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.decoding_flags import (
+    decoding_settings,
+    define_decoding,
+    model_dirs,
+)
 
 COMMAND = Command(
     "rnnsearch-export",
@@ -30,7 +34,7 @@ def main() -> int:
     flags = COMMAND.flags
     COMMAND.require("model_dir", "export_dir")
     with quiet_start():
-        from rnnsearch_tf.saved_model import export
+        from rnnsearch_tf.serving.export import export
 
         decoding = decoding_settings(COMMAND)
         models = model_dirs(COMMAND)

@@ -2,7 +2,7 @@
 
 import sys
 
-from rnnsearch_tf.scripts.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 
 COMMAND = Command(
     "rnnsearch-lexicon",
@@ -22,11 +22,11 @@ def main() -> int:
     flags = COMMAND.flags
     COMMAND.require("model_dir", "source", "target")
     with quiet_start():
-        from rnnsearch_tf.corpus.parallel import ParallelFiles
-        from rnnsearch_tf.lexicon import lexicon_of, write_lexicon
-        from rnnsearch_tf.model_directory import ModelDirectory
+        from rnnsearch_tf.alignment.lexicon import lexicon_of, write_lexicon
+        from rnnsearch_tf.data.parallel_corpus import ParallelFiles
+        from rnnsearch_tf.inference.translator import Translator
+        from rnnsearch_tf.models.model_directory import ModelDirectory
         from rnnsearch_tf.progress import say
-        from rnnsearch_tf.translator import Translator
 
         translator = Translator.load(flags.model_dir, weights=flags.weights)
     training = ParallelFiles(flags.source.split(","), flags.target.split(","))

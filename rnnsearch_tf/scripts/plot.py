@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.scripts.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 
 COMMAND = Command(
     "rnnsearch-plot",
@@ -36,8 +36,8 @@ def main() -> int:
 
 def _plot_trainings(paths: Sequence[str]) -> None:
     with quiet_start():
-        from rnnsearch_tf.curves import draw_training
-        from rnnsearch_tf.model_directory import ModelDirectory
+        from rnnsearch_tf.models.model_directory import ModelDirectory
+        from rnnsearch_tf.visualization.curves import draw_training
 
     directories = [ModelDirectory(path) for path in paths]
     for directory in directories:
@@ -48,8 +48,8 @@ def _plot_trainings(paths: Sequence[str]) -> None:
 
 def _plot_evaluations(paths: Sequence[str]) -> None:
     with quiet_start():
-        from rnnsearch_tf.curves import draw_bleu_by_length
-        from rnnsearch_tf.translation_scores import read_by_length
+        from rnnsearch_tf.evaluation.scores import read_by_length
+        from rnnsearch_tf.visualization.curves import draw_bleu_by_length
 
     curves = {}
     for path, label in zip(paths, _labels(paths), strict=True):

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from rnnsearch_tf.config import Config, DecodingConfig, ModelConfig, TrainingConfig
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.scripts.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 
 if TYPE_CHECKING:
-    from rnnsearch_tf.corpus.parallel import Corpus, ParallelFiles
-    from rnnsearch_tf.reproduction import Texts
+    from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelFiles
+    from rnnsearch_tf.reproduction.reproduce import Texts
 
 COMMAND = Command(
     "rnnsearch-reproduce",
@@ -48,7 +48,7 @@ def main() -> int:
     flags = COMMAND.flags
     COMMAND.require("data")
     with quiet_start():
-        from rnnsearch_tf.reproduction import reproduce
+        from rnnsearch_tf.reproduction.reproduce import reproduce
 
     configs = _configs()
     command = shlex.join([COMMAND.name, *_given()])
@@ -61,7 +61,7 @@ def main() -> int:
 
 def _configs() -> dict[str, Config]:
     """Each model that was asked for, with its settings."""
-    from rnnsearch_tf.reproduction import MODELS, SIZES, preset
+    from rnnsearch_tf.reproduction.reproduce import MODELS, SIZES, preset
 
     flags = COMMAND.flags
     if flags.preset_size not in SIZES:
@@ -83,7 +83,7 @@ def _configs() -> dict[str, Config]:
 
 
 def _texts() -> "Texts":
-    from rnnsearch_tf.reproduction import Texts
+    from rnnsearch_tf.reproduction.reproduce import Texts
 
     flags = COMMAND.flags
     training = _files(flags.train)
@@ -100,7 +100,7 @@ def _texts() -> "Texts":
 
 
 def _files(stems: str) -> "ParallelFiles":
-    from rnnsearch_tf.corpus.parallel import ParallelFiles
+    from rnnsearch_tf.data.parallel_corpus import ParallelFiles
 
     flags = COMMAND.flags
     sources, targets = (

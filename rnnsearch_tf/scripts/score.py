@@ -2,9 +2,9 @@
 
 import sys
 
-from rnnsearch_tf.scripts.command import Command, quiet_start
-from rnnsearch_tf.scripts.decoding_flags import define_model, open_translator
-from rnnsearch_tf.scripts.text_output import write_lines
+from rnnsearch_tf.scripts.shared.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.decoding_flags import define_model, open_translator
+from rnnsearch_tf.scripts.shared.text_output import write_lines
 
 COMMAND = Command(
     "rnnsearch-score",
@@ -22,7 +22,7 @@ def main() -> int:
     flags = COMMAND.flags
     COMMAND.require("model_dir", "source", "target")
     with quiet_start():
-        from rnnsearch_tf.corpus.parallel import read_parallel
+        from rnnsearch_tf.data.parallel_corpus import read_parallel
         from rnnsearch_tf.progress import say
 
         translator = open_translator(COMMAND)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.scripts.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,13 +50,13 @@ def main() -> int:
     flags = COMMAND.flags
     with quiet_start():
         try:
-            from rnnsearch_tf import data_selection
+            from rnnsearch_tf.data.selection import moore_lewis
         except ModuleNotFoundError as error:
             if (error.name or "").split(".")[0] != "nltk":
                 raise
             raise InputError("NLTK is missing: pip install 'rnnsearch-tf[select]'") from error
-        from rnnsearch_tf.corpus import subset
-        from rnnsearch_tf.corpus.parallel import ParallelFiles
+        from rnnsearch_tf.data.parallel_corpus import ParallelFiles
+        from rnnsearch_tf.data.selection import sampling
         from rnnsearch_tf.progress import ProgressLine
 
     in_domain = ParallelFiles([flags.in_domain_source], [flags.in_domain_target])
@@ -64,9 +64,9 @@ def main() -> int:
     progress = ProgressLine()
     with contextlib.ExitStack() as stack:
         # Opened first: a folder that cannot be written to is known before the work.
-        source, target = (stack.enter_context(subset.writing(_value(n))) for n in _OUTPUTS)
-        table = stack.enter_context(subset.writing(flags.scores)) if flags.scores else None
-        scores = data_selection.score_pairs(
+        source, target = (stack.enter_context(sampling.writing(_value(n))) for n in _OUTPUTS)
+        table = stack.enter_context(sampling.writing(flags.scores)) if flags.scores else None
+        scores = moore_lewis.score_pairs(
             in_domain,
             pool,
             (flags.source_language, flags.target_language),
@@ -74,9 +74,9 @@ def main() -> int:
             flags.seed,
             lambda total: progress.counter(total, "pairs"),
         )
-        candidates = subset.first_occurrences(pool) if flags.drop_duplicates else None
-        chosen = data_selection.best_pairs(scores, flags.keep, candidates)
-        subset.write_pairs(pool, chosen, source, target)
+        candidates = sampling.first_occurrences(pool) if flags.drop_duplicates else None
+        chosen = moore_lewis.best_pairs(scores, flags.keep, candidates)
+        sampling.write_pairs(pool, chosen, source, target)
         if table:
             table.writelines(f"{score:.6f}\n".encode() for score in scores)
     progress.finish(_summary(scores, chosen))

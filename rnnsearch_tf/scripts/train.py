@@ -4,12 +4,12 @@ import dataclasses
 import sys
 
 from rnnsearch_tf.config import PRESETS, Config, ModelConfig, TrainingConfig
-from rnnsearch_tf.corpus.links import LinkFiles
-from rnnsearch_tf.corpus.parallel import Corpus, ParallelFiles
-from rnnsearch_tf.corpus.wmt14 import SUBSETS as WMT14_SUBSETS
-from rnnsearch_tf.corpus.wmt14 import Wmt14
+from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelFiles
+from rnnsearch_tf.data.wmt14 import SUBSETS as WMT14_SUBSETS
+from rnnsearch_tf.data.wmt14 import Wmt14
+from rnnsearch_tf.data.word_alignments import LinkFiles
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.scripts.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 
 COMMAND = Command(
     "rnnsearch-train",
@@ -77,8 +77,8 @@ def main() -> int:
     if (flags.valid_source is None) != (flags.valid_target is None):
         raise InputError("--valid_source and --valid_target go together")
     with quiet_start():
-        from rnnsearch_tf.experiment import train
-        from rnnsearch_tf.strategy import build_strategy
+        from rnnsearch_tf.training.distribution import build_strategy
+        from rnnsearch_tf.training.run import train
 
         strategy = build_strategy(flags.strategy)  # before TensorFlow does anything else
     validation = (

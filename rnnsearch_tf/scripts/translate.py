@@ -5,15 +5,15 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.scripts.command import Command, quiet_start
-from rnnsearch_tf.scripts.decoding_flags import define_decoding, open_translator
-from rnnsearch_tf.scripts.figure_flags import check_figures, define_figures, draw_figure
-from rnnsearch_tf.scripts.text_input import decoded, input_lines
-from rnnsearch_tf.scripts.text_output import write_lines
+from rnnsearch_tf.scripts.shared.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.decoding_flags import define_decoding, open_translator
+from rnnsearch_tf.scripts.shared.figure_flags import check_figures, define_figures, draw_figure
+from rnnsearch_tf.scripts.shared.text_input import decoded, input_lines
+from rnnsearch_tf.scripts.shared.text_output import write_lines
 
 if TYPE_CHECKING:
-    from rnnsearch_tf.translations import Translation
-    from rnnsearch_tf.translator import Translator
+    from rnnsearch_tf.inference.translator import Translator
+    from rnnsearch_tf.results import Translation
 
 COMMAND = Command(
     "rnnsearch-translate",
@@ -92,7 +92,7 @@ def _checked(lines: Iterable[bytes], translator: "Translator") -> Iterator[bytes
 
 def _output(translations: Iterable["Translation"]) -> Iterator[str]:
     from rnnsearch_tf.progress import ProgressLine
-    from rnnsearch_tf.scripts.translation_lines import json_line, plain_lines
+    from rnnsearch_tf.scripts.shared.translation_lines import json_line, plain_lines
 
     flags = COMMAND.flags
     if not sys.stdout.isatty():

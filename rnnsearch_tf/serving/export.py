@@ -10,14 +10,13 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.errors import InputError, first_line
-from rnnsearch_tf.exported import versions
 from rnnsearch_tf.files import synchronise
-from rnnsearch_tf.loading import load_text_model
-from rnnsearch_tf.model_card import CARD, model_card
-from rnnsearch_tf.model_directory import BEST
-from rnnsearch_tf.text_model import TextModel
-from rnnsearch_tf.warmup import write_warmup_requests
-from rnnsearch_tf.weight_storage import FULL, WEIGHT_DTYPES
+from rnnsearch_tf.inference.loading import CARD, load_text_model, versions
+from rnnsearch_tf.inference.text_model import TextModel
+from rnnsearch_tf.inference.weight_storage import FULL, WEIGHT_DTYPES
+from rnnsearch_tf.models.model_directory import BEST
+from rnnsearch_tf.serving.model_card import model_card
+from rnnsearch_tf.serving.warmup import write_warmup_requests
 
 
 def export(

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from rnnsearch_tf.config import DecodingConfig, merit
-from rnnsearch_tf.model_directory import LAST, ModelDirectory
+from rnnsearch_tf.models.model_directory import LAST, ModelDirectory
 from rnnsearch_tf.provenance import commit, library_versions
 
-CARD = "model.json"
 _FORMAT = 1
 _SCORE = "log p(y|x) = sum_i log p(y_i | y_<i, x), nats, </s> counted"
 _ENSEMBLE = "p(y_i | y_<i, x) is the mean over the models"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import tensorflow as tf
 
-from rnnsearch_tf.text_model import TextModel
-from rnnsearch_tf.vocabulary import SPECIAL_TOKENS
+from rnnsearch_tf.inference.text_model import TextModel
+from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS
 
 WARMUP_REQUESTS = Path("assets.extra") / "tf_serving_warmup_requests"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rnnsearch_tf.corpus.linked_phrase import Phrase, pair
-from rnnsearch_tf.corpus.morphology import IL
+from rnnsearch_tf.synthetic.linked_phrase import Phrase, pair
+from rnnsearch_tf.synthetic.morphology import IL
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rnnsearch_tf.corpus import expressions, lexicon
-from rnnsearch_tf.corpus.linked_phrase import (
+from rnnsearch_tf.synthetic import expressions, word_lists
+from rnnsearch_tf.synthetic.linked_phrase import (
     Phrase,
     SentencePair,
     Word,
@@ -27,11 +27,11 @@ from rnnsearch_tf.corpus.linked_phrase import (
     new_link,
     pair,
 )
-from rnnsearch_tf.corpus.morphology import IL, ILS, JE, NOUS, VOUS
-from rnnsearch_tf.corpus.noun_phrase import Dice, coordinate
-from rnnsearch_tf.corpus.predicate import Predicates, Speechless
-from rnnsearch_tf.corpus.selection import HUMAN, transformable
-from rnnsearch_tf.corpus.verb_group import BE, Manner, tenses, verb_group
+from rnnsearch_tf.synthetic.morphology import IL, ILS, JE, NOUS, VOUS
+from rnnsearch_tf.synthetic.noun_phrase import Dice, coordinate
+from rnnsearch_tf.synthetic.predicate import Predicates, Speechless
+from rnnsearch_tf.synthetic.selectional_preferences import HUMAN, transformable
+from rnnsearch_tf.synthetic.verb_group import BE, Manner, tenses, verb_group
 
 __all__ = ["SentencePair", "generate"]
 
@@ -90,13 +90,13 @@ class Speaker(Predicates):
         dice = self.dice
         if kinds == "people" and (room < 2 or dice.chance(0.3)):
             return self._pronoun() if dice.chance(0.65) else dice.pick(expressions.NAMES).phrase()
-        noun = dice.pick(lexicon.nouns_of(kinds))
+        noun = dice.pick(word_lists.nouns_of(kinds))
         if relative and room >= 7 and dice.chance(0.7):
             return self._with_relative(noun, room)
         phrase = self.thing(noun, room, "subject" if kinds in ("people", "group") else "definite")
         if kinds == "people" and room >= 5 and dice.chance(0.2):
             phrase = self.thing(noun, 2, "subject")
-            other = dice.pick([n for n in lexicon.nouns_of(kinds) if n is not noun])
+            other = dice.pick([n for n in word_lists.nouns_of(kinds) if n is not noun])
             return coordinate(phrase, self.thing(other, room - 3, "subject"), ("and", "et"))
         return phrase
 
@@ -115,7 +115,7 @@ class Speaker(Predicates):
         phrase.person, phrase.feminine = person, feminine
         return phrase
 
-    def _with_relative(self, noun: lexicon.Noun, room: int) -> Phrase:
+    def _with_relative(self, noun: word_lists.Noun, room: int) -> Phrase:
         """Return a noun phrase with a clause about it: the man who ..., the letter that ..."""
         head = self.thing(noun, 2 + self.dice.between(0, 1), "subject")
         room -= len(head.french) + 1
@@ -123,7 +123,7 @@ class Speaker(Predicates):
         time = self.dice.pick(("present", "past"))
         if verbs and self.dice.chance(0.6):
             verb = self.dice.pick(verbs)
-            agents = lexicon.agents_of(verb)
+            agents = word_lists.agents_of(verb)
             kinds = "people" if agents[0].kind in ("person", "kin") else agents[0].kind
             actor = self.subject(max(1, min(room - 2, 4)), kinds, relative=False)
             if actor.noun in verb.subjects and tenses(verb, time, actor.person):
@@ -201,7 +201,7 @@ class Speaker(Predicates):
     def _existence(self, time: str, room: int) -> Phrase:
         """Return "there is": il y a."""
         kinds = self.dice.pick(("thing", "people", "animal"))
-        thing = self.thing(self.dice.pick(lexicon.nouns_of(kinds)), room - 6, "indefinite")
+        thing = self.thing(self.dice.pick(word_lists.nouns_of(kinds)), room - 6, "indefinite")
         tense = "imperfect" if time == "past" else time
         have = {"present": "a", "imperfect": "avait", "future": "aura"}[tense]
         group = verb_group(BE, thing, tense)
@@ -284,7 +284,7 @@ class Speaker(Predicates):
     def quotation(self, room: int) -> Phrase:
         """Return a sentence that reports another one word by word."""
         who = self.subject(2, self.dice.pick(("people", "leader")))
-        says = verb_group(lexicon.VERBS["saying"][0], who, self.dice.pick(("past", "present")))
+        says = verb_group(word_lists.VERBS["saying"][0], who, self.dice.pick(("past", "present")))
         opening = pair(': "', ": «", "0-0 1-1")
         closing = pair('. "', ". »", "0-0 1-1")
         said = self.statement(room - len(who.french) - len(says.french) - 4)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import NamedTuple
 
-from rnnsearch_tf.corpus.morphology import begins_with_vowel
+from rnnsearch_tf.synthetic.morphology import begins_with_vowel
 
 _links = count()
 

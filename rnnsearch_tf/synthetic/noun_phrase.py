@@ -6,10 +6,10 @@ import random
 from collections.abc import Sequence
 from typing import TypeVar
 
-from rnnsearch_tf.corpus import expressions, lexicon
-from rnnsearch_tf.corpus.lexicon import Adjective, Noun
-from rnnsearch_tf.corpus.linked_phrase import Phrase, Word, join, new_link, pair, words
-from rnnsearch_tf.corpus.morphology import IL, ILS, begins_with_vowel
+from rnnsearch_tf.synthetic import expressions, word_lists
+from rnnsearch_tf.synthetic.linked_phrase import Phrase, Word, join, new_link, pair, words
+from rnnsearch_tf.synthetic.morphology import IL, ILS, begins_with_vowel
+from rnnsearch_tf.synthetic.word_lists import Adjective, Noun
 
 T = TypeVar("T")
 
@@ -88,7 +88,7 @@ def _owners(noun: Noun) -> str:
 def choose_adjectives(dice: Dice, noun: Noun, room: int) -> list[Adjective]:
     """Choose up to two adjectives for a noun, in their English order."""
     chosen: list[Adjective] = []
-    fitting = lexicon.adjectives_of(noun)
+    fitting = word_lists.adjectives_of(noun)
     most = 1 if noun.kind in ("person", "leader", "kin", "animal") and dice.chance(0.7) else 2
     while fitting and len(chosen) < min(room, most):
         one = dice.pick(fitting)
@@ -195,7 +195,7 @@ def _owner(dice: Dice, noun: Noun, room: int) -> Phrase:
     if kinds == "country" or (kinds.startswith("group") and dice.chance(0.3)):
         pool = expressions.AREAS + expressions.INSTITUTIONS
         return dice.pick(expressions.COUNTRIES if room < 4 or kinds == "country" else pool).phrase()
-    owner = dice.pick(lexicon.nouns_of(kinds))
+    owner = dice.pick(word_lists.nouns_of(kinds))
     plural = owner.kind in ("person", "group") and dice.chance(0.3)
     return article(describe(owner, choose_adjectives(dice, owner, room - 3), plural), "the")
 

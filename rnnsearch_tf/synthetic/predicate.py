@@ -5,12 +5,11 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 
-from rnnsearch_tf.corpus import expressions, lexicon
-from rnnsearch_tf.corpus.lexicon import Noun, Verb
-from rnnsearch_tf.corpus.linked_phrase import Phrase, Word, new_link, pair
-from rnnsearch_tf.corpus.morphology import IL, ILS, participle
-from rnnsearch_tf.corpus.noun_phrase import Dice, any_of, describe, noun_phrase
-from rnnsearch_tf.corpus.selection import (
+from rnnsearch_tf.synthetic import expressions, word_lists
+from rnnsearch_tf.synthetic.linked_phrase import Phrase, Word, new_link, pair
+from rnnsearch_tf.synthetic.morphology import IL, ILS, participle
+from rnnsearch_tf.synthetic.noun_phrase import Dice, any_of, describe, noun_phrase
+from rnnsearch_tf.synthetic.selectional_preferences import (
     PASSIVE_TENSES,
     SHAPES,
     adjectives_after,
@@ -23,7 +22,7 @@ from rnnsearch_tf.corpus.selection import (
     with_nothing,
     with_object_people,
 )
-from rnnsearch_tf.corpus.verb_group import (
+from rnnsearch_tf.synthetic.verb_group import (
     BE,
     CAN,
     MUST,
@@ -33,6 +32,7 @@ from rnnsearch_tf.corpus.verb_group import (
     tenses,
     verb_group,
 )
+from rnnsearch_tf.synthetic.word_lists import Noun, Verb
 
 CLITICS = (("him", "le", IL, False), ("her", "la", IL, True), ("them", "les", ILS, False))
 
@@ -84,9 +84,9 @@ class Predicates:
         if dice.chance(0.1):
             return self.in_country("in")
         if dice.chance(0.5):
-            noun = dice.pick(lexicon.nouns_of("space-country-region"))
+            noun = dice.pick(word_lists.nouns_of("space-country-region"))
             return pair("in", "dans").add(self.thing(noun, room - 1, "the", plural=False))
-        noun = dice.pick(lexicon.nouns_of("public"))
+        noun = dice.pick(word_lists.nouns_of("public"))
         if room < 5 or dice.chance(0.7):
             return pair("at", "à").add(self.thing(noun, room - 1, "the", plural=False))
         near = dice.pick((("near", "près de"), ("behind", "derrière")))
@@ -219,7 +219,7 @@ class Predicates:
         group = self._active(verb, tense, verb_group(verb, request.subject, tense, manner))
         room = request.room - len(group.french) - 1
         given = self._object(verb, self.dice.pick(verb.objects), manner, room // 2)
-        person = self.dice.pick(lexicon.nouns_of("people"))
+        person = self.dice.pick(word_lists.nouns_of("people"))
         receiver = self.thing(person, room - len(given.french), "definite")
         return group.add(given).add(pair("to", "à")).add(receiver)
 
@@ -232,7 +232,7 @@ class Predicates:
             return group.add(pair("to", "à")).add(dice.pick(expressions.CITIES).phrase())
         if dice.chance(0.15):
             return group.add(self.in_country("to"))
-        noun = dice.pick(lexicon.nouns_of("public"))
+        noun = dice.pick(word_lists.nouns_of("public"))
         room = request.room - len(group.french) - 1
         return group.add(pair("to", "à")).add(self.thing(noun, room, "the", plural=False))
 
@@ -313,7 +313,7 @@ class Predicates:
         group = verb_group(BE, subject, tense, Manner(support=request.support))
         done = participle(verb.french, subject.feminine, subject.plural)
         group.add(pair(verb.participle, done)).add(pair("by", "par"))
-        agent = dice.pick(lexicon.agents_of(verb))
+        agent = dice.pick(word_lists.agents_of(verb))
         group.tense = tense
         return group.add(self.thing(agent, request.room - len(group.french), "definite"))
 
@@ -327,7 +327,7 @@ class Predicates:
             return group.add(pair("in", "à")).add(dice.pick(expressions.CITIES).phrase())
         if dice.chance(0.3):
             return group.add(self.in_country("in"))
-        noun = dice.pick(lexicon.nouns_of("house village city"))
+        noun = dice.pick(word_lists.nouns_of("house village city"))
         room = request.room - len(group.french) - 1
         return group.add(pair("in", "dans")).add(self.thing(noun, room, "definite", plural=False))
 

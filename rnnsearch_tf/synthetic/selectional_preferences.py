@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
-from rnnsearch_tf.corpus import lexicon
-from rnnsearch_tf.corpus.lexicon import Adjective, Noun, Verb
-from rnnsearch_tf.corpus.verb_group import BE, tenses
+from rnnsearch_tf.synthetic import word_lists
+from rnnsearch_tf.synthetic.verb_group import BE, tenses
+from rnnsearch_tf.synthetic.word_lists import Adjective, Noun, Verb
 
 # The fewest French words that a predicate takes, and how often it is chosen.
 SHAPES = {
@@ -36,7 +36,7 @@ PASSIVE_TENSES = {
     "future": "future",
     "reported": "pluperfect",
 }
-HUMAN = frozenset(noun.english for noun in lexicon.nouns_of("people leader"))
+HUMAN = frozenset(noun.english for noun in word_lists.nouns_of("people leader"))
 
 
 @cache
@@ -44,7 +44,7 @@ def speakable(frame: str, noun: str, time: str, person: int) -> tuple[Verb, ...]
     """Return the verbs of a frame that can be said of a subject at a time."""
     return tuple(
         verb
-        for verb in lexicon.VERBS[frame]
+        for verb in word_lists.VERBS[frame]
         if noun in verb.subjects
         and tenses(verb, time, person)
         and not (verb.base == "arrive" and time == "infinitive")
@@ -70,14 +70,14 @@ def with_nothing(noun: str, time: str, person: int) -> tuple[Verb, ...]:
 @cache
 def transformable(noun: str) -> tuple[Verb, ...]:
     """Return the verbs that make a good passive with a noun as the subject."""
-    verbs = lexicon.verbs_taking(noun)
+    verbs = word_lists.verbs_taking(noun)
     return tuple(verb for verb in verbs if not verb.stative and not verb.particle)
 
 
 @cache
 def adjectives_after(noun: str) -> tuple[Adjective, ...]:
     """Return the adjectives that a noun can be said to be."""
-    return lexicon.adjectives_of(lexicon.nouns_of(noun)[0], predicative=True)
+    return word_lists.adjectives_of(word_lists.nouns_of(noun)[0], predicative=True)
 
 
 @cache
@@ -90,7 +90,7 @@ def comparable(noun: str) -> tuple[Adjective, ...]:
 @cache
 def rivals(noun: str, adjective: Adjective) -> tuple[Noun, ...]:
     """Return the nouns that a noun can be compared with."""
-    kind = lexicon.nouns_of(lexicon.nouns_of(noun)[0].kind)
+    kind = word_lists.nouns_of(word_lists.nouns_of(noun)[0].kind)
     return tuple(n for n in kind if n.english != noun and n.english in adjective.kinds)
 
 
@@ -98,7 +98,7 @@ def rivals(noun: str, adjective: Adjective) -> tuple[Noun, ...]:
 def possible(noun: str, time: str, person: int) -> tuple[str, ...]:
     """Return the shapes of predicate that a subject can have at a time."""
     human = noun in HUMAN
-    able = {shape: bool(speakable(shape, noun, time, person)) for shape in lexicon.VERBS}
+    able = {shape: bool(speakable(shape, noun, time, person)) for shape in word_lists.VERBS}
     able["saying"] &= time in ("present", "past", "reported", "event")
     able["infinitive"] |= time in ("present", "habitual", "conditional") and human
     able["infinitive"] &= time != "infinitive"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cache
 
-from rnnsearch_tf.corpus.lexicon import Verb
-from rnnsearch_tf.corpus.linked_phrase import Phrase, Word, new_link, pair, words
-from rnnsearch_tf.corpus.morphology import IL, ILS, JE, conjugate, participle
+from rnnsearch_tf.synthetic.linked_phrase import Phrase, Word, new_link, pair, words
+from rnnsearch_tf.synthetic.morphology import IL, ILS, JE, conjugate, participle
+from rnnsearch_tf.synthetic.word_lists import Verb
 
 _ANYBODY: frozenset[str] = frozenset()
 BE = Verb(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from rnnsearch_tf.corpus import morphology as forms
+from rnnsearch_tf.synthetic import morphology as forms
 
 
 @dataclass(frozen=True, eq=False)

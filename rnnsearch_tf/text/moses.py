@@ -24,8 +24,8 @@ import re
 
 import tensorflow as tf
 
-from rnnsearch_tf import nonbreaking_prefixes
-from rnnsearch_tf.graph import graph_function
+from rnnsearch_tf.text import nonbreaking_prefixes
+from rnnsearch_tf.tf_functions import graph_function
 
 LANGUAGES = ("en", "fr")
 

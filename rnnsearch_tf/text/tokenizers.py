@@ -5,8 +5,8 @@ import functools
 import tensorflow as tf
 
 from rnnsearch_tf.config import SPACES, Config
-from rnnsearch_tf.graph import graph_function
-from rnnsearch_tf.text import MosesTokenizer, clean
+from rnnsearch_tf.text.moses import MosesTokenizer, clean
+from rnnsearch_tf.tf_functions import graph_function
 
 
 class SpaceTokenizer(tf.Module):

@@ -5,8 +5,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from rnnsearch_tf.tokenizers import Tokenizer
-from rnnsearch_tf.vocabulary import EOS, SPECIAL_TOKENS, UNK
+from rnnsearch_tf.text.tokenizers import Tokenizer
+from rnnsearch_tf.text.vocabulary import EOS, SPECIAL_TOKENS, UNK
 
 _WORD = (tf.string, tf.lookup.TextFileIndex.WHOLE_LINE)
 _ID = (tf.int64, tf.lookup.TextFileIndex.LINE_NUMBER)

@@ -9,9 +9,9 @@ import keras
 import tensorflow as tf
 
 from rnnsearch_tf.config import TrainingConfig
-from rnnsearch_tf.figures import paint_alignment
+from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.progress import ProgressLine
-from rnnsearch_tf.translator import Translator
+from rnnsearch_tf.visualization.alignment_matrix import paint_alignment
 
 Logs = dict[str, float]
 _MONITORED = {"bleu": ("val_bleu", "max"), "nll": ("val_nll_per_token", "min")}

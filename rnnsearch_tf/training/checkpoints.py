@@ -13,7 +13,7 @@ import tensorflow as tf
 from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.files import synchronise
 from rnnsearch_tf.progress import ProgressLine
-from rnnsearch_tf.update import Batch
+from rnnsearch_tf.training.train_step import Batch
 
 # What TensorFlow raises for a truncated or foreign checkpoint, its reader's own mishaps included.
 _UNREADABLE = (tf.errors.OpError, AssertionError, IndexError, RuntimeError, ValueError)

@@ -9,7 +9,7 @@ import tensorflow as tf
 from numpy.typing import ArrayLike
 
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.graph import graph_function
+from rnnsearch_tf.tf_functions import graph_function
 
 ONE, MIRRORED, MULTI_WORKER = "one", "mirrored", "multi_worker"
 STRATEGIES = (ONE, MIRRORED, MULTI_WORKER)

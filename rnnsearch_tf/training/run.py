@@ -9,19 +9,19 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from rnnsearch_tf.callbacks import ProgressBar, Summaries
 from rnnsearch_tf.config import RNNSEARCH, Config
-from rnnsearch_tf.corpus.links import LinkFiles
-from rnnsearch_tf.corpus.parallel import Corpus, ParallelText
-from rnnsearch_tf.development import DevelopmentSet
+from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText
+from rnnsearch_tf.data.training_data import TrainingText
+from rnnsearch_tf.data.word_alignments import LinkFiles
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.layers.precision import dtype_policy
-from rnnsearch_tf.model_directory import ModelDirectory
-from rnnsearch_tf.models import TranslationModel
+from rnnsearch_tf.models.model_directory import ModelDirectory
+from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.progress import say
-from rnnsearch_tf.strategy import Workers
-from rnnsearch_tf.training import Trainer
-from rnnsearch_tf.training_text import TrainingText
+from rnnsearch_tf.training.callbacks import ProgressBar, Summaries
+from rnnsearch_tf.training.distribution import Workers
+from rnnsearch_tf.training.trainer import Trainer
+from rnnsearch_tf.training.validation import DevelopmentSet
 
 _SAMPLES = 5  # sentences of the development set that TensorBoard shows translated
 

@@ -5,9 +5,9 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from rnnsearch_tf.config import TrainingConfig
-from rnnsearch_tf.graph import graph_function
-from rnnsearch_tf.models import TranslationModel
-from rnnsearch_tf.optimizer import build_optimizer
+from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.tf_functions import graph_function
+from rnnsearch_tf.training.optimizers import build_optimizer
 
 _SUM = tf.distribute.ReduceOp.SUM
 _IDS = tf.TensorSpec([None, None], tf.int32)

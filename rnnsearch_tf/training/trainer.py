@@ -10,20 +10,20 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.callbacks import Watched, early_stopping
-from rnnsearch_tf.checkpoints import Checkpoints, Meter, TrainingState
 from rnnsearch_tf.config import Config, merit
-from rnnsearch_tf.dataset import batch_count, guided_batches, training_batches
+from rnnsearch_tf.data.batching import batch_count, guided_batches, training_batches
+from rnnsearch_tf.data.sentence_pairs import Pairs
+from rnnsearch_tf.data.word_alignments import WordLinks
 from rnnsearch_tf.errors import InputError, first_line
-from rnnsearch_tf.evaluation import bleu_signature
-from rnnsearch_tf.model_directory import BEST, LAST, ModelDirectory
-from rnnsearch_tf.models import TranslationModel
-from rnnsearch_tf.pairs import Pairs
+from rnnsearch_tf.evaluation.metrics import bleu_signature
+from rnnsearch_tf.models.model_directory import BEST, LAST, ModelDirectory
+from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.progress import ProgressLine
-from rnnsearch_tf.signals import deferred_signals
-from rnnsearch_tf.strategy import Workers
-from rnnsearch_tf.update import Batch, Updater
-from rnnsearch_tf.word_links import WordLinks
+from rnnsearch_tf.training.callbacks import Watched, early_stopping
+from rnnsearch_tf.training.checkpoints import Checkpoints, Meter, TrainingState
+from rnnsearch_tf.training.distribution import Workers
+from rnnsearch_tf.training.signals import deferred_signals
+from rnnsearch_tf.training.train_step import Batch, Updater
 
 _SAVE_SECONDS = 600.0
 # What a collective operation ends with when a machine does not answer any more.

@@ -5,15 +5,15 @@ import dataclasses
 import tensorflow as tf
 
 from rnnsearch_tf.config import Config, DecodingConfig
-from rnnsearch_tf.corpus.parallel import ParallelText
-from rnnsearch_tf.evaluation import bleu, nll
-from rnnsearch_tf.graph import graph_function
-from rnnsearch_tf.model_directory import ModelDirectory
-from rnnsearch_tf.models import TranslationModel
-from rnnsearch_tf.pairs import Pairs, to_sentences, tokenize
-from rnnsearch_tf.text_model import TextModel
-from rnnsearch_tf.training import Evaluation
-from rnnsearch_tf.translator import Translator
+from rnnsearch_tf.data.parallel_corpus import ParallelText
+from rnnsearch_tf.data.sentence_pairs import Pairs, to_sentences, tokenize
+from rnnsearch_tf.evaluation.metrics import bleu, nll
+from rnnsearch_tf.inference.text_model import TextModel
+from rnnsearch_tf.inference.translator import Translator
+from rnnsearch_tf.models.model_directory import ModelDirectory
+from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.tf_functions import graph_function
+from rnnsearch_tf.training.trainer import Evaluation
 
 _GREEDY = DecodingConfig(beam_size=1, max_length_ratio=2.0)
 

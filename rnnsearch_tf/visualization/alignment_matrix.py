@@ -13,11 +13,18 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 
-from rnnsearch_tf.alignment_page import AlignedSentence, write_alignment_page
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.fonts import DEFAULT, font_families
-from rnnsearch_tf.picture_files import HTML, PNG, RESOLUTION, SVG, picture_kind, save_figure
-from rnnsearch_tf.translations import Alignment
+from rnnsearch_tf.results import Alignment
+from rnnsearch_tf.visualization.alignment_page import AlignedSentence, write_alignment_page
+from rnnsearch_tf.visualization.fonts import DEFAULT, font_families
+from rnnsearch_tf.visualization.image_files import (
+    HTML,
+    PNG,
+    RESOLUTION,
+    SVG,
+    picture_kind,
+    save_figure,
+)
 
 _CELL = 0.28  # inches
 _MARGIN = 0.08  # inches, around the matrix and its words

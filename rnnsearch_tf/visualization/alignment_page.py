@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rnnsearch_tf.files import write_atomically
-from rnnsearch_tf.translations import Alignment
+from rnnsearch_tf.results import Alignment
 
 _DIGITS = 4  # of each weight, after the point
 
@@ -164,7 +164,7 @@ def _lang(language: str) -> str:
 
 
 def _asset(name: str) -> str:
-    return importlib.resources.files("rnnsearch_tf").joinpath(name).read_text("utf-8")
+    return importlib.resources.files("rnnsearch_tf.visualization").joinpath(name).read_text("utf-8")
 
 
 def _digest(content: str) -> str:

@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.evaluation import LengthBin
-from rnnsearch_tf.picture_files import RESOLUTION, save_figure
+from rnnsearch_tf.evaluation.metrics import LengthBin
+from rnnsearch_tf.visualization.image_files import RESOLUTION, save_figure
 
 SIGNIFICANT = 0.05  # a p-value below it is
 _STYLES = ("-", "--", "-.", ":")

@@ -6,9 +6,13 @@ from typing import NamedTuple
 
 import sacrebleu
 
-from rnnsearch_tf.alignment_page import AlignedSentence, LabelledText, write_alignment_page
-from rnnsearch_tf.evaluation import metrics
-from rnnsearch_tf.translations import Alignment
+from rnnsearch_tf.evaluation.metrics import metrics
+from rnnsearch_tf.results import Alignment
+from rnnsearch_tf.visualization.alignment_page import (
+    AlignedSentence,
+    LabelledText,
+    write_alignment_page,
+)
 
 Align = Callable[[list[str], list[str]], list[Alignment]]
 

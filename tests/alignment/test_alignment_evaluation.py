@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from rnnsearch_tf.alignment_error import AlignmentScores, GoldLinks
-from rnnsearch_tf.alignment_evaluation import (
+from rnnsearch_tf.alignment.error_rate import AlignmentScores, GoldLinks
+from rnnsearch_tf.alignment.evaluation import (
     MethodScores,
     best_of,
     evaluate_methods,
     scores_table,
     tuning_table,
 )
-from rnnsearch_tf.alignment_links import LinkRule
-from rnnsearch_tf.link_methods import LinkMethod
+from rnnsearch_tf.alignment.extraction import LinkMethod
+from rnnsearch_tf.alignment.links import LinkRule
 
 FORWARD = LinkMethod(LinkRule("argmax"), "forward")
 LOW, HIGH = (LinkMethod(LinkRule("threshold", t), "forward") for t in (0.3, 0.6))

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from rnnsearch_tf.alignment_error import AlignmentScores, GoldLinks, alignment_scores
+from rnnsearch_tf.alignment.error_rate import AlignmentScores, GoldLinks, alignment_scores
 
 
 def test_by_hand():

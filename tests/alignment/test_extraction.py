@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from rnnsearch_tf.alignment_links import LinkRule
-from rnnsearch_tf.link_methods import LinkMethod, all_methods
+from rnnsearch_tf.alignment.extraction import LinkMethod, all_methods
+from rnnsearch_tf.alignment.links import LinkRule
 
 ARGMAX = LinkRule("argmax")
 # Two source words and three target words; </s> is last on both sides.

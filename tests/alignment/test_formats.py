@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from rnnsearch_tf.alignment_error import GoldLinks
-from rnnsearch_tf.alignment_files import pharaoh, read_gold
+from rnnsearch_tf.alignment.error_rate import GoldLinks
+from rnnsearch_tf.alignment.formats import pharaoh, read_gold
 from rnnsearch_tf.errors import InputError
 
 LENGTHS = [(3, 5), (2, 2), (7, 11)]  # words, (source, target)

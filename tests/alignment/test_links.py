@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rnnsearch_tf.alignment_links import LinkRule, flipped
+from rnnsearch_tf.alignment.links import LinkRule, flipped
 
 ALIGNMENT = np.array(
     [

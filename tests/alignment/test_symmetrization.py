@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from rnnsearch_tf.symmetrization import SYMMETRIZATIONS, symmetrize
+from rnnsearch_tf.alignment.symmetrization import SYMMETRIZATIONS, symmetrize
 
 #            source 0  1  2  3  4        F forward alone, R reverse alone, B both
 #   target 0        B

@@ -3,9 +3,9 @@
 import pytest
 from scripted_aligner import ScriptedTranslator
 
-from rnnsearch_tf.corpus.parallel import ParallelText
+from rnnsearch_tf.alignment.word_aligner import WordAligner
+from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.word_aligner import WordAligner
 
 TEXT = ParallelText(["a b c", "d"], ["c a", "d e f"])
 

@@ -9,8 +9,7 @@ import tensorflow as tf
 from known_pairs import lists, pairs_of_lengths
 
 from rnnsearch_tf.config import TrainingConfig
-from rnnsearch_tf.corpus.parallel import ParallelText
-from rnnsearch_tf.dataset import (
+from rnnsearch_tf.data.batching import (
     SORTED_BATCHES,
     batch_count,
     guided_batches,
@@ -19,12 +18,13 @@ from rnnsearch_tf.dataset import (
     ordered_batches,
     training_batches,
 )
+from rnnsearch_tf.data.parallel_corpus import ParallelText
+from rnnsearch_tf.data.preparation import prepare
+from rnnsearch_tf.data.sentence_pairs import Pairs, to_sentences, tokenize
+from rnnsearch_tf.data.word_alignments import WordLinks
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.pairs import Pairs, to_sentences, tokenize
-from rnnsearch_tf.preparation import prepare
-from rnnsearch_tf.text import MosesTokenizer
-from rnnsearch_tf.vocabulary import SPECIAL_TOKENS, Vocabulary
-from rnnsearch_tf.word_links import WordLinks
+from rnnsearch_tf.text.moses import MosesTokenizer
+from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, Vocabulary
 
 ENGLISH, FRENCH = MosesTokenizer("en"), MosesTokenizer("fr")
 
@@ -102,7 +102,7 @@ def test_pairs_with_a_blank_side_go():
 
 def test_lengths_of_more_pairs_than_are_looked_at_at_once(monkeypatch):
     whole = kept_lengths(MANY, 7).tolist()
-    monkeypatch.setattr("rnnsearch_tf.dataset._LENGTHS_AT_ONCE", 4)
+    monkeypatch.setattr("rnnsearch_tf.data.batching._LENGTHS_AT_ONCE", 4)
     assert kept_lengths(MANY, 7).tolist() == whole == [0, 1, 3, 5, 3, 3, 2, 2]
 
 
@@ -207,7 +207,7 @@ def test_order_depends_on_seed_and_epoch_alone(batching):
 def test_order_does_not_depend_on_what_is_read_at_once(monkeypatch, batching):
     config = configured(batching)
     whole = rows(training_batches(MANY, config, epoch=3))
-    monkeypatch.setattr("rnnsearch_tf.dataset._PAIRS_AT_ONCE", 4)
+    monkeypatch.setattr("rnnsearch_tf.data.batching._PAIRS_AT_ONCE", 4)
     assert rows(training_batches(MANY, config, epoch=3)) == whole
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from rnnsearch_tf.corpus import parallel
-from rnnsearch_tf.corpus.links import LinkFiles
+from rnnsearch_tf.data import parallel_corpus
+from rnnsearch_tf.data.word_alignments import LinkFiles
 from rnnsearch_tf.errors import InputError
 
 
@@ -27,7 +27,7 @@ def test_links_of_each_pair(tmp_path, name):
 
 
 def test_files_one_after_the_other_in_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr(parallel, "BLOCK_PAIRS", 2)
+    monkeypatch.setattr(parallel_corpus, "BLOCK_PAIRS", 2)
     files = [tmp_path / "a", tmp_path / "b"]
     files[0].write_text("0-0\n\n2-1\n")
     files[1].write_text("3-1\n")

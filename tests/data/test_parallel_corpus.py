@@ -4,9 +4,9 @@ import gzip
 
 import pytest
 
-from rnnsearch_tf.corpus import parallel
-from rnnsearch_tf.corpus.lines import read_lines
-from rnnsearch_tf.corpus.parallel import ParallelFiles, ParallelText, read_parallel
+from rnnsearch_tf.data import parallel_corpus
+from rnnsearch_tf.data.lines import read_lines
+from rnnsearch_tf.data.parallel_corpus import ParallelFiles, ParallelText, read_parallel
 from rnnsearch_tf.errors import InputError
 
 
@@ -103,7 +103,7 @@ def joined(blocks) -> tuple[list[str], list[str]]:
 
 @pytest.mark.parametrize("lines", [0, 1, 2, 3, 4, 5])
 def test_blocks_are_the_pairs_in_order(tmp_path, monkeypatch, lines):
-    monkeypatch.setattr(parallel, "BLOCK_PAIRS", 2)
+    monkeypatch.setattr(parallel_corpus, "BLOCK_PAIRS", 2)
     text = ParallelText([f"s{i}" for i in range(lines)], [f"t{i}" for i in range(lines)])
     blocks = list(text.blocks())
     assert joined(blocks) == text
@@ -124,7 +124,7 @@ def test_files_follow_one_another(tmp_path):
 
 
 def test_unequal_counts_are_found_in_whichever_block(tmp_path, monkeypatch):
-    monkeypatch.setattr(parallel, "BLOCK_PAIRS", 2)
+    monkeypatch.setattr(parallel_corpus, "BLOCK_PAIRS", 2)
     for source, target in ((5, 4), (4, 5), (4, 9), (7, 0)):
         corpus = files(tmp_path, b"a\n" * source, b"b\n" * target)
         with pytest.raises(InputError, match=f"has {source} lines, .* has {target}:"):
@@ -132,14 +132,14 @@ def test_unequal_counts_are_found_in_whichever_block(tmp_path, monkeypatch):
 
 
 def test_a_line_is_told_in_a_later_block(tmp_path, monkeypatch):
-    monkeypatch.setattr(parallel, "BLOCK_PAIRS", 2)
+    monkeypatch.setattr(parallel_corpus, "BLOCK_PAIRS", 2)
     corpus = files(tmp_path, b"a\nb\nc\nd\n", b"a\nb\nc\n\xe9\n")
     with pytest.raises(InputError, match=r"a.fr: line 4 is not UTF-8"):
         list(corpus.blocks())
 
 
 def test_a_byte_order_mark_is_one_in_front_only(tmp_path, monkeypatch):
-    monkeypatch.setattr(parallel, "BLOCK_PAIRS", 1)
+    monkeypatch.setattr(parallel_corpus, "BLOCK_PAIRS", 1)
     corpus = files(tmp_path, b"\xef\xbb\xbfa\n\xef\xbb\xbfb\n", b"c\nd\n")
     assert corpus.read().source == ["a", "\ufeffb"]
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rnnsearch_tf.permutation import Permutation
+from rnnsearch_tf.data.permutation import Permutation
 
 
 def order(size: int, *seeds: int) -> np.ndarray:

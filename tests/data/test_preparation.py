@@ -15,17 +15,16 @@ import numpy as np
 import pytest
 from known_pairs import lists
 
-from rnnsearch_tf import preparation, prepared_text
 from rnnsearch_tf.config import TrainingConfig
-from rnnsearch_tf.corpus import parallel
-from rnnsearch_tf.corpus.parallel import ParallelFiles, ParallelText
-from rnnsearch_tf.dataset import batch_count, kept_lengths, training_batches
+from rnnsearch_tf.data import parallel_corpus, preparation, prepared_corpus
+from rnnsearch_tf.data.batching import batch_count, kept_lengths, training_batches
+from rnnsearch_tf.data.parallel_corpus import ParallelFiles, ParallelText
+from rnnsearch_tf.data.preparation import prepare
+from rnnsearch_tf.data.sentence_pairs import Pairs, Sentences, tokenize
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.pairs import Pairs, Sentences, tokenize
-from rnnsearch_tf.preparation import prepare
 from rnnsearch_tf.scripts import train
-from rnnsearch_tf.text import MosesTokenizer
-from rnnsearch_tf.vocabulary import UNK, Vocabulary
+from rnnsearch_tf.text.moses import MosesTokenizer
+from rnnsearch_tf.text.vocabulary import UNK, Vocabulary
 
 ENGLISH, FRENCH = MosesTokenizer("en"), MosesTokenizer("fr")
 TEXT = ParallelText(
@@ -109,7 +108,7 @@ def test_a_vocabulary_of_other_text(tmp_path):
 
 def test_files_do_not_depend_on_how_the_text_is_cut(tmp_path, monkeypatch, files):
     prepare(files, ENGLISH, FRENCH, tmp_path / "whole")
-    monkeypatch.setattr(parallel, "BLOCK_PAIRS", 7)
+    monkeypatch.setattr(parallel_corpus, "BLOCK_PAIRS", 7)
     prepare(files, ENGLISH, FRENCH, tmp_path / "cut")
     assert content(tmp_path / "cut") == content(tmp_path / "whole")
 
@@ -199,13 +198,13 @@ def test_a_damaged_cache_is_made_again(tmp_path, name):
 # Prepares text like TEXT and waits in the middle of it.
 BEGIN = """
 import sys, time
-from rnnsearch_tf.corpus import parallel
-from rnnsearch_tf.preparation import prepare
-from rnnsearch_tf.prepared_text import Writer
-from rnnsearch_tf.text import MosesTokenizer
+from rnnsearch_tf.data import parallel_corpus
+from rnnsearch_tf.data.preparation import prepare
+from rnnsearch_tf.data.prepared_corpus import Writer
+from rnnsearch_tf.text.moses import MosesTokenizer
 
-parallel.BLOCK_PAIRS = 2
-text = parallel.ParallelText(*eval(sys.argv[1]))
+parallel_corpus.BLOCK_PAIRS = 2
+text = parallel_corpus.ParallelText(*eval(sys.argv[1]))
 add = Writer.add
 
 def add_and_wait(self, *blocks):
@@ -274,7 +273,7 @@ def test_preparations_at_once_read_the_text_once(tmp_path):
     corpus = Counted()
     together = threading.Barrier(4)
 
-    def begin() -> prepared_text.PreparedText:
+    def begin() -> prepared_corpus.PreparedText:
         together.wait()
         return prepare(corpus, ENGLISH, FRENCH, tmp_path)
 
@@ -287,7 +286,7 @@ def test_preparations_at_once_read_the_text_once(tmp_path):
 
 
 def test_text_that_cannot_be_read_leaves_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr(parallel, "BLOCK_PAIRS", 2)
+    monkeypatch.setattr(parallel_corpus, "BLOCK_PAIRS", 2)
     path = tmp_path / "latin"
     path.write_bytes(b"a\n" * 9 + b"\xe9\n")
     with pytest.raises(InputError, match=r"^\S+latin: line 10 is not UTF-8$"):
@@ -309,7 +308,7 @@ def test_a_full_disk_is_told_and_leaves_nothing(tmp_path, monkeypatch, method):
     def refuse(*arguments):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(prepared_text.Writer, method, refuse)
+    monkeypatch.setattr(prepared_corpus.Writer, method, refuse)
     with pytest.raises(InputError) as caught:
         prepare(TEXT, ENGLISH, FRENCH, tmp_path)
     assert str(caught.value) == f"{tmp_path}: cannot be written: No space left on device"
@@ -330,7 +329,7 @@ def peak_bytes(action) -> int:
 
 
 def test_memory_of_writing_does_not_grow_with_the_corpus(tmp_path):
-    block = prepared_text.Block(
+    block = prepared_corpus.Block(
         [b"one", b"two"],
         np.zeros(3_000, np.int32),
         np.array([1_500, 1_500]),
@@ -342,7 +341,7 @@ def test_memory_of_writing_does_not_grow_with_the_corpus(tmp_path):
         folder.mkdir()
 
         def write():
-            with prepared_text.Writer(folder) as writer:
+            with prepared_corpus.Writer(folder) as writer:
                 for _ in range(blocks):
                     writer.add(block, block)
                 writer.finish()
@@ -371,7 +370,7 @@ def memory_mapped(path: Path, count: int) -> Pairs:
 
 @pytest.mark.parametrize("batching", ["buckets", "sorted"])
 def test_memory_of_reading_does_not_grow_with_the_corpus(tmp_path, monkeypatch, batching):
-    monkeypatch.setattr("rnnsearch_tf.dataset._LENGTHS_AT_ONCE", 10_000)
+    monkeypatch.setattr("rnnsearch_tf.data.batching._LENGTHS_AT_ONCE", 10_000)
     config = TrainingConfig(batching=batching)
 
     def peak(count: int) -> int:

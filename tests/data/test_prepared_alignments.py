@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 from known_pairs import pairs_of_lengths
 
-from rnnsearch_tf import prepared_links
-from rnnsearch_tf.corpus import parallel
-from rnnsearch_tf.corpus.links import LinkFiles
+from rnnsearch_tf.data import parallel_corpus, prepared_alignments
+from rnnsearch_tf.data.prepared_alignments import prepare_links
+from rnnsearch_tf.data.sentence_pairs import Pairs
+from rnnsearch_tf.data.word_alignments import LinkFiles, WordLinks
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.pairs import Pairs
-from rnnsearch_tf.prepared_links import prepare_links
-from rnnsearch_tf.word_links import WordLinks
 
 PAIRS = pairs_of_lengths((3, 2), (1, 1), (5, 7))
 
@@ -25,7 +23,7 @@ def prepared(folder: Path, *lines: str, pairs: Pairs = PAIRS) -> WordLinks:
 
 @pytest.mark.parametrize("at_once", [1, 2, 3])
 def test_links_of_pairs_read_in_any_blocks(tmp_path, monkeypatch, at_once):
-    monkeypatch.setattr(parallel, "BLOCK_PAIRS", at_once)
+    monkeypatch.setattr(parallel_corpus, "BLOCK_PAIRS", at_once)
     links = prepared(tmp_path, "0-0 2-1", "", "4-6 0-0 1-5")
     assert links.ends.tolist() == [[0, 0], [2, 1], [4, 6], [0, 0], [1, 5]]
     assert links.starts.tolist() == [0, 2, 2, 5]
@@ -41,7 +39,7 @@ def test_no_link_at_all(tmp_path):
 @pytest.mark.parametrize("link", ["5-0", "0-7", "5-7", "99999-0"])
 @pytest.mark.parametrize("at_once", [1, 3])
 def test_a_link_of_a_word_that_is_not_there(tmp_path, monkeypatch, link, at_once):
-    monkeypatch.setattr(parallel, "BLOCK_PAIRS", at_once)
+    monkeypatch.setattr(parallel_corpus, "BLOCK_PAIRS", at_once)
     said = rf"a\.links: line 3: there is no link {link} between 5 words and 7"
     with pytest.raises(InputError, match=said):
         prepared(tmp_path, "2-1", "", f"4-6 {link}")
@@ -58,8 +56,10 @@ def test_links_of_another_number_of_pairs(tmp_path, lines):
 
 def test_they_are_written_once_and_damaged_ones_again(tmp_path, monkeypatch):
     lines = ("0-0", "", "1-1 2-2")
-    real, writings = prepared_links._write, []
-    monkeypatch.setattr(prepared_links, "_write", lambda *given: (writings.append(1), real(*given)))
+    real, writings = prepared_alignments._write, []
+    monkeypatch.setattr(
+        prepared_alignments, "_write", lambda *given: (writings.append(1), real(*given))
+    )
     for _ in range(2):
         assert prepared(tmp_path, *lines).ends.tolist() == [[0, 0], [1, 1], [2, 2]]
     assert len(writings) == 1

@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rnnsearch_tf.corpus.grammar import generate
-from rnnsearch_tf.corpus.lines import read_lines
-from rnnsearch_tf.corpus.parallel import ParallelText
-from rnnsearch_tf.corpus.subset import first_occurrences, two_samples
-from rnnsearch_tf.data_selection import best_pairs, entropy_differences, score_pairs
-from rnnsearch_tf.ngram_model import UNK, NgramModel, frequent_words
+from rnnsearch_tf.data.lines import read_lines
+from rnnsearch_tf.data.parallel_corpus import ParallelText
+from rnnsearch_tf.data.selection.moore_lewis import best_pairs, entropy_differences, score_pairs
+from rnnsearch_tf.data.selection.ngram_model import UNK, NgramModel, frequent_words
+from rnnsearch_tf.data.selection.sampling import first_occurrences, two_samples
 from rnnsearch_tf.scripts import select_pairs
+from rnnsearch_tf.synthetic.grammar import generate
 
 NEWS = ["a b a", "b a b c", "a a"]
 POOL = ["a c c", "d a", "b b d d"]
@@ -300,10 +300,10 @@ def test_too_much_text_is_one_line(files, capsys, monkeypatch):
 def test_missing_nltk_is_one_line(files, capsys, monkeypatch):
     for name in list(sys.modules):
         if name.split(".")[0] == "nltk" or name.startswith(
-            ("rnnsearch_tf.data_selection", "rnnsearch_tf.ngram_model")
+            ("rnnsearch_tf.data.selection.moore_lewis", "rnnsearch_tf.data.selection.ngram_model")
         ):
             monkeypatch.delitem(sys.modules, name)
-    monkeypatch.delattr("rnnsearch_tf.data_selection")
+    monkeypatch.delattr("rnnsearch_tf.data.selection.moore_lewis")
     monkeypatch.setitem(sys.modules, "nltk", None)
     assert "pip install 'rnnsearch-tf[select]'" in fails(capsys, files)
 

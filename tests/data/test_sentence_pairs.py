@@ -4,9 +4,9 @@ import numpy as np
 import tensorflow as tf
 from known_pairs import lists
 
-from rnnsearch_tf.pairs import to_sentences, tokenize
-from rnnsearch_tf.text import MosesTokenizer
-from rnnsearch_tf.vocabulary import SPECIAL_TOKENS, Vocabulary
+from rnnsearch_tf.data.sentence_pairs import to_sentences, tokenize
+from rnnsearch_tf.text.moses import MosesTokenizer
+from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, Vocabulary
 
 ENGLISH, FRENCH = MosesTokenizer("en"), MosesTokenizer("fr")
 

@@ -7,8 +7,8 @@ import pytest
 import tensorflow as tf
 import tensorflow_datasets as tfds
 
-from rnnsearch_tf.corpus import wmt14
-from rnnsearch_tf.corpus.wmt14 import SUBSETS, Wmt14
+from rnnsearch_tf.data import wmt14
+from rnnsearch_tf.data.wmt14 import SUBSETS, Wmt14
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.scripts import train
 

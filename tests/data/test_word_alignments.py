@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rnnsearch_tf.word_links import WordLinks
+from rnnsearch_tf.data.word_alignments import WordLinks
 
 # Pair 0: 0-0 and 2-1. Pair 1: none. Pair 2: 1-0, 3-0, 4-0 and 2-2, which is there twice.
 LINKS = WordLinks(

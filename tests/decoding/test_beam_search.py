@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from rnnsearch_tf.beam_search import Hypotheses, beam_search, top_k
+from rnnsearch_tf.decoding.beam_search import Hypotheses, beam_search, top_k
 
 PAD, EOS, A, B, C, D = range(6)
 START = PAD  # the row of a trellis from which the first word is drawn

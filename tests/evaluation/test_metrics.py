@@ -8,7 +8,7 @@ import sacrebleu
 from known_pairs import pairs_of
 
 from rnnsearch_tf.config import ModelConfig
-from rnnsearch_tf.evaluation import (
+from rnnsearch_tf.evaluation.metrics import (
     LengthBin,
     bleu,
     bleu_by_length,
@@ -18,8 +18,8 @@ from rnnsearch_tf.evaluation import (
     ter,
     tokenized_bleu,
 )
-from rnnsearch_tf.models import TranslationModel
-from rnnsearch_tf.text import MosesTokenizer
+from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.text.moses import MosesTokenizer
 
 LINES = ["Le chat dort sur le lit.", "Il fait beau à Paris aujourd'hui.", "Une dame lit un livre."]
 OTHER = ["un deux trois quatre cinq", "six sept huit neuf dix", "bleu blanc rouge vert noir"]

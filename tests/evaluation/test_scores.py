@@ -5,10 +5,10 @@ import json
 import pytest
 
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.evaluation import bleu, chrf, ter, tokenized_bleu
-from rnnsearch_tf.significance import compare
-from rnnsearch_tf.text import MosesTokenizer
-from rnnsearch_tf.translation_scores import TranslationScores, read_by_length, score_translations
+from rnnsearch_tf.evaluation.metrics import bleu, chrf, ter, tokenized_bleu
+from rnnsearch_tf.evaluation.scores import TranslationScores, read_by_length, score_translations
+from rnnsearch_tf.evaluation.significance import compare
+from rnnsearch_tf.text.moses import MosesTokenizer
 
 FRENCH = MosesTokenizer("fr")
 REFERENCES = [f"Le chat n° {i} dort sur l'herbe verte." for i in range(13)]

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from rnnsearch_tf.evaluation import bleu, chrf, ter
-from rnnsearch_tf.significance import compare
+from rnnsearch_tf.evaluation.metrics import bleu, chrf, ter
+from rnnsearch_tf.evaluation.significance import compare
 
 WORDS = ["le", "chat", "noir", "dort", "sur", "un", "grand", "lit", "blanc"]
 

@@ -1,8 +1,8 @@
 """Which sentences have words that the vocabularies know."""
 
-from rnnsearch_tf.known_words import sentences_of_known_words
-from rnnsearch_tf.tokenizers import SpaceTokenizer
-from rnnsearch_tf.vocabulary import SPECIAL_TOKENS, Vocabulary
+from rnnsearch_tf.evaluation.unk_free import sentences_of_known_words
+from rnnsearch_tf.text.tokenizers import SpaceTokenizer
+from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, Vocabulary
 
 
 def test_both_sides_must_be_known():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from rnnsearch_tf.row_blocks import map_row_blocks
+from rnnsearch_tf.inference.length_batching import map_row_blocks
 
 NO_WORDS = tf.RaggedTensor.from_row_splits(tf.zeros([0], tf.string), tf.zeros([1], tf.int64))
 

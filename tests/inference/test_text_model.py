@@ -9,9 +9,9 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import Config, DecodingConfig
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.loading import load_text_model
-from rnnsearch_tf.text_model import NOT_FOUND, TextModel, without_repeats
-from rnnsearch_tf.vocabulary import EOS, PAD, UNK, Vocabulary
+from rnnsearch_tf.inference.loading import load_text_model
+from rnnsearch_tf.inference.text_model import NOT_FOUND, TextModel, without_repeats
+from rnnsearch_tf.text.vocabulary import EOS, PAD, UNK, Vocabulary
 
 SENTENCES = ["The man will eat.", "She has seen the old cat in Paris.", "It is cold.", "We sleep."]
 SEARCH = DecodingConfig(beam_size=3, max_length_ratio=2.0)

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rnnsearch_tf import translator as module
 from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.exported import find_version
-from rnnsearch_tf.translator import Translator
+from rnnsearch_tf.inference import translator as module
+from rnnsearch_tf.inference.loading import find_version
+from rnnsearch_tf.inference.translator import Translator
 
 SEARCH = DecodingConfig(beam_size=3, length_penalty=0.6, max_length=20, max_length_ratio=2.0)
 SENTENCES = ["The man will eat.", "She has seen the old cat in Paris.", "It is cold.", "We sleep."]

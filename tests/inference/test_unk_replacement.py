@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from rnnsearch_tf.alignment.lexicon import learn_lexicon, write_lexicon
 from rnnsearch_tf.config import PRESETS, Config, DecodingConfig
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.lexicon import learn_lexicon, write_lexicon
-from rnnsearch_tf.loading import load_text_model
-from rnnsearch_tf.models import TranslationModel
-from rnnsearch_tf.text_model import TextModel
-from rnnsearch_tf.translations import Alignment
-from rnnsearch_tf.translator import Translator
-from rnnsearch_tf.unknown_words import UnknownWords
+from rnnsearch_tf.inference.loading import load_text_model
+from rnnsearch_tf.inference.text_model import TextModel
+from rnnsearch_tf.inference.translator import Translator
+from rnnsearch_tf.inference.unk_replacement import UnknownWords
+from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.results import Alignment
 
 SOURCE = tf.ragged.constant([["Ms", "Aït", "left"], [], ["the", "ibex"]], tf.string, ragged_rank=1)
 TARGET = tf.ragged.constant(

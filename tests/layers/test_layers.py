@@ -18,7 +18,7 @@ from rnnsearch_tf.layers.embedding import WordEmbedding
 from rnnsearch_tf.layers.encoder import Encoder
 from rnnsearch_tf.layers.gru import ContextGRUCell, GRUCell
 from rnnsearch_tf.layers.scan import scan
-from rnnsearch_tf.models import TranslationModel
+from rnnsearch_tf.models.translation_model import TranslationModel
 
 # Sentences, states for each, source and target positions, m, n, n', l, words.
 B, Q, TX, TY, M, N, N_ALIGN, L, K = 2, 3, 5, 7, 11, 13, 17, 19, 23

@@ -28,7 +28,7 @@ PER_WORD = np.linspace(-1, 2, 14).astype("float32")  # weights of the 14 real wo
 
 def build(kind: str, order: str):
     from rnnsearch_tf.config import ModelConfig
-    from rnnsearch_tf.models import TranslationModel
+    from rnnsearch_tf.models.translation_model import TranslationModel
 
     sizes = ModelConfig(
         source_vocabulary_size=11,
@@ -95,7 +95,7 @@ def jax_process(folder: Path) -> None:
         model = build(kind, order)
         model.load_weights(folder / f"{kind}-{order}.weights.h5")
         np.savez(folder / f"{kind}-{order}.npz", **jax_results(model))
-    from rnnsearch_tf.vocabulary import Vocabulary
+    from rnnsearch_tf.text.vocabulary import Vocabulary
 
     assert Vocabulary.load(folder / "words.vocab").encode(["b", "c"]) == [4, 2, 1]
 
@@ -106,7 +106,7 @@ def on_both(tmp_path_factory) -> dict:
     for package in ("tensorflow", "jax"):
         if importlib.util.find_spec(package) is None:
             pytest.skip(f"{package} is not installed")
-    from rnnsearch_tf.vocabulary import SPECIAL_TOKENS, Vocabulary
+    from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, Vocabulary
 
     folder = tmp_path_factory.mktemp("backends")
     Vocabulary([*SPECIAL_TOKENS, "a", "b"]).save(folder / "words.vocab")

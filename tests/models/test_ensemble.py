@@ -8,9 +8,9 @@ import pytest
 import tensorflow as tf
 
 from rnnsearch_tf.config import DecodingConfig, ModelConfig
-from rnnsearch_tf.ensemble import Ensemble
-from rnnsearch_tf.models import TranslationModel
-from rnnsearch_tf.search import search
+from rnnsearch_tf.decoding.model_search import search
+from rnnsearch_tf.models.ensemble import Ensemble
+from rnnsearch_tf.models.translation_model import TranslationModel
 
 SIZES = ModelConfig(
     source_vocabulary_size=17,

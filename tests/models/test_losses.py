@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from rnnsearch_tf.losses import alignment_cross_entropy, output_cross_entropy
+from rnnsearch_tf.models.losses import alignment_cross_entropy, output_cross_entropy
 
 N, L, K = 5, 3, 7
 TARGETS = np.array([2, 0, 6, 2, 5], "int32")  # one word twice

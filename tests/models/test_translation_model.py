@@ -11,7 +11,7 @@ from keras import ops
 
 from rnnsearch_tf.config import RNNENCDEC, RNNSEARCH, ModelConfig
 from rnnsearch_tf.layers.decoder import STEP_ORDERS
-from rnnsearch_tf.models import TranslationModel
+from rnnsearch_tf.models.translation_model import TranslationModel
 
 # Every axis another prime: K_x 11, K_y 13, m 3, n 5, n' 7, l 2.
 SIZES = ModelConfig(

@@ -5,12 +5,12 @@ import json
 
 import pytest
 
-from rnnsearch_tf.claims import TOLERANCE, claims, fall
 from rnnsearch_tf.config import PRESETS
-from rnnsearch_tf.evaluation import LengthBin, Nll
+from rnnsearch_tf.evaluation.metrics import LengthBin, Nll
 from rnnsearch_tf.provenance import Provenance
-from rnnsearch_tf.report import PAPER_BLEU, Report, write_report
-from rnnsearch_tf.results import Example, ModelResults, SetScore, SoftAlignment
+from rnnsearch_tf.reproduction.claims import TOLERANCE, claims, fall
+from rnnsearch_tf.reproduction.report import PAPER_BLEU, Report, write_report
+from rnnsearch_tf.reproduction.results import Example, ModelResults, SetScore, SoftAlignment
 
 LENGTHS = ((1, 30), (31, 50), (51, 60), (61, 97))
 

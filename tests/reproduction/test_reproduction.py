@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from conftest import TINY
 
-from rnnsearch_tf.assessment import training_sample
-from rnnsearch_tf.corpus.parallel import ParallelText
-from rnnsearch_tf.report import Report
+from rnnsearch_tf.data.parallel_corpus import ParallelText
+from rnnsearch_tf.reproduction.assessment import training_sample
+from rnnsearch_tf.reproduction.report import Report
 from rnnsearch_tf.scripts import reproduce
 
 MODELS = ("rnnencdec-30", "rnnsearch-30", "rnnencdec-50", "rnnsearch-50")
@@ -76,8 +76,8 @@ def test_nothing_is_done_twice(output, flags, monkeypatch):
         raise AssertionError("done twice")
 
     models = read(output).models
-    monkeypatch.setattr("rnnsearch_tf.reproduction.train", never)
-    monkeypatch.setattr("rnnsearch_tf.reproduction.assess", never)
+    monkeypatch.setattr("rnnsearch_tf.reproduction.reproduce.train", never)
+    monkeypatch.setattr("rnnsearch_tf.reproduction.reproduce.assess", never)
     assert reproduce.run(flags) == 0
     assert read(output).models == models
 
@@ -115,7 +115,7 @@ def test_bad_input_is_one_line(flags, corpus, tmp_path, capsys):
 
 
 def test_the_sample_is_of_all_the_text_and_the_same_every_time(monkeypatch):
-    monkeypatch.setattr("rnnsearch_tf.assessment._CANDIDATES", 7)
+    monkeypatch.setattr("rnnsearch_tf.reproduction.assessment._CANDIDATES", 7)
     text = ParallelText([str(i) for i in range(100)], [f"-{i}" for i in range(100)])
     sample = training_sample(text)
     assert sample == training_sample(text)

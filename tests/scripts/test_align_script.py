@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scripted_aligner import ScriptedTranslator, installed
 
-from rnnsearch_tf.alignment_files import pharaoh
-from rnnsearch_tf.alignment_links import LinkRule
+from rnnsearch_tf.alignment.formats import pharaoh
+from rnnsearch_tf.alignment.links import LinkRule
+from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.scripts import align, evaluate
-from rnnsearch_tf.translator import Translator
 
 SOURCE = "a b c\n\nd\n  \ne f\ng\n"
 TARGET = "c a x\n\ne d f\n\nf\n\n"  # the last pair: its target alone is blank
@@ -130,7 +130,7 @@ def test_long_files_are_read_in_windows(capsys, text, models, tmp_path, monkeypa
         "".join(f"{line.split()[i % 2]}\n" for i, line in enumerate(words))
     )
     monkeypatch.setattr(align, "_PAIRS_AT_ONCE", 5)
-    monkeypatch.setattr("rnnsearch_tf.corpus.parallel.BLOCK_PAIRS", 7)
+    monkeypatch.setattr("rnnsearch_tf.data.parallel_corpus.BLOCK_PAIRS", 7)
     assert align.run([*text, f"--target={tmp_path / 'text.fr'}"]) == 0
     assert capsys.readouterr().out.splitlines() == [f"{i % 2}-0" for i in range(17)]
     assert models["en-fr"].most_pairs == 5

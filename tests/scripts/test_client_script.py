@@ -8,7 +8,7 @@ import sys
 
 import pytest
 from scripted_model import LINES, Refusal, both, expected, obliging, over_http, translated
-from serving import running
+from tfserving import running
 
 from rnnsearch_tf.client import Client
 from rnnsearch_tf.scripts import client as script

@@ -13,7 +13,8 @@ import pytest
 import tensorflow as tf
 
 from rnnsearch_tf.config import DecodingConfig
-from rnnsearch_tf.loading import load_text_model
+from rnnsearch_tf.inference.loading import load_text_model
+from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.scripts import (
     align,
     demo,
@@ -26,7 +27,6 @@ from rnnsearch_tf.scripts import (
     train,
     translate,
 )
-from rnnsearch_tf.translator import Translator
 
 SCRIPTS = {
     "train": train, "translate": translate, "score": score, "evaluate": evaluate,

@@ -14,10 +14,10 @@ from typing import Any
 import kubernetes_validate
 import pytest
 import yaml
-from serving.batching_parameters import BatchingParameters, read_batching_parameters
-from serving.model_config import read_model_config
+from tfserving.batching_parameters import BatchingParameters, read_batching_parameters
+from tfserving.model_config import read_model_config
 
-EXPORT = Path(__file__).parent.parent / "export"
+EXPORT = Path(__file__).parents[2] / "export"
 README = (EXPORT / "README.md").read_text("utf-8")
 
 # Flags that TensorFlow Serving defines in tensorflow_serving/model_servers/main.cc, less those
@@ -129,7 +129,7 @@ def test_labels_name_listed_versions():
 
 def test_a_batch_has_room_for_the_largest_requests():
     from rnnsearch_tf.scripts.client import COMMAND
-    from rnnsearch_tf.warmup import _SHAPES
+    from rnnsearch_tf.serving.warmup import _SHAPES
 
     warm_up = max(sentences for shapes in _SHAPES.values() for sentences, _ in shapes)
     assert batching().max_batch_size >= warm_up
@@ -368,7 +368,7 @@ def requests() -> list[tuple[str, dict[str, Any]]]:
 
 
 def test_the_readmes_requests_are_in_the_signatures():
-    from rnnsearch_tf.client.signatures import SIGNATURES
+    from rnnsearch_tf.client.contract import SIGNATURES
 
     seen = set()
     for address, body in requests():
@@ -384,7 +384,7 @@ def test_the_readmes_requests_are_in_the_signatures():
 
 
 def test_the_readmes_answers_have_the_signatures_outputs():
-    from rnnsearch_tf.client.signatures import SIGNATURES
+    from rnnsearch_tf.client.contract import SIGNATURES
 
     blocks = re.findall(r"^```json\n(.*?)^```", README, re.M | re.S)
     for (_, body), block in zip(requests(), blocks, strict=True):
@@ -403,7 +403,7 @@ def test_the_readmes_answers_have_the_signatures_outputs():
 
 
 def test_the_readmes_table_names_every_input_and_output():
-    from rnnsearch_tf.client.signatures import SIGNATURES
+    from rnnsearch_tf.client.contract import SIGNATURES
 
     rows = dict(re.findall(r"^\| `(\w+)` \| (`text`.*)$", README, re.M))
     assert set(rows) == set(SIGNATURES)

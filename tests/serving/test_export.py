@@ -9,14 +9,14 @@ import shutil
 import pytest
 import tensorflow as tf
 
-from rnnsearch_tf import saved_model
 from rnnsearch_tf.config import Config, DecodingConfig
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.evaluation import bleu_signature
-from rnnsearch_tf.loading import load_text_model
-from rnnsearch_tf.saved_model import export
+from rnnsearch_tf.evaluation.metrics import bleu_signature
+from rnnsearch_tf.inference.loading import load_text_model
 from rnnsearch_tf.scripts import export as script
-from rnnsearch_tf.warmup import WARMUP_REQUESTS
+from rnnsearch_tf.serving import export as export_module
+from rnnsearch_tf.serving.export import export
+from rnnsearch_tf.serving.warmup import WARMUP_REQUESTS
 
 SEARCH = DecodingConfig(beam_size=2, length_penalty=0.5)
 
@@ -34,7 +34,7 @@ def folder(tmp_path_factory, model_dir, export_dir):
 
 def test_versions_count_up_and_stay(folder):
     assert sorted(p.name for p in folder.iterdir()) == ["1", "10", "11", "not-a-version"]
-    assert saved_model.versions(folder) == [1, 10, 11]
+    assert export_module.versions(folder) == [1, 10, 11]
 
 
 def test_the_card_says_what_was_exported(folder, model_dir):
@@ -58,8 +58,8 @@ def test_the_card_says_what_was_exported(folder, model_dir):
 
 def test_the_better_evaluation_is_told(model_dir, tmp_path):
     """Of weights that were kept because they did best, not of the last ones."""
-    from rnnsearch_tf.model_card import _evaluation
-    from rnnsearch_tf.model_directory import ModelDirectory
+    from rnnsearch_tf.models.model_directory import ModelDirectory
+    from rnnsearch_tf.serving.model_card import _evaluation
 
     records = [{"bleu": 3.0, "nll_per_token": 2.0}, {"bleu": 2.0, "nll_per_token": 1.0}]
     for file in ("config.json", "source.vocab", "target.vocab"):
@@ -119,7 +119,7 @@ class Untrained:
 
 @pytest.fixture
 def nothing_is_loaded(monkeypatch):
-    monkeypatch.setattr(saved_model, "load_text_model", lambda *_: Untrained())
+    monkeypatch.setattr(export_module, "load_text_model", lambda *_: Untrained())
 
 
 @pytest.mark.usefixtures("nothing_is_loaded")
@@ -127,7 +127,7 @@ def test_a_disk_that_refuses_leaves_nothing(model_dir, tmp_path, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(saved_model, "_save", full)
+    monkeypatch.setattr(export_module, "_save", full)
     with pytest.raises(InputError, match=r"1: cannot be written: .*No space left on device"):
         export([model_dir], tmp_path / "exports", decoding=SEARCH)
     assert list((tmp_path / "exports").iterdir()) == []
@@ -139,8 +139,8 @@ def test_a_version_that_appears_meanwhile_is_not_overwritten(model_dir, tmp_path
         (tmp_path / "1").mkdir()
         (tmp_path / "1" / "saved_model.pb").write_bytes(b"theirs")
 
-    monkeypatch.setattr(saved_model, "_save", another_export)
-    monkeypatch.setattr(saved_model, "write_warmup_requests", lambda *_: None)
+    monkeypatch.setattr(export_module, "_save", another_export)
+    monkeypatch.setattr(export_module, "write_warmup_requests", lambda *_: None)
     with pytest.raises(InputError, match="1: cannot be written"):
         export([model_dir], tmp_path, decoding=SEARCH)
     assert [p.name for p in tmp_path.iterdir()] == ["1"]

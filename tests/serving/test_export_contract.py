@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from serving.c_session import CSession
-from serving.contract import LOWEST, check_contract
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
+from tfserving.c_session import CSession
+from tfserving.contract import LOWEST, check_contract
 
-from rnnsearch_tf.loading import load_text_model
-from rnnsearch_tf.model_directory import ModelDirectory
-from rnnsearch_tf.text_model import TextModel
+from rnnsearch_tf.inference.loading import load_text_model
+from rnnsearch_tf.inference.text_model import TextModel
+from rnnsearch_tf.models.model_directory import ModelDirectory
 
 
 @pytest.fixture(scope="module")

@@ -931,7 +931,7 @@ def test_nothing_moves_for_those_who_want_no_motion(visit, server):
 
 def test_with_a_real_model(visit, export_dir):
     """The page shows what the server answers, and the SavedModel's signatures are as it expects."""
-    from serving import running
+    from tfserving import running
 
     text = "The man is here."
     with running(export_dir, "--rest_api_enable_cors_support") as served:

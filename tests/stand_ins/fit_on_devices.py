@@ -8,10 +8,10 @@ import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.config import ModelConfig, TrainingConfig
-from rnnsearch_tf.losses import SentenceLoss
-from rnnsearch_tf.models import TranslationModel
-from rnnsearch_tf.optimizer import build_optimizer
-from rnnsearch_tf.strategy import build_strategy
+from rnnsearch_tf.models.losses import SentenceLoss
+from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.training.distribution import build_strategy
+from rnnsearch_tf.training.optimizers import build_optimizer
 
 
 def build() -> TranslationModel:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rnnsearch_tf.pairs import Pairs, Sentences
+from rnnsearch_tf.data.sentence_pairs import Pairs, Sentences
 
 
 def sentences(rows: list[list[int]]) -> Sentences:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from rnnsearch_tf.inference.translator import Translator
+from rnnsearch_tf.results import Alignment
 from rnnsearch_tf.scripts import alignment_flags
-from rnnsearch_tf.translations import Alignment
-from rnnsearch_tf.translator import Translator
 
 
 class ScriptedTranslator:

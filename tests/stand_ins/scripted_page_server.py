@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-PAGE = Path(__file__).parents[1] / "export" / "page"
+PAGE = Path(__file__).parents[2] / "export" / "page"
 LOWEST = -3.4028235e38
 Answer = tuple[int, Any]  # an HTTP status, and JSON or the bytes themselves
 

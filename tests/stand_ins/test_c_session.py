@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tensorflow as tf
-from serving import dtypes
-from serving.c_session import CSession
-from serving.contract import TEXTS
-from serving.graph_ops import core_ops, graph_ops
-from serving.status import Code, StatusError
-from serving.tensor_proto import to_array, to_proto
+from tfserving import dtypes
+from tfserving.c_session import CSession
+from tfserving.contract import TEXTS
+from tfserving.graph_ops import core_ops, graph_ops
+from tfserving.status import Code, StatusError
+from tfserving.tensor_proto import to_array, to_proto
 
 INPUTS = {
     "serving_default": {"text": TEXTS},
@@ -27,10 +27,10 @@ INPUTS = {
 RUN = """
 import json, sys
 import numpy as np
-from serving.protos import leave_python_tensorflow_out
+from tfserving.protos import leave_python_tensorflow_out
 leave_python_tensorflow_out()
-from serving.c_session import CSession
-from serving.graph_ops import core_ops, graph_ops
+from tfserving.c_session import CSession
+from tfserving.graph_ops import core_ops, graph_ops
 path, folder = sys.argv[1:]
 inputs = np.load(f"{folder}/inputs.npy", allow_pickle=True).item()
 with CSession(path) as session:
@@ -48,11 +48,11 @@ print(json.dumps({"ops": sorted(ops), "foreign": sorted(ops - core_ops()), "pyth
 # A quarter of a megabyte goes in and comes back in each call; what is not freed shows.
 LEAK = """
 import resource, sys
-from serving.protos import leave_python_tensorflow_out
+from tfserving.protos import leave_python_tensorflow_out
 leave_python_tensorflow_out()
-from serving import dtypes
-from serving.c_session import CSession
-from serving.status import StatusError
+from tfserving import dtypes
+from tfserving.c_session import CSession
+from tfserving.status import StatusError
 session = CSession(sys.argv[1])
 word = b"a" * 2**18
 def call():

@@ -20,11 +20,6 @@ import grpc
 import numpy as np
 import pytest
 import tensorflow as tf
-from serving import Server, dtypes, running
-from serving.c_session import CSession
-from serving.model_config import read_model_config, single_model
-from serving.tensor_proto import to_array
-from serving.tls import write_ssl_config
 from tensorflow_serving.apis import (
     get_model_metadata_pb2,
     get_model_status_pb2,
@@ -33,6 +28,11 @@ from tensorflow_serving.apis import (
     predict_pb2,
     prediction_service_pb2_grpc,
 )
+from tfserving import Server, dtypes, running
+from tfserving.c_session import CSession
+from tfserving.model_config import read_model_config, single_model
+from tfserving.tensor_proto import to_array
+from tfserving.tls import write_ssl_config
 
 SECONDS = 600  # a safety net
 MODEL = "rnnsearch"

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from serving import dtypes
-from serving.batching import BatchQueue, BatchScheduler
-from serving.batching_parameters import BatchingParameters, read_batching_parameters
-from serving.status import Code, StatusError
+from tfserving import dtypes
+from tfserving.batching import BatchQueue, BatchScheduler
+from tfserving.batching_parameters import BatchingParameters, read_batching_parameters
+from tfserving.status import Code, StatusError
 
 NEVER = 10**12  # microseconds
 SECONDS = 60

@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 import pytest
-from serving import dtypes
-from serving.json_request import COLUMNAR, ROW, parse, read_inputs, signature_name
-from serving.json_response import error_body, predict_body
-from serving.status import Code, StatusError
 from tensorflow.core.protobuf.meta_graph_pb2 import TensorInfo
+from tfserving import dtypes
+from tfserving.json_request import COLUMNAR, ROW, parse, read_inputs, signature_name
+from tfserving.json_response import error_body, predict_body
+from tfserving.status import Code, StatusError
 
 TEXT = {"text": TensorInfo(dtype=dtypes.STRING)}
 PAIR = {**TEXT, "translation": TensorInfo(dtype=dtypes.STRING)}

@@ -11,7 +11,7 @@ def start(flags: list[str], path: Path) -> subprocess.Popen:
         [sys.executable, "-m", "rnnsearch_tf.scripts.train", *flags, f"--model_dir={path}"],
         stderr=subprocess.PIPE,
         text=True,
-        cwd=Path(__file__).parents[1],
+        cwd=Path(__file__).parents[2],
     )
     assert process.stderr is not None
     next((line for line in process.stderr if line.startswith("update ")), None)

@@ -11,13 +11,13 @@ from itertools import islice
 
 import pytest
 
-from rnnsearch_tf.corpus import lexicon
-from rnnsearch_tf.corpus.expressions import AREAS
-from rnnsearch_tf.corpus.grammar import SentencePair, generate, pronoun_for
-from rnnsearch_tf.corpus.linked_phrase import Phrase, Word, finish, join, new_link, pair
-from rnnsearch_tf.corpus.morphology import ILS, NOUS, conjugate, french_plural, participle
-from rnnsearch_tf.corpus.noun_phrase import Dice, any_of, article, complement, describe, some
-from rnnsearch_tf.corpus.verb_group import Manner, verb_group
+from rnnsearch_tf.synthetic import word_lists
+from rnnsearch_tf.synthetic.expressions import AREAS
+from rnnsearch_tf.synthetic.grammar import SentencePair, generate, pronoun_for
+from rnnsearch_tf.synthetic.linked_phrase import Phrase, Word, finish, join, new_link, pair
+from rnnsearch_tf.synthetic.morphology import ILS, NOUS, conjugate, french_plural, participle
+from rnnsearch_tf.synthetic.noun_phrase import Dice, any_of, article, complement, describe, some
+from rnnsearch_tf.synthetic.verb_group import Manner, verb_group
 
 
 @cache
@@ -26,14 +26,14 @@ def pairs() -> tuple[SentencePair, ...]:
     return tuple(generate(8000, seed=11))
 
 
-def noun(english: str) -> lexicon.Noun:
-    """Return a noun of the lexicon."""
-    return lexicon.nouns_of(english)[0]
+def noun(english: str) -> word_lists.Noun:
+    """Return a noun of the word_lists."""
+    return word_lists.nouns_of(english)[0]
 
 
-def adjectives(text: str) -> list[lexicon.Adjective]:
-    """Return adjectives of the lexicon."""
-    return [a for name in text.split() for a in lexicon.ADJECTIVES if a.english == name]
+def adjectives(text: str) -> list[word_lists.Adjective]:
+    """Return adjectives of the word_lists."""
+    return [a for name in text.split() for a in word_lists.ADJECTIVES if a.english == name]
 
 
 def phrase(english: str, plural: bool = False) -> Phrase:
@@ -42,9 +42,9 @@ def phrase(english: str, plural: bool = False) -> Phrase:
     return describe(noun(name), adjectives(" ".join(before)), plural)
 
 
-def verb(base: str, frame: str = "transitive") -> lexicon.Verb:
-    """Return a verb of the lexicon."""
-    return next(v for v in lexicon.VERBS[frame] if v.base == base)
+def verb(base: str, frame: str = "transitive") -> word_lists.Verb:
+    """Return a verb of the word_lists."""
+    return next(v for v in word_lists.VERBS[frame] if v.base == base)
 
 
 def said(*phrases: Phrase) -> tuple[str, str]:
@@ -60,7 +60,7 @@ def linked(made: SentencePair) -> set[tuple[str, str]]:
 
 def test_same_seed_same_sentences_whatever_the_hash_seed() -> None:
     program = (
-        "from rnnsearch_tf.corpus.grammar import generate\n"
+        "from rnnsearch_tf.synthetic.grammar import generate\n"
         "print([(p.source, p.target, p.alignment) for p in generate(40, 5)])"
     )
     outputs = {

@@ -6,7 +6,7 @@ import pytest
 import sacremoses
 import tensorflow as tf
 
-from rnnsearch_tf.text import MosesTokenizer
+from rnnsearch_tf.text.moses import MosesTokenizer
 
 TOKENIZERS = {language: MosesTokenizer(language) for language in ("en", "fr")}
 
@@ -326,7 +326,7 @@ def share_equal(ours: list, theirs: list) -> float:
 
 @pytest.mark.parametrize("language", ["en", "fr"])
 def test_the_grammars_tokens_are_moses_tokens(language):
-    from rnnsearch_tf.corpus.grammar import generate
+    from rnnsearch_tf.synthetic.grammar import generate
 
     pairs = list(generate(500, 5, 1, 60))
     texts = [p.source if language == "en" else p.target for p in pairs]

@@ -6,9 +6,9 @@ import pytest
 import tensorflow as tf
 
 from rnnsearch_tf.config import Config
-from rnnsearch_tf.text_ids import TextIds
-from rnnsearch_tf.tokenizers import SpaceTokenizer, tokenizer_for, tokenizers_for
-from rnnsearch_tf.vocabulary import Vocabulary
+from rnnsearch_tf.text.tokenizers import SpaceTokenizer, tokenizer_for, tokenizers_for
+from rnnsearch_tf.text.vectorizer import TextIds
+from rnnsearch_tf.text.vocabulary import Vocabulary
 
 LINES = ["d' abord , l'homme$5 .", "", "  a\u00a0b\tc\u2003 ", "x\x00y\x1bz"]
 

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.vocabulary import EOS, PAD, SPECIAL_TOKENS, UNK, Vocabulary
+from rnnsearch_tf.text.vocabulary import EOS, PAD, SPECIAL_TOKENS, UNK, Vocabulary
 
 SPECIAL_LINES = b"<pad>\n</s>\n[UNK]\n"
 # Characters at which str.splitlines or str.split would cut, and some that str.strip would take.

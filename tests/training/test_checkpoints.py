@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from rnnsearch_tf.checkpoints import Checkpoints, Meter
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.progress import ProgressLine
-from rnnsearch_tf.update import Batch
+from rnnsearch_tf.training.checkpoints import Checkpoints, Meter
+from rnnsearch_tf.training.train_step import Batch
 
 
 @pytest.fixture

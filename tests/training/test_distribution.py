@@ -19,14 +19,14 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import ModelConfig, TrainingConfig
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.losses import SentenceLoss
-from rnnsearch_tf.model_directory import ModelDirectory
-from rnnsearch_tf.models import TranslationModel
+from rnnsearch_tf.models.losses import SentenceLoss
+from rnnsearch_tf.models.model_directory import ModelDirectory
+from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.scripts import train
-from rnnsearch_tf.strategy import Workers, build_strategy
+from rnnsearch_tf.training.distribution import Workers, build_strategy
 
-ROOT = Path(__file__).parents[1]
-SCRIPT = ROOT / "tests" / "train_on_devices.py"
+ROOT = Path(__file__).parents[2]
+SCRIPT = ROOT / "tests" / "stand_ins" / "train_on_devices.py"
 UPDATES = 20
 FLAGS = (
     f"--max_steps={UPDATES}",
@@ -201,10 +201,10 @@ def test_a_worker_with_other_settings_fails_and_so_do_all(tmp_path, flags):
 
 def test_batches_are_uneven(flags, corpus):
     """The trainings above have batches that neither 2 nor 3 devices share evenly."""
-    from rnnsearch_tf.corpus.parallel import ParallelFiles
-    from rnnsearch_tf.dataset import training_batches
-    from rnnsearch_tf.preparation import prepare
-    from rnnsearch_tf.text import MosesTokenizer
+    from rnnsearch_tf.data.batching import training_batches
+    from rnnsearch_tf.data.parallel_corpus import ParallelFiles
+    from rnnsearch_tf.data.preparation import prepare
+    from rnnsearch_tf.text.moses import MosesTokenizer
 
     files = ParallelFiles([corpus / "train.en"], [corpus / "train.fr"])
     prepared = prepare(files, MosesTokenizer("en"), MosesTokenizer("fr"))

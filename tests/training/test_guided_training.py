@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from rnnsearch_tf import experiment
 from rnnsearch_tf.config import PRESETS, Config, ModelConfig, TrainingConfig
-from rnnsearch_tf.corpus.links import LinkFiles
-from rnnsearch_tf.corpus.parallel import ParallelFiles
+from rnnsearch_tf.data.parallel_corpus import ParallelFiles
+from rnnsearch_tf.data.word_alignments import LinkFiles
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.model_directory import ModelDirectory
-from rnnsearch_tf.models import TranslationModel
+from rnnsearch_tf.models.model_directory import ModelDirectory
+from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.scripts import train
-from rnnsearch_tf.update import Updater
+from rnnsearch_tf.training import run as experiment
+from rnnsearch_tf.training.train_step import Updater
 
 SOURCE = np.array([[4, 9, 6, 1, 0], [3, 10, 2, 8, 1], [7, 1, 0, 0, 0]], "int32")
 TARGET = np.array([[5, 12, 3, 1], [11, 1, 0, 0], [2, 9, 4, 1]], "int32")

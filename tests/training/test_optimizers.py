@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 from rnnsearch_tf.config import PRESETS, TrainingConfig
-from rnnsearch_tf.optimizer import Adadelta, Adam, build_optimizer, clip_to_norm
+from rnnsearch_tf.training.optimizers import Adadelta, Adam, build_optimizer, clip_to_norm
 
 SHAPES = [(2, 3), (5,)]
 

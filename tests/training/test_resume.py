@@ -14,7 +14,7 @@ import pytest
 import tensorflow as tf
 from training_process import start
 
-from rnnsearch_tf.model_directory import ModelDirectory
+from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.scripts import train
 
 STEPS = 48

@@ -18,14 +18,14 @@ import tensorflow as tf
 from tensorboard.compat.proto import event_pb2
 from training_process import start
 
-from rnnsearch_tf import experiment
 from rnnsearch_tf.config import PRESETS, Config
-from rnnsearch_tf.corpus.parallel import ParallelText, read_parallel
+from rnnsearch_tf.data.parallel_corpus import ParallelText, read_parallel
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.model_directory import ModelDirectory
-from rnnsearch_tf.models import TranslationModel
+from rnnsearch_tf.models.model_directory import ModelDirectory
+from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.scripts import train
-from rnnsearch_tf.training import Evaluation
+from rnnsearch_tf.training import run as experiment
+from rnnsearch_tf.training.trainer import Evaluation
 
 
 def weights(path: Path, which: str = "last") -> list[np.ndarray]:
@@ -183,7 +183,7 @@ def test_a_full_disk_keeps_the_older_checkpoint(tmp_path, two_checkpoints, flags
         [sys.executable, "-c", script, *flags],
         stderr=subprocess.PIPE,
         text=True,
-        cwd=Path(__file__).parents[1],
+        cwd=Path(__file__).parents[2],
     )
     assert done.returncode == 1, done.stderr
     assert re.search(rf"{path}/\S+: cannot be written: \S", done.stderr.splitlines()[-1])

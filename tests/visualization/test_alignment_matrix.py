@@ -9,7 +9,7 @@ from made_font import FIRST, install_font
 from matplotlib import image
 
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.figures import draw_alignment, paint_alignment
+from rnnsearch_tf.visualization.alignment_matrix import draw_alignment, paint_alignment
 
 SOURCE = ["The", "$5", "</s>"]
 TARGET = ["Les", "5", "$", "<b>", "</s>"]
@@ -73,7 +73,7 @@ def test_each_word_has_the_same_room_however_many_they_are(tmp_path):
 
 
 def test_large_pictures_are_bounded(tmp_path, monkeypatch):
-    monkeypatch.setattr("rnnsearch_tf.figures._MOST_PIXELS", 40_000)
+    monkeypatch.setattr("rnnsearch_tf.visualization.alignment_matrix._MOST_PIXELS", 40_000)
     draw_alignment(tmp_path / "a.png", np.eye(11), ["w"] * 11, ["w"] * 11)
     height, width = image.imread(tmp_path / "a.png").shape[:2]
     assert 39_000 < height * width <= 40_800

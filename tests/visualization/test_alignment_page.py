@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rnnsearch_tf.alignment_page import (
+from rnnsearch_tf.results import Alignment
+from rnnsearch_tf.visualization.alignment_page import (
     AlignedSentence,
     LabelledText,
     alignment_page,
     write_alignment_page,
 )
-from rnnsearch_tf.translations import Alignment
 
 CHROMIUM = shutil.which("chromium")
 FLAGS = ("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking")

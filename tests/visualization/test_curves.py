@@ -5,9 +5,9 @@ import xml.etree.ElementTree as ET
 import matplotlib.colors
 import pytest
 
-from rnnsearch_tf.curves import draw_bleu_by_length, draw_training
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.evaluation import LengthBin
+from rnnsearch_tf.evaluation.metrics import LengthBin
+from rnnsearch_tf.visualization.curves import draw_bleu_by_length, draw_training
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -5,7 +5,7 @@ import warnings
 import pytest
 from made_font import FIRST, SECOND, THIRD, install_font
 
-from rnnsearch_tf.fonts import DEFAULT, NO_FONT, NOT_ARRANGED, font_families
+from rnnsearch_tf.visualization.fonts import DEFAULT, NO_FONT, NOT_ARRANGED, font_families
 
 
 def test_matplotlibs_own_font_does_for_what_it_has():

@@ -4,7 +4,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.picture_files import picture_kind, save_figure
+from rnnsearch_tf.visualization.image_files import picture_kind, save_figure
 
 
 def figure() -> Figure:

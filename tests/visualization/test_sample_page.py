@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from rnnsearch_tf.evaluation import chrf
-from rnnsearch_tf.translation_sample import SampleText, extremes, sentence_chrf, write_sample
-from rnnsearch_tf.translations import Alignment
+from rnnsearch_tf.evaluation.metrics import chrf
+from rnnsearch_tf.results import Alignment
+from rnnsearch_tf.visualization.sample_page import SampleText, extremes, sentence_chrf, write_sample
 
 
 def test_the_lowest_and_the_highest_without_repeats():

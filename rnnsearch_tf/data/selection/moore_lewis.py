@@ -11,11 +11,11 @@ import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.config import MOSES
-from rnnsearch_tf.corpus.parallel import Corpus, whole
-from rnnsearch_tf.corpus.subset import two_samples
+from rnnsearch_tf.data.parallel_corpus import Corpus, whole
+from rnnsearch_tf.data.selection.ngram_model import NgramModel, frequent_words
+from rnnsearch_tf.data.selection.sampling import two_samples
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.ngram_model import NgramModel, frequent_words
-from rnnsearch_tf.tokenizers import Tokenizer, tokenizer_for
+from rnnsearch_tf.text.tokenizers import Tokenizer, tokenizer_for
 
 _REMEMBERED = 1 << 19  # n-grams a side and sample, about 0.2 GB
 

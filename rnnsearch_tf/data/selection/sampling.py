@@ -10,8 +10,8 @@ from typing import IO, NamedTuple, cast
 
 import numpy as np
 
-from rnnsearch_tf.corpus.lines import is_compressed
-from rnnsearch_tf.corpus.parallel import Corpus, ParallelText, each_pair
+from rnnsearch_tf.data.lines import is_compressed
+from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText, each_pair
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.files import replacing
 

@@ -2,22 +2,22 @@
 
 from typing import TYPE_CHECKING, Any
 
-from rnnsearch_tf.alignment_evaluation import (
+from rnnsearch_tf.alignment.evaluation import (
     best_of,
     evaluate_methods,
     scores_table,
     tuning_table,
 )
-from rnnsearch_tf.alignment_files import read_gold
-from rnnsearch_tf.corpus.parallel import read_parallel
+from rnnsearch_tf.alignment.extraction import FORWARD, REVERSE, LinkMethod, all_methods
+from rnnsearch_tf.alignment.formats import read_gold
+from rnnsearch_tf.data.parallel_corpus import read_parallel
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.link_methods import FORWARD, REVERSE, LinkMethod, all_methods
-from rnnsearch_tf.scripts.alignment_flags import define_alignment, link_method, word_aligner
-from rnnsearch_tf.scripts.command import Command, quiet_start
-from rnnsearch_tf.scripts.text_output import write_figures
+from rnnsearch_tf.scripts.shared.alignment_flags import define_alignment, link_method, word_aligner
+from rnnsearch_tf.scripts.shared.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.text_output import write_figures
 
 if TYPE_CHECKING:
-    from rnnsearch_tf.word_aligner import PairAlignment
+    from rnnsearch_tf.alignment.word_aligner import PairAlignment
 
 
 def define_alignment_evaluation(command: Command) -> None:
@@ -64,8 +64,8 @@ def evaluate_alignments(command: Command) -> None:
     methods = _methods(command)
     with quiet_start():
         from rnnsearch_tf.config import SPACES
-        from rnnsearch_tf.pairs import tokenize
-        from rnnsearch_tf.tokenizers import tokenizer_for
+        from rnnsearch_tf.data.sentence_pairs import tokenize
+        from rnnsearch_tf.text.tokenizers import tokenizer_for
 
         spaces = tokenizer_for(SPACES, "")
     text = read_parallel(flags.source, flags.reference)

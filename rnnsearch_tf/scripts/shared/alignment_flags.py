@@ -2,15 +2,15 @@
 
 from typing import TYPE_CHECKING
 
-from rnnsearch_tf.alignment_links import THRESHOLD, LinkRule
+from rnnsearch_tf.alignment.extraction import AVERAGE, BOTH, FORWARD, LinkMethod
+from rnnsearch_tf.alignment.links import THRESHOLD, LinkRule
+from rnnsearch_tf.alignment.symmetrization import GROW_DIAG_FINAL_AND, SYMMETRIZATIONS
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.link_methods import AVERAGE, BOTH, FORWARD, LinkMethod
-from rnnsearch_tf.scripts.command import Command
-from rnnsearch_tf.scripts.decoding_flags import open_translator
-from rnnsearch_tf.symmetrization import GROW_DIAG_FINAL_AND, SYMMETRIZATIONS
+from rnnsearch_tf.scripts.shared.command import Command
+from rnnsearch_tf.scripts.shared.decoding_flags import open_translator
 
 if TYPE_CHECKING:
-    from rnnsearch_tf.word_aligner import WordAligner
+    from rnnsearch_tf.alignment.word_aligner import WordAligner
 
 
 def define_alignment(command: Command) -> None:
@@ -78,8 +78,8 @@ def word_aligner(command: Command) -> "WordAligner":
     Raises:
         InputError: an unusable model directory or export; models that do not go together.
     """
-    from rnnsearch_tf.translator import Translator
-    from rnnsearch_tf.word_aligner import WordAligner
+    from rnnsearch_tf.alignment.word_aligner import WordAligner
+    from rnnsearch_tf.inference.translator import Translator
 
     forward = open_translator(command)
     if not command.flags.reverse_model_dir:

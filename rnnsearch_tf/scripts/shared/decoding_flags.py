@@ -3,10 +3,10 @@
 from typing import TYPE_CHECKING
 
 from rnnsearch_tf.config import DecodingConfig
-from rnnsearch_tf.scripts.command import Command
+from rnnsearch_tf.scripts.shared.command import Command
 
 if TYPE_CHECKING:
-    from rnnsearch_tf.translator import Translator
+    from rnnsearch_tf.inference.translator import Translator
 
 
 def define_model(command: Command) -> None:
@@ -40,8 +40,8 @@ def decoding_settings(command: Command, path: str | None = None) -> DecodingConf
     Raises:
         InputError: an unusable model directory, a value out of range.
     """
-    from rnnsearch_tf.exported import find_version, load_config
-    from rnnsearch_tf.model_directory import ModelDirectory
+    from rnnsearch_tf.inference.loading import find_version, load_config
+    from rnnsearch_tf.models.model_directory import ModelDirectory
 
     first = path or model_dirs(command)[0]
     version = find_version(first)
@@ -60,7 +60,7 @@ def open_translator(command: Command, names: str | None = None) -> "Translator":
         InputError: an unusable model directory or export, a value out of range, other options
             than an export's own.
     """
-    from rnnsearch_tf.translator import Translator
+    from rnnsearch_tf.inference.translator import Translator
 
     paths = names.split(",") if names else model_dirs(command)
     path = paths[0] if len(paths) == 1 else paths

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.scripts.command import Command
+from rnnsearch_tf.scripts.shared.command import Command
 
 _FORMATS = ("png", "svg", "html")
 
@@ -38,7 +38,7 @@ def draw_figure(
     target_tokens: Sequence[str],
 ) -> None:
     """Draw line `number`, from 1, where pictures are wanted and the line is not blank."""
-    from rnnsearch_tf.figures import draw_alignment
+    from rnnsearch_tf.visualization.alignment_matrix import draw_alignment
 
     flags = command.flags
     if flags.figures and len(source_tokens) > 1:

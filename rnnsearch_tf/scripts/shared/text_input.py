@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator
 
-from rnnsearch_tf.corpus.lines import raw_lines, raw_lines_of
+from rnnsearch_tf.data.lines import raw_lines, raw_lines_of
 
 
 def input_lines(path: str) -> Iterator[bytes]:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from rnnsearch_tf.alignment_files import pharaoh
-from rnnsearch_tf.alignment_links import LinkRule
-from rnnsearch_tf.translations import Hypothesis, Translation
+from rnnsearch_tf.alignment.formats import pharaoh
+from rnnsearch_tf.alignment.links import LinkRule
+from rnnsearch_tf.results import Hypothesis, Translation
 
 SEPARATOR = " ||| "
 _DIGITS = 6  # of a weight in JSON

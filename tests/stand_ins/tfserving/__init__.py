@@ -20,6 +20,6 @@ MultiInference, config reload, monitoring and warm-up are absent.
 a test may import it before TensorFlow.
 """
 
-from serving.process import Server, running
+from tfserving.process import Server, running
 
 __all__ = ["Server", "running"]

@@ -15,8 +15,8 @@ from concurrent.futures import Future
 
 import numpy as np
 
-from serving.batching_parameters import BatchingParameters
-from serving.status import Code, StatusError, invalid_argument
+from tfserving.batching_parameters import BatchingParameters
+from tfserving.status import Code, StatusError, invalid_argument
 
 LOGGER = logging.getLogger(__name__)
 Arrays = Mapping[str, np.ndarray]

@@ -4,7 +4,7 @@ import dataclasses
 import os
 from pathlib import Path
 
-from serving.text_message import read_message
+from tfserving.text_message import read_message
 
 _INT64 = "google.protobuf.Int64Value"
 _FIELDS = {

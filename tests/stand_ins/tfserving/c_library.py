@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ctypes import POINTER, c_char_p, c_int, c_int64, c_size_t, c_void_p
 from pathlib import Path
 
-from serving.status import Code, StatusError
+from tfserving.status import Code, StatusError
 
 
 class Buffer(ctypes.Structure):

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 from tensorflow.core.protobuf.meta_graph_pb2 import MetaGraphDef, SignatureDef
 
-from serving import dtypes
-from serving.c_library import Buffer, Output, c_api, checked_status
-from serving.c_tensor import new_tensor, to_array
-from serving.status import Code, StatusError, invalid_argument
+from tfserving import dtypes
+from tfserving.c_library import Buffer, Output, c_api, checked_status
+from tfserving.c_tensor import new_tensor, to_array
+from tfserving.status import Code, StatusError, invalid_argument
 
 
 class CSession:

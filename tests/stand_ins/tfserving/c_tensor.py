@@ -4,8 +4,8 @@ import ctypes
 
 import numpy as np
 
-from serving import dtypes
-from serving.c_library import c_api
+from tfserving import dtypes
+from tfserving.c_library import c_api
 
 _STRING_SIZE = 24  # sizeof(TF_TString)
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from serving import dtypes
-from serving.c_session import CSession
-from serving.graph_ops import core_ops, graph_ops
-from serving.status import StatusError
+from tfserving import dtypes
+from tfserving.c_session import CSession
+from tfserving.graph_ops import core_ops, graph_ops
+from tfserving.status import StatusError
 
 if TYPE_CHECKING:
-    from rnnsearch_tf.text_model import TextModel
+    from rnnsearch_tf.inference.text_model import TextModel
 
 _FLOAT, _STRING = 1, dtypes.STRING
 _TEXTS = (_STRING, 1)  # DataType and rank

@@ -5,7 +5,7 @@ import ctypes
 from tensorflow.core.framework.op_def_pb2 import OpList
 from tensorflow.core.protobuf.meta_graph_pb2 import MetaGraphDef
 
-from serving.c_library import c_api
+from tfserving.c_library import c_api
 
 
 def graph_ops(meta_graph: MetaGraphDef) -> set[str]:

@@ -14,10 +14,10 @@ from tensorflow_serving.apis import (
     prediction_service_pb2_grpc,
 )
 
-from serving.server_core import DEFAULT_SIGNATURE, ServerCore
-from serving.status import StatusError, invalid_argument
-from serving.tensor_proto import to_array, to_proto
-from serving.tls import Tls
+from tfserving.server_core import DEFAULT_SIGNATURE, ServerCore
+from tfserving.status import StatusError, invalid_argument
+from tfserving.tensor_proto import to_array, to_proto
+from tfserving.tls import Tls
 
 _THREADS = 64  # each waits for a batch, with --enable_batching
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from tensorflow.core.protobuf.meta_graph_pb2 import TensorInfo
 
-from serving import dtypes
-from serving.status import invalid_argument
+from tfserving import dtypes
+from tfserving.status import invalid_argument
 
 ROW, COLUMNAR = "instances", "inputs"
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from serving.json_request import ROW
-from serving.status import StatusError, invalid_argument
+from tfserving.json_request import ROW
+from tfserving.status import StatusError, invalid_argument
 
 
 def predict_body(form: str, outputs: Mapping[str, np.ndarray]) -> bytes:

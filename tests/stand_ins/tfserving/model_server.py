@@ -1,4 +1,4 @@
-"""The stand-in's command line: python -m serving.model_server --model_base_path=… ."""
+"""The stand-in's command line: python -m tfserving.model_server --model_base_path=… ."""
 
 import argparse
 import json
@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 
-from serving.protos import leave_python_tensorflow_out
+from tfserving.protos import leave_python_tensorflow_out
 
 _GRACE_SECONDS = 60  # for calls that are being answered at the end
 
@@ -19,7 +19,7 @@ def main() -> int:
         0; 1 when the models or the configuration cannot be used.
     """
     leave_python_tensorflow_out()
-    from serving.status import StatusError
+    from tfserving.status import StatusError
 
     arguments = _parser().parse_args()
     logging.basicConfig(level=logging.INFO, format="%(message)s")
@@ -29,19 +29,19 @@ def main() -> int:
     try:
         _serve(arguments, stopped)
     except (OSError, ValueError, StatusError) as error:
-        print(f"serving.model_server: {error}", file=sys.stderr)
+        print(f"tfserving.model_server: {error}", file=sys.stderr)
         return 1
     return 0
 
 
 def _serve(arguments: argparse.Namespace, stopped: threading.Event) -> None:
-    from serving.batching import BatchScheduler
-    from serving.batching_parameters import BatchingParameters, read_batching_parameters
-    from serving.grpc_server import start_grpc_server
-    from serving.model_config import read_model_config, single_model
-    from serving.rest_server import start_rest_server
-    from serving.server_core import ServerCore
-    from serving.tls import read_ssl_config
+    from tfserving.batching import BatchScheduler
+    from tfserving.batching_parameters import BatchingParameters, read_batching_parameters
+    from tfserving.grpc_server import start_grpc_server
+    from tfserving.model_config import read_model_config, single_model
+    from tfserving.rest_server import start_rest_server
+    from tfserving.server_core import ServerCore
+    from tfserving.tls import read_ssl_config
 
     tls = read_ssl_config(arguments.ssl_config_file) if arguments.ssl_config_file else None
     if arguments.model_config_file:
@@ -70,7 +70,7 @@ def _serve(arguments: argparse.Namespace, stopped: threading.Event) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     """Flags of tensorflow_model_server, with its defaults but for the ports."""
-    parser = argparse.ArgumentParser("serving.model_server", allow_abbrev=False)
+    parser = argparse.ArgumentParser("tfserving.model_server", allow_abbrev=False)
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--rest_api_port", type=int, default=0)
     parser.add_argument("--model_name", default="default")

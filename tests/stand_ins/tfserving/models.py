@@ -11,8 +11,8 @@ from tensorflow_serving.apis.get_model_status_pb2 import ModelVersionStatus
 from tensorflow_serving.apis.status_pb2 import StatusProto
 from tensorflow_serving.config.model_server_config_pb2 import ModelConfig
 
-from serving.servable import Servable
-from serving.status import Code, StatusError
+from tfserving.servable import Servable
+from tfserving.status import Code, StatusError
 
 LOGGER = logging.getLogger(__name__)
 

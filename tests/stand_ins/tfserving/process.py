@@ -44,7 +44,7 @@ def running(
 
     Args:
         export_dir: the base path, which holds numbered versions; None with --model_config_file.
-        flags: further flags of `serving.model_server`.
+        flags: further flags of `tfserving.model_server`.
         model_name: the model's name in requests.
 
     Raises:
@@ -52,7 +52,7 @@ def running(
     """
     if export_dir is not None:
         flags = (f"--model_name={model_name}", f"--model_base_path={export_dir}", *flags)
-    command = [sys.executable, "-m", "serving.model_server", "--port=0", "--rest_api_port=0"]
+    command = [sys.executable, "-m", "tfserving.model_server", "--port=0", "--rest_api_port=0"]
     paths = [str(Path(__file__).parent.parent), os.environ.get("PYTHONPATH", "")]
     environment = {
         **os.environ,

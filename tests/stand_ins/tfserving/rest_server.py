@@ -15,11 +15,11 @@ from google.protobuf.message import Message
 from tensorflow_serving.apis.get_model_metadata_pb2 import SignatureDefMap
 from tensorflow_serving.apis.model_pb2 import ModelSpec
 
-from serving import json_request
-from serving.json_response import error_body, predict_body
-from serving.server_core import DEFAULT_SIGNATURE, ServerCore
-from serving.status import Code, StatusError, invalid_argument
-from serving.tls import Tls
+from tfserving import json_request
+from tfserving.json_response import error_body, predict_body
+from tfserving.server_core import DEFAULT_SIGNATURE, ServerCore
+from tfserving.status import Code, StatusError, invalid_argument
+from tfserving.tls import Tls
 
 _VERSION = r"(?:/versions/(?P<version>\d+)|/labels/(?P<label>[^/:]+))?"
 _PREDICT = re.compile(

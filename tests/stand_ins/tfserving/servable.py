@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from serving.batching import BatchQueue, BatchScheduler
-from serving.c_session import CSession, check_inputs
+from tfserving.batching import BatchQueue, BatchScheduler
+from tfserving.c_session import CSession, check_inputs
 
 
 class Servable:

@@ -14,10 +14,10 @@ from tensorflow_serving.apis.get_model_status_pb2 import GetModelStatusResponse,
 from tensorflow_serving.apis.model_pb2 import ModelSpec
 from tensorflow_serving.config.model_server_config_pb2 import ModelConfig
 
-from serving.batching import BatchScheduler
-from serving.models import Model
-from serving.servable import Servable
-from serving.status import Code, StatusError, invalid_argument
+from tfserving.batching import BatchScheduler
+from tfserving.models import Model
+from tfserving.servable import Servable
+from tfserving.status import Code, StatusError, invalid_argument
 
 LOGGER = logging.getLogger(__name__)
 DEFAULT_SIGNATURE = "serving_default"

@@ -3,8 +3,8 @@
 import numpy as np
 from tensorflow.core.framework.tensor_pb2 import TensorProto
 
-from serving import dtypes
-from serving.status import invalid_argument
+from tfserving import dtypes
+from tfserving.status import invalid_argument
 
 # Where the values of a type lie.
 _FIELDS = {

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import grpc
 
-from serving.text_message import read_message
+from tfserving.text_message import read_message
 
 _FIELDS = {
     "server_key": "string",

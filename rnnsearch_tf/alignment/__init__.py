@@ -1,0 +1,1 @@
+"""Soft alignments to links between words, and links against gold links."""

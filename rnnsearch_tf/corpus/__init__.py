@@ -1,1 +1,0 @@
-"""Where sentence pairs come from: parallel files and the built-in grammar."""

@@ -1,0 +1,1 @@
+"""Choosing the pairs of a large pool that are most like in-domain text."""

@@ -1,0 +1,1 @@
+"""Beam search, with and without the model."""

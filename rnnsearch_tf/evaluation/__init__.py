@@ -1,0 +1,1 @@
+"""Metrics of translations, their significance, and the scores of a test set."""

@@ -1,0 +1,1 @@
+"""Trained models at work: sentences in, typed results out."""

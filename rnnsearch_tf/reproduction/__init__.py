@@ -1,0 +1,1 @@
+"""The paper's experiment: its four models, its tables and figures."""

@@ -1,0 +1,1 @@
+"""Pictures and pages of alignments and curves."""
