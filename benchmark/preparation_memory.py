@@ -19,7 +19,7 @@ from typing import Any
 
 import measure
 
-from rnnsearch_tf.config import TrainingConfig
+from rnnsearch_tf.config import Batching, TrainingConfig
 from rnnsearch_tf.data.batching import batch_count, training_batches
 from rnnsearch_tf.data.parallel_corpus import ParallelFiles
 from rnnsearch_tf.data.preparation import prepare
@@ -64,7 +64,7 @@ def main() -> None:
     )
 
 
-def _read(pairs: Pairs, batching: str) -> dict[str, Any]:
+def _read(pairs: Pairs, batching: Batching) -> dict[str, Any]:
     """Read an epoch, and skip all but one batch of another."""
     config = TrainingConfig(batching=batching)
     with _Meter() as reading:

@@ -1,15 +1,15 @@
 """Measure training: target words and updates per second, memory, seconds of the first update.
 
-One line of JSON. Forward, backward, clipping and update, by the trainer's own `Updater`, on batches
-that are in memory; dropout 0.
+One line of JSON. Forward, backward, clipping and update, by the trainer's own `TrainStep`, on
+batches that are in memory; dropout 0.
 """
 
 import measure
 import numpy as np
 
-from rnnsearch_tf.config import TrainingConfig
+from rnnsearch_tf.config import OptimizerName, TrainingConfig
 from rnnsearch_tf.models.translation_model import TranslationModel
-from rnnsearch_tf.training.train_step import Updater
+from rnnsearch_tf.training.train_step import TrainStep
 
 _LEARNING_RATES = {"adam": 1e-3, "adadelta": 1.0}
 
@@ -35,7 +35,7 @@ def main() -> None:
     )
 
 
-def build_update(model: TranslationModel, optimizer: str) -> measure.Update:
+def build_update(model: TranslationModel, optimizer: OptimizerName) -> measure.Update:
     """The trainer's update, the gradient's norm held to 1.
 
     Args:
@@ -43,9 +43,9 @@ def build_update(model: TranslationModel, optimizer: str) -> measure.Update:
         optimizer: "adam" or "adadelta".
     """
     training = TrainingConfig(
-        optimizer=optimizer, learning_rate=_LEARNING_RATES[optimizer], gradient_norm=1.0
+        optimizer=optimizer, learning_rate=_LEARNING_RATES[optimizer], clip_norm=1.0
     )
-    updater = Updater(model, training, total_updates=1)
+    updater = TrainStep(model, training, total_updates=1)
 
     def update(source: np.ndarray, target: np.ndarray) -> float:
         done = updater(source, target, 0)

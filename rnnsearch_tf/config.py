@@ -1,19 +1,46 @@
-"""Settings: frozen dataclasses that go to JSON and back."""
+"""Settings: frozen dataclasses that are written to JSON and read back."""
 
 import dataclasses
 import json
 import typing
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 FORMAT = 1  # raised when a config.json of an older version can no longer be read
 
-RNNSEARCH = "rnnsearch"
-RNNENCDEC = "rnnencdec"
-KINDS = (RNNSEARCH, RNNENCDEC)
+Architecture = Literal["rnnsearch", "rnnencdec"]
+StepOrder = Literal["look_generate_update", "look_update_generate"]
+InitialWeights = Literal["paper", "glorot"]
+TokenizerName = Literal["moses", "whitespace"]
+Batching = Literal["buckets", "sorted"]
+OptimizerName = Literal["adadelta", "adam"]
+LearningRateSchedule = Literal["constant", "linear"]
+EarlyStopping = Literal["none", "bleu", "nll"]
+DtypePolicy = Literal["float32", "mixed_bfloat16"]
 
-MOSES = "moses"
-SPACES = "spaces"
-TOKENIZERS = (MOSES, SPACES)
+RNNSEARCH: Literal["rnnsearch"] = "rnnsearch"
+RNNENCDEC: Literal["rnnencdec"] = "rnnencdec"
+ARCHITECTURES: tuple[Architecture, ...] = typing.get_args(Architecture)
+MOSES: Literal["moses"] = "moses"
+WHITESPACE: Literal["whitespace"] = "whitespace"
+TOKENIZERS: tuple[TokenizerName, ...] = typing.get_args(TokenizerName)
+
+# What version 0.1.0 called fields, flags and values, and what they are called now.
+RENAMED_FIELDS = {
+    "kind": "architecture",
+    "decay": "learning_rate_schedule",
+    "gradient_norm": "clip_norm",
+    "max_steps": "max_updates",
+    "evaluation_steps": "evaluation_interval",
+    "checkpoint_steps": "checkpoint_interval",
+    "guidance": "guided_alignment_weight",
+    "training_links": "training_alignments",
+}
+RENAMED_VALUES = {
+    ("learning_rate_schedule", "none"): "constant",
+    ("tokenizer", "spaces"): "whitespace",
+}
+
+_Settings = TypeVar("_Settings")
 
 
 def setting(default: Any, description: str) -> Any:
@@ -21,57 +48,62 @@ def setting(default: Any, description: str) -> Any:
     return dataclasses.field(default=default, metadata={"help": description})
 
 
+def choices(field_type: Any) -> tuple[str, ...]:
+    """The values of a `Literal`; empty for any other type."""
+    return typing.get_args(field_type) if typing.get_origin(field_type) is Literal else ()
+
+
+def current_name(name: str, value: Any) -> tuple[str, Any]:
+    """A field and its value under the names of this version."""
+    name = RENAMED_FIELDS.get(name, name)
+    is_renamed = isinstance(value, str) and (name, value) in RENAMED_VALUES
+    return name, RENAMED_VALUES[name, value] if is_renamed else value
+
+
 def _require(condition: bool, message: str) -> None:
     if not condition:
         raise ValueError(message)
 
 
-def _require_one_of(name: str, value: str, choices: tuple[str, ...]) -> None:
-    _require(value in choices, f"{name} {value!r}: choose one of {', '.join(choices)}")
-
-
-_MODEL_CHOICES = {
-    "kind": KINDS,
-    "step_order": ("look_generate_update", "look_update_generate"),
-    "initial_weights": ("paper", "glorot"),
-}
-_TRAINING_CHOICES = {
-    "batching": ("buckets", "sorted"),
-    "optimizer": ("adadelta", "adam"),
-    "decay": ("none", "linear"),
-    "early_stopping": ("none", "bleu", "nll"),
-    "dtype_policy": ("float32", "mixed_bfloat16"),
-}
+def _check_choices(settings: Any) -> None:
+    for field in dataclasses.fields(settings):
+        value, allowed = getattr(settings, field.name), choices(field.type)
+        _require(
+            not allowed or value in allowed,
+            f"{field.name} {value!r}: choose one of {', '.join(allowed)}",
+        )
 
 
 @dataclasses.dataclass(frozen=True)
 class ModelConfig:
-    """The model's kind and sizes; the defaults are the paper's (appendix A.2.3)."""
+    """Architecture and sizes of a model; the defaults are the paper's (appendix A.2.3)."""
 
-    kind: str = setting(RNNSEARCH, "rnnsearch or rnnencdec")
+    architecture: Architecture = setting(RNNSEARCH, "RNNsearch attends, RNNencdec does not")
     source_vocabulary_size: int = setting(30_000, "K_x, source words with the three special tokens")
     target_vocabulary_size: int = setting(30_000, "K_y, target words with the three special tokens")
     embedding_size: int = setting(620, "m, dimensions of a word vector")
     hidden_size: int = setting(1000, "n, hidden units of each recurrent network")
     attention_size: int = setting(1000, "n', hidden units of the alignment model")
     maxout_size: int = setting(500, "l, maxout units of the readout")
-    step_order: str = setting(
+    step_order: StepOrder = setting(
         "look_generate_update",
         "look_generate_update (the authors' code) or look_update_generate (section 3.1)",
     )
-    initial_weights: str = setting("paper", "paper (appendix B.1) or glorot (wider)")
-    dropout: float = setting(
-        0.0, "share of elements put to zero in training: embeddings, annotations and maxout units"
-    )
+    initial_weights: InitialWeights = setting("paper", "paper (appendix B.1) or glorot (wider)")
+    dropout: float = setting(0.0, "dropout rate of embeddings, annotations and maxout units")
 
     def __post_init__(self) -> None:
-        for name, choices in _MODEL_CHOICES.items():
-            _require_one_of(name, getattr(self, name), choices)
+        _check_choices(self)
         _require(0 <= self.dropout < 1, f"dropout {self.dropout}: must be in [0, 1)")
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
             if field.name.endswith("_size"):
                 _require(value > 0, f"{field.name} {value}: must be positive")
+
+    @property
+    def has_attention(self) -> bool:
+        """Whether the decoder attends to the source: RNNsearch does, RNNencdec does not."""
+        return self.architecture == RNNSEARCH
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,54 +114,61 @@ class TrainingConfig:
     max_length: int = setting(
         50, "tokens on the longer side, without </s>; longer pairs are left out"
     )
-    batching: str = setting(
+    batching: Batching = setting(
         "buckets",
         "buckets (of similar length), or sorted: 20 batches at a time, sorted by length (paper)",
     )
     bucket_width: int = setting(4, "tokens; batches are padded to a multiple of it")
-    optimizer: str = setting("adadelta", "adadelta or adam")
+    optimizer: OptimizerName = setting("adadelta", "adadelta or adam")
     learning_rate: float = setting(1.0, "step scale; 1.0 is Adadelta's own step")
-    decay: str = setting("none", "none, or linear: from learning_rate to 0 over all updates")
-    gradient_norm: float = setting(
-        1.0, "largest L2 norm of the gradient; a larger one is scaled down"
+    learning_rate_schedule: LearningRateSchedule = setting(
+        "constant", "constant, or linear: from learning_rate to 0 over all updates"
     )
+    clip_norm: float = setting(1.0, "maximum L2 norm of the gradient; a larger one is scaled down")
     epochs: int = setting(5, "passes over the training pairs")
-    max_steps: int = setting(0, "updates at most; 0 is no limit but the epochs")
-    evaluation_steps: int = setting(0, "updates between evaluations; 0: after each epoch")
-    checkpoint_steps: int = setting(0, "updates between checkpoints; 0: every ten minutes")
-    early_stopping: str = setting(
-        "none", "none, or what must improve on the development set: bleu or nll"
+    max_updates: int = setting(0, "maximum number of updates; 0: no limit but the epochs")
+    evaluation_interval: int = setting(0, "updates between evaluations; 0: after each epoch")
+    checkpoint_interval: int = setting(0, "updates between checkpoints; 0: every ten minutes")
+    early_stopping: EarlyStopping = setting(
+        "none", "none, or what must improve on the validation set: bleu or nll"
     )
     patience: int = setting(3, "evaluations without improvement before early stopping")
     max_skipped: int = setting(
         20, "updates in a row whose gradient is not finite, and so skipped, before training fails"
     )
     seed: int = setting(1, "seed of initial weights, order and dropout")
-    dtype_policy: str = setting(
+    dtype_policy: DtypePolicy = setting(
         "float32", "float32, or mixed_bfloat16: products and states in bfloat16, the rest float32"
     )
     jit_compile: bool = setting(False, "whether XLA compiles the update, once for each shape")
-    guidance: float = setting(
+    guided_alignment_weight: float = setting(
         0.0,
-        "w: the loss has w times the cross-entropy of the attention and the links of --train_links "
-        "(Chen et al. 2016); 0: none",
+        "weight of the guided alignment loss, the cross-entropy of the attention and "
+        "--train_alignments (Chen et al. 2016); 0: none",
     )
 
     def __post_init__(self) -> None:
+        _check_choices(self)
         for name in (
-            "batch_size", "max_length", "bucket_width", "learning_rate", "gradient_norm",
+            "batch_size", "max_length", "bucket_width", "learning_rate", "clip_norm",
             "patience", "max_skipped",
         ):  # fmt: skip
             _require(getattr(self, name) > 0, f"{name} {getattr(self, name)}: must be positive")
-        for name in ("epochs", "max_steps", "evaluation_steps", "checkpoint_steps", "guidance"):
+        for name in ("epochs", "max_updates", "evaluation_interval", "checkpoint_interval"):
             value = getattr(self, name)
             _require(value >= 0, f"{name} {value}: must not be negative")
-        for name, choices in _TRAINING_CHOICES.items():
-            _require_one_of(name, getattr(self, name), choices)
+        for name, weight in self.loss_weights.items():
+            _require(weight >= 0, f"{name}_weight {weight}: must not be negative")
+
+    @property
+    def loss_weights(self) -> dict[str, float]:
+        """The weight of each loss, by its name in `models.losses.LOSSES`; that of `nll` is 1."""
+        names = [f.name for f in dataclasses.fields(self) if f.name.endswith("_weight")]
+        return {"nll": 1.0, **{n.removesuffix("_weight"): getattr(self, n) for n in names}}
 
 
-def merit(config: TrainingConfig, nll_per_token: float, bleu: float) -> float:
-    """By what the best weights are chosen, greater is better: −NLL or BLEU."""
+def selection_score(config: TrainingConfig, nll_per_token: float, bleu: float) -> float:
+    """The score by which the best weights are chosen, greater is better: −NLL or BLEU."""
     return -nll_per_token if config.early_stopping == "nll" else bleu
 
 
@@ -142,10 +181,10 @@ class DecodingConfig:
         0.0, "a: hypotheses are ranked by log p / tokens^a; 0 is log p, 1 its mean"
     )
     max_length: int = setting(
-        500, "tokens at most: a longer source is cut there, a longer translation ends there"
+        500, "maximum tokens: a longer source is cut there, a longer translation ends there"
     )
-    max_length_ratio: float = setting(3.0, "target tokens at most, for each source token")
-    min_length_ratio: float = setting(0.0, "target tokens at least, for each source token")
+    max_length_ratio: float = setting(3.0, "maximum target tokens for each source token")
+    min_length_ratio: float = setting(0.0, "minimum target tokens for each source token")
     allow_unknown: bool = setting(True, "whether [UNK] may be written")
     replace_unknown: bool = setting(
         False, "whether each [UNK] becomes what the attended source word is translated by"
@@ -164,23 +203,23 @@ class DecodingConfig:
 
 @dataclasses.dataclass(frozen=True)
 class Config:
-    """What a model directory's config.json holds."""
+    """The content of a model directory's config.json."""
 
     model: ModelConfig = ModelConfig()
     training: TrainingConfig = TrainingConfig()
     decoding: DecodingConfig = DecodingConfig()
     source_language: str = "en"
     target_language: str = "fr"
-    tokenizer: str = setting(
-        MOSES, "moses (rules for en and fr), or spaces: the text is in words already"
+    tokenizer: TokenizerName = setting(
+        MOSES, "moses (rules for en and fr), or whitespace: the text is pre-tokenised"
     )
     source_vocabulary: str = ""  # SHA-256 of source.vocab
     target_vocabulary: str = ""  # SHA-256 of target.vocab
     training_text: str = ""  # SHA-256 of what it was trained on
-    training_links: str = ""  # SHA-256 of the links that guided its attention, if any
+    training_alignments: str = ""  # SHA-256 of the alignments that guided its attention, if any
 
     def __post_init__(self) -> None:
-        _require_one_of("tokenizer", self.tokenizer, TOKENIZERS)
+        _check_choices(self)
 
     def to_json(self) -> str:
         """Indented JSON, fields in the order of the class."""
@@ -188,7 +227,7 @@ class Config:
 
     @classmethod
     def from_json(cls, text: str) -> "Config":
-        """Read what `to_json` wrote.
+        """Read what `to_json` wrote, in this version or an older one.
 
         Raises:
             ValueError: text that is not such JSON, another format, an unknown or ill-typed field.
@@ -198,72 +237,30 @@ class Config:
         except json.JSONDecodeError as error:
             raise ValueError(f"not JSON: {error}") from error
         _require(isinstance(values, dict), "not a JSON object")
-        found = values.pop("format", None)
-        _require(found == FORMAT, f"format {found!r}, where this version reads {FORMAT}")
-        return _from_dict(cls, values)
+        version = values.pop("format", None)
+        _require(version == FORMAT, f"format {version!r}, where this version reads {FORMAT}")
+        return read_settings(cls, values)
 
 
-def _from_dict(cls: Any, values: dict[str, Any]) -> Any:
-    types = typing.get_type_hints(cls)
+def read_settings(config_class: type[_Settings], values: dict[str, Any]) -> _Settings:
+    """A config dataclass from what JSON holds, in the names of this version or of 0.1.0.
+
+    Raises:
+        ValueError: an unknown or ill-typed field, a value out of range.
+    """
+    types = typing.get_type_hints(config_class)
+    values = dict(current_name(name, value) for name, value in values.items())
     unknown = sorted(set(values) - set(types))
     _require(not unknown, f"unknown field {', '.join(unknown)}")
-    return cls(**{name: _checked(types[name], name, value) for name, value in values.items()})
+    return config_class(**{name: _checked(types[name], name, v) for name, v in values.items()})
 
 
-def _checked(kind: Any, name: str, value: Any) -> Any:
-    if dataclasses.is_dataclass(kind):
+def _checked(field_type: Any, name: str, value: Any) -> Any:
+    if dataclasses.is_dataclass(field_type):
         _require(isinstance(value, dict), f"{name}: expected an object")
-        return _from_dict(kind, value)
-    if kind is float and type(value) is int:
+        return read_settings(typing.cast(type, field_type), value)
+    if field_type is float and type(value) is int:
         return float(value)
-    _require(type(value) is kind, f"{name}: expected {kind.__name__}, found {value!r}")
+    expected = str if choices(field_type) else field_type
+    _require(type(value) is expected, f"{name}: expected {expected.__name__}, not {value!r}")
     return value
-
-
-_SMALL = ModelConfig(
-    source_vocabulary_size=10_000,
-    target_vocabulary_size=10_000,
-    embedding_size=256,
-    hidden_size=256,
-    attention_size=256,
-    maxout_size=256,
-    initial_weights="glorot",
-    dropout=0.35,
-)
-_SMALL_TRAINING = TrainingConfig(optimizer="adam", learning_rate=1.5e-3, decay="linear", epochs=16)
-_TINY = dataclasses.replace(
-    _SMALL,
-    source_vocabulary_size=2_000,
-    target_vocabulary_size=2_000,
-    embedding_size=128,
-    hidden_size=128,
-    attention_size=128,
-    maxout_size=128,
-    dropout=0.0,
-)
-_TINY_TRAINING = dataclasses.replace(_SMALL_TRAINING, max_length=30, learning_rate=2e-3, epochs=4)
-_NORMALISED = DecodingConfig(beam_size=12, length_penalty=0.6)
-
-
-def _both_kinds(name: str, model: ModelConfig, training: TrainingConfig) -> dict[str, Config]:
-    return {
-        f"{kind}-{name}": Config(dataclasses.replace(model, kind=kind), training, _NORMALISED)
-        for kind in KINDS
-    }
-
-
-# The paper's RNNsearch-50*: "until the performance on the development set stopped improving".
-_LONG_TRAINING = TrainingConfig(epochs=1000, early_stopping="bleu", patience=5)
-
-# The paper's models, with its weights and its optimiser, and two sizes for a CPU, which depart
-# from it in initial weights (wider), optimiser (Adam) and dropout.
-PRESETS: dict[str, Config] = {
-    **{
-        f"{kind}-{length}": Config(ModelConfig(kind=kind), TrainingConfig(max_length=length))
-        for kind in KINDS
-        for length in (30, 50)
-    },
-    "rnnsearch-50*": Config(ModelConfig(), _LONG_TRAINING),
-    **_both_kinds("small", _SMALL, _SMALL_TRAINING),
-    **_both_kinds("tiny", _TINY, _TINY_TRAINING),
-}

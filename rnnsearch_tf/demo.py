@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 from rnnsearch_tf.alignment.error_rate import AlignmentScores, GoldLinks, alignment_scores
 from rnnsearch_tf.alignment.links import LinkRule
-from rnnsearch_tf.config import PRESETS
 from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.evaluation.metrics import LengthBin, bleu_by_length
 from rnnsearch_tf.files import write_atomically
 from rnnsearch_tf.inference.translator import Translator
+from rnnsearch_tf.presets import PRESETS
 from rnnsearch_tf.progress import say
 from rnnsearch_tf.serving.export import export
 from rnnsearch_tf.synthetic.grammar import SentencePair, generate

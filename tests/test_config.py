@@ -6,7 +6,6 @@ import json
 import pytest
 
 from rnnsearch_tf.config import (
-    PRESETS,
     Config,
     DecodingConfig,
     ModelConfig,
@@ -14,6 +13,7 @@ from rnnsearch_tf.config import (
 )
 from rnnsearch_tf.layers.decoder import STEP_ORDERS
 from rnnsearch_tf.layers.initializers import SCHEMES
+from rnnsearch_tf.presets import PRESETS
 
 PAPERS = ("rnnsearch-30", "rnnsearch-50", "rnnencdec-30", "rnnencdec-50")
 
@@ -25,7 +25,7 @@ def changed(**values: object) -> str:
 
 def test_config_survives_json():
     config = Config(
-        ModelConfig(kind="rnnencdec", hidden_size=7, dropout=0.25),
+        ModelConfig(architecture="rnnencdec", hidden_size=7, dropout=0.25),
         TrainingConfig(max_length=13, optimizer="adam", learning_rate=1e-3, epochs=0),
         DecodingConfig(beam_size=3, allow_unknown=False),
         source_language="fr",
@@ -71,13 +71,16 @@ def test_missing_fields_have_their_defaults():
         (changed(model={"layers": 2}), "unknown field layers"),
         (changed(training={"batch_size": 80, "gpu": 1, "beam": 2}), "unknown field beam, gpu"),
         (changed(model=3), "model: expected an object"),
-        (changed(model={"hidden_size": "3"}), "hidden_size: expected int, found '3'"),
-        (changed(model={"hidden_size": 3.0}), "hidden_size: expected int, found 3.0"),
-        (changed(model={"hidden_size": True}), "hidden_size: expected int, found True"),
-        (changed(model={"dropout": None}), "dropout: expected float, found None"),
-        (changed(decoding={"allow_unknown": 1}), "allow_unknown: expected bool, found 1"),
+        (changed(model={"hidden_size": "3"}), "hidden_size: expected int, not '3'"),
+        (changed(model={"hidden_size": 3.0}), "hidden_size: expected int, not 3.0"),
+        (changed(model={"hidden_size": True}), "hidden_size: expected int, not True"),
+        (changed(model={"dropout": None}), "dropout: expected float, not None"),
+        (changed(decoding={"allow_unknown": 1}), "allow_unknown: expected bool, not 1"),
         (changed(source_language=["en"]), "source_language: expected str"),
-        (changed(model={"kind": "transformer"}), "kind 'transformer': choose one of rnnsearch, "),
+        (
+            changed(model={"kind": "transformer"}),
+            "architecture 'transformer': choose ",
+        ),
         (changed(training={"batch_size": 0}), "batch_size 0: must be positive"),
     ],
 )
@@ -92,7 +95,7 @@ def test_wrong_json_is_an_error_that_names_the_field(text, message):
         *((ModelConfig, field.name, 0) for field in dataclasses.fields(ModelConfig)
           if field.name.endswith("_size")),
         (ModelConfig, "hidden_size", -3),
-        (ModelConfig, "kind", "lstm"),
+        (ModelConfig, "architecture", "lstm"),
         (ModelConfig, "step_order", "generate"),
         (ModelConfig, "initial_weights", "best"),
         (ModelConfig, "dropout", -0.1),
@@ -103,10 +106,10 @@ def test_wrong_json_is_an_error_that_names_the_field(text, message):
         (TrainingConfig, "bucket_width", 0),
         (TrainingConfig, "learning_rate", 0.0),
         (TrainingConfig, "learning_rate", float("nan")),
-        (TrainingConfig, "gradient_norm", -1.0),
+        (TrainingConfig, "clip_norm", -1.0),
         (TrainingConfig, "epochs", -1),
         (TrainingConfig, "optimizer", "sgd"),
-        (TrainingConfig, "decay", "cosine"),
+        (TrainingConfig, "learning_rate_schedule", "cosine"),
         (DecodingConfig, "beam_size", 0),
         (DecodingConfig, "length_penalty", -0.5),
         (DecodingConfig, "max_length_ratio", 0.0),
@@ -147,7 +150,7 @@ def test_every_setting_describes_itself(kind):
 def test_paper_presets_hold_the_papers_numbers(name):
     kind, length = name.split("-")
     model, training = PRESETS[name].model, PRESETS[name].training
-    assert model.kind == kind
+    assert model.architecture == kind
     assert model.hidden_size == model.attention_size == 1000  # n, n'
     assert model.embedding_size == 620  # m
     assert model.maxout_size == 500  # l
@@ -157,7 +160,7 @@ def test_paper_presets_hold_the_papers_numbers(name):
     assert training.max_length == int(length)
     assert training.batch_size == 80
     assert (training.optimizer, training.learning_rate) == ("adadelta", 1.0)
-    assert (training.decay, training.gradient_norm) == ("none", 1.0)
+    assert (training.learning_rate_schedule, training.clip_norm) == ("constant", 1.0)
 
 
 def test_every_size_comes_in_both_kinds():
@@ -167,7 +170,7 @@ def test_every_size_comes_in_both_kinds():
     }
     for size in pairs:
         search, baseline = PRESETS[f"rnnsearch-{size}"], PRESETS[f"rnnencdec-{size}"]
-        assert dataclasses.replace(search.model, kind="rnnencdec") == baseline.model
+        assert dataclasses.replace(search.model, architecture="rnnencdec") == baseline.model
         assert (search.training, search.decoding) == (baseline.training, baseline.decoding)
 
 

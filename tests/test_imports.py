@@ -13,7 +13,7 @@ PACKAGE = Path(rnnsearch_tf.__file__).parent
 # Every module of the package, from the ground up: rooms import only rooms before them, and modules
 # of a room only modules before them. A new module is put behind all that it imports.
 ROOMS = {
-    "": "__init__ errors results progress config tf_functions provenance files",
+    "": "__init__ errors results progress config presets tf_functions provenance files",
     "text": "__init__ nonbreaking_prefixes moses vocabulary tokenizers vectorizer",
     "layers": """
         initializers precision scan embedding gru attention deep_output encoder decoder __init__

@@ -89,7 +89,7 @@ class LinkMethod:
 def all_methods(
     two_models: bool, thresholds: Sequence[float] = TRIED_THRESHOLDS
 ) -> list[LinkMethod]:
-    """Every method that may differ from the others, to be tried on a development set.
+    """Every method that may differ from the others, to be tried on a validation set.
 
     A threshold finds the same links for target and source words of one matrix: there is nothing
     to symmetrise then.

@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rnnsearch_tf.config import RNNSEARCH
 from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.inference.translator import Translator
@@ -36,8 +35,9 @@ class WordAligner:
 
     def __init__(self, forward: Translator, reverse: Translator | None = None):
         for translator in (forward, reverse):
-            if translator is not None and translator.config.model.kind != RNNSEARCH:
-                raise InputError(f"a model of kind {translator.config.model.kind} aligns nothing")
+            if translator is not None and not translator.config.model.has_attention:
+                architecture = translator.config.model.architecture
+                raise InputError(f"{architecture} has no attention and aligns nothing")
         if reverse is not None:
             _check_reversed(forward, reverse)
         self._forward = forward

@@ -13,7 +13,7 @@ import tensorflow as tf
 from rnnsearch_tf.config import TrainingConfig
 from rnnsearch_tf.data.permutation import Permutation
 from rnnsearch_tf.data.sentence_pairs import Pairs
-from rnnsearch_tf.data.word_alignments import WordLinks
+from rnnsearch_tf.data.word_alignments import WordAlignments
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.tf_functions import untuned
 
@@ -97,7 +97,7 @@ def training_batches(
 
 
 def guided_batches(
-    pairs: Pairs, links: WordLinks, config: TrainingConfig, epoch: int, skip: int = 0
+    pairs: Pairs, links: WordAlignments, config: TrainingConfig, epoch: int, skip: int = 0
 ) -> tf.data.Dataset:
     """The batches of `training_batches`, each with the guide of its pairs.
 
@@ -109,7 +109,7 @@ def guided_batches(
         skip: as there.
 
     Returns:
-        (source, target, guide): int32 [B, Tx] and [B, Ty], padding 0, and `WordLinks.guide`,
+        (source, target, guide): int32 [B, Tx] and [B, Ty], padding 0, and `WordAlignments.guide`,
         float32 [B, Ty, Tx].
     """
 

@@ -1,4 +1,4 @@
-"""Link files to `WordLinks`: checked and written once, read by every training on them.
+"""Link files to `WordAlignments`: checked and written once, read by every training on them.
 
 A folder, beside that of the prepared text whose words the links are between, holds
 
@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 
 from rnnsearch_tf.data.sentence_pairs import Pairs
-from rnnsearch_tf.data.word_alignments import LinkBlock, LinkFiles, WordLinks
+from rnnsearch_tf.data.word_alignments import WordAlignmentBlock, WordAlignmentFiles, WordAlignments
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.files import make_once
 
 
-def prepare_links(links: LinkFiles, text: Path, pairs: Pairs) -> WordLinks:
+def prepare_alignments(links: WordAlignmentFiles, text: Path, pairs: Pairs) -> WordAlignments:
     """Read the links of a training text's pairs, or find that done already.
 
     Args:
@@ -28,9 +28,9 @@ def prepare_links(links: LinkFiles, text: Path, pairs: Pairs) -> WordLinks:
         pairs: its pairs.
 
     Raises:
-        InputError: unusable files (see `LinkFiles.blocks`), a link of a word that its sentence does
-            not have (the text names file and line), links of more or fewer pairs, a cache folder
-            that cannot be written.
+        InputError: unusable files (see `WordAlignmentFiles.blocks`), a link of a word that its
+            sentence does not have (the text names file and line), links of more or fewer pairs, a
+            cache folder that cannot be written.
     """
     what = inspect.getsource(sys.modules[__name__]) + links.fingerprint()
     digest = hashlib.sha256(what.encode()).hexdigest()[:32]
@@ -39,7 +39,7 @@ def prepare_links(links: LinkFiles, text: Path, pairs: Pairs) -> WordLinks:
     return _read(folder)
 
 
-def _write(folder: Path, links: LinkFiles, pairs: Pairs) -> None:
+def _write(folder: Path, links: WordAlignmentFiles, pairs: Pairs) -> None:
     done, end = 0, 0
     with open(folder / "ends", "wb") as ends, open(folder / "starts", "wb") as starts:
         starts.write(bytes(8))
@@ -57,7 +57,7 @@ def _write(folder: Path, links: LinkFiles, pairs: Pairs) -> None:
         raise InputError(f"links of {more}{done:,} pairs, where the text has {len(pairs):,}")
 
 
-def _check(block: LinkBlock, pairs: Pairs, rows: np.ndarray) -> None:
+def _check(block: WordAlignmentBlock, pairs: Pairs, rows: np.ndarray) -> None:
     """See that every link is between words of its pair."""
     lengths = np.stack([pairs.source.lengths(rows), pairs.target.lengths(rows)], axis=1)
     outside = (block.ends >= np.repeat(lengths, block.counts, axis=0)).any(axis=1)
@@ -71,11 +71,11 @@ def _check(block: LinkBlock, pairs: Pairs, rows: np.ndarray) -> None:
         )
 
 
-def _read(folder: Path) -> WordLinks:
+def _read(folder: Path) -> WordAlignments:
     ends, starts = folder / "ends", folder / "starts"
     if not ends.stat().st_size:
-        return WordLinks(np.zeros((0, 2), np.int32), np.fromfile(starts, np.int64))
-    return WordLinks(
+        return WordAlignments(np.zeros((0, 2), np.int32), np.fromfile(starts, np.int64))
+    return WordAlignments(
         np.asarray(np.memmap(ends, np.int32, "r")).reshape(-1, 2),
         np.asarray(np.memmap(starts, np.int64, "r")),
     )

@@ -7,8 +7,8 @@ from rnnsearch_tf.config import Config
 from rnnsearch_tf.data.batching import kept_lengths
 from rnnsearch_tf.data.parallel_corpus import Corpus
 from rnnsearch_tf.data.preparation import prepare
-from rnnsearch_tf.data.prepared_alignments import prepare_links
-from rnnsearch_tf.data.word_alignments import LinkFiles
+from rnnsearch_tf.data.prepared_alignments import prepare_alignments
+from rnnsearch_tf.data.word_alignments import WordAlignmentFiles
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.text.tokenizers import tokenizers_for
 
@@ -39,7 +39,7 @@ class TrainingText:
         config: Config,
         training: Corpus,
         cache_dir: str | Path | None = None,
-        links: LinkFiles | None = None,
+        links: WordAlignmentFiles | None = None,
     ):
         try:
             source, target = tokenizers_for(config)
@@ -50,7 +50,7 @@ class TrainingText:
         self.source_vocabulary = self._prepared.source.vocabulary(sizes.source_vocabulary_size)
         self.target_vocabulary = self._prepared.target.vocabulary(sizes.target_vocabulary_size)
         self.pairs = self._prepared.pairs(self.source_vocabulary, self.target_vocabulary)
-        self.links = prepare_links(links, self._prepared.folder, self.pairs) if links else None
+        self.links = prepare_alignments(links, self._prepared.folder, self.pairs) if links else None
         self._kept = int(kept_lengths(self.pairs, config.training.max_length).sum())
         model = dataclasses.replace(
             sizes,
@@ -63,7 +63,7 @@ class TrainingText:
             source_vocabulary=self.source_vocabulary.digest,
             target_vocabulary=self.target_vocabulary.digest,
             training_text=training.fingerprint(),
-            training_links=links.fingerprint() if links else "",
+            training_alignments=links.fingerprint() if links else "",
         )
 
     def __str__(self) -> str:

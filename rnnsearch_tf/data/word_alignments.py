@@ -17,7 +17,7 @@ from rnnsearch_tf.errors import InputError
 _LINKS = re.compile(r"\s*(\d{1,9}-\d{1,9}(\s+|$))*", re.ASCII)  # of a line
 
 
-class LinkBlock(NamedTuple):
+class WordAlignmentBlock(NamedTuple):
     """The links of some pairs that follow one another in a file."""
 
     path: str
@@ -26,7 +26,7 @@ class LinkBlock(NamedTuple):
     counts: np.ndarray  # int64 [pairs]; links of each
 
 
-class LinkFiles:
+class WordAlignmentFiles:
     """Files of word links, each plain or .gz, that belong to those of `ParallelFiles`.
 
     A line has the links of a pair, `i-j` with blanks between (Pharaoh): word i of the source and
@@ -56,7 +56,7 @@ class LinkFiles:
         files = [[is_compressed(path), file_digest(path)] for path, _ in self._files]
         return hashlib.sha256(json.dumps(["links", files]).encode()).hexdigest()
 
-    def blocks(self) -> Iterator[LinkBlock]:
+    def blocks(self) -> Iterator[WordAlignmentBlock]:
         """The links in the order of the pairs, some at a time.
 
         Raises:
@@ -70,17 +70,17 @@ class LinkFiles:
                 before += len(lines)
 
 
-def _parse(path: str, before: int, lines: list[str]) -> LinkBlock:
+def _parse(path: str, before: int, lines: list[str]) -> WordAlignmentBlock:
     for number, line in enumerate(lines, before + 1):
         if not _LINKS.fullmatch(line):
             raise InputError(f"{path}: line {number:,} is not made of links i-j: {line[:40]!r}")
     numbers = np.array(" ".join(lines).replace("-", " ").split(), "S9").astype(np.int32)
     counts = np.array([line.count("-") for line in lines], np.int64)
-    return LinkBlock(path, before, numbers.reshape(-1, 2), counts)
+    return WordAlignmentBlock(path, before, numbers.reshape(-1, 2), counts)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class WordLinks:
+class WordAlignments:
     """The links of every pair of a corpus.
 
     All links stand in one row, pair by pair. Arrays may be memory-mapped files; only what is asked

@@ -54,7 +54,7 @@ def search_with_lengths(
     step = model.bind(source)
 
     def predict(seen: Any) -> tf.Tensor:
-        logits = model.predict_word(tf.nest.map_structure(_to_rows, seen))  # [B·Q, K]
+        logits = model.predict_token(tf.nest.map_structure(_to_rows, seen))  # [B·Q, K]
         return tf.reshape(logits, [tf.shape(source)[0], -1, logits.shape[-1]])
 
     def advance(seen: Any, words: tf.Tensor) -> Any:

@@ -153,17 +153,17 @@ def bleu_by_length(
     return found
 
 
-def nll(word_losses: Callable[..., tf.Tensor], pairs: Pairs, batch_size: int = 80) -> Nll:
+def nll(token_losses: Callable[..., tf.Tensor], pairs: Pairs, batch_size: int = 80) -> Nll:
     """−log p of given pairs by teacher forcing, without dropout.
 
     Args:
-        word_losses: a model's method of this name, as it is or as a `tf.function`.
+        token_losses: a model's method of this name, as it is or as a `tf.function`.
         pairs: ids.
         batch_size: pairs at a time.
     """
     total, words = 0.0, 0
     for source, target in ordered_batches(pairs, batch_size):
-        losses = word_losses(source, target)
+        losses = token_losses(source, target)
         total += float(tf.reduce_sum(losses))
         words += int(tf.size(losses))
     return Nll(total / words, total / len(pairs))

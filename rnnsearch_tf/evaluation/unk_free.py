@@ -9,7 +9,7 @@ from rnnsearch_tf.text.tokenizers import Tokenizer
 from rnnsearch_tf.text.vocabulary import UNK, Vocabulary
 
 
-def sentences_of_known_words(
+def unk_free_sentences(
     sources: Sequence[str],
     references: Sequence[str],
     tokenizers: tuple[Tokenizer, Tokenizer],

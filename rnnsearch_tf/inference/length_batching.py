@@ -8,7 +8,7 @@ import tensorflow as tf
 _MOST_ROWS = 64
 
 
-def map_row_blocks(
+def map_by_length(
     function: Callable[[tf.Tensor], Any], lengths: tf.Tensor, most_tokens: int, empty: Any
 ) -> Any:
     """Apply a function to blocks of rows of similar length.

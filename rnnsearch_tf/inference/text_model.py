@@ -8,17 +8,17 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from rnnsearch_tf.config import RNNSEARCH, Config, DecodingConfig
+from rnnsearch_tf.config import Config, DecodingConfig
 from rnnsearch_tf.decoding.beam_search import Hypotheses
 from rnnsearch_tf.decoding.model_search import search
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.inference.length_batching import map_row_blocks
-from rnnsearch_tf.inference.unk_replacement import UnknownWords
+from rnnsearch_tf.inference.length_batching import map_by_length
+from rnnsearch_tf.inference.unk_replacement import UnkReplacement
 from rnnsearch_tf.inference.weight_storage import FULL, WeightStorage
 from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.text.tokenizers import tokenizers_for
-from rnnsearch_tf.text.vectorizer import TextIds, with_end
+from rnnsearch_tf.text.vectorizer import TextVectorizer, with_end
 from rnnsearch_tf.text.vocabulary import EOS, PAD
 from rnnsearch_tf.tf_functions import graph_function
 
@@ -62,7 +62,7 @@ class TextModel(tf.Module):
         source_vocabulary: path of source.vocab, an asset of the SavedModel.
         target_vocabulary: path of target.vocab, likewise.
         weights_dtype: what the SavedModel holds the weights in (see `WeightStorage`).
-        lexicon: path of lexicon.tsv, likewise an asset, for unknown words (see `UnknownWords`).
+        lexicon: path of lexicon.tsv, likewise an asset, for unknown words (see `UnkReplacement`).
 
     Attributes:
         config: as given.
@@ -99,13 +99,13 @@ class TextModel(tf.Module):
             self._storage = WeightStorage(weights, weights_dtype)
             self._weights_in_use = self._storage.in_use
         source, target = tokenizers_for(config)
-        self.source = TextIds(source, source_vocabulary)
-        self.target = TextIds(target, target_vocabulary)
-        self._unknown_words: UnknownWords | None = None
+        self.source = TextVectorizer(source, source_vocabulary)
+        self.target = TextVectorizer(target, target_vocabulary)
+        self._unknown_words: UnkReplacement | None = None
         if config.decoding.replace_unknown:
-            if any(member.config.kind != RNNSEARCH for member in models):
+            if not all(member.config.has_attention for member in models):
                 raise InputError("unknown words are replaced by attention, which RNNencdec lacks")
-            self._unknown_words = UnknownWords(lexicon)
+            self._unknown_words = UnkReplacement(lexicon)
 
     def with_decoding(self, decoding: DecodingConfig) -> "TextModel":
         """The same models, not read again, with other decoding options; errors as the class."""
@@ -287,7 +287,7 @@ class TextModel(tf.Module):
     def _best(self, tokens: tf.RaggedTensor) -> _Best:
         """Of source tokens [B, None]."""
         empty = tf.zeros([0])
-        return map_row_blocks(
+        return map_by_length(
             lambda rows: self._best_of_block(tf.gather(tokens, rows)),
             tokens.row_lengths() + 1,
             _BLOCK_TOKENS,
@@ -302,7 +302,7 @@ class TextModel(tf.Module):
         nothing = _NBest(
             tf.zeros([0, size], tf.string), empty, empty, _no_ids(), tf.zeros([0, size], tf.int32)
         )
-        return map_row_blocks(
+        return map_by_length(
             lambda rows: self._n_best_of_block(tf.gather(tokens, rows)),
             tokens.row_lengths() + 1,
             _BLOCK_TOKENS,
@@ -316,10 +316,10 @@ class TextModel(tf.Module):
         def of_block(rows: tf.Tensor) -> tf.Tensor:
             x, y = tf.gather(source, rows), tf.gather(target, rows)
             with self._weights_in_use():
-                losses = self.model.word_losses(x.to_tensor(PAD), y.to_tensor(PAD))
+                losses = self.model.token_losses(x.to_tensor(PAD), y.to_tensor(PAD))
             return -tf.math.segment_sum(losses, y.value_rowids())
 
-        found = map_row_blocks(of_block, _longer(source, target), _BLOCK_TOKENS, tf.zeros([0]))
+        found = map_by_length(of_block, _longer(source, target), _BLOCK_TOKENS, tf.zeros([0]))
         return tf.where(_longer(source, target) == 1, 0.0, found)
 
     def _alignments(self, source: tf.RaggedTensor, target: tf.RaggedTensor) -> tf.Tensor:
@@ -333,7 +333,7 @@ class TextModel(tf.Module):
             return tf.pad(found, [[0, 0], [0, missing[0]], [0, missing[1]]])
 
         empty = tf.zeros(tf.concat([[0], longest], axis=0))
-        return map_row_blocks(of_block, _longer(source, target), _BLOCK_TOKENS, empty)
+        return map_by_length(of_block, _longer(source, target), _BLOCK_TOKENS, empty)
 
     def _best_of_block(self, tokens: tf.RaggedTensor) -> _Best:
         source = self.source.ids(tokens).to_tensor(PAD)

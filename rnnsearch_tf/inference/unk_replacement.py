@@ -8,7 +8,7 @@ import tensorflow as tf
 from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, UNK
 
 
-class UnknownWords(tf.Module):
+class UnkReplacement(tf.Module):
     """Replaces each [UNK] of a translation by way of its attention.
 
         j = arg max_j α_ij over the source's words, `</s>` left out

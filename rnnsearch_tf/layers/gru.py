@@ -40,13 +40,13 @@ class _GatedUnit(keras.layers.Layer):
         """
         joined = ops.concatenate([self.W_z, self.W_r, self.W], axis=1)
         biases = ops.concatenate([self.b_z, self.b_r, self.b])
-        kind = self.compute_dtype
-        return ops.dot(words, ops.cast(joined, kind)) + ops.cast(biases, kind)
+        dtype = self.compute_dtype
+        return ops.dot(words, ops.cast(joined, dtype)) + ops.cast(biases, dtype)
 
     def _bind(self) -> Callable[[Any, Any], Any]:
-        kind = self.compute_dtype
-        gate_matrix = ops.cast(ops.concatenate([self.U_z, self.U_r], axis=1), kind)  # [n, 2n]
-        candidate_matrix = ops.cast(ops.convert_to_tensor(self.U), kind)
+        dtype = self.compute_dtype
+        gate_matrix = ops.cast(ops.concatenate([self.U_z, self.U_r], axis=1), dtype)  # [n, 2n]
+        candidate_matrix = ops.cast(ops.convert_to_tensor(self.U), dtype)
 
         def step(projected: Any, state: Any) -> Any:
             gate_input, candidate_input = ops.split(projected, [2 * self.units], axis=-1)

@@ -28,14 +28,14 @@ class Ensemble:
         """Encode source ids [B, Tx] and stand before the first word of their translations."""
         return EnsembleStep([model.bind(source) for model in self._models])
 
-    def predict_word(self, seen: States) -> Any:
+    def predict_token(self, seen: States) -> Any:
         """What the decoders saw, each [R, ...], to log p of the next word, float32 [R, K]."""
         pairs = zip(self._models, seen, strict=True)
-        return _log_mean([ops.log_softmax(_float32(m.predict_word(s))) for m, s in pairs])
+        return _log_mean([ops.log_softmax(_float32(m.predict_token(s))) for m, s in pairs])
 
-    def word_losses(self, source: Any, target: Any) -> Any:
-        """−log p(y_i | y_<i, x) of the real words, in nats; as `TranslationModel.word_losses`."""
-        return -_log_mean([-model.word_losses(source, target) for model in self._models])
+    def token_losses(self, source: Any, target: Any) -> Any:
+        """−log p(y_i | y_<i, x) of the real words, in nats; as `TranslationModel.token_losses`."""
+        return -_log_mean([-model.token_losses(source, target) for model in self._models])
 
     def alignment(self, source: Any, target: Any) -> Any:
         """The mean of the models' α; as `TranslationModel.alignment`."""

@@ -11,7 +11,7 @@ _LEAST = 1e-30  # under it log α is held: a softmax in float32 may come to 0
 class SentenceLoss(keras.losses.Loss):
     """−log p(y|x) for `model.compile` and `model.fit`: the mean over sentences, in nats.
 
-    The sum over a sentence's words, padding left out, is averaged over the batch. `Updater` works
+    The sum over a sentence's words, padding left out, is averaged over the batch. `TrainStep` works
     out the same without ever holding logits of padding, in less time and memory.
     """
 

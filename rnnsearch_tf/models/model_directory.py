@@ -23,7 +23,7 @@ class ModelDirectory:
         config.json         all settings, and the vocabularies' SHA-256
         source.vocab        one word a line; a word's id is its line number, from 0
         target.vocab
-        best.weights.h5     the weights that did best on the development set
+        best.weights.h5     the weights that did best on the validation set
         last.weights.h5     the newest weights
         checkpoints/        what training resumes from
         training.jsonl      one line for each evaluation

@@ -6,7 +6,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from rnnsearch_tf.config import RNNSEARCH, ModelConfig
+from rnnsearch_tf.config import ModelConfig
 from rnnsearch_tf.layers.decoder import Decoder, DecoderState, DecoderStep
 from rnnsearch_tf.layers.deep_output import MaxoutDeepOutput
 from rnnsearch_tf.layers.encoder import Encoder
@@ -36,7 +36,7 @@ class TranslationModel(keras.Model):
         seen = decoder(target, annotations, summary, ops.not_equal(source, 0))
         logits = readout(seen.state, seen.words, seen.context)
         inputs = {"source": source, "target": target}
-        super().__init__(inputs, logits, name=name or config.kind)
+        super().__init__(inputs, logits, name=name or config.architecture)
         self.config = config
         self.encoder = encoder
         self.decoder = decoder
@@ -65,7 +65,7 @@ class TranslationModel(keras.Model):
         annotations, summary = self.encoder(source)
         return self.decoder.bind(annotations, summary, ops.not_equal(source, 0))
 
-    def word_losses(self, source: Any, target: Any, training: bool = False) -> Any:
+    def token_losses(self, source: Any, target: Any, training: bool = False) -> Any:
         """−log p(y_i | y_1 … y_{i-1}, x) of the real words, in nats.
 
         Padding is gathered out before the softmax.
@@ -79,12 +79,12 @@ class TranslationModel(keras.Model):
             float32 [N], the N words of `target` (`</s>` counted) sentence by sentence.
         """
         seen = self.trunk({"source": source, "target": target}, training=training)
-        return self._word_losses(seen, target, training)
+        return self._token_losses(seen, target, training)
 
     def guided_losses(
         self, source: Any, target: Any, guide: Any, training: bool = False
     ) -> tuple[Any, Any]:
-        """What `word_losses` gives, and how far the attention is from given links, in nats.
+        """What `token_losses` gives, and how far the attention is from given links, in nats.
 
         One pass of the decoder serves both.
 
@@ -95,13 +95,13 @@ class TranslationModel(keras.Model):
             training: whether dropout acts.
 
         Returns:
-            `word_losses`, float32 [N], and `losses.alignment_cross_entropy`, float32 [B, Ty].
+            `token_losses`, float32 [N], and `losses.alignment_cross_entropy`, float32 [B, Ty].
         """
         seen = self.trunk({"source": source, "target": target}, training=training)
-        losses = self._word_losses(seen, target, training)
+        losses = self._token_losses(seen, target, training)
         return losses, alignment_cross_entropy(seen.alignment, guide)
 
-    def _word_losses(self, seen: DecoderState, target: Any, training: bool) -> Any:
+    def _token_losses(self, seen: DecoderState, target: Any, training: bool) -> Any:
         words = ops.reshape(target, (-1,))
         real = ops.nonzero(words)[0]
 
@@ -118,7 +118,7 @@ class TranslationModel(keras.Model):
         """α of given pairs, float32 [B, Ty, Tx], from ids [B, Tx] and [B, Ty]."""
         return self.trunk({"source": source, "target": target}, training=False).alignment
 
-    def predict_word(self, seen: DecoderState) -> Any:
+    def predict_token(self, seen: DecoderState) -> Any:
         """What the decoder saw, [R, ...], to logits [R, K] of the next word."""
         return self.readout(seen.state, seen.words, seen.context)
 
@@ -133,7 +133,7 @@ class TranslationModel(keras.Model):
 
 
 def _layers(config: ModelConfig) -> tuple[Encoder, Decoder, MaxoutDeepOutput]:
-    attends = config.kind == RNNSEARCH
+    attends = config.has_attention
     shared: dict[str, Any] = {"dropout": config.dropout, "initial_weights": config.initial_weights}
     encoder = Encoder(
         config.source_vocabulary_size,

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.config import RNNSEARCH, Config
+from rnnsearch_tf.config import Config
 from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText, each_pair
 from rnnsearch_tf.data.sentence_pairs import Pairs, to_sentences, tokenize
 from rnnsearch_tf.errors import InputError
@@ -20,7 +20,7 @@ from rnnsearch_tf.evaluation.metrics import (
     nll,
     tokenized_bleu,
 )
-from rnnsearch_tf.evaluation.unk_free import sentences_of_known_words
+from rnnsearch_tf.evaluation.unk_free import unk_free_sentences
 from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.models.model_directory import ModelDirectory
@@ -42,7 +42,7 @@ class TestText:
 
     Attributes:
         sample: of the training pairs; those too long for a model are passed over.
-        validation: the development set.
+        validation: the validation set.
         test: the test set.
         by_length: the pairs that BLEU by length is of; may be `test`.
     """
@@ -100,17 +100,17 @@ def assess(name: str, path: Path, config: Config, text: TestText, hardware: str)
         hardware=hardware,
         train_pairs=len(training.source),
         train_nll=judge.nll(training),
-        dev_pairs=len(text.validation.source),
-        dev_nll=judge.nll(text.validation),
+        validation_pairs=len(text.validation.source),
+        validation_nll=judge.nll(text.validation),
         all=judge.score(translations, text.test.target),
-        all_barred=judge.score(barred, text.test.target),
+        all_without_unk=judge.score(barred, text.test.target),
         all_replaced=judge.score(replaced, text.test.target) if replaced else None,
         no_unknown=judge.score_some(barred, text.test.target, known),
         by_length=bleu_by_length(
             by_length, text.by_length.target, lengths, bounds=_bounds(lengths), intervals=True
         ),
         examples=_examples(text.by_length, by_length, lengths),
-        alignments=judge.alignments(text.test, known) if config.model.kind == RNNSEARCH else [],
+        alignments=judge.alignments(text.test, known) if config.model.has_attention else [],
         signature=bleu_signature(),
         tokenized_signature=tokenized_bleu(
             translations, text.test.target, judge.tokenizer
@@ -125,7 +125,7 @@ class _Judge:
         self._source_vocabulary, self._target_vocabulary = directory.load_vocabularies()
         self._source, self.tokenizer = tokenizers_for(config)
         self._model = directory.load_model()
-        self._attends = config.model.kind == RNNSEARCH
+        self._attends = config.model.has_attention
         decoding = dataclasses.replace(config.decoding, replace_unknown=self._attends)
         text_model = TextModel(
             [self._model],
@@ -136,8 +136,8 @@ class _Judge:
         )
         self._translator = Translator.of(text_model)
         self._barred = self._translator.with_options(allow_unknown=False, replace_unknown=False)
-        self._word_losses = graph_function(
-            self._model.word_losses, input_signature=[tf.TensorSpec([None, None], tf.int32)] * 2
+        self._token_losses = graph_function(
+            self._model.token_losses, input_signature=[tf.TensorSpec([None, None], tf.int32)] * 2
         )
 
     def parameters(self) -> int:
@@ -146,7 +146,7 @@ class _Judge:
     def nll(self, text: ParallelText) -> Nll:
         source = to_sentences(tokenize(text.source, self._source), self._source_vocabulary)
         target = to_sentences(tokenize(text.target, self.tokenizer), self._target_vocabulary)
-        return nll(self._word_losses, Pairs(source, target))
+        return nll(self._token_losses, Pairs(source, target))
 
     def short(self, text: ParallelText, max_length: int) -> ParallelText:
         """The first pairs that a training with this limit takes, as many as are reported."""
@@ -164,7 +164,7 @@ class _Judge:
         return self._translator.source_lengths(text.source)
 
     def known(self, text: ParallelText) -> list[int]:
-        return sentences_of_known_words(
+        return unk_free_sentences(
             text.source,
             text.target,
             (self._source, self.tokenizer),

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from rnnsearch_tf.config import PRESETS
 from rnnsearch_tf.files import write_atomically
+from rnnsearch_tf.presets import PRESETS
 from rnnsearch_tf.provenance import Provenance
 from rnnsearch_tf.reproduction.assessment import (
     ALIGNED,
@@ -43,7 +43,7 @@ class Report:
     Attributes:
         provenance: what produced it.
         texts: role ("training", "test", …) to what the text is.
-        settings: `Config` as a dict; `kind` and `max_length` are the models' own.
+        settings: `Config` as a dict; `architecture` and `max_length` are the models' own.
         models: results, in the order of the paper's Table 1.
     """
 
@@ -152,7 +152,7 @@ def _table_1(models: Sequence[ModelResults]) -> list[str]:
     for model in models:
         paper = [f"*{score:.2f}*" for score in PAPER_BLEU[model.name]]
         found = [_bleu(model.all), _tokenized(model.all)]
-        found += [_bleu(model.all_replaced), _bleu(model.all_barred)]
+        found += [_bleu(model.all_replaced), _bleu(model.all_without_unk)]
         found += [_bleu(model.no_unknown), _tokenized(model.no_unknown)]
         rows.append((model.name, *found, *paper))
     sentences = models[0].all.sentences
@@ -205,7 +205,7 @@ def _table_2(models: Sequence[ModelResults]) -> list[str]:
             f"{model.hours:.2f}",
             _escaped(model.hardware),
             f"{model.train_nll.per_sentence:.2f} ({model.train_nll.per_token:.3f})",
-            f"{model.dev_nll.per_sentence:.2f} ({model.dev_nll.per_token:.3f})",
+            f"{model.validation_nll.per_sentence:.2f} ({model.validation_nll.per_token:.3f})",
         )
         for model in models
     ]
@@ -214,13 +214,23 @@ def _table_2(models: Sequence[ModelResults]) -> list[str]:
         "## Table 2: training",
         "",
         *_table(
-            ("", "weights", "updates", "epochs", "hours", "hardware", "train NLL", "dev NLL"), rows
+            (
+                "",
+                "weights",
+                "updates",
+                "epochs",
+                "hours",
+                "hardware",
+                "train NLL",
+                "validation NLL",
+            ),
+            rows,
         ),
         "",
         "NLL: −log p(y|x) in nats per sentence (per token, `</s>` counted), of the best weights, "
         f"without dropout. Train: on {pairs} pairs drawn at random (at most {TRAINING_SAMPLE:,}) "
-        "from those short enough for the model; dev: on all "
-        f"{models[0].dev_pairs:,} pairs of the development set, however long. Updates, "
+        "from those short enough for the model; validation: on all "
+        f"{models[0].validation_pairs:,} pairs of the validation set, however long. Updates, "
         "epochs and hours are of the whole training, evaluations not counted.",
     ]
 
@@ -269,7 +279,7 @@ def _settings(settings: dict[str, Any]) -> list[str]:
         (f"`{name}`", paper[part][name], value)
         for part in ("model", "training", "decoding")
         for name, value in settings[part].items()
-        if name not in ("kind", "max_length") and value != paper[part][name]
+        if name not in ("architecture", "max_length") and value != paper[part][name]
     ]
     table = _table(("setting", "paper", "here"), rows)
     return ["## Settings that are not the paper's", "", *(table if rows else ["None."])]

@@ -10,12 +10,13 @@ from typing import Any
 
 import rnnsearch_tf
 from rnnsearch_tf.alignment.lexicon import lexicon_of, write_lexicon
-from rnnsearch_tf.config import PRESETS, RNNSEARCH, Config
+from rnnsearch_tf.config import Config
 from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText
 from rnnsearch_tf.data.training_data import TrainingText
 from rnnsearch_tf.files import write_atomically
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.models.model_directory import ModelDirectory
+from rnnsearch_tf.presets import PRESETS
 from rnnsearch_tf.progress import say
 from rnnsearch_tf.provenance import hardware, provenance
 from rnnsearch_tf.reproduction.assessment import TestText, assess, training_sample
@@ -62,7 +63,7 @@ def preset(name: str, size: str) -> Config:
     paper = PRESETS[name]
     if size == "paper":
         return paper
-    chosen = PRESETS[f"{paper.model.kind}-{size}"]
+    chosen = PRESETS[f"{paper.model.architecture}-{size}"]
     length = paper.training.max_length
     return dataclasses.replace(
         chosen, training=dataclasses.replace(chosen.training, max_length=length)
@@ -151,7 +152,7 @@ class _Work:
         if not directory.is_complete() or not records:
             return False
         last, limits = records[-1], config.training
-        if last["epoch"] < limits.epochs and not 0 < limits.max_steps <= last["updates"]:
+        if last["epoch"] < limits.epochs and not 0 < limits.max_updates <= last["updates"]:
             return False
         found = directory.load_config()
         asked = TrainingText(config, self._texts.training).config
@@ -165,7 +166,7 @@ class _Work:
         """Evaluate, and keep the results for the next run."""
         path = self.output / name
         directory = ModelDirectory(path)
-        if config.model.kind == RNNSEARCH and directory.find_lexicon() is None:
+        if config.model.has_attention and directory.find_lexicon() is None:
             lexicon = lexicon_of(Translator.load(path), self._texts.training)
             write_lexicon(directory.lexicon_path, lexicon)
         results = assess(MODELS[name], path, config, self._test_text, self._machine(name))

@@ -47,10 +47,10 @@ class ModelResults:
         hardware: that it was trained on.
         train_pairs: how many training pairs `train_nll` is of.
         train_nll: of the best weights, without dropout.
-        dev_pairs: how many pairs `dev_nll` is of.
-        dev_nll: likewise.
+        validation_pairs: how many pairs `validation_nll` is of.
+        validation_nll: likewise.
         all: BLEU of the whole test set, [UNK] allowed.
-        all_barred: the same with [UNK] barred from the output.
+        all_without_unk: the same with [UNK] barred from the output.
         all_replaced: the same with each [UNK] replaced by way of the attention; None without any.
         no_unknown: BLEU of the sentences without unknown words, [UNK] barred; None without such.
         by_length: BLEU over source length, [UNK] allowed.
@@ -69,10 +69,10 @@ class ModelResults:
     hardware: str
     train_pairs: int
     train_nll: Nll
-    dev_pairs: int
-    dev_nll: Nll
+    validation_pairs: int
+    validation_nll: Nll
     all: SetScore
-    all_barred: SetScore
+    all_without_unk: SetScore
     all_replaced: SetScore | None
     no_unknown: SetScore | None
     by_length: list[LengthBin]
@@ -108,9 +108,9 @@ def _set_score(value: dict[str, Any] | None) -> SetScore | None:
 
 _READERS: dict[str, Any] = {
     "train_nll": lambda value: Nll(**value),
-    "dev_nll": lambda value: Nll(**value),
+    "validation_nll": lambda value: Nll(**value),
     "all": _set_score,
-    "all_barred": _set_score,
+    "all_without_unk": _set_score,
     "all_replaced": _set_score,
     "no_unknown": _set_score,
     "by_length": _list_of(LengthBin),

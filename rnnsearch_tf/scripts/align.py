@@ -31,8 +31,8 @@ COMMAND = Command(
     "link the words of given sentence pairs: N pairs in, N lines out, in order; a blank sentence "
     "has no links. A model reads the target by teacher forcing, and links are made of "
     "its attention. i-j is source word i and target word j, from 0: tokens of the model's "
-    "tokeniser, which are Moses' or, of a model trained with --tokenizer=spaces, the file's own "
-    "words; </s> is not counted.",
+    "tokeniser, which are Moses' or, of a model trained with --tokenizer=whitespace, the file's "
+    "own words; </s> is not counted.",
 )
 define_model(COMMAND)
 COMMAND.define("source", str, "sentences, UTF-8, plain or .gz")

@@ -62,13 +62,13 @@ def main() -> int:
         from rnnsearch_tf.data.parallel_corpus import read_parallel
         from rnnsearch_tf.evaluation.scores import score_set, score_translations
         from rnnsearch_tf.evaluation.significance import compare
-        from rnnsearch_tf.evaluation.unk_free import sentences_of_known_words
+        from rnnsearch_tf.evaluation.unk_free import unk_free_sentences
 
         translator = open_translator(COMMAND)
     text = read_parallel(flags.source, flags.reference)
     translations, replaced, others = _systems(translator, text.source)
     tokenizers = translator.source_tokenizer, translator.target_tokenizer
-    known = sentences_of_known_words(text.source, text.target, tokenizers, _vocabularies())
+    known = unk_free_sentences(text.source, text.target, tokenizers, _vocabularies())
     lengths = translator.source_lengths(text.source)
     scores = score_translations(translations, text.target, lengths, known, tokenizers[1])
     if replaced is not None:

@@ -11,7 +11,7 @@ COMMAND = Command(
     "commands puts such words in the place of [UNK].",
 )
 COMMAND.define("model_dir", str, "the trained model")
-COMMAND.define("weights", str, "which weights: best (on the development set) or last", "best")
+COMMAND.define("weights", str, "which weights: best (on the validation set) or last", "best")
 COMMAND.define("source", str, "source side of the training pairs, UTF-8, plain or .gz")
 COMMAND.define("target", str, "target side, line by line the translations")
 COMMAND.define("pairs", int, "how many of them, from the first on", 50_000)

@@ -9,7 +9,7 @@ from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 
 COMMAND = Command(
     "rnnsearch-plot",
-    "draw what trainings have logged (−log p per token, and BLEU on the development set, over "
+    "draw what trainings have logged (−log p per token, and BLEU on the validation set, over "
     "updates), or BLEU by source length with its 95% confidence intervals.",
 )
 COMMAND.define("model_dir", str, "trained models, with commas: a curve for each")

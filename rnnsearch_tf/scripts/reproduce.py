@@ -23,7 +23,7 @@ COMMAND = Command(
 )
 COMMAND.define("data", str, "the folder of the texts: STEM.en and STEM.fr, plain or .gz")
 COMMAND.define("train", str, "stem of the training pairs; several with commas", "train")
-COMMAND.define("valid", str, "stem of the development set, likewise; it picks the weights", "valid")
+COMMAND.define("valid", str, "stem of the validation set, likewise; it picks the weights", "valid")
 COMMAND.define("test", str, "stem of the test set, likewise", "test")
 COMMAND.define("test_lengths", str, "stem of the set for BLEU by length; unset, the test set")
 COMMAND.define("output", str, "the folder for model directories and report", "reproduction")
@@ -38,7 +38,7 @@ COMMAND.define(
 )  # fmt: skip
 COMMAND.define("source_language", str, "source's Moses rules and file ending: en or fr", "en")
 COMMAND.define("target_language", str, "target's Moses rules and file ending: en or fr", "fr")
-COMMAND.define_settings(ModelConfig, skip=("kind",))
+COMMAND.define_settings(ModelConfig, skip=("architecture",))
 COMMAND.define_settings(TrainingConfig, skip=("max_length",))
 COMMAND.define_settings(DecodingConfig, skip=("allow_unknown", "max_length"))
 
@@ -92,7 +92,7 @@ def _texts() -> "Texts":
     by_length = test if lengths_stems == flags.test else _files(lengths_stems).read()
     described = {
         "training": _described(flags.train, training),
-        "development": _described(flags.valid, validation),
+        "validation": _described(flags.valid, validation),
         "test": _described(flags.test, test),
         "test by length (Fig. 2, Table 3)": _described(lengths_stems, by_length),
     }

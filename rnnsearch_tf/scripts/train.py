@@ -3,12 +3,13 @@
 import dataclasses
 import sys
 
-from rnnsearch_tf.config import PRESETS, Config, ModelConfig, TrainingConfig
+from rnnsearch_tf.config import Config, ModelConfig, TokenizerName, TrainingConfig
 from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelFiles
 from rnnsearch_tf.data.wmt14 import SUBSETS as WMT14_SUBSETS
 from rnnsearch_tf.data.wmt14 import Wmt14
-from rnnsearch_tf.data.word_alignments import LinkFiles
+from rnnsearch_tf.data.word_alignments import WordAlignmentFiles
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.presets import PRESETS
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 
 COMMAND = Command(
@@ -23,10 +24,10 @@ COMMAND.define(
 )
 COMMAND.define("train_target", str, "target side, line by line the translations")
 COMMAND.define(
-    "train_links",
+    "train_alignments",
     str,
-    "word links of the training pairs, line by line (Pharaoh: i-j, source first, from 0, counting "
-    "the tokeniser's words), which guide the attention as strongly as --guidance says",
+    "word alignments of the training pairs, line by line (Pharaoh: i-j, source first, from 0, "
+    "counting the tokeniser's words), which guide the attention; see --guided_alignment_weight",
 )
 COMMAND.define(
     "wmt14",
@@ -39,9 +40,9 @@ COMMAND.define("cache_dir", str, "where training text is kept in words, if not i
 COMMAND.define(
     "valid_source",
     str,
-    "source side of the development set, which chooses the best weights; several with commas",
+    "source side of the validation set, which chooses the best weights; several with commas",
 )
-COMMAND.define("valid_target", str, "target side of the development set")
+COMMAND.define("valid_target", str, "target side of the validation set")
 COMMAND.define("model_dir", str, "where the model goes; resumed from when it holds a training")
 COMMAND.define("preset", str, f"settings to start from: {', '.join(PRESETS)}", "rnnsearch-small")
 COMMAND.define(
@@ -54,9 +55,10 @@ COMMAND.define("print_config", bool, "print the settings as JSON, and do nothing
 COMMAND.define("source_language", str, "Moses rules for the source: en or fr", "en")
 COMMAND.define("target_language", str, "Moses rules for the target: en or fr", "fr")
 COMMAND.define(
-    "tokenizer", str, "moses, or spaces: the text is in words already, of any language", "moses"
-)
-COMMAND.define_settings(ModelConfig, skip=("kind",))
+    "tokenizer", TokenizerName, "moses, or whitespace: the text is pre-tokenised, in any language",
+    "moses",
+)  # fmt: skip
+COMMAND.define_settings(ModelConfig, skip=("architecture",))
 COMMAND.define_settings(TrainingConfig)
 
 
@@ -72,8 +74,8 @@ def main() -> int:
     elif flags.train_source is not None or flags.train_target is not None:
         raise InputError("--wmt14 takes the place of --train_source and --train_target")
     COMMAND.require("model_dir")
-    if flags.train_links is not None and flags.train_source is None:
-        raise InputError("--train_links goes with --train_source and --train_target")
+    if flags.train_alignments is not None and flags.train_source is None:
+        raise InputError("--train_alignments goes with --train_source and --train_target")
     if (flags.valid_source is None) != (flags.valid_target is None):
         raise InputError("--valid_source and --valid_target go together")
     with quiet_start():
@@ -104,11 +106,11 @@ def _training() -> Corpus:
     return Wmt14(subsets, flags.data_dir, flags.source_language, flags.target_language)
 
 
-def _links() -> LinkFiles | None:
+def _links() -> WordAlignmentFiles | None:
     flags = COMMAND.flags
-    if flags.train_links is None:
+    if flags.train_alignments is None:
         return None
-    return LinkFiles(flags.train_links.split(","), flags.train_source.split(","))
+    return WordAlignmentFiles(flags.train_alignments.split(","), flags.train_source.split(","))
 
 
 def _files(sources: str, targets: str) -> ParallelFiles:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rnnsearch_tf.config import DecodingConfig, merit
+from rnnsearch_tf.config import DecodingConfig, selection_score
 from rnnsearch_tf.models.model_directory import LAST, ModelDirectory
 from rnnsearch_tf.provenance import commit, library_versions
 
@@ -29,7 +29,7 @@ def model_card(
 
     Returns:
         JSON: the languages; for each model its settings, the SHA-256 of its text and vocabularies,
-        and what the development set said of it (NLL in nats, BLEU of greedy translations with
+        and what the validation set said of it (NLL in nats, BLEU of greedy translations with
         sacreBLEU's signature); the search's options; what the scores are; and what wrote it.
 
     Raises:
@@ -70,4 +70,4 @@ def _evaluation(directory: ModelDirectory, weights: str) -> dict[str, Any] | Non
     if weights == LAST or "bleu" not in records[0]:
         return records[-1]
     training = directory.load_config().training
-    return max(records, key=lambda r: merit(training, r["nll_per_token"], r["bleu"]))
+    return max(records, key=lambda r: selection_score(training, r["nll_per_token"], r["bleu"]))

@@ -4,12 +4,12 @@ import functools
 
 import tensorflow as tf
 
-from rnnsearch_tf.config import SPACES, Config
+from rnnsearch_tf.config import WHITESPACE, Config
 from rnnsearch_tf.text.moses import MosesTokenizer, clean
 from rnnsearch_tf.tf_functions import graph_function
 
 
-class SpaceTokenizer(tf.Module):
+class WhitespaceTokenizer(tf.Module):
     """Splits lines at white space and joins words by blanks, whatever the language.
 
     For text that is in words already, by rules that are not Moses': its words stay as they are.
@@ -34,7 +34,7 @@ class SpaceTokenizer(tf.Module):
         return tf.strings.unsorted_segment_join(tokens.values, rows, tokens.nrows(), separator=" ")
 
 
-Tokenizer = MosesTokenizer | SpaceTokenizer
+Tokenizer = MosesTokenizer | WhitespaceTokenizer
 
 
 @functools.cache
@@ -42,13 +42,13 @@ def tokenizer_for(name: str, language: str) -> Tokenizer:
     """The tokeniser of a language, made once: it holds no state, so all can share it.
 
     Args:
-        name: "moses" or "spaces".
+        name: "moses" or "whitespace".
         language: for "moses", "en" or "fr".
 
     Raises:
         ValueError: a language that Moses' rules are not known for.
     """
-    return SpaceTokenizer(language) if name == SPACES else MosesTokenizer(language)
+    return WhitespaceTokenizer(language) if name == WHITESPACE else MosesTokenizer(language)
 
 
 def tokenizers_for(config: Config) -> tuple[Tokenizer, Tokenizer]:

@@ -12,7 +12,7 @@ _WORD = (tf.string, tf.lookup.TextFileIndex.WHOLE_LINE)
 _ID = (tf.int64, tf.lookup.TextFileIndex.LINE_NUMBER)
 
 
-class TextIds(tf.Module):
+class TextVectorizer(tf.Module):
     """The tokeniser and the vocabulary of a language.
 
     Args:

@@ -50,7 +50,7 @@ class Watched:
 
 
 class ProgressBar(keras.callbacks.Callback):
-    """One line: how far, the mean NLL, how fast (target words/s), and how long yet."""
+    """One line: how far, the mean NLL, how fast (target tokens/s), and how long yet."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -79,7 +79,7 @@ class ProgressBar(keras.callbacks.Callback):
             f"update {done:,}/{total:,}: {logs['mean_nll_per_token']:.3f} nats/token, "
             f"{logs['mean_loss']:.2f} nats/sentence, {attention}"
             f"gradient norm {logs['gradient_norm']:.2f} "
-            f"({logs['clipped']:.0%} clipped{skipped}), {logs['words_per_second']:,.0f} words/s"
+            f"({logs['clipped']:.0%} clipped{skipped}), {logs['tokens_per_second']:,.0f} tokens/s"
             f"{self._time_left(done, total)}"
         )
 

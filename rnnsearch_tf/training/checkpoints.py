@@ -20,7 +20,7 @@ _UNREADABLE = (tf.errors.OpError, AssertionError, IndexError, RuntimeError, Valu
 
 
 @dataclasses.dataclass
-class Meter:
+class RunningMetrics:
     """Sums over the updates since the last evaluation."""
 
     nll: float = 0.0  # nats
@@ -76,7 +76,7 @@ class TrainingState:
     seconds: float = 0.0  # of training, evaluation not counted
     best: float = -math.inf  # of what chooses the best weights; higher is better
     skipped_in_a_row: int = 0
-    meter: Meter = dataclasses.field(default_factory=Meter)
+    meter: RunningMetrics = dataclasses.field(default_factory=RunningMetrics)
 
 
 class _Saved(tf.train.experimental.PythonState):
@@ -90,7 +90,7 @@ class _Saved(tf.train.experimental.PythonState):
 
     def deserialize(self, string_value: str) -> None:
         values = json.loads(string_value)
-        self.state = TrainingState(**{**values, "meter": Meter(**values["meter"])})
+        self.state = TrainingState(**{**values, "meter": RunningMetrics(**values["meter"])})
 
 
 class Checkpoints:

@@ -10,19 +10,19 @@ from rnnsearch_tf.config import TrainingConfig
 
 
 class _ReduceThenClip(keras.optimizers.Optimizer):
-    """The order of things in an update, whoever runs the loop (`fit`, or `Updater`).
+    """The order of things in an update, whoever runs the loop (`fit`, or `TrainStep`).
 
     Keras clips each replica's gradient by itself and then sums (as of 3.15). The norm that
     appendix B.2 holds to 1 is the whole batch's: so sum first, then clip. A gradient that is not
     finite changes nothing but the count of updates.
 
     Args:
-        gradient_norm: the largest L2 norm of the summed gradient; None leaves it as it is.
+        clip_norm: the largest L2 norm of the summed gradient; None leaves it as it is.
     """
 
-    def __init__(self, *args: Any, gradient_norm: float | None = None, **kwargs: Any):
+    def __init__(self, *args: Any, clip_norm: float | None = None, **kwargs: Any):
         super().__init__(*args, **kwargs)
-        self.gradient_norm = gradient_norm
+        self.clip_norm = clip_norm
 
     def update(self, gradients: Sequence[Any], variables: Sequence[keras.Variable]) -> tf.Tensor:
         """Update from one replica's share of the gradient, within `strategy.run`.
@@ -50,7 +50,7 @@ class _ReduceThenClip(keras.optimizers.Optimizer):
     ) -> tf.Tensor:
         context = tf.distribute.get_replica_context()
         summed = context.all_reduce(tf.distribute.ReduceOp.SUM, [_dense(g) for g in gradients])
-        limit = float("inf") if self.gradient_norm is None else self.gradient_norm
+        limit = float("inf") if self.clip_norm is None else self.clip_norm
         clipped, norm = clip_to_norm(summed, limit)
 
         def update() -> None:
@@ -62,7 +62,7 @@ class _ReduceThenClip(keras.optimizers.Optimizer):
 
     def get_config(self) -> dict[str, Any]:
         """What rebuilds this optimiser."""
-        return {**super().get_config(), "gradient_norm": self.gradient_norm}
+        return {**super().get_config(), "clip_norm": self.clip_norm}
 
 
 class Adadelta(_ReduceThenClip, keras.optimizers.Adadelta):
@@ -98,18 +98,18 @@ class Adam(_ReduceThenClip, keras.optimizers.Adam):
     def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
         """Update one weight and its two moments."""
         index = self._get_variable_index(variable)
-        kind = gradient.dtype
-        step = tf.cast(self.iterations + 1, kind)
+        dtype = gradient.dtype
+        step = tf.cast(self.iterations + 1, dtype)
         tf.raw_ops.ResourceApplyAdam(
             var=_handle(variable),
             m=_handle(self._momentums[index]),
             v=_handle(self._velocities[index]),
-            beta1_power=tf.cast(self.beta_1, kind) ** step,
-            beta2_power=tf.cast(self.beta_2, kind) ** step,
-            lr=tf.cast(learning_rate, kind),
-            beta1=tf.cast(self.beta_1, kind),
-            beta2=tf.cast(self.beta_2, kind),
-            epsilon=tf.cast(self.epsilon, kind),
+            beta1_power=tf.cast(self.beta_1, dtype) ** step,
+            beta2_power=tf.cast(self.beta_2, dtype) ** step,
+            lr=tf.cast(learning_rate, dtype),
+            beta1=tf.cast(self.beta_1, dtype),
+            beta2=tf.cast(self.beta_2, dtype),
+            epsilon=tf.cast(self.epsilon, dtype),
             grad=gradient,
         )
 
@@ -122,11 +122,11 @@ def build_optimizer(config: TrainingConfig, total_updates: int) -> Adadelta | Ad
         total_updates: where linear decay reaches zero.
     """
     rate: Any = config.learning_rate
-    if config.decay == "linear":
+    if config.learning_rate_schedule == "linear":
         rate = keras.optimizers.schedules.PolynomialDecay(rate, max(total_updates, 1), 0.0)
     if config.optimizer == "adadelta":
-        return Adadelta(rate, rho=0.95, epsilon=1e-6, gradient_norm=config.gradient_norm)
-    return Adam(rate, gradient_norm=config.gradient_norm)
+        return Adadelta(rate, rho=0.95, epsilon=1e-6, clip_norm=config.clip_norm)
+    return Adam(rate, clip_norm=config.clip_norm)
 
 
 def clip_to_norm(gradients: Sequence[Any], limit: float) -> tuple[list[tf.Tensor], tf.Tensor]:

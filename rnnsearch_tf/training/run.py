@@ -9,10 +9,10 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from rnnsearch_tf.config import RNNSEARCH, Config
+from rnnsearch_tf.config import Config
 from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText
 from rnnsearch_tf.data.training_data import TrainingText
-from rnnsearch_tf.data.word_alignments import LinkFiles
+from rnnsearch_tf.data.word_alignments import WordAlignmentFiles
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.layers.precision import dtype_policy
 from rnnsearch_tf.models.model_directory import ModelDirectory
@@ -21,9 +21,9 @@ from rnnsearch_tf.progress import say
 from rnnsearch_tf.training.callbacks import ProgressBar, Summaries
 from rnnsearch_tf.training.distribution import Workers
 from rnnsearch_tf.training.trainer import Trainer
-from rnnsearch_tf.training.validation import DevelopmentSet
+from rnnsearch_tf.training.validation import ValidationSet
 
-_SAMPLES = 5  # sentences of the development set that TensorBoard shows translated
+_SAMPLES = 5  # sentences of the validation set that TensorBoard shows translated
 
 
 def train(
@@ -34,7 +34,7 @@ def train(
     cache_dir: str | Path | None = None,
     strategy: tf.distribute.Strategy | None = None,
     callbacks: Sequence[keras.callbacks.Callback] = (),
-    links: LinkFiles | None = None,
+    links: WordAlignmentFiles | None = None,
 ) -> int | None:
     """Train a model, or go on with one that was stopped.
 
@@ -47,19 +47,19 @@ def train(
         strategy: the devices (see `strategy.build_strategy`).
         callbacks: Keras callbacks beside the progress bar and TensorBoard (see `Trainer`).
         links: between the words of the training pairs, towards which the attention is guided,
-            `config.training.guidance` saying how strongly (see `Updater`).
+            `config.training.guided_alignment_weight` saying how strongly (see `TrainStep`).
 
     Returns:
         The signal that stopped it, or None.
 
     Raises:
-        InputError: unusable text or links, links without guidance or the reverse, or a folder
-            made with other settings or from other text; whatever stops the training itself (see
-            `Trainer.run`).
+        InputError: unusable text or alignments, alignments without a weight or the reverse, or a
+            folder made with other settings or from other text; whatever stops the training itself
+            (see `Trainer.run`).
     """
     if validation is None and config.training.early_stopping != "none":
-        raise InputError("early stopping needs a development set")
-    _check_guidance(config, links)
+        raise InputError("early stopping needs a validation set")
+    _check_guided_alignment(config, links)
     text = TrainingText(config, training, cache_dir, links)
     run = _Run(text, ModelDirectory(model_dir), strategy or tf.distribute.get_strategy())
     with run.alone():
@@ -109,7 +109,7 @@ class _Run:
         with self._strategy.scope(), dtype_policy(config.training.dtype_policy):
             model = TranslationModel(config.model)
         development = (
-            DevelopmentSet(model, config, self._directory, validation) if validation else None
+            ValidationSet(model, config, self._directory, validation) if validation else None
         )
         watching = [ProgressBar(), *_summaries(self._directory, development), *callbacks]
         trainer = Trainer(
@@ -135,17 +135,18 @@ class _Run:
         self._workers.check(problem)
 
 
-def _check_guidance(config: Config, links: LinkFiles | None) -> None:
-    weight = config.training.guidance
+def _check_guided_alignment(config: Config, links: WordAlignmentFiles | None) -> None:
+    weight = config.training.guided_alignment_weight
     if links is None and weight:
-        raise InputError(f"--guidance {weight:g} needs the links of --train_links")
+        raise InputError(f"--guided_alignment_weight {weight:g} needs --train_alignments")
     if links is not None and not weight:
-        raise InputError("--train_links needs a --guidance above 0: how strongly the links guide")
-    if links is not None and config.model.kind != RNNSEARCH:
-        raise InputError(f"--train_links: {config.model.kind} has no attention to guide")
+        raise InputError("--train_alignments needs a --guided_alignment_weight above 0")
+    if links is not None and not config.model.has_attention:
+        architecture = config.model.architecture
+        raise InputError(f"--train_alignments: {architecture} has no attention to guide")
 
 
-def _summaries(directory: ModelDirectory, development: DevelopmentSet | None) -> list[Summaries]:
+def _summaries(directory: ModelDirectory, development: ValidationSet | None) -> list[Summaries]:
     if development is None:
         return [Summaries(directory.tensorboard_path)]
     samples = [line for line in development.text.source if line.strip()][:_SAMPLES]
@@ -153,7 +154,8 @@ def _summaries(directory: ModelDirectory, development: DevelopmentSet | None) ->
 
 
 _MAY_CHANGE = (
-    "epochs", "max_steps", "evaluation_steps", "checkpoint_steps", "patience", "max_skipped",
+    "epochs", "max_updates", "evaluation_interval", "checkpoint_interval", "patience",
+    "max_skipped",
 )  # fmt: skip
 
 
@@ -163,7 +165,7 @@ _DIGESTED = {
         ("source_vocabulary", "target_vocabulary", "training_text"),
         "training text or its vocabulary differs",
     ),
-    "training_links": "training links differ",
+    "training_alignments": "training links differ",
 }
 
 

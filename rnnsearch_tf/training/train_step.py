@@ -39,7 +39,7 @@ class _Sums(NamedTuple):
     linked: tf.Tensor
 
 
-class Updater(tf.Module):
+class TrainStep(tf.Module):
     """Updates a model's weights, a batch at a time.
 
     The loss is −log p(y|x), summed over a sentence's words and averaged over the batch's
@@ -48,7 +48,7 @@ class Updater(tf.Module):
 
     Guided by word links A, the loss is the mean over sentences of
         Σ_i −log p(y_i | y_<i, x) + w Σ_i H(A_i, α_i),
-    w being `config.guidance` and H the cross-entropy of `losses.alignment_cross_entropy`.
+    w being `config.guided_alignment_weight` and H that of `losses.alignment_cross_entropy`.
 
     Args:
         model: to be trained; built under the strategy.
@@ -70,7 +70,7 @@ class Updater(tf.Module):
             self.optimizer = build_optimizer(config, total_updates)
             self.optimizer.build(model.trainable_variables)
         self._model = model
-        self._guidance = config.guidance
+        self._guidance = config.guided_alignment_weight
         self._seeds = _seeds(model)
         self._gradients = graph_function(self._replica_gradients, jit_compile=config.jit_compile)
 
@@ -143,7 +143,7 @@ class Updater(tf.Module):
 
     def _sums(self, source: tf.Tensor, target: tf.Tensor, guide: tf.Tensor | None = None) -> _Sums:
         if guide is None:
-            losses = self._model.word_losses(source, target, training=True)
+            losses = self._model.token_losses(source, target, training=True)
             guide_loss, linked = tf.zeros([]), tf.zeros([])
         else:
             losses, distances = self._model.guided_losses(source, target, guide, training=True)

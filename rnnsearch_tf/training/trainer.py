@@ -10,20 +10,20 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.config import Config, merit
+from rnnsearch_tf.config import Config, selection_score
 from rnnsearch_tf.data.batching import batch_count, guided_batches, training_batches
 from rnnsearch_tf.data.sentence_pairs import Pairs
-from rnnsearch_tf.data.word_alignments import WordLinks
+from rnnsearch_tf.data.word_alignments import WordAlignments
 from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.evaluation.metrics import bleu_signature
 from rnnsearch_tf.models.model_directory import BEST, LAST, ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.progress import ProgressLine
 from rnnsearch_tf.training.callbacks import Watched, early_stopping
-from rnnsearch_tf.training.checkpoints import Checkpoints, Meter, TrainingState
+from rnnsearch_tf.training.checkpoints import Checkpoints, RunningMetrics, TrainingState
 from rnnsearch_tf.training.distribution import Workers
 from rnnsearch_tf.training.signals import deferred_signals
-from rnnsearch_tf.training.train_step import Batch, Updater
+from rnnsearch_tf.training.train_step import Batch, TrainStep
 
 _SAVE_SECONDS = 600.0
 # What a collective operation ends with when a machine does not answer any more.
@@ -31,7 +31,7 @@ _GONE = (tf.errors.UnavailableError, tf.errors.AbortedError, tf.errors.Cancelled
 
 
 class Evaluation(NamedTuple):
-    """How good a model is on the development set."""
+    """How good a model is on the validation set."""
 
     nll_per_token: float  # nats, </s> counted
     nll_per_sentence: float  # nats
@@ -42,11 +42,11 @@ class Trainer:
     """Trains a model in a model directory, from where the last run there stopped.
 
     Keras callbacks look on. For them an epoch is the stretch between two evaluations: with
-    `evaluation_steps` 0, a pass over the training pairs. They are given
+    `evaluation_interval` 0, a pass over the training pairs. They are given
         on_train_batch_end: loss (nats per sentence), nll_per_token, gradient_norm, and of the
-            stretch so far: mean_loss, mean_nll_per_token, words_per_second, clipped, skipped,
+            stretch so far: mean_loss, mean_nll_per_token, tokens_per_second, clipped, skipped,
             and with links mean_guide_loss (nats per linked word);
-        on_epoch_end: the evaluation's record in training.jsonl; the development set's figures
+        on_epoch_end: the evaluation's record in training.jsonl; the validation set's figures
             also as val_loss (nats per sentence), val_nll_per_token and val_bleu.
     They may look on, and end the training: `model.stop_training` is heeded after the next
     evaluation. What they keep in mind is theirs; it does not survive a restart.
@@ -56,7 +56,7 @@ class Trainer:
         model: to be trained; built under the strategy.
         directory: where weights and checkpoints go; complete.
         pairs: the training pairs, short enough.
-        evaluate: judges the model on a development set; without it, the last weights are best.
+        evaluate: judges the model on a validation set; without it, the last weights are best.
         strategy: the devices.
         callbacks: Keras's or others; they run on the chief alone.
         links: of the pairs, which guide the attention; without them, none is guided.
@@ -71,7 +71,7 @@ class Trainer:
         evaluate: Callable[[], Evaluation] | None = None,
         strategy: tf.distribute.Strategy | None = None,
         callbacks: Sequence[keras.callbacks.Callback] = (),
-        links: WordLinks | None = None,
+        links: WordAlignments | None = None,
     ):
         self._config = config.training
         self._model = model
@@ -83,9 +83,9 @@ class Trainer:
         self._progress = ProgressLine()
         self._batches_per_epoch = batch_count(pairs, self._config)
         self._total = self._batches_per_epoch * self._config.epochs
-        if self._config.max_steps:
-            self._total = min(self._total, self._config.max_steps)
-        self._updater = Updater(model, self._config, self._total, self._workers.strategy)
+        if self._config.max_updates:
+            self._total = min(self._total, self._config.max_updates)
+        self._updater = TrainStep(model, self._config, self._total, self._workers.strategy)
         self._checkpoints = Checkpoints(
             directory.checkpoints_path, model=model, optimizer=self._updater.optimizer
         )
@@ -95,7 +95,7 @@ class Trainer:
             list(callbacks) if self._workers.is_chief else [],
             model=Watched(model, self._updater.optimizer),
             epochs=self._config.epochs,
-            steps=self._config.evaluation_steps or self._batches_per_epoch,
+            steps=self._config.evaluation_interval or self._batches_per_epoch,
             updates=self._total,
             verbose=0,
         )
@@ -201,7 +201,7 @@ class Trainer:
         seconds = time.monotonic() - started
         state.seconds += seconds
         self._stretch.add(batch.words, seconds)
-        state.meter.add(batch, self._config.gradient_norm)
+        state.meter.add(batch, self._config.clip_norm)
         state.updates += 1
         state.batch += 1
         if state.batch == self._batches_per_epoch:
@@ -234,13 +234,13 @@ class Trainer:
         value = float(state.updates)
         if self._evaluate is not None:
             found = self._shared_evaluation(self._evaluate)
-            value = merit(self._config, found.nll_per_token, found.bleu)
+            value = selection_score(self._config, found.nll_per_token, found.bleu)
             record.update(found._asdict(), bleu_signature=bleu_signature())
         is_best = value > state.best
         if is_best:
             state.best = value
         state.evaluations += 1
-        state.meter = Meter()
+        state.meter = RunningMetrics()
         if self._workers.is_chief:
             if is_best:
                 self._directory.save_weights(self._model, BEST)
@@ -263,7 +263,7 @@ class Trainer:
                 mine = evaluate()
             except tf.errors.ResourceExhaustedError as error:
                 raise InputError(
-                    f"out of memory on the development set: {first_line(error)}"
+                    f"out of memory on the validation set: {first_line(error)}"
                 ) from error
         return Evaluation(*map(float, self._workers.share(np.array(mine, np.float64))))
 
@@ -272,12 +272,12 @@ class Trainer:
 
     def _evaluation_is_due(self) -> bool:
         """At the end of an epoch, of a stretch, or of the training, if it was not made yet."""
-        state, stretch = self._state, self._config.evaluation_steps
+        state, stretch = self._state, self._config.evaluation_interval
         at_end = state.batch == 0 if not stretch else state.updates % stretch == 0
         return state.meter.updates > 0 and (at_end or state.updates >= self._total)
 
     def _save_is_due(self) -> bool:
-        steps = self._config.checkpoint_steps
+        steps = self._config.checkpoint_interval
         if steps:
             return self._state.updates % steps == 0
         return time.monotonic() - self._last_save > _SAVE_SECONDS
@@ -303,7 +303,7 @@ class Trainer:
             "mean_nll_per_token": means["train_nll_per_token"],
             "clipped": means["clipped"],
             "skipped": means["skipped"],
-            "words_per_second": self._stretch.words_per_second,
+            "tokens_per_second": self._stretch.tokens_per_second,
             "updates": self._state.updates,
             **guided,
         }
@@ -326,7 +326,7 @@ class Speed:
         self._seconds += seconds
 
     @property
-    def words_per_second(self) -> float:
+    def tokens_per_second(self) -> float:
         """Over all that was counted; 0 before."""
         return self._words / self._seconds if self._seconds else 0.0
 
@@ -353,8 +353,8 @@ def _describe(record: dict[str, float], is_best: bool) -> str:
     ]
     if "bleu" in record:
         parts.append(
-            f"dev {record['nll_per_token']:.3f} nats/token, {record['nll_per_sentence']:.2f} "
-            f"nats/sentence, BLEU {record['bleu']:.2f} (greedy)"
+            f"validation {record['nll_per_token']:.3f} nats/token, "
+            f"{record['nll_per_sentence']:.2f} nats/sentence, BLEU {record['bleu']:.2f} (greedy)"
             f"{', best so far' if is_best else ''}"
         )
     if "train_guide_loss" in record:

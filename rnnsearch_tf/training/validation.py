@@ -1,4 +1,4 @@
-"""The development set, by which a training is judged."""
+"""The validation set, by which a training is judged."""
 
 import dataclasses
 
@@ -18,7 +18,7 @@ from rnnsearch_tf.training.trainer import Evaluation
 _GREEDY = DecodingConfig(beam_size=1, max_length_ratio=2.0)
 
 
-class DevelopmentSet:
+class ValidationSet:
     """Likelihood of given pairs, and BLEU of greedy translations, under a model in training.
 
     Args:
@@ -53,11 +53,11 @@ class DevelopmentSet:
             to_sentences(tokenize(text.target, self.translator.target_tokenizer), target),
         )
         ids = tf.TensorSpec([None, None], tf.int32)
-        self._word_losses = graph_function(model.word_losses, input_signature=[ids, ids])
+        self._token_losses = graph_function(model.token_losses, input_signature=[ids, ids])
 
     def __call__(self) -> Evaluation:
         """Evaluate the model as it is now."""
-        likelihood = nll(self._word_losses, self._pairs)
+        likelihood = nll(self._token_losses, self._pairs)
         found = self.translator.translate(self.text.source, progress=False)
         score = bleu([one.text for one in found], self.text.target).score
         return Evaluation(likelihood.per_token, likelihood.per_sentence, score)

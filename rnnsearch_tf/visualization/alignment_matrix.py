@@ -22,7 +22,7 @@ from rnnsearch_tf.visualization.image_files import (
     PNG,
     RESOLUTION,
     SVG,
-    picture_kind,
+    image_format,
     save_figure,
 )
 
@@ -56,7 +56,7 @@ def draw_alignment(
     Raises:
         InputError: another ending, or too many words for a PNG.
     """
-    kind = picture_kind(path, (PNG, SVG, HTML))
+    kind = image_format(path, (PNG, SVG, HTML))
     if kind == HTML:
         pair = Alignment(tuple(source_tokens), tuple(target_tokens), np.asarray(alignment))
         write_alignment_page(path, [AlignedSentence(pair)], "Soft alignment")

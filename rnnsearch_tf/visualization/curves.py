@@ -51,7 +51,7 @@ def draw_bleu_by_length(
 
 
 def draw_training(path: str | Path, logs: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
-    """Draw −log p per token, and BLEU on the development set, over updates.
+    """Draw −log p per token, and BLEU on the validation set, over updates.
 
     Args:
         path: ends in .png or .svg.
@@ -76,7 +76,7 @@ def draw_training(path: str | Path, logs: Mapping[str, Sequence[Mapping[str, Any
         if not any(drawn):
             raise InputError(f"{name}: no evaluation to draw")
     nll_axes.set_ylabel("−log p per token (nats)")
-    bleu_axes.set_ylabel("BLEU on the development set")
+    bleu_axes.set_ylabel("BLEU on the validation set")
     for axes in (nll_axes, bleu_axes):
         axes.set_xlabel("updates")
         axes.grid(alpha=0.3)

@@ -13,7 +13,7 @@ PNG, SVG, HTML = ".png", ".svg", ".html"
 RESOLUTION = 110  # dots per inch of a PNG
 
 
-def picture_kind(path: str | Path, kinds: tuple[str, ...] = (PNG, SVG)) -> str:
+def image_format(path: str | Path, kinds: tuple[str, ...] = (PNG, SVG)) -> str:
     """The kind of picture that a file is to be, by its ending.
 
     Args:
@@ -42,7 +42,7 @@ def save_figure(figure: Figure, path: str | Path) -> None:
     Raises:
         InputError: another ending.
     """
-    kind = picture_kind(path)
+    kind = image_format(path)
     FigureCanvasAgg(figure)
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     metadata = {"Date": None} if kind == SVG else {}

@@ -35,9 +35,15 @@ def test_two_models_read_the_same_pairs():
     [
         (ScriptedTranslator("en-fr"), "the reverse model is en-fr, the other en-fr"),
         (ScriptedTranslator("fr-de"), "the reverse model is fr-de"),
-        (ScriptedTranslator("fr-en", tokenizer="moses"), "moses tokens, the other spaces tokens"),
+        (
+            ScriptedTranslator("fr-en", tokenizer="moses"),
+            "moses tokens, the other whitespace tokens",
+        ),
         (ScriptedTranslator("fr-en", most=50), "reads 50 tokens, the other 500"),
-        (ScriptedTranslator("fr-en", kind="rnnencdec"), "kind rnnencdec aligns nothing"),
+        (
+            ScriptedTranslator("fr-en", architecture="rnnencdec"),
+            "rnnencdec has no attention",
+        ),
     ],
 )
 def test_models_that_do_not_go_together(reverse, said):

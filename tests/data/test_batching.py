@@ -21,7 +21,7 @@ from rnnsearch_tf.data.batching import (
 from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.data.preparation import prepare
 from rnnsearch_tf.data.sentence_pairs import Pairs, to_sentences, tokenize
-from rnnsearch_tf.data.word_alignments import WordLinks
+from rnnsearch_tf.data.word_alignments import WordAlignments
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.text.moses import MosesTokenizer
 from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, Vocabulary
@@ -254,7 +254,7 @@ def test_guided_batches_are_the_same_with_the_links_of_their_pairs(batching):
     """Pair i links its last words, and from pair 10 on its first words too."""
     links = [sorted({(i % 7, i % 3), (0, 0)} if i >= 10 else {(i % 7, i % 3)}) for i in range(KEPT)]
     starts = np.cumsum([0, *map(len, links), 0, 0, 0])
-    words = WordLinks(np.array([link for pair in links for link in pair], np.int32), starts)
+    words = WordAlignments(np.array([link for pair in links for link in pair], np.int32), starts)
     config = configured(batching)
     batches = list(guided_batches(MANY, words, config, epoch=1).as_numpy_iterator())
     assert [batch[:2] for batch in rows(guided_batches(MANY, words, config, epoch=1))] == rows(

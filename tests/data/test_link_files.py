@@ -6,16 +6,18 @@ from pathlib import Path
 import pytest
 
 from rnnsearch_tf.data import parallel_corpus
-from rnnsearch_tf.data.word_alignments import LinkFiles
+from rnnsearch_tf.data.word_alignments import WordAlignmentFiles
 from rnnsearch_tf.errors import InputError
 
 
-def written(folder: Path, content: str, name: str = "a.links", sentences: int = 3) -> LinkFiles:
+def written(
+    folder: Path, content: str, name: str = "a.links", sentences: int = 3
+) -> WordAlignmentFiles:
     """Links of so many sentences."""
     path = folder / name
     path.write_bytes(gzip.compress(content.encode()) if path.suffix == ".gz" else content.encode())
     (folder / "a.en").write_text("a b c\n" * sentences)
-    return LinkFiles([path], [folder / "a.en"])
+    return WordAlignmentFiles([path], [folder / "a.en"])
 
 
 @pytest.mark.parametrize("name", ["a.links", "a.links.gz"])
@@ -31,7 +33,7 @@ def test_files_one_after_the_other_in_blocks(tmp_path, monkeypatch):
     files = [tmp_path / "a", tmp_path / "b"]
     files[0].write_text("0-0\n\n2-1\n")
     files[1].write_text("3-1\n")
-    blocks = list(LinkFiles(files, files).blocks())
+    blocks = list(WordAlignmentFiles(files, files).blocks())
     assert [(block.path[-1], block.before) for block in blocks] == [("a", 0), ("a", 2), ("b", 0)]
     assert [block.counts.tolist() for block in blocks] == [[1, 0], [1], [1]]
     assert [block.ends.tolist() for block in blocks] == [[[0, 0]], [[2, 1]], [[3, 1]]]
@@ -54,7 +56,7 @@ def test_as_many_lines_as_sentences(tmp_path):
 
 def test_as_many_files_of_links_as_of_sentences():
     with pytest.raises(InputError, match="1 files of links for 2 of sentences"):
-        LinkFiles(["a"], ["b", "c"])
+        WordAlignmentFiles(["a"], ["b", "c"])
 
 
 def test_the_fingerprint_is_that_of_the_links(tmp_path):
@@ -62,4 +64,4 @@ def test_the_fingerprint_is_that_of_the_links(tmp_path):
     assert written(tmp_path, "0-0\n\n\n", "b.links", sentences=1).fingerprint() == digest
     assert written(tmp_path, "0-1\n\n\n").fingerprint() != digest
     with pytest.raises(InputError, match="gone: No such file"):
-        LinkFiles([tmp_path / "gone"], [tmp_path / "a.en"]).fingerprint()
+        WordAlignmentFiles([tmp_path / "gone"], [tmp_path / "a.en"]).fingerprint()

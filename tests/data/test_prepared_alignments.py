@@ -7,18 +7,18 @@ import pytest
 from known_pairs import pairs_of_lengths
 
 from rnnsearch_tf.data import parallel_corpus, prepared_alignments
-from rnnsearch_tf.data.prepared_alignments import prepare_links
+from rnnsearch_tf.data.prepared_alignments import prepare_alignments
 from rnnsearch_tf.data.sentence_pairs import Pairs
-from rnnsearch_tf.data.word_alignments import LinkFiles, WordLinks
+from rnnsearch_tf.data.word_alignments import WordAlignmentFiles, WordAlignments
 from rnnsearch_tf.errors import InputError
 
 PAIRS = pairs_of_lengths((3, 2), (1, 1), (5, 7))
 
 
-def prepared(folder: Path, *lines: str, pairs: Pairs = PAIRS) -> WordLinks:
+def prepared(folder: Path, *lines: str, pairs: Pairs = PAIRS) -> WordAlignments:
     path = folder / "a.links"
     path.write_text("".join(line + "\n" for line in lines))
-    return prepare_links(LinkFiles([path], [path]), folder / "text", pairs)
+    return prepare_alignments(WordAlignmentFiles([path], [path]), folder / "text", pairs)
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 3])

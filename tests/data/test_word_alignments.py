@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from rnnsearch_tf.data.word_alignments import WordLinks
+from rnnsearch_tf.data.word_alignments import WordAlignments
 
 # Pair 0: 0-0 and 2-1. Pair 1: none. Pair 2: 1-0, 3-0, 4-0 and 2-2, which is there twice.
-LINKS = WordLinks(
+LINKS = WordAlignments(
     np.array([[0, 0], [2, 1], [1, 0], [3, 0], [4, 0], [2, 2], [2, 2]], np.int32),
     np.array([0, 2, 2, 7]),
 )
@@ -29,5 +29,5 @@ def test_pairs_in_the_order_asked_for_with_end_symbol_and_padding_left_alone():
 
 
 def test_a_corpus_may_have_no_link_at_all():
-    links = WordLinks(np.zeros((0, 2), np.int32), np.zeros(3, np.int64))
+    links = WordAlignments(np.zeros((0, 2), np.int32), np.zeros(3, np.int64))
     assert not links.guide(np.array([0, 1]), 2, 3).any()

@@ -155,6 +155,6 @@ def test_nll_of_a_model_that_knows_nothing_is_log_k():
     model.set_weights([np.zeros(w.shape) for w in model.get_weights()])
     # 7 target words with </s>
     pairs = pairs_of([[4], [5, 6, 7], [3]], [[9, 12, 4], [], [5]])
-    per_token, per_sentence = nll(model.word_losses, pairs, batch_size=2)
+    per_token, per_sentence = nll(model.token_losses, pairs, batch_size=2)
     assert per_token == pytest.approx(math.log(13))
     assert per_sentence == pytest.approx(math.log(13) * 7 / 3)

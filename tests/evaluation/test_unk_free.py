@@ -1,7 +1,7 @@
 """Which sentences have words that the vocabularies know."""
 
-from rnnsearch_tf.evaluation.unk_free import sentences_of_known_words
-from rnnsearch_tf.text.tokenizers import SpaceTokenizer
+from rnnsearch_tf.evaluation.unk_free import unk_free_sentences
+from rnnsearch_tf.text.tokenizers import WhitespaceTokenizer
 from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, Vocabulary
 
 
@@ -12,6 +12,6 @@ def test_both_sides_must_be_known():
     )
     sources = ["a b", "a c", "a", "b b b", ""]
     references = ["x", "x y", "a", "y c", "x"]
-    tokenizers = SpaceTokenizer("en"), SpaceTokenizer("fr")
-    found = sentences_of_known_words(sources, references, tokenizers, vocabularies)
+    tokenizers = WhitespaceTokenizer("en"), WhitespaceTokenizer("fr")
+    found = unk_free_sentences(sources, references, tokenizers, vocabularies)
     assert found == [0, 3, 4]

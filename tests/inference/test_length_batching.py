@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from rnnsearch_tf.inference.length_batching import map_row_blocks
+from rnnsearch_tf.inference.length_batching import map_by_length
 
 NO_WORDS = tf.RaggedTensor.from_row_splits(tf.zeros([0], tf.string), tf.zeros([1], tf.int64))
 
@@ -22,9 +22,7 @@ def blocks_of(lengths: list[int], most_tokens: int) -> list[list[int]]:
         )
         return 10 * rows, words
 
-    tens, words = map_row_blocks(
-        function, lengths, most_tokens, (tf.zeros([0], tf.int32), NO_WORDS)
-    )
+    tens, words = map_by_length(function, lengths, most_tokens, (tf.zeros([0], tf.int32), NO_WORDS))
     assert tens.numpy().tolist() == [10 * i for i in range(len(lengths))]
     expected = [[str(i).encode()] * int(n) for i, n in enumerate(lengths)]
     assert words.to_list() == expected
@@ -56,7 +54,7 @@ def test_in_a_graph_with_a_result_of_three_axes():
         def function(rows: tf.Tensor) -> tf.Tensor:
             return tf.tile(tf.gather(lengths, rows)[:, None, None], [1, 7, 11])
 
-        return map_row_blocks(function, lengths, 6, tf.zeros([0, 7, 11], lengths.dtype))
+        return map_by_length(function, lengths, 6, tf.zeros([0, 7, 11], lengths.dtype))
 
     found = together(tf.constant(lengths)).numpy()
     assert found.shape == (5, 7, 11)

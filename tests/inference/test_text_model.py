@@ -31,7 +31,7 @@ def test_beam_score_is_the_teacher_forced_score(text_model):
     source = read(text_model, SENTENCES)
     found = text_model.search(tf.constant(source))
     for q in range(SEARCH.beam_size):
-        losses = text_model.model.word_losses(tf.constant(source), found.tokens[:, q])
+        losses = text_model.model.token_losses(tf.constant(source), found.tokens[:, q])
         rows = np.repeat(np.arange(len(source)), found.lengths[:, q])
         expected = [-losses.numpy()[rows == row].sum() for row in range(len(source))]
         kept = found.lengths[:, q].numpy() > 0
@@ -49,7 +49,7 @@ def test_beam_of_one_is_greedy(model_dir):
         step = text_model.model.bind(row[None])
         seen, expected = step.start(), []
         for _ in range(2 * len(row) - 1):
-            logits = text_model.model.predict_word(seen).numpy()[0]
+            logits = text_model.model.predict_token(seen).numpy()[0]
             logits[PAD] = -np.inf
             expected.append(int(logits.argmax()))
             if expected[-1] == EOS:
@@ -155,7 +155,7 @@ def test_given_translations_are_scored_by_the_model(text_model):
     french = ["L'homme mangera.", "", "Il fait froid.", "Nous dormons."]
     source = text_model.source.ids(text_model.source.tokenizer.tokenize(SENTENCES))
     target = text_model.target.ids(text_model.target.tokenizer.tokenize(french))
-    losses = text_model.model.word_losses(source.to_tensor(PAD), target.to_tensor(PAD)).numpy()
+    losses = text_model.model.token_losses(source.to_tensor(PAD), target.to_tensor(PAD)).numpy()
     expected = [-losses[target.value_rowids().numpy() == i].sum() for i in range(4)]
     found = text_model.score(tf.constant(SENTENCES), tf.constant(french))["score"].numpy()
     np.testing.assert_allclose(found, expected, rtol=1e-5)

@@ -7,13 +7,14 @@ import pytest
 import tensorflow as tf
 
 from rnnsearch_tf.alignment.lexicon import learn_lexicon, write_lexicon
-from rnnsearch_tf.config import PRESETS, Config, DecodingConfig
+from rnnsearch_tf.config import Config, DecodingConfig
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.inference.loading import load_text_model
 from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.inference.translator import Translator
-from rnnsearch_tf.inference.unk_replacement import UnknownWords
+from rnnsearch_tf.inference.unk_replacement import UnkReplacement
 from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.presets import PRESETS
 from rnnsearch_tf.results import Alignment
 
 SOURCE = tf.ragged.constant([["Ms", "Aït", "left"], [], ["the", "ibex"]], tf.string, ragged_rank=1)
@@ -28,7 +29,7 @@ WEIGHTS[2, 1] = [0.3, 0.2, 0.5, 0.0]
 
 
 def words(lexicon) -> list[list[str]]:
-    found = UnknownWords(lexicon).replaced(TARGET, SOURCE, lambda: tf.constant(WEIGHTS))
+    found = UnkReplacement(lexicon).replaced(TARGET, SOURCE, lambda: tf.constant(WEIGHTS))
     return [[word.decode() for word in row] for row in found.to_list()]
 
 
@@ -48,7 +49,7 @@ def test_nothing_is_aligned_where_all_is_known():
         return tf.constant(WEIGHTS)
 
     known = tf.ragged.constant([["a"], [], ["b"]], tf.string, ragged_rank=1)
-    replace = tf.function(lambda: UnknownWords(None).replaced(known, SOURCE, alignment))
+    replace = tf.function(lambda: UnkReplacement(None).replaced(known, SOURCE, alignment))
     assert replace().to_list() == [[b"a"], [], [b"b"]]
 
 

@@ -10,7 +10,7 @@ import numpy_reference as reference
 import pytest
 from keras import ops, tree
 
-from rnnsearch_tf.config import KINDS, RNNSEARCH, ModelConfig
+from rnnsearch_tf.config import ARCHITECTURES, RNNSEARCH, ModelConfig
 from rnnsearch_tf.layers.attention import BahdanauAttention, LastAnnotation
 from rnnsearch_tf.layers.decoder import STEP_ORDERS, Decoder, InitialState
 from rnnsearch_tf.layers.deep_output import MaxoutDeepOutput
@@ -448,11 +448,11 @@ WIDE_SIZES = reference.Sizes(K_source=101, K_target=107, m=97, n=211, n_align=10
 
 def initial_weights(kind: str, seed: int, scheme: str = "paper") -> dict[str, np.ndarray]:
     keras.utils.set_random_seed(seed)
-    model = TranslationModel(dataclasses.replace(WIDE, kind=kind, initial_weights=scheme))
+    model = TranslationModel(dataclasses.replace(WIDE, architecture=kind, initial_weights=scheme))
     return {"/".join(w.path.split("/")[-2:]): array(w) for w in model.weights}
 
 
-@pytest.fixture(scope="module", params=KINDS)
+@pytest.fixture(scope="module", params=ARCHITECTURES)
 def kind(request):
     return request.param
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-KINDS = ("rnnsearch", "rnnencdec")
+ARCHITECTURES = ("rnnsearch", "rnnencdec")
 ORDERS = ("look_generate_update", "look_update_generate")
-MODELS = list(itertools.product(KINDS, ORDERS))
+MODELS = list(itertools.product(ARCHITECTURES, ORDERS))
 SOURCE = np.array([[4, 9, 6, 1, 0], [3, 10, 2, 8, 1], [7, 1, 0, 0, 0]], "int32")
 TARGET = np.array([[5, 12, 3, 7, 1, 0, 0], [11, 1, 0, 0, 0, 0, 0], [2, 9, 4, 4, 6, 8, 1]], "int32")
 GUIDE = np.zeros((3, 7, 5), "float32")  # [B, Ty, Tx], links of most real target words
@@ -38,7 +38,7 @@ def build(kind: str, order: str):
         attention_size=7,
         maxout_size=2,
     )
-    return TranslationModel(dataclasses.replace(sizes, kind=kind, step_order=order))
+    return TranslationModel(dataclasses.replace(sizes, architecture=kind, step_order=order))
 
 
 def results(model, losses: tuple, gradients: list) -> dict[str, np.ndarray]:
@@ -48,7 +48,7 @@ def results(model, losses: tuple, gradients: list) -> dict[str, np.ndarray]:
     values = {
         "logits": model(inputs),
         "alignment": model.trunk(inputs).alignment,
-        "word_losses": losses[0],
+        "token_losses": losses[0],
         "distances": losses[1],
         **{f"gradient of {w.path}": g for w, g in zip(model.weights, gradients, strict=True)},
     }
@@ -88,7 +88,14 @@ class NoTensorFlow:
 
 def jax_process(folder: Path) -> None:
     sys.meta_path.insert(0, NoTensorFlow())
-    for module in ("layers", "models", "losses", "config", "vocabulary", "errors", "files"):
+    for module in (
+        "layers",
+        "models.translation_model",
+        "models.losses",
+        "config",
+        "text.vocabulary",
+        "files",
+    ):
         importlib.import_module(f"rnnsearch_tf.{module}")
     assert "tensorflow" not in sys.modules
     for kind, order in MODELS:

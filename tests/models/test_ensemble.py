@@ -27,7 +27,7 @@ TARGET = np.array([[5, 12, 1], [6, 1, 0]], np.int32)
 
 def model(seed: int, kind: str = "rnnsearch") -> TranslationModel:
     keras.utils.set_random_seed(seed)
-    made = TranslationModel(dataclasses.replace(SIZES, kind=kind))
+    made = TranslationModel(dataclasses.replace(SIZES, architecture=kind))
     for weight in made.weights:  # far enough from uniform for the mean to matter
         weight.assign(3 * weight)
     return made
@@ -44,7 +44,7 @@ def probabilities(member: TranslationModel) -> np.ndarray:
 
 def test_the_first_word(members):
     ensemble = Ensemble(members)
-    found = np.exp(ensemble.predict_word(ensemble.bind(SOURCE).start()))
+    found = np.exp(ensemble.predict_token(ensemble.bind(SOURCE).start()))
     expected = np.mean([probabilities(member)[:, 0] for member in members], axis=0)
     np.testing.assert_allclose(found, expected, atol=1e-6)
     apart = np.abs(probabilities(members[0])[:, 0] - expected).max()
@@ -54,13 +54,13 @@ def test_the_first_word(members):
 def test_the_next_word(members):
     ensemble = Ensemble(members)
     step = ensemble.bind(SOURCE)
-    found = np.exp(ensemble.predict_word(step.advance(step.start(), TARGET[:, 0])))
+    found = np.exp(ensemble.predict_token(step.advance(step.start(), TARGET[:, 0])))
     expected = np.mean([probabilities(member)[:, 1] for member in members], axis=0)
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 def test_losses_of_given_pairs(members):
-    found = Ensemble(members).word_losses(SOURCE, TARGET).numpy()
+    found = Ensemble(members).token_losses(SOURCE, TARGET).numpy()
     mean = np.mean([probabilities(member) for member in members], axis=0)
     places = np.argwhere(TARGET)
     expected = [-np.log(mean[i, j, TARGET[i, j]]) for i, j in places]
@@ -78,7 +78,7 @@ def test_a_search_scores_what_it_finds_as_the_ensemble_does(members):
     ensemble = Ensemble(members)
     options = DecodingConfig(beam_size=4, max_length_ratio=2.0)
     found = search(ensemble, tf.constant(SOURCE), options)
-    losses = ensemble.word_losses(tf.constant(SOURCE), found.tokens[:, 0]).numpy()
+    losses = ensemble.token_losses(tf.constant(SOURCE), found.tokens[:, 0]).numpy()
     rows = np.repeat([0, 1], found.lengths[:, 0])
     for i in (0, 1):
         assert -losses[rows == i].sum() == pytest.approx(float(found.log_probs[i, 0]), abs=1e-4)

@@ -23,8 +23,8 @@ SIZES = ModelConfig(
     maxout_size=2,
 )
 PAIRS = [([4, 9, 6, 1], [5, 12, 3, 7, 1]), ([3, 10, 2, 8, 5, 9, 1], [11, 1]), ([7, 1], [2, 9, 1])]
-KINDS_AND_ORDERS = [(kind, order) for kind in (RNNSEARCH, RNNENCDEC) for order in STEP_ORDERS]
-both = pytest.mark.parametrize(("kind", "order"), KINDS_AND_ORDERS)
+BOTH_IN_BOTH_ORDERS = [(kind, order) for kind in (RNNSEARCH, RNNENCDEC) for order in STEP_ORDERS]
+both = pytest.mark.parametrize(("kind", "order"), BOTH_IN_BOTH_ORDERS)
 
 
 def padded(sentences: list[list[int]], extra: int = 0) -> np.ndarray:
@@ -46,7 +46,7 @@ def randomise(model: keras.Model, seed: int = 2) -> None:
 
 
 def build(kind: str = RNNSEARCH, order: str = STEP_ORDERS[0]) -> TranslationModel:
-    model = TranslationModel(dataclasses.replace(SIZES, kind=kind, step_order=order))
+    model = TranslationModel(dataclasses.replace(SIZES, architecture=kind, step_order=order))
     randomise(model)
     return model
 
@@ -62,7 +62,7 @@ def equations(model: TranslationModel):
     """The reference's weights and model function for a layer model."""
     weights = reference.from_layer_weights((w.path, w.numpy()) for w in model.weights)
     return weights, {RNNSEARCH: reference.rnnsearch, RNNENCDEC: reference.rnnencdec}[
-        model.config.kind
+        model.config.architecture
     ]
 
 
@@ -88,7 +88,7 @@ def test_gradients_are_the_finite_differences(float64, kind, order):
     model = build(kind, order)
     weights, run = equations(model)
     with tf.GradientTape() as tape:
-        losses = model.word_losses(*(tf.constant(x) for x in batch(PAIRS).values()))
+        losses = model.token_losses(*(tf.constant(x) for x in batch(PAIRS).values()))
         loss = tf.reduce_sum(tf.cast(losses, "float64")) / len(PAIRS)
     gradients = tape.gradient(loss, [w.value for w in model.weights])
     rng = np.random.default_rng(3)
@@ -111,7 +111,7 @@ def test_word_by_word_is_teacher_forced(kind, order):
     step = model.bind(np.array([source]))
     seen = step.start()
     for i, word in enumerate(target):
-        logits = ops.convert_to_numpy(model.predict_word(seen))[0]
+        logits = ops.convert_to_numpy(model.predict_token(seen))[0]
         np.testing.assert_allclose(logits, expected[i], atol=1e-6)
         seen = step.advance(seen, np.array([word]))
 
@@ -123,9 +123,9 @@ def test_several_hypotheses_share_the_annotations(kind, order):
     first = step.start()
     doubled = type(first)(*(ops.repeat(x, 2, axis=0) for x in first))
     words = np.array([4, 5, 6, 7, 8, 9])
-    together = model.predict_word(step.advance(doubled, words))
+    together = model.predict_token(step.advance(doubled, words))
     for q in range(2):
-        alone = model.predict_word(step.advance(first, words[q::2]))
+        alone = model.predict_token(step.advance(first, words[q::2]))
         np.testing.assert_allclose(together[q::2], alone, atol=1e-6)
 
 
@@ -157,7 +157,7 @@ def test_word_losses_are_the_log_probabilities(kind, order):
     model = build(kind, order)
     weights, run = equations(model)
     inputs = batch(PAIRS, extra=1)
-    losses = ops.convert_to_numpy(model.word_losses(inputs["source"], inputs["target"]))
+    losses = ops.convert_to_numpy(model.token_losses(inputs["source"], inputs["target"]))
     assert losses.shape == (sum(len(target) for _, target in PAIRS),)
     expected = [
         -reference.log_prob(run(weights, source, target, order).logits, target)
@@ -187,7 +187,7 @@ def guide_loss(weights, order: str) -> float:
 def test_guided_losses_are_the_word_losses_and_the_distance_from_the_links(order):
     model = build(RNNSEARCH, order)
     losses, distances = model.guided_losses(**batch(PAIRS), guide=GUIDE)
-    expected = model.word_losses(**batch(PAIRS))
+    expected = model.token_losses(**batch(PAIRS))
     np.testing.assert_array_equal(*map(ops.convert_to_numpy, (losses, expected)))
     distances = ops.convert_to_numpy(distances)
     assert (distances > 0).tolist() == GUIDE.any(axis=2).tolist()
@@ -222,7 +222,7 @@ def test_first_loss_is_log_k(scheme):
     sizes = dataclasses.replace(
         SIZES, target_vocabulary_size=997, hidden_size=53, initial_weights=scheme
     )
-    losses = TranslationModel(sizes).word_losses(*batch(PAIRS).values())
+    losses = TranslationModel(sizes).token_losses(*batch(PAIRS).values())
     assert float(ops.mean(losses)) == pytest.approx(math.log(997), rel=0.02)
 
 

@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from rnnsearch_tf.config import PRESETS
 from rnnsearch_tf.evaluation.metrics import LengthBin, Nll
+from rnnsearch_tf.presets import PRESETS
 from rnnsearch_tf.provenance import Provenance
 from rnnsearch_tf.reproduction.claims import TOLERANCE, claims, fall
 from rnnsearch_tf.reproduction.report import PAPER_BLEU, Report, write_report
@@ -26,10 +26,10 @@ def model(name: str, bleu: float, by_length: tuple[float, ...], **changes) -> Mo
         "hardware": "CPU, 2 cores of a_machine",
         "train_pairs": 2_000,
         "train_nll": Nll(1.125, 20.25),
-        "dev_pairs": 333,
-        "dev_nll": Nll(2.125, 40.25),
+        "validation_pairs": 333,
+        "validation_nll": Nll(2.125, 40.25),
         "all": SetScore(700, bleu, 0.75, bleu + 1),
-        "all_barred": SetScore(700, bleu + 0.5, 0.75, bleu + 1.5),
+        "all_without_unk": SetScore(700, bleu + 0.5, 0.75, bleu + 1.5),
         "all_replaced": SetScore(700, bleu + 0.25, 0.5, bleu + 1.25),
         "no_unknown": SetScore(300, bleu + 5, 1.25, bleu + 6),
         "by_length": [

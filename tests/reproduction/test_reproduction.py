@@ -51,7 +51,7 @@ def test_four_models_and_a_report(output):
         assert (output / model.name.lower() / "best.weights.h5").exists()
         assert model.epochs == 1 and model.updates > 0 and model.hours > 0
         assert 0 < model.train_nll.per_token < model.train_nll.per_sentence
-        assert (model.train_pairs, model.dev_pairs, model.all.sentences) == (300, 20, 300)
+        assert (model.train_pairs, model.validation_pairs, model.all.sentences) == (300, 20, 300)
         assert sum(b.sentences for b in model.by_length) == 20
         attends = model.name.startswith("RNNsearch")
         assert bool(model.alignments) == bool(model.all_replaced) == attends
@@ -90,7 +90,7 @@ def test_what_changes_results_makes_them_anew(output, flags, tmp_path):
     assert reproduce.run(changed) == 0
     assert (copy / "rnnsearch-50" / "training.jsonl").read_bytes() == before
     (model,) = read(copy).models
-    assert model.dev_nll == read(output).models[3].dev_nll
+    assert model.validation_nll == read(output).models[3].validation_nll
     kept = [json.loads((path / "results/rnnsearch-50.json").read_text()) for path in (copy, output)]
     assert kept[0]["key"] != kept[1]["key"]
 

@@ -8,7 +8,7 @@ import pytest
 
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.results import Alignment
-from rnnsearch_tf.scripts import alignment_flags
+from rnnsearch_tf.scripts.shared import alignment_flags
 
 
 class ScriptedTranslator:
@@ -19,7 +19,7 @@ class ScriptedTranslator:
     Args:
         languages: "en-fr".
         most: tokens that are read of a sentence.
-        kind: of the model.
+        architecture: of the model.
         tokenizer: its name.
     """
 
@@ -27,15 +27,17 @@ class ScriptedTranslator:
         self,
         languages: str,
         most: int = 500,
-        kind: str = "rnnsearch",
-        tokenizer: str = "spaces",
+        architecture: str = "rnnsearch",
+        tokenizer: str = "whitespace",
     ):
         source, target = languages.split("-")
         self.config = types.SimpleNamespace(
             source_language=source,
             target_language=target,
             tokenizer=tokenizer,
-            model=types.SimpleNamespace(kind=kind),
+            model=types.SimpleNamespace(
+                architecture=architecture, has_attention=architecture == "rnnsearch"
+            ),
             decoding=types.SimpleNamespace(max_length=most),
         )
         self.most_pairs = 0  # that were to be aligned at once

@@ -6,15 +6,15 @@ import pytest
 import tensorflow as tf
 
 from rnnsearch_tf.config import Config
-from rnnsearch_tf.text.tokenizers import SpaceTokenizer, tokenizer_for, tokenizers_for
-from rnnsearch_tf.text.vectorizer import TextIds
+from rnnsearch_tf.text.tokenizers import WhitespaceTokenizer, tokenizer_for, tokenizers_for
+from rnnsearch_tf.text.vectorizer import TextVectorizer
 from rnnsearch_tf.text.vocabulary import Vocabulary
 
 LINES = ["d' abord , l'homme$5 .", "", "  a\u00a0b\tc\u2003 ", "x\x00y\x1bz"]
 
 
 def test_words_are_what_stands_between_spaces():
-    rows = SpaceTokenizer("fr").tokenize(tf.constant(LINES)).to_list()
+    rows = WhitespaceTokenizer("fr").tokenize(tf.constant(LINES)).to_list()
     assert [[word.decode() for word in row] for row in rows] == [
         ["d'", "abord", ",", "l'homme$5", "."], [], ["a", "b", "c"], ["xyz"]
     ]  # fmt: skip
@@ -22,30 +22,30 @@ def test_words_are_what_stands_between_spaces():
 
 def test_words_are_joined_by_blanks():
     rows = tf.ragged.constant([["l'", "homme", "."], [], ["a"]], tf.string, ragged_rank=1)
-    joined = SpaceTokenizer("fr").detokenize(rows).numpy().tolist()
+    joined = WhitespaceTokenizer("fr").detokenize(rows).numpy().tolist()
     assert joined == [b"l' homme .", b"", b"a"]
 
 
 def test_what_is_no_utf8_is_replaced():
-    [[word]] = SpaceTokenizer("en").tokenize(tf.constant([b"caf\xe9"])).to_list()
+    [[word]] = WhitespaceTokenizer("en").tokenize(tf.constant([b"caf\xe9"])).to_list()
     assert word.decode() == "caf\ufffd"
 
 
 def test_tokenizers_by_name():
-    assert tokenizer_for("spaces", "de").language == "de"
+    assert tokenizer_for("whitespace", "de").language == "de"
     assert tokenizer_for("moses", "en") is tokenizer_for("moses", "en")
     config = dataclasses.replace(Config(), source_language="fr", target_language="en")
     assert [one.language for one in tokenizers_for(config)] == ["fr", "en"]
     with pytest.raises(ValueError, match="language must be one of en, fr"):
         tokenizer_for("moses", "de")
-    with pytest.raises(ValueError, match="tokenizer 'words': choose one of moses, spaces"):
+    with pytest.raises(ValueError, match="tokenizer 'words': choose one of moses, whitespace"):
         Config(tokenizer="words")
 
 
 def test_special_tokens_in_a_text_are_unknown_words(tmp_path):
     vocabulary = Vocabulary(["<pad>", "</s>", "[UNK]", "a"])
     vocabulary.save(tmp_path / "v")
-    side = TextIds(SpaceTokenizer("en"), tmp_path / "v")
+    side = TextVectorizer(WhitespaceTokenizer("en"), tmp_path / "v")
     ids = side.ids(side.read(tf.constant(["a </s> <pad> [UNK] b a"]), 9))
     assert ids.to_list() == [[3, 2, 2, 2, 2, 3, 1]]
     assert vocabulary.encode(["a", "</s>", "<pad>", "[UNK]", "b", "a"]) == ids.to_list()[0]

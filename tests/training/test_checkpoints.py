@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.progress import ProgressLine
-from rnnsearch_tf.training.checkpoints import Checkpoints, Meter
+from rnnsearch_tf.training.checkpoints import Checkpoints, RunningMetrics
 from rnnsearch_tf.training.train_step import Batch
 
 
@@ -110,5 +110,5 @@ def test_a_meter_counts_and_survives(tmp_path, checkpoints):
     fresh = Checkpoints(tmp_path, variable=tf.Variable(tf.zeros([100_000])))
     fresh.restore(ProgressLine())
     assert fresh.state.meter == meter
-    assert Meter().means()["train_nll_per_token"] == 0
-    assert "train_guide_loss" not in Meter().means()
+    assert RunningMetrics().means()["train_nll_per_token"] == 0
+    assert "train_guide_loss" not in RunningMetrics().means()

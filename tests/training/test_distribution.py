@@ -29,12 +29,12 @@ ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "tests" / "stand_ins" / "train_on_devices.py"
 UPDATES = 20
 FLAGS = (
-    f"--max_steps={UPDATES}",
+    f"--max_updates={UPDATES}",
     "--epochs=9",
-    "--gradient_norm=0.5",
+    "--clip_norm=0.5",
     "--optimizer=adadelta",
     "--learning_rate=1",
-    "--decay=none",
+    "--learning_rate_schedule=constant",
 )
 
 
@@ -116,15 +116,15 @@ def two_devices(tmp_path_factory, flags) -> Path:
     """A folder of trainings in one process: plain, and with dropout whole and half."""
     folder = tmp_path_factory.mktemp("two")
     plain = [*flags, "--strategy=mirrored", f"--model_dir={folder / 'plain'}"]
-    whole = [*flags, *DROPOUT, "--max_steps=8", f"--model_dir={folder / 'whole'}"]
-    half = [*flags, *DROPOUT, "--max_steps=4", f"--model_dir={folder / 'half'}"]
+    whole = [*flags, *DROPOUT, "--max_updates=8", f"--model_dir={folder / 'whole'}"]
+    half = [*flags, *DROPOUT, "--max_updates=4", f"--model_dir={folder / 'half'}"]
     finish(start(plain, whole, half, devices=2))
     return folder
 
 
 @pytest.fixture(scope="module")
 def guided_flags(corpus, flags) -> list[str]:
-    return [*flags, f"--train_links={corpus / 'train.links'}", "--guidance=3"]
+    return [*flags, f"--train_alignments={corpus / 'train.links'}", "--guided_alignment_weight=3"]
 
 
 @pytest.fixture(scope="module")
@@ -155,7 +155,7 @@ def test_guided_attention_is_the_same_on_three_devices(tmp_path, guided_flags, t
 
 def test_dropout_under_mirrored_resumes_exactly(flags, two_devices):
     half, whole = two_devices / "half", two_devices / "whole"
-    finish(start([*flags, *DROPOUT, "--max_steps=8", f"--model_dir={half}"], devices=2))
+    finish(start([*flags, *DROPOUT, "--max_updates=8", f"--model_dir={half}"], devices=2))
     for found, expected in zip(weights(half), weights(whole), strict=True):
         np.testing.assert_array_equal(found, expected)
 
@@ -172,7 +172,7 @@ def test_two_workers_stop_together_go_on_and_give_the_weights_of_one(tmp_path, t
     """The chief evaluates, and the other waits for it."""
     path, straight = tmp_path / "model", tmp_path / "straight"
     long = [*train_flags, *FLAGS, "--epochs=100000", f"--model_dir={path}"]
-    chief, other = processes = start_cluster([*long, "--max_steps=100000"])
+    chief, other = processes = start_cluster([*long, "--max_updates=100000"])
     assert chief.stderr is not None
     assert any(line.startswith("update ") for line in chief.stderr)
     other.send_signal(signal.SIGTERM)
@@ -180,11 +180,11 @@ def test_two_workers_stop_together_go_on_and_give_the_weights_of_one(tmp_path, t
     assert [p.returncode for p in processes] == [128 + signal.SIGTERM] * 2, written
     assert "stopped and saved" in written[0]
     more = max(updates_of(path) + 5, UPDATES)
-    chief_said, other_said = finish(*start_cluster([*long, f"--max_steps={more}"]))
+    chief_said, other_said = finish(*start_cluster([*long, f"--max_updates={more}"]))
     assert updates_of(path) == more
     assert "BLEU" in chief_said
     assert "BLEU" not in other_said
-    once = [*flags, "--epochs=100000", f"--max_steps={more}", f"--model_dir={straight}"]
+    once = [*flags, "--epochs=100000", f"--max_updates={more}", f"--model_dir={straight}"]
     assert train.run(once) == 0
     assert_same_weights(path, straight)
 
@@ -269,5 +269,5 @@ def test_the_loss_of_fit_is_the_loss_of_the_trainer():
     source = np.array([[4, 5, 1, 0], [7, 8, 9, 1]], np.int32)
     target = np.array([[6, 1, 0], [5, 4, 1]], np.int32)
     logits = model({"source": source, "target": target})
-    expected = float(tf.reduce_sum(model.word_losses(source, target))) / 2
+    expected = float(tf.reduce_sum(model.token_losses(source, target))) / 2
     assert float(SentenceLoss()(target, logits)) == pytest.approx(expected, rel=1e-5)

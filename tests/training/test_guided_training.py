@@ -9,15 +9,16 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from rnnsearch_tf.config import PRESETS, Config, ModelConfig, TrainingConfig
+from rnnsearch_tf.config import Config, ModelConfig, TrainingConfig
 from rnnsearch_tf.data.parallel_corpus import ParallelFiles
-from rnnsearch_tf.data.word_alignments import LinkFiles
+from rnnsearch_tf.data.word_alignments import WordAlignmentFiles
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.presets import PRESETS
 from rnnsearch_tf.scripts import train
 from rnnsearch_tf.training import run as experiment
-from rnnsearch_tf.training.train_step import Updater
+from rnnsearch_tf.training.train_step import TrainStep
 
 SOURCE = np.array([[4, 9, 6, 1, 0], [3, 10, 2, 8, 1], [7, 1, 0, 0, 0]], "int32")
 TARGET = np.array([[5, 12, 3, 1], [11, 1, 0, 0], [2, 9, 4, 1]], "int32")
@@ -37,16 +38,16 @@ def built() -> TranslationModel:
 # --- one update -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("guidance", [0.5, 3.0])
-def test_the_loss_is_the_mean_over_sentences_of_both_terms(guidance):
+@pytest.mark.parametrize("guided_alignment_weight", [0.5, 3.0])
+def test_the_loss_is_the_mean_over_sentences_of_both_terms(guided_alignment_weight):
     model = built()
     with tf.GradientTape() as tape:
         losses, distances = model.guided_losses(SOURCE, TARGET, GUIDE)
         nll, distance = tf.reduce_sum(losses), tf.reduce_sum(distances)
-        loss = (nll + guidance * distance) / 3
+        loss = (nll + guided_alignment_weight * distance) / 3
     gradients = tape.gradient(loss, [weight.value for weight in model.trainable_variables])
-    config = TrainingConfig(guidance=guidance)
-    batch = Updater(model, config, total_updates=1).guided(SOURCE, TARGET, GUIDE, 0)
+    config = TrainingConfig(guided_alignment_weight=guided_alignment_weight)
+    batch = TrainStep(model, config, total_updates=1).guided(SOURCE, TARGET, GUIDE, 0)
     assert float(batch.nll) == pytest.approx(float(nll), rel=1e-6)
     assert float(batch.guide_loss) == pytest.approx(float(distance), rel=1e-6)
     assert (float(batch.words), float(batch.linked), int(batch.sentences)) == (10, 5, 3)
@@ -55,7 +56,7 @@ def test_the_loss_is_the_mean_over_sentences_of_both_terms(guidance):
 
 
 def test_without_a_guide_an_update_counts_none():
-    batch = Updater(built(), TrainingConfig(), total_updates=1)(SOURCE, TARGET, 0)
+    batch = TrainStep(built(), TrainingConfig(), total_updates=1)(SOURCE, TARGET, 0)
     assert (float(batch.guide_loss), float(batch.linked)) == (0, 0)
 
 
@@ -70,7 +71,11 @@ def settings(kind: str = "rnnsearch", **training) -> Config:
         preset,
         model=dataclasses.replace(preset.model, dropout=0.3, **sizes),
         training=dataclasses.replace(
-            preset.training, batch_size=32, learning_rate=0.01, decay="none", **training
+            preset.training,
+            batch_size=32,
+            learning_rate=0.01,
+            learning_rate_schedule="constant",
+            **training,
         ),
     )
 
@@ -79,7 +84,7 @@ def settings(kind: str = "rnnsearch", **training) -> Config:
 def run(corpus):
     """Train on the corpus and its links."""
     text = ParallelFiles([corpus / "train.en"], [corpus / "train.fr"])
-    links = LinkFiles([corpus / "train.links"], [corpus / "train.en"])
+    links = WordAlignmentFiles([corpus / "train.links"], [corpus / "train.en"])
 
     def run(path: Path, config: Config, *callbacks: keras.callbacks.Callback) -> None:
         experiment.train(config, path, text, callbacks=callbacks, links=links)
@@ -104,10 +109,14 @@ class Logs(keras.callbacks.Callback):
 
 def test_attention_follows_the_links_by_the_weight_they_have(tmp_path, run, capsys):
     found = {}
-    for guidance in (1e-6, 5.0):
+    for weight in (1e-6, 5.0):
         logs = Logs()
-        run(tmp_path / str(guidance), settings(guidance=guidance, epochs=3), logs)
-        found[guidance] = [record["train_guide_loss"] for record in log(tmp_path / str(guidance))]
+        run(
+            tmp_path / str(weight),
+            settings(guided_alignment_weight=weight, epochs=3),
+            logs,
+        )
+        found[weight] = [record["train_guide_loss"] for record in log(tmp_path / str(weight))]
         # Evenly spread attention over 2 to 20 words costs log 2 to log 20 nats.
         assert np.log(2) < logs.batches[0]["mean_guide_loss"] < np.log(20)
     assert found[5.0] == sorted(found[5.0], reverse=True)
@@ -130,8 +139,10 @@ class Killer(keras.callbacks.Callback):
 def test_a_guided_training_resumes_exactly(tmp_path, run):
     """The checkpoint is of update 7, inside an epoch of 10 updates and a stretch from 6 to 12."""
     broken, whole = tmp_path / "broken", tmp_path / "whole"
-    stretches = {"max_steps": 12, "evaluation_steps": 6, "checkpoint_steps": 7}
-    config = settings(guidance=1.0, batching="sorted", dtype_policy="mixed_bfloat16", **stretches)
+    stretches = {"max_updates": 12, "evaluation_interval": 6, "checkpoint_interval": 7}
+    config = settings(
+        guided_alignment_weight=1.0, batching="sorted", dtype_policy="mixed_bfloat16", **stretches
+    )
     with pytest.raises(Killed):
         run(broken, config, Killer())
     for path in (broken, whole):
@@ -149,7 +160,7 @@ def test_a_guided_training_resumes_exactly(tmp_path, run):
 
 def test_an_unguided_log_says_nothing_of_links(model_dir):
     assert "train_guide_loss" not in log(model_dir)[0]
-    assert ModelDirectory(model_dir).load_config().training_links == ""
+    assert ModelDirectory(model_dir).load_config().training_alignments == ""
 
 
 # --- refusals -------------------------------------------------------------------------------------
@@ -158,7 +169,7 @@ def test_an_unguided_log_says_nothing_of_links(model_dir):
 @pytest.fixture(scope="module")
 def flags(train_flags, corpus) -> list[str]:
     flags = [flag for flag in train_flags if not flag.startswith("--valid")]
-    return [*flags, f"--train_links={corpus / 'train.links'}", "--guidance=1"]
+    return [*flags, f"--train_alignments={corpus / 'train.links'}", "--guided_alignment_weight=1"]
 
 
 def refused(capsys, flags: list[str]) -> str:
@@ -169,31 +180,41 @@ def refused(capsys, flags: list[str]) -> str:
 
 def test_links_are_part_of_what_a_training_is(tmp_path, capsys, flags, corpus):
     path = tmp_path / "model"
-    assert train.run([*flags, "--max_steps=1", f"--model_dir={path}"]) == 0
+    assert train.run([*flags, "--max_updates=1", f"--model_dir={path}"]) == 0
     flags = [*flags, f"--model_dir={path}"]
     lines = (corpus / "train.links").read_text().splitlines()
     other = tmp_path / "other.links"
     other.write_text("".join(f"{line}\n" for line in [lines[0] + " 0-0 0-1", *lines[1:]]))
-    assert "training links differ" in refused(capsys, [*flags, f"--train_links={other}"])
-    assert "guidance is 1.0, not 2.0" in refused(capsys, [*flags, "--guidance=2"])
-    without = [flag for flag in flags if not flag.startswith(("--train_links", "--guidance"))]
+    assert "training links differ" in refused(capsys, [*flags, f"--train_alignments={other}"])
+    assert "guided_alignment_weight is 1.0, not 2.0" in refused(
+        capsys, [*flags, "--guided_alignment_weight=2"]
+    )
+    without = [
+        flag
+        for flag in flags
+        if not flag.startswith(("--train_alignments", "--guided_alignment_weight"))
+    ]
     assert "holds a training with other settings" in refused(capsys, without)
 
 
 def test_links_and_guidance_go_together(tmp_path, capsys, flags):
     flags = [*flags, f"--model_dir={tmp_path / 'model'}"]
-    assert "--train_links needs a --guidance above 0" in refused(capsys, [*flags, "--guidance=0"])
-    assert "--guidance -1.0: must not be negative" in refused(capsys, [*flags, "--guidance=-1"])
+    assert "--train_alignments needs a --guided_alignment_weight above 0" in refused(
+        capsys, [*flags, "--guided_alignment_weight=0"]
+    )
+    assert "--guided_alignment_weight -1.0: must not be negative" in refused(
+        capsys, [*flags, "--guided_alignment_weight=-1"]
+    )
     encdec = [*flags, "--preset=rnnencdec-tiny"]
     assert "rnnencdec has no attention to guide" in refused(capsys, encdec)
     assert "1 files of links for 2 of sentences" in refused(
         capsys, [*flags, "--train_source=a,b", "--train_target=a,b"]
     )
-    without = [flag for flag in flags if not flag.startswith("--train_links")]
-    assert "--guidance 1 needs the links of --train_links" in refused(capsys, without)
+    without = [flag for flag in flags if not flag.startswith("--train_alignments")]
+    assert "--guided_alignment_weight 1 needs --train_alignments" in refused(capsys, without)
     no_files = [flag for flag in flags if not flag.startswith(("--train_source", "--train_target"))]
     said = refused(capsys, [*no_files, "--wmt14=all"])
-    assert "--train_links goes with --train_source and --train_target" in said
+    assert "--train_alignments goes with --train_source and --train_target" in said
     assert not (tmp_path / "model").exists()
 
 
@@ -201,14 +222,18 @@ def test_a_link_of_a_word_that_is_not_there_leaves_nothing_behind(tmp_path, caps
     lines = (corpus / "train.links").read_text().splitlines()
     bad = tmp_path / "bad.links"
     bad.write_text("".join(f"{line}\n" for line in [*lines[:6], lines[6] + " 0-99", *lines[7:]]))
-    said = refused(capsys, [*flags, f"--train_links={bad}", f"--model_dir={tmp_path / 'model'}"])
+    said = refused(
+        capsys, [*flags, f"--train_alignments={bad}", f"--model_dir={tmp_path / 'model'}"]
+    )
     assert "bad.links: line 7: there is no link 0-99 between" in said
     assert not (tmp_path / "model").exists()
 
 
 def test_links_of_another_text(tmp_path, corpus):
     text = ParallelFiles([corpus / "valid.en"], [corpus / "valid.fr"])
-    links = LinkFiles([corpus / "train.links"], [corpus / "train.en"])
+    links = WordAlignmentFiles([corpus / "train.links"], [corpus / "train.en"])
     with pytest.raises(InputError, match="pairs, where the text has 20"):
-        experiment.train(settings(guidance=1.0), tmp_path / "model", text, links=links)
+        experiment.train(
+            settings(guided_alignment_weight=1.0), tmp_path / "model", text, links=links
+        )
     assert not (tmp_path / "model").exists()

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from rnnsearch_tf.config import PRESETS, TrainingConfig
+from rnnsearch_tf.config import TrainingConfig
+from rnnsearch_tf.presets import PRESETS
 from rnnsearch_tf.training.optimizers import Adadelta, Adam, build_optimizer, clip_to_norm
 
 SHAPES = [(2, 3), (5,)]
@@ -39,7 +40,7 @@ def test_updates_are_those_of_keras(ours, keras_own, settings):
 
 def test_two_steps_of_adadelta_by_hand():
     weight = keras.Variable([1.0, -2.0])
-    optimizer = build_optimizer(TrainingConfig(gradient_norm=99.0), total_updates=2)
+    optimizer = build_optimizer(TrainingConfig(clip_norm=99.0), total_updates=2)
     gradients = np.array([[0.5, 2.0], [-1.0, 0.25]])
     expected, squares, steps = np.array([1.0, -2.0]), 0.0, 0.0  # E[g²], E[Δ²]
     for g in gradients:
@@ -51,9 +52,7 @@ def test_two_steps_of_adadelta_by_hand():
         np.testing.assert_allclose(weight.numpy(), expected, atol=1e-7)
     # The first step hardly depends on the gradient: √1e-6 / √0.05 = 0.00447.
     first = updated_once = keras.Variable([0.0])
-    build_optimizer(TrainingConfig(gradient_norm=99.0), 1).apply(
-        [tf.constant([7.0])], [updated_once]
-    )
+    build_optimizer(TrainingConfig(clip_norm=99.0), 1).apply([tf.constant([7.0])], [updated_once])
     assert first.numpy()[0] == pytest.approx(-0.00447, abs=1e-5)
 
 
@@ -72,7 +71,7 @@ def test_paper_preset_gives_the_papers_adadelta():
     found = float(optimizer.learning_rate), optimizer.rho, optimizer.epsilon
     assert found == (1.0, 0.95, 1e-6)
     # Clipping is done once, after the sum over replicas, and not by Keras before it.
-    assert optimizer.gradient_norm == 1.0
+    assert optimizer.clip_norm == 1.0
     assert (optimizer.clipnorm, optimizer.global_clipnorm, optimizer.clipvalue) == (None,) * 3
 
 
@@ -85,7 +84,7 @@ def test_adam_is_built_with_its_usual_constants():
 
 @pytest.mark.parametrize("name", ["adadelta", "adam"])
 def test_linear_decay_ends_at_zero(name):
-    config = TrainingConfig(optimizer=name, learning_rate=0.5, decay="linear")
+    config = TrainingConfig(optimizer=name, learning_rate=0.5, learning_rate_schedule="linear")
     optimizer = build_optimizer(config, total_updates=4)
     weight = keras.Variable([1.0])
     rates, places = [], []
@@ -98,7 +97,7 @@ def test_linear_decay_ends_at_zero(name):
 
 
 def test_decay_over_no_updates_is_no_error():
-    config = TrainingConfig(decay="linear")
+    config = TrainingConfig(learning_rate_schedule="linear")
     assert float(build_optimizer(config, total_updates=0).learning_rate) == 1.0
 
 
@@ -162,10 +161,10 @@ def test_a_gradient_that_is_not_finite_changes_nothing(name, bad):
 
 
 def test_update_and_apply_are_one():
-    """`Updater` calls one, `fit` the other; both clip."""
+    """`TrainStep` calls one, `fit` the other; both clip."""
     results = []
     for step in ("update", "apply"):
-        optimizer = build_optimizer(TrainingConfig(gradient_norm=0.5), 10)
+        optimizer = build_optimizer(TrainingConfig(clip_norm=0.5), 10)
         weight = keras.Variable([1.0, -2.0])
         optimizer.build([weight])
         for scale in (1.0, 100.0):
@@ -176,6 +175,6 @@ def test_update_and_apply_are_one():
 
 
 def test_an_optimizer_goes_to_a_config_and_back():
-    optimizer = build_optimizer(TrainingConfig(gradient_norm=0.5), 10)
+    optimizer = build_optimizer(TrainingConfig(clip_norm=0.5), 10)
     again = Adadelta.from_config(optimizer.get_config())
-    assert (again.gradient_norm, again.rho) == (0.5, 0.95)
+    assert (again.clip_norm, again.rho) == (0.5, 0.95)

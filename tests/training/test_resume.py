@@ -19,10 +19,10 @@ from rnnsearch_tf.scripts import train
 
 STEPS = 48
 FLAGS = (
-    f"--max_steps={STEPS}",
+    f"--max_updates={STEPS}",
     "--epochs=100",
-    "--checkpoint_steps=3",
-    "--evaluation_steps=20",  # neither divides an epoch of 11 batches
+    "--checkpoint_interval=3",
+    "--evaluation_interval=20",  # neither divides an epoch of 11 batches
     "--dropout=0.3",
     "--seed=5",
 )

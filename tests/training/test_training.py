@@ -18,11 +18,12 @@ import tensorflow as tf
 from tensorboard.compat.proto import event_pb2
 from training_process import start
 
-from rnnsearch_tf.config import PRESETS, Config
+from rnnsearch_tf.config import Config
 from rnnsearch_tf.data.parallel_corpus import ParallelText, read_parallel
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.presets import PRESETS
 from rnnsearch_tf.scripts import train
 from rnnsearch_tf.training import run as experiment
 from rnnsearch_tf.training.trainer import Evaluation
@@ -66,7 +67,7 @@ def flags(train_flags) -> list[str]:
 def test_a_signal_leaves_a_usable_directory_that_goes_on(tmp_path, flags):
     """That it goes on exactly, `test_resume` tells."""
     path = tmp_path / "model"
-    process = start([*flags, "--epochs=40", "--decay=none"], path)
+    process = start([*flags, "--epochs=40", "--learning_rate_schedule=constant"], path)
     time.sleep(1)
     process.send_signal(signal.SIGTERM)
     assert process.wait(60) == 128 + signal.SIGTERM
@@ -75,7 +76,12 @@ def test_a_signal_leaves_a_usable_directory_that_goes_on(tmp_path, flags):
     done = len(log(path)) if (path / "training.jsonl").exists() else 0
     assert done < 40
     assert weights(path, "best")
-    short = [*flags, f"--epochs={done + 1}", "--decay=none", f"--model_dir={path}"]
+    short = [
+        *flags,
+        f"--epochs={done + 1}",
+        "--learning_rate_schedule=constant",
+        f"--model_dir={path}",
+    ]
     assert train.run(short) == 0
     assert [record["epoch"] for record in log(path)] == list(range(1, done + 2))
 
@@ -242,13 +248,13 @@ class Watcher(keras.callbacks.Callback):
 def spoil(monkeypatch) -> tf.Variable:
     """What every loss is multiplied by."""
     factor = tf.Variable(1.0)
-    word_losses = TranslationModel.word_losses
+    token_losses = TranslationModel.token_losses
 
     def spoilt(self, source, target, training=False):
-        losses = word_losses(self, source, target, training)
+        losses = token_losses(self, source, target, training)
         return losses * factor if training else losses
 
-    monkeypatch.setattr(TranslationModel, "word_losses", spoilt)
+    monkeypatch.setattr(TranslationModel, "token_losses", spoilt)
     return factor
 
 
@@ -265,7 +271,7 @@ def test_an_update_that_is_not_finite_is_skipped_counted_and_shown(tmp_path, tex
     assert all(np.isfinite(weight).all() for weight in weights(tmp_path))
     said = capsys.readouterr().err
     assert "NOT FINITE and skipped in 27.3%" in said
-    assert re.search(r"update 1/11: .*\d words/s$", said, re.M)  # what is left is not known yet
+    assert re.search(r"update 1/11: .*\d tokens/s$", said, re.M)  # what is left is not known yet
 
 
 def test_too_many_in_a_row_stop_the_training_with_the_last_good_weights(tmp_path, text, spoil):
@@ -287,16 +293,16 @@ def test_too_many_in_a_row_stop_the_training_with_the_last_good_weights(tmp_path
 
 
 def test_out_of_memory_names_the_bucket(tmp_path, text, monkeypatch):
-    word_losses = TranslationModel.word_losses
+    token_losses = TranslationModel.token_losses
     seen: list[tuple[int, ...]] = []
 
     def greedy(self, source, target, training=False):
         tf.py_function(lambda x: seen.append(tuple(x.shape)), [source], [])
         wanted = tf.cast(tf.shape(source)[0], tf.int64) * 2**42
         much = tf.reduce_sum(tf.random.uniform([wanted]))
-        return word_losses(self, source, target, training) + much
+        return token_losses(self, source, target, training) + much
 
-    monkeypatch.setattr(TranslationModel, "word_losses", greedy)
+    monkeypatch.setattr(TranslationModel, "token_losses", greedy)
     with pytest.raises(InputError) as caught:
         experiment.train(tiny(epochs=1), tmp_path, text[0])
     said = str(caught.value)
@@ -312,7 +318,7 @@ def test_callbacks_are_told_what_the_trainer_promises(tmp_path, text):
     watcher = Watcher()
     csv = keras.callbacks.CSVLogger(str(tmp_path / "log.csv"))
     board = keras.callbacks.TensorBoard(tmp_path / "board", write_graph=False)
-    config = tiny(epochs=2, evaluation_steps=8)
+    config = tiny(epochs=2, evaluation_interval=8)
     callbacks = [watcher, csv, board]
     assert experiment.train(config, tmp_path / "model", *text, callbacks=callbacks) is None
     assert [logs["updates"] for logs in watcher.batches] == list(range(1, 23))
@@ -325,7 +331,7 @@ def test_callbacks_are_told_what_the_trainer_promises(tmp_path, text):
     )
     assert watcher.epochs[0]["clipped"] == np.mean([logs["gradient_norm"] > 1 for logs in first])
     assert watcher.epochs[0]["loss"] == pytest.approx(first[-1]["mean_loss"])
-    assert all(logs["words_per_second"] > 0 for logs in watcher.batches)
+    assert all(logs["tokens_per_second"] > 0 for logs in watcher.batches)
     rows = (tmp_path / "log.csv").read_text().splitlines()
     assert len(rows) == 4 and "val_bleu" in rows[0] and "val_nll_per_token" in rows[0]
     assert list((tmp_path / "board").rglob("events*"))
@@ -358,11 +364,11 @@ def test_tensorboard_has_curves_translations_and_a_picture(model_dir):
 
 @pytest.fixture
 def judged(monkeypatch):
-    """Development sets that say what a test wants, one evaluation after the other."""
+    """Validation sets that say what a test wants, one evaluation after the other."""
 
     def use(*evaluations: Evaluation) -> None:
         left = list(evaluations)
-        monkeypatch.setattr(experiment, "DevelopmentSet", lambda *_: Judge(left))
+        monkeypatch.setattr(experiment, "ValidationSet", lambda *_: Judge(left))
 
     class Judge:
         def __init__(self, left):
@@ -395,7 +401,9 @@ def test_early_stopping_and_the_best_weights(tmp_path, text, judged, monitor, be
 def test_more_patience_goes_on_with_a_training_that_was_stopped_early(tmp_path, text, judged):
     judged(*[Evaluation(3.0, 9.0, 10.0)] * 9)
     for patience, ends in ((2, 3), (4, 5)):
-        config = tiny(epochs=9, early_stopping="bleu", patience=patience, decay="none")
+        config = tiny(
+            epochs=9, early_stopping="bleu", patience=patience, learning_rate_schedule="constant"
+        )
         assert experiment.train(config, tmp_path, *text) is None
         assert len(log(tmp_path)) == ends
 
@@ -406,14 +414,14 @@ def test_a_callback_that_stops_is_heeded_after_the_evaluation(tmp_path, text):
             watcher.model.stop_training = True
 
     watcher = Watcher(stop)
-    config = tiny(epochs=9, decay="none")
+    config = tiny(epochs=9, learning_rate_schedule="constant")
     assert experiment.train(config, tmp_path, text[0], callbacks=[watcher]) is None
     assert [record["updates"] for record in log(tmp_path)] == [11]
     assert weights(tmp_path, "best")
 
 
 def test_early_stopping_needs_a_development_set(tmp_path, text):
-    with pytest.raises(InputError, match="development set"):
+    with pytest.raises(InputError, match="validation set"):
         experiment.train(tiny(early_stopping="bleu"), tmp_path / "model", text[0])
     assert not (tmp_path / "model").exists()
 

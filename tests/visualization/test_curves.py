@@ -70,7 +70,7 @@ def test_trainings_are_curves_of_what_their_logs_have(tmp_path):
         "all, training", "all, development", "unjudged, training", "old, development",
         "all", "old",
     ]  # fmt: skip
-    assert "updates" in found and "BLEU on the development set" in found
+    assert "updates" in found and "BLEU on the validation set" in found
 
 
 def test_a_training_without_evaluations_cannot_be_drawn(tmp_path):

@@ -4,7 +4,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.visualization.image_files import picture_kind, save_figure
+from rnnsearch_tf.visualization.image_files import image_format, save_figure
 
 
 def figure() -> Figure:
@@ -39,4 +39,4 @@ def test_other_endings_are_refused_and_nothing_is_written(tmp_path):
             save_figure(figure(), tmp_path / name)
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(InputError, match=r"x\.gif: .* must end in \.png, \.svg or \.html"):
-        picture_kind("x.gif", (".png", ".svg", ".html"))
+        image_format("x.gif", (".png", ".svg", ".html"))

@@ -29,14 +29,14 @@ def define_alignment_evaluation(command: Command) -> None:
         "these words and print alignment error rate, precision and recall. Pharaoh's format (i-j "
         "sure, ipj possible, from 0) or that of NAACL 2003 (sentence i j S|P, from 1). The words "
         "are the files' own, between blanks, and the model must read them so "
-        "(--tokenizer=spaces in training)",
+        "(--tokenizer=whitespace in training)",
     )
     command.define("flip_gold", bool, "the gold links are target-source", False)
     command.define(
         "tune",
         bool,
         "with --alignments: try every rule, threshold and symmetrisation and tell the best, for "
-        "a development set",
+        "a validation set",
         False,
     )
     define_alignment(command)
@@ -63,11 +63,11 @@ def evaluate_alignments(command: Command) -> None:
     flags = command.flags
     methods = _methods(command)
     with quiet_start():
-        from rnnsearch_tf.config import SPACES
+        from rnnsearch_tf.config import WHITESPACE
         from rnnsearch_tf.data.sentence_pairs import tokenize
         from rnnsearch_tf.text.tokenizers import tokenizer_for
 
-        spaces = tokenizer_for(SPACES, "")
+        spaces = tokenizer_for(WHITESPACE, "")
     text = read_parallel(flags.source, flags.reference)
     sides = [tokenize(side, spaces).row_lengths().numpy().tolist() for side in text]
     words = list(zip(*sides, strict=True))
@@ -108,5 +108,5 @@ def _check_words(pairs: list["PairAlignment"], words: list[tuple[int, int]]) -> 
             raise InputError(
                 f"line {number:,} has {expected[0]:,} and {expected[1]:,} words, of which the "
                 f"model reads {read[0]:,} and {read[1]:,} tokens: gold links can be compared with "
-                "those of a model that was trained with --tokenizer=spaces"
+                "those of a model that was trained with --tokenizer=whitespace"
             )

@@ -12,6 +12,7 @@ from typing import Any
 
 from absl import flags
 
+from rnnsearch_tf.config import RENAMED_FIELDS, choices
 from rnnsearch_tf.errors import InputError
 
 _DEFINERS: dict[Any, Callable[..., Any]] = {
@@ -20,6 +21,8 @@ _DEFINERS: dict[Any, Callable[..., Any]] = {
     float: flags.DEFINE_float,
     str: flags.DEFINE_string,
 }
+# The names of flags in version 0.1.0 that are not those of settings.
+_RENAMED_FLAGS = {**RENAMED_FIELDS, "train_links": "train_alignments"}
 
 
 class Command:
@@ -34,10 +37,13 @@ class Command:
         self.name = name
         self.flags = flags.FlagValues()  # its own, so that scripts can be imported side by side
         self._description = description
+        self._choices: dict[str, tuple[str, ...]] = {}
 
-    def define(self, name: str, kind: Any, description: str, default: Any = None) -> None:
-        """Add a flag, `--name`."""
-        _DEFINERS[kind](name, default, description, flag_values=self.flags)
+    def define(self, name: str, flag_type: Any, description: str, default: Any = None) -> None:
+        """Add a flag, `--name`, of type bool, int, float, str or a `Literal` of str."""
+        self._choices[name] = choices(flag_type)
+        definer = _DEFINERS[str if self._choices[name] else flag_type]
+        definer(name, default, description, flag_values=self.flags)
 
     def define_settings(self, config_class: Any, skip: tuple[str, ...] = ()) -> None:
         """Add a flag for each field of a config dataclass; unset, it leaves the value as it is."""
@@ -84,6 +90,8 @@ class Command:
         self.flags.unparse_flags()
         try:
             rest = self.flags([self.name, *arguments])[1:]
+        except flags.UnrecognizedFlagError as error:
+            return self._fail(_unrecognized(error), 2)
         except flags.Error as error:
             return self._fail(f"{error} (see --help)", 2)
         if rest:
@@ -109,8 +117,8 @@ class Command:
         for name in self.flags:
             flag = self.flags[name]
             default = "" if flag.default in (None, "") else f" (default: {flag.default})"
-            kind = "" if flag.boolean else f"={flag.flag_type().upper()}"
-            lines.append(f"  --{name}{kind}")
+            allowed = "|".join(self._choices[name]) or flag.flag_type().upper()
+            lines.append(f"  --{name}" if flag.boolean else f"  --{name}={allowed}")
             lines += textwrap.wrap(
                 f"{flag.help}{default}", 90, initial_indent=" " * 6, subsequent_indent=" " * 6
             )
@@ -120,6 +128,12 @@ class Command:
     def _fail(self, message: str, status: int) -> int:
         print(f"{self.name}: {' '.join(message.split())}", file=sys.stderr)
         return status
+
+
+def _unrecognized(error: flags.UnrecognizedFlagError) -> str:
+    """The error's line, with the new name of a flag that had another in version 0.1.0."""
+    new_name = _RENAMED_FLAGS.get(error.flagname)
+    return f"--{error.flagname} is now --{new_name}" if new_name else f"{error} (see --help)"
 
 
 @contextlib.contextmanager

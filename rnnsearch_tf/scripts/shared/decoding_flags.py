@@ -16,7 +16,7 @@ def define_model(command: Command) -> None:
         str,
         "the trained model; several, with commas, are an ensemble; or the folder of an export",
     )
-    command.define("weights", str, "which weights: best (on the development set) or last", "best")
+    command.define("weights", str, "which weights: best (on the validation set) or last", "best")
 
 
 def define_decoding(command: Command) -> None:
