@@ -42,7 +42,7 @@ def test_a_model_directory_is_complete(model_dir):
     found = {file.name for file in model_dir.iterdir()}
     assert found == {
         "config.json", "source.vocab", "target.vocab", "best.weights.h5", "last.weights.h5",
-        "checkpoints", "training.jsonl", "tensorboard",
+        "checkpoints", "training.jsonl", "tensorboard", ".lock",
     }  # fmt: skip
     (record,) = log(model_dir)
     assert record["epoch"] == 1
