@@ -3,6 +3,7 @@
 import ast
 import importlib
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -71,6 +72,12 @@ def test_editors_and_type_checkers_see_the_same_names():
     assert sorted(seen) == sorted(rnnsearch_tf.__all__)
     for name, module in seen.items():
         assert getattr(rnnsearch_tf, name) is getattr(importlib.import_module(module), name)
+
+
+def test_the_api_page_has_every_public_name():
+    page = (Path(__file__).parent.parent / "docs" / "api.md").read_text("utf-8")
+    shown = re.findall(r"^::: rnnsearch_tf\.(.+)$", page, re.MULTILINE)
+    assert sorted(shown) == sorted(rnnsearch_tf.__all__)
 
 
 def test_type_hints_are_declared():
