@@ -1,6 +1,6 @@
 # make demo   both models on the built-in grammar, in minutes; all it makes lies in demo/
 # make test   all tests
-# make check  ruff (lint and format) and mypy
+# make check  ruff (lint and format) and mypy, also for macOS and Windows
 # make docs   the line numbers in docs/equations.md
 # make site   the documentation with an API page from the docstrings, in site/
 # make bench  training and search speed
@@ -40,6 +40,8 @@ check: $(VENV)/installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy --platform darwin
+	$(BIN)/mypy --platform win32 rnnsearch_tf
 
 docs:
 	$(PYTHON) docs/line_numbers.py

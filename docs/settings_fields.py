@@ -1,4 +1,4 @@
-"""An extension of griffe: a field made by `config.setting` shows its default and its description."""
+"""An extension of griffe: the API page shows a setting's default and its description."""
 
 import ast
 from typing import Any

@@ -60,7 +60,9 @@ def hardware() -> str:
     if gpus:
         details = tf.config.experimental.get_device_details(gpus[0])
         return f"{len(gpus)} × {details.get('device_name', 'GPU')}"
-    cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count()
+    cores = os.cpu_count()
+    if sys.platform == "linux":
+        cores = len(os.sched_getaffinity(0))  # those that this process may use
     return f"CPU, {cores} {'core' if cores == 1 else 'cores'} of {_processor()}"
 
 

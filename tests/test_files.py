@@ -26,6 +26,7 @@ def holder(tmp_path):
     with subprocess.Popen(
         [sys.executable, "-c", HOLDER, str(tmp_path / "lock")], stdout=subprocess.PIPE
     ) as process:
+        assert process.stdout is not None
         assert process.stdout.readline() == b"held\n"
         yield process
         process.kill()
@@ -90,7 +91,7 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path):
 def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path):
     write_atomically(tmp_path / "file", b"old")
     with pytest.raises(TypeError):
-        write_atomically(tmp_path / "file", "no bytes")
+        write_atomically(tmp_path / "file", "no bytes")  # type: ignore[arg-type]
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
     assert (tmp_path / "file").read_bytes() == b"old"
 

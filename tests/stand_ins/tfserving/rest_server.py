@@ -3,7 +3,6 @@
 import contextlib
 import json
 import re
-import socket
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
