@@ -1,7 +1,8 @@
 # make demo   both models on the built-in grammar, in minutes; all it makes lies in demo/
 # make test   all tests
-# make check  ruff (lint and format) and mypy
+# make check  ruff (lint and format) and mypy, also for macOS and Windows
 # make docs   the line numbers in docs/equations.md
+# make site   the documentation with an API page from the docstrings, in site/
 # make bench  training and search speed
 # make reproduce DATA=folder   the paper's four models, evaluated, with a report in OUTPUT;
 #                              also OUTPUT, SIZE, TRAIN, VALID, TEST, TEST_LENGTHS, FLAGS
@@ -26,7 +27,7 @@ OUTPUT ?= reproduction
 SIZE ?= small
 NO_DATA := make reproduce needs DATA=folder with train, valid and test, each .en and .fr or .gz
 
-.PHONY: demo test check docs bench reproduce data-is-named clean
+.PHONY: demo test check docs site bench reproduce data-is-named clean
 
 demo: $(VENV)/installed
 	rm -rf demo
@@ -39,9 +40,14 @@ check: $(VENV)/installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy --platform darwin
+	$(BIN)/mypy --platform win32 rnnsearch_tf
 
 docs:
 	$(PYTHON) docs/line_numbers.py
+
+site: $(VENV)/installed-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
 bench: $(VENV)/installed
 	$(BIN)/python benchmark/training_speed.py --workload paper25
@@ -65,5 +71,9 @@ $(VENV)/installed-test: setup.py pyproject.toml $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --editable ".[test,check]"
 	touch $@
 
+$(VENV)/installed-docs: setup.py pyproject.toml $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --editable ".[docs]"
+	touch $@
+
 clean:
-	rm -rf $(VENV) demo build dist *.egg-info
+	rm -rf $(VENV) demo site build dist *.egg-info

@@ -24,7 +24,7 @@ setup(
     license="MIT",
     python_requires=">=3.10",
     packages=find_packages(include=["rnnsearch_tf", "rnnsearch_tf.*"]),
-    package_data={"rnnsearch_tf.visualization": ["*.css", "*.js"]},
+    package_data={"rnnsearch_tf": ["py.typed"], "rnnsearch_tf.visualization": ["*.css", "*.js"]},
     # Tried: Python 3.10 with Keras 3.12.4 and NumPy 2.2; 3.11 with Keras 3.15.1 and NumPy 2.4.
     install_requires=[
         "absl-py>=2.5",
@@ -32,6 +32,7 @@ setup(
         "keras>=3.12,<3.16",
         "matplotlib>=3.10",
         "numpy>=2.2",
+        "portalocker>=3",
         "sacrebleu>=2.6,<3",
         "tensorboard>=2.20",
         "tensorflow>=2.21,<2.22",
@@ -56,6 +57,7 @@ setup(
             "sacremoses>=0.1.1",
         ],
         "check": ["mypy>=1.11", "ruff>=0.9"],
+        "docs": ["mkdocs-material>=9.6,<10", "mkdocstrings[python]>=1,<2"],
     },
     entry_points={
         "console_scripts": [

@@ -1,3 +1,79 @@
-"""RNNsearch: neural machine translation by jointly learning to align and translate."""
+"""RNNsearch: neural machine translation by jointly learning to align and translate.
 
-__version__ = "0.1.0"
+The names in `__all__` are imported on first use, so that `import rnnsearch_tf` alone loads neither
+TensorFlow nor Keras.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rnnsearch_tf.client import Client
+    from rnnsearch_tf.config import Config, DecodingConfig, ModelConfig, TrainingConfig
+    from rnnsearch_tf.data.parallel_corpus import ParallelFiles, ParallelText
+    from rnnsearch_tf.data.wmt14 import Wmt14
+    from rnnsearch_tf.data.word_alignments import WordAlignmentFiles
+    from rnnsearch_tf.errors import InputError
+    from rnnsearch_tf.inference.translator import Translator
+    from rnnsearch_tf.layers import (
+        BahdanauAttention,
+        ContextGRUCell,
+        Decoder,
+        Encoder,
+        GRUCell,
+        MaxoutDeepOutput,
+    )
+    from rnnsearch_tf.models.ensemble import Ensemble
+    from rnnsearch_tf.models.model_directory import ModelDirectory
+    from rnnsearch_tf.models.translation_model import TranslationModel
+    from rnnsearch_tf.presets import PRESETS
+    from rnnsearch_tf.results import Alignment, Hypothesis, Translation
+    from rnnsearch_tf.serving.export import export
+    from rnnsearch_tf.text.vocabulary import Vocabulary
+    from rnnsearch_tf.training.run import train
+
+__version__ = "0.2.0.dev0"
+
+__all__ = [
+    "PRESETS", "Alignment", "BahdanauAttention", "Client", "Config", "ContextGRUCell", "Decoder",
+    "DecodingConfig", "Encoder", "Ensemble", "GRUCell", "Hypothesis", "InputError",
+    "MaxoutDeepOutput", "ModelConfig", "ModelDirectory", "ParallelFiles", "ParallelText",
+    "TrainingConfig", "Translation", "TranslationModel", "Translator", "Vocabulary", "Wmt14",
+    "WordAlignmentFiles", "export", "train",
+]  # fmt: skip
+
+_MODULES = {
+    "client": "Client",
+    "config": "Config DecodingConfig ModelConfig TrainingConfig",
+    "data.parallel_corpus": "ParallelFiles ParallelText",
+    "data.wmt14": "Wmt14",
+    "data.word_alignments": "WordAlignmentFiles",
+    "errors": "InputError",
+    "inference.translator": "Translator",
+    "layers": "BahdanauAttention ContextGRUCell Decoder Encoder GRUCell MaxoutDeepOutput",
+    "models.ensemble": "Ensemble",
+    "models.model_directory": "ModelDirectory",
+    "models.translation_model": "TranslationModel",
+    "presets": "PRESETS",
+    "results": "Alignment Hypothesis Translation",
+    "serving.export": "export",
+    "text.vocabulary": "Vocabulary",
+    "training.run": "train",
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
+
+
+if not TYPE_CHECKING:  # a type checker would take any name for one of ours
+
+    def __getattr__(name: str) -> Any:
+        """Import a public name."""
+        if name not in _MODULE_OF:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(importlib.import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    """List the public names, whether they have been imported or not."""
+    return sorted({*globals(), *__all__})

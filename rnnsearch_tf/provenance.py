@@ -4,6 +4,7 @@ import datetime
 import os
 import platform
 import subprocess
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -59,7 +60,9 @@ def hardware() -> str:
     if gpus:
         details = tf.config.experimental.get_device_details(gpus[0])
         return f"{len(gpus)} × {details.get('device_name', 'GPU')}"
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    cores = os.cpu_count()
+    if sys.platform == "linux":
+        cores = len(os.sched_getaffinity(0))  # those that this process may use
     return f"CPU, {cores} {'core' if cores == 1 else 'cores'} of {_processor()}"
 
 

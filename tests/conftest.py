@@ -1,6 +1,5 @@
 """What the tests share: a quiet start, and where real text lies."""
 
-import fcntl
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -87,14 +86,12 @@ def made_once(
     tmp_path_factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]
 ) -> Path:
     """A folder that the first process of pytest-xdist to want it makes for all of them."""
+    from rnnsearch_tf.files import make_once
+
     root = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         root = root.parent
-    with open(root / f"{name}.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (root / name).exists():
-            make(root / f"{name}.unfinished")
-            (root / f"{name}.unfinished").rename(root / name)
+    make_once(root / name, Path.exists, make)
     return root / name
 
 

@@ -29,7 +29,9 @@ def code_of(notebook):
 
 
 def repository(notebook):
-    return re.search(r'REPOSITORY = "(.+?)"', notebook.cells[2].source)[1]
+    found = re.search(r'REPOSITORY = "(.+?)"', notebook.cells[2].source)
+    assert found is not None
+    return found[1]
 
 
 def test_these_are_all():

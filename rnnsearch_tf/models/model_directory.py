@@ -1,16 +1,14 @@
 """The model directory: everything needed to translate, in one folder."""
 
 import contextlib
-import fcntl
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from rnnsearch_tf.config import Config
 from rnnsearch_tf.errors import InputError, first_line
-from rnnsearch_tf.files import check_space, replacing, write_atomically
+from rnnsearch_tf.files import check_space, file_lock, replacing, write_atomically
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.text.vocabulary import Vocabulary
 
@@ -67,23 +65,21 @@ class ModelDirectory:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Make the folder, and keep other trainings out of it.
+        """Make the folder, and keep other trainings out of it while the block runs.
 
         Raises:
             InputError: it cannot be made, or another training is running in it.
         """
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(self.path, os.O_RDONLY)
-        except OSError as error:
-            raise InputError(f"{self.path}: cannot be written: {error.strerror}") from error
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with contextlib.ExitStack() as stack:
+            try:
+                self.path.mkdir(parents=True, exist_ok=True)
+                stack.enter_context(file_lock(self.path / ".lock", wait=False))
+            except BlockingIOError as error:
+                raise InputError(f"{self.path}: another training is running here") from error
+            except OSError as error:
+                reason = error.strerror or first_line(error)
+                raise InputError(f"{self.path}: cannot be written: {reason}") from error
             yield
-        except BlockingIOError as error:
-            raise InputError(f"{self.path}: another training is running here") from error
-        finally:
-            os.close(descriptor)
 
     def load_config(self) -> Config:
         """Read config.json.

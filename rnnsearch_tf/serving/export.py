@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.errors import InputError, first_line
-from rnnsearch_tf.files import synchronise
+from rnnsearch_tf.files import synchronize
 from rnnsearch_tf.inference.loading import CARD, load_text_model, versions
 from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.inference.weight_storage import FULL, WEIGHT_DTYPES
@@ -100,6 +100,6 @@ def _publish(temporary: Path, target: Path) -> None:
     """Give a finished folder its name, once all of it is on the disk."""
     temporary.chmod(0o755)
     for path in [*temporary.rglob("*"), temporary]:
-        synchronise(path)
+        synchronize(path)
     os.rename(temporary, target)
-    synchronise(target.parent)
+    synchronize(target.parent)

@@ -11,7 +11,7 @@ from typing import Any
 import tensorflow as tf
 
 from rnnsearch_tf.errors import InputError, first_line
-from rnnsearch_tf.files import synchronise
+from rnnsearch_tf.files import synchronize
 from rnnsearch_tf.progress import ProgressLine
 from rnnsearch_tf.training.train_step import Batch
 
@@ -126,8 +126,8 @@ class Checkpoints:
             self._folder.mkdir(parents=True, exist_ok=True)
             self._checkpoint.write(str(self._folder / f"ckpt-{newest}"))
             for path in self._files(newest):
-                synchronise(path)
-            synchronise(self._folder)
+                synchronize(path)
+            synchronize(self._folder)
         except (OSError, tf.errors.OpError) as error:
             self._remove(newest)
             raise InputError(f"{self._folder}: cannot be written: {first_line(error)}") from error

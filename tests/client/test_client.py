@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 import time
+from typing import Any
 
 import pytest
 from scripted_model import (
@@ -216,7 +217,7 @@ def test_a_caller_who_leaves_cancels(serve):
 
     with serve(behaviour) as served:
         with client_of(served, concurrency=2) as client:
-            found = client.translate(LINES[:4])
+            found: Any = client.translate(LINES[:4])
             assert next(found) == expected(LINES)[0]
             found.close()
             assert left.wait(SECONDS)

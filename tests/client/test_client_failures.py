@@ -177,7 +177,7 @@ def test_the_deadline_holds_for_the_resolver_too(monkeypatch):
 
 # Connections of HTTP, broken and kept.
 
-Answer = Callable[[socket.socket, int, threading.Event], None]
+Answer = Callable[[socket.socket, int, threading.Event], Any]
 
 
 @contextlib.contextmanager
@@ -314,7 +314,7 @@ def test_a_slow_answer(serve):
 @pytest.mark.parametrize("in_one_piece", [0, len(HEAD)])
 def test_an_answer_that_trickles(in_one_piece):
     """Each byte comes in time and the answer is a good one; as a whole it is late."""
-    endings = queue.SimpleQueue()
+    endings: queue.SimpleQueue = queue.SimpleQueue()
 
     def answer(connection, number, over):
         read_request(connection)

@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 from known_pairs import lists, pairs_of_lengths
 
-from rnnsearch_tf.config import TrainingConfig
+from rnnsearch_tf.config import Batching, TrainingConfig
 from rnnsearch_tf.data.batching import (
     SORTED_BATCHES,
     batch_count,
@@ -37,7 +37,7 @@ SIZES = [(1, 3), (2, 3), (5, 1), (3, 20), (19, 8)]  # of a batch, of a bucket
 BOTH = pytest.mark.parametrize("batching", ["buckets", "sorted"])
 
 
-def configured(batching: str, batch_size: int = 2, bucket_width: int = 3) -> TrainingConfig:
+def configured(batching: Batching, batch_size: int = 2, bucket_width: int = 3) -> TrainingConfig:
     return dataclasses.replace(
         CONFIG, batching=batching, batch_size=batch_size, bucket_width=bucket_width
     )
@@ -126,7 +126,7 @@ def test_some_pairs_taken_are_those_pairs():
 @BOTH
 @pytest.mark.parametrize(("batch_size", "bucket_width"), SIZES)
 def test_a_pass_has_every_kept_pair_once(batching, batch_size, bucket_width):
-    found = []
+    found: list = []
     for source, target in training_batches(
         MANY, configured(batching, batch_size, bucket_width), epoch=1
     ):
@@ -184,7 +184,7 @@ def test_batch_count_by_hand():
     config = TrainingConfig(max_length=5)
     counts = {(2, 3): 3, (3, 3): 2, (5, 6): 1}
     for (batch_size, bucket_width), count in counts.items():
-        sizes = {"batch_size": batch_size, "bucket_width": bucket_width}
+        sizes: dict = {"batch_size": batch_size, "bucket_width": bucket_width}
         assert batch_count(pairs, dataclasses.replace(config, **sizes)) == count
         in_order = dataclasses.replace(config, batching="sorted", **sizes)
         assert batch_count(pairs, in_order) == -(-5 // batch_size)

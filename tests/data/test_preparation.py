@@ -138,7 +138,7 @@ def test_other_text_languages_or_rules_are_prepared_by_themselves(tmp_path, monk
 
     def prepared(content: str, *tokenizers: MosesTokenizer) -> int:
         path.write_text(content, "utf-8")
-        prepare(ParallelFiles([path], [path]), *tokenizers, cache)
+        prepare(ParallelFiles([path], [path]), tokenizers[0], tokenizers[1], cache)
         return len(folders(cache))
 
     assert prepared("one\n", ENGLISH, FRENCH) == 1
@@ -364,7 +364,7 @@ def memory_mapped(path: Path, count: int) -> Pairs:
         ):
             array.tofile(path / f"{side}.{name}")
             arrays.append(np.asarray(np.memmap(path / f"{side}.{name}", array.dtype, "r")))
-        sides.append(Sentences(*arrays, np.array([2, 3], np.int32)))
+        sides.append(Sentences(arrays[0], arrays[1], np.array([2, 3], np.int32)))
     return Pairs(*sides)
 
 

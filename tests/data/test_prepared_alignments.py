@@ -57,9 +57,12 @@ def test_links_of_another_number_of_pairs(tmp_path, lines):
 def test_they_are_written_once_and_damaged_ones_again(tmp_path, monkeypatch):
     lines = ("0-0", "", "1-1 2-2")
     real, writings = prepared_alignments._write, []
-    monkeypatch.setattr(
-        prepared_alignments, "_write", lambda *given: (writings.append(1), real(*given))
-    )
+
+    def write(*given):
+        writings.append(1)
+        real(*given)
+
+    monkeypatch.setattr(prepared_alignments, "_write", write)
     for _ in range(2):
         assert prepared(tmp_path, *lines).ends.tolist() == [[0, 0], [1, 1], [2, 2]]
     assert len(writings) == 1

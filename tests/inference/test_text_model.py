@@ -2,6 +2,7 @@
 
 import dataclasses
 import shutil
+from typing import Any
 
 import numpy as np
 import pytest
@@ -47,7 +48,8 @@ def test_beam_of_one_is_greedy(model_dir):
     for row, tokens in zip(source, found, strict=True):
         row = row[row != PAD]
         step = text_model.model.bind(row[None])
-        seen, expected = step.start(), []
+        seen: Any = step.start()
+        expected: list[int] = []
         for _ in range(2 * len(row) - 1):
             logits = text_model.model.predict_token(seen).numpy()[0]
             logits[PAD] = -np.inf

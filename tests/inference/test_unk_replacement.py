@@ -88,9 +88,10 @@ REPLACING = dataclasses.replace(SEARCH, replace_unknown=True)
 
 
 @pytest.fixture(scope="module")
-def writes_unknown(model_dir) -> list:
+def writes_unknown(model_dir) -> TextModel:
     """The search's translations, all of whose known words but a few are made unlikely."""
     model = load_text_model(model_dir, SEARCH)
+    assert isinstance(model.model, TranslationModel)
     bias = model.model.readout.b
     bias.assign(bias.value + 4 * tf.one_hot(2, bias.shape[0]))
     return model
@@ -100,6 +101,7 @@ def of(text_model: TextModel, model_dir, decoding: DecodingConfig, lexicon=None)
     """The same weights with other options."""
     config = dataclasses.replace(text_model.config, decoding=decoding)
     vocabularies = model_dir / "source.vocab", model_dir / "target.vocab"
+    assert isinstance(text_model.model, TranslationModel)
     return TextModel([text_model.model], config, *vocabularies, lexicon=lexicon)
 
 

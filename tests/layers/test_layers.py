@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 import json
+from typing import Any
 
 import keras
 import numpy as np
@@ -10,7 +11,7 @@ import numpy_reference as reference
 import pytest
 from keras import ops, tree
 
-from rnnsearch_tf.config import ARCHITECTURES, RNNSEARCH, ModelConfig
+from rnnsearch_tf.config import ARCHITECTURES, RNNSEARCH, Architecture, InitialWeights, ModelConfig
 from rnnsearch_tf.layers.attention import BahdanauAttention, LastAnnotation
 from rnnsearch_tf.layers.decoder import STEP_ORDERS, Decoder, InitialState
 from rnnsearch_tf.layers.deep_output import MaxoutDeepOutput
@@ -112,6 +113,7 @@ def policy(request):
 
 @pytest.mark.parametrize("name", LAYERS)
 def test_shapes_dtypes_and_config_round_trip(policy, name):
+    make: Any
     make, inputs, shapes = LAYERS[name]
     inputs = [x if x.dtype.kind != "f" else x.astype(policy) for x in inputs]
     layer = make()
@@ -446,7 +448,9 @@ WIDE = ModelConfig(
 WIDE_SIZES = reference.Sizes(K_source=101, K_target=107, m=97, n=211, n_align=103, l=89)
 
 
-def initial_weights(kind: str, seed: int, scheme: str = "paper") -> dict[str, np.ndarray]:
+def initial_weights(
+    kind: Architecture, seed: int, scheme: InitialWeights = "paper"
+) -> dict[str, np.ndarray]:
     keras.utils.set_random_seed(seed)
     model = TranslationModel(dataclasses.replace(WIDE, architecture=kind, initial_weights=scheme))
     return {"/".join(w.path.split("/")[-2:]): array(w) for w in model.weights}

@@ -24,12 +24,14 @@ def papers(hidden: np.ndarray, weights: np.ndarray, bias: np.ndarray) -> np.ndar
 
 
 def losses_and_gradients(arrays, targets=TARGETS, upstream=UPSTREAM, dtypes=("float32",) * 3):
-    tensors = [tf.cast(tf.constant(a), dtype) for a, dtype in zip(arrays, dtypes, strict=True)]
+    hidden, weights, bias = (
+        tf.cast(tf.constant(a), dtype) for a, dtype in zip(arrays, dtypes, strict=True)
+    )
     with tf.GradientTape() as tape:
-        tape.watch(tensors)
-        losses = output_cross_entropy(*tensors, tf.constant(targets))
+        tape.watch([hidden, weights, bias])
+        losses = output_cross_entropy(hidden, weights, bias, tf.constant(targets))
         total = tf.reduce_sum(losses * tf.cast(upstream, losses.dtype))
-    return losses, tape.gradient(total, tensors)
+    return losses, tape.gradient(total, [hidden, weights, bias])
 
 
 def test_losses_are_the_log_probabilities():

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from collections.abc import Sequence
 
 import keras
 import numpy as np
@@ -9,7 +10,7 @@ import numpy_reference as reference
 import pytest
 from keras import ops
 
-from rnnsearch_tf.config import RNNENCDEC, RNNSEARCH, ModelConfig
+from rnnsearch_tf.config import RNNENCDEC, RNNSEARCH, Architecture, ModelConfig, StepOrder
 from rnnsearch_tf.layers.decoder import STEP_ORDERS
 from rnnsearch_tf.models.translation_model import TranslationModel
 
@@ -27,7 +28,7 @@ BOTH_IN_BOTH_ORDERS = [(kind, order) for kind in (RNNSEARCH, RNNENCDEC) for orde
 both = pytest.mark.parametrize(("kind", "order"), BOTH_IN_BOTH_ORDERS)
 
 
-def padded(sentences: list[list[int]], extra: int = 0) -> np.ndarray:
+def padded(sentences: Sequence[list[int]], extra: int = 0) -> np.ndarray:
     ids = np.zeros((len(sentences), max(map(len, sentences)) + extra), "int32")
     for row, sentence in zip(ids, sentences, strict=True):
         row[: len(sentence)] = sentence
@@ -45,7 +46,9 @@ def randomise(model: keras.Model, seed: int = 2) -> None:
     model.set_weights([rng.normal(0, 0.5, w.shape) for w in model.get_weights()])
 
 
-def build(kind: str = RNNSEARCH, order: str = STEP_ORDERS[0]) -> TranslationModel:
+def build(
+    kind: Architecture = RNNSEARCH, order: StepOrder = "look_generate_update"
+) -> TranslationModel:
     model = TranslationModel(dataclasses.replace(SIZES, architecture=kind, step_order=order))
     randomise(model)
     return model
@@ -174,7 +177,7 @@ GUIDE[1, 0, [1, 4, 5, 2]] = 1 / 4
 GUIDE[2, 1, 0] = 1
 
 
-def guide_loss(weights, order: str) -> float:
+def guide_loss(weights, order: StepOrder) -> float:
     """Σ over sentences and words of −Σ_j A_ij log α_ij, from the paper's equations."""
     total = 0.0
     for guide, (source, target) in zip(GUIDE, PAIRS, strict=True):

@@ -182,8 +182,8 @@ def test_a_trained_model_s_links(capsys, model_dir, corpus):
     files = [corpus / f"valid.{side}" for side in ("en", "fr")]
     flags = [f"--model_dir={model_dir}", f"--source={files[0]}", f"--target={files[1]}"]
     assert align.run(flags) == 0
-    sides = [file.read_text("utf-8").splitlines() for file in files]
-    alignments = Translator.load(model_dir).align(*sides, progress=False)
+    source, target = (file.read_text("utf-8").splitlines() for file in files)
+    alignments = Translator.load(model_dir).align(source, target, progress=False)
     expected = [pharaoh(LinkRule().links(found.weights)) for found in alignments]
     assert capsys.readouterr().out.splitlines() == expected
 

@@ -59,6 +59,8 @@ def test_each_line_is_answered_before_the_next_is_read():
         flags = [f"--server={served.url}", "--batch_size=1", "--concurrency=1", PATIENT]
         command = [sys.executable, "-m", "rnnsearch_tf.scripts.client", *flags]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
             for line in (b"one\n", b"two\n", b"three\n"):
                 process.stdin.write(line)
                 process.stdin.flush()

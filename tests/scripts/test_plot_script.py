@@ -18,7 +18,7 @@ def bins(*scores: float) -> list[dict[str, float]]:
 
 
 def texts(path: Path) -> list[str]:
-    return [text.text for text in ET.parse(path).iter("{http://www.w3.org/2000/svg}text")]
+    return [text.text or "" for text in ET.parse(path).iter("{http://www.w3.org/2000/svg}text")]
 
 
 def write_evaluation(path: Path, **more) -> Path:

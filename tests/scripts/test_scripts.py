@@ -314,6 +314,7 @@ def test_at_a_terminal_each_line_is_answered(model_dir):
     leader, follower = os.openpty()
     command = [sys.executable, "-m", "rnnsearch_tf.scripts.translate", f"--model_dir={model_dir}"]
     with subprocess.Popen(command, stdin=follower, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
         answers = []
         for line in (b"The man will eat.\n", b"\n"):
             os.write(leader, line)

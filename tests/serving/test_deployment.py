@@ -58,8 +58,9 @@ def metrics_path() -> str:
     lines = (EXPORT / "monitoring.config").read_text("utf-8").splitlines()
     text = " ".join(" ".join(line for line in lines if not line.startswith("#")).split())
     form = r'prometheus_config \{ enable: true path: "(/[\w/]+)" \}'
-    (path,) = re.fullmatch(form, text).groups()
-    return path
+    found = re.fullmatch(form, text)
+    assert found is not None
+    return found[1]
 
 
 def documents(*names: str) -> list[Any]:
@@ -133,7 +134,8 @@ def test_a_batch_has_room_for_the_largest_requests():
 
     warm_up = max(sentences for shapes in _SHAPES.values() for sentences, _ in shapes)
     assert batching().max_batch_size >= warm_up
-    assert batching().max_batch_size >= COMMAND.flags["batch_size"].default
+    client_batch: Any = COMMAND.flags["batch_size"].default
+    assert batching().max_batch_size >= client_batch
     assert batching().batch_timeout_micros < REST_TIMEOUT_S * 1_000_000
 
 
@@ -216,11 +218,17 @@ def stable_metadata() -> str:
     return f"/v1/models/{the_model().name}/labels/stable/metadata"
 
 
+class ModelServer(HTTPServer):
+    status = 200
+
+
 @pytest.fixture
-def model_server() -> Iterator[HTTPServer]:
+def model_server() -> Iterator[ModelServer]:
     """A server that answers `status` at stable_metadata(), and 404 elsewhere."""
 
     class Handler(BaseHTTPRequestHandler):
+        server: ModelServer
+
         def do_GET(self) -> None:
             self.send_response(self.server.status if self.path == stable_metadata() else 404)
             self.end_headers()
@@ -228,8 +236,7 @@ def model_server() -> Iterator[HTTPServer]:
         def log_message(self, *_: object) -> None:
             pass
 
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    server.status = 200
+    server = ModelServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     yield server

@@ -15,6 +15,7 @@ from tfserving.contract import LOWEST, check_contract
 from rnnsearch_tf.inference.loading import load_text_model
 from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.models.model_directory import ModelDirectory
+from rnnsearch_tf.models.translation_model import TranslationModel
 
 
 @pytest.fixture(scope="module")
@@ -140,6 +141,7 @@ def test_another_vocabulary_is_caught(export_dir, reference, tmp_path):
 def test_weights_of_another_model_are_caught(export_dir, model_dir, reference, tmp_path):
     """The model itself with its weights changed, as an export of another checkpoint would have."""
     other = load_text_model(model_dir, reference.config.decoding)
+    assert isinstance(other.model, TranslationModel)
     for weights in other.model.weights:
         weights.assign(weights * 0.9)
     with pytest.raises(AssertionError, match="not the model's"):

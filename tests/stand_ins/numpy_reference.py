@@ -19,13 +19,13 @@ vector: there is no start symbol, and the word's terms vanish at i = 1.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
-Weights = Mapping[str, Array]
+Array: TypeAlias = npt.NDArray[np.float64]
+Weights: TypeAlias = Mapping[str, Array]
 Kind = Literal["rnnsearch", "rnnencdec"]
 Order = Literal["look_generate_update", "look_update_generate"]
 ORDERS: tuple[Order, ...] = ("look_generate_update", "look_update_generate")

@@ -142,7 +142,8 @@ def over_http(
 ) -> Iterator[Served]:
     """Serve over REST, with TLS where a context is given."""
     members = {"behaviour": staticmethod(behaviour), "statuses": statuses}
-    server = HttpServer(("127.0.0.1", port), type("Handler", (handler,), members))
+    bound_handler: Any = type("Handler", (handler,), members)
+    server = HttpServer(("127.0.0.1", port), bound_handler)
     scheme = "http"
     if context is not None:
         server.socket = context.wrap_socket(
@@ -150,7 +151,7 @@ def over_http(
         )
         scheme = "https"
     served = Served(f"{scheme}://127.0.0.1:{server.server_port}", [], [])
-    server.RequestHandlerClass.served = served
+    bound_handler.served = served
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     try:

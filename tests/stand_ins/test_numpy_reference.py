@@ -268,6 +268,7 @@ def test_rnnsearch_by_hand_look_update_generate():
     result = ref.rnnsearch(rnnsearch_by_hand(), [1, 2], [1, 2], "look_update_generate")
     np.testing.assert_allclose(result.logits[0], [1.0, 0.9, 1.8])
     np.testing.assert_allclose(result.states[:2], [[0.6], [0.15]])
+    assert result.alignment is not None
     gap = LN3 / 0.6 * (math.tanh(3.25 * LN2) - math.tanh(2.25 * LN2))
     np.testing.assert_allclose(result.alignment[1, 1] / result.alignment[1, 0], math.exp(gap))
 
@@ -299,6 +300,7 @@ def test_rnnsearch_shapes_and_alignment(order):
     """Ty = 3, Tx = 4, K = 13, n = 5; every row of the alignment sums to one."""
     result = ref.rnnsearch(random("rnnsearch"), SOURCE, TARGET, order)
     assert result.logits.shape == (3, 13)
+    assert result.alignment is not None
     assert result.alignment.shape == (3, 4)
     assert result.states.shape == (4, 5)
     assert result.contexts.shape == (3, 10)
@@ -341,7 +343,7 @@ def test_every_weight_matters(kind, order):
 def test_unknown_order_and_foreign_weights_are_refused():
     """Rather than computing something else."""
     with pytest.raises(ValueError, match=r"unknown order"):
-        ref.rnnsearch(random("rnnsearch"), SOURCE, TARGET, "generate")
+        ref.rnnsearch(random("rnnsearch"), SOURCE, TARGET, "generate")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"surplus.*backward/U"):
         ref.rnnencdec(random("rnnsearch"), SOURCE, TARGET)
     with pytest.raises(ValueError, match=r"missing.*attention/U_a"):

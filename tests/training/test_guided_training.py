@@ -65,7 +65,7 @@ def test_without_a_guide_an_update_counts_none():
 
 def settings(kind: str = "rnnsearch", **training) -> Config:
     preset = PRESETS[f"{kind}-tiny"]
-    sizes = dict.fromkeys(("source_vocabulary_size", "target_vocabulary_size"), 200)
+    sizes: dict = dict.fromkeys(("source_vocabulary_size", "target_vocabulary_size"), 200)
     sizes |= {"embedding_size": 8, "hidden_size": 11, "attention_size": 7, "maxout_size": 5}
     return dataclasses.replace(
         preset,
@@ -139,7 +139,7 @@ class Killer(keras.callbacks.Callback):
 def test_a_guided_training_resumes_exactly(tmp_path, run):
     """The checkpoint is of update 7, inside an epoch of 10 updates and a stretch from 6 to 12."""
     broken, whole = tmp_path / "broken", tmp_path / "whole"
-    stretches = {"max_updates": 12, "evaluation_interval": 6, "checkpoint_interval": 7}
+    stretches: dict = {"max_updates": 12, "evaluation_interval": 6, "checkpoint_interval": 7}
     config = settings(
         guided_alignment_weight=1.0, batching="sorted", dtype_policy="mixed_bfloat16", **stretches
     )

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import keras
 import numpy as np
@@ -42,7 +43,7 @@ def test_a_model_directory_is_complete(model_dir):
     found = {file.name for file in model_dir.iterdir()}
     assert found == {
         "config.json", "source.vocab", "target.vocab", "best.weights.h5", "last.weights.h5",
-        "checkpoints", "training.jsonl", "tensorboard",
+        "checkpoints", "training.jsonl", "tensorboard", ".lock",
     }  # fmt: skip
     (record,) = log(model_dir)
     assert record["epoch"] == 1
@@ -204,9 +205,10 @@ def test_a_full_disk_keeps_the_older_checkpoint(tmp_path, two_checkpoints, flags
 
 @pytest.fixture(scope="module")
 def text(corpus) -> tuple[ParallelText, ParallelText]:
-    return tuple(
+    train, valid = (
         read_parallel(corpus / f"{part}.en", corpus / f"{part}.fr") for part in ("train", "valid")
     )
+    return train, valid
 
 
 def tiny(**settings) -> Config:
@@ -320,7 +322,8 @@ def test_callbacks_are_told_what_the_trainer_promises(tmp_path, text):
     board = keras.callbacks.TensorBoard(tmp_path / "board", write_graph=False)
     config = tiny(epochs=2, evaluation_interval=8)
     callbacks = [watcher, csv, board]
-    assert experiment.train(config, tmp_path / "model", *text, callbacks=callbacks) is None
+    path = tmp_path / "model"
+    assert experiment.train(config, path, text[0], text[1], callbacks=callbacks) is None
     assert [logs["updates"] for logs in watcher.batches] == list(range(1, 23))
     assert [logs["updates"] for logs in watcher.epochs] == [8, 16, 22]
     first = watcher.batches[:8]
@@ -386,10 +389,10 @@ def test_early_stopping_and_the_best_weights(tmp_path, text, judged, monitor, be
     judged(*(Evaluation(n, 9 * n, b) for n, b in zip(nll, bleu, strict=True)))
     config = tiny(epochs=6, early_stopping=monitor, patience=2)
     evaluated: list[list[np.ndarray]] = []
-    keep = keras.callbacks.LambdaCallback(
+    keep: Any = keras.callbacks.LambdaCallback(
         on_epoch_end=lambda epoch, logs: evaluated.append(keep.model.get_weights())
     )
-    assert experiment.train(config, tmp_path, *text, callbacks=[keep]) is None
+    assert experiment.train(config, tmp_path, text[0], text[1], callbacks=[keep]) is None
     assert len(log(tmp_path)) == len(evaluated) == ends
     for found, expected in zip(weights(tmp_path, "best"), evaluated[best - 1], strict=True):
         np.testing.assert_array_equal(found, expected)

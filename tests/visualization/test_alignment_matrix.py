@@ -18,7 +18,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def svg_texts(path) -> list[str]:
-    return [text.text for text in ET.parse(path).iter(f"{SVG}text")]
+    return [text.text or "" for text in ET.parse(path).iter(f"{SVG}text")]
 
 
 def grey_of_cells(picture: np.ndarray, rows: int, columns: int) -> np.ndarray:
@@ -54,7 +54,7 @@ def test_an_svg_leaves_room_for_wide_letters(tmp_path):
     widths = []
     for word in ("l" * 10, "中" * 10):
         draw_alignment(tmp_path / "a.svg", np.eye(1), ["a"], [word])
-        widths.append(float(ET.parse(tmp_path / "a.svg").getroot().get("width")[:-2]))
+        widths.append(float(ET.parse(tmp_path / "a.svg").getroot().attrib["width"][:-2]))
     assert widths[1] >= 100 + 0.28 * 72 > widths[0]
 
 

@@ -13,7 +13,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def texts(path) -> list[str]:
-    return [text.text for text in ET.parse(path).iter(f"{SVG}text")]
+    return [text.text or "" for text in ET.parse(path).iter(f"{SVG}text")]
 
 
 def filled(path, color: str) -> int:

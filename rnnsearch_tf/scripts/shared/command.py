@@ -21,6 +21,7 @@ _DEFINERS: dict[Any, Callable[..., Any]] = {
     float: flags.DEFINE_float,
     str: flags.DEFINE_string,
 }
+_SIGPIPE = 13  # `signal.SIGPIPE`, which Windows lacks
 # The names of flags in version 0.1.0 that are not those of settings.
 _RENAMED_FLAGS = {**RENAMED_FIELDS, "train_links": "train_alignments"}
 
@@ -104,7 +105,7 @@ class Command:
             return self._fail(str(error), 1)
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return 128 + signal.SIGPIPE
+            return 128 + _SIGPIPE
         except KeyboardInterrupt:
             return self._fail("interrupted", 128 + signal.SIGINT)
         except OSError as error:

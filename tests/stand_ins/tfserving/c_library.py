@@ -66,8 +66,10 @@ _FUNCTIONS = {
 @functools.cache
 def c_api() -> ctypes.CDLL:
     """The library, with the types of its functions declared."""
-    folder = importlib.util.find_spec("tensorflow").submodule_search_locations[0]
-    library = ctypes.CDLL(str(Path(folder) / "libtensorflow_cc.so.2"))
+    spec = importlib.util.find_spec("tensorflow")
+    assert spec is not None
+    assert spec.origin is not None
+    library = ctypes.CDLL(str(Path(spec.origin).parent / "libtensorflow_cc.so.2"))
     for name, (result, *arguments) in _FUNCTIONS.items():
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments

@@ -117,7 +117,7 @@ class CSession:
                     *((Output * len(fetches))(*fetches), results, len(fetches)),
                     *(None, 0, None, status),
                 )
-            return [to_array(tensor) for tensor in results]
+            return [to_array(tensor) for tensor in results if tensor is not None]
         finally:
             for tensor in (*values, *results):
                 if tensor is not None:

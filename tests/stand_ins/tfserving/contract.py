@@ -160,9 +160,9 @@ def _tokens(rows: np.ndarray) -> list[list[bytes]]:
     """Each row's tokens, which must end in `</s>` and then in nothing but padding."""
     found = []
     for row in rows.tolist():
-        assert END in row, f"no {END} in {row}"
+        assert END in row, f"no {END!r} in {row}"
         size = row.index(END) + 1
-        assert not any(row[size:]), f"more than padding after {END} in {row}"
+        assert not any(row[size:]), f"more than padding after {END!r} in {row}"
         assert all(row[:size]), f"an empty token in {row}"
         found.append(row[:size])
     return found

@@ -84,6 +84,7 @@ def running(
 def _read_ports(process: subprocess.Popen) -> dict[str, int] | None:
     timer = threading.Timer(_SECONDS, process.kill)
     timer.start()
+    assert process.stdout is not None
     try:
         line = process.stdout.readline()
     finally:
@@ -98,4 +99,5 @@ def _stop(process: subprocess.Popen) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-    process.stdout.close()
+    if process.stdout is not None:
+        process.stdout.close()

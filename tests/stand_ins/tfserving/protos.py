@@ -14,9 +14,10 @@ def leave_python_tensorflow_out() -> None:
     if "tensorflow" in sys.modules:
         return
     spec = importlib.util.find_spec("tensorflow")
+    assert spec is not None
     # Importing a submodule first imports its package, whose __init__ is all of Python TensorFlow.
     # A package that is there already is taken as it is: this one has a path and no more.
     bare = types.ModuleType("tensorflow")
     bare.__spec__ = spec
-    bare.__path__ = list(spec.submodule_search_locations)
+    bare.__path__ = list(spec.submodule_search_locations or ())
     sys.modules["tensorflow"] = bare

@@ -3,7 +3,6 @@
 import contextlib
 import json
 import re
-import socket
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -167,7 +166,7 @@ class _Server(ThreadingHTTPServer):
             self._idle.wait_for(lambda: not self._requests)
         self.socket.close()
 
-    def finish_request(self, request: socket.socket, client_address: Any) -> None:
+    def finish_request(self, request: Any, client_address: Any) -> None:
         """Serve a connection, in its own thread, so that a slow TLS handshake delays no other."""
         if self._tls is None:
             super().finish_request(request, client_address)

@@ -42,19 +42,20 @@ class Servable:
         if self._scheduler is None:
             return self.session.run(signature, inputs, outputs)
         checked = check_inputs(self.session.signature(signature), inputs)
-        return self._queue(signature, *sorted(outputs)).submit(checked)
+        return self._queue(self._scheduler, signature, *sorted(outputs)).submit(checked)
 
     def close(self) -> None:
         """Free it; no request may be running."""
-        for queue in self._queues.values():
-            self._scheduler.remove(queue)
+        if self._scheduler is not None:
+            for queue in self._queues.values():
+                self._scheduler.remove(queue)
         self.session.close()
 
-    def _queue(self, signature: str, *outputs: str) -> BatchQueue:
+    def _queue(self, scheduler: BatchScheduler, signature: str, *outputs: str) -> BatchQueue:
         key = (signature, *outputs)
         with self._lock:
             if key not in self._queues:
-                self._queues[key] = self._scheduler.new_queue(
+                self._queues[key] = scheduler.new_queue(
                     f"{self.name}/{self.version} {' '.join(key)}",
                     lambda inputs: self.session.run(signature, inputs, outputs),
                 )

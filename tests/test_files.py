@@ -1,0 +1,103 @@
+"""Files written whole or not at all; locks, which end with their process."""
+
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.files import check_space, file_lock, make_once, write_atomically
+
+# Holds the lock on the file that it is given until it is killed.
+HOLDER = """
+import sys, time
+from rnnsearch_tf.files import file_lock
+with file_lock(sys.argv[1]):
+    print("held", flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.fixture
+def holder(tmp_path):
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(tmp_path / "lock")], stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"held\n"
+        yield process
+        process.kill()
+
+
+def test_a_lock_that_another_process_holds_is_refused(tmp_path, holder):
+    with pytest.raises(BlockingIOError), file_lock(tmp_path / "lock", wait=False):
+        pass
+
+
+def test_a_killed_process_holds_no_lock(tmp_path, holder):
+    holder.kill()
+    holder.wait()
+    with file_lock(tmp_path / "lock", wait=False):
+        pass
+
+
+def test_a_lock_is_waited_for(tmp_path, holder):
+    threading.Timer(0.2, holder.kill).start()
+    with file_lock(tmp_path / "lock"):
+        assert holder.wait() != 0
+
+
+def test_a_lock_in_a_folder_that_is_not_there(tmp_path):
+    with pytest.raises(FileNotFoundError), file_lock(tmp_path / "none" / "lock"):
+        pass
+
+
+def test_a_folder_is_made_once_by_threads_that_want_it_at_the_same_time(tmp_path):
+    made = []
+
+    def make(folder: Path) -> None:
+        made.append(folder)
+        time.sleep(0.2)
+        (folder / "file").write_text("whole")
+
+    threads = [
+        threading.Thread(target=make_once, args=(tmp_path / "folder", Path.exists, make))
+        for _ in range(3)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made) == 1
+    assert (tmp_path / "folder" / "file").read_text() == "whole"
+
+
+def test_what_a_dead_process_left_is_made_again(tmp_path):
+    (tmp_path / ".folder.unfinished").mkdir()
+    (tmp_path / ".folder.unfinished" / "half").touch()
+    make_once(tmp_path / "folder", Path.exists, lambda folder: (folder / "file").touch())
+    assert [path.name for path in (tmp_path / "folder").iterdir()] == ["file"]
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="file: cannot be written: "):
+        make_once(tmp_path / "file" / "folder", Path.exists, Path.touch)
+
+
+def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path):
+    write_atomically(tmp_path / "file", b"old")
+    with pytest.raises(TypeError):
+        write_atomically(tmp_path / "file", "no bytes")  # type: ignore[arg-type]
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+    assert (tmp_path / "file").read_bytes() == b"old"
+
+
+def test_a_file_larger_than_the_disk_is_refused(tmp_path):
+    check_space(tmp_path / "file", 1000)
+    with pytest.raises(OSError):
+        check_space(tmp_path / "file", 2**62)
+    assert list(tmp_path.iterdir()) == []
