@@ -1,7 +1,7 @@
-"""Measure beam search: sentences per second for each beam size of a workload.
+"""Measure beam search: sentences/s for each beam size of a workload, in one line of JSON each.
 
-One line of JSON for each. The weights are random and the end of a sentence is barred, so that
-every sentence gets the same number of words whatever the model: equal work, no translations.
+The weights are random and `</s>` is not allowed, so that every sentence gets the same number of
+words whatever the model: equal work, no translations.
 """
 
 from collections.abc import Callable
@@ -35,7 +35,7 @@ def main() -> None:
 
 
 def build_search(model: TranslationModel, beam_size: int) -> measure.Search:
-    """A search that writes equally many words for every sentence of a batch.
+    """Build a search that writes equally many words for every sentence of a batch.
 
     Args:
         model: the model.
@@ -55,16 +55,16 @@ def build_search(model: TranslationModel, beam_size: int) -> measure.Search:
 
 
 def _forced_search(model: TranslationModel, beam_size: int) -> Callable[..., tf.Tensor]:
-    """The graph of ids [B, Tx] and a length to the words [B, length] of the best hypotheses."""
+    """Make the graph from ids [B, Tx] and a length to the best hypotheses' words [B, length]."""
     ids = tf.TensorSpec([None, None], tf.int32, "source")
     options = DecodingConfig(beam_size=beam_size)
 
     @tf.function(input_signature=[ids, tf.TensorSpec([], tf.int32, "length")])
     def find(source: tf.Tensor, length: tf.Tensor) -> tf.Tensor:
         # `length` steps are run, and `length` words predicted for each hypothesis. The peers take
-        # any word but the end at each step; here the end is barred before the last step, where it
-        # is the one word that can be taken. The attention works `length` times for both, the
-        # GRU once less here: the state after the last word is not computed.
+        # any word but `</s>` at each step; here `</s>` is not allowed before the last step, where
+        # it is the only word allowed. The attention runs `length` times for both, the GRU once
+        # less here: the state after the last word is not computed.
         lengths = tf.fill([tf.shape(source)[0]], length)
         hypotheses = search_with_lengths(
             model, source, options, max_lengths=lengths, min_lengths=lengths

@@ -1,9 +1,8 @@
-"""One caller: latency of an export beside the package's own, size, load time, and weights' types.
+"""Measure an export with one caller: latency beside the package's own, size, load time, dtypes.
 
-Measures, in one process and in turns: an export and the `TextModel` that rnnsearch-translate runs,
-with the same beam, and an export with a beam of one, the greedy floor; one sentence at a time, and
-batches of 32. Then size, load time and BLEU for each type of weights. Prints one line of JSON for
-each.
+In one process and in turns: an export and the `TextModel` that rnnsearch-translate runs, with the
+same beam, and an export with a beam of one, the greedy minimum; one sentence at a time, and batches
+of 32. Then size, load time and BLEU for each dtype of the weights. One line of JSON for each.
 """
 
 import argparse
@@ -25,27 +24,28 @@ from rnnsearch_tf.inference.loading import load_text_model
 from rnnsearch_tf.inference.weight_storage import WEIGHT_DTYPES
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.serving.export import export
+from rnnsearch_tf.serving.signatures import signatures
 
 BATCH = 32
 Translate = Callable[[tf.Tensor], Any]
 
 
 def latencies(systems: dict[str, Translate], batches: Sequence[tf.Tensor]) -> dict[str, list]:
-    """Seconds of each call; the systems take turns, so that a disturbance meets all."""
+    """Measure the seconds of each call; the systems take turns, so that disturbances hit all."""
     for translate in systems.values():
         for batch in batches[:3]:
             translate(batch)
-    found: dict[str, list] = {name: [] for name in systems}
+    seconds: dict[str, list] = {name: [] for name in systems}
     for batch in batches:
         for name, translate in systems.items():
             begin = time.perf_counter()
             translate(batch)
-            found[name].append(time.perf_counter() - begin)
-    return found
+            seconds[name].append(time.perf_counter() - begin)
+    return seconds
 
 
 def loaded(path: Path) -> tuple[Any, float]:
-    """A SavedModel, and the seconds that loading took."""
+    """Load a SavedModel, and measure the seconds that it takes."""
     begin = time.perf_counter()
     model = tf.saved_model.load(str(path))
     return model, time.perf_counter() - begin
@@ -59,7 +59,7 @@ def measure_latency(model_dir: Path, folder: Path, lines: Sequence[str], beam: i
     text_model = load_text_model(model_dir, decoding)
     systems: dict[str, Translate] = {
         "export": lambda text: exports[0][0].signatures["serving_default"](text=text),
-        "in the package": text_model.translate,
+        "in the package": signatures(text_model)["serving_default"],
         "export, greedy": lambda text: exports[1][0].signatures["serving_default"](text=text),
     }
     for size in (1, BATCH):
@@ -81,18 +81,18 @@ def measure_latency(model_dir: Path, folder: Path, lines: Sequence[str], beam: i
 def measure_weights(
     model_dir: Path, folder: Path, source: Sequence[str], reference: Sequence[str], beam: int
 ) -> None:
-    """Size, load time and BLEU for each type of weights."""
+    """Measure size, load time and BLEU for each dtype of the weights."""
     decoding = dataclasses.replace(ModelDirectory(model_dir).load_config().decoding, beam_size=beam)
     for dtype in WEIGHT_DTYPES:
         path = export([model_dir], folder, None, decoding, weights_dtype=dtype)
         model, seconds = loaded(path)
         serve = model.signatures["serving_default"]
-        found: list[str] = []
+        translations: list[str] = []
         for start in range(0, len(source), 256):
             texts = serve(text=tf.constant(source[start : start + 256]))["translation"].numpy()
-            found += [text.decode() for text in texts]
+            translations += [text.decode() for text in texts]
         sizes = [file.stat().st_size for file in path.rglob("*") if file.is_file()]
-        score = bleu(found, reference)
+        score = bleu(translations, reference)
         say(
             {
                 "weights_dtype": dtype,

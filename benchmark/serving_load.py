@@ -1,9 +1,9 @@
-"""Many clients at once: answers as of single calls, failures as defined, throughput and latency.
+"""Load a server with many clients: answers as of single calls, failures, throughput, latency.
 
 The server is the stand-in of tests/stand_ins/tfserving (TensorFlow's C runtime behind TensorFlow
 Serving's gRPC interface, its batching emulated): no package index has a TensorFlow Serving binary.
 Each of the clients calls it as fast as it answers, over gRPC, first without and then with
-server-side batching. One call in ten is unusual: text that no one should send, or a bad request.
+server-side batching. One call in ten is unusual: strange text, or a bad request.
 
 Prints one line of JSON for each of the two. Exits with 1 after any answer that is not the one
 expected.
@@ -36,21 +36,21 @@ sys.path.insert(0, str(HERE.parent / "tests" / "stand_ins"))
 from tfserving import Server, running  # noqa: E402  the stand-in lies among the tests
 
 BATCHING = HERE.parent / "export" / "batching_parameters.txt"
-_TOLERANCE = 1e-5  # of a score: nats, or their share
+_TOLERANCE = 1e-5  # of a score: absolute, in nats, and relative
 _DEADLINE = 300.0  # seconds; beyond it, a call has failed
 
 Answer = Any  # translations and scores (list[bytes], list[float]), or a grpc.StatusCode
 
 
 class Request(NamedTuple):
-    """A call, and of what kind it is."""
+    """A named call."""
 
-    kind: str
+    name: str
     message: PredictRequest
 
 
 def predict(texts: Sequence[bytes], signature: str = "serving_default") -> PredictRequest:
-    """A request for translations."""
+    """Make a request for translations."""
     request = PredictRequest()
     request.model_spec.name = "rnnsearch"
     request.model_spec.signature_name = signature
@@ -59,7 +59,7 @@ def predict(texts: Sequence[bytes], signature: str = "serving_default") -> Predi
 
 
 def unusual_requests() -> list[Request]:
-    """What a server meets sooner or later."""
+    """Make requests that a server meets sooner or later."""
     no_input = predict([b"text"])
     del no_input.inputs["text"]
     numbers = predict([b"text"])
@@ -79,7 +79,7 @@ def unusual_requests() -> list[Request]:
 
 
 def usual_requests(lines: Sequence[str]) -> list[Request]:
-    """One sentence, or four."""
+    """Make requests of one sentence and of four."""
     texts = [line.encode() for line in lines]
     alone = [Request("one sentence", predict([text])) for text in texts]
     fours = zip(*[iter(texts)] * 4, strict=False)
@@ -87,7 +87,7 @@ def usual_requests(lines: Sequence[str]) -> list[Request]:
 
 
 def ask(stub: PredictionServiceStub, request: Request) -> Answer:
-    """The server's answer."""
+    """Return the server's answer."""
     try:
         outputs = stub.Predict(request.message, timeout=_DEADLINE).outputs
     except grpc.RpcError as error:
@@ -95,17 +95,17 @@ def ask(stub: PredictionServiceStub, request: Request) -> Answer:
     return list(outputs["translation"].string_val), tf.make_ndarray(outputs["score"]).tolist()
 
 
-def is_same(found: Answer, expected: Answer) -> bool:
-    """Equal status, or equal texts and scores that are as good as equal."""
-    if isinstance(found, grpc.StatusCode) or isinstance(expected, grpc.StatusCode):
-        return found == expected
-    return found[0] == expected[0] and np.allclose(
-        found[1], expected[1], rtol=_TOLERANCE, atol=_TOLERANCE
+def is_same(answer: Answer, expected: Answer) -> bool:
+    """Whether the status is equal, or the texts are, and the scores within the tolerance."""
+    if isinstance(answer, grpc.StatusCode) or isinstance(expected, grpc.StatusCode):
+        return answer == expected
+    return answer[0] == expected[0] and np.allclose(
+        answer[1], expected[1], rtol=_TOLERANCE, atol=_TOLERANCE
     )
 
 
 class Client(threading.Thread):
-    """Asks without a pause until it is time to stop."""
+    """A client that calls without a pause until it is time to stop."""
 
     def __init__(
         self,
@@ -119,37 +119,37 @@ class Client(threading.Thread):
         self._is_over = is_over
         self.seconds: list[float] = []
         self.sentences = 0
-        self.kinds: collections.Counter[str] = collections.Counter()
+        self.calls: collections.Counter[str] = collections.Counter()  # by name
         self.wrong: list[str] = []
 
     def run(self) -> None:
-        """Ask, compare, note."""
+        """Call, compare, record."""
         while not self._is_over():
             request, expected = next(self._requests)
             begin = time.perf_counter()
-            found = ask(self._stub, request)
+            answer = ask(self._stub, request)
             self.seconds.append(time.perf_counter() - begin)
-            self.kinds[request.kind] += 1
-            if not isinstance(found, grpc.StatusCode):
-                self.sentences += len(found[0])
-            if not is_same(found, expected):
-                self.wrong.append(f"{request.kind}: {found}, where {expected} was expected")
+            self.calls[request.name] += 1
+            if not isinstance(answer, grpc.StatusCode):
+                self.sentences += len(answer[0])
+            if not is_same(answer, expected):
+                self.wrong.append(f"{request.name}: {answer}, where {expected} was expected")
 
 
 def shuffled(
     usual: Sequence[tuple[Request, Answer]], unusual: Sequence[tuple[Request, Answer]], seed: int
 ) -> Iterator[tuple[Request, Answer]]:
-    """Requests without end, one in ten of them unusual."""
+    """Draw requests without end, one in ten of them unusual."""
     draw = random.Random(seed)
     for _ in itertools.count():
         yield draw.choice(unusual if draw.random() < 0.1 else usual)
 
 
 def load(server: Server, requests: Sequence[list[Request]], arguments: Any) -> dict[str, Any]:
-    """Ask each request once by itself, then all clients ask at once.
+    """Send each request once by itself, then let all clients call at once.
 
     Args:
-        server: to be asked.
+        server: the server.
         requests: the usual ones and the unusual ones.
         arguments: number of clients and seconds.
     """
@@ -183,15 +183,15 @@ def load(server: Server, requests: Sequence[list[Request]], arguments: Any) -> d
         "rss_mib_before": memory[0],
         "rss_mib_at_third": memory[len(memory) // 3],
         "rss_mib_at_end": memory[-1],
-        "kinds": dict(sum((client.kinds for client in clients), collections.Counter())),
-        "answers_alone": {r.kind: str(a) for r, a in unusual if isinstance(a, grpc.StatusCode)},
+        "kinds": dict(sum((client.calls for client in clients), collections.Counter())),
+        "answers_alone": {r.name: str(a) for r, a in unusual if isinstance(a, grpc.StatusCode)},
         "wrong": len(wrong),
         "first_wrong": wrong[:3],
     }
 
 
 def resident_mib(pid: int) -> float:
-    """Memory that a process holds."""
+    """Return the resident memory of a process."""
     fields = Path(f"/proc/{pid}/status").read_text("utf-8").splitlines()
     (kib,) = (int(line.split()[1]) for line in fields if line.startswith("VmRSS:"))
     return kib / 1024
@@ -216,9 +216,9 @@ def main() -> int:
         ("batched", ["--enable_batching", f"--batching_parameters_file={arguments.batching}"]),
     ):
         with running(arguments.export_dir, *flags) as server:
-            found = load(server, requests, arguments)
-        say({"server": name, **found})
-        status |= found["wrong"] > 0
+            figures = load(server, requests, arguments)
+        say({"server": name, **figures})
+        status |= figures["wrong"] > 0
     return status
 
 

@@ -1,28 +1,35 @@
-"""What a translator gives back."""
+"""Results of translation, the same from `Translator` and from `Client`."""
 
 import dataclasses
+from typing import TYPE_CHECKING
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np  # a client that asks for no alignments does without
 
 
 @dataclasses.dataclass(frozen=True)
 class Hypothesis:
     """One translation of a sentence.
 
+    A server sends what its signature has: only `Client.align` fills `tokens` and `alignment`, only
+    `Client.n_best` fills `normalized_score`. `Translator` fills all, `alignment` on request.
+
     Attributes:
-        text: detokenised.
-        tokens: its words, `</s>` last; of a blank sentence, `</s>` alone.
+        text: detokenised text.
+        tokens: Ty target tokens, `</s>` last; of a blank sentence, `</s>` alone. Empty where the
+            server was not asked for them.
         score: log p(y|x) in nats, `</s>` counted.
-        normalized_score: score / |y|^length_penalty, by which hypotheses are ranked.
-        alignment: α, float32 [Ty, Tx], rows the tokens and columns the source's, both with
-            `</s>`; None where it was not asked for.
+        normalized_score: log p(y|x) / |y|^length_penalty in nats, by which hypotheses are ranked;
+            None where the server was not asked for it.
+        alignment: α, float32 [Ty, Tx], a row for each token and a column for each source token,
+            `</s>` included; None where it was not asked for.
     """
 
     text: str
     tokens: tuple[str, ...]
     score: float
-    normalized_score: float
-    alignment: np.ndarray | None = None
+    normalized_score: float | None
+    alignment: "np.ndarray | None" = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,8 +38,9 @@ class Translation:
 
     Attributes:
         source: the sentence as it was given.
-        source_tokens: the words that were read of it, `</s>` last.
-        hypotheses: different texts, best first; one at least.
+        source_tokens: the Tx tokens that the model read, `</s>` last; empty where a server was not
+            asked for them.
+        hypotheses: different texts, best first; at least one.
     """
 
     source: str
@@ -41,13 +49,20 @@ class Translation:
 
     @property
     def text(self) -> str:
-        """The best hypothesis's text."""
+        """The text of the best hypothesis."""
         return self.hypotheses[0].text
 
     @property
     def tokens(self) -> tuple[str, ...]:
-        """The best hypothesis's tokens."""
-        return self.hypotheses[0].tokens
+        """The tokens of the best hypothesis.
+
+        Raises:
+            ValueError: a server was not asked for them.
+        """
+        tokens = self.hypotheses[0].tokens
+        if not tokens:
+            raise ValueError("no tokens: of a server, ask for them with Client.align")
+        return tokens
 
     @property
     def score(self) -> float:
@@ -55,16 +70,30 @@ class Translation:
         return self.hypotheses[0].score
 
     @property
-    def alignment(self) -> np.ndarray:
-        """The best hypothesis's α, [Ty, Tx].
+    def normalized_score(self) -> float:
+        """The best hypothesis's log p(y|x) / |y|^length_penalty in nats.
+
+        Raises:
+            ValueError: a server was not asked for it.
+        """
+        score = self.hypotheses[0].normalized_score
+        if score is None:
+            raise ValueError("no normalized score: of a server, ask for it with Client.n_best")
+        return score
+
+    @property
+    def alignment(self) -> "np.ndarray":
+        """The best hypothesis's α, float32 [Ty, Tx].
 
         Raises:
             ValueError: it was not asked for.
         """
-        found = self.hypotheses[0].alignment
-        if found is None:
-            raise ValueError("no alignment: ask for it with return_alignment=True")
-        return found
+        alignment = self.hypotheses[0].alignment
+        if alignment is None:
+            raise ValueError(
+                "no alignment: ask for it with return_alignment=True, of a server with Client.align"
+            )
+        return alignment
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,11 +101,11 @@ class Alignment:
     """The soft alignment of a given sentence pair, the target read by teacher forcing.
 
     Attributes:
-        source_tokens: Tx words, `</s>` last.
-        target_tokens: Ty words, `</s>` last.
+        source_tokens: Tx tokens, `</s>` last.
+        target_tokens: Ty tokens, `</s>` last.
         weights: α, float32 [Ty, Tx]; each row sums to 1.
     """
 
     source_tokens: tuple[str, ...]
     target_tokens: tuple[str, ...]
-    weights: np.ndarray
+    weights: "np.ndarray"

@@ -14,7 +14,7 @@ PACKAGE = Path(rnnsearch_tf.__file__).parent
 # of a room only modules before them. A new module is put behind all that it imports.
 ROOMS = {
     "": "__init__ errors results progress config presets tf_functions provenance files",
-    "text": "__init__ nonbreaking_prefixes moses vocabulary tokenizers vectorizer",
+    "text": "__init__ fingerprint nonbreaking_prefixes moses vocabulary tokenizers vectorizer",
     "layers": """
         initializers precision scan embedding gru attention deep_output encoder decoder __init__
     """,
@@ -34,7 +34,8 @@ ROOMS = {
     """,
     "decoding": "__init__ beam_search model_search",
     "inference": """
-        __init__ length_batching weight_storage unk_replacement text_model loading translator
+        __init__ length_batching weight_storage unk_replacement n_best text_model loading
+        given_pairs translator
     """,
     "evaluation": "__init__ metrics unk_free significance scores",
     "alignment": """
@@ -43,7 +44,7 @@ ROOMS = {
     "visualization": """
         __init__ fonts image_files alignment_page alignment_matrix curves sample_page
     """,
-    "serving": "__init__ model_card warmup export",
+    "serving": "__init__ model_card signatures warmup export",
     "training": """
         __init__ signals optimizers distribution train_step checkpoints callbacks trainer
         validation run

@@ -14,13 +14,13 @@ from rnnsearch_tf.client.errors import (
     TlsError,
     UnavailableError,
 )
-from rnnsearch_tf.client.results import Alignment, Hypothesis, Translation, VersionStatus
+from rnnsearch_tf.client.results import VersionStatus
 from rnnsearch_tf.client.tls import Tls
+from rnnsearch_tf.results import Hypothesis, Translation
 
 __all__ = [
     "DEFAULT_SERVER",
     "AddressError",
-    "Alignment",
     "AnswerError",
     "Client",
     "DeadlineError",

@@ -1,4 +1,4 @@
-"""Which server, which model."""
+"""Addresses of servers, and names of models on them."""
 
 import re
 import urllib.parse
@@ -23,13 +23,13 @@ class Address(NamedTuple):
 
     @property
     def authority(self) -> str:
-        """Host and port as they stand in a URL."""
+        """Host and port as in a URL."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{host}:{self.port}"
 
     @property
     def is_rest(self) -> bool:
-        """Whether the server is spoken to over REST; gRPC otherwise."""
+        """Whether the protocol is REST; it is gRPC otherwise."""
         return self.scheme in ("http", "https")
 
     @property
@@ -39,7 +39,7 @@ class Address(NamedTuple):
 
 
 class ModelSpec(NamedTuple):
-    """A model by name, with one of version and label, or neither: the server's choice."""
+    """A model by name, with a version or a label; with neither, the server chooses."""
 
     name: str
     version: int | None
@@ -54,10 +54,10 @@ class ModelSpec(NamedTuple):
 
 
 def parse_address(text: str) -> Address:
-    """`http://host:8501` and the like.
+    """Read an address such as `http://host:8501`.
 
     Raises:
-        InputError: not scheme://host:port with a scheme that is known.
+        InputError: not scheme://host:port with a known scheme.
     """
     try:
         parts = urllib.parse.urlsplit(text)
@@ -80,7 +80,7 @@ def parse_address(text: str) -> Address:
 
 
 def model_spec(name: str, version: int | None, label: str | None) -> ModelSpec:
-    """A checked `ModelSpec`.
+    """Make a `ModelSpec` of checked values.
 
     Raises:
         InputError: no name, a negative version, or both version and label.

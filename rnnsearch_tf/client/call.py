@@ -1,4 +1,4 @@
-"""A call on its way: its deadline, its retries, and how it is cancelled."""
+"""Calls: deadline, retries, cancellation."""
 
 import contextlib
 import random
@@ -10,16 +10,16 @@ from typing import Generic, TypeVar
 from rnnsearch_tf.client.errors import ServingError, UnavailableError
 
 _FIRST_PAUSE_SECONDS = 0.2
-_LONGEST_PAUSE_SECONDS = 10.0
+_MAX_PAUSE_SECONDS = 10.0
 
 _Result = TypeVar("_Result")
 
 
 class Call:
-    """One batch's call, its retries included.
+    """The call of one batch, its retries included.
 
     Args:
-        seconds: how long it may take from now on.
+        seconds: maximum duration, from now on.
     """
 
     def __init__(self, seconds: float):
@@ -31,20 +31,20 @@ class Call:
         self._break_off: Callable[[], None] | None = None
 
     def remaining(self) -> float:
-        """Seconds to the deadline, 0 when it has passed."""
+        """Return the seconds to the deadline, 0 after it."""
         return max(0.0, self._end - time.monotonic())
 
     def is_over(self) -> bool:
-        """Whether the deadline has passed or nobody wants the answer any more."""
+        """Whether the deadline has passed or the call was cancelled."""
         return self._cancelled.is_set() or self.remaining() == 0
 
     def pause(self, seconds: float) -> None:
-        """Wait, but not when cancelled."""
+        """Wait, at most until the call is cancelled."""
         self._cancelled.wait(seconds)
 
     @contextlib.contextmanager
     def broken_off_by(self, action: Callable[[], None]) -> Iterator[None]:
-        """Have `cancel` call `action`, in its own thread, as long as the block lasts."""
+        """Return a context in which `cancel` calls `action`, in the thread of the caller."""
         with self._lock:
             self._break_off = action
             if self._cancelled.is_set():
@@ -56,7 +56,7 @@ class Call:
                 self._break_off = None
 
     def cancel(self) -> None:
-        """Break the call off: its answer is not wanted any more."""
+        """Cancel the call: its answer is not needed any more."""
         with self._lock:
             self._cancelled.set()
             if self._break_off is not None:
@@ -64,12 +64,12 @@ class Call:
 
 
 class Running(Generic[_Result]):
-    """Work that has begun in a thread of its own.
+    """Work in a thread of its own.
 
     Args:
-        call: tells the work when to end.
-        work: what to do.
-        late: makes the error for a call that has not ended by its deadline.
+        call: its deadline and cancellation, which the work observes.
+        work: the work.
+        late: makes the error of a call that has not ended by its deadline.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Running(Generic[_Result]):
         """Wait for the result, until the deadline of the call.
 
         Raises:
-            Exception: what the work raised, or that of `late`.
+            Exception: that of the work, or that of `late`.
         """
         # The work's own timeouts do not see an answer that trickles, or a resolver that is slow.
         if not self._done.wait(self._call.remaining()):
@@ -98,7 +98,7 @@ class Running(Generic[_Result]):
         return self._results[0]
 
     def cancel(self) -> None:
-        """Have the work ended, without waiting for that."""
+        """Cancel the work, without waiting for its end."""
         self._call.cancel()
 
     def _run(self, work: Callable[[Call], _Result]) -> None:
@@ -111,15 +111,15 @@ class Running(Generic[_Result]):
 
 
 def with_retries(call: Call, attempt: Callable[[], _Result], attempts: int) -> _Result:
-    """Try until something else than `UnavailableError` comes of it.
+    """Repeat an attempt while it raises `UnavailableError`.
 
     The pauses double, each shortened at random by up to a half, so that clients which failed
     together do not come back together.
 
     Args:
-        call: its deadline holds for all attempts; none is begun that it leaves no time for.
+        call: its deadline holds for all attempts together; an attempt after it is not made.
         attempt: one try.
-        attempts: at most so many.
+        attempts: maximum number of attempts.
 
     Raises:
         ServingError: that of the last attempt, with the number of attempts.
@@ -136,4 +136,4 @@ def with_retries(call: Call, attempt: Callable[[], _Result], attempts: int) -> _
             if is_last or not isinstance(error, UnavailableError):
                 raise
         call.pause(wait)
-        pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+        pause = min(2 * pause, _MAX_PAUSE_SECONDS)

@@ -1,4 +1,4 @@
-"""The client of a served model."""
+"""The client of a model that TensorFlow Serving serves."""
 
 import contextlib
 import threading
@@ -14,51 +14,55 @@ from rnnsearch_tf.client.concurrency import batches, in_order
 from rnnsearch_tf.client.contract import SIGNATURES, Columns, UnexpectedAnswer, checked
 from rnnsearch_tf.client.errors import AnswerError
 from rnnsearch_tf.client.failures import too_late
-from rnnsearch_tf.client.results import Alignment, Hypothesis, Translation, VersionStatus
+from rnnsearch_tf.client.results import VersionStatus
 from rnnsearch_tf.client.tls import Tls
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.results import Translation
 
 _Result = TypeVar("_Result")
 
 DEFAULT_SERVER = "http://localhost:8501"
-_LONGEST_DEADLINE = 86_400.0  # seconds
+_MAX_DEADLINE = 86_400.0  # seconds
 
 
 class Transport(Protocol):
-    """What a protocol does."""
+    """Calls over one protocol, REST or gRPC."""
 
     def predict(
         self, call: Call, signature: str, inputs: Mapping[str, Sequence[str]]
     ) -> Mapping[str, Any]:
-        """Columns of outputs, not yet checked, for columns of inputs."""
+        """Return columns of outputs, not yet checked, for columns of inputs."""
 
     def status(self, call: Call) -> list[VersionStatus]:
-        """The versions of the model."""
+        """Return the versions of the model."""
 
     def close(self) -> None:
         """Close the connections."""
 
 
 class Client:
-    """Calls a model that TensorFlow Serving serves.
+    """The client of a model that TensorFlow Serving serves.
 
     Texts are sent in batches, `concurrency` of them at once, and read only when they are about to
     be sent; results come one by one, in order, as the caller asks for them. When a batch fails, the
-    results before it are given first, then its error is raised and the other batches are
-    cancelled. The servers named by http and https are called over REST, without importing
-    TensorFlow; grpc and grpcs need the package tensorflow-serving-api.
+    results before it come first, then its error is raised and the other batches are cancelled.
+    Servers named by http and https are called over REST, without importing TensorFlow; grpc and
+    grpcs need the package tensorflow-serving-api.
+
+    Results are those of `Translator`, with what the signature sends: other fields are empty or None
+    (see `Hypothesis`).
 
     A client can be used by several threads. It is a context manager; leaving it closes it.
 
     Args:
         server: scheme://host:port with one of http, https, grpc, grpcs.
         model: the name under which it is served.
-        version: its version; else the server decides.
-        label: instead of a version, a label that the server knows.
-        deadline: seconds that a batch may take, its retries included.
+        version: its version; None leaves the choice to the server.
+        label: a label that the server knows, instead of a version.
+        deadline: maximum seconds of a batch, its retries included.
         batch_size: texts in a call.
         concurrency: calls at once.
-        attempts: how often a call is tried when the server is unavailable.
+        attempts: maximum number of times that a call is tried while the server is unavailable.
         max_message_bytes: larger requests are not sent, larger answers not read.
         tls: certificates, for https and grpcs.
 
@@ -88,7 +92,7 @@ class Client:
         ):
             if value < 1:
                 raise InputError(f"{name} {value}: must be at least 1")
-        if not 0 < deadline <= _LONGEST_DEADLINE:
+        if not 0 < deadline <= _MAX_DEADLINE:
             raise InputError(f"deadline {deadline} s: must be above 0, and at most a day")
         self._address = parse_address(server)
         if tls and any(tls) and not self._address.is_secure:
@@ -109,14 +113,14 @@ class Client:
 
     def __exit__(
         self,
-        kind: type[BaseException] | None,
+        error_type: type[BaseException] | None,
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
         self.close()
 
     def close(self) -> None:
-        """Cancel what is under way and close the connections."""
+        """Cancel running calls and close the connections."""
         with self._lock:
             self._is_closed = True
             for running in self._running:
@@ -124,7 +128,7 @@ class Client:
         self._transport.close()
 
     def translate(self, lines: Iterable[str]) -> Iterator[Translation]:
-        """Translate sentences.
+        """Translate sentences: text and score.
 
         Args:
             lines: one sentence each.
@@ -135,8 +139,8 @@ class Client:
         """
         return self._results("serving_default", _single(lines), results.translations)
 
-    def n_best(self, lines: Iterable[str]) -> Iterator[tuple[Hypothesis, ...]]:
-        """The n best translations of sentences, best first.
+    def n_best(self, lines: Iterable[str]) -> Iterator[Translation]:
+        """Translate sentences, each into several hypotheses: texts, scores and normalized scores.
 
         Args:
             lines: one sentence each.
@@ -147,8 +151,8 @@ class Client:
         """
         return self._results("nbest", _single(lines), results.n_best_lists)
 
-    def align(self, lines: Iterable[str]) -> Iterator[Alignment]:
-        """Translate sentences, with their soft alignments.
+    def align(self, lines: Iterable[str]) -> Iterator[Translation]:
+        """Translate sentences, with tokens and soft alignment: text, score, tokens and α.
 
         Args:
             lines: one sentence each.
@@ -160,7 +164,7 @@ class Client:
         return self._results("align", _single(lines), results.alignments)
 
     def score(self, pairs: Iterable[tuple[str, str]]) -> Iterator[float]:
-        """Score translations: log p(translation|text) in nats.
+        """Score given translations: log p(translation|text) in nats.
 
         Args:
             pairs: texts with their translations.
@@ -172,7 +176,7 @@ class Client:
         return self._results("score", pairs, results.scores)
 
     def status(self) -> list[VersionStatus]:
-        """The versions of the model, or the one that the client asks for, with their states.
+        """Return the versions of the model, or the one that the client names, with their states.
 
         Raises:
             ServingError: the call failed.
@@ -183,32 +187,32 @@ class Client:
         self,
         signature: str,
         rows: Iterable[tuple[str, ...]],
-        read: Callable[[Columns], Iterator[_Result]],
+        read: Callable[[Sequence[str], Columns], Iterator[_Result]],
     ) -> Iterator[_Result]:
-        def start(batch: list[tuple[str, ...]]) -> Running[Columns]:
+        """Call a signature with rows of its inputs; `read` makes results of lines and outputs."""
+
+        def start(batch: list[tuple[str, ...]]) -> Running[tuple[list[str], Columns]]:
             columns = [list(texts) for texts in zip(*batch, strict=True)]
             inputs = dict(zip(SIGNATURES[signature].inputs, columns, strict=True))
-            return self._start(lambda call: self._predict(call, signature, inputs, len(batch)))
+            return self._start(lambda call: (columns[0], self._predict(call, signature, inputs)))
 
         checked_rows = _checked_rows(rows)
         answers = in_order(batches(checked_rows, self._batch_size), start, self._concurrency)
         with contextlib.closing(answers):
-            for columns in answers:
-                yield from read(columns)
+            for lines, outputs in answers:
+                yield from read(lines, outputs)
 
-    def _predict(
-        self, call: Call, signature: str, inputs: dict[str, list[str]], rows: int
-    ) -> Columns:
+    def _predict(self, call: Call, signature: str, inputs: dict[str, list[str]]) -> Columns:
         try:
             columns = self._transport.predict(call, signature, inputs)
-            return checked(columns, SIGNATURES[signature], rows)
+            return checked(columns, SIGNATURES[signature], len(inputs["text"]))
         except UnexpectedAnswer as error:
             raise AnswerError(
                 str(self._address), f"the answer is not what {signature} promises: {error}"
             ) from error
 
     def _start(self, attempt: Callable[[Call], _Result]) -> Running[_Result]:
-        """Begin a call, to be tried again while the server is unavailable."""
+        """Start a call, which is tried again while the server is unavailable."""
         with self._lock:
             if self._is_closed:
                 raise ValueError("the client is closed")
@@ -242,7 +246,7 @@ def _single(lines: Iterable[str]) -> Iterator[tuple[str]]:
 
 
 def _checked_rows(rows: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
-    """The rows, as long as each text can be sent."""
+    """Iterate over the rows, up to one that cannot be sent."""
     for number, row in enumerate(rows, 1):
         try:
             "".join(row).encode()

@@ -1,4 +1,4 @@
-"""Many calls at once, their results in order."""
+"""Concurrent calls, their results in order."""
 
 import collections
 import itertools
@@ -12,13 +12,17 @@ _Promised = TypeVar("_Promised", covariant=True)
 
 
 class Pending(Protocol[_Promised]):
-    """What will have a result."""
+    """Work that will have a result."""
 
     def result(self) -> _Promised:
-        """Wait for the result, or raise why there is none."""
+        """Wait for the result.
+
+        Raises:
+            Exception: that of the work.
+        """
 
     def cancel(self) -> None:
-        """Have it ended, without waiting for that."""
+        """Cancel the work, without waiting for its end."""
 
 
 class _Failed:
@@ -33,7 +37,7 @@ class _Failed:
 
 
 def batches(rows: Iterable[_Row], size: int) -> Iterator[list[_Row]]:
-    """Lists of `size` rows, the last one shorter; rows before an error of `rows` are not lost."""
+    """Iterate over lists of `size` rows, the last one shorter, also of rows before an error."""
     batch: list[_Row] = []
     try:
         for row in rows:
@@ -50,24 +54,24 @@ def batches(rows: Iterable[_Row], size: int) -> Iterator[list[_Row]]:
 
 
 def in_order(
-    items: Iterable[_Batch], start: Callable[[_Batch], Pending[_Result]], at_once: int
+    items: Iterable[_Batch], start: Callable[[_Batch], Pending[_Result]], concurrency: int
 ) -> Generator[_Result, None, None]:
-    """Results in the order of `items`, of which `at_once` are begun before a result is awaited.
+    """Iterate over results in the order of `items`, with several calls running.
 
-    The next item is read when the caller comes back for the next result. An error, of an item's
-    work or of `items` itself, is raised when its turn comes. What is then still under way is
-    cancelled, as it is when the caller leaves.
+    The next item is read when the caller asks for the next result. An error, of an item's work or
+    of `items` itself, is raised in its turn. Calls that are then still running are cancelled, as
+    they are when the caller leaves.
 
     Args:
         items: read lazily.
-        start: begins the work for one.
-        at_once: at most so many are under way.
+        start: starts the work for one.
+        concurrency: maximum number of running calls.
     """
     window: collections.deque[Pending[_Result]] = collections.deque()
     started = _started(items, start)
     try:
         while True:
-            window.extend(itertools.islice(started, at_once - len(window)))
+            window.extend(itertools.islice(started, concurrency - len(window)))
             if not window:
                 return
             yield window[0].result()

@@ -1,4 +1,4 @@
-"""What the exported signatures take and give."""
+"""The inputs and outputs of the exported signatures."""
 
 import array
 import contextlib
@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 class Output(NamedTuple):
     """An output of a signature."""
 
-    kind: type[str] | type[float]
-    dimensions: tuple[str, ...]  # by name: the same name, the same size; B is the batch
+    value_type: type[str] | type[float]
+    dimensions: tuple[str, ...]  # names; equal names mean equal sizes, B is the batch size
 
 
 class Signature(NamedTuple):
@@ -47,37 +47,37 @@ SIGNATURES = {
 }
 
 
-Columns = dict[str, list[Any]]  # output's name to nested lists, as deep as it has dimensions
+Columns = dict[str, list[Any]]  # name of an output to nested lists, one level per dimension
 
 
 class UnexpectedAnswer(Exception):
-    """Its text says what is wrong with the answer."""
+    """An answer that breaks the contract; the message says how."""
 
 
 def checked(columns: Mapping[str, Any], signature: Signature, rows: int) -> Columns:
-    """The outputs of the signature, numbers rounded to float32.
+    """Check the outputs of a signature, and round numbers to float32.
 
     Args:
-        columns: each output's values, nested lists of str or numbers.
-        signature: what they should be.
-        rows: the size of the batch.
+        columns: the values of each output, nested lists of str or numbers.
+        signature: the expected types and dimensions.
+        rows: B, the size of the batch.
 
     Raises:
         UnexpectedAnswer: a missing output, other types or sizes, a number that is not finite.
     """
     sizes = {"B": rows}
-    found = {}
+    outputs = {}
     for name, output in signature.outputs.items():
         if name not in columns:
             raise UnexpectedAnswer(f"has no output {name!r}")
         with concerning(name):
-            found[name] = _checked(columns[name], output.kind, output.dimensions, sizes)
-    return found
+            outputs[name] = _checked(columns[name], output.value_type, output.dimensions, sizes)
+    return outputs
 
 
 @contextlib.contextmanager
 def concerning(name: str) -> Iterator[None]:
-    """Within the block, have an `UnexpectedAnswer` name this output."""
+    """Return a context in which an `UnexpectedAnswer` names this output."""
     try:
         yield
     except UnexpectedAnswer as error:
@@ -85,17 +85,17 @@ def concerning(name: str) -> Iterator[None]:
 
 
 def _checked(
-    values: Any, kind: type, dimensions: tuple[str, ...], sizes: dict[str, int]
+    values: Any, value_type: type, dimensions: tuple[str, ...], sizes: dict[str, int]
 ) -> list[Any]:
-    """Nested lists whose sizes are those of `sizes`, which learns the ones it does not know."""
+    """Check nested lists; sizes of dimensions that `sizes` lacks are added to it."""
     if not isinstance(values, list):
         raise UnexpectedAnswer(f"has {type(values).__name__} where a list belongs")
     size = sizes.setdefault(dimensions[0], len(values))
     if len(values) != size:
         raise UnexpectedAnswer(f"has {len(values)} where {size} belong")
     if len(dimensions) > 1:
-        return [_checked(value, kind, dimensions[1:], sizes) for value in values]
-    return _texts(values) if kind is str else _numbers(values)
+        return [_checked(value, value_type, dimensions[1:], sizes) for value in values]
+    return _texts(values) if value_type is str else _numbers(values)
 
 
 def _texts(values: list[Any]) -> list[str]:

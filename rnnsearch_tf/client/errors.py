@@ -1,4 +1,4 @@
-"""What can go wrong between a client and a served model."""
+"""Errors between a client and a served model."""
 
 from rnnsearch_tf.errors import InputError
 
@@ -8,8 +8,8 @@ class ServingError(InputError):
 
     Args:
         server: the server's address.
-        reason: what went wrong, and what to do where that is known.
-        attempts: how often the call was tried.
+        reason: the failure, and a remedy where one is known.
+        attempts: number of attempts.
     """
 
     def __init__(self, server: str, reason: str, attempts: int = 1):
@@ -24,7 +24,7 @@ class ServingError(InputError):
 
 
 class AddressError(ServingError):
-    """No such host, or something else than TensorFlow Serving answers at this address."""
+    """No such host, or a server other than TensorFlow Serving at this address."""
 
 
 class UnavailableError(ServingError):
@@ -36,7 +36,7 @@ class TlsError(ServingError):
 
 
 class DeadlineError(ServingError):
-    """No whole answer in time."""
+    """No complete answer in time."""
 
 
 class NotFoundError(ServingError):

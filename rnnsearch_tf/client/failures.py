@@ -1,4 +1,4 @@
-"""The wording of what goes wrong on the way to a server, over either protocol."""
+"""The wording of failed calls, for both protocols."""
 
 import re
 
@@ -38,7 +38,7 @@ def closed(address: Address) -> UnavailableError:
 
 
 def other_protocol(address: Address) -> AddressError:
-    """A gRPC server was spoken to over REST, or the reverse."""
+    """A gRPC server was called over REST, or the reverse."""
     here, there = ("REST", "gRPC") if address.is_rest else ("gRPC", "REST")
     scheme = {"http": "grpc", "https": "grpcs", "grpc": "http", "grpcs": "https"}[address.scheme]
     return AddressError(
@@ -49,7 +49,7 @@ def other_protocol(address: Address) -> AddressError:
 
 
 def not_trusted(address: Address, said: str) -> TlsError:
-    """Nobody vouches for the server's certificate."""
+    """No trusted authority has signed the server's certificate."""
     return TlsError(
         str(address),
         f"its certificate is not trusted ({said}); name the authority with ca_certificate",
@@ -88,7 +88,7 @@ def too_late(address: Address, call: Call) -> DeadlineError:
     )
 
 
-_LONGEST_MESSAGE = 300
+_MAX_MESSAGE = 300
 _REFUSED = ("INVALID_ARGUMENT", "FAILED_PRECONDITION", "OUT_OF_RANGE", "NOT_FOUND")
 _NO_SIGNATURE = re.compile(r"signature.*not found", re.IGNORECASE)
 _NO_LABEL = re.compile(r"version label", re.IGNORECASE)
@@ -98,19 +98,19 @@ _TOO_LARGE = re.compile(r"message larger than max", re.IGNORECASE)
 def refusal(
     address: Address, spec: ModelSpec, signature: str | None, code: str, message: str
 ) -> ServingError:
-    """The error for a status of TensorFlow Serving.
+    """Make the error for a status of TensorFlow Serving.
 
     Args:
         address: the server.
-        spec: the model that was asked for.
-        signature: the signature that was asked for, if any.
+        spec: the model of the call.
+        signature: the signature of the call, if any.
         code: the name of a gRPC code.
         message: the server's own words.
     """
     server = str(address)
     said = " ".join(message.split()) or code
-    if len(said) > _LONGEST_MESSAGE:
-        said = f"{said[:_LONGEST_MESSAGE]}…"
+    if len(said) > _MAX_MESSAGE:
+        said = f"{said[:_MAX_MESSAGE]}…"
     if code == "UNAVAILABLE":
         return UnavailableError(server, f"is unavailable: {said}")
     if code == "DEADLINE_EXCEEDED":

@@ -1,4 +1,4 @@
-"""From a gRPC status to the error a user can act on."""
+"""gRPC statuses as errors that a user can act on."""
 
 import re
 
@@ -29,12 +29,12 @@ _NOT_READABLE = _pattern("exception deserializing response")
 def grpc_error(
     address: Address, spec: ModelSpec, signature: str | None, call: Call, code: str, details: str
 ) -> ServingError:
-    """The error for a call that ended with a status other than OK.
+    """Make the error for a call that ended with a status other than OK.
 
     Args:
         address: the server.
-        spec: the model that was asked for.
-        signature: the signature that was asked for, if any.
+        spec: the model of the call.
+        signature: the signature of the call, if any.
         call: the call.
         code: the status's name.
         details: its text.
@@ -48,7 +48,7 @@ def grpc_error(
 
 
 def _unavailable(address: Address, details: str) -> ServingError | None:
-    """What UNAVAILABLE means where the library says it, None where the server does."""
+    """Tell apart the failures that the library calls UNAVAILABLE; None where the server said it."""
     if _NO_HOST.search(details):
         return failures.unknown_host(address, details)
     if _OTHER_PROTOCOL.search(details):
@@ -69,8 +69,8 @@ def _tls_error(address: Address, details: str) -> TlsError | None:
         return failures.other_name(address)
     if _NO_TLS.search(details):
         return failures.no_tls(address)
-    if found := _NOT_TRUSTED.search(details):
-        return failures.not_trusted(address, found[1] or "verification failed")
-    if found := _TLS_FAILED.search(details):
-        return failures.tls_failed(address, found[0])
+    if match := _NOT_TRUSTED.search(details):
+        return failures.not_trusted(address, match[1] or "verification failed")
+    if match := _TLS_FAILED.search(details):
+        return failures.tls_failed(address, match[0])
     return None

@@ -31,7 +31,7 @@ class GrpcTransport:
         address: the server.
         spec: the model.
         tls: certificates, for grpcs.
-        max_message_bytes: of a request or an answer.
+        max_message_bytes: maximum size of a request or an answer.
     """
 
     def __init__(self, address: Address, spec: ModelSpec, tls: Tls, max_message_bytes: int):
@@ -44,7 +44,7 @@ class GrpcTransport:
     def predict(
         self, call: Call, signature: str, inputs: Mapping[str, Sequence[str]]
     ) -> Mapping[str, Any]:
-        """Columns of outputs, not yet checked, for columns of inputs.
+        """Return columns of outputs, not yet checked, for columns of inputs.
 
         Raises:
             ServingError: no answer.
@@ -62,7 +62,7 @@ class GrpcTransport:
         return columns
 
     def status(self, call: Call) -> list[VersionStatus]:
-        """The versions of the model, or the one that was asked for.
+        """Return the versions of the model, or the one of the call.
 
         Raises:
             ServingError: no answer.
@@ -123,7 +123,7 @@ def _version_status(entry: get_model_status_pb2.ModelVersionStatus) -> VersionSt
 
 
 def string_vector(texts: Sequence[str]) -> tensor_pb2.TensorProto:
-    """DT_STRING [B]."""
+    """Make a DT_STRING tensor [B] of texts."""
     tensor = tensor_pb2.TensorProto(dtype=types_pb2.DT_STRING)
     tensor.tensor_shape.dim.add(size=len(texts))
     tensor.string_val.extend(text.encode() for text in texts)
@@ -131,10 +131,10 @@ def string_vector(texts: Sequence[str]) -> tensor_pb2.TensorProto:
 
 
 def nested_lists(tensor: tensor_pb2.TensorProto) -> Any:
-    """The values of a DT_STRING or DT_FLOAT tensor, in lists as deep as it has dimensions.
+    """Read a DT_STRING or DT_FLOAT tensor as nested lists, one level per dimension.
 
     Raises:
-        UnexpectedAnswer: another type, not as many values as its shape tells, not UTF-8.
+        UnexpectedAnswer: another dtype, more or fewer values than its shape has, not UTF-8.
     """
     sizes = [dimension.size for dimension in tensor.tensor_shape.dim]
     if tensor.dtype == types_pb2.DT_STRING:

@@ -1,4 +1,4 @@
-"""HTTP requests over kept connections, each within its call's deadline."""
+"""HTTP requests over persistent connections, each within the deadline of its call."""
 
 import contextlib
 import http.client
@@ -22,21 +22,21 @@ _FAILURES = (OSError, http.client.HTTPException, HTTPError, CertificateError)
 
 
 class Response(NamedTuple):
-    """A whole answer."""
+    """A complete answer."""
 
     status: int
     body: bytes
 
 
 class HttpExchange:
-    """Sends requests to one server, over as many connections as there are calls at once.
+    """A pool of connections to one server, one for each concurrent call.
 
     Connections are kept open and used again. No proxy is used and no redirection followed.
 
     Args:
         address: the server.
         tls: certificates, for https.
-        max_message_bytes: of the body of a request or an answer.
+        max_message_bytes: maximum size of the body of a request or an answer.
     """
 
     def __init__(self, address: Address, tls: Tls, max_message_bytes: int):
@@ -48,24 +48,24 @@ class HttpExchange:
         self._is_closed = False
 
     def get(self, call: Call, path: str) -> Response:
-        """GET.
+        """Send a GET request.
 
         Raises:
-            ServingError: there is no whole answer.
+            ServingError: there is no complete answer.
         """
         return self._exchange(call, "GET", path, None)
 
     def post(self, call: Call, path: str, body: bytes) -> Response:
-        """POST a JSON body.
+        """Send a POST request with a JSON body.
 
         Raises:
-            ServingError: there is no whole answer.
+            ServingError: there is no complete answer.
         """
         self._check_size(len(body))
         return self._exchange(call, "POST", path, body)
 
     def close(self) -> None:
-        """Close the connections; one in use, when its call ends."""
+        """Close the connections; those in use when their calls end."""
         with self._lock:
             self._is_closed = True
             for connection in self._idle:
@@ -116,7 +116,7 @@ class HttpExchange:
             raise too_late(self._address, call)
 
     def _connection(self, call: Call) -> HTTPConnection:
-        """An idle connection, or a new one that has not connected yet."""
+        """Take an idle connection, or a new one that has not connected yet."""
         with self._lock:
             connection = self._idle.pop() if self._idle else self._new()
         if not connection.is_connected:
@@ -139,7 +139,7 @@ class HttpExchange:
 
 
 def _break_off(connection: HTTPConnection) -> None:
-    """End what another thread waits for at the connection."""
+    """End the wait of another thread at the connection."""
     with contextlib.suppress(OSError):
         if connection.sock is not None:
             # Not the method of TLS, which is not made for a second thread.

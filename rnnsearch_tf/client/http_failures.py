@@ -1,4 +1,4 @@
-"""From what goes wrong before an HTTP answer to the error a user can act on."""
+"""Failures before an HTTP answer as errors that a user can act on."""
 
 import http.client
 import ssl
@@ -19,7 +19,7 @@ _TLS_ALERT = "\x15\x03"
 
 
 def no_answer(address: Address, call: Call, error: Exception) -> ServingError:
-    """The error for an exchange that failed before the first line of an answer was read."""
+    """Make the error for an exchange that failed before the first line of an answer."""
     if isinstance(error, NameResolutionError | LocationParseError):
         return failures.unknown_host(address, _reason(error))
     if isinstance(error, NewConnectionError):
@@ -51,6 +51,6 @@ def _tls_error(address: Address, error: ssl.SSLError) -> TlsError:
 
 
 def _reason(error: Exception) -> str:
-    """What the system said."""
+    """Return the operating system's message."""
     cause = error.__cause__
     return (isinstance(cause, OSError) and cause.strerror) or str(cause or error)

@@ -14,7 +14,7 @@ from rnnsearch_tf.client.http_exchange import HttpExchange, Response
 from rnnsearch_tf.client.results import VersionStatus
 from rnnsearch_tf.client.tls import Tls
 
-# The gRPC codes that TensorFlow Serving makes these of (502 is a gateway's).
+# HTTP statuses and the gRPC codes that TensorFlow Serving makes them from (502 is a gateway's).
 _CODES = {
     400: "INVALID_ARGUMENT",
     401: "UNAUTHENTICATED",
@@ -38,7 +38,7 @@ class RestTransport:
         address: the server.
         spec: the model.
         tls: certificates, for https.
-        max_message_bytes: of a request or an answer.
+        max_message_bytes: maximum size of a request or an answer.
     """
 
     def __init__(self, address: Address, spec: ModelSpec, tls: Tls, max_message_bytes: int):
@@ -49,7 +49,7 @@ class RestTransport:
         self._exchange = HttpExchange(address, tls, max_message_bytes)
 
     def predict(self, call: Call, signature: str, inputs: Mapping[str, Sequence[str]]) -> Columns:
-        """Columns of outputs, not yet checked, for columns of inputs.
+        """Return columns of outputs, not yet checked, for columns of inputs.
 
         Raises:
             ServingError: no answer, or none that can be read.
@@ -66,7 +66,7 @@ class RestTransport:
         return outputs
 
     def status(self, call: Call) -> list[VersionStatus]:
-        """The versions of the model, or the one that was asked for.
+        """Return the versions of the model, or the one of the call.
 
         Raises:
             ServingError: no answer, or none that can be read.
@@ -82,7 +82,7 @@ class RestTransport:
         self._exchange.close()
 
     def _content(self, response: Response, signature: str | None) -> dict[str, Any]:
-        """The object in a good answer.
+        """Return the JSON object of a good answer.
 
         Raises:
             ServingError: a refusal, or not a JSON object.

@@ -1,36 +1,12 @@
-"""What a served model finds, row by row."""
+"""Results of a served model, row by row: `rnnsearch_tf.results` from the columns of its answers."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from rnnsearch_tf.client.contract import Columns
+from rnnsearch_tf.results import Hypothesis, Translation
 
-_NOTHING_FOUND = -3.4e38  # slots of the n-best list that are not filled lie below
-
-
-class Translation(NamedTuple):
-    """A translation and its log p(y|x) in nats."""
-
-    translation: str
-    score: float
-
-
-class Hypothesis(NamedTuple):
-    """One of the n best translations."""
-
-    translation: str
-    score: float  # log p(y|x) in nats
-    normalized_score: float  # what they are ranked by
-
-
-class Alignment(NamedTuple):
-    """A translation with its soft alignment, without padding."""
-
-    translation: str
-    score: float  # log p(y|x) in nats
-    source_tokens: tuple[str, ...]  # the last one is </s>, as in target_tokens
-    target_tokens: tuple[str, ...]
-    alignment: tuple[tuple[float, ...], ...]  # for each target token, a weight per source token
+_EMPTY_SLOT = -3.4e38  # scores of slots of the n-best list that are not filled lie below
 
 
 class VersionStatus(NamedTuple):
@@ -42,36 +18,40 @@ class VersionStatus(NamedTuple):
     error_message: str
 
 
-def translations(columns: Columns) -> Iterator[Translation]:
-    """Rows of `serving_default`."""
-    return map(Translation, columns["translation"], columns["score"])
+def translations(lines: Sequence[str], columns: Columns) -> Iterator[Translation]:
+    """Read the rows of `serving_default`: texts and scores."""
+    for line, text, score in zip(lines, columns["translation"], columns["score"], strict=True):
+        yield Translation(line, (), (Hypothesis(text, (), score, None),))
 
 
-def n_best_lists(columns: Columns) -> Iterator[tuple[Hypothesis, ...]]:
-    """Rows of `nbest`, best first, without slots for which nothing was found."""
-    for row in zip(
-        columns["translations"], columns["scores"], columns["normalized_scores"], strict=True
-    ):
-        yield tuple(found for found in map(Hypothesis, *row) if found.score > _NOTHING_FOUND)
+def n_best_lists(lines: Sequence[str], columns: Columns) -> Iterator[Translation]:
+    """Read the rows of `nbest`: several hypotheses, without the empty slots."""
+    names = ("translations", "scores", "normalized_scores")
+    for line, *row in zip(lines, *(columns[name] for name in names), strict=True):
+        hypotheses = (
+            Hypothesis(text, (), score, normalized_score)
+            for text, score, normalized_score in zip(*row, strict=True)
+        )
+        yield Translation(line, (), tuple(h for h in hypotheses if h.score > _EMPTY_SLOT))
 
 
-def alignments(columns: Columns) -> Iterator[Alignment]:
-    """Rows of `align`."""
-    for translation, score, source, target, weights in zip(
-        columns["translation"],
-        columns["score"],
-        columns["source_tokens"],
-        columns["target_tokens"],
-        columns["alignment"],
-        strict=True,
+def alignments(lines: Sequence[str], columns: Columns) -> Iterator[Translation]:
+    """Read the rows of `align`: tokens and α without padding."""
+    import numpy as np  # a client that asks for no alignments does without
+
+    names = ("translation", "score", "source_tokens", "target_tokens", "alignment")
+    for line, text, score, source, target, weights in zip(
+        lines, *(columns[name] for name in names), strict=True
     ):
         source, target = _unpadded(source), _unpadded(target)
-        alignment = tuple(tuple(row[: len(source)]) for row in weights[: len(target)])
-        yield Alignment(translation, score, source, target, alignment)
+        rows = [row[: len(source)] for row in weights[: len(target)]]
+        alignment = np.array(rows, np.float32).reshape(len(target), len(source))
+        yield Translation(line, source, (Hypothesis(text, target, score, None, alignment),))
 
 
-def scores(columns: Columns) -> Iterator[float]:
-    """Rows of `score`: log p(y|x) in nats."""
+def scores(lines: Sequence[str], columns: Columns) -> Iterator[float]:
+    """Read the rows of `score`: log p(y|x) in nats."""
+    del lines
     return iter(columns["score"])
 
 

@@ -1,4 +1,4 @@
-"""Certificates of a secure connection."""
+"""Certificates of secure connections."""
 
 import ssl
 from pathlib import Path
@@ -8,17 +8,17 @@ from rnnsearch_tf.errors import InputError
 
 
 class Tls(NamedTuple):
-    """PEM files; without any, the server needs a certificate that the system trusts."""
+    """PEM files; without them, the server needs a certificate that the system trusts."""
 
     ca_certificate: str | Path | None = None  # trusted in place of the system's authorities
     client_certificate: str | Path | None = None  # for a server that asks for one
-    client_key: str | Path | None = None  # where the certificate's file does not hold it
+    client_key: str | Path | None = None  # unless the certificate's file holds it
 
     def context(self) -> ssl.SSLContext:
-        """The settings for Python's TLS.
+        """Make the settings for Python's TLS.
 
         Raises:
-            InputError: a file cannot be read, or does not hold what it should.
+            InputError: a file cannot be read, or is not a PEM file of its purpose.
         """
         if self.client_key and not self.client_certificate:
             raise InputError("client_key: needs a client_certificate")
@@ -40,7 +40,7 @@ class Tls(NamedTuple):
         return context
 
     def contents(self) -> tuple[bytes | None, bytes | None, bytes | None]:
-        """Authorities, client key and client certificate: what gRPC's TLS takes, in its order.
+        """Read authorities, client key and client certificate, in the order of gRPC's TLS.
 
         Raises:
             InputError: as `context`.

@@ -1,4 +1,4 @@
-"""A corpus to a `PreparedText`: one pass over the text on all cores, kept for the next training."""
+"""From a corpus to a `PreparedText`: one pass over the text on all cores, kept in a cache."""
 
 import hashlib
 import inspect
@@ -16,13 +16,12 @@ from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText
 from rnnsearch_tf.data.prepared_corpus import Block, PreparedText, Writer
 from rnnsearch_tf.files import make_once
 from rnnsearch_tf.progress import ProgressLine
-from rnnsearch_tf.text import moses, nonbreaking_prefixes
 from rnnsearch_tf.text.tokenizers import Tokenizer
 from rnnsearch_tf.tf_functions import untuned
 
 
 def default_cache_dir() -> Path:
-    """The user's cache folder, by the XDG rules."""
+    """Return the user's cache folder, by the XDG rules."""
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(base).expanduser() / "rnnsearch_tf"
 
@@ -33,14 +32,14 @@ def prepare(
     target_tokenizer: Tokenizer,
     cache_dir: str | Path | None = None,
 ) -> PreparedText:
-    """Split a corpus into words and number them, or find that done already.
+    """Split a corpus into tokens and number them, or take a prepared text from the cache.
 
     Args:
         corpus: sentence pairs.
         source_tokenizer: of the source's language.
         target_tokenizer: of the target's.
-        cache_dir: where prepared text is kept, each by a digest of the corpus and of the
-            tokenisers; `default_cache_dir()` when absent.
+        cache_dir: folder of prepared texts, each under a digest of its corpus and of the
+            tokenisers' fingerprints; None is `default_cache_dir()`.
 
     Raises:
         InputError: an unusable corpus, or a cache folder that cannot be written.
@@ -56,17 +55,14 @@ def prepare(
 
 
 def _key(corpus: Corpus, source: Tokenizer, target: Tokenizer) -> str:
-    """Differs whenever a prepared text would: by its format, the words, or the rules for them."""
-    what = [
+    """Digest all that decides about a prepared text: its format, the tokenisers, the corpus."""
+    content = [
         inspect.getsource(prepared_corpus),
-        inspect.getsource(moses),
-        inspect.getsource(nonbreaking_prefixes),
-        tf.version.VERSION,
-        [source.name, source.language],
-        [target.name, target.language],
+        source.fingerprint(),
+        target.fingerprint(),
         corpus.fingerprint(),
     ]
-    return hashlib.sha256(json.dumps(what).encode()).hexdigest()[:32]
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:32]
 
 
 def _write(folder: Path, corpus: Corpus, source: Tokenizer, target: Tokenizer) -> None:
@@ -84,7 +80,7 @@ def _write(folder: Path, corpus: Corpus, source: Tokenizer, target: Tokenizer) -
 def _tokenized(
     corpus: Corpus, source: Tokenizer, target: Tokenizer
 ) -> Iterator[tuple[Block, Block]]:
-    """The corpus in words, block by block; `tf.data` works on several at once."""
+    """Tokenise the corpus block by block; `tf.data` works on several at once."""
     errors: list[Exception] = []
     lines = tf.TensorSpec([None], tf.string)
     dataset = tf.data.Dataset.from_generator(
@@ -102,7 +98,7 @@ def _tokenized(
 
 
 def _until_error(corpus: Corpus, errors: list[Exception]) -> Iterator[ParallelText]:
-    """The blocks; an error ends them and is kept, for `tf.data` would make it one of its own."""
+    """Iterate over the blocks up to an error, which is kept: `tf.data` would replace it."""
     try:
         yield from corpus.blocks()
     except Exception as error:
@@ -110,10 +106,10 @@ def _until_error(corpus: Corpus, errors: list[Exception]) -> Iterator[ParallelTe
 
 
 def _analyse(lines: tf.Tensor, tokenizer: Tokenizer) -> tuple[tf.Tensor, ...]:
-    """The tensors of a `Block`."""
+    """Compute the tensors of a `Block`."""
     tokens = tokenizer.tokenize(lines)
-    types, words, counts = tf.unique_with_counts(tokens.flat_values)
-    return types, words, counts, tokens.row_lengths()
+    types, numbers, counts = tf.unique_with_counts(tokens.flat_values)
+    return types, numbers, counts, tokens.row_lengths()
 
 
 def _block(types: np.ndarray, *rest: np.ndarray) -> Block:

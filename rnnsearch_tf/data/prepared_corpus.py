@@ -1,12 +1,12 @@
-"""A corpus split into words and numbered, in files: written once, read by every training on it.
+"""Corpora as numbered tokens in files: written once, read by every training on them.
 
 A folder holds `meta.json` and, for each side,
 
-* `SIDE.words`: int32, the numbers of all words of all sentences; numbers are given in order of
+* `SIDE.words`: int32, the numbers of all tokens of all sentences; numbers are given in order of
   first appearance;
-* `SIDE.starts`: int64, where each sentence begins in it, and the end;
-* `SIDE.types`: UTF-8, one word a line; the line is its number;
-* `SIDE.counts`: int64, how often each word occurs.
+* `SIDE.starts`: int64, the offset of each sentence in it, and the end;
+* `SIDE.types`: UTF-8, one distinct token per line, whose number is the line's;
+* `SIDE.counts`: int64, the occurrences of each distinct token.
 """
 
 import json
@@ -28,17 +28,17 @@ _META = "meta.json"
 class Block(NamedTuple):
     """Some sentences of one side."""
 
-    types: list[bytes]  # the different words, [U]
-    words: np.ndarray  # int32 [words]; each word's place among the types
-    counts: np.ndarray  # int [U]; how often each of the types occurs here
-    lengths: np.ndarray  # int [B]; words of each sentence
+    types: list[bytes]  # the U distinct tokens
+    words: np.ndarray  # int32 [tokens]; the index of each token among the types
+    counts: np.ndarray  # int [U]; occurrences of each type in the block
+    lengths: np.ndarray  # int [B]; tokens of each sentence
 
 
 class PreparedText:
-    """The folder that a `Writer` has written.
+    """A corpus that a `Writer` has written.
 
     Args:
-        folder: whole.
+        folder: its folder, complete.
 
     Attributes:
         folder: as given.
@@ -51,7 +51,7 @@ class PreparedText:
         self.source, self.target = (_Side(folder, name) for name in SIDES)
 
     def pairs(self, source_vocabulary: Vocabulary, target_vocabulary: Vocabulary) -> Pairs:
-        """All pairs as ids of these vocabularies."""
+        """Read all pairs as ids of these vocabularies."""
         return Pairs(
             self.source.sentences(source_vocabulary), self.target.sentences(target_vocabulary)
         )
@@ -67,19 +67,19 @@ class _Side:
         self._starts = _mapped(folder / f"{name}.starts", np.int64)
 
     def vocabulary(self, size: int) -> Vocabulary:
-        """The words most frequent here; `size` ids with the special ones."""
+        """Choose the most frequent tokens of this side: `size` ids, the special ones included."""
         counts = self._counts
-        least = np.partition(counts, -size)[-size] if size < len(counts) else 0
-        frequent = ((word, n) for word, n in zip(self._each_type(), counts, strict=True))
-        return Vocabulary.build(Counter({word: int(n) for word, n in frequent if n >= least}), size)
+        minimum = np.partition(counts, -size)[-size] if size < len(counts) else 0
+        types = zip(self._each_type(), counts, strict=True)
+        return Vocabulary.build(Counter({t: int(n) for t, n in types if n >= minimum}), size)
 
     def sentences(self, vocabulary: Vocabulary) -> Sentences:
-        """All sentences, to be read as ids of a vocabulary."""
+        """Read all sentences as ids of a vocabulary."""
         *ids, _ = vocabulary.encode(self._each_type())
         return Sentences(self._words, self._starts, np.array(ids, np.int32))
 
     def unknown(self, vocabulary: Vocabulary) -> float:
-        """The share of words that a vocabulary lacks, 0 to 1."""
+        """Return the fraction of tokens that a vocabulary lacks, 0 to 1."""
         unknown = self.sentences(vocabulary).ids == UNK
         return float(self._counts[unknown].sum() / max(self._counts.sum(), 1))
 
@@ -90,7 +90,7 @@ class _Side:
 
 
 def is_whole(folder: Path) -> bool:
-    """Whether a folder is one that a `Writer` has finished, and no file was cut since."""
+    """Whether a `Writer` has finished the folder, and its files have kept their sizes."""
     try:
         sizes = json.loads((folder / _META).read_text("utf-8"))["bytes"]
         return bool(sizes) and all(
@@ -117,7 +117,7 @@ class Writer:
 
     def __exit__(
         self,
-        kind: type[BaseException] | None,
+        error_type: type[BaseException] | None,
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
@@ -131,7 +131,7 @@ class Writer:
         self.pairs += len(source.lengths)
 
     def finish(self) -> None:
-        """Write what is known only at the end."""
+        """Write types, counts and the sizes of all files."""
         for side in self._sides:
             side.finish()
         sizes = {path.name: path.stat().st_size for path in sorted(self._folder.iterdir())}
@@ -140,7 +140,7 @@ class Writer:
 
 
 class _SideWriter:
-    """Keeps the different words and their counts in memory, and nothing else."""
+    """The writer of one side; of all text, it keeps only types and counts in memory."""
 
     def __init__(self, folder: Path, name: str):
         self._folder, self._name = folder, name
@@ -161,7 +161,7 @@ class _SideWriter:
     def finish(self) -> None:
         self.close()
         with self._open("types") as file:
-            file.writelines(word + b"\n" for word in self._numbers)
+            file.writelines(token + b"\n" for token in self._numbers)
         with self._open("counts") as file:
             file.write(self._counts[: len(self._numbers)].tobytes())
 
@@ -171,7 +171,7 @@ class _SideWriter:
 
     def _numbers_of(self, types: list[bytes]) -> np.ndarray:
         known = self._numbers
-        numbers = np.array([known.setdefault(word, len(known)) for word in types], np.int32)
+        numbers = np.array([known.setdefault(token, len(known)) for token in types], np.int32)
         if len(known) > len(self._counts):
             self._counts = np.append(self._counts, np.zeros(len(known), np.int64))
         return numbers
@@ -181,7 +181,7 @@ class _SideWriter:
 
 
 def _mapped(path: Path, dtype: type) -> np.ndarray:
-    """A file's numbers, read when they are looked at."""
+    """Map a file of numbers, read on access."""
     if not path.stat().st_size:
         return np.zeros(0, dtype)
     return np.asarray(np.memmap(path, dtype, "r"))

@@ -1,4 +1,4 @@
-"""What a model is trained on: ids, vocabularies, and the settings that they complete."""
+"""Training data: sentence pairs as ids, vocabularies, and the settings that they complete."""
 
 import dataclasses
 from pathlib import Path
@@ -9,18 +9,17 @@ from rnnsearch_tf.data.parallel_corpus import Corpus
 from rnnsearch_tf.data.preparation import prepare
 from rnnsearch_tf.data.prepared_alignments import prepare_alignments
 from rnnsearch_tf.data.word_alignments import WordAlignmentFiles
-from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.text.tokenizers import tokenizers_for
 
 
-class TrainingText:
-    """A corpus as ids, with the vocabularies made of it.
+class TrainingData:
+    """A corpus as ids, with the vocabularies made from it.
 
     Args:
-        config: languages, vocabulary sizes (upper bounds) and the longest sentence.
+        config: languages, tokeniser, vocabulary sizes (upper bounds) and the longest sentence.
         training: sentence pairs.
-        cache_dir: where it is kept in words (see `preparation.prepare`).
-        links: of the pairs' words, to guide the attention; None guides nothing.
+        cache_dir: folder of prepared texts (see `preparation.prepare`).
+        links: links between the pairs' words, to guide the attention; None guides nothing.
 
     Attributes:
         config: the settings, with the sizes and digests of text and vocabularies filled in.
@@ -41,11 +40,7 @@ class TrainingText:
         cache_dir: str | Path | None = None,
         links: WordAlignmentFiles | None = None,
     ):
-        try:
-            source, target = tokenizers_for(config)
-        except ValueError as error:
-            raise InputError(str(error)) from error
-        self._prepared = prepare(training, source, target, cache_dir)
+        self._prepared = prepare(training, *tokenizers_for(config), cache_dir)
         sizes = config.model
         self.source_vocabulary = self._prepared.source.vocabulary(sizes.source_vocabulary_size)
         self.target_vocabulary = self._prepared.target.vocabulary(sizes.target_vocabulary_size)

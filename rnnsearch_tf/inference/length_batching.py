@@ -1,27 +1,30 @@
-"""Rows of any number and length, worked on a block at a time: bounded memory, little padding."""
+"""Rows of any number and length, worked on in blocks of similar length.
+
+Memory is bounded by the block, and little of it is padding.
+"""
 
 from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
 
-_MOST_ROWS = 64
+_MAX_ROWS = 64
 
 
 def map_by_length(
-    function: Callable[[tf.Tensor], Any], lengths: tf.Tensor, most_tokens: int, empty: Any
+    function: Callable[[tf.Tensor], Any], lengths: tf.Tensor, max_tokens: int, empty: Any
 ) -> Any:
-    """Apply a function to blocks of rows of similar length.
+    """Apply a function to blocks of R rows of similar length, out of B rows.
 
-    Shorter rows go first. A block has as many rows as make `most_tokens` tokens with the padding,
-    64 at most and one at least.
+    Shorter rows go first. A block has at least one row, at most 64, and with padding at most
+    `max_tokens` tokens, unless it is a single longer row.
 
     Args:
         function: maps the indices of a block's rows, int32 [R], to a nest of tensors [R, ...] or
-            ragged tensors [R, None]; what it gives a row must not depend on the block.
+            ragged tensors [R, None]; the result for a row must not depend on the block.
         lengths: int [B], tokens of each row.
-        most_tokens: in a block.
-        empty: what `function` gives for no rows.
+        max_tokens: maximum tokens in a block, with padding.
+        empty: the result of `function` for no rows.
 
     Returns:
         A nest like `empty`, [B, ...], in the order of `lengths`.
@@ -29,28 +32,30 @@ def map_by_length(
     order = tf.argsort(lengths, stable=True)
     rising = tf.cast(tf.gather(lengths, order), tf.int32)
 
-    def is_left(done: tf.Tensor, found: Any) -> tf.Tensor:
-        del found
+    def has_more(done: tf.Tensor, results: Any) -> tf.Tensor:
+        del results
         return done < tf.size(order)
 
-    def add_block(done: tf.Tensor, found: Any) -> tuple[tf.Tensor, Any]:
-        near = rising[done : done + _MOST_ROWS]
-        fits = (tf.range(tf.size(near)) + 1) * near <= most_tokens
+    def add_block(done: tf.Tensor, results: Any) -> tuple[tf.Tensor, Any]:
+        # Lengths rise: a block that ends with row i is as wide as that row.
+        widths = rising[done : done + _MAX_ROWS]
+        fits = (tf.range(tf.size(widths)) + 1) * widths <= max_tokens
         rows = order[done : done + tf.maximum(tf.math.count_nonzero(fits, dtype=tf.int32), 1)]
         added = function(rows)
         return done + tf.size(rows), tf.nest.map_structure(
-            lambda *parts: tf.concat(parts, axis=0), found, added
+            lambda *parts: tf.concat(parts, axis=0), results, added
         )
 
-    invariants = (tf.TensorSpec([], tf.int32), tf.nest.map_structure(_any_rows, empty))
-    _, found = tf.while_loop(
-        is_left, add_block, (tf.constant(0), empty), invariants, parallel_iterations=1
+    # The loop must be told that the results grow; one block at a time keeps memory bounded.
+    invariants = (tf.TensorSpec([], tf.int32), tf.nest.map_structure(_of_any_length, empty))
+    _, results = tf.while_loop(
+        has_more, add_block, (tf.constant(0), empty), invariants, parallel_iterations=1
     )
-    back = tf.math.invert_permutation(order)
-    return tf.nest.map_structure(lambda rows: tf.gather(rows, back), found)
+    places = tf.math.invert_permutation(order)
+    return tf.nest.map_structure(lambda rows: tf.gather(rows, places), results)
 
 
-def _any_rows(empty: Any) -> Any:
+def _of_any_length(empty: Any) -> tf.TypeSpec:
     if isinstance(empty, tf.RaggedTensor):
         return tf.RaggedTensorSpec([None, None], empty.dtype, row_splits_dtype=tf.int64)
     return tf.TensorSpec([None] * empty.shape.rank, empty.dtype)

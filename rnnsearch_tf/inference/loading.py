@@ -1,4 +1,4 @@
-"""Exports read back: a SavedModel of `saved_model.export` and what its card says of it."""
+"""Engines from disk: model directories, and exports (see `serving.export`) with their cards."""
 
 import dataclasses
 import json
@@ -8,39 +8,44 @@ from typing import Any
 
 import tensorflow as tf
 
-from rnnsearch_tf.config import Config, DecodingConfig
+from rnnsearch_tf.config import Config, DecodingConfig, read_settings
 from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.inference.weight_storage import FULL
 from rnnsearch_tf.models.model_directory import BEST, ModelDirectory
+from rnnsearch_tf.text.tokenizers import Tokenizer, tokenizers_for
+from rnnsearch_tf.text.vectorizer import TextVectorizer
 from rnnsearch_tf.text.vocabulary import Vocabulary
 
 CARD = "model.json"  # beside the graph: what it was made of (see `serving.model_card`)
 _GRAPH = "saved_model.pb"
 _FUNCTIONS = ("best", "candidates", "score_tokens", "align_tokens")
-_LANGUAGES = ("source_language", "target_language", "tokenizer")
+_SETTINGS = ("source_language", "target_language", "tokenizer", "decoding")
 
 
 def versions(export_dir: Path) -> list[int]:
-    """The versions in a folder that a server watches, as a server reads their names."""
-    found = export_dir.iterdir() if export_dir.is_dir() else ()
-    return sorted(int(p.name) for p in found if p.name.isascii() and p.name.isdigit())
+    """List the versions in a folder that a server watches, rising, as a server reads their names.
+
+    Anything else in the folder is skipped.
+    """
+    paths = export_dir.iterdir() if export_dir.is_dir() else ()
+    return sorted(int(p.name) for p in paths if p.name.isascii() and p.name.isdigit())
 
 
 def find_version(path: str | Path) -> Path | None:
-    """The version's folder that `path` is, or the highest in it; None where it is no export."""
+    """Find the folder of an export: `path` itself, or the highest version in it; None elsewhere."""
     path = Path(path)
     if (path / _GRAPH).exists():
         return path
-    found = versions(path)
-    return path / str(found[-1]) if found else None
+    numbers = versions(path)
+    return path / str(numbers[-1]) if numbers else None
 
 
 def load_export(version: Path) -> Any:
-    """Read a version's folder: the SavedModel, with the functions of `TextModel`.
+    """Read a version's folder: the SavedModel, with the saved functions of `TextModel`.
 
     Raises:
-        InputError: it is damaged, or was made by an older version of the package.
+        InputError: it is damaged, or was made by a version of the package before 0.1.0.
     """
     try:
         exported = tf.saved_model.load(str(version))
@@ -52,15 +57,14 @@ def load_export(version: Path) -> Any:
 
 
 def load_config(version: Path) -> Config:
-    """The languages and decoding options of an export; the rest of the config is not its own.
+    """Read languages, tokeniser and decoding options of an export; the rest is left at defaults.
 
     Raises:
-        InputError: no such card, or one that an older version of the package has written.
+        InputError: no card, or one that this version cannot read.
     """
     try:
         card = json.loads((version / CARD).read_text("utf-8"))
-        languages = {name: card[name] for name in _LANGUAGES}
-        return Config(decoding=DecodingConfig(**card["decoding"]), **languages)
+        return read_settings(Config, {name: card[name] for name in _SETTINGS})
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(
             f"{version / CARD}: not of an export by this version of the package: "
@@ -68,8 +72,17 @@ def load_config(version: Path) -> Config:
         ) from error
 
 
+def load_tokenizers(version: Path) -> tuple[Tokenizer, Tokenizer]:
+    """Make the source's and the target's tokeniser of an export.
+
+    Raises:
+        InputError: as `load_config`.
+    """
+    return tokenizers_for(load_config(version))
+
+
 def load_vocabularies(version: Path) -> tuple[Vocabulary, Vocabulary]:
-    """The source and the target vocabulary of an export.
+    """Read the source and the target vocabulary of an export.
 
     Raises:
         InputError: a file is missing or damaged.
@@ -78,6 +91,19 @@ def load_vocabularies(version: Path) -> tuple[Vocabulary, Vocabulary]:
         Vocabulary.load(version / "assets" / f"{side}.vocab") for side in ("source", "target")
     )
     return source, target
+
+
+def vectorizers_for(directory: ModelDirectory) -> tuple[TextVectorizer, TextVectorizer]:
+    """Make the source's and the target's `TextVectorizer` of a complete model directory.
+
+    Raises:
+        InputError: its config cannot be read.
+    """
+    source, target = directory.load_tokenizers()
+    return (
+        TextVectorizer(source, directory.source_vocabulary_path),
+        TextVectorizer(target, directory.target_vocabulary_path),
+    )
 
 
 def load_text_model(
@@ -93,7 +119,7 @@ def load_text_model(
             first one's.
         decoding: instead of the options in its config.
         weights: "best" or "last".
-        weights_dtype: what a SavedModel of it holds the weights in.
+        weights_dtype: dtype of the weights in a SavedModel of it.
 
     Raises:
         InputError: a directory is absent, incomplete or damaged, or has other vocabularies than
@@ -105,7 +131,7 @@ def load_text_model(
         directory.load_vocabularies()  # for its checks
     first, configs = directories[0], [directory.load_config() for directory in directories]
     for directory, config in zip(directories, configs, strict=True):
-        if _languages(config) != _languages(configs[0]):
+        if _text_settings(config) != _text_settings(configs[0]):
             raise InputError(f"{directory.path}: other vocabularies than {first.path}")
     config = configs[0]
     if decoding is not None:
@@ -113,14 +139,14 @@ def load_text_model(
     return TextModel(
         [directory.load_model(weights) for directory in directories],
         config,
-        first.source_vocabulary_path,
-        first.target_vocabulary_path,
-        weights_dtype,
-        first.find_lexicon(),
+        *vectorizers_for(first),
+        weights_dtype=weights_dtype,
+        lexicon=first.find_lexicon(),
     )
 
 
-def _languages(config: Config) -> tuple[str, ...]:
+def _text_settings(config: Config) -> tuple[str, ...]:
+    """The settings that members of an ensemble must have in common."""
     return (
         config.source_language,
         config.target_language,

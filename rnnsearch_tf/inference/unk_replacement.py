@@ -1,4 +1,4 @@
-"""Words for [UNK]: what the attended source word is translated by, or that word itself."""
+"""Replacement of [UNK] by the translation of the attended source word, or by that word itself."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,8 +18,8 @@ class UnkReplacement(tf.Module):
     Problem, and Jean et al. (2015), On Using Very Large Target Vocabulary, section 3.3.
 
     Args:
-        lexicon: a file of `lexicon.write_lexicon`, an asset of the SavedModel; without one, all
-            words are copied.
+        lexicon: path of a file of `lexicon.write_lexicon`, an asset of the SavedModel; None copies
+            all words.
     """
 
     def __init__(self, lexicon: str | Path | None):
@@ -31,47 +31,54 @@ class UnkReplacement(tf.Module):
             )
             self._lexicon = tf.lookup.StaticHashTable(initializer, default_value="")
 
-    def replaced(
+    def replace(
         self,
         target: tf.RaggedTensor,
         source: tf.RaggedTensor,
         alignment: Callable[[], tf.Tensor],
     ) -> tf.RaggedTensor:
-        """Put words in the place of [UNK].
+        """Replace each [UNK]. U is their number.
 
         Args:
             target: words string [R, None], without `</s>`.
-            source: words string [R, None], without `</s>`; none empty whose target has [UNK].
-            alignment: gives α, float32 [R, Ty, Tx] with Tx at least the longest source's; is
-                called for nothing where there is no [UNK].
+            source: words string [R, None], without `</s>`; not empty where the target has [UNK].
+            alignment: returns α, float32 [R, Ty, Tx] with Tx at least the longest source's; its
+                graph runs only where there is an [UNK].
 
         Returns:
-            `target` with other words in it.
+            `target` with the replacements.
         """
         words = target.flat_values
         is_unknown = words == SPECIAL_TOKENS[UNK]
 
-        def with_others() -> tf.Tensor:
+        def with_replacements() -> tf.Tensor:
             rows = tf.boolean_mask(target.value_rowids(), is_unknown)
-            places = tf.boolean_mask(tf.ragged.range(target.row_lengths()).flat_values, is_unknown)
-            weights = tf.gather_nd(alignment(), tf.stack([rows, places], axis=1))  # [U, Tx]
-            others = self._translated(_attended(weights, source, rows))
-            return tf.tensor_scatter_nd_update(words, tf.where(is_unknown), others)
+            columns = tf.boolean_mask(tf.ragged.range(target.row_lengths()).flat_values, is_unknown)
+            weights = tf.gather_nd(alignment(), tf.stack([rows, columns], axis=1))  # [U, Tx]
+            replacements = self._translate(_attended(weights, source, rows))
+            return tf.tensor_scatter_nd_update(words, tf.where(is_unknown), replacements)
 
         return target.with_flat_values(
-            tf.cond(tf.reduce_any(is_unknown), with_others, lambda: words)
+            tf.cond(tf.reduce_any(is_unknown), with_replacements, lambda: words)
         )
 
-    def _translated(self, words: tf.Tensor) -> tf.Tensor:
+    def _translate(self, words: tf.Tensor) -> tf.Tensor:
+        """Look words, string [U], up in the lexicon; those that it lacks stay."""
         if self._lexicon is None:
             return words
-        found = self._lexicon.lookup(words)
-        return tf.where(found == "", words, found)
+        translations = self._lexicon.lookup(words)
+        return tf.where(translations == "", words, translations)
 
 
 def _attended(weights: tf.Tensor, source: tf.RaggedTensor, rows: tf.Tensor) -> tf.Tensor:
-    """The word of its row of `source` that each row of weights, [U, Tx], is greatest at."""
+    """Select the words with the greatest weights, string [U].
+
+    Args:
+        weights: α_i of each, float32 [U, Tx].
+        source: words string [R, None].
+        rows: the row of `source` that each belongs to, int64 [U].
+    """
     lengths = tf.gather(source.row_lengths(), rows)[:, None]
     is_word = tf.range(tf.shape(weights, tf.int64)[1]) < lengths
-    place = tf.argmax(tf.where(is_word, weights, -1.0), axis=1)
-    return tf.gather_nd(source.to_tensor(""), tf.stack([rows, place], axis=1))
+    attended = tf.argmax(tf.where(is_word, weights, -1.0), axis=1)
+    return tf.gather_nd(source.to_tensor(""), tf.stack([rows, attended], axis=1))

@@ -1,4 +1,4 @@
-"""Weights kept in fewer bytes than they are used with."""
+"""Weights stored in a narrower dtype than they are used in."""
 
 import contextlib
 from collections.abc import Iterable
@@ -11,18 +11,18 @@ WEIGHT_DTYPES = (FULL, "float16", "bfloat16")
 
 
 class WeightStorage(tf.Module):
-    """Copies of a model's weights in a narrower type, on disk and in memory.
+    """Copies of a model's weights in a narrower dtype, on disk and in memory.
 
-    Each run of a graph that was traced inside `in_use` widens them once, before it begins.
+    A graph that was traced inside `in_use` casts them to the weights' dtype once in each run.
 
     Args:
-        weights: of a built model.
+        weights: the weights of a built model.
         dtype: "float16" or "bfloat16".
     """
 
     def __init__(self, weights: Iterable[keras.Variable], dtype: str):
         super().__init__()
-        # Behind a function, where the module does not find them: the copies alone are saved.
+        # Behind a function, where the module does not find them, so that only the copies are saved.
         weights = tuple(weights)
         self._weights = lambda: weights
         self._copies = [
@@ -30,7 +30,7 @@ class WeightStorage(tf.Module):
         ]
 
     def in_use(self) -> contextlib.AbstractContextManager:
-        """While it lasts, the model computes with the copies."""
+        """Return a context in which the model computes with the copies."""
         pairs = zip(self._weights(), self._copies, strict=True)
         return keras.StatelessScope(
             [(weight, tf.cast(copy, weight.dtype)) for weight, copy in pairs]

@@ -4,13 +4,16 @@ import contextlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rnnsearch_tf.config import Config
 from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.files import check_space, file_lock, replacing, write_atomically
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.text.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from rnnsearch_tf.text.tokenizers import Tokenizer
 
 BEST, LAST = "best", "last"
 
@@ -19,17 +22,17 @@ class ModelDirectory:
     """A folder that holds a training, and all that translating needs.
 
         config.json         all settings, and the vocabularies' SHA-256
-        source.vocab        one word a line; a word's id is its line number, from 0
+        source.vocab        one token per line; the id of a token is its line number, from 0
         target.vocab
         best.weights.h5     the weights that did best on the validation set
         last.weights.h5     the newest weights
-        checkpoints/        what training resumes from
-        training.jsonl      one line for each evaluation
+        checkpoints/        the state that training resumes from
+        training.jsonl      one line per evaluation
         lexicon.tsv         words for [UNK], where rnnsearch-lexicon has been run
         tensorboard/        the same and more, for TensorBoard
 
     Args:
-        path: the folder; need not exist yet.
+        path: the folder; it need not exist yet.
     """
 
     def __init__(self, path: str | Path):
@@ -99,7 +102,7 @@ class ModelDirectory:
             raise InputError(f"{self._config_path}: {error}") from error
 
     def load_vocabularies(self) -> tuple[Vocabulary, Vocabulary]:
-        """Read source and target vocabulary.
+        """Read the source's and the target's vocabulary.
 
         Raises:
             InputError: a file is missing, damaged, or not the one the model was made with.
@@ -115,8 +118,19 @@ class ModelDirectory:
                 raise InputError(f"{path}: not the vocabulary this model was made with")
         return source, target
 
+    def load_tokenizers(self) -> "tuple[Tokenizer, Tokenizer]":
+        """Make the source's and the target's tokeniser.
+
+        Raises:
+            InputError: as `load_config`; a language that the tokeniser does not know.
+        """
+        # TensorFlow is loaded only where text is tokenised.
+        from rnnsearch_tf.text.tokenizers import tokenizers_for
+
+        return tokenizers_for(self.load_config())
+
     def find_lexicon(self) -> Path | None:
-        """The lexicon, where there is one."""
+        """Find the lexicon; None where there is none."""
         return self.lexicon_path if self.lexicon_path.exists() else None
 
     def read_log(self) -> list[dict[str, Any]]:
@@ -150,7 +164,7 @@ class ModelDirectory:
             path.unlink(missing_ok=True)
 
     def weights_path(self, which: str = BEST) -> Path:
-        """Where the best or the last weights are."""
+        """Return the path of the best or the last weights."""
         return self.path / f"{which}.weights.h5"
 
     def save_weights(self, model: TranslationModel, which: str) -> None:
@@ -187,5 +201,5 @@ class ModelDirectory:
 
 
 def _file_size(model: TranslationModel) -> int:
-    """Bytes that the weights take in HDF5 at most, of which it uses a few thousand for itself."""
+    """Maximum bytes of the weights in HDF5, whose own structures take a few thousand."""
     return 100_000 + 5 * model.count_params()

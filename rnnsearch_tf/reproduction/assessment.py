@@ -21,11 +21,11 @@ from rnnsearch_tf.evaluation.metrics import (
     tokenized_bleu,
 )
 from rnnsearch_tf.evaluation.unk_free import unk_free_sentences
+from rnnsearch_tf.inference.loading import vectorizers_for
 from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.reproduction.results import Example, ModelResults, SetScore, SoftAlignment
-from rnnsearch_tf.text.tokenizers import tokenizers_for
 from rnnsearch_tf.tf_functions import graph_function
 
 SEED = 1  # of all that is drawn at random
@@ -123,15 +123,14 @@ class _Judge:
 
     def __init__(self, directory: ModelDirectory, config: Config):
         self._source_vocabulary, self._target_vocabulary = directory.load_vocabularies()
-        self._source, self.tokenizer = tokenizers_for(config)
+        self._source, self.tokenizer = directory.load_tokenizers()
         self._model = directory.load_model()
         self._attends = config.model.has_attention
         decoding = dataclasses.replace(config.decoding, replace_unknown=self._attends)
         text_model = TextModel(
             [self._model],
             dataclasses.replace(config, decoding=decoding),
-            directory.source_vocabulary_path,
-            directory.target_vocabulary_path,
+            *vectorizers_for(directory),
             lexicon=directory.find_lexicon(),
         )
         self._translator = Translator.of(text_model)

@@ -12,7 +12,7 @@ import rnnsearch_tf
 from rnnsearch_tf.alignment.lexicon import lexicon_of, write_lexicon
 from rnnsearch_tf.config import Config
 from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText
-from rnnsearch_tf.data.training_data import TrainingText
+from rnnsearch_tf.data.training_data import TrainingData
 from rnnsearch_tf.files import write_atomically
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.models.model_directory import ModelDirectory
@@ -155,7 +155,7 @@ class _Work:
         if last["epoch"] < limits.epochs and not 0 < limits.max_updates <= last["updates"]:
             return False
         found = directory.load_config()
-        asked = TrainingText(config, self._texts.training).config
+        asked = TrainingData(config, self._texts.training).config
         if found.training_text not in ("", asked.training_text):
             return False
         return found == dataclasses.replace(

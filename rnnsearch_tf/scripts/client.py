@@ -1,12 +1,11 @@
 """rnnsearch-client: lines in, lines out, by a served model."""
 
-import collections
 import itertools
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
@@ -14,14 +13,13 @@ from rnnsearch_tf.scripts.shared.text_input import decoded, input_lines
 from rnnsearch_tf.scripts.shared.text_output import write_lines
 
 if TYPE_CHECKING:
-    from rnnsearch_tf.client import Alignment, Client, Hypothesis
-
-_Found = TypeVar("_Found")
+    from rnnsearch_tf.client import Client
+    from rnnsearch_tf.results import Translation
 
 COMMAND = Command(
     "rnnsearch-client",
-    "translate text by a model that TensorFlow Serving serves, one sentence a line: N lines in, N "
-    "lines out, in order; a blank line gives a blank line.",
+    "translate text by a model that TensorFlow Serving serves, one sentence per line: N lines in, "
+    "N lines out, in order; a blank line gives a blank line.",
 )
 COMMAND.define(
     "server",
@@ -36,24 +34,24 @@ COMMAND.define(
     "signature",
     str,
     "serving_default prints translations; score prints log p(translation|text) in nats; nbest and "
-    "align print a JSON object a line, without padding",
+    "align print a JSON object per line, without padding",
     "serving_default",
 )
 COMMAND.define("input", str, "text, UTF-8, plain or .gz; - is standard input", "-")
-COMMAND.define("translation", str, "for --signature=score: translations, a line for each of text")
-COMMAND.define("output", str, "where the results go; - is standard output", "-")
-COMMAND.define("deadline", float, "seconds that a batch may take, its retries included", 60.0)
+COMMAND.define("translation", str, "for --signature=score: translations, line by line")
+COMMAND.define("output", str, "file for the results; - is standard output", "-")
+COMMAND.define("deadline", float, "maximum seconds of a batch, its retries included", 60.0)
 COMMAND.define("batch_size", int, "lines in a call", 32)
-COMMAND.define("concurrency", int, "calls at once; no more batches than that are read ahead", 4)
-COMMAND.define("attempts", int, "how often a call is tried while the server is unavailable", 5)
-COMMAND.define("ca_certificate", str, "PEM file of who vouches for the server, else the system's")
-COMMAND.define("client_certificate", str, "PEM file, for a server that wants one")
-COMMAND.define("client_key", str, "PEM file of its private key, where that is a file of its own")
+COMMAND.define("concurrency", int, "calls at once, and batches read ahead", 4)
+COMMAND.define("attempts", int, "maximum attempts of a call while the server is unavailable", 5)
+COMMAND.define("ca_certificate", str, "PEM file of trusted authorities, instead of the system's")
+COMMAND.define("client_certificate", str, "PEM file, for a server that asks for one")
+COMMAND.define("client_key", str, "PEM file of its private key, unless it is in the same file")
 COMMAND.define("status", bool, "print the versions that are served and their states instead")
 
 
 def main() -> int:
-    """Ask the server."""
+    """Call the server."""
     flags = COMMAND.flags
     _check_flags()
     with _client() as client:
@@ -96,60 +94,64 @@ def _client() -> "Client":
 
 
 def _print_status(client: "Client") -> int:
-    """Print a line a version; fail unless one is available."""
-    found = client.status()
-    for version in found:
+    """Print a line for each version; fail unless one is available."""
+    versions = client.status()
+    for version in versions:
         line = f"version {version.version}: {version.state}"
         if version.error_code != "OK":
             line += f" ({version.error_code}: {version.error_message})"
         print(line)
-    return 0 if any(version.state == "AVAILABLE" for version in found) else 1
+    return 0 if any(version.state == "AVAILABLE" for version in versions) else 1
 
 
 def _results(client: "Client") -> Iterator[str]:
-    """A line for each line of the input."""
+    """Format the result for each line of the input."""
     flags = COMMAND.flags
     lines = _lines(flags.input)
     if flags.signature == "score":
         pairs = _pairs(lines, _lines(flags.translation))
         return (f"{score:.6f}" for score in client.score(pairs))
     if flags.signature == "nbest":
-        return _with_text(lines, client.n_best, _n_best_record)
+        return map(_n_best_json, client.n_best(lines))
     if flags.signature == "align":
-        return _with_text(lines, client.align, _alignment_record)
-    return (found.translation.replace("\n", " ") for found in client.translate(lines))
+        return map(_alignment_json, client.align(lines))
+    return (result.text.replace("\n", " ") for result in client.translate(lines))
 
 
-def _with_text(
-    lines: Iterable[str],
-    find: Callable[[Iterable[str]], Iterator[_Found]],
-    record: Callable[[_Found], dict[str, Any]],
-) -> Iterator[str]:
-    """JSON objects of the line that was sent and what was found for it."""
-    sent: collections.deque[str] = collections.deque()
-
-    def noted() -> Iterator[str]:
-        for line in lines:
-            sent.append(line)
-            yield line
-
-    for found in find(noted()):
-        yield json.dumps({"text": sent.popleft(), **record(found)}, ensure_ascii=False)
+def _n_best_json(result: "Translation") -> str:
+    hypotheses = [
+        {
+            "translation": hypothesis.text,
+            "score": hypothesis.score,
+            "normalized_score": hypothesis.normalized_score,
+        }
+        for hypothesis in result.hypotheses
+    ]
+    return _json({"text": result.source, "hypotheses": hypotheses})
 
 
-def _n_best_record(found: "tuple[Hypothesis, ...]") -> dict[str, Any]:
-    return {"hypotheses": [_rounded(hypothesis._asdict()) for hypothesis in found]}
+def _alignment_json(result: "Translation") -> str:
+    return _json(
+        {
+            "text": result.source,
+            "translation": result.text,
+            "score": result.score,
+            "source_tokens": result.source_tokens,
+            "target_tokens": result.tokens,
+            "alignment": result.alignment.tolist(),
+        }
+    )
 
 
-def _alignment_record(found: "Alignment") -> dict[str, Any]:
-    return _rounded(found._asdict())
+def _json(record: dict[str, Any]) -> str:
+    return json.dumps(_rounded(record), ensure_ascii=False)
 
 
 def _rounded(value: Any) -> Any:
-    """Numbers to six decimals, as far down as they lie."""
+    """Round numbers to six decimals at every level of a record."""
     if isinstance(value, dict):
         return {key: _rounded(item) for key, item in value.items()}
-    if isinstance(value, tuple):
+    if isinstance(value, tuple | list):
         return [_rounded(item) for item in value]
     return round(value, 6) if isinstance(value, float) else value
 

@@ -1,4 +1,4 @@
-"""rnnsearch-export: a model directory to a SavedModel."""
+"""rnnsearch-export: a SavedModel from a model directory."""
 
 import sys
 
@@ -13,8 +13,8 @@ COMMAND = Command(
     "rnnsearch-export",
     "write a trained model as EXPORT_DIR/VERSION/, a SavedModel for TensorFlow Serving with the "
     "signatures serving_default (text to translation and score), align (with the soft alignment), "
-    "nbest (as many as the beam is wide) and score (of given translations). The search options "
-    "become part of it. Several models, with commas, make an ensemble.",
+    "nbest (as many translations as the beam is wide) and score (of given translations). The "
+    "search options become part of it. Several models, with commas, make an ensemble.",
 )
 COMMAND.define("export_dir", str, "the folder that a server watches")
 COMMAND.define(
@@ -23,9 +23,11 @@ COMMAND.define(
     "the version's number; an existing one is never overwritten (default: one above the highest)",
 )
 COMMAND.define(
-    "weights_dtype", str, "what the weights are kept in: float32; float16 or bfloat16 take half",
+    "weights_dtype",
+    str,
+    "dtype of the weights: float32; float16 and bfloat16 take half the space",
     "float32",
-)  # fmt: skip
+)
 define_decoding(COMMAND)
 
 

@@ -1,4 +1,4 @@
-"""rnnsearch-translate: lines in, lines out."""
+"""rnnsearch-translate: text in, translations out, line by line."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 COMMAND = Command(
     "rnnsearch-translate",
-    "translate text, one sentence a line: N lines in, N lines out, in order; a blank line gives a "
-    "blank line. At a terminal, each line is translated as it is typed. The search options below "
+    "translate text, one sentence per line: N lines in, N lines out, in order; a blank line gives "
+    "a blank line. At a terminal, each line is translated as it is typed. The search options below "
     "override the model's own.",
 )
 COMMAND.define("input", str, "text to translate, UTF-8, plain or .gz; - is standard input", "-")
-COMMAND.define("output", str, "where the translations go; - is standard output", "-")
+COMMAND.define("output", str, "file for the translations; - is standard output", "-")
 COMMAND.define("score", bool, "write log p(y|x), nats, after the translation and ' ||| '", False)
 COMMAND.define(
     "n_best",
@@ -36,7 +36,7 @@ COMMAND.define(
     str,
     "pharaoh: after the translation and ' ||| ', links i-j from source token i to target token j, "
     "from 0: each target token's greatest weight; none where that is on </s>. json: a JSON object "
-    "for each line, with tokens, scores and weights",
+    "per line, with tokens, scores and weights",
 )
 define_figures(COMMAND)
 define_decoding(COMMAND)
@@ -57,18 +57,18 @@ def main() -> int:
         translator = open_translator(COMMAND)
     at_terminal = flags.input == "-" and sys.stdin.isatty()
     lines = _typed() if at_terminal else input_lines(flags.input)
-    found = translator.translate_stream(
+    results = translator.translate_stream(
         _checked(lines, translator),
         n_best=flags.n_best,
         return_alignment=bool(flags.alignment or flags.figures),
         **({"lines_at_once": 1} if at_terminal else {}),
     )
-    write_lines(flags.output, _output(found))
+    write_lines(flags.output, _output(results))
     return 0
 
 
 def _typed() -> Iterator[bytes]:
-    """Lines as they are typed, each after a prompt."""
+    """Read lines as they are typed, each after a prompt."""
     while True:
         print("> ", end="", file=sys.stderr, flush=True)
         line = sys.stdin.buffer.readline()
@@ -79,14 +79,14 @@ def _typed() -> Iterator[bytes]:
 
 
 def _checked(lines: Iterable[bytes], translator: "Translator") -> Iterator[bytes]:
-    """The lines; tells which are not translated as they are."""
-    most = translator.config.decoding.max_length
+    """Pass lines on, with a warning for each that is not translated as it is."""
+    max_length = translator.config.decoding.max_length
     for number, line in enumerate(lines, 1):
         decoded(line, number, _warn)
-        if len(line) > most:  # a token has a byte at least
+        if len(line) > max_length:  # a token has at least one byte
             [length] = translator.source_lengths([line])
-            if length > most:
-                _warn(f"line {number:,} has {length:,} tokens: only {most:,} are read")
+            if length > max_length:
+                _warn(f"line {number:,} has {length:,} tokens: only {max_length:,} are read")
         yield line
 
 
@@ -97,14 +97,14 @@ def _output(translations: Iterable["Translation"]) -> Iterator[str]:
     flags = COMMAND.flags
     if not sys.stdout.isatty():
         translations = ProgressLine().counted(translations, "lines")
-    for number, found in enumerate(translations):
+    for number, result in enumerate(translations):
         if flags.figures:
-            draw_figure(COMMAND, number + 1, found.alignment, found.source_tokens, found.tokens)
+            draw_figure(COMMAND, number + 1, result.alignment, result.source_tokens, result.tokens)
         if flags.alignment == "json":
-            yield json_line(found)
+            yield json_line(result)
         else:
             yield from plain_lines(
-                found,
+                result,
                 number,
                 n_best=flags.n_best,
                 with_score=flags.score,

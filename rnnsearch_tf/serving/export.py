@@ -1,4 +1,4 @@
-"""A model directory to a SavedModel that TensorFlow Serving can load."""
+"""Export of model directories to SavedModels for TensorFlow Serving."""
 
 import os
 import shutil
@@ -16,6 +16,7 @@ from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.inference.weight_storage import FULL, WEIGHT_DTYPES
 from rnnsearch_tf.models.model_directory import BEST
 from rnnsearch_tf.serving.model_card import model_card
+from rnnsearch_tf.serving.signatures import signatures
 from rnnsearch_tf.serving.warmup import write_warmup_requests
 
 
@@ -27,14 +28,14 @@ def export(
     weights: str = BEST,
     weights_dtype: str = FULL,
 ) -> Path:
-    """Write EXPORT_DIR/<version>/ with the signatures of `TextModel`.
+    """Write EXPORT_DIR/<version>/, a SavedModel with the signatures of `serving.signatures`.
 
         saved_model.pb, variables/      graph and weights
         assets/                         source.vocab, target.vocab
         assets.extra/                   tf_serving_warmup_requests
-        model.json                      what was exported (see `model_card`)
+        model.json                      the export's card (see `model_card`)
 
-    The folder appears whole, under its final name, or not at all; older versions stay.
+    The folder appears complete, under its final name, or not at all; older versions stay.
 
     Args:
         model_dirs: the trained model, or the members of an ensemble.
@@ -42,7 +43,7 @@ def export(
         version: a positive number; a server takes the highest. None: one above the highest.
         decoding: instead of the options in the first model's config.
         weights: "best" or "last".
-        weights_dtype: what the weights are kept in: "float32", "float16" or "bfloat16".
+        weights_dtype: dtype of the weights: "float32", "float16" or "bfloat16".
 
     Returns:
         The folder written.
@@ -66,7 +67,7 @@ def export(
     card = model_card(model_dirs, weights, weights_dtype, text_model.config.decoding)
     try:
         export_dir.mkdir(parents=True, exist_ok=True)
-        # A name that is no number: a server that watches the folder passes it over.
+        # A name that is no number: a server that watches the folder skips it.
         temporary = Path(tempfile.mkdtemp(prefix=f".{version}-", dir=export_dir))
         try:
             _save(text_model, temporary)
@@ -81,23 +82,17 @@ def export(
 
 
 def _save(text_model: TextModel, path: Path) -> None:
-    signatures = {
-        "serving_default": text_model.translate,
-        "align": text_model.align,
-        "nbest": text_model.n_best,
-        "score": text_model.score,
-    }
     # `save` traces them itself: what is traced before it would be traced, and saved, again.
     tf.saved_model.save(
         text_model,
         str(path),
-        signatures,
+        signatures(text_model),
         tf.saved_model.SaveOptions(experimental_custom_gradients=False),  # it will not be trained
     )
 
 
 def _publish(temporary: Path, target: Path) -> None:
-    """Give a finished folder its name, once all of it is on the disk."""
+    """Rename a finished folder to its final name, once all of it is on the disk."""
     temporary.chmod(0o755)
     for path in [*temporary.rglob("*"), temporary]:
         synchronize(path)

@@ -1,4 +1,4 @@
-"""model.json: what an export was made of, for those who have it before them and nothing else."""
+"""model.json: the description of an export, inside the export."""
 
 import dataclasses
 import datetime
@@ -24,13 +24,14 @@ def model_card(
     Args:
         model_dirs: the model, or the members of an ensemble.
         weights: "best" or "last".
-        weights_dtype: what they are kept in.
+        weights_dtype: dtype of the weights in the export.
         decoding: the options of the search.
 
     Returns:
         JSON: the languages; for each model its settings, the SHA-256 of its text and vocabularies,
-        and what the validation set said of it (NLL in nats, BLEU of greedy translations with
-        sacreBLEU's signature); the search's options; what the scores are; and what wrote it.
+        and its evaluation on the validation set (NLL in nats, BLEU of greedy translations with
+        sacreBLEU's signature); the options of the search; the formulas of the scores; and date,
+        versions and commit of the export.
 
     Raises:
         InputError: an unusable model directory.
@@ -63,7 +64,7 @@ def _model(directory: ModelDirectory, weights: str) -> dict[str, Any]:
 
 
 def _evaluation(directory: ModelDirectory, weights: str) -> dict[str, Any] | None:
-    """The line of training.jsonl that tells of these weights, if there is one."""
+    """Find the line of training.jsonl about these weights; None where there is none."""
     records = directory.read_log()
     if not records:
         return None

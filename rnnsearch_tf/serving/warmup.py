@@ -11,7 +11,7 @@ from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS
 
 WARMUP_REQUESTS = Path("assets.extra") / "tf_serving_warmup_requests"
 
-# Sentences in a request, and words in each.
+# Sentences in a request, and words in each sentence.
 _SHAPES = {
     "serving_default": tuple(itertools.product((1, 8, 32), (8, 24, 48))),
     "align": ((1, 8), (1, 24), (8, 24)),
@@ -24,13 +24,13 @@ def write_warmup_requests(text_model: TextModel, path: Path) -> None:
     """Write assets.extra/tf_serving_warmup_requests, a TFRecord file of PredictionLog protos.
 
     Args:
-        text_model: for its frequent words, which the sentences are made of.
-        path: the SavedModel.
+        text_model: the exported model; its most frequent words make the sentences.
+        path: folder of the SavedModel.
 
     Raises:
         tf.errors.OpError: the disk refuses.
     """
-    # Loads gRPC, which is not wanted until then.
+    # They load gRPC, which nothing else here needs.
     from tensorflow_serving.apis.predict_pb2 import PredictRequest
     from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog, PredictLog
 
@@ -48,7 +48,7 @@ def write_warmup_requests(text_model: TextModel, path: Path) -> None:
 
 
 def _requests(text_model: TextModel) -> Iterator[tuple[str, list[str]]]:
-    """Signature and sentences of each request."""
+    """Iterate over signature and sentences of each request."""
     words = _frequent_words(text_model)
     for signature, shapes in _SHAPES.items():
         for count, length in shapes:
@@ -57,7 +57,7 @@ def _requests(text_model: TextModel) -> Iterator[tuple[str, list[str]]]:
 
 def _frequent_words(text_model: TextModel) -> list[str]:
     ids = tf.RaggedTensor.from_tensor(tf.range(len(SPECIAL_TOKENS), 203)[None])
-    words = text_model.source.words(ids).flat_values.numpy()
+    words = text_model.source.tokens(ids).flat_values.numpy()
     return [word.decode() for word in words if word]
 
 

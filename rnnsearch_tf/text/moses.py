@@ -4,7 +4,7 @@ The rules are those of Moses' `tokenizer.perl -no-escape` and `detokenizer.perl`
 words whole, no punctuation normalisation. All ops are core TensorFlow, so the object that prepares
 the training data also serves inside a SavedModel.
 
-Where Moses' own script and its Python port sacremoses disagree, this follows
+Moses' own script and its Python port sacremoses disagree in places. There, this follows
 
 * sacremoses for a line's last word: abbreviations ("in the U.S.", "etc.") keep their dot there too,
   as in older versions of `tokenizer.perl`; newer ones always split it off;
@@ -15,16 +15,18 @@ Where Moses' own script and its Python port sacremoses disagree, this follows
   scripts, for example) as letters; here they are symbols, one token each.
 
 Oddities of Moses that are kept: an apostrophe at either end of a line stays on its word ("'tis",
-"the dogs'"), of two apostrophes one letter apart only the first is seen ("rock'n'roll" becomes
+"the dogs'"), of two apostrophes one letter apart only the first splits ("rock'n'roll" becomes
 "rock 'n'roll"), and in joining, a closing curly quotation mark and French guillemets are words
 like any other.
 """
 
 import re
+import sys
 
 import tensorflow as tf
 
 from rnnsearch_tf.text import nonbreaking_prefixes
+from rnnsearch_tf.text.fingerprint import rules_fingerprint
 from rnnsearch_tf.tf_functions import graph_function
 
 LANGUAGES = ("en", "fr")
@@ -40,7 +42,7 @@ _CJK = (
 
 _Rule = tuple[str, str]  # an RE2 pattern and its rewrite, for every match
 
-# White space but for the plain blank: matching each of those would only cost time.
+# White space without the blank itself: to match and replace blanks too would only cost time.
 _SPACES: _Rule = (
     r"[\t-\r\x{1C}-\x{1F}\x{85}\x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}"
     r"\x{3000}]",
@@ -92,7 +94,7 @@ def _apply(rule: _Rule, text: tf.Tensor) -> tf.Tensor:
 
 
 def clean(text: tf.Tensor) -> tf.Tensor:
-    """Lines, string[B], as valid UTF-8 with blanks alone between words, and no other controls."""
+    """Return lines, string [B], as valid UTF-8, with no white space but blanks, and no controls."""
     return tf.strings.strip(_apply(_CONTROL_CHARACTERS, _apply(_SPACES, _valid_utf8(text))))
 
 
@@ -101,22 +103,22 @@ def _valid_utf8(text: tf.Tensor) -> tf.Tensor:
 
 
 def _is_first(keys: tf.Tensor) -> tf.Tensor:
-    """Where a run of equal keys (>= 0) begins."""
+    """Mask, bool [N], of the starts of runs of equal keys, int64 [N], none negative."""
     return tf.not_equal(keys, tf.concat([[-1], keys], axis=0)[:-1])
 
 
 def _is_last(keys: tf.Tensor) -> tf.Tensor:
-    """Where a run of equal keys (>= 0) ends."""
+    """Mask, bool [N], of the ends of runs of equal keys, int64 [N], none negative."""
     return tf.not_equal(keys, tf.concat([keys, [-1]], axis=0)[1:])
 
 
 def _of_previous(flags: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
-    """The flag of the token before, False at the start of a row."""
+    """Flags, bool [N], of each token's left neighbour, False at the start of a row."""
     return tf.concat([[False], flags], axis=0)[:-1] & ~_is_first(rows)
 
 
 def _of_next(flags: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
-    """The flag of the token after, False at the end of a row."""
+    """Flags, bool [N], of each token's right neighbour, False at the end of a row."""
     return tf.concat([flags, [False]], axis=0)[1:] & ~_is_last(rows)
 
 
@@ -139,7 +141,7 @@ def _kept_dot_pattern(language: str) -> str:
 
 
 def _detach_final_dots(tokens: tf.RaggedTensor, kept_dot: str) -> tf.RaggedTensor:
-    """Makes the dot that ends a word a token of its own, unless the word and the next keep it."""
+    """Make the dot that ends a word a token of its own, unless the word and the next keep it."""
     values = tokens.values
     dotted = tf.where(tf.strings.regex_full_match(values, _DOTTED_WORD))[:, 0]
     words = tf.gather(values, dotted)
@@ -152,9 +154,9 @@ def _detach_final_dots(tokens: tf.RaggedTensor, kept_dot: str) -> tf.RaggedTenso
 
 
 def _insert_dots(tokens: tf.RaggedTensor, at: tf.Tensor, heads: tf.Tensor) -> tf.RaggedTensor:
-    """Replaces the tokens at the flat indices `at` by `heads`, and puts a "." after each."""
+    """Replace the tokens at the flat indices `at`, int64 [D], by `heads`, and add a "." to each."""
     extra = tf.scatter_nd(at[:, tf.newaxis], tf.ones_like(at), tf.shape(tokens.values, tf.int64))
-    shift = tf.cumsum(extra)  # how many dots stand up to and including the dot of token i
+    shift = tf.cumsum(extra)  # number of dots up to and including that of token i
     dots = (at + tf.gather(shift, at))[:, tf.newaxis]
     size = tf.size(tokens.values, tf.int64) + tf.size(at, tf.int64)
     is_dot = tf.scatter_nd(dots, tf.ones_like(at), [size])
@@ -166,17 +168,17 @@ def _insert_dots(tokens: tf.RaggedTensor, at: tf.Tensor, heads: tf.Tensor) -> tf
 
 
 def _closes_quotation(quotes: tf.Tensor, rows: tf.Tensor, possessive: tf.Tensor) -> tf.Tensor:
-    """Which of the quotation marks close: in a row every second one of the same kind.
+    """Mask, bool [Q], of the closing quotation marks: every second of equal marks in a row.
 
     A possessive apostrophe ("the Joneses ' house") is bound to the word before it like a closing
-    mark, and closes what was open.
+    mark, and closes an open quotation.
     """
-    kinds, kind_of = tf.unique(_apply(_CURLY_QUOTE, quotes), out_idx=tf.int64)
-    row_and_kind = rows * tf.size(kinds, tf.int64) + kind_of
-    order = tf.argsort(row_and_kind, stable=True)
+    marks, mark_of = tf.unique(_apply(_CURLY_QUOTE, quotes), out_idx=tf.int64)
+    row_and_mark = rows * tf.size(marks, tf.int64) + mark_of
+    order = tf.argsort(row_and_mark, stable=True)
     possessive = tf.gather(possessive, order)
-    # Parity starts afresh with each row and kind, and after each possessive.
-    runs = tf.cumsum(tf.cast(_is_first(tf.gather(row_and_kind, order)) | possessive, tf.int64))
+    # The count restarts with each row and mark, and after each possessive.
+    runs = tf.cumsum(tf.cast(_is_first(tf.gather(row_and_mark, order)) | possessive, tf.int64))
     toggles_before = tf.cumsum(tf.cast(~possessive, tf.int64), exclusive=True)
     at_start = tf.gather(tf.math.segment_min(toggles_before, runs), runs)
     closes = possessive | tf.equal((toggles_before - at_start) % 2, 1)
@@ -191,7 +193,7 @@ class MosesTokenizer(tf.Module):
     """
 
     def __init__(self, language: str) -> None:
-        """Sets the language.
+        """Set the language.
 
         Args:
             language: "en" or "fr".
@@ -204,15 +206,25 @@ class MosesTokenizer(tf.Module):
         super().__init__(name=f"moses_tokenizer_{language}")
         self.language = language
 
+    @property
+    def word_tokenizer(self) -> "MosesTokenizer":
+        """Itself: its tokens are words."""
+        return self
+
+    def fingerprint(self) -> str:
+        """Return a digest of the rules, the language and TensorFlow's version."""
+        rules = sys.modules[__name__], nonbreaking_prefixes
+        return rules_fingerprint(*rules, name=self.name, language=self.language)
+
     @graph_function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
     def tokenize(self, text: tf.Tensor) -> tf.RaggedTensor:
-        """Splits each line into tokens (Moses' `tokenizer.perl -no-escape`).
+        """Split each line into tokens (Moses' `tokenizer.perl -no-escape`).
 
         Args:
-            text: string[B], UTF-8; invalid bytes count as U+FFFD.
+            text: string [B], UTF-8; invalid bytes count as U+FFFD.
 
         Returns:
-            string[B, None], row_splits int64; a blank line gives an empty row.
+            string [B, None], row_splits int64; a blank line gives an empty row.
         """
         text = clean(text)
         for rule in (
@@ -227,13 +239,13 @@ class MosesTokenizer(tf.Module):
 
     @graph_function(input_signature=[tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)])
     def detokenize(self, tokens: tf.RaggedTensor) -> tf.Tensor:
-        """Joins each row's tokens into a line (Moses' `detokenizer.perl`).
+        """Join each row's tokens into a line (Moses' `detokenizer.perl`).
 
         Args:
-            tokens: string[B, None], row_splits int64, UTF-8; invalid bytes count as U+FFFD.
+            tokens: string [B, None], row_splits int64, UTF-8; invalid bytes count as U+FFFD.
 
         Returns:
-            string[B]; an empty row gives an empty line.
+            string [B]; an empty row gives an empty line.
         """
         text = tf.strings.unsorted_segment_join(
             tokens.values, tokens.value_rowids(), tokens.nrows(), separator=" "
@@ -245,7 +257,7 @@ class MosesTokenizer(tf.Module):
         return tf.strings.unsorted_segment_join(pieces, rows, words.nrows())
 
     def _blank_before(self, values: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
-        """Which of the tokens are parted from the one before them by a blank."""
+        """Mask, bool [N], of the tokens that a blank separates from the token before them."""
         match = tf.strings.regex_full_match
         after_cjk = _of_previous(match(values, _ENDS_WITH_CJK), rows)
         binds_left = match(values, _CLOSING) | (match(values, _STARTS_WITH_CJK) & after_cjk)

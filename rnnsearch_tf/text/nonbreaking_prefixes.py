@@ -1,7 +1,7 @@
 """Abbreviations after which a full stop does not end a sentence, for English and French.
 
 The abbreviations are those of Moses' `nonbreaking_prefix.en` and `nonbreaking_prefix.fr`, without
-the entries that can decide nothing: one with a dot inside ("i.e", "S.A.R") keeps its final dot by
+the entries that have no effect: one with a dot inside ("i.e", "S.A.R") keeps its final dot by
 another rule, and one with a slash ("n/réf") is cut at the slash before the list is consulted.
 """
 
@@ -30,7 +30,7 @@ ALWAYS: dict[str, tuple[str, ...]] = {
     "fr": (*_FRENCH_INITIALS, *_FRENCH.split()),
 }
 
-# Keep their dot only before a digit: whole in "No. 5", parted in "No. Never."
+# Keep their dot only before a digit: whole in "No. 5", split in "No. Never."
 BEFORE_DIGIT: dict[str, tuple[str, ...]] = {
     "en": ("Art", "No", "pp"),
     "fr": (),

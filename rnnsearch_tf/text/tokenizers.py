@@ -1,45 +1,88 @@
-"""The tokenisers by name: Moses' rules, or white space for text that is in words already."""
+"""Tokenisers by name: Moses' rules, or white space for pre-tokenised text."""
 
 import functools
+import sys
+from typing import Protocol
 
 import tensorflow as tf
 
 from rnnsearch_tf.config import WHITESPACE, Config
+from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.text import moses
+from rnnsearch_tf.text.fingerprint import rules_fingerprint
 from rnnsearch_tf.text.moses import MosesTokenizer, clean
 from rnnsearch_tf.tf_functions import graph_function
+
+
+class Tokenizer(Protocol):
+    """Text to the tokens of a model and back, for one language.
+
+    `tokenize` and `detokenize` are graph functions of core TensorFlow ops, without state: the same
+    object prepares the training text and serves in a SavedModel.
+    """
+
+    language: str
+
+    @property
+    def name(self) -> str:
+        """The name of the rules."""
+
+    @property
+    def word_tokenizer(self) -> "Tokenizer":
+        """The tokeniser whose tokens are words; a tokeniser of words returns itself.
+
+        Lengths in words, tokenised BLEU, unknown words and alignment error rates go by it, so
+        that they can be compared between models whatever tokens these have.
+        """
+
+    def tokenize(self, text: tf.Tensor) -> tf.RaggedTensor:
+        """Split lines, string [B], into tokens, string [B, None]; a blank line has none."""
+
+    def detokenize(self, tokens: tf.RaggedTensor) -> tf.Tensor:
+        """Join tokens, string [B, None], into lines, string [B]."""
+
+    def fingerprint(self) -> str:
+        """Return a digest of everything that decides about the tokens: a key for caches."""
 
 
 class WhitespaceTokenizer(tf.Module):
     """Splits lines at white space and joins words by blanks, whatever the language.
 
-    For text that is in words already, by rules that are not Moses': its words stay as they are.
+    For text that other rules than Moses' have tokenised: its words stay as they are.
 
     Args:
-        language: which one it is, for those who ask.
+        language: code of the language, such as "de".
     """
 
     def __init__(self, language: str) -> None:
-        super().__init__(name="space_tokenizer")
+        super().__init__(name="whitespace_tokenizer")
         self.language = language
+
+    @property
+    def word_tokenizer(self) -> "WhitespaceTokenizer":
+        """Itself: its tokens are words."""
+        return self
 
     @graph_function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
     def tokenize(self, text: tf.Tensor) -> tf.RaggedTensor:
-        """Splits each line, string[B], into words, string[B, None]; a blank line has none."""
+        """Split each line, string [B], into words, string [B, None]; a blank line has none."""
         return tf.strings.split(clean(text))
 
     @graph_function(input_signature=[tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)])
     def detokenize(self, tokens: tf.RaggedTensor) -> tf.Tensor:
-        """Joins the words of each row, string[B, None], into a line, string[B]."""
+        """Join the words of each row, string [B, None], into a line, string [B]."""
         rows = tokens.value_rowids()
         return tf.strings.unsorted_segment_join(tokens.values, rows, tokens.nrows(), separator=" ")
 
-
-Tokenizer = MosesTokenizer | WhitespaceTokenizer
+    def fingerprint(self) -> str:
+        """Return a digest of the rules, the language and TensorFlow's version."""
+        rules = sys.modules[__name__], moses
+        return rules_fingerprint(*rules, name=self.name, language=self.language)
 
 
 @functools.cache
 def tokenizer_for(name: str, language: str) -> Tokenizer:
-    """The tokeniser of a language, made once: it holds no state, so all can share it.
+    """Make the tokeniser of a language, once: it has no state, so everyone uses the same one.
 
     Args:
         name: "moses" or "whitespace".
@@ -52,11 +95,13 @@ def tokenizer_for(name: str, language: str) -> Tokenizer:
 
 
 def tokenizers_for(config: Config) -> tuple[Tokenizer, Tokenizer]:
-    """The source's tokeniser and the target's.
+    """Make the source's and the target's tokeniser from a config.
 
     Raises:
-        ValueError: as `tokenizer_for`.
+        InputError: a language that the rules are not known for.
     """
-    languages = config.source_language, config.target_language
-    source, target = (tokenizer_for(config.tokenizer, language) for language in languages)
-    return source, target
+    try:
+        source = tokenizer_for(config.tokenizer, config.source_language)
+        return source, tokenizer_for(config.tokenizer, config.target_language)
+    except ValueError as error:
+        raise InputError(str(error)) from error

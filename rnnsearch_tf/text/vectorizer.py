@@ -8,7 +8,7 @@ import tensorflow as tf
 from rnnsearch_tf.text.tokenizers import Tokenizer
 from rnnsearch_tf.text.vocabulary import EOS, SPECIAL_TOKENS, UNK
 
-_WORD = (tf.string, tf.lookup.TextFileIndex.WHOLE_LINE)
+_TOKEN = (tf.string, tf.lookup.TextFileIndex.WHOLE_LINE)
 _ID = (tf.int64, tf.lookup.TextFileIndex.LINE_NUMBER)
 
 
@@ -16,7 +16,7 @@ class TextVectorizer(tf.Module):
     """The tokeniser and the vocabulary of a language.
 
     Args:
-        tokenizer: text to words and back.
+        tokenizer: text to tokens and back.
         vocabulary: path of the vocabulary file.
 
     Attributes:
@@ -26,30 +26,30 @@ class TextVectorizer(tf.Module):
     def __init__(self, tokenizer: Tokenizer, vocabulary: str | Path):
         super().__init__()
         self.tokenizer = tokenizer
-        self._ids = _table(vocabulary, _WORD, _ID, UNK)
-        self._words = _table(vocabulary, _ID, _WORD, "")
+        self._ids = _table(vocabulary, _TOKEN, _ID, UNK)
+        self._tokens = _table(vocabulary, _ID, _TOKEN, "")
 
-    def read(self, text: tf.Tensor, most: int) -> tf.RaggedTensor:
-        """Text, string [B], to the first `most` tokens of each, string [B, None]."""
-        return self.tokenizer.tokenize(text)[:, :most]
+    def read(self, text: tf.Tensor, max_length: int) -> tf.RaggedTensor:
+        """Split text, string [B], into tokens, string [B, None], of which `max_length` are kept."""
+        return self.tokenizer.tokenize(text)[:, :max_length]
 
     def ids(self, tokens: tf.RaggedTensor) -> tf.RaggedTensor:
-        """Tokens to ids, int32 [B, None], `</s>` at the end of each sentence and nowhere else."""
-        found = tf.maximum(self._ids.lookup(tokens.flat_values), UNK)  # "</s>" is no word of a text
-        ids = tokens.with_flat_values(tf.cast(found, tf.int32))
-        return tf.concat([ids, tf.fill([tokens.nrows(), 1], EOS)], axis=1)
+        """Look up tokens, string [B, None], and add `</s>`: ids, int32 [B, None]."""
+        # A text may hold "</s>" or "<pad>"; as words of a text, they are unknown ones.
+        ids = tf.cast(tf.maximum(self._ids.lookup(tokens.flat_values), UNK), tf.int32)
+        return tf.concat([tokens.with_flat_values(ids), tf.fill([tokens.nrows(), 1], EOS)], axis=1)
 
-    def words(self, ids: tf.RaggedTensor) -> tf.RaggedTensor:
-        """Ids to words, string [B, None], `</s>` included."""
-        return ids.with_flat_values(self._words.lookup(tf.cast(ids.flat_values, tf.int64)))
+    def tokens(self, ids: tf.RaggedTensor) -> tf.RaggedTensor:
+        """Look up ids, int32 [B, None]: tokens, string [B, None], `</s>` included."""
+        return ids.with_flat_values(self._tokens.lookup(tf.cast(ids.flat_values, tf.int64)))
 
 
 def with_end(tokens: tf.RaggedTensor) -> tf.RaggedTensor:
-    """Tokens with `</s>` after each sentence."""
+    """Add `</s>` to each row of tokens, string [B, None]."""
     return tf.concat([tokens, tf.fill([tokens.nrows(), 1], SPECIAL_TOKENS[EOS])], axis=1)
 
 
 def _table(path: str | Path, key: tuple, value: tuple, default: Any) -> tf.lookup.StaticHashTable:
-    """A vocabulary file as a table from `key` to `value`."""
+    """Make a table from `key` to `value` of a vocabulary file."""
     initializer = tf.lookup.TextFileInitializer(str(path), *key, *value)
     return tf.lookup.StaticHashTable(initializer, default_value=default)

@@ -1,4 +1,4 @@
-"""Shortlists of words and their ids."""
+"""Vocabularies: the tokens that a model knows and their ids."""
 
 import hashlib
 from collections import Counter
@@ -13,13 +13,13 @@ SPECIAL_TOKENS = ("<pad>", "</s>", "[UNK]")  # by id
 
 
 class Vocabulary:
-    """The words a model knows; a word's id is its place.
+    """The tokens that a model knows; the id of a token is its index.
 
     Args:
-        tokens: all words, the three special tokens first.
+        tokens: all tokens, the three special ones first.
 
     Raises:
-        InputError: the special tokens are not in front, or a word is empty or stands twice.
+        InputError: the special tokens do not come first, or a token is empty or occurs twice.
     """
 
     def __init__(self, tokens: Sequence[str]):
@@ -31,23 +31,23 @@ class Vocabulary:
             raise InputError("a vocabulary must not hold a word twice, nor an empty one")
 
     def __len__(self) -> int:
-        """K, the number of words with the special tokens."""
+        """K, the number of tokens, special ones included."""
         return len(self.tokens)
 
     @classmethod
     def build(cls, counts: Counter[str], size: int) -> "Vocabulary":
-        """The `size` − 3 most frequent words; among equals, the first in code point order."""
-        words = sorted(
-            (w for w in counts if w not in SPECIAL_TOKENS), key=lambda w: (-counts[w], w)
+        """Choose the `size` − 3 most frequent tokens; among equals, the first by code point."""
+        tokens = sorted(
+            (t for t in counts if t not in SPECIAL_TOKENS), key=lambda t: (-counts[t], t)
         )
-        return cls([*SPECIAL_TOKENS, *words[: max(size - len(SPECIAL_TOKENS), 0)]])
+        return cls([*SPECIAL_TOKENS, *tokens[: max(size - len(SPECIAL_TOKENS), 0)]])
 
     @classmethod
     def load(cls, path: str | Path) -> "Vocabulary":
-        """Read a vocabulary file: UTF-8, one word a line.
+        """Read a vocabulary file: UTF-8, one token per line.
 
         Raises:
-            InputError: no such file, or not a vocabulary; the text names the file.
+            InputError: no such file, or not a vocabulary; the message names the file.
         """
         try:
             text = Path(path).read_bytes().decode("utf-8")
@@ -70,17 +70,17 @@ class Vocabulary:
         return hashlib.sha256(self._text()).hexdigest()
 
     def encode(self, tokens: Iterable[str]) -> list[int]:
-        """Words to ids, unknown ones to [UNK], with `</s>` at the end and nowhere else."""
+        """Look up tokens, unknown ones as [UNK], and add the id of `</s>`."""
         return [*(max(self._ids.get(token, UNK), UNK) for token in tokens), EOS]
 
     def decode(self, ids: Iterable[int]) -> list[str]:
-        """Ids to words, up to `</s>` or padding."""
-        words = []
+        """Look up ids, up to `</s>` or padding."""
+        tokens = []
         for i in ids:
             if i in (EOS, PAD):
                 break
-            words.append(self.tokens[i])
-        return words
+            tokens.append(self.tokens[i])
+        return tokens
 
     def _text(self) -> bytes:
         return ("\n".join(self.tokens) + "\n").encode()

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import Config
 from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText
-from rnnsearch_tf.data.training_data import TrainingText
+from rnnsearch_tf.data.training_data import TrainingData
 from rnnsearch_tf.data.word_alignments import WordAlignmentFiles
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.layers.precision import dtype_policy
@@ -60,7 +60,7 @@ def train(
     if validation is None and config.training.early_stopping != "none":
         raise InputError("early stopping needs a validation set")
     _check_guided_alignment(config, links)
-    text = TrainingText(config, training, cache_dir, links)
+    text = TrainingData(config, training, cache_dir, links)
     run = _Run(text, ModelDirectory(model_dir), strategy or tf.distribute.get_strategy())
     with run.alone():
         run.create()
@@ -71,7 +71,7 @@ class _Run:
     """A training in a model directory, on this worker."""
 
     def __init__(
-        self, text: TrainingText, directory: ModelDirectory, strategy: tf.distribute.Strategy
+        self, text: TrainingData, directory: ModelDirectory, strategy: tf.distribute.Strategy
     ):
         self._text = text
         self._directory = directory

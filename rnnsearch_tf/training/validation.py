@@ -8,6 +8,7 @@ from rnnsearch_tf.config import Config, DecodingConfig
 from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.data.sentence_pairs import Pairs, to_sentences, tokenize
 from rnnsearch_tf.evaluation.metrics import bleu, nll
+from rnnsearch_tf.inference.loading import vectorizers_for
 from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.models.model_directory import ModelDirectory
@@ -43,8 +44,7 @@ class ValidationSet:
         text_model = TextModel(
             [model],
             dataclasses.replace(config, decoding=_GREEDY),
-            directory.source_vocabulary_path,
-            directory.target_vocabulary_path,
+            *vectorizers_for(directory),
         )
         self.translator = Translator.of(text_model)
         source, target = directory.load_vocabularies()

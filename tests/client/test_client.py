@@ -16,10 +16,18 @@ from scripted_model import (
     client_of,
     expected,
     obliging,
+    over_http,
     translated,
 )
 
-from rnnsearch_tf.client import Client, Hypothesis, ServerError, Tls, VersionStatus
+from rnnsearch_tf.client import (
+    Client,
+    Hypothesis,
+    ServerError,
+    Tls,
+    Translation,
+    VersionStatus,
+)
 from rnnsearch_tf.client.address import parse_address
 from rnnsearch_tf.errors import InputError
 
@@ -33,8 +41,12 @@ LOWEST = -3.4028234663852886e38  # of float32
 def test_translations_come_in_order(serve):
     lines = [*LINES, "", "   ", "Élodie's 1,000 words — «et plus» 😀", "\t", 'a"b\\c\0']
     with serve() as served, client_of(served) as client:
-        assert list(client.translate(iter(lines))) == expected(lines)
+        results = list(client.translate(iter(lines)))
         assert list(client.translate([])) == []
+    assert results == expected(lines)
+    assert [(result.source, result.text) for result in results] == [
+        (line, translated(line)) for line in lines
+    ]
     sent = sorted(request.inputs["text"] for request in served.requests)
     assert sent == sorted(lines[i : i + 2] for i in range(0, len(lines), 2))
     assert {(r.model, r.signature) for r in served.requests} == {("rnnsearch", "serving_default")}
@@ -52,9 +64,12 @@ def test_n_best_lists_have_no_empty_slots(serve):
         }
 
     with serve(behaviour) as served, client_of(served) as client:
-        found = list(client.n_best(["a", "b", "c"]))
-    assert found[2] == (Hypothesis("c", -0.5, -0.25), Hypothesis("c!", -1.5, -0.375))
-    assert [hypotheses[0].translation for hypotheses in found] == ["a", "b", "c"]
+        results = list(client.n_best(["a", "b", "c"]))
+    hypotheses = Hypothesis("c", (), -0.5, -0.25), Hypothesis("c!", (), -1.5, -0.375)
+    assert results[2] == Translation("c", (), hypotheses)
+    assert [(result.text, result.normalized_score) for result in results] == [
+        (text, -0.25) for text in "abc"
+    ]
 
 
 @both
@@ -75,10 +90,26 @@ def test_alignments_have_no_padding(serve):
     with serve(behaviour) as served, client_of(served) as client:
         first, blank = client.align(["One two", ""])
     assert first.source_tokens == ("One", "two", "</s>")
-    assert first.target_tokens == ("Un", "deux", "</s>")
-    assert first.alignment == ((0.5, 0.25, 0.25), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
-    assert (first.translation, first.score) == ("Un deux", -1.0)
-    assert blank == ("", 0.0, ("</s>",), ("</s>",), ((1.0,),))
+    assert first.tokens == ("Un", "deux", "</s>")
+    assert first.alignment.tolist() == [[0.5, 0.25, 0.25], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    assert first.alignment.dtype == "float32"
+    assert (first.source, first.text, first.score) == ("One two", "Un deux", -1.0)
+    assert (blank.text, blank.score, blank.source_tokens) == ("", 0.0, ("</s>",))
+    assert (blank.tokens, blank.alignment.tolist()) == (("</s>",), [[1.0]])
+
+
+def test_what_was_not_asked_for_is_missing_and_says_so():
+    with over_http() as served, client_of(served) as client:
+        [result] = client.translate(["a"])
+    [hypothesis] = result.hypotheses
+    assert (result.source_tokens, hypothesis.tokens) == ((), ())
+    assert (hypothesis.normalized_score, hypothesis.alignment) == (None, None)
+    with pytest.raises(ValueError, match=r"no tokens: .* Client\.align"):
+        _ = result.tokens
+    with pytest.raises(ValueError, match=r"no normalized score: .* Client\.n_best"):
+        _ = result.normalized_score
+    with pytest.raises(ValueError, match=r"no alignment: .* Client\.align"):
+        _ = result.alignment
 
 
 @both
@@ -134,13 +165,13 @@ def test_status(serve):
 def test_order_and_bounds_under_random_delays(serve, concurrency):
     lines = [f"line {i}" for i in range(60)]
     lock = threading.Lock()
-    at_work, most = [0], [0]
+    at_work, maximum = [0], [0]
     delays = random.Random(concurrency)
 
     def behaviour(request):
         with lock:
             at_work[0] += 1
-            most[0] = max(most[0], at_work[0])
+            maximum[0] = max(maximum[0], at_work[0])
             delay = delays.random() / 50
         time.sleep(delay)
         with lock:
@@ -158,9 +189,9 @@ def test_order_and_bounds_under_random_delays(serve, concurrency):
         found = client.translate(source())
         assert read == [0]
         for number, (result, line) in enumerate(zip(found, lines, strict=True)):
-            assert result.translation == translated(line)
+            assert result.text == translated(line)
             assert read[0] - number <= concurrency * 2
-    assert most[0] <= concurrency
+    assert maximum[0] <= concurrency
 
 
 @both

@@ -1,6 +1,7 @@
 """Text to words in files: right, made once, never half, in memory that does not grow."""
 
 import concurrent.futures
+import inspect
 import signal
 import subprocess
 import sys
@@ -23,7 +24,9 @@ from rnnsearch_tf.data.preparation import prepare
 from rnnsearch_tf.data.sentence_pairs import Pairs, Sentences, tokenize
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.scripts import train
+from rnnsearch_tf.text import tokenizers
 from rnnsearch_tf.text.moses import MosesTokenizer
+from rnnsearch_tf.text.tokenizers import WhitespaceTokenizer
 from rnnsearch_tf.text.vocabulary import UNK, Vocabulary
 
 ENGLISH, FRENCH = MosesTokenizer("en"), MosesTokenizer("fr")
@@ -145,8 +148,32 @@ def test_other_text_languages_or_rules_are_prepared_by_themselves(tmp_path, monk
     assert prepared("two\n", ENGLISH, FRENCH) == 2
     assert prepared("one\n", ENGLISH, FRENCH) == 2
     assert prepared("one\n", FRENCH, FRENCH) == 3
-    monkeypatch.setattr(preparation.inspect, "getsource", lambda module: "other rules")
+    monkeypatch.setattr(inspect, "getsource", lambda module: "other rules")
     assert prepared("one\n", ENGLISH, FRENCH) == 4
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_other_fingerprints_are_prepared_by_themselves(tmp_path, side):
+    class Words(WhitespaceTokenizer):
+        rules = "old"
+
+        def fingerprint(self) -> str:
+            return self.rules
+
+    languages = Words("en"), Words("fr")
+    prepare(TEXT, *languages, tmp_path)
+    languages[side].rules = "new"
+    prepare(TEXT, *languages, tmp_path)
+    prepare(TEXT, *languages, tmp_path)
+    assert len(folders(tmp_path)) == 2
+
+
+def test_words_between_spaces_are_prepared_again_when_their_code_changes(tmp_path, monkeypatch):
+    source = inspect.getsource
+    for expected in (1, 2):
+        prepare(TEXT, WhitespaceTokenizer("en"), WhitespaceTokenizer("fr"), tmp_path)
+        assert len(folders(tmp_path)) == expected
+        monkeypatch.setattr(inspect, "getsource", lambda m: source(m) + "# new" * (m is tokenizers))
 
 
 def test_the_users_cache_is_the_default(monkeypatch, tmp_path):

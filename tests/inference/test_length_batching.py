@@ -9,7 +9,7 @@ from rnnsearch_tf.inference.length_batching import map_by_length
 NO_WORDS = tf.RaggedTensor.from_row_splits(tf.zeros([0], tf.string), tf.zeros([1], tf.int64))
 
 
-def blocks_of(lengths: list[int], most_tokens: int) -> list[list[int]]:
+def blocks_of(lengths: list[int], max_tokens: int) -> list[list[int]]:
     """The blocks that were made, and a check that each row got what is its own."""
     lengths = tf.constant(lengths, tf.int64)
     made: list[list[int]] = []
@@ -22,7 +22,7 @@ def blocks_of(lengths: list[int], most_tokens: int) -> list[list[int]]:
         )
         return 10 * rows, words
 
-    tens, words = map_by_length(function, lengths, most_tokens, (tf.zeros([0], tf.int32), NO_WORDS))
+    tens, words = map_by_length(function, lengths, max_tokens, (tf.zeros([0], tf.int32), NO_WORDS))
     assert tens.numpy().tolist() == [10 * i for i in range(len(lengths))]
     expected = [[str(i).encode()] * int(n) for i, n in enumerate(lengths)]
     assert words.to_list() == expected
@@ -30,20 +30,20 @@ def blocks_of(lengths: list[int], most_tokens: int) -> list[list[int]]:
 
 
 def test_rows_of_similar_length_go_together():
-    assert blocks_of([5, 1, 7, 2, 5, 3], most_tokens=10) == [[1, 3, 5], [0, 4], [2]]
+    assert blocks_of([5, 1, 7, 2, 5, 3], max_tokens=10) == [[1, 3, 5], [0, 4], [2]]
 
 
 def test_a_row_that_is_too_long_goes_alone():
-    assert blocks_of([13, 2, 11], most_tokens=7) == [[1], [2], [0]]
+    assert blocks_of([13, 2, 11], max_tokens=7) == [[1], [2], [0]]
 
 
-def test_equal_rows_keep_their_order_and_64_are_the_most():
-    made = blocks_of([1] * 150, most_tokens=1_000)
+def test_equal_rows_keep_their_order_and_64_are_the_maximum():
+    made = blocks_of([1] * 150, max_tokens=1_000)
     assert made == [list(range(64)), list(range(64, 128)), list(range(128, 150))]
 
 
 def test_no_rows():
-    assert blocks_of([], most_tokens=5) == []
+    assert blocks_of([], max_tokens=5) == []
 
 
 def test_in_a_graph_with_a_result_of_three_axes():
@@ -56,9 +56,9 @@ def test_in_a_graph_with_a_result_of_three_axes():
 
         return map_by_length(function, lengths, 6, tf.zeros([0, 7, 11], lengths.dtype))
 
-    found = together(tf.constant(lengths)).numpy()
-    assert found.shape == (5, 7, 11)
-    np.testing.assert_array_equal(found[:, 6, 10], lengths)
+    result = together(tf.constant(lengths)).numpy()
+    assert result.shape == (5, 7, 11)
+    np.testing.assert_array_equal(result[:, 6, 10], lengths)
 
 
 @pytest.mark.parametrize("seed", range(5))

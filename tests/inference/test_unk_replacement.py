@@ -9,28 +9,30 @@ import tensorflow as tf
 from rnnsearch_tf.alignment.lexicon import learn_lexicon, write_lexicon
 from rnnsearch_tf.config import Config, DecodingConfig
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.inference.loading import load_text_model
+from rnnsearch_tf.inference.loading import load_text_model, vectorizers_for
 from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.inference.unk_replacement import UnkReplacement
+from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.presets import PRESETS
 from rnnsearch_tf.results import Alignment
+from rnnsearch_tf.serving.signatures import signatures
 
 SOURCE = tf.ragged.constant([["Ms", "Aït", "left"], [], ["the", "ibex"]], tf.string, ragged_rank=1)
 TARGET = tf.ragged.constant(
     [["Mme", "[UNK]", "partit", "[UNK]"], [], ["[UNK]", "[UNK]", "ici"]], tf.string, ragged_rank=1
 )
 WEIGHTS = np.zeros([3, 5, 4], np.float32)
-WEIGHTS[0, 1] = [0.1, 0.3, 0.0, 0.6]  # most on </s>, which is passed over
+WEIGHTS[0, 1] = [0.1, 0.3, 0.0, 0.6]  # most on </s>, which is skipped
 WEIGHTS[0, 3] = [0.2, 0.1, 0.7, 0.0]
 WEIGHTS[2, 0] = [0.1, 0.9, 0.0, 0.0]
 WEIGHTS[2, 1] = [0.3, 0.2, 0.5, 0.0]
 
 
 def words(lexicon) -> list[list[str]]:
-    found = UnkReplacement(lexicon).replaced(TARGET, SOURCE, lambda: tf.constant(WEIGHTS))
-    return [[word.decode() for word in row] for row in found.to_list()]
+    replaced = UnkReplacement(lexicon).replace(TARGET, SOURCE, lambda: tf.constant(WEIGHTS))
+    return [[word.decode() for word in row] for row in replaced.to_list()]
 
 
 def test_the_attended_word_is_copied():
@@ -49,7 +51,7 @@ def test_nothing_is_aligned_where_all_is_known():
         return tf.constant(WEIGHTS)
 
     known = tf.ragged.constant([["a"], [], ["b"]], tf.string, ragged_rank=1)
-    replace = tf.function(lambda: UnkReplacement(None).replaced(known, SOURCE, alignment))
+    replace = tf.function(lambda: UnkReplacement(None).replace(known, SOURCE, alignment))
     assert replace().to_list() == [[b"a"], [], [b"b"]]
 
 
@@ -97,18 +99,18 @@ def writes_unknown(model_dir) -> TextModel:
     return model
 
 
-def of(text_model: TextModel, model_dir, decoding: DecodingConfig, lexicon=None) -> TextModel:
+def of(text_model: TextModel, decoding: DecodingConfig, lexicon=None) -> TextModel:
     """The same weights with other options."""
     config = dataclasses.replace(text_model.config, decoding=decoding)
-    vocabularies = model_dir / "source.vocab", model_dir / "target.vocab"
     assert isinstance(text_model.model, TranslationModel)
-    return TextModel([text_model.model], config, *vocabularies, lexicon=lexicon)
+    vectorizers = text_model.source, text_model.target
+    return TextModel([text_model.model], config, *vectorizers, lexicon=lexicon)
 
 
-def test_in_the_graph_the_text_alone_changes(writes_unknown, model_dir, tmp_path):
+def test_in_the_graph_the_text_alone_changes(writes_unknown, tmp_path):
     write_lexicon(tmp_path / "lexicon.tsv", {"The": "LE", "cold": "FROID"})
     plain, copied, translated = (
-        Translator.of(of(writes_unknown, model_dir, decoding, lexicon)).translate(
+        Translator.of(of(writes_unknown, decoding, lexicon)).translate(
             SENTENCES, n_best=2, return_alignment=True
         )
         for decoding, lexicon in (
@@ -126,7 +128,7 @@ def test_in_the_graph_the_text_alone_changes(writes_unknown, model_dir, tmp_path
             before.source_tokens[place] if token == "[UNK]" else token
             for token, place in zip(before.tokens[:-1], places, strict=False)
         ]
-        tokenizer = load_text_model(model_dir).target.tokenizer
+        tokenizer = writes_unknown.target.tokenizer
         [text] = tokenizer.detokenize(tf.ragged.constant([expected], tf.string, ragged_rank=1))
         assert after.text == text.numpy().decode()
     texts = " ".join(h.text for found in translated for h in found.hypotheses)
@@ -135,12 +137,12 @@ def test_in_the_graph_the_text_alone_changes(writes_unknown, model_dir, tmp_path
     assert "The" not in texts
 
 
-def test_an_export_has_it_too(writes_unknown, model_dir, tmp_path):
+def test_an_export_has_it_too(writes_unknown, tmp_path):
     write_lexicon(tmp_path / "lexicon.tsv", {"The": "LE", "cold": "FROID"})
-    replacing = of(writes_unknown, model_dir, REPLACING, tmp_path / "lexicon.tsv")
-    expected = replacing.translate(tf.constant(SENTENCES))["translation"].numpy().tolist()
-    signatures = {"serving_default": replacing.translate.get_concrete_function()}
-    tf.saved_model.save(replacing, str(tmp_path / "export"), signatures)
+    replacing = of(writes_unknown, REPLACING, tmp_path / "lexicon.tsv")
+    expected = replacing.best(tf.constant(SENTENCES))["text"].numpy()[:, 0].tolist()
+    serving_default = signatures(replacing)["serving_default"]
+    tf.saved_model.save(replacing, str(tmp_path / "export"), serving_default)
     (tmp_path / "lexicon.tsv").unlink()
     assert (tmp_path / "export" / "assets" / "lexicon.tsv").exists()
     loaded = tf.saved_model.load(str(tmp_path / "export")).signatures["serving_default"]
@@ -153,6 +155,6 @@ def test_the_baseline_has_no_attention_to_do_it_by(model_dir):
         config.model, source_vocabulary_size=5, target_vocabulary_size=5, hidden_size=3
     )
     model = TranslationModel(small)
-    vocabularies = model_dir / "source.vocab", model_dir / "target.vocab"
+    vectorizers = vectorizers_for(ModelDirectory(model_dir))
     with pytest.raises(InputError, match="which RNNencdec lacks"):
-        TextModel([model], Config(decoding=REPLACING), *vocabularies)
+        TextModel([model], Config(decoding=REPLACING), *vectorizers)

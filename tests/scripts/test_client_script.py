@@ -1,5 +1,6 @@
 """rnnsearch-client: lines in, lines out; and all of the client against a served export."""
 
+import dataclasses
 import gzip
 import io
 import json
@@ -10,7 +11,7 @@ import pytest
 from scripted_model import LINES, Refusal, both, expected, obliging, over_http, translated
 from tfserving import running
 
-from rnnsearch_tf.client import Client
+from rnnsearch_tf.client import Client, Translation
 from rnnsearch_tf.scripts import client as script
 
 PATIENT = "--deadline=300"
@@ -155,7 +156,7 @@ def test_a_failure_leaves_the_output_file_as_it_was(serve, capsys, tmp_path):
         assert (tmp_path / "out").read_text() == "kept\n"
         assert len(list(tmp_path.iterdir())) == 2
         assert script.run([*flags, PATIENT]) == 1
-    assert capsys.readouterr().out == "".join(x.translation + "\n" for x in expected(LINES[:8]))
+    assert capsys.readouterr().out == "".join(x.text + "\n" for x in expected(LINES[:8]))
 
 
 @both
@@ -214,42 +215,52 @@ def clients(server):
         yield Client(url, deadline=300, batch_size=4, concurrency=1)
 
 
+def without_alignment(result: Translation) -> Translation:
+    """A result that can be compared."""
+    hypotheses = tuple(dataclasses.replace(h, alignment=None) for h in result.hypotheses)
+    return dataclasses.replace(result, hypotheses=hypotheses)
+
+
 def test_both_protocols_find_the_same(server, export_dir):
     import tensorflow as tf
 
     loaded = tf.saved_model.load(str(export_dir / "1"))
     direct = loaded.signatures["serving_default"](text=tf.constant(SENTENCES))
-    found = []
+    results = []
     for client in clients(server):
         with client:
             translations = list(client.translate(SENTENCES))
-            pairs = list(zip(SENTENCES, [x.translation for x in translations], strict=True))
-            found.append(
+            pairs = list(zip(SENTENCES, [x.text for x in translations], strict=True))
+            aligned = list(client.align(SENTENCES))
+            results.append(
                 (
                     translations,
-                    list(client.align(SENTENCES)),
+                    [without_alignment(x) for x in aligned],
+                    [x.alignment.tolist() for x in aligned],
                     list(client.n_best(SENTENCES)),
                     list(client.score(pairs)),
                     client.status(),
                 )
             )
-    assert found[0] == found[1]  # to the last bit
-    translations, alignments, n_best, scores, status = found[0]
-    assert [x.translation.encode() for x in translations] == direct["translation"].numpy().tolist()
+    assert results[0] == results[1]  # to the last bit
+    translations, without, alignments, n_best, scores, status = results[0]
+    assert [x.text.encode() for x in translations] == direct["translation"].numpy().tolist()
     assert [x.score for x in translations] == pytest.approx(direct["score"].numpy(), abs=1e-5)
-    assert translations[1] == ("", 0.0)
-    for translation, alignment, hypotheses in zip(translations, alignments, n_best, strict=True):
-        assert alignment.translation == translation.translation
-        assert alignment.source_tokens[-1] == alignment.target_tokens[-1] == "</s>"
-        assert "" not in alignment.source_tokens + alignment.target_tokens
-        assert len(alignment.alignment) == len(alignment.target_tokens)
-        for weights in alignment.alignment:
-            assert len(weights) == len(alignment.source_tokens)
+    assert (translations[1].text, translations[1].score) == ("", 0.0)
+    for translation, aligned, alignment, several in zip(
+        translations, without, alignments, n_best, strict=True
+    ):
+        assert aligned.text == translation.text
+        assert aligned.source_tokens[-1] == aligned.tokens[-1] == "</s>"
+        assert "" not in aligned.source_tokens + aligned.tokens
+        assert len(alignment) == len(aligned.tokens)
+        for weights in alignment:
+            assert len(weights) == len(aligned.source_tokens)
             assert sum(weights) == pytest.approx(1, abs=1e-4)
-        assert hypotheses[0].translation == translation.translation
-        ranks = [hypothesis.normalized_score for hypothesis in hypotheses]
+        assert several.text == translation.text
+        ranks = [hypothesis.normalized_score for hypothesis in several.hypotheses]
         assert ranks == sorted(ranks, reverse=True)
-    assert len(n_best[0]) > 1
+    assert len(n_best[0].hypotheses) > 1
     assert len(scores) == len(SENTENCES)
     assert [(version.version, version.state) for version in status] == [(1, "AVAILABLE")]
 

@@ -27,6 +27,7 @@ from rnnsearch_tf.scripts import (
     train,
     translate,
 )
+from rnnsearch_tf.serving.signatures import signatures
 
 SCRIPTS = {
     "train": train, "translate": translate, "score": score, "evaluate": evaluate,
@@ -209,7 +210,7 @@ def test_text_that_is_not_utf8_is_translated_as_a_server_does(capsys, model_dir,
     assert translate.run([*flags, f"--input={tmp_path / 'latin'}"]) == 0
     assert "line 2 is not UTF-8" in capsys.readouterr().err
     text_model = load_text_model(model_dir, DecodingConfig(beam_size=2))
-    served = text_model.translate(tf.constant(lines))
+    served = signatures(text_model)["serving_default"](tf.constant(lines))
     expected = [text.decode() for text in served["translation"].numpy()]
     assert (tmp_path / "out").read_text("utf-8").split("\n") == [*expected, ""]
     assert expected[1]

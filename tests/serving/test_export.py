@@ -9,13 +9,15 @@ import shutil
 import pytest
 import tensorflow as tf
 
-from rnnsearch_tf.config import Config, DecodingConfig
+from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.evaluation.metrics import bleu_signature
-from rnnsearch_tf.inference.loading import load_text_model
+from rnnsearch_tf.inference.loading import load_text_model, versions
+from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.scripts import export as script
-from rnnsearch_tf.serving import export as export_module
 from rnnsearch_tf.serving.export import export
+from rnnsearch_tf.serving.model_card import model_card
+from rnnsearch_tf.serving.signatures import signatures
 from rnnsearch_tf.serving.warmup import WARMUP_REQUESTS
 
 SEARCH = DecodingConfig(beam_size=2, length_penalty=0.5)
@@ -34,7 +36,7 @@ def folder(tmp_path_factory, model_dir, export_dir):
 
 def test_versions_count_up_and_stay(folder):
     assert sorted(p.name for p in folder.iterdir()) == ["1", "10", "11", "not-a-version"]
-    assert export_module.versions(folder) == [1, 10, 11]
+    assert versions(folder) == [1, 10, 11]
 
 
 def test_the_card_says_what_was_exported(folder, model_dir):
@@ -58,21 +60,24 @@ def test_the_card_says_what_was_exported(folder, model_dir):
 
 def test_the_better_evaluation_is_told(model_dir, tmp_path):
     """Of weights that were kept because they did best, not of the last ones."""
-    from rnnsearch_tf.models.model_directory import ModelDirectory
-    from rnnsearch_tf.serving.model_card import _evaluation
+
+    def told(weights: str) -> dict | None:
+        return json.loads(model_card([tmp_path], weights, "float32", SEARCH))["models"][0][
+            "evaluation"
+        ]
 
     records = [{"bleu": 3.0, "nll_per_token": 2.0}, {"bleu": 2.0, "nll_per_token": 1.0}]
     for file in ("config.json", "source.vocab", "target.vocab"):
         (tmp_path / file).write_bytes((model_dir / file).read_bytes())
     directory = ModelDirectory(tmp_path)
-    assert _evaluation(directory, "best") is None
+    assert told("best") is None
     directory.write_log(records)
-    assert _evaluation(directory, "best") == records[0]
-    assert _evaluation(directory, "last") == records[1]
+    assert told("best") == records[0]
+    assert told("last") == records[1]
     config = (tmp_path / "config.json").read_text("utf-8")
     config = config.replace('"early_stopping": "none"', '"early_stopping": "nll"')
     (tmp_path / "config.json").write_text(config, "utf-8")
-    assert _evaluation(directory, "best") == records[1]
+    assert told("best") == records[1]
 
 
 def test_the_server_is_warmed_up_with_every_signature(folder):
@@ -97,8 +102,8 @@ def test_the_server_is_warmed_up_with_every_signature(folder):
 def test_weights_of_half_the_size(model_dir, export_dir, tmp_path, dtype):
     whole = tf.saved_model.load(str(export_dir / "1")).signatures["score"]
     half = load_text_model(model_dir, weights_dtype=dtype)
-    signatures = {"score": half.score.get_concrete_function()}
-    tf.saved_model.save(half, str(tmp_path / "half"), signatures)
+    functions = {"score": signatures(half)["score"]}
+    tf.saved_model.save(half, str(tmp_path / "half"), functions)
     half_size, whole_size = (
         (path / "variables" / "variables.data-00000-of-00001").stat().st_size
         for path in (tmp_path / "half", export_dir / "1")
@@ -111,36 +116,22 @@ def test_weights_of_half_the_size(model_dir, export_dir, tmp_path, dtype):
     assert found != expected
 
 
-class Untrained:
-    """In place of a translator where none is asked anything."""
-
-    config = Config(decoding=SEARCH)
-
-
-@pytest.fixture
-def nothing_is_loaded(monkeypatch):
-    monkeypatch.setattr(export_module, "load_text_model", lambda *_: Untrained())
-
-
-@pytest.mark.usefixtures("nothing_is_loaded")
 def test_a_disk_that_refuses_leaves_nothing(model_dir, tmp_path, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(export_module, "_save", full)
+    monkeypatch.setattr(tf.saved_model, "save", full)
     with pytest.raises(InputError, match=r"1: cannot be written: .*No space left on device"):
         export([model_dir], tmp_path / "exports", decoding=SEARCH)
     assert list((tmp_path / "exports").iterdir()) == []
 
 
-@pytest.mark.usefixtures("nothing_is_loaded")
 def test_a_version_that_appears_meanwhile_is_not_overwritten(model_dir, tmp_path, monkeypatch):
     def another_export(*_):
         (tmp_path / "1").mkdir()
         (tmp_path / "1" / "saved_model.pb").write_bytes(b"theirs")
 
-    monkeypatch.setattr(export_module, "_save", another_export)
-    monkeypatch.setattr(export_module, "write_warmup_requests", lambda *_: None)
+    monkeypatch.setattr(tf.saved_model, "save", another_export)
     with pytest.raises(InputError, match="1: cannot be written"):
         export([model_dir], tmp_path, decoding=SEARCH)
     assert [p.name for p in tmp_path.iterdir()] == ["1"]

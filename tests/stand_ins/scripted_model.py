@@ -17,7 +17,7 @@ import pytest
 
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # the failures here are meant
 
-from rnnsearch_tf.client import Client, ServingError, Translation
+from rnnsearch_tf.client import Client, Hypothesis, ServingError, Translation
 
 SECONDS = 300  # a safety net, where a server waits for its client or the reverse
 LINES = [f"Sentence {i}" for i in range(1, 12)]
@@ -209,16 +209,16 @@ def over_grpc(
         def GetModelStatus(self, message: Any, context: Any) -> Any:
             answer = get_model_status_pb2.GetModelStatusResponse()
             for entry in statuses:
-                found = answer.model_version_status.add(version=int(entry["version"]))
-                found.state = found.State.Value(entry["state"])
+                version = answer.model_version_status.add(version=int(entry["version"]))
+                version.state = version.State.Value(entry["state"])
                 code = entry["status"]["error_code"]
-                found.status.error_code = error_codes_pb2.Code.Value(code)
-                found.status.error_message = entry["status"]["error_message"]
+                version.status.error_code = error_codes_pb2.Code.Value(code)
+                version.status.error_message = entry["status"]["error_message"]
             return answer
 
     def tensor_proto(column: Any) -> Any:
-        kind = tf.string if holds_text(column) else tf.float32
-        return tf.make_tensor_proto(column, kind)
+        dtype = tf.string if holds_text(column) else tf.float32
+        return tf.make_tensor_proto(column, dtype)
 
     server = grpc.server(ThreadPoolExecutor(16), options=options)
     prediction_service_pb2_grpc.add_PredictionServiceServicer_to_server(Prediction(), server)
@@ -256,18 +256,21 @@ def client_of(served: Served, **options: Any) -> Client:
 
 
 def expected(lines: list[str]) -> list[Translation]:
-    """What the obliging model makes of lines."""
-    return [Translation(translated(line), score_of(line)) for line in lines]
+    """Return the results of the obliging model for lines."""
+    return [
+        Translation(line, (), (Hypothesis(translated(line), (), score_of(line), None),))
+        for line in lines
+    ]
 
 
-def failure(kind: type[ServingError], url: str, **options: Any) -> str:
-    """The text of the error that the translation of a line must end with."""
+def failure(error: type[ServingError], url: str, **options: Any) -> str:
+    """Return the message of the error that the translation of a line must raise."""
     with (
         Client(url, **{"deadline": SECONDS, **options}) as client,
-        pytest.raises(kind) as caught,
+        pytest.raises(error) as caught,
     ):
         list(client.translate(["One."]))
-    assert type(caught.value) is kind
+    assert type(caught.value) is error
     assert str(caught.value).startswith(f"{url}: ")
     assert "\n" not in str(caught.value)
     return str(caught.value)

@@ -1,11 +1,15 @@
-"""White space in place of Moses' rules; special tokens are no words of a text."""
+"""Tokenisers by name, their fingerprints, and white space in place of Moses' rules."""
 
 import dataclasses
+import inspect
 
 import pytest
 import tensorflow as tf
 
-from rnnsearch_tf.config import Config
+from rnnsearch_tf.config import TOKENIZERS, Config
+from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.text import moses, nonbreaking_prefixes, tokenizers
+from rnnsearch_tf.text.moses import MosesTokenizer
 from rnnsearch_tf.text.tokenizers import WhitespaceTokenizer, tokenizer_for, tokenizers_for
 from rnnsearch_tf.text.vectorizer import TextVectorizer
 from rnnsearch_tf.text.vocabulary import Vocabulary
@@ -38,8 +42,46 @@ def test_tokenizers_by_name():
     assert [one.language for one in tokenizers_for(config)] == ["fr", "en"]
     with pytest.raises(ValueError, match="language must be one of en, fr"):
         tokenizer_for("moses", "de")
+    with pytest.raises(InputError, match="language must be one of en, fr; got 'de'"):
+        tokenizers_for(dataclasses.replace(config, source_language="de"))
     with pytest.raises(ValueError, match="tokenizer 'words': choose one of moses, whitespace"):
         Config(tokenizer="words")  # type: ignore[arg-type]
+
+
+def test_tokens_of_these_tokenizers_are_words():
+    for tokenizer in (MosesTokenizer("en"), WhitespaceTokenizer("de")):
+        assert tokenizer.word_tokenizer is tokenizer
+
+
+def test_fingerprints_differ_by_rules_and_language():
+    made = [tokenizer_for(name, language) for name in TOKENIZERS for language in ("en", "fr")]
+    assert len({tokenizer.fingerprint() for tokenizer in made}) == 4
+    assert MosesTokenizer("en").fingerprint() == MosesTokenizer("en").fingerprint()
+
+
+@pytest.mark.parametrize(
+    ("module", "changed"),
+    [
+        (moses, {"moses", "whitespace"}),  # the whitespace tokeniser cleans text as Moses' does
+        (nonbreaking_prefixes, {"moses"}),
+        (tokenizers, {"whitespace"}),
+    ],
+)
+def test_a_fingerprint_changes_with_the_code(monkeypatch, module, changed):
+    def fingerprints() -> dict[str, str]:
+        return {name: tokenizer_for(name, "en").fingerprint() for name in TOKENIZERS}
+
+    before = fingerprints()
+    source = inspect.getsource
+    monkeypatch.setattr(inspect, "getsource", lambda m: source(m) + "# new" * (m is module))
+    after = fingerprints()
+    assert {name for name in TOKENIZERS if before[name] != after[name]} == changed
+
+
+def test_a_fingerprint_changes_with_tensorflow(monkeypatch):
+    before = WhitespaceTokenizer("en").fingerprint()
+    monkeypatch.setattr(tf.version, "VERSION", "3.0.0")
+    assert WhitespaceTokenizer("en").fingerprint() != before
 
 
 def test_special_tokens_in_a_text_are_unknown_words(tmp_path):

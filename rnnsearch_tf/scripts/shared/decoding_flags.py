@@ -1,4 +1,4 @@
-"""The flags of every script that translates."""
+"""The flags of all scripts that translate."""
 
 from typing import TYPE_CHECKING
 
@@ -26,16 +26,16 @@ def define_decoding(command: Command) -> None:
 
 
 def model_dirs(command: Command) -> list[str]:
-    """The model, or the members of the ensemble."""
+    """Return the model directory, or those of the members of the ensemble."""
     return command.flags.model_dir.split(",")
 
 
 def decoding_settings(command: Command, path: str | None = None) -> DecodingConfig:
-    """The (first) model's own decoding options with the flags that were given put in.
+    """Return the (first) model's own decoding options, changed by the flags that were given.
 
     Args:
         command: with the flags.
-        path: a model directory or export instead of the one the flags name.
+        path: a model directory or export, instead of that of --model_dir.
 
     Raises:
         InputError: an unusable model directory, a value out of range.
@@ -50,11 +50,11 @@ def decoding_settings(command: Command, path: str | None = None) -> DecodingConf
 
 
 def open_translator(command: Command, names: str | None = None) -> "Translator":
-    """What the flags name.
+    """Open the model, ensemble or export of --model_dir.
 
     Args:
         command: with the flags.
-        names: as of --model_dir, instead of what that names.
+        names: a value to use instead of --model_dir.
 
     Raises:
         InputError: an unusable model directory or export, a value out of range, other options

@@ -1,4 +1,4 @@
-"""Text that a script is given to translate: a file or standard input, as it comes."""
+"""The text input of scripts: a file or standard input, line by line."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -7,7 +7,7 @@ from rnnsearch_tf.data.lines import raw_lines, raw_lines_of
 
 
 def input_lines(path: str) -> Iterator[bytes]:
-    """Lines one by one, as they are asked for; they need not be UTF-8.
+    """Read lines one by one, on request; they need not be UTF-8.
 
     Args:
         path: a file, plain or .gz; - is standard input.
@@ -19,7 +19,7 @@ def input_lines(path: str) -> Iterator[bytes]:
 
 
 def decoded(line: bytes, number: int, warn: Callable[[str], None]) -> str:
-    """A line as text; what is not UTF-8 becomes U+FFFD, as in the served model, with a warning."""
+    """Decode a line; invalid UTF-8 becomes U+FFFD, as in the served model, with a warning."""
     try:
         return line.decode()
     except UnicodeDecodeError:

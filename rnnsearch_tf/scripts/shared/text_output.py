@@ -1,4 +1,4 @@
-"""What a script gives: to standard output, or to a file, whole or not at all."""
+"""The output of scripts: to standard output, or to a file, completely or not at all."""
 
 import json
 import sys
@@ -32,9 +32,9 @@ def write_figures(path: str | None, figures: dict[str, Any], table: str) -> None
     """Write figures as JSON where a file is named, and print the table.
 
     Args:
-        path: a file; - prints the JSON, and no table.
-        figures: what JSON can hold.
-        table: the same for people.
+        path: a file; - prints the JSON instead of the table.
+        figures: values that JSON can hold.
+        table: the same figures as text.
 
     Raises:
         OSError: the disk refuses.

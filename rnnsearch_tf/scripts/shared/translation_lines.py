@@ -15,18 +15,18 @@ _DIGITS = 6  # of a weight in JSON
 
 
 def plain_lines(
-    found: Translation, number: int, *, n_best: int, with_score: bool, with_links: bool
+    result: Translation, number: int, *, n_best: int, with_score: bool, with_links: bool
 ) -> Iterator[str]:
-    """One line, or Moses' n-best list: `NUMBER ||| TEXT ||| SCORE ||| NORMALIZED SCORE`.
+    """Format one line, or Moses' n-best list: `NUMBER ||| TEXT ||| SCORE ||| NORMALIZED SCORE`.
 
     Args:
-        found: a sentence.
-        number: of its line, from 0.
-        n_best: whether it is a list, when above 1.
-        with_score: whether log p, nats, comes after the one text.
+        result: a sentence and its translations.
+        number: number of its line, from 0.
+        n_best: above 1, the lines are an n-best list.
+        with_score: whether log p, in nats, follows the text of a single translation.
         with_links: whether the links of the hard alignment, Pharaoh's `i-j`, come last.
     """
-    for hypothesis in found.hypotheses:
+    for hypothesis in result.hypotheses:
         fields = [hypothesis.text]
         if n_best > 1:
             scores = f"{hypothesis.score:.4f}", f"{hypothesis.normalized_score:.4f}"
@@ -38,13 +38,13 @@ def plain_lines(
         yield SEPARATOR.join(fields)
 
 
-def json_line(found: Translation) -> str:
-    """One JSON object with all that is known; text holds no line end."""
+def json_line(result: Translation) -> str:
+    """Format a JSON object with tokens, scores and α of all hypotheses, in one line."""
     return json.dumps(
         {
-            "source": found.source,
-            "source_tokens": found.source_tokens,
-            "hypotheses": [_hypothesis(hypothesis) for hypothesis in found.hypotheses],
+            "source": result.source,
+            "source_tokens": result.source_tokens,
+            "hypotheses": [_hypothesis(hypothesis) for hypothesis in result.hypotheses],
         },
         ensure_ascii=False,
     )
@@ -61,5 +61,5 @@ def _hypothesis(hypothesis: Hypothesis) -> dict[str, Any]:
 
 
 def _weights(hypothesis: Hypothesis) -> np.ndarray:
-    assert hypothesis.alignment is not None  # it was asked for
+    assert hypothesis.alignment is not None  # return_alignment was True
     return hypothesis.alignment

@@ -1,0 +1,82 @@
+"""Given sentence pairs as tokens: text is tokenised, a result keeps the tokens that it has."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.results import Hypothesis, Translation
+from rnnsearch_tf.text.tokenizers import Tokenizer
+
+Line = str | bytes  # bytes are UTF-8; invalid ones count as U+FFFD
+Target = Line | Translation | Hypothesis
+
+
+def checked_pairs(source: Sequence[Line], target: Any) -> list[tuple[Line, Target]]:
+    """Pair sentences with their translations.
+
+    Raises:
+        InputError: not as many translations as sentences.
+    """
+    if isinstance(target, str | bytes | Translation | Hypothesis) or len(source) != len(target):
+        count = len(target) if isinstance(target, list | tuple) else 1
+        raise InputError(f"{len(source):,} sentences, but {count:,} translations")
+    return list(zip(source, target, strict=True))
+
+
+def checked_target(target: Any) -> Target:
+    """Return a single translation.
+
+    Raises:
+        InputError: it is a list.
+    """
+    if not isinstance(target, str | bytes | Translation | Hypothesis):
+        raise InputError("one sentence, but a list of translations")
+    return target
+
+
+def tokens_of_pairs(
+    pairs: Sequence[tuple[Line, Target]], tokenizers: tuple[Tokenizer, Tokenizer], max_length: int
+) -> tuple[list[Sequence[Line]], list[Sequence[Line]]]:
+    """Split sentence pairs into tokens, without `</s>`.
+
+    Args:
+        pairs: sentences with their translations.
+        tokenizers: the source's and the target's.
+        max_length: maximum tokens that are kept of a text.
+
+    Returns:
+        The tokens of each source sentence, and of each translation.
+    """
+    results = [_tokens_or_text(target) for _, target in pairs]
+    texts = [result for result in results if not isinstance(result, Hypothesis)]
+    source = tokenized([source for source, _ in pairs], tokenizers[0])
+    split = iter(tokenized(texts, tokenizers[1]))
+    target: list[Sequence[Line]] = [
+        result.tokens[:-1] if isinstance(result, Hypothesis) else next(split)[:max_length]
+        for result in results
+    ]
+    return [tokens[:max_length] for tokens in source], target
+
+
+def _tokens_or_text(target: Target) -> Line | Hypothesis:
+    """Return text, or the hypothesis of a result; its text where a server sent no tokens."""
+    result = target.hypotheses[0] if isinstance(target, Translation) else target
+    return result if not isinstance(result, Hypothesis) or result.tokens else result.text
+
+
+def tokenized(lines: Sequence[Line], tokenizer: Tokenizer) -> list[list[bytes]]:
+    """Split lines into tokens."""
+    return tokenizer.tokenize(tf.constant(list(lines), tf.string)).to_list()
+
+
+def padded(tokens: Sequence[Sequence[Line]]) -> tf.Tensor:
+    """Pad B rows of tokens with empty strings: string [B, T]."""
+    rows = tf.ragged.constant([list(row) for row in tokens], tf.string, ragged_rank=1)
+    return rows.to_tensor("")
+
+
+def with_end(tokens: Sequence[Line]) -> tuple[str, ...]:
+    """Decode tokens and add `</s>`."""
+    return (*(t.decode() if isinstance(t, bytes) else t for t in tokens), "</s>")

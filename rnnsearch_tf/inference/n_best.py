@@ -1,0 +1,110 @@
+"""N-best lists: made in the graph, and read from its outputs."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from rnnsearch_tf.results import Hypothesis, Translation
+
+NOT_FOUND = tf.float32.min  # the score of an empty slot: JSON has no minus infinity
+
+
+class NBest(NamedTuple):
+    """N hypotheses of each of B sentences with different texts, best first, then empty slots."""
+
+    text: tf.Tensor  # string [B, N]; "" in an empty slot
+    score: tf.Tensor  # float32 [B, N]; log p(y|x), nats
+    normalized_score: tf.Tensor  # float32 [B, N]; log p(y|x) / |y|^length_penalty, nats
+    length: tf.Tensor  # int32 [B, N]; tokens, `</s>` included; 0 in an empty slot
+    target: tf.RaggedTensor  # int32 [B, None]; the ids of all N, each with `</s>`, joined
+
+
+def empty_n_best(size: int) -> NBest:
+    """Return the hypotheses of no sentences, B = 0 and N = `size`."""
+    scores = tf.zeros([0, size])
+    ids = tf.RaggedTensor.from_row_splits(
+        tf.zeros([0], tf.int32), tf.zeros([1], tf.int64), validate=False
+    )
+    return NBest(tf.zeros([0, size], tf.string), scores, scores, tf.zeros([0, size], tf.int32), ids)
+
+
+def without_repeats(
+    text: tf.Tensor,
+    score: tf.Tensor,
+    normalized_score: tf.Tensor,
+    tokens: tf.Tensor,
+    length: tf.Tensor,
+) -> NBest:
+    """Keep the first of equal texts, in order; the slots of the others become empty, and last.
+
+    Args:
+        text: string [B, N].
+        score: float32 [B, N].
+        normalized_score: float32 [B, N].
+        tokens: ids int32 [B, N, T].
+        length: int32 [B, N]; 0 where the search found nothing.
+    """
+    is_found = length > 0
+    equal = text[:, :, None] == text[:, None, :]  # [B, N, N]
+    slots = tf.range(tf.shape(equal)[1])
+    is_earlier = slots[None, :] < slots[:, None]
+    keep = is_found & ~tf.reduce_any(equal & is_earlier & is_found[:, None, :], axis=2)
+    order = tf.argsort(tf.cast(~keep, tf.int32), axis=1, stable=True)
+
+    def kept(values: tf.Tensor, otherwise: Any) -> tf.Tensor:
+        return tf.gather(tf.where(keep, values, otherwise), order, batch_dims=1)
+
+    length = kept(length, 0)
+    return NBest(
+        kept(text, ""),
+        kept(score, NOT_FOUND),
+        kept(normalized_score, NOT_FOUND),
+        length,
+        _joined(tf.gather(tokens, order, batch_dims=1), length),
+    )
+
+
+def _joined(tokens: tf.Tensor, lengths: tf.Tensor) -> tf.RaggedTensor:
+    """Join the hypotheses [B, N, T] of each sentence, `lengths` [B, N] of each: [B, None]."""
+    is_token = tf.range(tf.shape(tokens)[2]) < lengths[:, :, None]
+    ends = tf.concat([[0], tf.cumsum(tf.reduce_sum(lengths, axis=1))], axis=0)
+    values = tf.boolean_mask(tokens, is_token)
+    return tf.RaggedTensor.from_row_splits(values, tf.cast(ends, tf.int64), validate=False)
+
+
+def read_translations(
+    lines: Sequence[str | bytes], outputs: Mapping[str, tf.Tensor], n_best: int
+) -> list[Translation]:
+    """Read the outputs of `TextModel.best` or `TextModel.candidates`.
+
+    Args:
+        lines: the B sentences.
+        outputs: by name, [B, ...].
+        n_best: maximum number of hypotheses of each.
+    """
+    arrays = {name: values.numpy() for name, values in outputs.items()}
+    return [
+        Translation(
+            line.decode(errors="replace") if isinstance(line, bytes) else line,
+            _unpadded(arrays["source_tokens"][i]),
+            tuple(_hypotheses({name: values[i] for name, values in arrays.items()}, n_best)),
+        )
+        for i, line in enumerate(lines)
+    ]
+
+
+def _hypotheses(row: dict[str, Any], n_best: int) -> Iterator[Hypothesis]:
+    ends = row["length"].cumsum()
+    for i, length in enumerate(row["length"][:n_best]):
+        if length:
+            yield Hypothesis(
+                row["text"][i].decode(),
+                _unpadded(row["target_tokens"][ends[i] - length : ends[i]]),
+                float(row["score"][i]),
+                float(row["normalized_score"][i]),
+            )
+
+
+def _unpadded(tokens: Any) -> tuple[str, ...]:
+    return tuple(token.decode() for token in tokens.tolist() if token)

@@ -1,0 +1,117 @@
+"""The signatures of the SavedModel: thin functions over the engine, `TextModel`.
+
+| signature | inputs | outputs |
+|---|---|---|
+| `serving_default` | `text` | `translation`, `score` |
+| `align` | `text` | also `source_tokens`, `target_tokens`, `alignment` |
+| `nbest` | `text` | `translations`, `scores`, `normalized_scores` |
+| `score` | `text`, `translation` | `score` |
+"""
+
+from collections.abc import Callable
+
+import tensorflow as tf
+
+from rnnsearch_tf.inference.text_model import TextModel
+from rnnsearch_tf.tf_functions import graph_function
+
+Outputs = dict[str, tf.Tensor]
+
+_TEXT = tf.TensorSpec([None], tf.string, "text")
+_TRANSLATION = tf.TensorSpec([None], tf.string, "translation")
+
+
+def signatures(text_model: TextModel) -> dict[str, Callable[..., Outputs]]:
+    """Make the signatures of a model, by name; they are traced when they are called or saved."""
+
+    @graph_function(input_signature=[_TEXT])
+    def serving_default(text: tf.Tensor) -> Outputs:
+        """Translate.
+
+        Args:
+            text: string [B], one sentence each.
+
+        Returns:
+            `translation` string [B]; `score` float32 [B], log p(y|x) in nats of the hypothesis
+            with the best decoding score. A blank sentence gives a blank and 0.
+        """
+        return _best(text_model.best(text))
+
+    @graph_function(input_signature=[_TEXT])
+    def align(text: tf.Tensor) -> Outputs:
+        """Translate, with the soft alignment.
+
+        Args:
+            text: string [B], one sentence each.
+
+        Returns:
+            Also `source_tokens` string [B, Tx] and `target_tokens` string [B, Ty], each sentence
+            with its `</s>`, then empty strings; `alignment` float32 [B, Ty, Tx], where row i is
+            α_i, the weights under which word i was written (zero at padding).
+        """
+        outputs = text_model.best(text)
+        source, target = outputs["source_tokens"], outputs["target_tokens"]
+        weights = text_model.align_tokens(_without_end(source), _without_end(target))
+        # Where nothing was found there is no token, not even the `</s>` that was aligned.
+        is_token = target != ""
+        alignment = tf.where(is_token[:, :, None], weights[:, : tf.shape(target)[1]], 0.0)
+        return {
+            **_best(outputs),
+            "source_tokens": source,
+            "target_tokens": target,
+            "alignment": alignment,
+        }
+
+    @graph_function(input_signature=[_TEXT])
+    def nbest(text: tf.Tensor) -> Outputs:
+        """Translate into as many different translations as the beam is wide.
+
+        Args:
+            text: string [B], one sentence each.
+
+        Returns:
+            `translations` string [B, N], best first; `scores` float32 [B, N], log p(y|x) in nats;
+            `normalized_scores` float32 [B, N], log p(y|x) / |y|^length_penalty in nats, by which
+            they are ranked. In a slot for which nothing was found, the text is empty and both
+            scores are the lowest float32. A blank sentence has a blank with score 0, and no other.
+        """
+        outputs = text_model.candidates(text)
+        return {
+            "translations": outputs["text"],
+            "scores": outputs["score"],
+            "normalized_scores": outputs["normalized_score"],
+        }
+
+    @graph_function(input_signature=[_TEXT, _TRANSLATION])
+    def score(text: tf.Tensor, translation: tf.Tensor) -> Outputs:
+        """Score given translations.
+
+        Args:
+            text: string [B], one sentence each.
+            translation: string [B], a translation of each.
+
+        Returns:
+            `score` float32 [B], log p(y|x) in nats of the translation's tokens and `</s>`; of
+            either text the first `max_length` tokens are read. 0 where both are blank.
+
+        Raises:
+            tf.errors.InvalidArgumentError: not as many translations as texts.
+        """
+        tf.debugging.assert_equal(
+            tf.size(text), tf.size(translation), "as many texts as translations"
+        )
+        max_length = text_model.config.decoding.max_length
+        source = text_model.source.read(text, max_length).to_tensor("")
+        target = text_model.target.read(translation, max_length).to_tensor("")
+        return {"score": text_model.score_tokens(source, target)}
+
+    return {"serving_default": serving_default, "align": align, "nbest": nbest, "score": score}
+
+
+def _best(outputs: Outputs) -> Outputs:
+    return {"translation": outputs["text"][:, 0], "score": outputs["score"][:, 0]}
+
+
+def _without_end(tokens: tf.Tensor) -> tf.Tensor:
+    """Remove `</s>` from padded tokens, string [B, T]: string [B, T - 1]."""
+    return tf.RaggedTensor.from_tensor(tokens, padding="")[:, :-1].to_tensor("")

@@ -1,0 +1,162 @@
+"""The signatures: the model's scores and alignments, and a sentence never feels its neighbours."""
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from rnnsearch_tf.config import DecodingConfig
+from rnnsearch_tf.inference.loading import load_text_model
+from rnnsearch_tf.inference.n_best import NOT_FOUND
+from rnnsearch_tf.inference.text_model import TextModel
+from rnnsearch_tf.serving.signatures import signatures
+from rnnsearch_tf.text.vocabulary import PAD
+
+SENTENCES = ["The man will eat.", "She has seen the old cat in Paris.", "It is cold.", "We sleep."]
+SEARCH = DecodingConfig(beam_size=3, max_length_ratio=2.0)
+STRANGE = [
+    "",
+    b"caf\xe9 \xff\xfe is cold",
+    "a\tcat\nis\x00 \x1bhere\r",
+    "\u200b\ufeff",
+    "\ud7ff \U0010ffff \u0000",
+    "and the old man " * 60,
+    "." * 600,
+]
+
+Call = Callable[..., dict[str, np.ndarray]]
+
+
+def caller(text_model: TextModel) -> Call:
+    """A function of a signature's name and its inputs."""
+    functions = signatures(text_model)
+
+    def call(name: str, *texts: list) -> dict[str, np.ndarray]:
+        outputs = functions[name](*map(tf.constant, texts))
+        return {output: values.numpy() for output, values in outputs.items()}
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def text_model(model_dir) -> TextModel:
+    return load_text_model(model_dir, SEARCH)
+
+
+@pytest.fixture(scope="module")
+def call(text_model) -> Call:
+    return caller(text_model)
+
+
+def test_answers_do_not_depend_on_the_batch(call):
+    texts = [*SENTENCES, *STRANGE]
+    together, n_best = call("align", texts), call("nbest", texts)
+    for i, text in enumerate(texts):
+        alone = {name: values[0] for name, values in call("align", [text]).items()}
+        assert alone["translation"] == together["translation"][i]
+        assert alone["score"] == pytest.approx(together["score"][i], abs=1e-5, rel=1e-5)
+        rows, columns = alone["alignment"].shape
+        assert alone["target_tokens"].tolist() == together["target_tokens"][i, :rows].tolist()
+        np.testing.assert_allclose(
+            alone["alignment"], together["alignment"][i, :rows, :columns], atol=1e-5
+        )
+        assert not together["alignment"][i, rows:].any()
+        assert not together["alignment"][i, :, columns:].any()
+        alone = {name: values[0] for name, values in call("nbest", [text]).items()}
+        assert alone["translations"].tolist() == n_best["translations"][i].tolist()
+        np.testing.assert_allclose(alone["scores"], n_best["scores"][i], rtol=1e-5, atol=1e-5)
+
+
+def test_each_text_has_one_answer_in_its_place(call):
+    texts = [*STRANGE, *SENTENCES] * 2
+    outputs = call("serving_default", texts)
+    translations, scores = outputs["translation"], outputs["score"]
+    half = len(texts) // 2
+    assert len(translations) == len(scores) == len(texts)
+    assert translations[:half].tolist() == translations[half:].tolist()
+    assert np.isfinite(scores).all()
+    assert all(translations[half - len(SENTENCES) : half])
+
+
+def test_the_first_of_the_n_best_is_the_best(call):
+    outputs, best = call("nbest", SENTENCES), call("serving_default", SENTENCES)
+    assert outputs["translations"].shape == (len(SENTENCES), SEARCH.beam_size)
+    assert outputs["translations"][:, 0].tolist() == best["translation"].tolist()
+    np.testing.assert_allclose(outputs["scores"][:, 0], best["score"], atol=1e-5)
+    for texts, scores in zip(outputs["translations"], outputs["normalized_scores"], strict=True):
+        kept = [text for text in texts.tolist() if text]
+        assert len(set(kept)) == len(kept)
+        assert (np.diff(scores) <= 0).all()
+
+
+def test_the_n_best_are_ranked_by_the_normalized_score(model_dir):
+    settings = dataclasses.replace(SEARCH, beam_size=4, length_penalty=1.0)
+    text_model = load_text_model(model_dir, settings)
+    outputs = caller(text_model)("nbest", SENTENCES)
+    tokens = text_model.source.read(tf.constant(SENTENCES), settings.max_length)
+    hypotheses = text_model.search(text_model.source.ids(tokens).to_tensor(PAD), n_best=4)
+    lengths = hypotheses.lengths.numpy()
+    np.testing.assert_allclose(
+        outputs["normalized_scores"], outputs["scores"] / lengths, rtol=1e-5, atol=1e-5
+    )
+    assert (np.diff(outputs["normalized_scores"], axis=1) <= 0).all()
+
+
+def test_a_blank_has_one_translation(call):
+    outputs = call("nbest", [" \t"])
+    assert outputs["translations"].tolist() == [[b""] * SEARCH.beam_size]
+    assert outputs["scores"].tolist() == [[0, NOT_FOUND, NOT_FOUND]]
+    aligned = call("align", ["", "It is cold."])
+    assert aligned["target_tokens"][0].tolist()[:2] == [b"</s>", b""]
+
+
+def test_given_translations_are_scored_by_the_model(text_model, call):
+    french = ["L'homme mangera.", "", "Il fait froid.", "Nous dormons."]
+    source = text_model.source.ids(text_model.source.tokenizer.tokenize(SENTENCES))
+    target = text_model.target.ids(text_model.target.tokenizer.tokenize(french))
+    losses = text_model.model.token_losses(source.to_tensor(PAD), target.to_tensor(PAD)).numpy()
+    expected = [-losses[target.value_rowids().numpy() == i].sum() for i in range(4)]
+    np.testing.assert_allclose(call("score", SENTENCES, french)["score"], expected, rtol=1e-5)
+    assert call("score", [" "], [""])["score"] == [0]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="as many"):
+        call("score", ["a", "b"], ["c"])
+
+
+def test_models_of_one_vocabulary_translate_together(model_dir, call):
+    twice = caller(load_text_model([model_dir, model_dir], SEARCH))("align", SENTENCES)
+    expected = call("align", SENTENCES)
+    assert twice["translation"].tolist() == expected["translation"].tolist()
+    np.testing.assert_allclose(twice["score"], expected["score"], atol=1e-4)
+    np.testing.assert_allclose(twice["alignment"], expected["alignment"], atol=1e-5)
+
+
+def test_blank_text(call):
+    outputs = call("serving_default", ["", "  \t "])
+    assert outputs["translation"].tolist() == [b"", b""]
+    assert outputs["score"].tolist() == [0, 0]
+
+
+def test_align_gives_words_and_weights(call):
+    outputs, alone = call("align", SENTENCES), call("serving_default", SENTENCES)
+    assert outputs["translation"].tolist() == alone["translation"].tolist()
+    assert outputs["source_tokens"][2].tolist()[:5] == [b"It", b"is", b"cold", b".", b"</s>"]
+    for i in range(len(SENTENCES)):
+        words = outputs["target_tokens"][i] != b""
+        assert outputs["target_tokens"][i][words][-1] == b"</s>"
+        rows = outputs["alignment"][i]
+        np.testing.assert_allclose(rows[words].sum(axis=1), 1, atol=1e-5)
+        assert not rows[~words].any()
+        assert not rows[:, outputs["source_tokens"][i] == b""].any()
+
+
+def test_a_model_of_no_numbers_finds_nothing(model_dir):
+    text_model = load_text_model(model_dir, SEARCH)
+    bias = text_model.model.readout.b
+    bias.assign(bias.value * np.nan)
+    outputs = caller(text_model)("align", ["It is cold.", ""])
+    assert outputs["translation"].tolist() == [b"", b""]
+    assert outputs["score"].tolist() == [NOT_FOUND, 0]
+    assert outputs["target_tokens"].tolist() == [[b""], [b"</s>"]]
+    assert outputs["alignment"][:, 0].tolist() == [[0] * 5, [1] + [0] * 4]
