@@ -69,7 +69,7 @@ def test_flags_of_a_command_are_its_own(page):
 def test_imports_exist(page):
     for block in re.findall(r"^```python\n(.*?)^```", read(page), re.M | re.S):
         for node in ast.walk(ast.parse(block)):
-            if isinstance(node, ast.ImportFrom):
+            if isinstance(node, ast.ImportFrom) and node.module:
                 module = importlib.import_module(node.module)
                 for alias in node.names:
                     assert hasattr(module, alias.name), f"{node.module}.{alias.name}"

@@ -247,15 +247,15 @@ def test_both_protocols_find_the_same(server, export_dir):
     assert [x.text.encode() for x in translations] == direct["translation"].numpy().tolist()
     assert [x.score for x in translations] == pytest.approx(direct["score"].numpy(), abs=1e-5)
     assert (translations[1].text, translations[1].score) == ("", 0.0)
-    for translation, aligned, alignment, several in zip(
+    for translation, unaligned, alignment, several in zip(
         translations, without, alignments, n_best, strict=True
     ):
-        assert aligned.text == translation.text
-        assert aligned.source_tokens[-1] == aligned.tokens[-1] == "</s>"
-        assert "" not in aligned.source_tokens + aligned.tokens
-        assert len(alignment) == len(aligned.tokens)
+        assert unaligned.text == translation.text
+        assert unaligned.source_tokens[-1] == unaligned.tokens[-1] == "</s>"
+        assert "" not in unaligned.source_tokens + unaligned.tokens
+        assert len(alignment) == len(unaligned.tokens)
         for weights in alignment:
-            assert len(weights) == len(aligned.source_tokens)
+            assert len(weights) == len(unaligned.source_tokens)
             assert sum(weights) == pytest.approx(1, abs=1e-4)
         assert several.text == translation.text
         ranks = [hypothesis.normalized_score for hypothesis in several.hypotheses]

@@ -11,6 +11,7 @@ from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.inference.loading import load_text_model
 from rnnsearch_tf.inference.n_best import NOT_FOUND
 from rnnsearch_tf.inference.text_model import TextModel
+from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.serving.signatures import signatures
 from rnnsearch_tf.text.vocabulary import PAD
 
@@ -153,6 +154,7 @@ def test_align_gives_words_and_weights(call):
 
 def test_a_model_of_no_numbers_finds_nothing(model_dir):
     text_model = load_text_model(model_dir, SEARCH)
+    assert isinstance(text_model.model, TranslationModel)
     bias = text_model.model.readout.b
     bias.assign(bias.value * np.nan)
     outputs = caller(text_model)("align", ["It is cold.", ""])
