@@ -2,17 +2,18 @@
 
 import dataclasses
 import json
+import typing
 
 import pytest
 
 from rnnsearch_tf.config import (
     Config,
     DecodingConfig,
+    InitialWeights,
     ModelConfig,
+    StepOrder,
     TrainingConfig,
 )
-from rnnsearch_tf.layers.decoder import STEP_ORDERS
-from rnnsearch_tf.layers.initializers import SCHEMES
 from rnnsearch_tf.presets import PRESETS
 
 PAPERS = ("rnnsearch-30", "rnnsearch-50", "rnnencdec-30", "rnnencdec-50")
@@ -129,9 +130,9 @@ def test_zero_is_allowed_where_it_means_none(field):
 
 
 def test_config_allows_what_the_layers_know():
-    for order in STEP_ORDERS:
+    for order in typing.get_args(StepOrder):
         assert ModelConfig(step_order=order).step_order == order
-    for scheme in SCHEMES:
+    for scheme in typing.get_args(InitialWeights):
         assert ModelConfig(initial_weights=scheme).initial_weights == scheme
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import typing
 
 import keras
 import numpy as np
@@ -9,9 +10,10 @@ import numpy_reference as reference
 import pytest
 from keras import ops
 
-from rnnsearch_tf.config import RNNENCDEC, RNNSEARCH, ModelConfig
-from rnnsearch_tf.layers.decoder import STEP_ORDERS
+from rnnsearch_tf.config import RNNENCDEC, RNNSEARCH, ModelConfig, StepOrder
 from rnnsearch_tf.models.translation_model import TranslationModel
+
+STEP_ORDERS = typing.get_args(StepOrder)
 
 # Every axis another prime: K_x 11, K_y 13, m 3, n 5, n' 7, l 2.
 SIZES = ModelConfig(
