@@ -1,14 +1,14 @@
 """Beam search over a batch of sentences, with a step function and a scoring rule.
 
-The search knows neither model nor text. It asks `predict` for the logits of the next word, picks
-words, tells `advance` which, and does so in one `tf.while_loop`, so that it can stand in a
-`tf.function` and in a SavedModel, with batch size and lengths unknown until it runs.
+The search knows neither model nor text. At each step it gets the logits of the next word from
+`predict`, chooses words, and gives them to `advance`. It is one `tf.while_loop`, so it works inside
+a `tf.function` and a SavedModel, with batch size and lengths unknown until it runs.
 
-Axes: B sentences, k beam slots, K words of the vocabulary, T steps run, t steps so far.
-Q is the number of hypotheses a sentence has so far: 1 before the first word, k from then on.
-C is the number of continuations of a hypothesis that are looked at: its best words, and eos.
+Axes: B sentences, k beam slots, K words of the vocabulary, T steps in all, t steps so far.
+Q is the number of hypotheses of a sentence: 1 before the first word, k from then on.
+C is the number of continuations considered for a hypothesis: its best words, and eos.
 
-What is searched for, with y the words of a hypothesis, eos included:
+With y the words of a hypothesis, eos included, and |y| their number:
 
     log p(y|x) = Σ_i log p(y_i | y_<i, x)                     nats
     score(y)   = scoring.score(log p(y|x), |y|, kept)
@@ -17,10 +17,10 @@ Rules of the beam:
 
 * At each step the most probable continuations of all live hypotheses of a sentence are kept.
 * A hypothesis that takes eos is finished: it is never extended, its score never changes, and it
-  keeps its slot. With f of the k slots finished, k - f hypotheses go on: the beam shrinks.
-* Banned words are left out of the choice; the probabilities of the others are not rescaled.
+  keeps its slot. With f of the k slots finished, k - f hypotheses are extended: the beam shrinks.
+* Banned words are never chosen; the probabilities of the others are not rescaled.
 * Ties go to the continuation of the higher ranked hypothesis, within one hypothesis to the lower
-  word id, and to eos last. At the end they go to the hypothesis that was finished first.
+  word id, and to eos last. In the final ranking they go to the hypothesis finished first.
 * A hypothesis whose logits hold a NaN or +inf ends there and is not returned.
 """
 
@@ -99,28 +99,28 @@ def beam_search(
 ) -> Hypotheses:
     """Search for the hypotheses with the highest score; the module's docstring has the rules.
 
-    `predict` and `advance` are called with Q = 1 for the first word and Q = k afterwards.
-    What both need (a context vector, say) belongs in `state`. What all hypotheses of a sentence
-    share (its annotations) does not: the functions capture it as [B, ...] and broadcast it over Q,
-    and the search copies nothing but `state`. Slots that are finished or empty go through both
-    functions as well, with word 0; what comes of them is ignored.
+    `predict` and `advance` are called with Q = 1 for the first word and with Q = k afterwards.
+    Tensors that differ between the hypotheses of a sentence belong in `state`. Those that do not,
+    such as its annotations, are captured by the two functions as [B, ...] and broadcast over Q: the
+    search copies `state` only. Finished and empty slots pass through both functions as well, with
+    word 0, and the results are ignored.
 
     Args:
-        predict: maps a state to the logits of the next word; K is static.
+        predict: maps a state to the logits of the next word; K must be static.
         advance: maps a state and the words chosen for it, int32, to the next state.
         state: a nest of tensors [B, 1, ...], the state before the first word.
         beam_size: k.
-        max_lengths: the most tokens a hypothesis may have, eos included; below 1 is 1.
-            A hypothesis that gets there takes eos as its last token, at the price of that eos: all
-            hypotheses returned are complete, and their log p is the model's.
-        min_lengths: the fewest words before eos, not counting it: eos may be the word at
-            (0-based) position `min_lengths` at the earliest. `max_lengths` overrules it.
+        max_lengths: maximum tokens of a hypothesis, eos included; below 1 is 1. The last token of
+            a hypothesis of that length is eos, whose log p counts: all hypotheses returned are
+            complete, and their log p is the model's.
+        min_lengths: minimum words before eos: eos may be the word at (0-based) position
+            `min_lengths` at the earliest. `max_lengths` takes precedence.
         eos_id: the word that ends a hypothesis.
         banned_ids: words never chosen, such as padding and the unknown word; meant to be few.
         scoring: ranks finished hypotheses; by default by log p.
-        n_best: how many of the best must be final. A sentence stops once its `n_best`-th best
+        n_best: number of ranks that must be final. A sentence stops once its `n_best`-th best
             finished score is at least what a live hypothesis can still reach; later ranks hold
-            what else was finished by then. `beam_size` fills all the slots.
+            what else was finished by then. With `beam_size`, all slots are filled.
 
     Returns:
         The hypotheses of each sentence, k of them, best score first.
@@ -128,17 +128,18 @@ def beam_search(
     Raises:
         ValueError: an option is out of range, or a shape is not as described.
 
-    A Markov chain of three words, 0 being eos. Greedy search would begin with 1, which has 0.6:
+    Examples:
+        A Markov chain of three words, 0 being eos. Greedy search would begin with 1, which has 0.6:
 
-    >>> logits = tf.math.log([[0.0, 0.6, 0.4], [0.5, 0.5, 0.0], [0.9, 0.0, 0.1]])
-    >>> hypotheses = beam_search(
-    ...     predict=lambda last_words: tf.gather(logits, last_words),
-    ...     advance=lambda last_words, words: words,
-    ...     state=tf.zeros([1, 1], tf.int32),
-    ...     beam_size=2, max_lengths=tf.constant([4]), eos_id=0,
-    ... )
-    >>> print(hypotheses.tokens[0, 0].numpy(), f"{tf.exp(hypotheses.log_probs[0, 0]):.2f}")
-    [2 0] 0.36
+        >>> logits = tf.math.log([[0.0, 0.6, 0.4], [0.5, 0.5, 0.0], [0.9, 0.0, 0.1]])
+        >>> hypotheses = beam_search(
+        ...     predict=lambda last_words: tf.gather(logits, last_words),
+        ...     advance=lambda last_words, words: words,
+        ...     state=tf.zeros([1, 1], tf.int32),
+        ...     beam_size=2, max_lengths=tf.constant([4]), eos_id=0,
+        ... )
+        >>> print(hypotheses.tokens[0, 0].numpy(), f"{tf.exp(hypotheses.log_probs[0, 0]):.2f}")
+        [2 0] 0.36
     """
     _check_options(beam_size, eos_id, banned_ids, n_best)
     _check_state("state", state)
@@ -174,7 +175,7 @@ def beam_search(
 def _add_word(
     predict: Callable[[State], Float[Tensor, "B Q K"]], state: State, beam: _Beam, rules: _Rules
 ) -> tuple[State, _Beam]:
-    """Add a word to the live hypotheses; the state returned is that of their parents."""
+    """Add a word to the live hypotheses, and return the state of their parents with them."""
     logits = predict(state)
     _check_logits(logits, rules)
     candidates = _extend(logits, beam, rules)
@@ -187,7 +188,7 @@ def _add_word(
 def _extend(logits: Float[Tensor, "B Q K"], beam: _Beam, rules: _Rules) -> _Candidates:
     """Extend each live hypothesis by its best words and, in a column of its own, by eos."""
     logits = tf.cast(logits, tf.float32)
-    # Some of the best may not be chosen (banned words, eos): that many more are taken.
+    # Banned words and eos among the best are not chosen: that many more are taken.
     wanted = rules.beam_size + len(rules.banned_ids) + 1
     best, words = top_k(logits, min(wanted, logits.shape[-1]))
     normalizer = _log_normalizer(logits, best[:, :, :1], words[:, :, :1])  # [B, Q, 1]
@@ -229,12 +230,12 @@ def _select(
     """Fill the k slots: first the finished hypotheses, then the best candidates.
 
     Returns:
-        The new beam, what is kept not yet extended, and the slots its hypotheses were in before.
+        The new beam, with what the scoring rule kept of the parents, and the slots of the parents.
     """
     slots, per_slot = beam.lengths.shape[1], candidates.words.shape[2]  # Q, C
     finished = beam.lengths > 0
-    # One row of options per sentence: Q slots to keep as they are, Q·C candidates, and nothing,
-    # should there be fewer than k of them.
+    # One row per sentence: Q slots to keep as they are, Q·C candidates, and padding if there are
+    # fewer than k of them. Finished hypotheses rank first and so are always kept.
     missing = [[0, 0], [0, max(0, rules.beam_size - slots * (1 + per_slot))]]
     flat_log_probs = tf.reshape(candidates.log_probs, [-1, slots * per_slot])
     flat_words = tf.reshape(candidates.words, [-1, slots * per_slot])
@@ -267,7 +268,7 @@ def _gather(nest: Any, parents: Int[Tensor, "B k"]) -> Any:
 
 
 def _extend_kept(beam: _Beam, state: State, rules: _Rules) -> Kept:
-    """Extend what is kept of the hypotheses that took a word; that of the others is frozen."""
+    """Extend what live hypotheses and new ends keep; what was finished before is frozen."""
     extended = rules.scoring.extend(beam.kept, state, beam.tokens[:, :, -1])
     frozen = (beam.lengths > 0) & (beam.lengths < tf.shape(beam.tokens)[2])  # [B, k]
 
@@ -279,7 +280,7 @@ def _extend_kept(beam: _Beam, state: State, rules: _Rules) -> Kept:
 
 
 def _stop_decided(beam: _Beam, rules: _Rules) -> _Beam:
-    """Empty the live slots of the sentences in which no live hypothesis can win any more."""
+    """Empty the live slots of sentences in which no live hypothesis can win any more."""
     to_beat = tf.math.top_k(_scores(beam, rules), rules.n_best).values[:, -1:]  # [B, 1]
     within_reach = rules.scoring.bound(
         beam.log_probs, rules.max_lengths[:, tf.newaxis], beam.kept

@@ -36,13 +36,14 @@ class BahdanauAttention(keras.layers.Layer):
         units: n', the number of hidden units of the alignment model.
         initial_weights: "paper" (appendix B.1) or "glorot".
 
-    Two sentences of three words, n = 5, with one decoder state each:
+    Examples:
+        Two sentences of three words, n = 5, with one decoder state each:
 
-    >>> attention = BahdanauAttention(units=7)
-    >>> states, annotations = keras.random.normal([2, 5]), keras.random.normal([2, 3, 10])
-    >>> context, alignment = attention(states, annotations)
-    >>> print(context.shape, alignment.shape)
-    (2, 10) (2, 3)
+        >>> attention = BahdanauAttention(units=7)
+        >>> states, annotations = keras.random.normal([2, 5]), keras.random.normal([2, 3, 10])
+        >>> context, alignment = attention(states, annotations)
+        >>> print(context.shape, alignment.shape)
+        (2, 10) (2, 3)
     """
 
     def __init__(self, units: int, initial_weights: InitialWeights = "paper", **kwargs: Any):

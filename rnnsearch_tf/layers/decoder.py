@@ -94,15 +94,16 @@ class Decoder(keras.layers.Layer):
     Raises:
         ValueError: another step order.
 
-    Two sentences, n = 5: annotations of three words, summaries, four target words.
+    Examples:
+        Two sentences, n = 5: annotations of three words, summaries, four target words.
 
-    >>> from rnnsearch_tf.layers import BahdanauAttention
-    >>> decoder = Decoder(11, 3, 5, BahdanauAttention(7, name="attention"))
-    >>> annotations, summary = keras.random.normal([2, 3, 10]), keras.random.normal([2, 5])
-    >>> target, source_mask = keras.ops.array([[4, 9, 6, 1]] * 2), keras.ops.ones([2, 3], "bool")
-    >>> outputs = decoder(target, annotations, summary, source_mask)
-    >>> print(outputs.state.shape, outputs.alignment.shape)
-    (2, 4, 5) (2, 4, 3)
+        >>> from rnnsearch_tf.layers import BahdanauAttention
+        >>> decoder = Decoder(11, 3, 5, BahdanauAttention(7, name="attention"))
+        >>> target = keras.ops.array([[4, 9, 6, 1], [7, 1, 0, 0]])
+        >>> annotations, summary = keras.random.normal([2, 3, 10]), keras.random.normal([2, 5])
+        >>> outputs = decoder(target, annotations, summary, keras.ops.ones([2, 3], "bool"))
+        >>> print(outputs.state.shape, outputs.alignment.shape)
+        (2, 4, 5) (2, 4, 3)
     """
 
     def __init__(

@@ -31,12 +31,13 @@ class MaxoutDeepOutput(keras.layers.Layer):
         dropout: dropout rate of the maxout units.
         initial_weights: "paper" (appendix B.1) or "glorot".
 
-    Two states, n = 5, each with a word vector, m = 3, and a context of 2n numbers:
+    Examples:
+        Two states, n = 5, each with a word vector, m = 3, and a context of 2n numbers:
 
-    >>> readout = MaxoutDeepOutput(units=4, vocabulary_size=11)
-    >>> state, words, context = (keras.random.normal([2, size]) for size in (5, 3, 10))
-    >>> print(readout(state, words, context).shape)
-    (2, 11)
+        >>> readout = MaxoutDeepOutput(units=4, vocabulary_size=11)
+        >>> state, words, context = (keras.random.normal([2, size]) for size in (5, 3, 10))
+        >>> print(readout(state, words, context).shape)
+        (2, 11)
     """
 
     def __init__(

@@ -34,12 +34,13 @@ class Encoder(keras.layers.Layer):
         dropout: dropout rate of embeddings and annotations.
         initial_weights: "paper" (appendix B.1) or "glorot".
 
-    A sentence of three tokens and one of two, each ending in `</s>`, whose id is 1:
+    Examples:
+        A sentence of three tokens and one of two, each ending in `</s>`, whose id is 1:
 
-    >>> encoder = Encoder(vocabulary_size=11, embedding_size=3, units=5)
-    >>> annotations, summary = encoder(keras.ops.array([[4, 9, 1], [7, 1, 0]]))
-    >>> print(annotations.shape, summary.shape)
-    (2, 3, 10) (2, 5)
+        >>> encoder = Encoder(vocabulary_size=11, embedding_size=3, units=5)
+        >>> annotations, summary = encoder(keras.ops.array([[4, 9, 1], [7, 1, 0]]))
+        >>> print(annotations.shape, summary.shape)
+        (2, 3, 10) (2, 5)
     """
 
     def __init__(

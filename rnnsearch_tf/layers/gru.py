@@ -81,12 +81,13 @@ class GRUCell(_GatedUnit):
         units: n, the number of hidden units.
         initial_weights: "paper" (appendix B.1) or "glorot".
 
-    Two words, m = 3, from states of zeros:
+    Examples:
+        Two words, m = 3, from states of zeros:
 
-    >>> cell = GRUCell(units=5)
-    >>> state = cell(keras.random.normal([2, 3]), keras.ops.zeros([2, 5]))
-    >>> print(state.shape)
-    (2, 5)
+        >>> cell = GRUCell(units=5)
+        >>> state = cell(keras.random.normal([2, 3]), keras.ops.zeros([2, 5]))
+        >>> print(state.shape)
+        (2, 5)
     """
 
     def build(self, words_shape: tuple) -> None:
@@ -126,12 +127,13 @@ class ContextGRUCell(_GatedUnit):
         units: n, the number of hidden units.
         initial_weights: "paper" (appendix B.1) or "glorot".
 
-    Two words, m = 3, each with a context of 2n = 10 numbers:
+    Examples:
+        Two words, m = 3, each with a context of 2n = 10 numbers:
 
-    >>> cell = ContextGRUCell(units=5)
-    >>> words, contexts = keras.random.normal([2, 3]), keras.random.normal([2, 10])
-    >>> print(cell(words, keras.ops.zeros([2, 5]), contexts).shape)
-    (2, 5)
+        >>> cell = ContextGRUCell(units=5)
+        >>> words, contexts = keras.random.normal([2, 3]), keras.random.normal([2, 10])
+        >>> print(cell(words, keras.ops.zeros([2, 5]), contexts).shape)
+        (2, 5)
     """
 
     def build(self, words_shape: tuple, context_shape: tuple) -> None:
