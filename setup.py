@@ -43,9 +43,11 @@ setup(
     extras_require={
         "select": ["nltk>=3.10.4"],
         "test": [
+            "beartype>=0.19",
             "hypothesis>=6.100",
             "ipykernel>=6.29",
             "jax>=0.6",
+            "jaxtyping>=0.3",
             "kubernetes-validate>=1.37",
             "nbclient>=0.10",
             "nbformat>=5.10",

@@ -10,6 +10,9 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 sys.path.insert(0, str(Path(__file__).parent / "stand_ins"))
 
 import pytest
+import shape_checks
+
+shape_checks.install()
 
 # Files that take a minute or more: two processes that share the files out begin with them.
 LONGEST = (

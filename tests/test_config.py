@@ -14,8 +14,6 @@ from rnnsearch_tf.config import (
     StepOrder,
     TrainingConfig,
 )
-from rnnsearch_tf.layers.decoder import STEP_ORDERS
-from rnnsearch_tf.layers.initializers import SCHEMES
 from rnnsearch_tf.presets import PRESETS
 
 PAPERS = ("rnnsearch-30", "rnnsearch-50", "rnnencdec-30", "rnnencdec-50")
@@ -132,8 +130,10 @@ def test_zero_is_allowed_where_it_means_none(field):
 
 
 def test_config_allows_what_the_layers_know():
-    assert typing.get_args(StepOrder) == tuple(STEP_ORDERS)
-    assert typing.get_args(InitialWeights) == tuple(SCHEMES)
+    for order in typing.get_args(StepOrder):
+        assert ModelConfig(step_order=order).step_order == order
+    for scheme in typing.get_args(InitialWeights):
+        assert ModelConfig(initial_weights=scheme).initial_weights == scheme
 
 
 def test_settings_are_frozen():

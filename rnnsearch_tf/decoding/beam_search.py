@@ -1,53 +1,55 @@
-"""Beam search over a batch of sentences: a step function in, hypotheses out.
+"""Beam search over a batch of sentences, with a step function and a scoring rule.
 
-The search knows neither model nor text. It asks ``predict`` for the logits of the next word, picks
-words, tells ``advance`` which, and does so in one ``tf.while_loop``, so that it can stand in a
-``tf.function`` and in a SavedModel, with batch size and lengths unknown until it runs.
+The search knows neither model nor text. At each step it gets the logits of the next word from
+`predict`, chooses words, and gives them to `advance`. It is one `tf.while_loop`, so it works inside
+a `tf.function` and a SavedModel, with batch size and lengths unknown until it runs.
 
-Axes: B sentences, k beam slots, K words of the vocabulary, T steps run, t steps so far.
-Q is the number of hypotheses a sentence has so far: 1 before the first word, k from then on.
-C is the number of best words looked at per hypothesis.
+Axes: B sentences, k beam slots, K words of the vocabulary, T steps in all, t steps so far.
+Q is the number of hypotheses of a sentence: 1 before the first word, k from then on.
+C is the number of continuations considered for a hypothesis: its best words, and eos.
 
-What is searched for, with y the words of a hypothesis, eos included, and |y| their number:
+With y the words of a hypothesis, eos included, and |y| their number:
 
-    log p(y|x) = sum_i log p(y_i | y_<i, x)                   nats
-    score(y)   = log p(y|x) / |y| ** length_penalty           0: log p; 1: its mean per token
+    log p(y|x) = Σ_i log p(y_i | y_<i, x)                     nats
+    score(y)   = scoring.score(log p(y|x), |y|, kept)
 
 Rules of the beam:
 
 * At each step the most probable continuations of all live hypotheses of a sentence are kept.
-  They are equally long, so log p and score rank them alike.
 * A hypothesis that takes eos is finished: it is never extended, its score never changes, and it
-  keeps its slot. With f of the k slots finished, k - f hypotheses go on: the beam shrinks.
-* Banned words are left out of the choice; the probabilities of the others are not rescaled.
+  keeps its slot. With f of the k slots finished, k - f hypotheses are extended: the beam shrinks.
+* Banned words are never chosen; the probabilities of the others are not rescaled.
 * Ties go to the continuation of the higher ranked hypothesis, within one hypothesis to the lower
-  word id, and to eos last. At the end they go to the hypothesis that was finished first.
+  word id, and to eos last. In the final ranking they go to the hypothesis finished first.
 * A hypothesis whose logits hold a NaN or +inf ends there and is not returned.
 """
+
+from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tensorflow as tf
 
-State = Any  # a nest of tensors [B, Q, ...]
+from rnnsearch_tf.decoding.scoring import LOG_PROBABILITY, Kept, ScoringRule, State
+from rnnsearch_tf.decoding.top_k import top_k
 
-# Below this many columns per value wanted, one plain top_k is as quick as two small ones.
-_BLOCKS_PAY_FROM = 64
+if TYPE_CHECKING:
+    from rnnsearch_tf.tensor_types import Bool, Float, Int, Tensor
 
 
 class Hypotheses(NamedTuple):
     """The hypotheses of each sentence, best first.
 
-    A slot for which no hypothesis was found comes last: score and log p are -inf, length is 0.
+    A slot without a hypothesis comes last: score and log p are -inf, length is 0.
     """
 
-    tokens: tf.Tensor  # int32 [B, k, T]  each ends in eos, then 0
-    lengths: tf.Tensor  # int32 [B, k]  tokens, eos included
-    log_probs: tf.Tensor  # float32 [B, k]  log p(y|x), nats
-    scores: tf.Tensor  # float32 [B, k]  log p(y|x) / length ** length_penalty
+    tokens: Int[Tensor, "B k T"]  # int32; each ends in eos, then 0
+    lengths: Int[Tensor, "B k"]  # int32; tokens, eos included
+    log_probs: Float[Tensor, "B k"]  # float32; log p(y|x), nats
+    scores: Float[Tensor, "B k"]  # float32; by the scoring rule
 
 
 class _Beam(NamedTuple):
@@ -56,16 +58,17 @@ class _Beam(NamedTuple):
     A slot is finished (length > 0), live (length 0, log p finite) or empty (length 0, log p -inf).
     """
 
-    tokens: tf.Tensor  # int32 [B, Q, t]  0 after eos and in empty slots
-    lengths: tf.Tensor  # int32 [B, Q]  tokens, eos included; 0 if not finished
-    log_probs: tf.Tensor  # float32 [B, Q]
+    tokens: Int[Tensor, "B Q t"]  # 0 after eos and in empty slots
+    lengths: Int[Tensor, "B Q"]  # tokens, eos included; 0 if not finished
+    log_probs: Float[Tensor, "B Q"]
+    kept: Kept  # by the scoring rule
 
 
 class _Candidates(NamedTuple):
     """Live hypotheses extended by one word; log p is -inf where that is not allowed."""
 
-    log_probs: tf.Tensor  # float32 [B, Q, C + 1]  of the whole hypothesis
-    words: tf.Tensor  # int32 [B, Q, C + 1]  the last one is eos
+    log_probs: Float[Tensor, "B Q C"]  # of the whole hypothesis
+    words: Int[Tensor, "B Q C"]  # the best ones, then eos
 
 
 @dataclass(frozen=True)
@@ -73,61 +76,74 @@ class _Rules:
     """The options of one search."""
 
     beam_size: int
-    max_lengths: tf.Tensor  # int32 [B]
-    min_lengths: tf.Tensor  # int32 [B]
+    max_lengths: Int[Tensor, "B"]  # at least 1
+    min_lengths: Int[Tensor, "B"]
     eos_id: int
     banned_ids: tuple[int, ...]
-    length_penalty: float
+    scoring: ScoringRule
     n_best: int
 
 
 def beam_search(
-    predict: Callable[[State], tf.Tensor],
-    advance: Callable[[State, tf.Tensor], State],
+    predict: Callable[[State], Float[Tensor, "B Q K"]],
+    advance: Callable[[State, Int[Tensor, "B Q"]], State],
     state: State,
     *,
     beam_size: int,
-    max_lengths: tf.Tensor,
-    min_lengths: tf.Tensor | None = None,
+    max_lengths: Int[Tensor, "B"],
+    min_lengths: Int[Tensor, "B"] | None = None,
     eos_id: int,
     banned_ids: Sequence[int] = (),
-    length_penalty: float = 0.0,
+    scoring: ScoringRule = LOG_PROBABILITY,
     n_best: int = 1,
 ) -> Hypotheses:
-    """Searches for the hypotheses with the highest score; the module's docstring has the rules.
+    """Search for the hypotheses with the highest score; the module's docstring has the rules.
 
-    ``predict`` and ``advance`` are called with Q = 1 for the first word and Q = k afterwards.
-    What both need (a context vector, say) belongs in ``state``. What all hypotheses of a sentence
-    share (its annotations) does not: the functions capture it as [B, ...] and broadcast it over Q,
-    and the search copies nothing but ``state``. Slots that are finished or empty go through both
-    functions as well, with word 0; what comes of them is ignored.
+    `predict` and `advance` are called with Q = 1 for the first word and with Q = k afterwards.
+    Tensors that differ between the hypotheses of a sentence belong in `state`. Those that do not,
+    such as its annotations, are captured by the two functions as [B, ...] and broadcast over Q: the
+    search copies `state` only. Finished and empty slots pass through both functions as well, with
+    word 0, and the results are ignored.
 
     Args:
-        predict: maps a state to the logits of the next word, float [B, Q, K], K static.
-        advance: maps a state and the words chosen for it, int32 [B, Q], to the next state.
+        predict: maps a state to the logits of the next word; K must be static.
+        advance: maps a state and the words chosen for it, int32, to the next state.
         state: a nest of tensors [B, 1, ...], the state before the first word.
         beam_size: k.
-        max_lengths: int [B], the most tokens a hypothesis may have, eos included; below 1 is 1.
-            A hypothesis that gets there takes eos as its last token, at the price of that eos: all
-            hypotheses returned are complete, and their log p is the model's.
-        min_lengths: int [B], the fewest words before eos, not counting it: eos may be the word at
-            (0-based) position ``min_lengths`` at the earliest. ``max_lengths`` overrules it.
+        max_lengths: maximum tokens of a hypothesis, eos included; below 1 is 1. The last token of
+            a hypothesis of that length is eos, whose log p counts: all hypotheses returned are
+            complete, and their log p is the model's.
+        min_lengths: minimum words before eos: eos may be the word at (0-based) position
+            `min_lengths` at the earliest. `max_lengths` takes precedence.
         eos_id: the word that ends a hypothesis.
         banned_ids: words never chosen, such as padding and the unknown word; meant to be few.
-        length_penalty: the exponent of the length in the score.
-        n_best: how many of the best must be final. A sentence stops once its ``n_best``-th best
+        scoring: ranks finished hypotheses; by default by log p.
+        n_best: number of ranks that must be final. A sentence stops once its `n_best`-th best
             finished score is at least what a live hypothesis can still reach; later ranks hold
-            what else was finished by then. ``beam_size`` fills all the slots.
+            what else was finished by then. With `beam_size`, all slots are filled.
 
     Returns:
         The hypotheses of each sentence, k of them, best score first.
 
     Raises:
         ValueError: an option is out of range, or a shape is not as described.
+
+    Examples:
+        A Markov chain of three words, 0 being eos. Greedy search would begin with 1, which has 0.6:
+
+        >>> logits = tf.math.log([[0.0, 0.6, 0.4], [0.5, 0.5, 0.0], [0.9, 0.0, 0.1]])
+        >>> hypotheses = beam_search(
+        ...     predict=lambda last_words: tf.gather(logits, last_words),
+        ...     advance=lambda last_words, words: words,
+        ...     state=tf.zeros([1, 1], tf.int32),
+        ...     beam_size=2, max_lengths=tf.constant([4]), eos_id=0,
+        ... )
+        >>> print(hypotheses.tokens[0, 0].numpy(), f"{tf.exp(hypotheses.log_probs[0, 0]):.2f}")
+        [2 0] 0.36
     """
-    _check_options(beam_size, eos_id, banned_ids, length_penalty, n_best)
-    _check_state(state)
-    max_lengths = tf.cast(max_lengths, tf.int32)
+    _check_options(beam_size, eos_id, banned_ids, n_best)
+    _check_state("state", state)
+    max_lengths = tf.maximum(tf.cast(max_lengths, tf.int32), 1)
     min_lengths = tf.zeros_like(max_lengths) if min_lengths is None else min_lengths
     rules = _Rules(
         beam_size=beam_size,
@@ -135,7 +151,7 @@ def beam_search(
         min_lengths=tf.cast(min_lengths, tf.int32),
         eos_id=eos_id,
         banned_ids=tuple(banned_ids),
-        length_penalty=length_penalty,
+        scoring=scoring,
         n_best=n_best,
     )
 
@@ -147,87 +163,48 @@ def beam_search(
         state = advance(state, beam.tokens[:, :, -1])
         return _add_word(predict, state, beam, rules)
 
-    # The first word comes before the loop: there, one hypothesis per sentence becomes k.
-    state, beam = _add_word(predict, state, _empty_beam(max_lengths), rules)
+    # Shapes must not change inside the loop, and the first word makes k hypotheses of one per
+    # sentence: it comes before the loop.
+    state, beam = _add_word(predict, state, _empty_beam(max_lengths, scoring.start(state)), rules)
     _, beam = tf.while_loop(
-        any_live, step, (state, beam), shape_invariants=_loop_shapes(state, beam_size)
+        any_live, step, (state, beam), shape_invariants=_loop_shapes(state, beam, beam_size)
     )
     return _rank(beam, rules)
 
 
-def top_k(values: tf.Tensor, k: int) -> tuple[tf.Tensor, tf.Tensor]:
-    """``tf.math.top_k`` in less time when the last axis is long; the result is the same.
-
-    The last axis is cut into blocks. The k largest values lie in the k blocks with the largest
-    maxima: a value in any other block has k maxima ahead of it. Taking blocks and values in the
-    order of their index keeps this true of ties, where the lower index goes first.
-
-    Args:
-        values: float [..., K]; without NaN, or the choice is arbitrary.
-        k: how many, at most K.
-
-    Returns:
-        The k largest values, largest first, and their indices, int32; both [..., k].
-    """
-    columns = values.shape[-1]
-    if columns is None or columns <= _BLOCKS_PAY_FROM * k:
-        return tuple(tf.math.top_k(values, k))
-    size = _block_size(columns, k)
-    count = -(-columns // size)
-    rows = tf.reshape(values, [-1, columns])  # [N, K]
-    if count * size > columns:
-        # -inf at the end never wins: even against -inf, the lower index goes first.
-        rows = tf.pad(rows, [[0, 0], [0, count * size - columns]], constant_values=-math.inf)
-    blocks = tf.reshape(rows, [-1, count, size])  # [N, blocks, size]
-    chosen = tf.sort(tf.math.top_k(tf.reduce_max(blocks, axis=-1), k).indices)  # [N, k]
-    short = tf.gather(blocks, chosen, batch_dims=1)  # [N, k, size]
-    best, places = tf.math.top_k(tf.reshape(short, [-1, k * size]), k)  # [N, k]
-    indices = tf.gather(chosen, places // size, batch_dims=1) * size + places % size
-    shape = tf.concat([tf.shape(values)[:-1], [k]], axis=0)
-    static = [*values.shape[:-1], k]
-    return tf.ensure_shape(tf.reshape(best, shape), static), tf.ensure_shape(
-        tf.reshape(indices, shape), static
-    )  # [..., k]
-
-
-def _block_size(columns: int, k: int) -> int:
-    """About sqrt(2 K / k), as measured; a divisor of K near it saves a padded copy."""
-    best = 8 * max(1, round(math.sqrt(2 * columns / k) / 8))
-    divisors = (size for size in range(best // 2 + 1, 2 * best) if columns % size == 0)
-    return min(divisors, key=lambda size: abs(size - best), default=best)
-
-
 def _add_word(
-    predict: Callable[[State], tf.Tensor], state: State, beam: _Beam, rules: _Rules
+    predict: Callable[[State], Float[Tensor, "B Q K"]], state: State, beam: _Beam, rules: _Rules
 ) -> tuple[State, _Beam]:
-    """Adds a word to the live hypotheses; the state returned is that of their parents."""
-    candidates = _extend(predict(state), beam, rules)
+    """Add a word to the live hypotheses, and return the state of their parents with them."""
+    logits = predict(state)
+    _check_logits(logits, rules)
+    candidates = _extend(logits, beam, rules)
     beam, parents = _select(candidates, beam, rules)
-    beam = _stop_decided(beam, rules)
-    state = tf.nest.map_structure(lambda part: tf.gather(part, parents, batch_dims=1), state)
-    return state, beam
+    state = _gather(state, parents)
+    beam = beam._replace(kept=_extend_kept(beam, state, rules))
+    return state, _stop_decided(beam, rules)
 
 
-def _extend(logits: tf.Tensor, beam: _Beam, rules: _Rules) -> _Candidates:
-    """Extends each live hypothesis by its best words and, in a column of its own, by eos."""
-    size = _vocabulary_size(logits, rules)
+def _extend(logits: Float[Tensor, "B Q K"], beam: _Beam, rules: _Rules) -> _Candidates:
+    """Extend each live hypothesis by its best words and, in a column of its own, by eos."""
     logits = tf.cast(logits, tf.float32)
-    # Some of the best may not be chosen (banned words, eos): that many more are taken.
-    best, words = top_k(logits, min(rules.beam_size + len(rules.banned_ids) + 1, size))
-    normaliser = _log_normaliser(logits, best[:, :, :1], words[:, :, :1])  # [B, Q, 1]
+    # Banned words and eos among the best are not chosen: that many more are taken.
+    wanted = rules.beam_size + len(rules.banned_ids) + 1
+    best, words = top_k(logits, min(wanted, logits.shape[-1]))
+    normalizer = _log_normalizer(logits, best[:, :, :1], words[:, :, :1])  # [B, Q, 1]
     eos = logits[:, :, rules.eos_id, tf.newaxis]  # [B, Q, 1]
     eos_words = tf.fill(tf.shape(eos), rules.eos_id)
 
     step = tf.shape(beam.tokens)[2]
     is_last = (step + 1 >= rules.max_lengths)[:, tf.newaxis, tf.newaxis]  # [B, 1, 1]
     too_early = (step < rules.min_lengths)[:, tf.newaxis, tf.newaxis]  # [B, 1, 1]
-    forbidden = is_last | (words == rules.eos_id)  # [B, Q, C]
+    forbidden = is_last | (words == rules.eos_id)  # [B, Q, C - 1]
     for banned in rules.banned_ids:
         forbidden |= words == banned
     forbidden = tf.concat([forbidden, (too_early & ~is_last) | tf.zeros_like(eos, tf.bool)], axis=2)
 
     hypotheses = tf.where(beam.lengths > 0, -math.inf, beam.log_probs)[:, :, tf.newaxis]
-    log_probs = hypotheses + (tf.concat([best, eos], axis=2) - normaliser)  # [B, Q, C + 1]
+    log_probs = hypotheses + (tf.concat([best, eos], axis=2) - normalizer)  # [B, Q, C]
     # NaN is not greater than -inf: it ends here, and no later comparison meets one.
     allowed = ~forbidden & (log_probs > -math.inf)
     return _Candidates(
@@ -236,8 +213,10 @@ def _extend(logits: tf.Tensor, beam: _Beam, rules: _Rules) -> _Candidates:
     )
 
 
-def _log_normaliser(logits: tf.Tensor, best: tf.Tensor, best_word: tf.Tensor) -> tf.Tensor:
-    """The logsumexp of ``logits`` over K, from the best logit and its word, both [B, Q, 1].
+def _log_normalizer(
+    logits: Float[Tensor, "B Q K"], best: Float[Tensor, "B Q 1"], best_word: Int[Tensor, "B Q 1"]
+) -> Float[Tensor, "B Q 1"]:
+    """The logsumexp of `logits` over K, from the best logit and its word.
 
     log p(best) = best - logsumexp. The fused softmax gives p(best), which is at least 1/K, in
     about half the time of exp and sum as separate passes on a CPU.
@@ -245,15 +224,18 @@ def _log_normaliser(logits: tf.Tensor, best: tf.Tensor, best_word: tf.Tensor) ->
     return best - tf.math.log(tf.gather(tf.nn.softmax(logits), best_word, batch_dims=2))
 
 
-def _select(candidates: _Candidates, beam: _Beam, rules: _Rules) -> tuple[_Beam, tf.Tensor]:
-    """Fills the k slots: first the finished hypotheses, then the best candidates.
+def _select(
+    candidates: _Candidates, beam: _Beam, rules: _Rules
+) -> tuple[_Beam, Int[Tensor, "B k"]]:
+    """Fill the k slots: first the finished hypotheses, then the best candidates.
 
-    Returns the new beam, and the slots its hypotheses were in before, int32 [B, k].
+    Returns:
+        The new beam, with what the scoring rule kept of the parents, and the slots of the parents.
     """
-    slots, per_slot = beam.lengths.shape[1], candidates.words.shape[2]  # Q, C + 1
+    slots, per_slot = beam.lengths.shape[1], candidates.words.shape[2]  # Q, C
     finished = beam.lengths > 0
-    # One row of options per sentence: Q slots to keep as they are, Q (C + 1) candidates, and
-    # nothing, should there be fewer than k of them.
+    # One row per sentence: Q slots to keep as they are, Q·C candidates, and padding if there are
+    # fewer than k of them. Finished hypotheses rank first and so are always kept.
     missing = [[0, 0], [0, max(0, rules.beam_size - slots * (1 + per_slot))]]
     flat_log_probs = tf.reshape(candidates.log_probs, [-1, slots * per_slot])
     flat_words = tf.reshape(candidates.words, [-1, slots * per_slot])
@@ -277,18 +259,33 @@ def _select(candidates: _Candidates, beam: _Beam, rules: _Rules) -> tuple[_Beam,
     tokens = tf.concat([tokens, words[:, :, tf.newaxis]], axis=2)  # [B, k, t + 1]
     lengths = tf.where(is_kept, tf.gather(beam.lengths, parents, batch_dims=1), 0)
     lengths = tf.where(is_new_end, tf.shape(tokens)[2], lengths)
-    return _Beam(tokens, lengths, log_probs), parents
+    return _Beam(tokens, lengths, log_probs, _gather(beam.kept, parents)), parents
+
+
+def _gather(nest: Any, parents: Int[Tensor, "B k"]) -> Any:
+    """The parts of each hypothesis's parent: [B, Q, ...] to [B, k, ...]."""
+    return tf.nest.map_structure(lambda part: tf.gather(part, parents, batch_dims=1), nest)
+
+
+def _extend_kept(beam: _Beam, state: State, rules: _Rules) -> Kept:
+    """Extend what live hypotheses and new ends keep; what was finished before is frozen."""
+    extended = rules.scoring.extend(beam.kept, state, beam.tokens[:, :, -1])
+    frozen = (beam.lengths > 0) & (beam.lengths < tf.shape(beam.tokens)[2])  # [B, k]
+
+    def choose(before: tf.Tensor, after: tf.Tensor) -> tf.Tensor:
+        shape = tf.concat([tf.shape(frozen), tf.ones([before.shape.rank - 2], tf.int32)], axis=0)
+        return tf.where(tf.reshape(frozen, shape), before, after)
+
+    return tf.nest.map_structure(choose, beam.kept, extended)
 
 
 def _stop_decided(beam: _Beam, rules: _Rules) -> _Beam:
-    """Empties the live slots of the sentences in which no live hypothesis can win any more.
-
-    log p only falls, and a score is divided by at most max_lengths ** length_penalty.
-    """
+    """Empty the live slots of sentences in which no live hypothesis can win any more."""
     to_beat = tf.math.top_k(_scores(beam, rules), rules.n_best).values[:, -1:]  # [B, 1]
-    longest = tf.cast(tf.maximum(rules.max_lengths, 1), tf.float32)[:, tf.newaxis]  # [B, 1]
-    within_reach = beam.log_probs / longest**rules.length_penalty
-    within_reach = tf.where(_is_live(beam), within_reach, -math.inf)  # [B, k]
+    within_reach = rules.scoring.bound(
+        beam.log_probs, rules.max_lengths[:, tf.newaxis], beam.kept
+    )  # [B, k]
+    within_reach = tf.where(_is_live(beam), within_reach, -math.inf)
     decided = tf.reduce_max(within_reach, axis=1, keepdims=True) <= to_beat  # [B, 1]
     return beam._replace(
         log_probs=tf.where(decided & (beam.lengths == 0), -math.inf, beam.log_probs)
@@ -296,7 +293,7 @@ def _stop_decided(beam: _Beam, rules: _Rules) -> _Beam:
 
 
 def _rank(beam: _Beam, rules: _Rules) -> Hypotheses:
-    """Sorts the finished hypotheses by their score and clears the other slots."""
+    """Sort the finished hypotheses by their score and clear the other slots."""
     finished = (beam.lengths > 0)[:, :, tf.newaxis]
     scores, order = tf.math.top_k(_scores(beam, rules), rules.beam_size)
     return Hypotheses(
@@ -307,58 +304,58 @@ def _rank(beam: _Beam, rules: _Rules) -> Hypotheses:
     )
 
 
-def _scores(beam: _Beam, rules: _Rules) -> tf.Tensor:
-    """The scores of finished hypotheses, -inf for the others; float32 [B, k]."""
-    lengths = tf.cast(tf.maximum(beam.lengths, 1), tf.float32)
-    return tf.where(beam.lengths > 0, beam.log_probs / lengths**rules.length_penalty, -math.inf)
+def _scores(beam: _Beam, rules: _Rules) -> Float[Tensor, "B Q"]:
+    """Scores of the finished hypotheses, -inf for the others."""
+    scores = rules.scoring.score(beam.log_probs, tf.maximum(beam.lengths, 1), beam.kept)
+    return tf.where(beam.lengths > 0, scores, -math.inf)
 
 
-def _is_live(beam: _Beam) -> tf.Tensor:
-    """Which slots hold a hypothesis that is still growing; bool [B, k]."""
+def _is_live(beam: _Beam) -> Bool[Tensor, "B Q"]:
+    """Whether a slot holds a hypothesis that is still growing."""
     return (beam.lengths == 0) & (beam.log_probs > -math.inf)
 
 
-def _empty_beam(max_lengths: tf.Tensor) -> _Beam:
+def _empty_beam(max_lengths: Int[Tensor, "B"], kept: Kept) -> _Beam:
     """One hypothesis per sentence, without words: Q = 1, t = 0."""
+    _check_state("what a scoring rule keeps", kept)
     batch = tf.shape(max_lengths)[0]
     return _Beam(
         tokens=tf.zeros([batch, 1, 0], tf.int32),
         lengths=tf.zeros([batch, 1], tf.int32),
         log_probs=tf.zeros([batch, 1], tf.float32),
+        kept=kept,
     )
 
 
-def _loop_shapes(state: State, k: int) -> tuple[State, _Beam]:
-    """The shapes that hold all through the loop: the batch size may be unknown, tokens grow."""
-    return (
-        tf.nest.map_structure(lambda part: tf.TensorShape([None, k, *part.shape[2:]]), state),
-        _Beam(
-            tokens=tf.TensorShape([None, k, None]),
-            lengths=tf.TensorShape([None, k]),
-            log_probs=tf.TensorShape([None, k]),
-        ),
+def _loop_shapes(state: State, beam: _Beam, k: int) -> tuple[Any, Any]:
+    """Shapes of state and beam all through the loop: B may be unknown, and the tokens grow."""
+
+    def shapes(nest: Any) -> Any:
+        return tf.nest.map_structure(lambda x: tf.TensorShape([None, k, *x.shape[2:]]), nest)
+
+    return shapes(state), _Beam(
+        tokens=tf.TensorShape([None, k, None]),
+        lengths=tf.TensorShape([None, k]),
+        log_probs=tf.TensorShape([None, k]),
+        kept=shapes(beam.kept),
     )
 
 
-def _vocabulary_size(logits: tf.Tensor, rules: _Rules) -> int:
+def _check_logits(logits: tf.Tensor, rules: _Rules) -> None:
     if logits.shape.rank != 3 or logits.shape[-1] is None:
         raise ValueError(f"predict must return logits [B, Q, K] with K static, not {logits.shape}")
-    size: int = logits.shape[-1]
-    if rules.eos_id >= size:
-        raise ValueError(f"eos_id {rules.eos_id} is outside the vocabulary of {size}")
-    return size
+    if rules.eos_id >= logits.shape[-1]:
+        raise ValueError(f"eos_id {rules.eos_id} is outside the vocabulary of {logits.shape[-1]}")
 
 
-def _check_state(state: State) -> None:
+def _check_state(name: str, state: State) -> None:
     for part in tf.nest.flatten(state):
         shape = tf.convert_to_tensor(part).shape
         if shape.rank is None or shape.rank < 2 or shape[1] not in (1, None):
-            raise ValueError(f"state must hold tensors of shape [B, 1, ...], not {shape}")
+            raise ValueError(f"{name} must hold tensors of shape [B, 1, ...], not {shape}")
 
 
-def _check_options(
-    beam_size: int, eos_id: int, banned_ids: Sequence[int], length_penalty: float, n_best: int
-) -> None:
+def _check_options(beam_size: int, eos_id: int, banned_ids: Sequence[int], n_best: int) -> None:
     if beam_size < 1:
         raise ValueError(f"beam_size must be at least 1, not {beam_size}")
     if not 1 <= n_best <= beam_size:
@@ -367,5 +364,3 @@ def _check_options(
         raise ValueError(f"eos_id must be at least 0, not {eos_id}")
     if eos_id in banned_ids:
         raise ValueError(f"eos_id {eos_id} cannot be banned: no hypothesis would end")
-    if not 0 <= length_penalty < math.inf:
-        raise ValueError(f"length_penalty must be at least 0 and finite, not {length_penalty}")

@@ -1,38 +1,47 @@
-"""The model before the beam search: ids in, hypotheses out."""
+"""Beam search with a model: source ids to hypotheses."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
 from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.decoding.beam_search import Hypotheses, beam_search
+from rnnsearch_tf.decoding.scoring import LengthNormalization
 from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.text.vocabulary import EOS, PAD, UNK
 
+if TYPE_CHECKING:
+    from rnnsearch_tf.tensor_types import Float, Int, Tensor
+
 
 def search(
-    model: TranslationModel | Ensemble, source: tf.Tensor, options: DecodingConfig, n_best: int = 1
+    model: TranslationModel | Ensemble,
+    source: Int[Tensor, "B Tx"],
+    options: DecodingConfig,
+    n_best: int = 1,
 ) -> Hypotheses:
     """Search for the best translations.
 
     Args:
         model: the trained model, or several.
-        source: ids int32 [B, Tx], each sentence ending in `</s>`, then padding 0.
+        source: ids, each sentence ending in `</s>`, then padding 0.
         options: of the search.
-        n_best: how many of the hypotheses must be the best there are; the rest is what else was
-            found.
+        n_best: how many hypotheses must be the best there are; the others are what else was
+            finished by then.
 
     Returns:
         The hypotheses, best first.
     """
     lengths = tf.math.count_nonzero(source, axis=1, dtype=tf.int32)
-    most = options.max_length + 1  # with its </s>
+    limit = options.max_length + 1  # with its </s>
     return search_with_lengths(
         model,
         source,
         options,
-        max_lengths=tf.minimum(_scaled(lengths, options.max_length_ratio), most),
+        max_lengths=tf.minimum(_scaled(lengths, options.max_length_ratio), limit),
         min_lengths=_scaled(lengths, options.min_length_ratio),
         n_best=n_best,
     )
@@ -40,26 +49,26 @@ def search(
 
 def search_with_lengths(
     model: TranslationModel | Ensemble,
-    source: tf.Tensor,
+    source: Int[Tensor, "B Tx"],
     options: DecodingConfig,
     *,
-    max_lengths: tf.Tensor,
-    min_lengths: tf.Tensor,
+    max_lengths: Int[Tensor, "B"],
+    min_lengths: Int[Tensor, "B"],
     n_best: int = 1,
 ) -> Hypotheses:
-    """`search` with the bounds of each translation given: int32 [B], in tokens.
+    """Search as `search` does, with the bounds of each translation given, in tokens.
 
     `beam_search` says what they count.
     """
     step = model.bind(source)
 
-    def predict(seen: Any) -> tf.Tensor:
-        logits = model.predict_token(tf.nest.map_structure(_to_rows, seen))  # [B·Q, K]
+    def predict(state: Any) -> tf.Tensor:
+        logits = model.predict_token(tf.nest.map_structure(_to_rows, state))  # [B·Q, K]
         return tf.reshape(logits, [tf.shape(source)[0], -1, logits.shape[-1]])
 
-    def advance(seen: Any, words: tf.Tensor) -> Any:
+    def advance(state: Any, words: tf.Tensor) -> Any:
         outer = tf.shape(words)
-        after = step.advance(tf.nest.map_structure(_to_rows, seen), tf.reshape(words, [-1]))
+        after = step.advance(tf.nest.map_structure(_to_rows, state), tf.reshape(words, [-1]))
         return tf.nest.map_structure(
             lambda x: tf.reshape(x, tf.concat([outer, tf.shape(x)[1:]], 0)), after
         )
@@ -73,15 +82,14 @@ def search_with_lengths(
         min_lengths=min_lengths,
         eos_id=EOS,
         banned_ids=(PAD,) if options.allow_unknown else (PAD, UNK),
-        length_penalty=options.length_penalty,
+        scoring=LengthNormalization(options.length_penalty),
         n_best=n_best,
     )
 
 
-def _to_rows(x: tf.Tensor) -> tf.Tensor:
-    """[B, Q, ...] to [B·Q, ...]."""
+def _to_rows(x: Float[Tensor, "B Q *rest"]) -> Float[Tensor, "R *rest"]:
     return tf.reshape(x, tf.concat([[-1], tf.shape(x)[2:]], 0))
 
 
-def _scaled(lengths: tf.Tensor, ratio: float) -> tf.Tensor:
+def _scaled(lengths: Int[Tensor, "B"], ratio: float) -> Int[Tensor, "B"]:
     return tf.cast(tf.math.ceil(tf.cast(lengths, tf.float32) * ratio), tf.int32)

@@ -1,6 +1,6 @@
 """The layers of the paper, in `keras.ops` only: they run on every Keras backend."""
 
-from rnnsearch_tf.layers.attention import BahdanauAttention
+from rnnsearch_tf.layers.attention import BahdanauAttention, LastAnnotation
 from rnnsearch_tf.layers.decoder import Decoder, DecoderState
 from rnnsearch_tf.layers.deep_output import MaxoutDeepOutput
 from rnnsearch_tf.layers.encoder import Encoder
@@ -13,5 +13,6 @@ __all__ = [
     "DecoderState",
     "Encoder",
     "GRUCell",
+    "LastAnnotation",
     "MaxoutDeepOutput",
 ]

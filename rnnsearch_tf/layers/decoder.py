@@ -1,29 +1,34 @@
 """The decoder: look at the source, update the state (paper, section 3.1 and appendix A.2.2)."""
 
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+import typing
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import keras
 from keras import ops
 
+from rnnsearch_tf.config import InitialWeights, StepOrder
 from rnnsearch_tf.layers import initializers
-from rnnsearch_tf.layers.attention import BahdanauAttention, LastAnnotation
 from rnnsearch_tf.layers.embedding import WordEmbedding
 from rnnsearch_tf.layers.gru import ContextGRUCell
 from rnnsearch_tf.layers.precision import wide
 from rnnsearch_tf.layers.scan import scan
 
-LOOK_GENERATE_UPDATE = "look_generate_update"
-LOOK_UPDATE_GENERATE = "look_update_generate"
-STEP_ORDERS = (LOOK_GENERATE_UPDATE, LOOK_UPDATE_GENERATE)
+if TYPE_CHECKING:
+    from rnnsearch_tf.tensor_types import Bool, Float, Int, Tensor
 
 
 class DecoderState(NamedTuple):
-    """All that word y_i is predicted from; R rows, Q of them for each sentence."""
+    """Outputs of the decoder, from which y_i is predicted.
 
-    state: Any  # s_{i-1} or s_i, by the step order, [R, n]
-    words: Any  # E y_{i-1}, zero at i = 1, [R, m]
-    context: Any  # c_i, [R, 2n]
-    alignment: Any  # α_i, float32 [R, Tx]
+    The rows are [B, Ty] when target sentences are read, and [R] word by word.
+    """
+
+    state: Float[Tensor, "*rows n"]  # s_{i-1} or s_i, by the step order
+    words: Float[Tensor, "*rows m"]  # E y_{i-1}, zero at i = 1
+    context: Float[Tensor, "*rows two_n"]  # c_i
+    alignment: Float[Tensor, "*rows Tx"]  # α_i, float32
 
 
 class InitialState(keras.layers.Layer):
@@ -36,23 +41,23 @@ class InitialState(keras.layers.Layer):
         initial_weights: "paper" (appendix B.1) or "glorot".
     """
 
-    def __init__(self, units: int, initial_weights: str = "paper", **kwargs: Any):
+    def __init__(self, units: int, initial_weights: InitialWeights = "paper", **kwargs: Any):
         super().__init__(**kwargs)
         self.units = units
         self.initial_weights = initial_weights
 
     def build(self, summary_shape: tuple) -> None:
-        """Create the weights for summaries [B, n]."""
+        """Create the weights."""
         matrix = initializers.matrix(self.initial_weights)
         self.W_s = self.add_weight((summary_shape[-1], self.units), matrix, name="W_s")
         self.b_s = self.add_weight((self.units,), "zeros", name="b_s")
 
-    def call(self, summary: Any) -> Any:
-        """Summaries [B, n] to initial states [B, n]."""
+    def call(self, summary: Float[Tensor, "B _"]) -> Float[Tensor, "B n"]:
+        """Return the initial states, from the encoder's summaries."""
         return ops.tanh(ops.matmul(summary, self.W_s) + self.b_s)
 
     def get_config(self) -> dict[str, Any]:
-        """What rebuilds this layer."""
+        """Return the arguments of the constructor."""
         return {
             **super().get_config(),
             "units": self.units,
@@ -61,7 +66,7 @@ class InitialState(keras.layers.Layer):
 
 
 class Decoder(keras.layers.Layer):
-    """The recurrence of the target side, under one of two step orders.
+    """The recurrence of the target side, in one of two step orders.
 
     Both begin by looking: c_i = attention(s_{i-1}, h). Then
 
@@ -79,11 +84,26 @@ class Decoder(keras.layers.Layer):
         vocabulary_size: K, the number of target words.
         embedding_size: m.
         units: n, the number of hidden units.
-        attention_units: n' of `BahdanauAttention`; None fixes the context to the last
-            annotation (RNNencdec).
+        attention: a layer from states [R, n] and annotations [B, Tx, 2n] to contexts [R, 2n] and
+            alignments [R, Tx]: `BahdanauAttention`, `LastAnnotation` (RNNencdec), or another with
+            their methods. Its name comes before those of its weights (`attention/W_a`).
         step_order: "look_generate_update" or "look_update_generate".
-        dropout: share of the embeddings put to zero in training.
+        dropout: dropout rate of the embeddings.
         initial_weights: "paper" (appendix B.1) or "glorot".
+
+    Raises:
+        ValueError: another step order.
+
+    Examples:
+        Two sentences, n = 5: annotations of three words, summaries, four target words.
+
+        >>> from rnnsearch_tf.layers import BahdanauAttention
+        >>> decoder = Decoder(11, 3, 5, BahdanauAttention(7, name="attention"))
+        >>> target = keras.ops.array([[4, 9, 6, 1], [7, 1, 0, 0]])
+        >>> annotations, summary = keras.random.normal([2, 3, 10]), keras.random.normal([2, 5])
+        >>> outputs = decoder(target, annotations, summary, keras.ops.ones([2, 3], "bool"))
+        >>> print(outputs.state.shape, outputs.alignment.shape)
+        (2, 4, 5) (2, 4, 3)
     """
 
     def __init__(
@@ -91,34 +111,30 @@ class Decoder(keras.layers.Layer):
         vocabulary_size: int,
         embedding_size: int,
         units: int,
-        attention_units: int | None,
-        step_order: str = LOOK_GENERATE_UPDATE,
+        attention: keras.layers.Layer,
+        step_order: StepOrder = "look_generate_update",
         dropout: float = 0.0,
-        initial_weights: str = "paper",
+        initial_weights: InitialWeights = "paper",
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
-        if step_order not in STEP_ORDERS:
-            raise ValueError(f"step order {step_order!r}: choose one of {', '.join(STEP_ORDERS)}")
+        orders = typing.get_args(StepOrder)
+        if step_order not in orders:
+            raise ValueError(f"step order {step_order!r}: choose one of {', '.join(orders)}")
         self._settings = {
             "vocabulary_size": vocabulary_size,
             "embedding_size": embedding_size,
             "units": units,
-            "attention_units": attention_units,
             "step_order": step_order,
             "dropout": dropout,
             "initial_weights": initial_weights,
         }
-        self.updates_first = step_order == LOOK_UPDATE_GENERATE
+        self.updates_first = step_order == "look_update_generate"
         self.embedding = WordEmbedding(
             vocabulary_size, embedding_size, dropout, initial_weights, name="target_embedding"
         )
         self.initial_state = InitialState(units, initial_weights, name="initial_state")
-        self.attention = (
-            LastAnnotation(name="attention")
-            if attention_units is None
-            else BahdanauAttention(attention_units, initial_weights, name="attention")
-        )
+        self.attention = attention
         self.cell = ContextGRUCell(units, initial_weights, name="decoder")
 
     def build(
@@ -131,27 +147,28 @@ class Decoder(keras.layers.Layer):
         """Create the weights."""
         self.embedding.build(target_shape)
         self.initial_state.build(summary_shape)
-        if isinstance(self.attention, BahdanauAttention):
-            self.attention.build((None, self.cell.units), annotations_shape)
-        else:
-            self.attention.build((None, self.cell.units))
+        self.attention.build((None, self.cell.units), annotations_shape)
         self.cell.build((None, self.embedding.size), (None, annotations_shape[-1]))
 
     def call(
-        self, target: Any, annotations: Any, summary: Any, source_mask: Any, training: bool = False
+        self,
+        target: Int[Tensor, "B Ty"],
+        annotations: Float[Tensor, "B Tx two_n"],
+        summary: Float[Tensor, "B n"],
+        source_mask: Bool[Tensor, "B Tx"],
+        training: bool = False,
     ) -> DecoderState:
-        """Read a given target sentence (teacher forcing).
+        """Read given target sentences (teacher forcing).
 
         Args:
-            target: ids int32 [B, Ty], each sentence ending in `</s>`, then padding 0.
-            annotations: h, [B, Tx, 2n].
-            summary: what s_0 is made from, [B, n].
-            source_mask: bool [B, Tx], false at padding.
+            target: ids, each sentence ending in `</s>`, then padding 0.
+            annotations: h.
+            summary: what s_0 is made from.
+            source_mask: false at padding.
             training: whether dropout acts.
 
         Returns:
-            For each i, what y_i is predicted from, with axes [B, Ty, ...]. Position i depends
-            on `target[:, :i]` only.
+            The outputs [B, Ty, ...]. Those at i depend on `target[:, :i]` only.
         """
         step = self.bind(annotations, summary, source_mask)
         words = self.embedding(ops.transpose(target), training=training)  # [Ty, B, m]
@@ -162,6 +179,7 @@ class Decoder(keras.layers.Layer):
             context, alignment = step.look(carry[0])
             return step.update(projected, carry[0], context), context, alignment
 
+        # `scan` keeps what it carries: contexts and alignments go along to be returned.
         first = self.initial_state(summary)
         no_context = ops.zeros_like(annotations[:, 0])
         no_alignment = ops.zeros_like(annotations[:, :, 0], dtype=wide(annotations.dtype))
@@ -172,61 +190,84 @@ class Decoder(keras.layers.Layer):
         outputs = DecoderState(states, previous, contexts, alignments)
         return DecoderState(*(ops.transpose(x, (1, 0, 2)) for x in outputs))
 
-    def bind(self, annotations: Any, summary: Any, mask: Any) -> "DecoderStep":
-        """The decoder before given source sentences, for one word at a time."""
-        return DecoderStep(self, annotations, summary, mask)
+    def bind(
+        self,
+        annotations: Float[Tensor, "B Tx two_n"],
+        summary: Float[Tensor, "B n"],
+        source_mask: Bool[Tensor, "B Tx"],
+    ) -> DecoderStep:
+        """Return the decoder for given source sentences, one word at a time."""
+        return DecoderStep(self, annotations, summary, source_mask)
 
     def get_config(self) -> dict[str, Any]:
-        """What rebuilds this layer."""
-        return {**super().get_config(), **self._settings}
+        """Return the arguments of the constructor."""
+        attention = keras.saving.serialize_keras_object(self.attention)
+        attention.pop("build_config", None)  # the decoder builds it, for the paths of its weights
+        return {**super().get_config(), **self._settings, "attention": attention}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Decoder:
+        """Rebuild a decoder from `get_config`, with fresh weights."""
+        attention = keras.saving.deserialize_keras_object(config["attention"])
+        return cls(**{**config, "attention": attention})
 
 
 class DecoderStep:
-    """A decoder and the sentences it translates, with all that stays the same between words.
+    """A decoder bound to the source sentences that it translates.
 
-    U_a h and the joined matrices are computed here, once, outside any loop.
+    What stays the same between words, U_a h and the joined matrices, is computed here, once,
+    outside any loop.
 
     Args:
         decoder: the layer.
-        annotations: h, [B, Tx, 2n].
-        summary: what s_0 is made from, [B, n].
-        mask: bool [B, Tx], false at padding.
+        annotations: h.
+        summary: what s_0 is made from.
+        source_mask: false at padding.
     """
 
-    def __init__(self, decoder: Decoder, annotations: Any, summary: Any, mask: Any):
+    def __init__(
+        self,
+        decoder: Decoder,
+        annotations: Float[Tensor, "B Tx two_n"],
+        summary: Float[Tensor, "B n"],
+        source_mask: Bool[Tensor, "B Tx"],
+    ):
         self._decoder = decoder
         self._annotations = annotations
         self._keys = decoder.attention.keys(annotations)
         self._summary = summary
-        self._mask = mask
+        self._source_mask = source_mask
         self.update = decoder.cell.bind()
 
-    def look(self, state: Any) -> tuple[Any, Any]:
-        """States [R, n] to contexts [R, 2n] and alignments [R, Tx]."""
-        attention = self._decoder.attention
-        return attention(state, self._annotations, keys=self._keys, source_mask=self._mask)
+    def look(
+        self, state: Float[Tensor, "R n"]
+    ) -> tuple[Float[Tensor, "R two_n"], Float[Tensor, "R Tx"]]:
+        """Contexts and alignments of states s_{i-1}."""
+        return self._decoder.attention(
+            state, self._annotations, keys=self._keys, source_mask=self._source_mask
+        )
 
     def start(self) -> DecoderState:
-        """What y_1 is predicted from: one row for each sentence."""
+        """Outputs from which y_1 is predicted: one row for each sentence."""
         state = self._decoder.initial_state(self._summary)
         size = self._decoder.embedding.size
         no_word = ops.zeros((ops.shape(state)[0], size), dtype=state.dtype)
-        return self._see(state, no_word)
+        return self._outputs(state, no_word)
 
-    def advance(self, previous: DecoderState, word: Any) -> DecoderState:
-        """What y_{i+1} is predicted from, once y_i is chosen.
+    def advance(self, previous: DecoderState, word: Int[Tensor, "R"]) -> DecoderState:
+        """Outputs from which y_{i+1} is predicted.
 
         Args:
-            previous: what y_i was predicted from, R = B·Q rows.
-            word: the ids of y_i, int32 [R].
+            previous: the outputs from which y_i was predicted.
+            word: the ids of y_i.
         """
         words = self._decoder.embedding(word)
         state = previous.state
         if not self._decoder.updates_first:
             state = self.update(self._decoder.cell.project(words), state, previous.context)
-        return self._see(state, words)
+        return self._outputs(state, words)
 
-    def _see(self, state: Any, words: Any) -> DecoderState:
+    def _outputs(self, state: Float[Tensor, "R n"], words: Float[Tensor, "R m"]) -> DecoderState:
         context, alignment = self.look(state)
         if self._decoder.updates_first:
             state = self.update(self._decoder.cell.project(words), state, context)

@@ -1,16 +1,22 @@
 """The readout: a deep output with one maxout layer (paper, appendix A.2.2)."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import keras
 from keras import ops
 
+from rnnsearch_tf.config import InitialWeights
 from rnnsearch_tf.layers import initializers
 from rnnsearch_tf.layers.precision import at_least_float32
 
+if TYPE_CHECKING:
+    from rnnsearch_tf.tensor_types import Float, Tensor
+
 
 class MaxoutDeepOutput(keras.layers.Layer):
-    """Scores of the next word from the state, the previous word and the context.
+    """Logits of the next word from the state, the previous word and the context.
 
         t̃_i = U_o s + V_o E y_{i-1} + C_o c_i + b_o
         t_i = [max(t̃_{i,2j-1}, t̃_{i,2j})]_{j=1..l}
@@ -22,8 +28,16 @@ class MaxoutDeepOutput(keras.layers.Layer):
     Args:
         units: l, the number of maxout units.
         vocabulary_size: K, the number of target words.
-        dropout: share of the maxout units put to zero in training.
+        dropout: dropout rate of the maxout units.
         initial_weights: "paper" (appendix B.1) or "glorot".
+
+    Examples:
+        Two states, n = 5, each with a word vector, m = 3, and a context of 2n numbers:
+
+        >>> readout = MaxoutDeepOutput(units=4, vocabulary_size=11)
+        >>> state, words, context = (keras.random.normal([2, size]) for size in (5, 3, 10))
+        >>> print(readout(state, words, context).shape)
+        (2, 11)
     """
 
     def __init__(
@@ -31,7 +45,7 @@ class MaxoutDeepOutput(keras.layers.Layer):
         units: int,
         vocabulary_size: int,
         dropout: float = 0.0,
-        initial_weights: str = "paper",
+        initial_weights: InitialWeights = "paper",
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
@@ -41,7 +55,7 @@ class MaxoutDeepOutput(keras.layers.Layer):
         self.dropout = keras.layers.Dropout(dropout)
 
     def build(self, state_shape: tuple, words_shape: tuple, context_shape: tuple) -> None:
-        """Create the weights for states [..., n], words [..., m], contexts [..., 2n]."""
+        """Create the weights."""
         matrix = initializers.matrix(self.initial_weights)
         shapes = {"U_o": state_shape, "V_o": words_shape, "C_o": context_shape}
         for name, shape in shapes.items():
@@ -51,8 +65,14 @@ class MaxoutDeepOutput(keras.layers.Layer):
         self.W_o = self.add_weight((self.units, self.vocabulary_size), matrix, name="W_o")
         self.b = self.add_weight((self.vocabulary_size,), "zeros", name="b")
 
-    def maxout(self, state: Any, words: Any, context: Any, training: bool = False) -> Any:
-        """The hidden layer t_i, [..., l]."""
+    def maxout(
+        self,
+        state: Float[Tensor, "*rows n"],
+        words: Float[Tensor, "*rows m"],
+        context: Float[Tensor, "*rows two_n"],
+        training: bool = False,
+    ) -> Float[Tensor, "*rows l"]:
+        """The hidden layer t_i."""
         U_o, V_o, C_o, b_o = (
             ops.cast(weight, self.compute_dtype)
             for weight in (self.U_o, self.V_o, self.C_o, self.b_o)
@@ -61,24 +81,30 @@ class MaxoutDeepOutput(keras.layers.Layer):
         hidden = ops.maximum(pairs[..., 0::2], pairs[..., 1::2])
         return self.dropout(hidden, training=training)
 
-    def logits(self, hidden: Any) -> Any:
-        """W_o t + b, float32 [..., K]."""
+    def logits(self, hidden: Float[Tensor, "*rows l"]) -> Float[Tensor, "*rows K"]:
+        """W_o t + b, in float32."""
         scores = at_least_float32(ops.dot(hidden, ops.cast(self.W_o, self.compute_dtype)))
         return scores + ops.cast(self.b, scores.dtype)
 
-    def call(self, state: Any, words: Any, context: Any, training: bool = False) -> Any:
-        """Logits, float32 [..., K], of the next word.
+    def call(
+        self,
+        state: Float[Tensor, "*rows n"],
+        words: Float[Tensor, "*rows m"],
+        context: Float[Tensor, "*rows two_n"],
+        training: bool = False,
+    ) -> Float[Tensor, "*rows K"]:
+        """Return the logits of the next word, in float32.
 
         Args:
-            state: s, [..., n].
-            words: E y_{i-1}, [..., m].
-            context: c_i, [..., 2n].
+            state: s_{i-1} or s_i, by the step order of the decoder.
+            words: E y_{i-1}.
+            context: c_i.
             training: whether dropout acts.
         """
         return self.logits(self.maxout(state, words, context, training))
 
     def get_config(self) -> dict[str, Any]:
-        """What rebuilds this layer."""
+        """Return the arguments of the constructor."""
         return {
             **super().get_config(),
             "units": self.units,

@@ -1,11 +1,17 @@
 """Word vectors: the matrix E of either language."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import keras
 from keras import ops
 
+from rnnsearch_tf.config import InitialWeights
 from rnnsearch_tf.layers import initializers
+
+if TYPE_CHECKING:
+    from rnnsearch_tf.tensor_types import Float, Int, Tensor
 
 
 class WordEmbedding(keras.layers.Layer):
@@ -16,7 +22,7 @@ class WordEmbedding(keras.layers.Layer):
     Args:
         vocabulary_size: K, the number of words.
         size: m, the number of dimensions.
-        dropout: share of the embeddings' elements put to zero in training.
+        dropout: dropout rate of the embeddings.
         initial_weights: "paper" (appendix B.1) or "glorot".
     """
 
@@ -25,7 +31,7 @@ class WordEmbedding(keras.layers.Layer):
         vocabulary_size: int,
         size: int,
         dropout: float = 0.0,
-        initial_weights: str = "paper",
+        initial_weights: InitialWeights = "paper",
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
@@ -39,12 +45,12 @@ class WordEmbedding(keras.layers.Layer):
         initial = initializers.embedding(self.initial_weights)
         self.E = self.add_weight((self.vocabulary_size, self.size), initial, name="E")
 
-    def call(self, ids: Any, training: bool = False) -> Any:
-        """Ids int32 [...] to vectors [..., m]."""
+    def call(self, ids: Int[Tensor, "*rows"], training: bool = False) -> Float[Tensor, "*rows m"]:
+        """Look up the vectors of word ids."""
         return self.dropout(ops.take(self.E, ids, axis=0), training=training)
 
     def get_config(self) -> dict[str, Any]:
-        """What rebuilds this layer."""
+        """Return the arguments of the constructor."""
         return {
             **super().get_config(),
             "vocabulary_size": self.vocabulary_size,

@@ -1,13 +1,19 @@
 """The encoder: a recurrent network that annotates the source words (paper, appendix A.2.1)."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import keras
 from keras import ops
 
+from rnnsearch_tf.config import InitialWeights
 from rnnsearch_tf.layers.embedding import WordEmbedding
 from rnnsearch_tf.layers.gru import GRUCell
 from rnnsearch_tf.layers.scan import scan
+
+if TYPE_CHECKING:
+    from rnnsearch_tf.tensor_types import Bool, Float, Int, Tensor
 
 
 class Encoder(keras.layers.Layer):
@@ -25,8 +31,16 @@ class Encoder(keras.layers.Layer):
         embedding_size: m.
         units: n, hidden units in each direction.
         bidirectional: whether there is a backward network.
-        dropout: share of embeddings and annotations put to zero in training.
+        dropout: dropout rate of embeddings and annotations.
         initial_weights: "paper" (appendix B.1) or "glorot".
+
+    Examples:
+        A sentence of three tokens and one of two, each ending in `</s>`, whose id is 1:
+
+        >>> encoder = Encoder(vocabulary_size=11, embedding_size=3, units=5)
+        >>> annotations, summary = encoder(keras.ops.array([[4, 9, 1], [7, 1, 0]]))
+        >>> print(annotations.shape, summary.shape)
+        (2, 3, 10) (2, 5)
     """
 
     def __init__(
@@ -36,7 +50,7 @@ class Encoder(keras.layers.Layer):
         units: int,
         bidirectional: bool = True,
         dropout: float = 0.0,
-        initial_weights: str = "paper",
+        initial_weights: InitialWeights = "paper",
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
@@ -52,6 +66,7 @@ class Encoder(keras.layers.Layer):
         self.embedding = WordEmbedding(
             vocabulary_size, embedding_size, dropout, initial_weights, name="source_embedding"
         )
+        # Files of weights name these attributes (layers/encoder/forward): they stay as they are.
         self.forward = GRUCell(units, initial_weights, name="forward")
         self.backward = GRUCell(units, initial_weights, name="backward") if bidirectional else None
         self.dropout = keras.layers.Dropout(dropout)
@@ -64,16 +79,18 @@ class Encoder(keras.layers.Layer):
         if self.backward is not None:
             self.backward.build(words_shape)
 
-    def call(self, source: Any, training: bool = False) -> tuple[Any, Any]:
-        """Read the sentences.
+    def call(
+        self, source: Int[Tensor, "B Tx"], training: bool = False
+    ) -> tuple[Float[Tensor, "B Tx two_n"], Float[Tensor, "B n"]]:
+        """Read source sentences.
 
         Args:
-            source: ids int32 [B, Tx], each sentence ending in `</s>`, then padding 0.
+            source: ids, each sentence ending in `</s>`, then padding 0.
             training: whether dropout acts.
 
         Returns:
-            The annotations [B, Tx, 2n] ([B, Tx, n] with the forward network alone) and the
-            summary [B, n] that s_0 is made from: ←h_1, or →h_Tx without a backward network.
+            The annotations of 2n elements, or n with the forward network alone, and the summary
+            that s_0 is made from: ←h_1, or →h_Tx without a backward network.
         """
         source = ops.transpose(source)  # [Tx, B]
         mask = ops.expand_dims(ops.not_equal(source, 0), 2)  # [Tx, B, 1]
@@ -87,7 +104,13 @@ class Encoder(keras.layers.Layer):
             return annotations, annotations[:, -1]
         return annotations, annotations[:, 0, self.units :]
 
-    def _read(self, cell: GRUCell, words: Any, mask: Any, reverse: bool = False) -> Any:
+    def _read(
+        self,
+        cell: GRUCell,
+        words: Float[Tensor, "Tx B m"],
+        mask: Bool[Tensor, "Tx B 1"],
+        reverse: bool = False,
+    ) -> Float[Tensor, "Tx B n"]:
         update = cell.bind()
 
         def step(state: Any, position: tuple[Any, Any]) -> Any:
@@ -99,5 +122,5 @@ class Encoder(keras.layers.Layer):
         return scan(step, start, (projected, mask), reverse=reverse)
 
     def get_config(self) -> dict[str, Any]:
-        """What rebuilds this layer."""
+        """Return the arguments of the constructor."""
         return {**super().get_config(), **self._settings}

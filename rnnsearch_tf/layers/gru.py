@@ -1,18 +1,24 @@
 """The gated hidden unit (paper, appendix A.1.1 and A.2)."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import keras
 from keras import ops
 
+from rnnsearch_tf.config import InitialWeights
 from rnnsearch_tf.layers import initializers
+
+if TYPE_CHECKING:
+    from rnnsearch_tf.tensor_types import Float, Tensor
 
 
 class _GatedUnit(keras.layers.Layer):
-    """What the encoder's and the decoder's cell share: words, state, gates."""
+    """Weights, products with words and gates, which the cells of encoder and decoder share."""
 
-    def __init__(self, units: int, initial_weights: str = "paper", **kwargs: Any):
+    def __init__(self, units: int, initial_weights: InitialWeights = "paper", **kwargs: Any):
         super().__init__(**kwargs)
         self.units = units
         self.initial_weights = initial_weights
@@ -29,15 +35,8 @@ class _GatedUnit(keras.layers.Layer):
         for name in ("b", "b_z", "b_r"):
             setattr(self, name, self.add_weight((self.units,), "zeros", name=name))
 
-    def project(self, words: Any) -> Any:
-        """The words' share of gates and candidate, for all positions in one product.
-
-        Args:
-            words: embeddings e, [..., m].
-
-        Returns:
-            [..., 3n]: W_z e + b_z, W_r e + b_r, W e + b.
-        """
+    def project(self, words: Float[Tensor, "*rows m"]) -> Float[Tensor, "*rows three_n"]:
+        """W_z e + b_z, W_r e + b_r and W e + b of all positions in one product."""
         joined = ops.concatenate([self.W_z, self.W_r, self.W], axis=1)
         biases = ops.concatenate([self.b_z, self.b_r, self.b])
         dtype = self.compute_dtype
@@ -57,7 +56,7 @@ class _GatedUnit(keras.layers.Layer):
         return step
 
     def get_config(self) -> dict[str, Any]:
-        """What rebuilds this layer."""
+        """Return the arguments of the constructor."""
         return {
             **super().get_config(),
             "units": self.units,
@@ -81,22 +80,36 @@ class GRUCell(_GatedUnit):
     Args:
         units: n, the number of hidden units.
         initial_weights: "paper" (appendix B.1) or "glorot".
+
+    Examples:
+        Two words, m = 3, from states of zeros:
+
+        >>> cell = GRUCell(units=5)
+        >>> state = cell(keras.random.normal([2, 3]), keras.ops.zeros([2, 5]))
+        >>> print(state.shape)
+        (2, 5)
     """
 
     def build(self, words_shape: tuple) -> None:
-        """Create the weights for inputs [..., m]."""
+        """Create the weights."""
         self._add_weights(words_shape[-1])
 
-    def bind(self) -> Callable[[Any, Any], Any]:
-        """Join the matrices once and return the step, to be used inside a loop.
+    def bind(
+        self,
+    ) -> Callable[
+        [Float[Tensor, "*rows three_n"], Float[Tensor, "*rows n"]], Float[Tensor, "*rows n"]
+    ]:
+        """Join the matrices once and return the step, for use inside a loop.
 
         Returns:
-            step(projected [..., 3n], state [..., n]) -> the next state [..., n].
+            A function of `project`'s output and the state, to the next state.
         """
         return self._bind()
 
-    def call(self, words: Any, state: Any) -> Any:
-        """One step: words [..., m] and state [..., n] to the next state [..., n]."""
+    def call(
+        self, words: Float[Tensor, "*rows m"], state: Float[Tensor, "*rows n"]
+    ) -> Float[Tensor, "*rows n"]:
+        """Return the next states, from the words' vectors e and the states h."""
         return self.bind()(self.project(words), state)
 
 
@@ -108,24 +121,37 @@ class ContextGRUCell(_GatedUnit):
         s̃  = tanh(W e + U [r ∘ s] + C c)
         s' = (1 − z) ∘ s + z ∘ s̃                             (appendix A.2.2)
 
-    Weights: those of `GRUCell`, and `C, C_z, C_r` [context size, n].
+    Weights: those of `GRUCell`, and `C, C_z, C_r` [2n, n].
 
     Args:
         units: n, the number of hidden units.
         initial_weights: "paper" (appendix B.1) or "glorot".
+
+    Examples:
+        Two words, m = 3, each with a context of 2n = 10 numbers:
+
+        >>> cell = ContextGRUCell(units=5)
+        >>> words, contexts = keras.random.normal([2, 3]), keras.random.normal([2, 10])
+        >>> print(cell(words, keras.ops.zeros([2, 5]), contexts).shape)
+        (2, 5)
     """
 
     def build(self, words_shape: tuple, context_shape: tuple) -> None:
-        """Create the weights for words [..., m] and contexts [..., 2n]."""
+        """Create the weights."""
         self._add_weights(words_shape[-1])
         matrix = initializers.matrix(self.initial_weights)
         self._add_matrices(("C", "C_z", "C_r"), context_shape[-1], matrix)
 
-    def bind(self) -> Callable[[Any, Any, Any], Any]:
-        """Join the matrices once and return the step, to be used inside a loop.
+    def bind(
+        self,
+    ) -> Callable[
+        [Float[Tensor, "*rows three_n"], Float[Tensor, "*rows n"], Float[Tensor, "*rows two_n"]],
+        Float[Tensor, "*rows n"],
+    ]:
+        """Join the matrices once and return the step, for use inside a loop.
 
         Returns:
-            step(projected [..., 3n], state [..., n], context) -> the next state [..., n].
+            A function of `project`'s output, the state and the context, to the next state.
         """
         step = self._bind()
         joined = ops.concatenate([self.C_z, self.C_r, self.C], axis=1)
@@ -136,6 +162,11 @@ class ContextGRUCell(_GatedUnit):
 
         return step_with_context
 
-    def call(self, words: Any, state: Any, context: Any) -> Any:
-        """One step: words [..., m], state [..., n], context [..., 2n] to the next state."""
+    def call(
+        self,
+        words: Float[Tensor, "*rows m"],
+        state: Float[Tensor, "*rows n"],
+        context: Float[Tensor, "*rows two_n"],
+    ) -> Float[Tensor, "*rows n"]:
+        """Return the next states, from the words' vectors e, the states s and the contexts c."""
         return self.bind()(self.project(words), state, context)

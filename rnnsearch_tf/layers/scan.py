@@ -32,11 +32,12 @@ def scan(step: Callable[[Any, Any], Any], state: Any, inputs: Any, reverse: bool
 def _tensorflow_scan(
     step: Callable[[Any, Any], Any], state: Any, inputs: Any, reverse: bool
 ) -> Any:
-    """`keras.ops.scan` keeps its carry in TensorArrays of length one; this one does not."""
+    # `keras.ops.scan` keeps its carry in TensorArrays of length one; this loop needs none.
     import tensorflow as tf
 
     steps = tf.shape(tree.flatten(inputs)[0])[0]
     flat_state = tree.flatten(state)
+    # TensorArrays, not slices of the inputs: the gradient of a slice is as large as the whole.
     sources = tree.map_structure(
         lambda x: tf.TensorArray(x.dtype, steps, element_shape=x.shape[1:]).unstack(x), inputs
     )
@@ -53,6 +54,6 @@ def _tensorflow_scan(
         lambda i, *_: i < steps,
         body,
         (0, flat_state, targets),
-        maximum_iterations=steps,
+        maximum_iterations=steps,  # XLA sizes what the gradient keeps of each step by it
     )
     return tree.pack_sequence_as(state, [array.stack() for array in targets])

@@ -7,6 +7,7 @@ import keras
 from keras import ops
 
 from rnnsearch_tf.config import ModelConfig
+from rnnsearch_tf.layers.attention import BahdanauAttention, LastAnnotation
 from rnnsearch_tf.layers.decoder import Decoder, DecoderState, DecoderStep
 from rnnsearch_tf.layers.deep_output import MaxoutDeepOutput
 from rnnsearch_tf.layers.encoder import Encoder
@@ -133,13 +134,12 @@ class TranslationModel(keras.Model):
 
 
 def _layers(config: ModelConfig) -> tuple[Encoder, Decoder, MaxoutDeepOutput]:
-    attends = config.has_attention
     shared: dict[str, Any] = {"dropout": config.dropout, "initial_weights": config.initial_weights}
     encoder = Encoder(
         config.source_vocabulary_size,
         config.embedding_size,
         config.hidden_size,
-        bidirectional=attends,
+        bidirectional=config.has_attention,
         name="source_side",
         **shared,
     )
@@ -147,7 +147,7 @@ def _layers(config: ModelConfig) -> tuple[Encoder, Decoder, MaxoutDeepOutput]:
         config.target_vocabulary_size,
         config.embedding_size,
         config.hidden_size,
-        config.attention_size if attends else None,
+        _attention(config),
         config.step_order,
         name="target_side",
         **shared,
@@ -156,3 +156,9 @@ def _layers(config: ModelConfig) -> tuple[Encoder, Decoder, MaxoutDeepOutput]:
         config.maxout_size, config.target_vocabulary_size, name="readout", **shared
     )
     return encoder, decoder, readout
+
+
+def _attention(config: ModelConfig) -> keras.layers.Layer:
+    if config.has_attention:
+        return BahdanauAttention(config.attention_size, config.initial_weights, name="attention")
+    return LastAnnotation(name="attention")

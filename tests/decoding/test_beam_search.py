@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from rnnsearch_tf.decoding.beam_search import Hypotheses, beam_search, top_k
+from rnnsearch_tf.decoding.beam_search import Hypotheses, beam_search
+from rnnsearch_tf.decoding.scoring import LengthNormalization, ScoringRule
 
 PAD, EOS, A, B, C, D = range(6)
+MEAN = LengthNormalization(1.0)  # log p per token
 START = PAD  # the row of a trellis from which the first word is drawn
 
 
@@ -76,11 +78,18 @@ class Recurrence:
     def log_prob(self, sentence: int, words) -> float:
         return sum(self.log_softmax(sentence, words[:i])[word] for i, word in enumerate(words))
 
-    def search(self, **options) -> Hypotheses:
-        return beam_search(self.predict, self.advance, self.state, eos_id=EOS, **options)
+    def search(self, max_lengths, **options) -> Hypotheses:
+        return beam_search(
+            self.predict,
+            self.advance,
+            self.state,
+            max_lengths=tf.constant(max_lengths),
+            eos_id=EOS,
+            **options,
+        )
 
 
-def found(hypotheses: Hypotheses, sentence: int = 0) -> list[tuple[int, ...]]:
+def words_of(hypotheses: Hypotheses, sentence: int = 0) -> list[tuple[int, ...]]:
     """The words of a sentence's hypotheses, in order, without padding and unfilled slots."""
     tokens, lengths = hypotheses.tokens[sentence].numpy(), hypotheses.lengths[sentence].numpy()
     for row, length in zip(tokens, lengths, strict=True):
@@ -134,14 +143,14 @@ GARDEN_PATH = {
 
 def test_greedy_is_led_down_the_garden_path():
     hypotheses = Trellis(GARDEN_PATH).search(max_length=7, beam_size=1)
-    assert found(hypotheses) == [(A, C, EOS)]
+    assert words_of(hypotheses) == [(A, C, EOS)]
     np.testing.assert_allclose(hypotheses.log_probs, [[math.log(0.24)]], rtol=1e-6)
 
 
 def test_a_beam_of_two_is_not():
     hypotheses = Trellis(GARDEN_PATH).search(max_length=7, beam_size=2, batch=3)
     for sentence in range(3):
-        assert found(hypotheses, sentence) == [(B, C, EOS), (A, C, EOS)]
+        assert words_of(hypotheses, sentence) == [(B, C, EOS), (A, C, EOS)]
     np.testing.assert_allclose(hypotheses.log_probs[2], np.log([0.36, 0.24]), rtol=1e-6)
     np.testing.assert_array_equal(hypotheses.lengths, [[3, 3]] * 3)
     assert hypotheses.tokens.dtype == hypotheses.lengths.dtype == tf.int32
@@ -161,13 +170,13 @@ SHRINKING = {
 
 def test_each_finished_hypothesis_takes_a_slot_for_good():
     hypotheses = Trellis(SHRINKING).search(max_length=7, beam_size=2, n_best=2)
-    assert found(hypotheses) == [(EOS,), (A, C, EOS)]
+    assert words_of(hypotheses) == [(EOS,), (A, C, EOS)]
     np.testing.assert_allclose(hypotheses.log_probs[0], np.log([0.5, 0.18]), rtol=1e-6)
 
 
 def test_a_wider_beam_has_room_for_the_better_one():
     hypotheses = Trellis(SHRINKING).search(max_length=7, beam_size=3, n_best=3)
-    assert found(hypotheses) == [(EOS,), (B, EOS), (A, C, EOS)]
+    assert words_of(hypotheses) == [(EOS,), (B, EOS), (A, C, EOS)]
     np.testing.assert_allclose(hypotheses.log_probs[0], np.log([0.5, 0.2, 0.18]), rtol=1e-6)
 
 
@@ -176,10 +185,10 @@ def test_a_wider_beam_has_room_for_the_better_one():
 AFTER_THE_END = {START: {EOS: 0.4, A: 0.6}, A: {A: 0.7, EOS: 0.3}, EOS: {EOS: 1.0}}
 
 
-@pytest.mark.parametrize("length_penalty", [0.0, 1.0])
-def test_a_finished_hypothesis_is_frozen(length_penalty):
+@pytest.mark.parametrize("exponent", [0.0, 1.0])
+def test_a_finished_hypothesis_is_frozen(exponent):
     hypotheses = Trellis(AFTER_THE_END).search(
-        max_length=5, beam_size=3, n_best=3, length_penalty=length_penalty
+        max_length=5, beam_size=3, n_best=3, scoring=LengthNormalization(exponent)
     )
     assert steps_run(hypotheses) == 5
     at = hypotheses.lengths[0].numpy().tolist().index(1)
@@ -197,23 +206,25 @@ def test_a_beam_of_one_is_greedy(seed):
         while not words or words[-1] != EOS:
             p = model.log_softmax(sentence, words)
             words.append(EOS if len(words) == 10 else int(p.argmax()))
-        assert found(hypotheses, sentence) == [tuple(words)]
+        assert words_of(hypotheses, sentence) == [tuple(words)]
 
 
-@pytest.mark.parametrize("length_penalty", [0.0, 0.6, 1.0])
-def test_a_beam_wide_enough_is_exhaustive(length_penalty):
-    # 4 words and eos, at most 3 tokens: 1 + 4 + 16 = 21 hypotheses, two slots stay unfilled.
+# 4 words and eos, at most 3 tokens.
+WORDS = [word for word in range(5) if word != EOS]
+EVERY = [(*y, EOS) for n in range(3) for y in itertools.product(WORDS, repeat=n)]
+
+
+@pytest.mark.parametrize("exponent", [0.0, 0.6, 1.0])
+def test_a_beam_wide_enough_is_exhaustive(exponent):
+    # Of 23 slots two stay unfilled.
     model = Recurrence(seed=7, batch=2, vocabulary=5)
-    hypotheses = model.search(
-        beam_size=23, n_best=23, max_lengths=[3, 3], length_penalty=length_penalty
-    )
-    words = [word for word in range(5) if word != EOS]
-    every = [(*y, EOS) for n in range(3) for y in itertools.product(words, repeat=n)]
-    assert len(every) == 21
+    scoring = LengthNormalization(exponent)
+    hypotheses = model.search(beam_size=23, n_best=23, max_lengths=[3, 3], scoring=scoring)
+    assert len(EVERY) == 21
     for sentence in range(2):
-        scores = {y: model.log_prob(sentence, y) / len(y) ** length_penalty for y in every}
-        ranked = sorted(every, key=scores.__getitem__, reverse=True)
-        assert found(hypotheses, sentence) == ranked
+        scores = {y: model.log_prob(sentence, y) / len(y) ** exponent for y in EVERY}
+        ranked = sorted(EVERY, key=scores.__getitem__, reverse=True)
+        assert words_of(hypotheses, sentence) == ranked
         np.testing.assert_allclose(
             hypotheses.scores[sentence, :21], [scores[y] for y in ranked], rtol=1e-5
         )
@@ -236,28 +247,123 @@ def test_it_finds_what_the_naive_search_finds(seed, k, options):
         beam_size=k,
         n_best=k,
         max_lengths=longest,
-        min_lengths=[options.get("shortest", 0)] * 3,
+        min_lengths=tf.fill([3], options.get("shortest", 0)),
         banned_ids=options.get("banned", ()),
-        length_penalty=options.get("alpha", 0.0),
+        scoring=LengthNormalization(options.get("alpha", 0.0)),
     )
     for sentence in range(3):
         expected = naive_beam_search(model, sentence, k=k, longest=longest[sentence], **options)
         scores, log_probs, words = zip(*expected, strict=True)
         n = len(expected)
-        assert found(hypotheses, sentence) == list(words)
+        assert words_of(hypotheses, sentence) == list(words)
         np.testing.assert_allclose(hypotheses.scores[sentence, :n], scores, rtol=1e-5)
         np.testing.assert_allclose(hypotheses.log_probs[sentence, :n], log_probs, rtol=1e-5)
 
 
-@pytest.mark.parametrize("length_penalty", [0.0, 1.0])
-def test_stopping_early_does_not_change_the_best(length_penalty):
+class Coverage(ScoringRule):
+    """Length normalization, and the coverage penalty of Wu et al. (2016, arXiv 1609.08144).
+
+    score(y) = log p(y|x) / |y|^0.5 + weight Σ_j log min(Σ_i α_ij, 1); what is kept is Σ_i α_ij.
+    """
+
+    def __init__(self, weight: float):
+        self.weight = weight
+
+    def start(self, state):
+        return {"coverage": tf.zeros_like(state["alignment"])}
+
+    def extend(self, kept, state, words):
+        assert words.shape[1] == kept["coverage"].shape[1]
+        return {"coverage": kept["coverage"] + state["alignment"]}
+
+    def score(self, log_probs, lengths, kept):
+        covered = tf.reduce_sum(tf.math.log(tf.minimum(kept["coverage"], 1.0)), axis=2)
+        return log_probs / tf.cast(lengths, tf.float32) ** 0.5 + self.weight * covered
+
+    def bound(self, log_probs, max_lengths, kept):
+        return log_probs / tf.cast(max_lengths, tf.float32) ** 0.5  # all words may yet be covered
+
+
+class WordBonus(ScoringRule):
+    """score(y) = log p(y|x) + bonus |y|, for which nothing needs to be kept."""
+
+    def __init__(self, bonus: float):
+        self.bonus = bonus
+
+    def score(self, log_probs, lengths, kept):
+        return log_probs + self.bonus * tf.cast(lengths, tf.float32)
+
+    def bound(self, log_probs, max_lengths, kept):
+        return log_probs + self.bonus * tf.cast(max_lengths, tf.float32)
+
+
+class Aligned(Recurrence):
+    """A recurrence whose state looks at three source words."""
+
+    def align(self, s) -> tf.Tensor:
+        return tf.nn.softmax(2 * s, axis=-1)
+
+    @property
+    def state(self):
+        state = super().state
+        return {**state, "alignment": self.align(state["s"])}
+
+    def advance(self, state, words):
+        after = super().advance(state, words)
+        return {**after, "alignment": self.align(after["s"])}
+
+    def alignments(self, sentence: int, words) -> np.ndarray:
+        """α [|y|, 3] of a hypothesis."""
+        s, rows = self.first[sentence, 0], []
+        for word in words:
+            rows.append(np.exp(2 * s) / np.exp(2 * s).sum())
+            s = np.tanh(s @ self.W + self.E[word])
+        return np.array(rows)
+
+    def score(self, sentence: int, words, weight: float) -> float:
+        coverage = np.minimum(self.alignments(sentence, words).sum(axis=0), 1)
+        log_prob = self.log_prob(sentence, words)
+        return log_prob / len(words) ** 0.5 + weight * np.log(coverage).sum()
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.2, 3.0])
+def test_a_coverage_penalty_ranks_as_exhaustive_search_does(weight):
+    model = Aligned(seed=7, batch=2, vocabulary=5)
+    options = dict(beam_size=23, max_lengths=[3, 3], scoring=Coverage(weight))
+    hypotheses, best = model.search(**options, n_best=23), model.search(**options)
+    for sentence in range(2):
+        scores = {y: model.score(sentence, y, weight) for y in EVERY}
+        ranked = sorted(EVERY, key=scores.__getitem__, reverse=True)
+        assert words_of(hypotheses, sentence) == ranked
+        assert words_of(best, sentence)[0] == ranked[0]
+        expected = [scores[y] for y in ranked]
+        np.testing.assert_allclose(hypotheses.scores[sentence, :21], expected, rtol=1e-5)
+        by_log_prob = [model.log_prob(sentence, y) for y in ranked]
+        np.testing.assert_allclose(hypotheses.log_probs[sentence, :21], by_log_prob, rtol=1e-5)
+
+
+@pytest.mark.parametrize("bonus", [0.1, 0.7, 5.0])
+def test_a_word_bonus_ranks_as_exhaustive_search_does(bonus):
+    model = Recurrence(seed=7, batch=2, vocabulary=5)
+    options = dict(beam_size=23, max_lengths=[3, 3], scoring=WordBonus(bonus))
+    hypotheses, best = model.search(**options, n_best=23), model.search(**options)
+    for sentence in range(2):
+        scores = {y: model.log_prob(sentence, y) + bonus * len(y) for y in EVERY}
+        ranked = sorted(EVERY, key=scores.__getitem__, reverse=True)
+        assert words_of(hypotheses, sentence) == ranked
+        assert words_of(best, sentence)[0] == ranked[0]
+
+
+@pytest.mark.parametrize("exponent", [0.0, 1.0])
+def test_stopping_early_does_not_change_the_best(exponent):
     for seed in range(5):
         model = Recurrence(seed, batch=3, vocabulary=7)
-        options = dict(beam_size=5, max_lengths=[13] * 3, length_penalty=length_penalty)
+        scoring = LengthNormalization(exponent)
+        options = dict(beam_size=5, max_lengths=[13] * 3, scoring=scoring)
         early, late = model.search(**options), model.search(**options, n_best=5)
         assert steps_run(early) <= steps_run(late)
         for sentence in range(3):
-            assert found(early, sentence)[0] == found(late, sentence)[0]
+            assert words_of(early, sentence)[0] == words_of(late, sentence)[0]
         np.testing.assert_array_equal(early.scores[:, 0], late.scores[:, 0])
 
 
@@ -270,11 +376,11 @@ def test_low_precision_logits_are_normalised_in_float32(dtype):
         tf.zeros([1, 1, 1]),
         beam_size=5,
         n_best=5,
-        max_lengths=[2],
+        max_lengths=tf.constant([2]),
         eos_id=EOS,
     )
     p = tf.nn.log_softmax(tf.cast(logits, tf.float32))[0, 0].numpy()
-    for words, log_prob in zip(found(hypotheses), hypotheses.log_probs[0].numpy(), strict=True):
+    for words, log_prob in zip(words_of(hypotheses), hypotheses.log_probs[0].numpy(), strict=True):
         np.testing.assert_allclose(log_prob, sum(p[word] for word in words), rtol=1e-5)
 
 
@@ -285,33 +391,35 @@ LOOP = {START: {A: 0.9, EOS: 0.1}, A: {A: 0.9, EOS: 0.1}}
 @pytest.mark.parametrize("max_length", [1, 2, 5])
 def test_at_its_maximum_a_hypothesis_pays_for_its_eos(max_length):
     hypotheses = Trellis(LOOP).search(max_length=max_length, beam_size=1)
-    assert found(hypotheses) == [(A,) * (max_length - 1) + (EOS,)]
+    assert words_of(hypotheses) == [(A,) * (max_length - 1) + (EOS,)]
     expected = (max_length - 1) * math.log(0.9) + math.log(0.1)
     np.testing.assert_allclose(hypotheses.log_probs, [[expected]], rtol=1e-6)
 
 
 def test_a_maximum_below_one_is_one():
-    assert found(Trellis(LOOP).search(max_length=0, beam_size=3)) == [(EOS,)]
+    assert words_of(Trellis(LOOP).search(max_length=0, beam_size=3)) == [(EOS,)]
 
 
 @pytest.mark.parametrize(("shortest", "words"), [(0, 0), (1, 1), (3, 3), (4, 4), (9, 4)])
 def test_eos_comes_after_the_minimum_of_words_if_the_maximum_allows(shortest, words):
     rows = {START: {A: 0.1, EOS: 0.9}, A: {A: 0.1, EOS: 0.9}}
-    hypotheses = Trellis(rows).search(max_length=5, beam_size=1, min_lengths=[shortest])
-    assert found(hypotheses) == [(A,) * words + (EOS,)]
+    hypotheses = Trellis(rows).search(
+        max_length=5, beam_size=1, min_lengths=tf.constant([shortest])
+    )
+    assert words_of(hypotheses) == [(A,) * words + (EOS,)]
 
 
 def test_banned_words_are_not_chosen_and_the_others_not_rescaled():
     hypotheses = Trellis(GARDEN_PATH).search(max_length=7, beam_size=2, banned_ids=[PAD, C])
     # Without c:  a </s> = .18 comes first, and b </s> = .04 has no room beside a a = .18.
-    assert found(hypotheses)[0] == (A, EOS)
+    assert words_of(hypotheses)[0] == (A, EOS)
     np.testing.assert_allclose(hypotheses.log_probs[0, 0], math.log(0.18), rtol=1e-6)
 
 
 def test_a_hypothesis_that_cannot_go_on_ends():
     rows = {START: {A: 0.6, B: 0.4}, A: {C: 1.0}, B: {EOS: 1.0}}
     hypotheses = Trellis(rows).search(max_length=7, beam_size=2, n_best=2, banned_ids=[C])
-    assert found(hypotheses) == [(B, EOS)]
+    assert words_of(hypotheses) == [(B, EOS)]
     assert steps_run(hypotheses) == 2
 
 
@@ -321,7 +429,7 @@ def test_the_search_stops_when_no_live_hypothesis_can_win():
     model = Trellis(rows)
     hypotheses = model.search(max_length=97, beam_size=2)
     assert model.predictions == steps_run(hypotheses) == 2
-    assert found(hypotheses) == [(A, EOS)]
+    assert words_of(hypotheses) == [(A, EOS)]
 
 
 def test_a_length_penalty_makes_it_wait_for_longer_ones():
@@ -329,13 +437,13 @@ def test_a_length_penalty_makes_it_wait_for_longer_ones():
     # search goes on, and finds a a ... </s> of 11 tokens at (log .5 + 9 log .9 + log .1) / 11.
     rows = {START: {EOS: 0.5, A: 0.5}, A: {A: 0.9, EOS: 0.1}}
     assert steps_run(Trellis(rows).search(max_length=11, beam_size=2)) == 1
-    hypotheses = Trellis(rows).search(max_length=11, beam_size=2, length_penalty=1.0)
-    assert found(hypotheses) == [(A,) * 10 + (EOS,), (EOS,)]
+    hypotheses = Trellis(rows).search(max_length=11, beam_size=2, scoring=MEAN)
+    assert words_of(hypotheses) == [(A,) * 10 + (EOS,), (EOS,)]
     expected = (math.log(0.5) + 9 * math.log(0.9) + math.log(0.1)) / 11
     np.testing.assert_allclose(hypotheses.scores[0, 0], expected, rtol=1e-6)
 
 
-@pytest.mark.parametrize("options", [{}, {"n_best": 5}, {"length_penalty": 1.0}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"n_best": 5}, {"scoring": MEAN}], ids=str)
 def test_a_sentence_does_not_depend_on_its_batch(options):
     longest = [2, 13, 5, 1, 11]
     model = Recurrence(seed=3, batch=5, vocabulary=7)
@@ -344,7 +452,7 @@ def test_a_sentence_does_not_depend_on_its_batch(options):
     for sentence in range(5):
         model.first = first[sentence : sentence + 1]
         alone = model.search(beam_size=5, max_lengths=[longest[sentence]], **options)
-        assert found(together, sentence) == found(alone)
+        assert words_of(together, sentence) == words_of(alone)
         np.testing.assert_allclose(together.scores[sentence], alone.scores[0], rtol=1e-5)
         np.testing.assert_allclose(together.log_probs[sentence], alone.log_probs[0], rtol=1e-5)
 
@@ -369,11 +477,11 @@ def test_the_state_follows_its_hypothesis():
         {**model.state, "prefix": tf.zeros([2, 1, 0], tf.int32)},
         beam_size=5,
         n_best=5,
-        max_lengths=[7, 7],
+        max_lengths=tf.constant([7, 7]),
         eos_id=EOS,
     )
     for sentence in range(2):
-        for words in found(hypotheses, sentence):
+        for words in words_of(hypotheses, sentence):
             if len(words) > 1:
                 carried = prefixes[len(words) - 2][sentence].tolist()
                 assert list(words[:-1]) in carried
@@ -386,11 +494,11 @@ def test_ties_go_to_the_lower_word_and_to_eos_last():
         tf.zeros([1, 1]),
         beam_size=7,
         n_best=7,
-        max_lengths=[2],
+        max_lengths=tf.constant([2]),
         eos_id=EOS,
     )
     words = [(0, EOS), (2, EOS), (3, EOS), (4, EOS), (5, EOS), (6, EOS)]
-    assert found(hypotheses) == [(EOS,), *words]
+    assert words_of(hypotheses) == [(EOS,), *words]
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
@@ -400,11 +508,11 @@ def test_logits_without_a_distribution_end_the_search(value):
         lambda state, words: state,
         tf.zeros([2, 1]),
         beam_size=3,
-        max_lengths=[10**6] * 2,
+        max_lengths=tf.fill([2], 10**6),
         eos_id=EOS,
     )
     assert steps_run(hypotheses) == 1
-    assert found(hypotheses) == []
+    assert words_of(hypotheses) == []
     np.testing.assert_array_equal(hypotheses.scores, np.full([2, 3], -np.inf))
 
 
@@ -416,7 +524,9 @@ def test_a_nan_ends_only_the_hypothesis_it_befalls(ill):
     # The two that are well fill the three slots: d after each, and </s> after the better one.
     better, worse = (word for word in (A, B, C) if word != ill)
     hypotheses = model.search(max_length=5, beam_size=3, n_best=3)
-    assert sorted(found(hypotheses)) == sorted([(better, EOS), (better, D, EOS), (worse, D, EOS)])
+    assert sorted(words_of(hypotheses)) == sorted(
+        [(better, EOS), (better, D, EOS), (worse, D, EOS)]
+    )
 
 
 class Module(tf.Module):
@@ -473,21 +583,37 @@ def test_a_batch_may_be_empty():
         ({"eos_id": -1}, "eos_id"),
         ({"eos_id": 7}, "eos_id"),
         ({"banned_ids": [0, EOS]}, "banned"),
-        ({"length_penalty": -0.1}, "length_penalty"),
-        ({"length_penalty": math.nan}, "length_penalty"),
         ({"state": tf.zeros([2])}, "state"),
         ({"state": tf.zeros([2, 3])}, "state"),
     ],
     ids=str,
 )
 def test_what_cannot_be_searched_for_is_refused(options, message):
-    defaults = {"state": tf.zeros([2, 1]), "beam_size": 3, "max_lengths": [5, 5], "eos_id": EOS}
+    defaults = {
+        "state": tf.zeros([2, 1]),
+        "beam_size": 3,
+        "max_lengths": tf.constant([5, 5]),
+        "eos_id": EOS,
+    }
     with pytest.raises(ValueError, match=message):
         beam_search(
             lambda state: tf.zeros([2, tf.shape(state)[1], 7]),
             lambda state, words: state,
             **{**defaults, **options},
         )
+
+
+@pytest.mark.parametrize("exponent", [-0.1, math.nan, math.inf])
+def test_length_penalties_out_of_range_are_refused(exponent):
+    with pytest.raises(ValueError, match="length penalty"):
+        LengthNormalization(exponent)
+
+
+def test_what_a_rule_keeps_must_have_the_axes_of_the_state():
+    rule = Coverage(1.0)
+    rule.start = lambda state: tf.zeros([2])
+    with pytest.raises(ValueError, match="keeps"):
+        Aligned(seed=7, batch=2, vocabulary=5).search([3, 3], beam_size=2, scoring=rule)
 
 
 def test_logits_of_another_rank_are_refused():
@@ -497,50 +623,6 @@ def test_logits_of_another_rank_are_refused():
             lambda state, words: state,
             tf.zeros([2, 1]),
             beam_size=3,
-            max_lengths=[5, 5],
+            max_lengths=tf.constant([5, 5]),
             eos_id=EOS,
         )
-
-
-def assert_same_top_k(values: np.ndarray, k: int) -> None:
-    best, indices = top_k(tf.constant(values), k)
-    expected_best, expected_indices = tf.math.top_k(values, k)
-    np.testing.assert_array_equal(best, expected_best)
-    np.testing.assert_array_equal(indices, expected_indices)
-    assert indices.dtype == tf.int32
-
-
-@pytest.mark.parametrize("columns", [3, 13, 1000, 1009, 2048, 4999])  # 1009, 4999: prime
-@pytest.mark.parametrize("k", [1, 3, 7])
-@pytest.mark.parametrize("dtype", ["float32", "float16"])
-def test_top_k_is_exact(columns, k, dtype):
-    random = np.random.default_rng(columns)
-    values = random.normal(size=[2, 5, columns]).astype(dtype)
-    assert_same_top_k(values, min(k, columns))
-
-
-@pytest.mark.parametrize("columns", [1000, 1009, 4999])
-@pytest.mark.parametrize("levels", [1, 2, 5])
-def test_top_k_breaks_ties_by_the_lower_index(columns, levels):
-    random = np.random.default_rng(levels)
-    assert_same_top_k(random.integers(levels, size=[11, columns]).astype("float32"), 7)
-
-
-@pytest.mark.parametrize("columns", [1000, 1009, 4999])
-@pytest.mark.parametrize("finite", [0, 1, 3, 11])
-def test_top_k_of_mostly_minus_infinity(columns, finite):
-    random = np.random.default_rng(finite)
-    values = np.full([5, columns], -np.inf, "float32")
-    for row in values:
-        row[random.choice(columns, finite, replace=False)] = random.normal(size=finite)
-    assert_same_top_k(values, 7)
-
-
-def test_top_k_with_unknown_axes():
-    for shape in ([None, None, 1009], [None, None, None]):
-        graph = tf.function(lambda values: top_k(values, 5), autograph=False)
-        graph = graph.get_concrete_function(tf.TensorSpec(shape))
-        values = tf.random.stateless_normal([2, 3, 1009], seed=(5, 7))
-        best, indices = graph(values)
-        np.testing.assert_array_equal(best, tf.math.top_k(values, 5).values)
-        np.testing.assert_array_equal(indices, tf.math.top_k(values, 5).indices)

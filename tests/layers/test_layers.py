@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 import json
+import typing
 from typing import Any
 
 import keras
@@ -11,9 +12,16 @@ import numpy_reference as reference
 import pytest
 from keras import ops, tree
 
-from rnnsearch_tf.config import ARCHITECTURES, RNNSEARCH, Architecture, InitialWeights, ModelConfig
+from rnnsearch_tf.config import (
+    ARCHITECTURES,
+    RNNSEARCH,
+    Architecture,
+    InitialWeights,
+    ModelConfig,
+    StepOrder,
+)
 from rnnsearch_tf.layers.attention import BahdanauAttention, LastAnnotation
-from rnnsearch_tf.layers.decoder import STEP_ORDERS, Decoder, InitialState
+from rnnsearch_tf.layers.decoder import Decoder, InitialState
 from rnnsearch_tf.layers.deep_output import MaxoutDeepOutput
 from rnnsearch_tf.layers.embedding import WordEmbedding
 from rnnsearch_tf.layers.encoder import Encoder
@@ -55,6 +63,10 @@ def close(found: object, expected: object) -> None:
     np.testing.assert_allclose(array(found), expected, atol=1e-6)
 
 
+def attention() -> BahdanauAttention:
+    return BahdanauAttention(N_ALIGN, name="attention")
+
+
 LAYERS = {
     "word_embedding": (lambda: WordEmbedding(K, M), [ids(B, TX)], [(B, TX, M)]),
     "gru_cell": (lambda: GRUCell(N), [normal(B, M), normal(B, N)], [(B, N)]),
@@ -86,17 +98,17 @@ LAYERS = {
     ),
     "initial_state": (lambda: InitialState(N), [normal(B, N)], [(B, N)]),
     "decoder": (
-        lambda: Decoder(K, M, N, N_ALIGN),
+        lambda: Decoder(K, M, N, attention()),
         [ids(B, TY), normal(B, TX, 2 * N), normal(B, N), mask(TX, 3)],
         [(B, TY, N), (B, TY, M), (B, TY, 2 * N), (B, TY, TX)],
     ),
     "decoder_that_updates_first": (
-        lambda: Decoder(K, M, N, N_ALIGN, "look_update_generate"),
+        lambda: Decoder(K, M, N, attention(), "look_update_generate"),
         [ids(B, TY), normal(B, TX, 2 * N), normal(B, N), mask(TX, 3)],
         [(B, TY, N), (B, TY, M), (B, TY, 2 * N), (B, TY, TX)],
     ),
     "decoder_without_attention": (
-        lambda: Decoder(K, M, N, None),
+        lambda: Decoder(K, M, N, LastAnnotation(name="attention")),
         [ids(B, TY), normal(B, TX, N), normal(B, N), mask(TX, 3)],
         [(B, TY, N), (B, TY, M), (B, TY, N), (B, TY, TX)],
     ),
@@ -327,12 +339,12 @@ def test_backward_reading_is_forward_reading_of_the_reversed_sentence():
     close(annotations[..., N:], mirrored[:, ::-1, :N])
 
 
-@pytest.mark.parametrize("order", STEP_ORDERS)
+@pytest.mark.parametrize("order", typing.get_args(StepOrder))
 def test_decoder_that_never_updates_stays_at_its_first_state(order):
     target, source_mask = np.array([[4, 2, 1], [3, 1, 0]]), mask(4, 1)
     annotations = np.arange(1.0, 6.0).reshape(1, 5, 1) * np.array([[[1.0]], [[10.0]]])
     decoder = random_layer(
-        Decoder(K, M, N, N_ALIGN, order), target, annotations, normal(B, N), source_mask
+        Decoder(K, M, N, attention(), order), target, annotations, normal(B, N), source_mask
     )
     put(decoder.cell, b_z=-SURE)
     put(decoder.initial_state, b_s=1.0)
@@ -356,11 +368,40 @@ def test_states_seen_depend_on_the_order(order, states):
     """With z = 1 a state is the tanh of the last word read; s_0 is 0.7, y_1 0.4 and y_2 0.2."""
     target = np.array([[1, 2, 1]])
     inputs = target, np.zeros([1, TX, 1]), np.zeros([1, N]), mask(TX)
-    decoder = random_layer(Decoder(3, 1, N, N_ALIGN, order), *inputs)
+    decoder = random_layer(Decoder(3, 1, N, attention(), order), *inputs)
     put(decoder.cell, b_z=SURE, W=1.0)
     put(decoder.initial_state, b_s=np.arctanh(0.7))
     decoder.embedding.E.assign(np.arctanh([[0.0], [0.4], [0.2]]))
     close(decoder(*inputs).state[0, :, 0], states)
+
+
+@keras.saving.register_keras_serializable("tests")
+class MeanAnnotation(keras.layers.Layer):
+    """An attention of someone else's: all source words alike."""
+
+    def build(self, state_shape, annotations_shape):
+        pass
+
+    def keys(self, annotations):
+        return annotations
+
+    def call(self, state, annotations, keys=None, source_mask=None):
+        real = ops.cast(source_mask, annotations.dtype)
+        alignment = real / ops.sum(real, axis=1, keepdims=True)
+        return ops.sum(alignment[:, :, None] * annotations, axis=1), alignment
+
+
+def test_a_decoder_takes_any_attention():
+    inputs = ids(B, TY), normal(B, TX, 2 * N), normal(B, N), mask(TX, 3)
+    decoder = random_layer(Decoder(K, M, N, MeanAnnotation()), *inputs)
+    outputs = decoder(*inputs)
+    close(outputs.alignment[0], np.full([TY, TX], 1 / TX))
+    close(outputs.context[1], [inputs[1][1, :3].mean(axis=0)] * TY)
+
+    again = Decoder.from_config(json.loads(json.dumps(decoder.get_config())))
+    again(*inputs)
+    again.set_weights(decoder.get_weights())
+    close(again(*inputs).state, outputs.state)
 
 
 # --- scan -----------------------------------------------------------------------------------------
@@ -415,7 +456,7 @@ def test_scan_and_its_gradient_are_those_of_a_plain_loop(reverse, compiled):
 
 def test_unknown_step_order_is_an_error():
     with pytest.raises(ValueError, match="'update_look': choose one of look_generate_update, "):
-        Decoder(K, M, N, N_ALIGN, "update_look")
+        Decoder(K, M, N, attention(), "update_look")
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import typing
 from collections.abc import Sequence
 
 import keras
@@ -11,8 +12,9 @@ import pytest
 from keras import ops
 
 from rnnsearch_tf.config import RNNENCDEC, RNNSEARCH, Architecture, ModelConfig, StepOrder
-from rnnsearch_tf.layers.decoder import STEP_ORDERS
 from rnnsearch_tf.models.translation_model import TranslationModel
+
+STEP_ORDERS = typing.get_args(StepOrder)
 
 # Every axis another prime: K_x 11, K_y 13, m 3, n 5, n' 7, l 2.
 SIZES = ModelConfig(

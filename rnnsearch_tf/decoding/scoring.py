@@ -1,0 +1,99 @@
+"""Scoring rules, which rank the finished hypotheses of a beam search.
+
+At each step the search keeps the most probable continuations; a rule ranks complete translations
+and says when a sentence is decided. It may keep tensors along each hypothesis (a coverage penalty
+keeps the sum of its alignments), which the search carries from step to step.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import tensorflow as tf
+
+if TYPE_CHECKING:
+    from rnnsearch_tf.tensor_types import Float, Int, Tensor
+
+State = Any  # a nest of tensors [B, Q, ...]
+Kept = Any  # a nest of tensors [B, Q, ...]; empty if a rule needs log p and the length only
+
+
+class ScoringRule(Protocol):
+    """A score of finished hypotheses; a rule that keeps nothing defines `score` and `bound`."""
+
+    def start(self, state: State) -> Kept:
+        """Return what hypotheses without words keep, from the search's first state: Q = 1."""
+        return ()
+
+    def extend(self, kept: Kept, state: State, words: Int[Tensor, "B k"]) -> Kept:
+        """Return what hypotheses keep after another word, in shapes that stay the same.
+
+        What finished hypotheses keep is frozen: the search ignores the result for them.
+
+        Args:
+            kept: what they kept before the word.
+            state: the state from which the word was predicted, with its alignment.
+            words: the word, eos at the end of a hypothesis.
+        """
+        return ()
+
+    def score(
+        self, log_probs: Float[Tensor, "B Q"], lengths: Int[Tensor, "B Q"], kept: Kept
+    ) -> Float[Tensor, "B Q"]:
+        """Return the scores of finished hypotheses; the greatest is the best.
+
+        Args:
+            log_probs: log p(y|x), nats.
+            lengths: tokens, eos included.
+            kept: what they kept.
+        """
+        ...
+
+    def bound(
+        self, log_probs: Float[Tensor, "B Q"], max_lengths: Int[Tensor, "B 1"], kept: Kept
+    ) -> Float[Tensor, "B Q"]:
+        """Return upper bounds of the scores that live hypotheses can still reach.
+
+        Args:
+            log_probs: log p of the words so far, nats; further words only lower it.
+            max_lengths: the most tokens that they may come to, eos included.
+            kept: what they kept so far.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class LengthNormalization(ScoringRule):
+    """score(y) = log p(y|x) / |y|^exponent, in nats.
+
+    Args:
+        exponent: 0 for log p, 1 for its mean per token; `DecodingConfig.length_penalty`.
+
+    Raises:
+        ValueError: the exponent is negative or not finite.
+    """
+
+    exponent: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.exponent < math.inf:
+            raise ValueError(
+                f"the length penalty must be at least 0 and finite, not {self.exponent}"
+            )
+
+    def score(
+        self, log_probs: Float[Tensor, "B Q"], lengths: Int[Tensor, "B Q"], kept: Kept
+    ) -> Float[Tensor, "B Q"]:
+        """Divide log p by |y|^exponent."""
+        return log_probs / tf.cast(lengths, tf.float32) ** self.exponent
+
+    def bound(
+        self, log_probs: Float[Tensor, "B Q"], max_lengths: Int[Tensor, "B 1"], kept: Kept
+    ) -> Float[Tensor, "B Q"]:
+        """Divide log p, which can only fall, by the greatest divisor."""
+        return log_probs / tf.cast(max_lengths, tf.float32) ** self.exponent
+
+
+LOG_PROBABILITY = LengthNormalization(0.0)

@@ -1,0 +1,108 @@
+"""The checks of shapes are on, and the package runs without what they need."""
+
+import subprocess
+import sys
+
+import jaxtyping
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from rnnsearch_tf.decoding.top_k import top_k
+from rnnsearch_tf.layers.attention import BahdanauAttention
+from rnnsearch_tf.layers.decoder import Decoder, DecoderState
+from rnnsearch_tf.layers.gru import GRUCell
+
+B, TX, N = 2, 3, 5
+
+
+def normal(*shape: int) -> np.ndarray:
+    return np.ones(shape, "float32")
+
+
+@pytest.fixture
+def attention() -> BahdanauAttention:
+    layer = BahdanauAttention(7)
+    layer.build((None, N), (None, TX, 2 * N))
+    return layer
+
+
+def call(attention: BahdanauAttention, mask: object) -> tuple:
+    return attention.call(normal(B, N), normal(B, TX, 2 * N), source_mask=mask)
+
+
+def test_right_shapes_pass(attention):
+    call(attention, np.ones([B, TX], bool))
+
+
+@pytest.mark.parametrize("shape", [(B, 1), (1, TX)], ids=str)  # TensorFlow would broadcast both
+def test_a_wrong_size_is_caught(attention, shape):
+    with pytest.raises(jaxtyping.TypeCheckError, match="source_mask"):
+        call(attention, np.ones(shape, bool))
+
+
+def test_a_wrong_dtype_is_caught(attention):
+    with pytest.raises(jaxtyping.TypeCheckError, match="source_mask"):
+        call(attention, np.ones([B, TX], "float32"))
+
+
+def test_a_wrong_rank_is_caught():
+    with pytest.raises(jaxtyping.TypeCheckError, match="target"):
+        Decoder.call(None, np.ones([B], "int32"), None, None, None)
+
+
+def test_a_wrong_result_is_caught(attention, monkeypatch):
+    monkeypatch.setattr(keras.ops, "dot", lambda x, y: x[:, 1:])
+    with pytest.raises(jaxtyping.TypeCheckError, match="return value"):
+        attention.keys(normal(B, TX, 2 * N))
+
+
+def trace(attention: BahdanauAttention, *shape: int | None) -> None:
+    graph = tf.function(lambda mask: call(attention, mask), autograph=False)
+    graph.get_concrete_function(tf.TensorSpec(shape, tf.bool))
+
+
+def test_wrong_sizes_are_caught_in_a_graph(attention):
+    with pytest.raises(jaxtyping.TypeCheckError, match="source_mask"):
+        trace(attention, None, TX + 1)
+
+
+@pytest.mark.parametrize("shape", [(None, TX), (B, None), (None, None)], ids=str)
+def test_sizes_that_a_graph_does_not_know_agree_with_all(attention, shape):
+    trace(attention, *shape)
+
+
+def test_wrong_sizes_are_caught_in_symbolic_tensors(attention):
+    states, annotations = keras.Input((N,)), keras.Input((TX, 2 * N))
+    attention(states, annotations, source_mask=keras.Input((TX,), dtype="bool"))
+    with pytest.raises(jaxtyping.TypeCheckError, match="source_mask"):
+        attention.call(states, annotations, None, keras.Input((TX + 1,), dtype="bool"))
+
+
+def test_fields_of_named_tuples_are_checked():
+    attention = BahdanauAttention(7)
+    decoder = Decoder(11, 3, N, attention)
+    inputs = normal(B, TX, 2 * N), normal(B, N), np.ones([B, TX], bool)
+    decoder(np.ones([B, 4], "int32"), *inputs)
+    step = decoder.bind(*inputs)
+    outputs = step.advance(step.start(), tf.constant([4, 6]))
+    assert isinstance(outputs, DecoderState)
+    with pytest.raises(jaxtyping.TypeCheckError, match="previous"):
+        step.advance(outputs._replace(context=outputs.context[:1]), tf.constant([4, 6]))
+
+
+def test_named_axes_in_front_agree():
+    with pytest.raises(jaxtyping.TypeCheckError, match="state"):
+        GRUCell(N).call(normal(2, 4, 3), normal(2, 1, N))
+    values, indices = top_k(tf.random.stateless_normal([2, 3, 11], (1, 2)), 4)
+    assert values.shape == indices.shape == [2, 3, 4]
+
+
+def test_production_imports_no_jaxtyping():
+    code = """
+import sys
+import rnnsearch_tf.decoding.model_search, rnnsearch_tf.models.translation_model
+sys.exit(bool({"jaxtyping", "beartype", "rnnsearch_tf.tensor_types"} & set(sys.modules)))
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
