@@ -945,9 +945,8 @@ def test_with_a_real_model(visit, export_dir):
         shown = page.locator("#translation").inner_text()
         assert shown == answers["align"]["translation"]
         best = answers["nbest"]["translations"]
-        candidates = [
-            best[i] for i, score in enumerate(answers["nbest"]["scores"]) if score > LOWEST
-        ]
+        scores = answers["nbest"]["scores"]
+        texts = [text for text, score in zip(best, scores, strict=True) if score > LOWEST]
         expect(page.locator("#candidates .text")).to_have_text(texts)
         words = [word for word in answers["align"]["target_tokens"] if word]
         expect(page.locator("#matrix tbody th")).to_have_text(words)
