@@ -129,7 +129,7 @@ def test_both_protocols_give_the_same_float32(serve):
         return {"translation": ["x", "y"], "score": [-0.1, -123.456789]}
 
     with serve(behaviour) as served, client_of(served) as client:
-        scores = [found.score for found in client.translate(["a", "b"])]
+        scores = [result.score for result in client.translate(["a", "b"])]
     assert scores == [-0.10000000149011612, -123.45678710937500]
 
 
@@ -186,9 +186,9 @@ def test_order_and_bounds_under_random_delays(serve, concurrency):
             yield line
 
     with serve(behaviour) as served, client_of(served, concurrency=concurrency) as client:
-        found = client.translate(source())
+        results = client.translate(source())
         assert read == [0]
-        for number, (result, line) in enumerate(zip(found, lines, strict=True)):
+        for number, (result, line) in enumerate(zip(results, lines, strict=True)):
             assert result.text == translated(line)
             assert read[0] - number <= concurrency * 2
     assert maximum[0] <= concurrency
@@ -222,11 +222,11 @@ def test_a_failed_batch_raises_in_its_turn_and_the_rest_are_cancelled(serve):
         return obliging(request)
 
     with serve(behaviour) as served, client_of(served, concurrency=2) as client:
-        found = []
+        results = []
         with pytest.raises(ServerError, match="out of luck"):
             for result in client.translate(LINES):
-                found.append(result)
-        assert found == expected(LINES[:4])
+                results.append(result)
+        assert results == expected(LINES[:4])
         assert left.wait(SECONDS)
         assert list(client.translate(LINES[:3])) == expected(LINES[:3])  # it is not spent
     assert not any(LINES[8] in request.inputs["text"] for request in served.requests)
@@ -248,14 +248,14 @@ def test_a_caller_who_leaves_cancels(serve):
 
     with serve(behaviour) as served:
         with client_of(served, concurrency=2) as client:
-            found: Any = client.translate(LINES[:4])
-            assert next(found) == expected(LINES)[0]
-            found.close()
+            results: Any = client.translate(LINES[:4])
+            assert next(results) == expected(LINES)[0]
+            results.close()
             assert left.wait(SECONDS)
             left.clear()
             waiting.clear()
-            found = client.translate(LINES[:4])
-            next(found)
+            results = client.translate(LINES[:4])
+            next(results)
         assert left.wait(SECONDS)  # closing the client does the same
         with pytest.raises(ValueError, match="closed"):
             list(client.translate(LINES))
@@ -268,11 +268,11 @@ def test_an_error_of_the_input_comes_after_the_results_before_it(serve):
         raise RuntimeError("the input broke")
 
     with serve() as served, client_of(served) as client:
-        found = []
+        results = []
         with pytest.raises(RuntimeError, match="the input broke"):
             for result in client.translate(source()):
-                found.append(result)
-        assert found == expected(LINES[:5])
+                results.append(result)
+        assert results == expected(LINES[:5])
         with pytest.raises(InputError, match="text 2 is not Unicode"):
             list(client.translate(["a", "\ud800"]))
         with pytest.raises(TypeError):

@@ -67,14 +67,14 @@ def folders(cache: Path) -> list[str]:
 def test_files_by_hand(tmp_path):
     text = ParallelText(["b a b", "", "c a"], ["é", "è é", ""])
     prepare(text, ENGLISH, FRENCH, tmp_path)
-    found = content(tmp_path)
-    assert found["source.types"] == b"b\na\nc\n"
-    assert found["target.types"] == "é\nè\n".encode()
-    assert np.frombuffer(found["source.words"], np.int32).tolist() == [0, 1, 0, 2, 1]
-    assert np.frombuffer(found["source.starts"], np.int64).tolist() == [0, 3, 3, 5]
-    assert np.frombuffer(found["source.counts"], np.int64).tolist() == [2, 2, 1]
-    assert np.frombuffer(found["target.words"], np.int32).tolist() == [0, 1, 0]
-    assert np.frombuffer(found["target.starts"], np.int64).tolist() == [0, 1, 3, 3]
+    files = content(tmp_path)
+    assert files["source.types"] == b"b\na\nc\n"
+    assert files["target.types"] == "é\nè\n".encode()
+    assert np.frombuffer(files["source.words"], np.int32).tolist() == [0, 1, 0, 2, 1]
+    assert np.frombuffer(files["source.starts"], np.int64).tolist() == [0, 3, 3, 5]
+    assert np.frombuffer(files["source.counts"], np.int64).tolist() == [2, 2, 1]
+    assert np.frombuffer(files["target.words"], np.int32).tolist() == [0, 1, 0]
+    assert np.frombuffer(files["target.starts"], np.int64).tolist() == [0, 1, 3, 3]
 
 
 @pytest.fixture(scope="module")
@@ -96,8 +96,8 @@ def test_vocabulary_and_ids_are_those_of_the_text(tmp_path, files, size):
         vocabulary = side.vocabulary(size)
         assert vocabulary.tokens == Vocabulary.build(counts, size).tokens
         encoded = [vocabulary.encode(sentence)[:-1] for sentence in sentences]
-        found = side.sentences(vocabulary)
-        assert lists(found.batch(np.arange(len(found)))) == encoded
+        read = side.sentences(vocabulary)
+        assert lists(read.batch(np.arange(len(read)))) == encoded
         unknown = sum(ids.count(UNK) for ids in encoded) / sum(map(len, encoded))
         assert side.unknown(vocabulary) == pytest.approx(unknown)
 
@@ -305,10 +305,10 @@ def test_preparations_at_once_read_the_text_once(tmp_path):
         return prepare(corpus, ENGLISH, FRENCH, tmp_path)
 
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        found = [future.result() for future in [pool.submit(begin) for _ in range(4)]]
+        prepared = [future.result() for future in [pool.submit(begin) for _ in range(4)]]
     assert corpus.read == 1
-    assert {tuple(text.source.vocabulary(9).tokens) for text in found} == {
-        tuple(found[0].source.vocabulary(9).tokens)
+    assert {tuple(text.source.vocabulary(9).tokens) for text in prepared} == {
+        tuple(prepared[0].source.vocabulary(9).tokens)
     }
 
 

@@ -10,13 +10,13 @@ def test_equal_texts_are_listed_once():
     scores = tf.constant([[-1.0, -2, -3, -4]] * 3)
     tokens = tf.constant([[[7, 8, 1], [9, 1, 0], [6, 1, 0], [5, 4, 1]]] * 3)
     lengths = tf.constant([[3, 2, 2, 3], [3, 2, 2, 3], [3, 2, 0, 0]])
-    found = without_repeats(texts, scores, 2 * scores, tokens, lengths)
-    assert found.text.numpy().astype(str).tolist() == [
+    n_best = without_repeats(texts, scores, 2 * scores, tokens, lengths)
+    assert n_best.text.numpy().astype(str).tolist() == [
         ["a", "b", "c", ""], ["", "d", "", ""], ["e", "f", "", ""],
     ]  # fmt: skip
-    assert found.score.numpy().tolist() == [
+    assert n_best.score.numpy().tolist() == [
         [-1, -2, -4, NOT_FOUND], [-1, -3, NOT_FOUND, NOT_FOUND], [-1, -2, NOT_FOUND, NOT_FOUND],
     ]  # fmt: skip
-    assert found.normalized_score.numpy()[0].tolist() == [-2, -4, -8, NOT_FOUND]
-    assert found.length.numpy().tolist() == [[3, 2, 3, 0], [3, 2, 0, 0], [3, 2, 0, 0]]
-    assert found.target.to_list() == [[7, 8, 1, 9, 1, 5, 4, 1], [7, 8, 1, 6, 1], [7, 8, 1, 9, 1]]
+    assert n_best.normalized_score.numpy()[0].tolist() == [-2, -4, -8, NOT_FOUND]
+    assert n_best.length.numpy().tolist() == [[3, 2, 3, 0], [3, 2, 0, 0], [3, 2, 0, 0]]
+    assert n_best.target.to_list() == [[7, 8, 1, 9, 1, 5, 4, 1], [7, 8, 1, 6, 1], [7, 8, 1, 9, 1]]

@@ -2,6 +2,7 @@
 
 import doctest
 import itertools
+import json
 from collections.abc import Iterator
 
 import numpy as np
@@ -12,8 +13,10 @@ from hypothesis import strategies as st
 from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.inference import translator as module
-from rnnsearch_tf.inference.loading import find_version
+from rnnsearch_tf.inference.loading import find_version, load_config, load_tokenizers
 from rnnsearch_tf.inference.translator import Translator
+from rnnsearch_tf.results import Hypothesis, Translation
+from rnnsearch_tf.text.tokenizers import WhitespaceTokenizer
 
 SEARCH = DecodingConfig(beam_size=3, length_penalty=0.6, max_length=20, max_length_ratio=2.0)
 SENTENCES = ["The man will eat.", "She has seen the old cat in Paris.", "It is cold.", "We sleep."]
@@ -32,9 +35,9 @@ def exported(export_dir) -> Translator:
 def test_examples_in_the_documentation_run(model_dir, translator):
     """The class's example loads a model; those of its methods go on with one."""
     names = {"MODEL_DIR": model_dir, "translator": translator}
-    found = doctest.testmod(module, extraglobs=names)
-    assert found.attempted >= 8
-    assert found.failed == 0
+    examples = doctest.testmod(module, extraglobs=names)
+    assert examples.attempted >= 8
+    assert examples.failed == 0
 
 
 texts = st.lists(st.text(max_size=40) | st.sampled_from(SENTENCES), max_size=5)
@@ -43,9 +46,9 @@ texts = st.lists(st.text(max_size=40) | st.sampled_from(SENTENCES), max_size=5)
 @settings(max_examples=25, deadline=None)
 @given(texts)
 def test_any_text_in_as_many_translations_in_order(translator, lines):
-    found = translator.translate(lines, n_best=3, return_alignment=True)
-    assert [one.source for one in found] == lines
-    for line, one in zip(lines, found, strict=True):
+    results = translator.translate(lines, n_best=3, return_alignment=True)
+    assert [one.source for one in results] == lines
+    for line, one in zip(lines, results, strict=True):
         alone = translator.translate(line)
         assert alone.text == one.text
         assert alone.score == pytest.approx(one.score, abs=1e-4)
@@ -67,9 +70,9 @@ def test_rows_of_alignments_sum_to_one(translator, lines):
 @settings(max_examples=25, deadline=None)
 @given(texts)
 def test_a_translation_scores_what_was_reported(translator, lines):
-    found = translator.translate(lines, n_best=3)
+    results = translator.translate(lines, n_best=3)
     for i in range(3):
-        pairs = [(one.source, one.hypotheses[i]) for one in found if len(one.hypotheses) > i]
+        pairs = [(one.source, one.hypotheses[i]) for one in results if len(one.hypotheses) > i]
         scores = translator.score(*map(list, zip(*pairs, strict=True))) if pairs else []
         reported = [hypothesis.score for _, hypothesis in pairs]
         np.testing.assert_allclose(scores, reported, rtol=1e-4, atol=1e-4)
@@ -96,18 +99,18 @@ def test_an_export_gives_what_the_model_gives(model_dir, exported):
     for name in ("translate", "align"):
         arguments = (lines, lines) if name == "align" else (lines,)
         options = {"n_best": 3, "return_alignment": True} if name == "translate" else {}
-        for found, expected in zip(
+        for result, expected in zip(
             getattr(exported, name)(*arguments, **options),
             getattr(own, name)(*arguments, **options),
             strict=True,
         ):
-            assert repr_without_arrays(found) == repr_without_arrays(expected)
+            assert repr_without_arrays(result) == repr_without_arrays(expected)
     np.testing.assert_allclose(exported.score(lines, lines), own.score(lines, lines), rtol=1e-5)
 
 
-def repr_without_arrays(found) -> str:
+def repr_without_arrays(result) -> str:
     with np.printoptions(precision=3, suppress=True):
-        return "".join(c for c in repr(found) if not c.isdigit())
+        return "".join(c for c in repr(result) if not c.isdigit())
 
 
 def test_another_beam(translator, exported):
@@ -129,6 +132,14 @@ def test_an_export_is_a_version_or_the_highest_in_a_folder(export_dir, tmp_path)
     (tmp_path / "10").mkdir()
     assert find_version(tmp_path) == tmp_path / "10"
     assert find_version(tmp_path / "none") is None
+
+
+def test_an_export_of_0_1_0_is_read(export_dir, tmp_path):
+    """Its card may have an old name of the tokeniser."""
+    card = json.loads((export_dir / "1" / "model.json").read_text("utf-8"))
+    (tmp_path / "model.json").write_text(json.dumps({**card, "tokenizer": "spaces"}), "utf-8")
+    assert load_config(tmp_path).tokenizer == "whitespace"
+    assert [type(one) for one in load_tokenizers(tmp_path)] == [WhitespaceTokenizer] * 2
 
 
 def test_an_export_with_other_options_is_refused(export_dir):
@@ -155,8 +166,8 @@ def test_streams_are_read_as_they_are_translated(translator):
             read.append(line)
             yield line
 
-    found = translator.translate_stream(lines(), lines_at_once=2)
-    assert [next(found).source for _ in range(3)] == SENTENCES[:3]
+    results = translator.translate_stream(lines(), lines_at_once=2)
+    assert [next(results).source for _ in range(3)] == SENTENCES[:3]
     assert len(read) == 4
     pairs = ((line, line) for line in itertools.cycle(SENTENCES))
     scores = list(itertools.islice(translator.score_stream(pairs), 5))
@@ -165,20 +176,20 @@ def test_streams_are_read_as_they_are_translated(translator):
 
 def test_alignments_of_given_pairs(translator):
     french = ["L'homme mangera.", "Il fait froid."]
-    found = translator.align(["The man will eat.", "It is cold."], french)
-    assert found[0].source_tokens == ("The", "man", "will", "eat", ".", "</s>")
-    assert found[0].target_tokens == ("L'", "homme", "mangera", ".", "</s>")
-    assert [one.weights.shape for one in found] == [(5, 6), (5, 5)]
-    for one in found:
+    alignments = translator.align(["The man will eat.", "It is cold."], french)
+    assert alignments[0].source_tokens == ("The", "man", "will", "eat", ".", "</s>")
+    assert alignments[0].target_tokens == ("L'", "homme", "mangera", ".", "</s>")
+    assert [one.weights.shape for one in alignments] == [(5, 6), (5, 5)]
+    for one in alignments:
         np.testing.assert_allclose(one.weights.sum(axis=1), 1, atol=1e-5)
     alone = translator.align("It is cold.", "Il fait froid.")
-    np.testing.assert_allclose(alone.weights, found[1].weights, atol=1e-5)
+    np.testing.assert_allclose(alone.weights, alignments[1].weights, atol=1e-5)
 
 
 def test_only_so_many_tokens_are_read(translator):
     long = "word " * 50
-    found = translator.align(long, long)
-    assert found.weights.shape == (21, 21)
+    alignment = translator.align(long, long)
+    assert alignment.weights.shape == (21, 21)
     assert translator.score(long, long) == translator.score("word " * 20, "word " * 20)
     assert translator.source_lengths([long, "It is cold."]) == [50, 4]
 
@@ -192,10 +203,24 @@ def test_pairs_that_do_not_fit(translator):
         translator.score("a", ["b"])
 
 
+def test_a_result_without_tokens_is_read_as_text(translator):
+    """A server sends no tokens unless it is asked for them."""
+    text = "Il fait froid."
+    of_server = Translation("It is cold.", (), (Hypothesis(text, (), -1.0, None),))
+    expected = translator.score("It is cold.", text)
+    assert translator.score("It is cold.", of_server) == expected
+    assert translator.score("It is cold.", of_server.hypotheses[0]) == expected
+
+
+def test_the_tokens_of_moses_are_words(translator):
+    assert translator.source_word_tokenizer is translator.source_tokenizer
+    assert translator.target_word_tokenizer is translator.target_tokenizer
+
+
 def test_text_as_bytes(translator):
-    found = translator.translate([b"It is cold.", b"caf\xe9"])
-    assert [one.source for one in found] == ["It is cold.", "caf\ufffd"]
-    assert found[0].text == translator.translate("It is cold.").text
+    results = translator.translate([b"It is cold.", b"caf\xe9"])
+    assert [one.source for one in results] == ["It is cold.", "caf\ufffd"]
+    assert results[0].text == translator.translate("It is cold.").text
 
 
 def test_a_long_list_says_how_far_it_is(translator, capsys, monkeypatch):

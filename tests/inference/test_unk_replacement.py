@@ -41,8 +41,8 @@ def test_the_attended_word_is_copied():
 
 def test_or_translated_where_the_lexicon_has_it(tmp_path):
     write_lexicon(tmp_path / "lexicon.tsv", {"ibex": "bouquetin", "Ms": "Mme"})
-    found = words(tmp_path / "lexicon.tsv")
-    assert found == [["Mme", "Aït", "partit", "left"], [], ["bouquetin", "the", "ici"]]
+    replaced = words(tmp_path / "lexicon.tsv")
+    assert replaced == [["Mme", "Aït", "partit", "left"], [], ["bouquetin", "the", "ici"]]
 
 
 def test_nothing_is_aligned_where_all_is_known():
@@ -63,7 +63,7 @@ def alignment(source: str, target: str, links: list[int]) -> Alignment:
 
 
 def test_a_lexicon_has_what_is_linked_most_and_twice():
-    found = learn_lexicon(
+    lexicon = learn_lexicon(
         [
             alignment("the cat", "le chat", [0, 1]),
             alignment("the dog", "le chien", [0, 1]),
@@ -74,7 +74,7 @@ def test_a_lexicon_has_what_is_linked_most_and_twice():
         ]
     )
     # "le" and "la", "chat" and "chatte" are linked twice each: the first in code point order.
-    assert found == {"the": "la", "cat": "chat"}
+    assert lexicon == {"the": "la", "cat": "chat"}
 
 
 def test_a_lexicon_is_written_line_by_line(tmp_path):
@@ -117,7 +117,7 @@ def test_in_the_graph_the_text_alone_changes(writes_unknown, tmp_path):
             (SEARCH, None), (REPLACING, None), (REPLACING, tmp_path / "lexicon.tsv")
         )
     )  # fmt: skip
-    assert any("[UNK]" in found.text for found in plain)
+    assert any("[UNK]" in result.text for result in plain)
     for before, after in zip(plain, copied, strict=True):
         assert before.tokens == after.tokens
         assert before.score == pytest.approx(after.score, abs=1e-5)
@@ -131,7 +131,7 @@ def test_in_the_graph_the_text_alone_changes(writes_unknown, tmp_path):
         tokenizer = writes_unknown.target.tokenizer
         [text] = tokenizer.detokenize(tf.ragged.constant([expected], tf.string, ragged_rank=1))
         assert after.text == text.numpy().decode()
-    texts = " ".join(h.text for found in translated for h in found.hypotheses)
+    texts = " ".join(h.text for result in translated for h in result.hypotheses)
     assert "LE" in texts
     assert "FROID" in texts
     assert "The" not in texts

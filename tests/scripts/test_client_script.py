@@ -37,8 +37,8 @@ def test_lines_in_lines_out(serve, tmp_path):
             flags += [f"--input={tmp_path / name}", f"--output={tmp_path / 'out'}"]
             assert script.run(flags) == 0
         assert max(len(request.inputs["text"]) for request in served.requests) == 3
-        found = (tmp_path / "out").read_text("utf-8")
-        assert found == "".join(translated(line) + "\n" for line in lines)
+        output = (tmp_path / "out").read_text("utf-8")
+        assert output == "".join(translated(line) + "\n" for line in lines)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "in.gz", "out"]
 
 

@@ -99,19 +99,19 @@ def pod() -> dict[str, Any]:
 
 
 def container() -> dict[str, Any]:
-    (found,) = pod()["containers"]
-    return found
+    (only,) = pod()["containers"]
+    return only
 
 
 def flags(arguments: list[str]) -> dict[str, str]:
     """--name=value and --name of a command line."""
-    found = dict(
+    values = dict(
         argument.removeprefix("--").partition("=")[::2]
         for argument in arguments
         if argument.startswith("--")
     )
-    assert len(found) == len(arguments), arguments
-    return found
+    assert len(values) == len(arguments), arguments
+    return values
 
 
 SERVERS = {
@@ -141,14 +141,14 @@ def test_a_batch_has_room_for_the_largest_requests():
 
 @pytest.mark.parametrize("server", SERVERS)
 def test_the_model_servers_flags(server):
-    found = SERVERS[server]()
-    assert set(found) <= MODEL_SERVER_FLAGS
-    assert (found["port"], found["rest_api_port"]) == ("8500", "8501")
-    assert found["enable_batching"] in ("", "true")
-    assert found["allow_version_labels_for_unavailable_models"] in ("", "true")
+    values = SERVERS[server]()
+    assert set(values) <= MODEL_SERVER_FLAGS
+    assert (values["port"], values["rest_api_port"]) == ("8500", "8501")
+    assert values["enable_batching"] in ("", "true")
+    assert values["allow_version_labels_for_unavailable_models"] in ("", "true")
     threads = str(2 * batching().max_batch_size)
-    assert found["rest_api_num_threads"] == found["grpc_max_threads"] == threads
-    for name, file in found.items():
+    assert values["rest_api_num_threads"] == values["grpc_max_threads"] == threads
+    for name, file in values.items():
         if name.endswith("_file"):
             assert (EXPORT / Path(file).relative_to("/config")).is_file()
 
@@ -168,10 +168,10 @@ def test_tensorflow_has_as_many_threads_as_cpus(server):
         "compose": lambda: compose()["serving"]["deploy"]["resources"]["limits"]["cpus"],
         "kubernetes": lambda: container()["resources"]["limits"]["cpu"],
     }
-    found = SERVERS[server]()
+    values = SERVERS[server]()
     cpus = limits[server]()
-    assert found["tensorflow_intra_op_parallelism"] == cpus
-    assert found["tensorflow_inter_op_parallelism"] == cpus
+    assert values["tensorflow_intra_op_parallelism"] == cpus
+    assert values["tensorflow_inter_op_parallelism"] == cpus
 
 
 def test_what_compose_mounts_is_there_and_read_only():
@@ -190,9 +190,9 @@ def test_compose_publishes_the_ports_the_servers_listen_on():
         name: {port.rsplit(":", 1)[1] for port in service["ports"]}
         for name, service in compose().items()
     }
-    found = SERVERS["compose"]()
+    values = SERVERS["compose"]()
     (listen,) = re.findall(r"^ *listen (\d+);", (EXPORT / "nginx.conf").read_text(), re.M)
-    assert published == {"serving": {found["port"], found["rest_api_port"]}, "page": {listen}}
+    assert published == {"serving": {values["port"], values["rest_api_port"]}, "page": {listen}}
 
 
 def test_nginx_finds_the_model_server_and_the_page():
@@ -275,9 +275,9 @@ def test_manifests_are_kubernetes(name, version):
 
 
 def test_kustomize_reads_every_manifest_and_every_config_file():
-    found = kustomization()
-    assert set(found["resources"]) == set(MANIFESTS) - {"kubernetes/upload.yaml"}
-    (generated,) = found["configMapGenerator"]
+    content = kustomization()
+    assert set(content["resources"]) == set(MANIFESTS) - {"kubernetes/upload.yaml"}
+    (generated,) = content["configMapGenerator"]
     given = {Path(file).name for file in SERVERS["kubernetes"]().values() if "/config/" in file}
     assert set(generated["files"]) == given
     assert all((EXPORT / name).is_file() for name in generated["files"])
@@ -314,14 +314,14 @@ def test_selectors_match_the_pods():
 
 def test_ports_have_one_name_and_number_throughout():
     ports = {port["name"]: port["containerPort"] for port in container()["ports"]}
-    found = SERVERS["kubernetes"]()
-    assert ports == {"grpc": int(found["port"]), "http": int(found["rest_api_port"])}
+    values = SERVERS["kubernetes"]()
+    assert ports == {"grpc": int(values["port"]), "http": int(values["rest_api_port"])}
     for service in manifests("Service"):
         for port in service["spec"]["ports"]:
             assert port["name"] == port["targetPort"]
             assert port["port"] == ports[port["name"]]
     annotations = deployment()["template"]["metadata"]["annotations"]
-    assert annotations["prometheus.io/port"] == found["rest_api_port"]
+    assert annotations["prometheus.io/port"] == values["rest_api_port"]
     assert annotations["prometheus.io/path"] == metrics_path()
 
 
@@ -343,14 +343,14 @@ def test_a_pod_that_stops_answers_what_it_has_begun():
 
 def commands() -> list[list[str]]:
     """The commands in the README's shell blocks, each as its words."""
-    found, begun = [], ""
+    lines, begun = [], ""
     for line in "".join(re.findall(r"^```sh\n(.*?)^```", README, re.M | re.S)).splitlines():
         begun += line.removesuffix("\\") + ("" if line.endswith("\\") else "\n")
         if begun.endswith("\n") and begun.count("'") % 2 == 0:
-            found.append(shlex.split(begun, comments=True))
+            lines.append(shlex.split(begun, comments=True))
             begun = ""
     assert not begun
-    return found
+    return lines
 
 
 @pytest.mark.parametrize("name", ["export", "client"])
@@ -366,12 +366,12 @@ def test_the_readmes_flags_exist(name):
 
 def requests() -> list[tuple[str, dict[str, Any]]]:
     """(address, body) of each of the README's curl lines that send one."""
-    found = []
+    sent = []
     for words in commands():
         if words[:1] == ["curl"] and "-d" in words:
             (address,) = (word for word in words if "/v1/" in word)
-            found.append((address, json.loads(words[words.index("-d") + 1])))
-    return found
+            sent.append((address, json.loads(words[words.index("-d") + 1])))
+    return sent
 
 
 def test_the_readmes_requests_are_in_the_signatures():
@@ -396,17 +396,17 @@ def test_the_readmes_answers_have_the_signatures_outputs():
     blocks = re.findall(r"^```json\n(.*?)^```", README, re.M | re.S)
     for (_, body), block in zip(requests(), blocks, strict=True):
         outputs = set(SIGNATURES[body.get("signature_name", "serving_default")].outputs)
-        ((form, found),) = json.loads(block).items()
+        ((form, answer),) = json.loads(block).items()
         if "instances" in body:
             assert form == "predictions"
-            assert len(found) == len(body["instances"])
+            assert len(answer) == len(body["instances"])
             assert all(
-                (set(row) if isinstance(row, dict) else {"score"}) == outputs for row in found
+                (set(row) if isinstance(row, dict) else {"score"}) == outputs for row in answer
             )
         else:
             assert form == "outputs"
-            assert set(found) == outputs
-            assert {len(column) for column in found.values()} == {len(body["inputs"]["text"])}
+            assert set(answer) == outputs
+            assert {len(column) for column in answer.values()} == {len(body["inputs"]["text"])}
 
 
 def test_the_readmes_table_names_every_input_and_output():

@@ -111,9 +111,9 @@ def test_weights_of_half_the_size(model_dir, export_dir, tmp_path, dtype):
     assert half_size < 0.6 * whole_size
     pair = {"text": tf.constant(["The man is here."]), "translation": tf.constant(["L'homme."])}
     loaded = tf.saved_model.load(str(tmp_path / "half")).signatures["score"]
-    found, expected = (float(score(**pair)["score"][0]) for score in (loaded, whole))
-    assert found == pytest.approx(expected, rel=0.02)
-    assert found != expected
+    half_score, whole_score = (float(score(**pair)["score"][0]) for score in (loaded, whole))
+    assert half_score == pytest.approx(whole_score, rel=0.02)
+    assert half_score != whole_score
 
 
 def test_a_disk_that_refuses_leaves_nothing(model_dir, tmp_path, monkeypatch):

@@ -169,82 +169,82 @@ class Tampered:
         pass
 
     def run(self, signature: str, inputs: dict) -> dict[str, np.ndarray]:
-        found = self._session.run(signature, inputs)
+        outputs = self._session.run(signature, inputs)
         if signature == self._signature:
-            found = {name: array.copy() for name, array in found.items()}
-            self._change(found)
-        return found
+            outputs = {name: array.copy() for name, array in outputs.items()}
+            self._change(outputs)
+        return outputs
 
 
-def shift_columns(found: dict) -> None:
-    found["alignment"] = np.roll(found["alignment"], 1, axis=2)
+def shift_columns(outputs: dict) -> None:
+    outputs["alignment"] = np.roll(outputs["alignment"], 1, axis=2)
 
 
-def shift_columns_inside(found: dict) -> None:
+def shift_columns_inside(outputs: dict) -> None:
     """Of each sentence's own tokens, so that nothing is at padding and rows still sum to 1."""
-    for weights, tokens in zip(found["alignment"], found["source_tokens"], strict=True):
+    for weights, tokens in zip(outputs["alignment"], outputs["source_tokens"], strict=True):
         size = sum(token != b"" for token in tokens)
         weights[:, :size] = np.roll(weights[:, :size], 1, axis=1)
 
 
-def shift_rows(found: dict) -> None:
-    found["alignment"] = np.roll(found["alignment"], 1, axis=1)
+def shift_rows(outputs: dict) -> None:
+    outputs["alignment"] = np.roll(outputs["alignment"], 1, axis=1)
 
 
-def blur(found: dict) -> None:
+def blur(outputs: dict) -> None:
     """Each row flat over the sentence's tokens."""
-    weights = (found["source_tokens"] != b"")[:, None, :] * (found["target_tokens"] != b"")[
+    weights = (outputs["source_tokens"] != b"")[:, None, :] * (outputs["target_tokens"] != b"")[
         :, :, None
     ]
-    found["alignment"] = np.float32(weights / np.maximum(weights.sum(2, keepdims=True), 1))
+    outputs["alignment"] = np.float32(weights / np.maximum(weights.sum(2, keepdims=True), 1))
 
 
-def drop_end(found: dict) -> None:
-    found["source_tokens"][found["source_tokens"] == b"</s>"] = b""
+def drop_end(outputs: dict) -> None:
+    outputs["source_tokens"][outputs["source_tokens"] == b"</s>"] = b""
 
 
-def fill_padding(found: dict) -> None:
-    found["target_tokens"][found["target_tokens"] == b""] = b"[PAD]"
+def fill_padding(outputs: dict) -> None:
+    outputs["target_tokens"][outputs["target_tokens"] == b""] = b"[PAD]"
 
 
-def turn(found: dict) -> None:
-    for name in found:
-        found[name] = found[name][::-1].copy()
+def turn(outputs: dict) -> None:
+    for name in outputs:
+        outputs[name] = outputs[name][::-1].copy()
 
 
-def double(found: dict) -> None:
-    found["score"] *= 2
+def double(outputs: dict) -> None:
+    outputs["score"] *= 2
 
 
-def use_bits(found: dict) -> None:
-    found["score"] /= np.float32(np.log(2))
+def use_bits(outputs: dict) -> None:
+    outputs["score"] /= np.float32(np.log(2))
 
 
-def widen(found: dict) -> None:
-    found["scores"] = found["scores"].astype(np.float64)
+def widen(outputs: dict) -> None:
+    outputs["scores"] = outputs["scores"].astype(np.float64)
 
 
-def worst_first(found: dict) -> None:
-    for name in found:
-        found[name] = found[name][:, ::-1].copy()
+def worst_first(outputs: dict) -> None:
+    for name in outputs:
+        outputs[name] = outputs[name][:, ::-1].copy()
 
 
-def repeat_the_first(found: dict) -> None:
-    found["translations"][:, 1] = found["translations"][:, 0]
+def repeat_the_first(outputs: dict) -> None:
+    outputs["translations"][:, 1] = outputs["translations"][:, 0]
 
 
-def write_minus_infinity(found: dict) -> None:
+def write_minus_infinity(outputs: dict) -> None:
     for name in ("scores", "normalized_scores"):
-        found[name][found[name] == LOWEST] = -np.inf
+        outputs[name][outputs[name] == LOWEST] = -np.inf
 
 
-def normalize_twice(found: dict) -> None:
-    found["normalized_scores"] = found["normalized_scores"] * 0.9
+def normalize_twice(outputs: dict) -> None:
+    outputs["normalized_scores"] = outputs["normalized_scores"] * 0.9
 
 
-def lose_a_slot(found: dict) -> None:
-    for name in found:
-        found[name] = found[name][:, :-1].copy()
+def lose_a_slot(outputs: dict) -> None:
+    for name in outputs:
+        outputs[name] = outputs[name][:, :-1].copy()
 
 
 @pytest.mark.parametrize(

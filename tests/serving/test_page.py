@@ -371,8 +371,8 @@ def test_a_cell_tells_its_weight_to_pointer_and_keyboard(visit, server):
 
 def linked(line: str, axis: str, place: int) -> set[tuple[int, int]]:
     """The (target, source) places of the lines that end at a word."""
-    found = {(int(i), int(j)) for i, j in np.argwhere(weights(line) >= 0.05)}
-    return {pair for pair in found if pair[axis == "source"] == place}
+    shown = {(int(i), int(j)) for i, j in np.argwhere(weights(line) >= 0.05)}
+    return {pair for pair in shown if pair[axis == "source"] == place}
 
 
 def lit_lines(page: Any) -> set[tuple[int, int]]:
@@ -819,14 +819,14 @@ CONTRAST = """() => {
 
 
 def assert_readable(page: Any) -> None:
-    found = page.evaluate(CONTRAST)
-    assert len(found) > 20
-    assert [text for text in found if text[0] < 4.5] == []
+    texts = page.evaluate(CONTRAST)
+    assert len(texts) > 20
+    assert [text for text in texts if text[0] < 4.5] == []
 
 
 def assert_sound(page: Any) -> None:
     """Every control has a name, ids are unique, and every reference finds its element."""
-    found = page.evaluate(
+    problems = page.evaluate(
         """() => {
           const ids = [...document.querySelectorAll("[id]")].map(e => e.id);
           const referring = ["for", "aria-labelledby", "aria-describedby"];
@@ -841,7 +841,7 @@ def assert_sound(page: Any) -> None:
           };
         }"""
     )
-    assert found == {"doubled": [], "dangling": [], "skipped": []}
+    assert problems == {"doubled": [], "dangling": [], "skipped": []}
     tree = page.context.new_cdp_session(page).send("Accessibility.getFullAXTree")["nodes"]
     focusable = [
         node
@@ -945,8 +945,9 @@ def test_with_a_real_model(visit, export_dir):
         shown = page.locator("#translation").inner_text()
         assert shown == answers["align"]["translation"]
         best = answers["nbest"]["translations"]
-        found = [best[i] for i, score in enumerate(answers["nbest"]["scores"]) if score > LOWEST]
-        expect(page.locator("#candidates .text")).to_have_text(found)
+        scores = answers["nbest"]["scores"]
+        texts = [text for text, score in zip(best, scores, strict=True) if score > LOWEST]
+        expect(page.locator("#candidates .text")).to_have_text(texts)
         words = [word for word in answers["align"]["target_tokens"] if word]
         expect(page.locator("#matrix tbody th")).to_have_text(words)
         told = page.locator("#matrix tbody td").evaluate_all(

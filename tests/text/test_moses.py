@@ -332,6 +332,6 @@ def test_the_grammars_tokens_are_moses_tokens(language):
     texts = [p.source if language == "en" else p.target for p in pairs]
     tokens = [list(p.source_tokens if language == "en" else p.target_tokens) for p in pairs]
     tokenizer = MosesTokenizer(language)
-    found = tokenizer.tokenize(tf.constant(texts))
-    assert [[token.decode() for token in row] for row in found.to_list()] == tokens
-    assert [text.decode() for text in tokenizer.detokenize(found).numpy()] == texts
+    rows = tokenizer.tokenize(tf.constant(texts))
+    assert [[token.decode() for token in row] for row in rows.to_list()] == tokens
+    assert [text.decode() for text in tokenizer.detokenize(rows).numpy()] == texts
