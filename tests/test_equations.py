@@ -1,8 +1,10 @@
 """docs/equations.md: names, lines, weights, shapes and distributions are as it says."""
 
+import dataclasses
 import importlib.util
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +19,8 @@ SIZES = {"Kx": 61, "Ky": 67, "m": 47, "n": 53, "n'": 59, "l": 43}
 
 def load_line_numbers():
     spec = importlib.util.spec_from_file_location("line_numbers", DOCS / "line_numbers.py")
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -25,8 +29,11 @@ def load_line_numbers():
 line_numbers = load_line_numbers()
 
 
-def build(kind):
-    return TranslationModel(ModelConfig(kind, *SIZES.values(), initial_weights="paper"))
+def build(architecture):
+    sizes: Any = SIZES.values()
+    return TranslationModel(
+        dataclasses.replace(ModelConfig(architecture, *sizes), initial_weights="paper")
+    )
 
 
 @pytest.fixture(scope="module")
@@ -66,10 +73,10 @@ def test_every_row_about_code_is_looked_up():
 
 
 def test_all_weights_are_in_the_table_and_no_other():
-    for kind in (RNNSEARCH, RNNENCDEC):
-        found = {ending(weight) for weight in build(kind).weights}
-        absent = () if kind == RNNSEARCH else ("backward/", "attention/")
-        assert found == {path for path in WEIGHTS if not path.startswith(absent or "-")}
+    for architecture in (RNNSEARCH, RNNENCDEC):
+        endings = {ending(weight) for weight in build(architecture).weights}
+        absent = () if architecture == RNNSEARCH else ("backward/", "attention/")
+        assert endings == {path for path in WEIGHTS if not path.startswith(absent or "-")}
 
 
 @pytest.mark.parametrize("path", WEIGHTS)
@@ -82,7 +89,9 @@ def test_a_weight_has_the_shape_and_the_distribution_of_the_table(weights, path)
     elif distribution == "orthogonal":
         np.testing.assert_allclose(values @ values.T, np.eye(len(values)), atol=1e-5)
     else:
-        deviation = float(re.fullmatch(r"N\(0, (0\.\d+)²\)", distribution)[1])
+        normal = re.fullmatch(r"N\(0, (0\.\d+)²\)", distribution)
+        assert normal is not None
+        deviation = float(normal[1])
         assert values.std() == pytest.approx(deviation, rel=0.1)
         assert abs(values.mean()) < deviation / 10
 

@@ -107,7 +107,8 @@ def steps_run(hypotheses: Hypotheses) -> int:
 
 def naive_beam_search(model, sentence, *, k, longest, shortest=0, banned=(), alpha=0.0):
     """The rules of the beam with lists: [(score, log p, words)], best first."""
-    finished, live = [], [(0.0, ())]
+    finished: list = []
+    live: list = [(0.0, ())]
     while live:
         options = []
         for log_prob, words in live:
@@ -201,7 +202,7 @@ def test_a_beam_of_one_is_greedy(seed):
     model = Recurrence(seed, batch=3, vocabulary=7)
     hypotheses = model.search(beam_size=1, max_lengths=[11, 11, 11])
     for sentence in range(3):
-        words = []
+        words: list[int] = []
         while not words or words[-1] != EOS:
             p = model.log_softmax(sentence, words)
             words.append(EOS if len(words) == 10 else int(p.argmax()))

@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,7 +27,7 @@ GUIDE[2, [1, 4, 5], [0, 0, 1]] = 1
 PER_WORD = np.linspace(-1, 2, 14).astype("float32")  # weights of the 14 real words' losses
 
 
-def build(kind: str, order: str):
+def build(kind: Any, order: Any):
     from rnnsearch_tf.config import ModelConfig
     from rnnsearch_tf.models.translation_model import TranslationModel
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from rnnsearch_tf.config import DecodingConfig, ModelConfig
+from rnnsearch_tf.config import Architecture, DecodingConfig, ModelConfig
 from rnnsearch_tf.decoding.model_search import search
 from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.models.translation_model import TranslationModel
@@ -25,7 +25,7 @@ SOURCE = np.array([[4, 9, 16, 1], [3, 1, 0, 0]], np.int32)
 TARGET = np.array([[5, 12, 1], [6, 1, 0]], np.int32)
 
 
-def model(seed: int, kind: str = "rnnsearch") -> TranslationModel:
+def model(seed: int, kind: Architecture = "rnnsearch") -> TranslationModel:
     keras.utils.set_random_seed(seed)
     made = TranslationModel(dataclasses.replace(SIZES, architecture=kind))
     for weight in made.weights:  # far enough from uniform for the mean to matter

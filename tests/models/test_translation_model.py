@@ -3,6 +3,7 @@
 import dataclasses
 import math
 import typing
+from collections.abc import Sequence
 
 import keras
 import numpy as np
@@ -10,7 +11,7 @@ import numpy_reference as reference
 import pytest
 from keras import ops
 
-from rnnsearch_tf.config import RNNENCDEC, RNNSEARCH, ModelConfig, StepOrder
+from rnnsearch_tf.config import RNNENCDEC, RNNSEARCH, Architecture, ModelConfig, StepOrder
 from rnnsearch_tf.models.translation_model import TranslationModel
 
 STEP_ORDERS = typing.get_args(StepOrder)
@@ -29,7 +30,7 @@ BOTH_IN_BOTH_ORDERS = [(kind, order) for kind in (RNNSEARCH, RNNENCDEC) for orde
 both = pytest.mark.parametrize(("kind", "order"), BOTH_IN_BOTH_ORDERS)
 
 
-def padded(sentences: list[list[int]], extra: int = 0) -> np.ndarray:
+def padded(sentences: Sequence[list[int]], extra: int = 0) -> np.ndarray:
     ids = np.zeros((len(sentences), max(map(len, sentences)) + extra), "int32")
     for row, sentence in zip(ids, sentences, strict=True):
         row[: len(sentence)] = sentence
@@ -47,7 +48,9 @@ def randomise(model: keras.Model, seed: int = 2) -> None:
     model.set_weights([rng.normal(0, 0.5, w.shape) for w in model.get_weights()])
 
 
-def build(kind: str = RNNSEARCH, order: str = STEP_ORDERS[0]) -> TranslationModel:
+def build(
+    kind: Architecture = RNNSEARCH, order: StepOrder = "look_generate_update"
+) -> TranslationModel:
     model = TranslationModel(dataclasses.replace(SIZES, architecture=kind, step_order=order))
     randomise(model)
     return model
@@ -176,7 +179,7 @@ GUIDE[1, 0, [1, 4, 5, 2]] = 1 / 4
 GUIDE[2, 1, 0] = 1
 
 
-def guide_loss(weights, order: str) -> float:
+def guide_loss(weights, order: StepOrder) -> float:
     """Σ over sentences and words of −Σ_j A_ij log α_ij, from the paper's equations."""
     total = 0.0
     for guide, (source, target) in zip(GUIDE, PAIRS, strict=True):
