@@ -395,20 +395,23 @@ def test_a_decoder_takes_any_attention():
 # --- errors ---------------------------------------------------------------------------------------
 
 
+UNKNOWN: Any = "best"
+
+
 def test_unknown_step_order_is_an_error():
-    with pytest.raises(ValueError, match="'update_look': choose one of look_generate_update, "):
-        Decoder(K, M, N, attention(), "update_look")
+    with pytest.raises(ValueError, match="'best': choose one of look_generate_update, "):
+        Decoder(K, M, N, attention(), UNKNOWN)
 
 
 @pytest.mark.parametrize(
     ("layer", "shapes"),
     [
-        (WordEmbedding(K, M, initial_weights="best"), [(None,)]),
-        (GRUCell(N, "best"), [(None, M)]),
-        (ContextGRUCell(N, "best"), [(None, M), (None, 2 * N)]),
-        (BahdanauAttention(N_ALIGN, "best"), [(None, N), (None, TX, 2 * N)]),
-        (MaxoutDeepOutput(L, K, initial_weights="best"), [(None, N), (None, M), (None, 2 * N)]),
-        (InitialState(N, "best"), [(None, N)]),
+        (WordEmbedding(K, M, initial_weights=UNKNOWN), [(None,)]),
+        (GRUCell(N, UNKNOWN), [(None, M)]),
+        (ContextGRUCell(N, UNKNOWN), [(None, M), (None, 2 * N)]),
+        (BahdanauAttention(N_ALIGN, UNKNOWN), [(None, N), (None, TX, 2 * N)]),
+        (MaxoutDeepOutput(L, K, initial_weights=UNKNOWN), [(None, N), (None, M), (None, 2 * N)]),
+        (InitialState(N, UNKNOWN), [(None, N)]),
     ],
     ids=lambda value: type(value).__name__,
 )
