@@ -1,4 +1,4 @@
-"""The line numbers in docs/equations.md, written anew from the names beside them.
+"""Update the line numbers in docs/equations.md from the names beside them.
 
     python docs/line_numbers.py
 
@@ -22,15 +22,15 @@ _PLACE = re.compile(
 
 
 def renumbered(text: str, package: Path = PACKAGE) -> str:
-    """The text with the line at which each name is defined.
+    """Return the text with the line at which each name is defined.
 
     Raises:
-        LookupError: a name that is not defined in its file.
-        OSError: no such file.
+        LookupError: a name is not defined in its file.
+        OSError: there is no such file.
     """
 
-    def place(found: re.Match[str]) -> str:
-        name, file = found["name"], found["file"]
+    def place(match: re.Match[str]) -> str:
+        name, file = match["name"], match["file"]
         line = line_of(name, package / file)
         return f"`{name}` | [{file}:{line}](../rnnsearch_tf/{file}#L{line})"
 
@@ -38,22 +38,22 @@ def renumbered(text: str, package: Path = PACKAGE) -> str:
 
 
 def line_of(name: str, path: Path) -> int:
-    """The line of a file at which a name is first defined.
+    """Return the line of a file at which a name is first defined.
 
     Args:
-        name: of a class, function or variable, after the names of what it is defined in:
+        name: of a class, function or variable, after the names of the scopes around it:
             `BahdanauAttention.call.energies`.
         path: a Python file.
 
     Raises:
-        LookupError: there is none.
+        LookupError: the name is not defined there.
     """
     node: ast.AST = _tree(path)
     for part in name.split("."):
-        found = next((child for child in _statements(node) if part in _defined(child)), None)
-        if found is None:
+        definition = next((child for child in _statements(node) if part in _defined(child)), None)
+        if definition is None:
             raise LookupError(f"{path}: no {part} of {name}")
-        node = found
+        node = definition
     return node.lineno  # type: ignore[attr-defined]
 
 
@@ -63,7 +63,7 @@ def _tree(path: Path) -> ast.Module:
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:
-    """What stands in a node, in order, but not inside the classes and functions in it."""
+    """Yield the statements of a node in order, without those of classes and functions in it."""
     for child in ast.iter_child_nodes(node):
         yield child
         if not isinstance(child, ast.ClassDef | ast.FunctionDef):
@@ -71,7 +71,7 @@ def _statements(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _defined(node: ast.AST) -> set[str]:
-    """The names that a statement defines; `self.W` is W."""
+    """Return the names that a statement defines; `self.W` is W."""
     if isinstance(node, ast.ClassDef | ast.FunctionDef):
         return {node.name}
     if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):

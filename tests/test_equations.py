@@ -29,9 +29,11 @@ def load_line_numbers():
 line_numbers = load_line_numbers()
 
 
-def build(kind):
+def build(architecture):
     sizes: Any = SIZES.values()
-    return TranslationModel(dataclasses.replace(ModelConfig(kind, *sizes), initial_weights="paper"))
+    return TranslationModel(
+        dataclasses.replace(ModelConfig(architecture, *sizes), initial_weights="paper")
+    )
 
 
 @pytest.fixture(scope="module")
@@ -71,10 +73,10 @@ def test_every_row_about_code_is_looked_up():
 
 
 def test_all_weights_are_in_the_table_and_no_other():
-    for kind in (RNNSEARCH, RNNENCDEC):
-        found = {ending(weight) for weight in build(kind).weights}
-        absent = () if kind == RNNSEARCH else ("backward/", "attention/")
-        assert found == {path for path in WEIGHTS if not path.startswith(absent or "-")}
+    for architecture in (RNNSEARCH, RNNENCDEC):
+        endings = {ending(weight) for weight in build(architecture).weights}
+        absent = () if architecture == RNNSEARCH else ("backward/", "attention/")
+        assert endings == {path for path in WEIGHTS if not path.startswith(absent or "-")}
 
 
 @pytest.mark.parametrize("path", WEIGHTS)

@@ -610,10 +610,14 @@ def test_length_penalties_out_of_range_are_refused(exponent):
 
 
 def test_what_a_rule_keeps_must_have_the_axes_of_the_state():
-    rule = Coverage(1.0)
-    rule.start = lambda state: tf.zeros([2])
+    class OneForEachSentence(WordBonus):
+        def start(self, state):
+            return tf.zeros([2])
+
     with pytest.raises(ValueError, match="keeps"):
-        Aligned(seed=7, batch=2, vocabulary=5).search([3, 3], beam_size=2, scoring=rule)
+        Aligned(seed=7, batch=2, vocabulary=5).search(
+            [3, 3], beam_size=2, scoring=OneForEachSentence(1.0)
+        )
 
 
 def test_logits_of_another_rank_are_refused():

@@ -26,13 +26,13 @@ import numpy.typing as npt
 
 Array: TypeAlias = npt.NDArray[np.float64]
 Weights: TypeAlias = Mapping[str, Array]
-Kind = Literal["rnnsearch", "rnnencdec"]
+Architecture = Literal["rnnsearch", "rnnencdec"]
 Order = Literal["look_generate_update", "look_update_generate"]
 ORDERS: tuple[Order, ...] = ("look_generate_update", "look_update_generate")
 
 
 class Result(NamedTuple):
-    """What a model computed for one sentence pair."""
+    """Values computed for one sentence pair."""
 
     logits: Array  # [Ty, K_target]; row i - 1 is W_o t_i + b, before the softmax
     alignment: Array | None  # [Ty, Tx], alpha_ij; None for RNNencdec, which has none
@@ -54,10 +54,10 @@ class Sizes(NamedTuple):
 # --- weights ---------------------------------------------------------------------------------
 
 
-def weight_shapes(kind: Kind, sizes: Sizes) -> dict[str, tuple[int, ...]]:
+def weight_shapes(architecture: Architecture, sizes: Sizes) -> dict[str, tuple[int, ...]]:
     """Return every weight's name and its shape in the paper (A.2.1, A.2.2; biases are implied)."""
     K_source, K_target, m, n, n_align, l = sizes  # noqa: E741
-    bidirectional = kind == "rnnsearch"
+    bidirectional = architecture == "rnnsearch"
     k = 2 * n if bidirectional else n
 
     shapes: dict[str, tuple[int, ...]] = {"source_embedding/E": (m, K_source)}
@@ -117,28 +117,33 @@ def from_layer_weights(pairs: Iterable[tuple[str, Any]]) -> dict[str, Array]:
     return weights
 
 
-def random_weights(kind: Kind, sizes: Sizes, rng: np.random.Generator) -> dict[str, Array]:
+def random_weights(
+    architecture: Architecture, sizes: Sizes, rng: np.random.Generator
+) -> dict[str, Array]:
     """Draw every weight and bias from N(0, 0.5^2).
 
     That is not B.1's initialisation, whose zeros and 0.01s would hide whole terms: here every term
     of every equation shows in the result.
     """
     return {
-        name: rng.normal(0.0, 0.5, size=shape) for name, shape in weight_shapes(kind, sizes).items()
+        name: rng.normal(0.0, 0.5, size=shape)
+        for name, shape in weight_shapes(architecture, sizes).items()
     }
 
 
-def check_weights(kind: Kind, weights: Weights) -> None:
-    """Raise ValueError unless `weights` are all and only `kind`'s, in shapes that fit together."""
-    names = set(weight_shapes(kind, Sizes(*6 * [1])))
+def check_weights(architecture: Architecture, weights: Weights) -> None:
+    """Raise ValueError unless `weights` are exactly the architecture's, in shapes that fit."""
+    names = set(weight_shapes(architecture, Sizes(*6 * [1])))
     if set(weights) != names:
         missing, surplus = sorted(names - set(weights)), sorted(set(weights) - names)
-        raise ValueError(f"not {kind}'s weights: missing {missing}, surplus {surplus}")
+        raise ValueError(f"not {architecture}'s weights: missing {missing}, surplus {surplus}")
     m, K_source = weights["source_embedding/E"].shape
     K_target, l = weights["readout/W_o"].shape  # noqa: E741
     n = weights["forward/U"].shape[0]
-    n_align = weights["attention/v_a"].shape[0] if kind == "rnnsearch" else 0
-    for name, shape in weight_shapes(kind, Sizes(K_source, K_target, m, n, n_align, l)).items():
+    n_align = weights["attention/v_a"].shape[0] if architecture == "rnnsearch" else 0
+    for name, shape in weight_shapes(
+        architecture, Sizes(K_source, K_target, m, n, n_align, l)
+    ).items():
         if weights[name].shape != shape:
             raise ValueError(f"{name} has shape {weights[name].shape}, the paper's is {shape}")
 

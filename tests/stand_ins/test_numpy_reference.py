@@ -16,14 +16,14 @@ MODELS = {"rnnsearch": ref.rnnsearch, "rnnencdec": ref.rnnencdec}
 SOURCE, TARGET = [3, 7, 5, 2], [4, 9, 2]
 
 
-def zeros(kind, sizes):
+def zeros(architecture, sizes):
     """All weights of a model, all zero."""
-    return {name: np.zeros(shape) for name, shape in ref.weight_shapes(kind, sizes).items()}
+    return {name: np.zeros(shape) for name, shape in ref.weight_shapes(architecture, sizes).items()}
 
 
-def random(kind):
+def random(architecture):
     """A model in which every term matters."""
-    return ref.random_weights(kind, SIZES, np.random.default_rng(1))
+    return ref.random_weights(architecture, SIZES, np.random.default_rng(1))
 
 
 # --- gated hidden unit -----------------------------------------------------------------------
@@ -308,36 +308,39 @@ def test_rnnsearch_shapes_and_alignment(order):
     np.testing.assert_allclose(result.alignment.sum(axis=1), np.ones(3))
 
 
-@pytest.mark.parametrize("kind", MODELS)
-def test_orders_differ(kind):
+@pytest.mark.parametrize("architecture", MODELS)
+def test_orders_differ(architecture):
     """In every row of the logits."""
-    weights = random(kind)
-    first, second = (MODELS[kind](weights, SOURCE, TARGET, order).logits for order in ref.ORDERS)
+    weights = random(architecture)
+    first, second = (
+        MODELS[architecture](weights, SOURCE, TARGET, order).logits for order in ref.ORDERS
+    )
     assert np.all(np.abs(first - second).max(axis=1) > 1e-3)
 
 
 @pytest.mark.parametrize("order", ref.ORDERS)
-@pytest.mark.parametrize("kind", MODELS)
-def test_logits_depend_on_earlier_words_only(kind, order):
+@pytest.mark.parametrize("architecture", MODELS)
+def test_logits_depend_on_earlier_words_only(architecture, order):
     """Another y_2 leaves rows 1 and 2 as they are, and changes row 3."""
-    weights = random(kind)
+    weights = random(architecture)
     first, second = (
-        MODELS[kind](weights, SOURCE, target, order).logits for target in ([4, 9, 2], [4, 6, 2])
+        MODELS[architecture](weights, SOURCE, target, order).logits
+        for target in ([4, 9, 2], [4, 6, 2])
     )
     np.testing.assert_array_equal(first[:2], second[:2])
     assert np.all(first[2] != second[2])
 
 
 @pytest.mark.parametrize("order", ref.ORDERS)
-@pytest.mark.parametrize("kind", MODELS)
-def test_every_weight_matters(kind, order):
+@pytest.mark.parametrize("architecture", MODELS)
+def test_every_weight_matters(architecture, order):
     """A change of any one weight changes the loss: no term of an equation is missing."""
-    weights, rng = random(kind), np.random.default_rng(2)
+    weights, rng = random(architecture), np.random.default_rng(2)
     pairs = [(SOURCE, TARGET)]
-    before = ref.loss(pairs, weights, MODELS[kind], order)
+    before = ref.loss(pairs, weights, MODELS[architecture], order)
     for name, array in weights.items():
         changed = {**weights, name: array + rng.normal(size=array.shape)}
-        assert abs(ref.loss(pairs, changed, MODELS[kind], order) - before) > 1e-4, name
+        assert abs(ref.loss(pairs, changed, MODELS[architecture], order) - before) > 1e-4, name
 
 
 def test_unknown_order_and_foreign_weights_are_refused():
@@ -411,10 +414,10 @@ def test_finite_difference_of_the_loss_by_the_output_bias():
 # --- weights ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", MODELS)
-def test_from_layer_weights_transposes_matrices(kind):
+@pytest.mark.parametrize("architecture", MODELS)
+def test_from_layer_weights_transposes_matrices(architecture):
     """Stored [in, out] under a longer path, they come back as they were."""
-    weights = random(kind)
+    weights = random(architecture)
     back = ref.from_layer_weights(
         (f"model/{name}", array.T.astype(np.float64)) for name, array in weights.items()
     )

@@ -49,7 +49,7 @@ def test_a_wrong_dtype_is_caught(attention):
 
 def test_a_wrong_rank_is_caught():
     with pytest.raises(jaxtyping.TypeCheckError, match="target"):
-        Decoder.call(None, np.ones([B], "int32"), None, None, None)
+        Decoder(11, 3, N, None).call(np.ones([B], "int32"), None, None, None)
 
 
 def test_a_wrong_result_is_caught(attention, monkeypatch):
