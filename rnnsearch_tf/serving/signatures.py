@@ -1,12 +1,4 @@
-"""The signatures of the SavedModel: thin functions over the engine, `TextModel`.
-
-| signature | inputs | outputs |
-|---|---|---|
-| `serving_default` | `text` | `translation`, `score` |
-| `align` | `text` | also `source_tokens`, `target_tokens`, `alignment` |
-| `nbest` | `text` | `translations`, `scores`, `normalized_scores` |
-| `score` | `text`, `translation` | `score` |
-"""
+"""The signatures of the SavedModel: thin functions over the engine, `TextModel`."""
 
 from collections.abc import Callable
 
