@@ -16,6 +16,7 @@ OptimizerName = Literal["adadelta", "adam"]
 LearningRateSchedule = Literal["constant", "linear"]
 EarlyStopping = Literal["none", "bleu", "nll"]
 DtypePolicy = Literal["float32", "mixed_bfloat16"]
+StrategyName = Literal["one", "mirrored", "multi_worker"]
 
 RNNSEARCH: Literal["rnnsearch"] = "rnnsearch"
 RNNENCDEC: Literal["rnnencdec"] = "rnnencdec"

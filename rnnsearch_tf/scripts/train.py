@@ -3,7 +3,7 @@
 import dataclasses
 import sys
 
-from rnnsearch_tf.config import Config, ModelConfig, TokenizerName, TrainingConfig
+from rnnsearch_tf.config import Config, ModelConfig, StrategyName, TokenizerName, TrainingConfig
 from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelFiles
 from rnnsearch_tf.data.wmt14 import SUBSETS as WMT14_SUBSETS
 from rnnsearch_tf.data.wmt14 import Wmt14
@@ -47,7 +47,7 @@ COMMAND.define("model_dir", str, "where the model goes; resumed from when it hol
 COMMAND.define("preset", str, f"settings to start from: {', '.join(PRESETS)}", "rnnsearch-small")
 COMMAND.define(
     "strategy",
-    str,
+    StrategyName,
     "one (device), mirrored (all GPUs of this machine) or multi_worker (machines, by TF_CONFIG)",
     "one",
 )
