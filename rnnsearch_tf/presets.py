@@ -38,7 +38,7 @@ _LONG_TRAINING = TrainingConfig(epochs=1000, early_stopping="bleu", patience=5)
 
 
 def _both(name: str, model: ModelConfig, training: TrainingConfig) -> dict[str, Config]:
-    """A preset of each architecture."""
+    """Return a preset of each architecture."""
     return {
         f"{architecture}-{name}": Config(
             dataclasses.replace(model, architecture=architecture), training, _NORMALIZED
