@@ -5,7 +5,7 @@ import json
 import typing
 from typing import Any, Literal, TypeVar
 
-FORMAT = 1  # raised when a config.json of an older version can no longer be read
+FORMAT = 1  # of config.json; raised when files of older versions can no longer be read
 
 Architecture = Literal["rnnsearch", "rnnencdec"]
 StepOrder = Literal["look_generate_update", "look_update_generate"]
@@ -16,6 +16,7 @@ OptimizerName = Literal["adadelta", "adam"]
 LearningRateSchedule = Literal["constant", "linear"]
 EarlyStopping = Literal["none", "bleu", "nll"]
 DtypePolicy = Literal["float32", "mixed_bfloat16"]
+StrategyName = Literal["one", "mirrored", "multi_worker"]
 
 RNNSEARCH: Literal["rnnsearch"] = "rnnsearch"
 RNNENCDEC: Literal["rnnencdec"] = "rnnencdec"
@@ -24,7 +25,7 @@ MOSES: Literal["moses"] = "moses"
 WHITESPACE: Literal["whitespace"] = "whitespace"
 TOKENIZERS: tuple[TokenizerName, ...] = typing.get_args(TokenizerName)
 
-# What version 0.1.0 called fields, flags and values, and what they are called now.
+# Names of fields and values in version 0.1.0, and today's.
 RENAMED_FIELDS = {
     "kind": "architecture",
     "decay": "learning_rate_schedule",
@@ -44,17 +45,17 @@ _Settings = TypeVar("_Settings")
 
 
 def setting(default: Any, description: str) -> Any:
-    """A dataclass field with the text that `--help` shows for it."""
+    """Return a dataclass field with its default and the text that `--help` shows."""
     return dataclasses.field(default=default, metadata={"help": description})
 
 
 def choices(field_type: Any) -> tuple[str, ...]:
-    """The values of a `Literal`; empty for any other type."""
+    """Return the values of a `Literal`; none for any other type."""
     return typing.get_args(field_type) if typing.get_origin(field_type) is Literal else ()
 
 
 def current_name(name: str, value: Any) -> tuple[str, Any]:
-    """A field and its value under the names of this version."""
+    """Return a field's name and value as this version calls them."""
     name = RENAMED_FIELDS.get(name, name)
     is_renamed = isinstance(value, str) and (name, value) in RENAMED_VALUES
     return name, RENAMED_VALUES[name, value] if is_renamed else value
@@ -162,13 +163,13 @@ class TrainingConfig:
 
     @property
     def loss_weights(self) -> dict[str, float]:
-        """The weight of each loss, by its name in `models.losses.LOSSES`; that of `nll` is 1."""
+        """Weight of each loss, by its name in `models.losses.LOSSES`; that of `nll` is 1."""
         names = [f.name for f in dataclasses.fields(self) if f.name.endswith("_weight")]
         return {"nll": 1.0, **{n.removesuffix("_weight"): getattr(self, n) for n in names}}
 
 
 def selection_score(config: TrainingConfig, nll_per_token: float, bleu: float) -> float:
-    """The score by which the best weights are chosen, greater is better: −NLL or BLEU."""
+    """Return the score that chooses the best weights, −NLL or BLEU; greater is better."""
     return -nll_per_token if config.early_stopping == "nll" else bleu
 
 
@@ -203,7 +204,20 @@ class DecodingConfig:
 
 @dataclasses.dataclass(frozen=True)
 class Config:
-    """The content of a model directory's config.json."""
+    """Content of a model directory's config.json.
+
+    Attributes:
+        model: architecture and sizes.
+        training: the training procedure.
+        decoding: beam search.
+        source_language: of the source text, "en" or "fr" for the Moses rules.
+        target_language: of the target text, likewise.
+        tokenizer: "moses", or "whitespace" for pre-tokenised text.
+        source_vocabulary: SHA-256 of source.vocab.
+        target_vocabulary: SHA-256 of target.vocab.
+        training_text: SHA-256 of the text it was trained on.
+        training_alignments: SHA-256 of the alignments that guided its attention, "" where none did.
+    """
 
     model: ModelConfig = ModelConfig()
     training: TrainingConfig = TrainingConfig()
@@ -213,24 +227,25 @@ class Config:
     tokenizer: TokenizerName = setting(
         MOSES, "moses (rules for en and fr), or whitespace: the text is pre-tokenised"
     )
-    source_vocabulary: str = ""  # SHA-256 of source.vocab
-    target_vocabulary: str = ""  # SHA-256 of target.vocab
-    training_text: str = ""  # SHA-256 of what it was trained on
-    training_alignments: str = ""  # SHA-256 of the alignments that guided its attention, if any
+    source_vocabulary: str = ""
+    target_vocabulary: str = ""
+    training_text: str = ""
+    training_alignments: str = ""
 
     def __post_init__(self) -> None:
         _check_choices(self)
 
     def to_json(self) -> str:
-        """Indented JSON, fields in the order of the class."""
+        """Return indented JSON, with the fields in the order of the class."""
         return json.dumps({"format": FORMAT, **dataclasses.asdict(self)}, indent=2) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> "Config":
-        """Read what `to_json` wrote, in this version or an older one.
+        """Read what `to_json` of this version or an older one has written.
 
         Raises:
-            ValueError: text that is not such JSON, another format, an unknown or ill-typed field.
+            ValueError: text that is not such JSON, another format, an unknown or ill-typed field,
+                a value out of range.
         """
         try:
             values = json.loads(text)
@@ -243,7 +258,11 @@ class Config:
 
 
 def read_settings(config_class: type[_Settings], values: dict[str, Any]) -> _Settings:
-    """A config dataclass from what JSON holds, in the names of this version or of 0.1.0.
+    """Build a config dataclass from the fields of a JSON object, in today's names or 0.1.0's.
+
+    Args:
+        config_class: the dataclass.
+        values: by field; those that are missing have their defaults.
 
     Raises:
         ValueError: an unknown or ill-typed field, a value out of range.

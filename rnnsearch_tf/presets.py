@@ -1,8 +1,11 @@
 """Named settings: the paper's models, and two smaller sizes for a CPU."""
 
 import dataclasses
+from typing import Literal
 
 from rnnsearch_tf.config import ARCHITECTURES, Config, DecodingConfig, ModelConfig, TrainingConfig
+
+PresetSize = Literal["paper", "small", "tiny"]
 
 _SMALL = ModelConfig(
     source_vocabulary_size=10_000,
@@ -35,7 +38,7 @@ _LONG_TRAINING = TrainingConfig(epochs=1000, early_stopping="bleu", patience=5)
 
 
 def _both(name: str, model: ModelConfig, training: TrainingConfig) -> dict[str, Config]:
-    """A preset of each architecture."""
+    """Return a preset of each architecture."""
     return {
         f"{architecture}-{name}": Config(
             dataclasses.replace(model, architecture=architecture), training, _NORMALIZED

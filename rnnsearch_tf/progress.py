@@ -1,4 +1,4 @@
-"""A line that says how far training is."""
+"""Progress on standard error: one line that is rewritten, and lines that stay."""
 
 import sys
 import time
@@ -12,10 +12,13 @@ _LOG_SECONDS = 20.0
 
 
 class ProgressLine:
-    """Rewrites one line on a terminal; in a log file, writes a line now and then.
+    """A line that tells how far long work has come.
+
+    On a terminal the line is rewritten every half second; in a log file a new one is written every
+    20 seconds.
 
     Args:
-        stream: where to.
+        stream: the terminal or log file; None: standard error.
     """
 
     def __init__(self, stream: TextIO | None = None):
@@ -26,11 +29,11 @@ class ProgressLine:
         self._width = 0
 
     def is_due(self) -> bool:
-        """Whether it is time for another line."""
+        """Whether enough time has passed to show another line."""
         return time.monotonic() >= self._next
 
     def show(self, text: str) -> None:
-        """Replace the line on a terminal, or write one."""
+        """Rewrite the line on a terminal, or write a new one."""
         if self._on_terminal:
             self._stream.write("\r" + text.ljust(self._width))
             self._width = len(text)
@@ -40,7 +43,12 @@ class ProgressLine:
         self._next = time.monotonic() + self._seconds
 
     def counter(self, total: int, things: str) -> Callable[[int], None]:
-        """A function that is told how many of `total` things are done, and shows it when due."""
+        """Return a function to call with the number done, which shows it when it is due.
+
+        Args:
+            total: how many there are.
+            things: what is counted, in the plural.
+        """
         self._next = time.monotonic() + self._seconds
 
         def report(done: int) -> None:
@@ -50,7 +58,12 @@ class ProgressLine:
         return report
 
     def counted(self, items: Iterable[Item], things: str) -> Iterator[Item]:
-        """The items; how many there were is shown when due."""
+        """Yield the items, and show how many there were when it is due.
+
+        Args:
+            items: of any number.
+            things: what is counted, in the plural.
+        """
         self._next = time.monotonic() + self._seconds
         for done, item in enumerate(items, 1):
             yield item
@@ -59,13 +72,13 @@ class ProgressLine:
         self.clear()
 
     def finish(self, text: str) -> None:
-        """Write a line that stays."""
+        """Write a line that stays, in place of the one that is rewritten."""
         self.clear()
         self._stream.write(text + "\n")
         self._stream.flush()
 
     def clear(self) -> None:
-        """Wipe the line off a terminal."""
+        """Erase the line from a terminal."""
         if self._width:
             self._stream.write("\r" + " " * self._width + "\r")
             self._stream.flush()
@@ -73,5 +86,5 @@ class ProgressLine:
 
 
 def say(line: str) -> None:
-    """Write a line to standard error, where progress goes."""
+    """Write a line that stays to standard error."""
     print(line, file=sys.stderr, flush=True)

@@ -1,17 +1,17 @@
-"""Functions that run as TensorFlow graphs."""
+"""`tf.function` without AutoGraph, and `tf.data` without autotuning."""
 
 import functools
 
 import tensorflow as tf
 
-# Loops and branches are written as operations; to look for others would only take time at start.
+# Loops and branches are operations already: AutoGraph would only delay the start.
 graph_function = functools.partial(tf.function, autograph=False)
 
 
 def untuned(dataset: tf.data.Dataset) -> tf.data.Dataset:
-    """The same elements, without TensorFlow's autotuning.
+    """Return the dataset without autotuning.
 
-    The end of a pass would wait for its thread, which sleeps for up to a minute (TensorFlow 2.21).
+    With it, the end of a pass waits for a thread that sleeps for up to a minute (TensorFlow 2.21).
     """
     options = tf.data.Options()
     options.autotune.enabled = False

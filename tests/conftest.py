@@ -1,4 +1,4 @@
-"""What the tests share: a quiet start, and where real text lies."""
+"""Fixtures that the tests share: text, a trained model, an export; and the order of the files."""
 
 import os
 import sys
@@ -14,7 +14,7 @@ import shape_checks
 
 shape_checks.install()
 
-# Files that take a minute or more: two processes that share the files out begin with them.
+# Files that take a minute or more: two processes that share the work begin with them.
 LONGEST = (
     "test_training.py",
     "test_resume.py",

@@ -91,7 +91,7 @@ def test_wrong_json_is_an_error_that_names_the_field(text, message):
 
 
 @pytest.mark.parametrize(
-    ("kind", "field", "value"),
+    ("config_class", "field", "value"),
     [
         *((ModelConfig, field.name, 0) for field in dataclasses.fields(ModelConfig)
           if field.name.endswith("_size")),
@@ -118,9 +118,9 @@ def test_wrong_json_is_an_error_that_names_the_field(text, message):
         (DecodingConfig, "min_length_ratio", 3.5),  # above max_length_ratio's 3
     ],
 )  # fmt: skip
-def test_value_out_of_range_is_an_error_that_names_the_field(kind, field, value):
+def test_value_out_of_range_is_an_error_that_names_the_field(config_class, field, value):
     with pytest.raises(ValueError, match=field.replace("_", "[_ ]")):
-        kind(**{field: value})
+        config_class(**{field: value})
 
 
 @pytest.mark.parametrize("field", ["epochs", "dropout", "length_penalty", "min_length_ratio"])
@@ -141,17 +141,17 @@ def test_settings_are_frozen():
         ModelConfig().hidden_size = 3  # type: ignore[misc]
 
 
-@pytest.mark.parametrize("kind", [ModelConfig, TrainingConfig, DecodingConfig])
-def test_every_setting_describes_itself(kind):
-    for field in dataclasses.fields(kind):
+@pytest.mark.parametrize("config_class", [ModelConfig, TrainingConfig, DecodingConfig])
+def test_every_setting_describes_itself(config_class):
+    for field in dataclasses.fields(config_class):
         assert field.metadata["help"], field.name
 
 
 @pytest.mark.parametrize("name", PAPERS)
 def test_paper_presets_hold_the_papers_numbers(name):
-    kind, length = name.split("-")
+    architecture, length = name.split("-")
     model, training = PRESETS[name].model, PRESETS[name].training
-    assert model.architecture == kind
+    assert model.architecture == architecture
     assert model.hidden_size == model.attention_size == 1000  # n, n'
     assert model.embedding_size == 620  # m
     assert model.maxout_size == 500  # l
@@ -164,18 +164,17 @@ def test_paper_presets_hold_the_papers_numbers(name):
     assert (training.learning_rate_schedule, training.clip_norm) == ("constant", 1.0)
 
 
-def test_every_size_comes_in_both_kinds():
-    pairs = {name.split("-", 1)[1] for name in PRESETS if not name.endswith("*")}
-    assert {f"{kind}-{size}" for kind in ("rnnsearch", "rnnencdec") for size in pairs} == {
-        name for name in PRESETS if not name.endswith("*")
-    }
+def test_every_size_comes_in_both_architectures():
+    names = {name for name in PRESETS if not name.endswith("*")}
+    pairs = {name.split("-", 1)[1] for name in names}
+    assert names == {f"{name}-{size}" for name in ("rnnsearch", "rnnencdec") for size in pairs}
     for size in pairs:
         search, baseline = PRESETS[f"rnnsearch-{size}"], PRESETS[f"rnnencdec-{size}"]
         assert dataclasses.replace(search.model, architecture="rnnencdec") == baseline.model
         assert (search.training, search.decoding) == (baseline.training, baseline.decoding)
 
 
-def test_the_long_run_is_the_papers_model_until_the_development_set_improves_no_more():
+def test_the_long_run_is_the_papers_model_until_the_validation_set_stops_improving():
     long, short = PRESETS["rnnsearch-50*"], PRESETS["rnnsearch-50"]
     assert (long.model, long.decoding) == (short.model, short.decoding)
     assert long.training.early_stopping == "bleu"

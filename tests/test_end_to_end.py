@@ -23,11 +23,11 @@ loaded = tf.saved_model.load(sys.argv[1])
 text = tf.constant(json.loads(sys.argv[2]))
 answers = {}
 for name in ("serving_default", "align"):
-    found = loaded.signatures[name](text=text)
+    outputs = loaded.signatures[name](text=text)
     answers[name] = {key: [x.decode() for x in value.numpy()] if key == "translation"
                      else value.numpy().tolist() if value.dtype != tf.string
                      else [[x.decode() for x in row] for row in value.numpy()]
-                     for key, value in found.items()}
+                     for key, value in outputs.items()}
 print(json.dumps(answers))
 """
 

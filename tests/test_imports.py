@@ -65,9 +65,12 @@ WITHOUT_TENSORFLOW = (
     "models",
     "client",
     "synthetic",
+    "",  # the package itself
     "config",
     "errors",
     "files",
+    "presets",
+    "progress",
     "results",
 )
 SERVING_PROTOS = "rnnsearch_tf.client.grpc_transport"  # they are TensorFlow's

@@ -29,9 +29,9 @@ def code_of(notebook):
 
 
 def repository(notebook):
-    found = re.search(r'REPOSITORY = "(.+?)"', notebook.cells[2].source)
-    assert found is not None
-    return found[1]
+    address = re.search(r'REPOSITORY = "(.+?)"', notebook.cells[2].source)
+    assert address is not None
+    return address[1]
 
 
 def test_these_are_all():

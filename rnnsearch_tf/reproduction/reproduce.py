@@ -16,7 +16,7 @@ from rnnsearch_tf.data.training_data import TrainingData
 from rnnsearch_tf.files import write_atomically
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.models.model_directory import ModelDirectory
-from rnnsearch_tf.presets import PRESETS
+from rnnsearch_tf.presets import PRESETS, PresetSize
 from rnnsearch_tf.progress import say
 from rnnsearch_tf.provenance import hardware, provenance
 from rnnsearch_tf.reproduction.assessment import TestText, assess, training_sample
@@ -31,7 +31,6 @@ MODELS = {
     "rnnencdec-50": "RNNencdec-50",
     "rnnsearch-50": "RNNsearch-50",
 }
-SIZES = ("paper", "small", "tiny")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,12 +52,12 @@ class Texts:
     described: dict[str, str]
 
 
-def preset(name: str, size: str) -> Config:
+def preset(name: str, size: PresetSize) -> Config:
     """The settings of one of the four models at a size.
 
     Args:
         name: of `MODELS`.
-        size: of `SIZES`.
+        size: "paper", "small" or "tiny".
     """
     paper = PRESETS[name]
     if size == "paper":

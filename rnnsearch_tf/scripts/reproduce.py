@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rnnsearch_tf.config import Config, DecodingConfig, ModelConfig, TrainingConfig
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.presets import PresetSize
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ COMMAND.define("valid", str, "stem of the validation set, likewise; it picks the
 COMMAND.define("test", str, "stem of the test set, likewise", "test")
 COMMAND.define("test_lengths", str, "stem of the set for BLEU by length; unset, the test set")
 COMMAND.define("output", str, "the folder for model directories and report", "reproduction")
-COMMAND.define("preset_size", str, "settings to start from: paper, small or tiny", "small")
+COMMAND.define("preset_size", PresetSize, "settings to start from", "small")
 COMMAND.define(
     "models", str, "which of the four",
     "rnnencdec-30,rnnsearch-30,rnnencdec-50,rnnsearch-50",
@@ -61,11 +62,9 @@ def main() -> int:
 
 def _configs() -> dict[str, Config]:
     """Each model that was asked for, with its settings."""
-    from rnnsearch_tf.reproduction.reproduce import MODELS, SIZES, preset
+    from rnnsearch_tf.reproduction.reproduce import MODELS, preset
 
     flags = COMMAND.flags
-    if flags.preset_size not in SIZES:
-        raise InputError(f"--preset_size {flags.preset_size}: choose one of {', '.join(SIZES)}")
     configs = {}
     for name in flags.models.split(","):
         if name not in MODELS:

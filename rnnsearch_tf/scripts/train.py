@@ -3,7 +3,7 @@
 import dataclasses
 import sys
 
-from rnnsearch_tf.config import Config, ModelConfig, TokenizerName, TrainingConfig
+from rnnsearch_tf.config import Config, ModelConfig, StrategyName, TokenizerName, TrainingConfig
 from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelFiles
 from rnnsearch_tf.data.wmt14 import SUBSETS as WMT14_SUBSETS
 from rnnsearch_tf.data.wmt14 import Wmt14
@@ -14,7 +14,7 @@ from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 
 COMMAND = Command(
     "rnnsearch-train",
-    "train RNNsearch or RNNencdec (Bahdanau, Cho & Bengio 2015) on parallel text, or go on with a "
+    "train RNNsearch or RNNencdec (Bahdanau, Cho & Bengio 2015) on parallel text, or resume a "
     "training that was stopped. The settings below override the preset's.",
 )
 COMMAND.define(
@@ -35,8 +35,8 @@ COMMAND.define(
     "train on WMT '14, downloaded by TensorFlow Datasets, instead of on files: all, or some of "
     f"{', '.join(WMT14_SUBSETS)}, with commas",
 )
-COMMAND.define("data_dir", str, "where TensorFlow Datasets keeps WMT '14, if not in its own place")
-COMMAND.define("cache_dir", str, "where training text is kept in words, if not in the user's cache")
+COMMAND.define("data_dir", str, "where TensorFlow Datasets keeps WMT '14, if not in its default")
+COMMAND.define("cache_dir", str, "where tokenised text is kept, if not in the user's cache")
 COMMAND.define(
     "valid_source",
     str,
@@ -47,7 +47,7 @@ COMMAND.define("model_dir", str, "where the model goes; resumed from when it hol
 COMMAND.define("preset", str, f"settings to start from: {', '.join(PRESETS)}", "rnnsearch-small")
 COMMAND.define(
     "strategy",
-    str,
+    StrategyName,
     "one (device), mirrored (all GPUs of this machine) or multi_worker (machines, by TF_CONFIG)",
     "one",
 )
@@ -63,7 +63,7 @@ COMMAND.define_settings(TrainingConfig)
 
 
 def main() -> int:
-    """Train; the exit status is 0, or 128 + the signal that stopped it."""
+    """Train; returns 0, or 128 + the number of the signal that stopped it."""
     flags = COMMAND.flags
     config = _config()
     if flags.print_config:
@@ -93,7 +93,7 @@ def main() -> int:
         validation,
         flags.cache_dir,
         strategy,
-        links=_links(),
+        links=_alignments(),
     )
     return 128 + stopped_by if stopped_by else 0
 
@@ -106,7 +106,7 @@ def _training() -> Corpus:
     return Wmt14(subsets, flags.data_dir, flags.source_language, flags.target_language)
 
 
-def _links() -> WordAlignmentFiles | None:
+def _alignments() -> WordAlignmentFiles | None:
     flags = COMMAND.flags
     if flags.train_alignments is None:
         return None

@@ -4,15 +4,17 @@ import functools
 import hashlib
 import json
 import os
+import typing
 
 import tensorflow as tf
 from numpy.typing import ArrayLike
 
+from rnnsearch_tf.config import StrategyName
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.tf_functions import graph_function
 
-ONE, MIRRORED, MULTI_WORKER = "one", "mirrored", "multi_worker"
-STRATEGIES = (ONE, MIRRORED, MULTI_WORKER)
+STRATEGIES: tuple[StrategyName, ...] = typing.get_args(StrategyName)
+ONE, MIRRORED, MULTI_WORKER = STRATEGIES
 
 
 def build_strategy(name: str) -> tf.distribute.Strategy:

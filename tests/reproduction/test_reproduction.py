@@ -105,7 +105,7 @@ def test_bad_input_is_one_line(flags, corpus, tmp_path, capsys):
         ([f"--data={tmp_path}"], "train.en: no such file, nor with .gz"),
         (["--test=nothing"], "nothing.en: no such file"),
         (["--models=rnnsearch-40"], "--models rnnsearch-40: choose from"),
-        (["--preset_size=huge"], "--preset_size huge: choose one of"),
+        (["--preset_size=huge"], "--preset_size 'huge': choose one of"),
     ):
         capsys.readouterr()
         assert reproduce.run([*flags, f"--output={tmp_path / 'out'}", *changed]) == 1

@@ -1,4 +1,4 @@
-"""The console scripts: help, usage, and one clear line for each kind of bad input."""
+"""The console scripts: help, usage, and one clear line for each sort of bad input."""
 
 import gzip
 import json
@@ -116,7 +116,7 @@ def test_training_text_that_cannot_be_used(capsys, tmp_path):
     assert "none of the 2 pairs" in train_on(capsys, tmp_path, b"\nOne.\n", b"Un.\n\n")
 
 
-def test_one_side_of_the_development_set(capsys, train_flags, tmp_path):
+def test_one_side_of_the_validation_set(capsys, train_flags, tmp_path):
     flags = [flag for flag in train_flags if not flag.startswith("--valid_target")]
     assert "go together" in fails(capsys, train, *flags, f"--model_dir={tmp_path / 'm'}")
 
@@ -163,9 +163,9 @@ def truncate_weights(path: Path) -> None:
 def test_damaged_model_directories(capsys, model_dir, tmp_path, corpus, damage, said):
     path = copied(model_dir, tmp_path)
     damage(path)
-    found = every_reader(capsys, path, tmp_path, corpus)
-    assert len(found) == 1
-    assert said in found.pop()
+    messages = every_reader(capsys, path, tmp_path, corpus)
+    assert len(messages) == 1
+    assert said in messages.pop()
 
 
 def test_a_training_with_other_settings_is_not_overwritten(
@@ -232,10 +232,10 @@ def test_lines_in_lines_out(capsys, model_dir, tmp_path):
         == 0
     )
     assert "line 4 has 10,000 tokens: only 500 are read" in capsys.readouterr().err
-    found = (tmp_path / "out").read_text("utf-8").split("\n")
-    assert len(found) == len(lines) + 1
-    assert found[1] == found[2] == found[-1] == ""
-    assert all(found[i] for i in (0, 3, 4))
+    translations = (tmp_path / "out").read_text("utf-8").split("\n")
+    assert len(translations) == len(lines) + 1
+    assert translations[1] == translations[2] == translations[-1] == ""
+    assert all(translations[i] for i in (0, 3, 4))
 
 
 def translated(capsysbinary, *flags: str) -> list[str]:
@@ -278,14 +278,14 @@ def test_an_n_best_list_is_as_moses_writes_it(capsysbinary, two_lines):
 
 def test_json_has_all_that_is_known(capsysbinary, two_lines):
     plain = translated(capsysbinary, *two_lines)
-    found = list(map(json.loads, translated(
+    translations = list(map(json.loads, translated(
         capsysbinary, *two_lines, "--alignment=json", "--n_best=2"
     )))  # fmt: skip
-    assert [one["source"] for one in found] == ["The man will eat.", "", "She sees a cat."]
-    assert [one["hypotheses"][0]["translation"] for one in found] == plain
-    assert [len(one["hypotheses"]) for one in found] == [2, 1, 2]
-    first = found[0]["hypotheses"][0]
-    assert found[0]["source_tokens"] == ["The", "man", "will", "eat", ".", "</s>"]
+    assert [one["source"] for one in translations] == ["The man will eat.", "", "She sees a cat."]
+    assert [one["hypotheses"][0]["translation"] for one in translations] == plain
+    assert [len(one["hypotheses"]) for one in translations] == [2, 1, 2]
+    first = translations[0]["hypotheses"][0]
+    assert translations[0]["source_tokens"] == ["The", "man", "will", "eat", ".", "</s>"]
     assert len(first["alignment"]) == len(first["target_tokens"])
     assert all(sum(row) == pytest.approx(1, abs=1e-4) for row in first["alignment"])
 

@@ -261,7 +261,7 @@ def lose_a_slot(outputs: dict) -> None:
         ("serving_default", double, "the scores are not the model's"),
         ("score", use_bits, "score and serving_default differ"),
         ("nbest", widen, "is of float64"),
-        ("nbest", worst_first, "nothing was found|not ranked"),
+        ("nbest", worst_first, "no translation of text|not ranked"),
         ("nbest", repeat_the_first, "twice|several"),
         ("nbest", write_minus_infinity, "text 2"),
         ("nbest", normalize_twice, "scores / normalized"),

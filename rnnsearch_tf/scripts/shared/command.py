@@ -1,4 +1,4 @@
-"""What the console scripts share: flags, help, one-line errors, a quiet TensorFlow."""
+"""The frame of every console script: flags, help, one-line errors, a quiet start."""
 
 import contextlib
 import dataclasses
@@ -12,7 +12,7 @@ from typing import Any
 
 from absl import flags
 
-from rnnsearch_tf.config import RENAMED_FIELDS, choices
+from rnnsearch_tf.config import RENAMED_FIELDS, RENAMED_VALUES, choices
 from rnnsearch_tf.errors import InputError
 
 _DEFINERS: dict[Any, Callable[..., Any]] = {
@@ -22,7 +22,7 @@ _DEFINERS: dict[Any, Callable[..., Any]] = {
     str: flags.DEFINE_string,
 }
 _SIGPIPE = 13  # `signal.SIGPIPE`, which Windows lacks
-# The names of flags in version 0.1.0 that are not those of settings.
+# What version 0.1.0 called flags.
 _RENAMED_FLAGS = {**RENAMED_FIELDS, "train_links": "train_alignments"}
 
 
@@ -41,19 +41,27 @@ class Command:
         self._choices: dict[str, tuple[str, ...]] = {}
 
     def define(self, name: str, flag_type: Any, description: str, default: Any = None) -> None:
-        """Add a flag, `--name`, of type bool, int, float, str or a `Literal` of str."""
-        self._choices[name] = choices(flag_type)
-        definer = _DEFINERS[str if self._choices[name] else flag_type]
-        definer(name, default, description, flag_values=self.flags)
+        """Add the flag `--name`.
+
+        Args:
+            name: of the flag.
+            flag_type: bool, int, float, str, or a `Literal` of str, whose values are the choices.
+            description: shown by `--help`.
+            default: the flag's value where it is not given.
+        """
+        if allowed := choices(flag_type):
+            self._choices[name] = allowed
+            flag_type = str
+        _DEFINERS[flag_type](name, default, description, flag_values=self.flags)
 
     def define_settings(self, config_class: Any, skip: tuple[str, ...] = ()) -> None:
-        """Add a flag for each field of a config dataclass; unset, it leaves the value as it is."""
+        """Add a flag without a default for each field of a config dataclass (see `settings`)."""
         for field in dataclasses.fields(config_class):
             if field.name not in skip:
                 self.define(field.name, field.type, field.metadata["help"])
 
     def settings(self, config: Any) -> Any:
-        """The config with the flags that were given put in.
+        """Return the config with the values of the flags that were given.
 
         Raises:
             InputError: a value out of range.
@@ -69,7 +77,7 @@ class Command:
             raise InputError(f"--{error}") from error
 
     def require(self, *names: str) -> None:
-        """Stop unless these flags were given.
+        """Check that these flags were given.
 
         Raises:
             InputError: one is missing.
@@ -79,7 +87,11 @@ class Command:
                 raise InputError(f"--{name} is needed (see --help)")
 
     def run(self, main: Callable[[], int | None], arguments: list[str] | None = None) -> int:
-        """Parse the flags, run, and turn errors into one line and an exit status.
+        """Parse the flags, run `main`, and turn errors into one line and an exit status.
+
+        Args:
+            main: returns an exit status, or None for 0.
+            arguments: instead of the command line's.
 
         Returns:
             0; 1 for bad input; 2 for bad usage; 128 + the signal's number when stopped by one.
@@ -92,7 +104,7 @@ class Command:
         try:
             rest = self.flags([self.name, *arguments])[1:]
         except flags.UnrecognizedFlagError as error:
-            return self._fail(_unrecognized(error), 2)
+            return self._fail(self._unrecognized(error), 2)
         except flags.Error as error:
             return self._fail(f"{error} (see --help)", 2)
         if rest:
@@ -100,6 +112,7 @@ class Command:
                 f"unexpected argument {rest[0]!r}; flags begin with -- (see --help)", 2
             )
         try:
+            self._check_choices()
             return main() or 0
         except InputError as error:
             return self._fail(str(error), 1)
@@ -113,12 +126,12 @@ class Command:
             return self._fail(f"{where}{error.strerror or error}", 1)
 
     def help(self) -> str:
-        """What `--help` prints."""
+        """Return the text that `--help` prints."""
         lines = [*textwrap.wrap(f"{self.name}: {self._description}", 90), ""]
         for name in self.flags:
             flag = self.flags[name]
             default = "" if flag.default in (None, "") else f" (default: {flag.default})"
-            allowed = "|".join(self._choices[name]) or flag.flag_type().upper()
+            allowed = "|".join(self._choices.get(name, ())) or flag.flag_type().upper()
             lines.append(f"  --{name}" if flag.boolean else f"  --{name}={allowed}")
             lines += textwrap.wrap(
                 f"{flag.help}{default}", 90, initial_indent=" " * 6, subsequent_indent=" " * 6
@@ -126,23 +139,37 @@ class Command:
         lines += ["", "  --flagfile=FILE", "      read flags from a file, one a line"]
         return "\n".join(lines)
 
+    def _check_choices(self) -> None:
+        """Check the flags of a `Literal` type.
+
+        Raises:
+            InputError: a value that is no choice; the text names the choices, or what a value of
+                version 0.1.0 is called now.
+        """
+        for name, allowed in self._choices.items():
+            value = self.flags[name].value
+            if value is not None and value not in allowed:
+                if (name, value) in RENAMED_VALUES:
+                    raise InputError(f"--{name}={value} is now {RENAMED_VALUES[name, value]}")
+                raise InputError(f"--{name} {value!r}: choose one of {', '.join(allowed)}")
+
+    def _unrecognized(self, error: flags.UnrecognizedFlagError) -> str:
+        """Line for an unknown flag, which names the new flag where version 0.1.0 had another."""
+        new_name = _RENAMED_FLAGS.get(error.flagname)
+        is_renamed = new_name is not None and new_name in self.flags
+        return f"--{error.flagname} is now --{new_name}" if is_renamed else f"{error} (see --help)"
+
     def _fail(self, message: str, status: int) -> int:
         print(f"{self.name}: {' '.join(message.split())}", file=sys.stderr)
         return status
 
 
-def _unrecognized(error: flags.UnrecognizedFlagError) -> str:
-    """The error's line, with the new name of a flag that had another in version 0.1.0."""
-    new_name = _RENAMED_FLAGS.get(error.flagname)
-    return f"--{error.flagname} is now --{new_name}" if new_name else f"{error} (see --help)"
-
-
 @contextlib.contextmanager
 def quiet_start() -> Iterator[None]:
-    """Keep what TensorFlow's libraries write to standard error while they load off the terminal.
+    """Hide what TensorFlow's libraries write to standard error while they load.
 
-    They write to the file descriptor before any logging setting is read. What they wrote is shown
-    after all when the block fails, unless by bad input.
+    They write to the file descriptor, before any logging setting is read. When the block fails with
+    anything but an `InputError`, what they wrote is shown after all.
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("KERAS_BACKEND", "tensorflow")

@@ -162,10 +162,10 @@ class BatchQueue:
                 task.answer.set_exception(error)
 
     def _add(self, task: Task) -> None:
-        most = self.parameters.max_batch_size
-        if task.rows > most:
-            raise invalid_argument(f"{task.rows} rows, and a batch may have {most}")
-        if self._batches[-1].rows + task.rows > most:
+        max_rows = self.parameters.max_batch_size
+        if task.rows > max_rows:
+            raise invalid_argument(f"{task.rows} rows, and a batch may have {max_rows}")
+        if self._batches[-1].rows + task.rows > max_rows:
             if len(self._batches) >= self.parameters.max_enqueued_batches:
                 raise StatusError(Code.UNAVAILABLE, "the queue of batches is full")
             self._batches.append(Batch())

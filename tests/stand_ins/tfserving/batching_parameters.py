@@ -20,7 +20,7 @@ _FIELDS = {
 
 @dataclasses.dataclass(frozen=True)
 class BatchingParameters:
-    """How requests are joined; the defaults are TensorFlow's.
+    """Rules for joining requests into batches; the defaults are TensorFlow's.
 
     Args:
         max_batch_size: rows of a batch.
@@ -69,7 +69,7 @@ def read_batching_parameters(path: str | Path) -> BatchingParameters:
     message = read_message(path, _FIELDS)
     given = {
         name: getattr(message, name).value
-        for name, kind in _FIELDS.items()
-        if kind == _INT64 and message.HasField(name)
+        for name, field_type in _FIELDS.items()
+        if field_type == _INT64 and message.HasField(name)
     }
     return BatchingParameters(**given, allowed_batch_sizes=tuple(message.allowed_batch_sizes))

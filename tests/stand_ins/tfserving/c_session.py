@@ -57,14 +57,14 @@ class CSession:
             StatusError: FAILED_PRECONDITION, there is no such signature; INVALID_ARGUMENT, inputs
                 that are not the signature's; what TensorFlow says.
         """
-        found = self.signature(signature)
-        names = [*outputs] or sorted(found.outputs)
-        arrays = check_inputs(found, inputs)
-        unknown = sorted(set(names) - set(found.outputs))
+        definition = self.signature(signature)
+        names = [*outputs] or sorted(definition.outputs)
+        arrays = check_inputs(definition, inputs)
+        unknown = sorted(set(names) - set(definition.outputs))
         if unknown:
             raise invalid_argument(f"the signature has no output {', '.join(unknown)}")
-        feeds = [self._output(found.inputs[name].name) for name in arrays]
-        fetches = [self._output(found.outputs[name].name) for name in names]
+        feeds = [self._output(definition.inputs[name].name) for name in arrays]
+        fetches = [self._output(definition.outputs[name].name) for name in names]
         return dict(zip(names, self._run(feeds, list(arrays.values()), fetches), strict=True))
 
     def signature(self, name: str) -> SignatureDef:
@@ -98,10 +98,10 @@ class CSession:
 
     def _output(self, tensor_name: str) -> Output:
         operation, _, index = tensor_name.partition(":")
-        found = c_api().TF_GraphOperationByName(self._graph, operation.encode())
-        if not found:
+        pointer = c_api().TF_GraphOperationByName(self._graph, operation.encode())
+        if not pointer:
             raise StatusError(Code.INTERNAL, f"the graph has no operation {operation!r}")
-        return Output(found, int(index or 0))
+        return Output(pointer, int(index or 0))
 
     def _run(
         self, feeds: list[Output], arrays: list[np.ndarray], fetches: list[Output]

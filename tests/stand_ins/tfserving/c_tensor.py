@@ -13,12 +13,12 @@ _STRING_SIZE = 24  # sizeof(TF_TString)
 def new_tensor(array: np.ndarray) -> int:
     """A TF_Tensor* with the content of an array; TF_DeleteTensor frees it, strings included."""
     c = c_api()
-    kind = dtypes.data_type(array)
-    size = array.size * (_STRING_SIZE if kind == dtypes.STRING else array.itemsize)
+    data_type = dtypes.data_type(array)
+    size = array.size * (_STRING_SIZE if data_type == dtypes.STRING else array.itemsize)
     shape = (ctypes.c_int64 * array.ndim)(*array.shape)
-    tensor = c.TF_AllocateTensor(kind, shape, array.ndim, size)
+    tensor = c.TF_AllocateTensor(data_type, shape, array.ndim, size)
     data = c.TF_TensorData(tensor)
-    if kind == dtypes.STRING:
+    if data_type == dtypes.STRING:
         for address, value in zip(_addresses(data, array.size), array.flat, strict=True):
             c.TF_StringInit(address)
             c.TF_StringCopy(address, value, len(value))
@@ -33,8 +33,8 @@ def to_array(tensor: int) -> np.ndarray:
     shape = tuple(c.TF_Dim(tensor, axis) for axis in range(c.TF_NumDims(tensor)))
     data = c.TF_TensorData(tensor)
     if c.TF_TensorType(tensor) == dtypes.STRING:
-        found = [_string_at(address) for address in _addresses(data, int(np.prod(shape)))]
-        return dtypes.strings(found, shape)
+        values = [_string_at(address) for address in _addresses(data, int(np.prod(shape)))]
+        return dtypes.strings(values, shape)
     array = np.empty(shape, dtypes.NUMERIC[c.TF_TensorType(tensor)])
     if array.size:
         ctypes.memmove(array.ctypes.data, data, array.nbytes)

@@ -1,4 +1,4 @@
-"""What a model server, a client and the page may expect of an export."""
+"""The contract of an export with model servers, clients and the page."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -41,7 +41,7 @@ SIGNATURES: dict[str, tuple[dict[str, tuple[int, int]], dict[str, tuple[int, int
     "score": ({"text": _TEXTS, "translation": _TEXTS}, {"score": (_FLOAT, 1)}),
 }
 _INITIALISATION = "__saved_model_init_op"  # in every SavedModel of TensorFlow 2
-LOWEST = np.finfo(np.float32).min  # the score of a slot for which nothing was found
+LOWEST = np.finfo(np.float32).min  # the score of a slot without a translation
 UNKNOWN, END = b"[UNK]", b"</s>"
 
 # Sentences, a blank, what is not UTF-8, a long one.
@@ -82,14 +82,14 @@ def check_contract(
 
 
 def _check_signatures(session: CSession) -> None:
-    found = {
+    signatures = {
         name: (_described(signature.inputs), _described(signature.outputs))
         for name, signature in session.signatures.items()
         if name != _INITIALISATION
     }
-    assert sorted(found) == sorted(SIGNATURES), f"the signatures are {sorted(found)}"
+    assert sorted(signatures) == sorted(SIGNATURES), f"the signatures are {sorted(signatures)}"
     for name, expected in SIGNATURES.items():
-        assert found[name] == expected, f"{name} has {found[name]}, not {expected}"
+        assert signatures[name] == expected, f"{name} has {signatures[name]}, not {expected}"
 
 
 def _described(tensors: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
@@ -120,10 +120,10 @@ def _check_answers(run: Run, assets: Path, reference: "TextModel") -> None:
     _check_scores(run, plain, aligned, reference)
 
 
-def _check_arrays(signature: str, found: Mapping[str, np.ndarray]) -> None:
-    for name, (kind, rank) in SIGNATURES[signature][1].items():
-        array = found[name]
-        assert dtypes.data_type(array) == kind, f"{signature}: {name} is of {array.dtype}"
+def _check_arrays(signature: str, outputs: Mapping[str, np.ndarray]) -> None:
+    for name, (data_type, rank) in SIGNATURES[signature][1].items():
+        array = outputs[name]
+        assert dtypes.data_type(array) == data_type, f"{signature}: {name} is of {array.dtype}"
         assert array.ndim == rank, f"{signature}: {name} has rank {array.ndim}"
         assert len(array) == len(TEXTS), f"{signature}: {name} has {len(array)} rows"
 
@@ -138,11 +138,13 @@ def _check_plain(plain: Mapping[str, np.ndarray], reference: "TextModel") -> Non
     assert plain["score"][blank] == 0, "a blank text has a score"
 
 
-def _check_alignment(found: Mapping[str, np.ndarray], assets: Path, reference: "TextModel") -> None:
-    sources, targets = _tokens(found["source_tokens"]), _tokens(found["target_tokens"])
+def _check_alignment(
+    outputs: Mapping[str, np.ndarray], assets: Path, reference: "TextModel"
+) -> None:
+    sources, targets = _tokens(outputs["source_tokens"]), _tokens(outputs["target_tokens"])
     assert sources[0] == [b"The", b"man", b"will", b"eat", b".", END], f"tokens: {sources[0]}"
     for i, (source, target) in enumerate(zip(sources, targets, strict=True)):
-        weights = found["alignment"][i]
+        weights = outputs["alignment"][i]
         rows, columns = len(target), len(source)
         padding = np.concatenate([weights[rows:].ravel(), weights[:rows, columns:].ravel()])
         assert not padding.any(), f"the alignment of text {i} is not zero at padding"
@@ -158,14 +160,14 @@ def _check_alignment(found: Mapping[str, np.ndarray], assets: Path, reference: "
 
 def _tokens(rows: np.ndarray) -> list[list[bytes]]:
     """Each row's tokens, which must end in `</s>` and then in nothing but padding."""
-    found = []
+    tokens = []
     for row in rows.tolist():
         assert END in row, f"no {END!r} in {row}"
         size = row.index(END) + 1
         assert not any(row[size:]), f"more than padding after {END!r} in {row}"
         assert all(row[:size]), f"an empty token in {row}"
-        found.append(row[:size])
-    return found
+        tokens.append(row[:size])
+    return tokens
 
 
 def _ids(vocabulary: Path, tokens: Sequence[bytes]) -> np.ndarray:
@@ -175,14 +177,14 @@ def _ids(vocabulary: Path, tokens: Sequence[bytes]) -> np.ndarray:
 
 
 def _check_n_best(run: Run, plain: Mapping[str, np.ndarray], reference: "TextModel") -> None:
-    found = run("nbest", {"text": TEXTS})
-    _check_arrays("nbest", found)
+    outputs = run("nbest", {"text": TEXTS})
+    _check_arrays("nbest", outputs)
     decoding = reference.config.decoding
     blank = TEXTS.index(b"  ")
-    for i, (texts, scores, ranks) in enumerate(_rows_of_n_best(found)):
+    for i, (texts, scores, ranks) in enumerate(_rows_of_n_best(outputs)):
         assert len(texts) == decoding.beam_size, f"{len(texts)} candidates of text {i}"
         filled = scores != LOWEST
-        assert filled[0], f"nothing was found for text {i}"
+        assert filled[0], f"no translation of text {i}"
         assert list(filled) == sorted(filled, reverse=True), f"text {i}: an empty slot in between"
         assert not any(texts[~filled]), f"text {i}: an empty slot with a text"
         assert (ranks[~filled] == LOWEST).all(), f"text {i}: an empty slot with a rank"
@@ -198,10 +200,10 @@ def _check_n_best(run: Run, plain: Mapping[str, np.ndarray], reference: "TextMod
 
 
 def _rows_of_n_best(
-    found: Mapping[str, np.ndarray],
+    outputs: Mapping[str, np.ndarray],
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     names = ("translations", "scores", "normalized_scores")
-    return zip(*(found[name] for name in names), strict=True)
+    return zip(*(outputs[name] for name in names), strict=True)
 
 
 def _check_scores(
@@ -210,15 +212,15 @@ def _check_scores(
     aligned: Mapping[str, np.ndarray],
     reference: "TextModel",
 ) -> None:
-    found = run("score", {"text": TEXTS, "translation": plain["translation"]})["score"]
-    assert found.dtype == np.float32, f"score is of {found.dtype}"
-    assert np.isfinite(found).all(), "a score that is not finite"
+    scores = run("score", {"text": TEXTS, "translation": plain["translation"]})["score"]
+    assert scores.dtype == np.float32, f"score is of {scores.dtype}"
+    assert np.isfinite(scores).all(), "a score that is not finite"
     # A translation may be read as other tokens than it was written with, [UNK] for one.
     tokens = reference.target.tokenizer.tokenize(plain["translation"]).to_list()
     written = [row[:-1] for row in _tokens(aligned["target_tokens"])]
     same = np.array([a == b for a, b in zip(tokens, written, strict=True)])
     assert same.sum() > 1, "no translation is read as it was written"
-    _assert_equal(found[same], plain["score"][same], "score and serving_default differ")
+    _assert_equal(scores[same], plain["score"][same], "score and serving_default differ")
     pairs = {"text": TEXTS[:1] * 2, "translation": [b"Oui.", b"L'homme a mang\xc3\xa9 ."]}
     sides = (reference.source, pairs["text"]), (reference.target, pairs["translation"])
     expected = reference.score_tokens(
@@ -227,11 +229,11 @@ def _check_scores(
     _assert_equal(run("score", pairs)["score"], expected.numpy(), "score is not the model's")
 
 
-def _assert_equal(found: Any, expected: Any, what: str, tolerance: float = 1e-4) -> None:
+def _assert_equal(actual: Any, expected: Any, what: str, tolerance: float = 1e-4) -> None:
     if np.asarray(expected).dtype == object:
-        assert found.tolist() == expected.tolist(), f"{what}: {found} and not {expected}"
+        assert actual.tolist() == expected.tolist(), f"{what}: {actual} and not {expected}"
     else:
-        is_near = np.shape(found) == np.shape(expected) and np.allclose(
-            found, expected, rtol=tolerance, atol=tolerance
+        is_near = np.shape(actual) == np.shape(expected) and np.allclose(
+            actual, expected, rtol=tolerance, atol=tolerance
         )
-        assert is_near, f"{what}: {found} and not {expected}"
+        assert is_near, f"{what}: {actual} and not {expected}"

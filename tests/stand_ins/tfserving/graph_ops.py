@@ -1,4 +1,4 @@
-"""Which operations a graph is made of, and which TensorFlow has."""
+"""The operations of a graph, and those of TensorFlow."""
 
 import ctypes
 

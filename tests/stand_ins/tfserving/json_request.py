@@ -69,46 +69,46 @@ def read_inputs(
     Raises:
         StatusError: INVALID_ARGUMENT, they are not the signature's, or malformed.
     """
-    kinds = {name: info.dtype for name, info in signature_inputs.items()}
+    types = {name: info.dtype for name, info in signature_inputs.items()}
     if (ROW in document) == (COLUMNAR in document):
         raise invalid_argument(f"the body needs either {ROW!r} or {COLUMNAR!r}")
     if ROW in document:
-        return ROW, _read_rows(document[ROW], kinds)
-    return COLUMNAR, _read_columns(document[COLUMNAR], kinds)
+        return ROW, _read_rows(document[ROW], types)
+    return COLUMNAR, _read_columns(document[COLUMNAR], types)
 
 
-def _read_rows(rows: Any, kinds: dict[str, int]) -> dict[str, np.ndarray]:
+def _read_rows(rows: Any, types: dict[str, int]) -> dict[str, np.ndarray]:
     if not isinstance(rows, list) or not rows:
         raise invalid_argument(f"{ROW!r} is no list with something in it")
     named = _is_named(rows[0])
-    if not named and len(kinds) > 1:
-        raise invalid_argument(f"{ROW!r} needs objects, since the inputs are {sorted(kinds)}")
-    values: dict[str, list[np.ndarray]] = {name: [] for name in kinds}
+    if not named and len(types) > 1:
+        raise invalid_argument(f"{ROW!r} needs objects, since the inputs are {sorted(types)}")
+    values: dict[str, list[np.ndarray]] = {name: [] for name in types}
     for i, row in enumerate(rows):
         if _is_named(row) != named:
             raise invalid_argument(f"{ROW!r}: item {i} is an object or not, unlike the first")
-        fields = row if named else {next(iter(kinds)): row}
-        if set(fields) != set(kinds):
-            raise invalid_argument(f"{ROW!r}: item {i} must have the keys {sorted(kinds)} only")
+        fields = row if named else {next(iter(types)): row}
+        if set(fields) != set(types):
+            raise invalid_argument(f"{ROW!r}: item {i} must have the keys {sorted(types)} only")
         for name, value in fields.items():
-            values[name].append(_read_tensor(value, kinds[name], f"{ROW!r}: item {i}: {name}"))
+            values[name].append(_read_tensor(value, types[name], f"{ROW!r}: item {i}: {name}"))
     for name, arrays in values.items():
         if len({array.shape for array in arrays}) > 1:
             raise invalid_argument(f"{ROW!r}: the shapes of {name!r} differ")
     return {name: np.stack(arrays) for name, arrays in values.items()}
 
 
-def _read_columns(columns: Any, kinds: dict[str, int]) -> dict[str, np.ndarray]:
+def _read_columns(columns: Any, types: dict[str, int]) -> dict[str, np.ndarray]:
     if not _is_named(columns):
-        if len(kinds) > 1:
-            raise invalid_argument(f"{COLUMNAR!r} needs an object with {sorted(kinds)}")
-        columns = {next(iter(kinds)): columns}
-    missing = sorted(set(kinds) - set(columns))
+        if len(types) > 1:
+            raise invalid_argument(f"{COLUMNAR!r} needs an object with {sorted(types)}")
+        columns = {next(iter(types)): columns}
+    missing = sorted(set(types) - set(columns))
     if missing:
         raise invalid_argument(f"{COLUMNAR!r} lacks {missing}")
-    return {  # Other keys are passed over, as the real server does.
-        name: _read_tensor(columns[name], kind, f"{COLUMNAR!r}: {name}")
-        for name, kind in kinds.items()
+    return {  # Other keys are ignored, as the real server does.
+        name: _read_tensor(columns[name], data_type, f"{COLUMNAR!r}: {name}")
+        for name, data_type in types.items()
     }
 
 
@@ -121,12 +121,12 @@ def _is_base64(value: Any) -> bool:
     return isinstance(value, dict) and list(value) == ["b64"] and isinstance(value["b64"], str)
 
 
-def _read_tensor(value: Any, kind: int, where: str) -> np.ndarray:
+def _read_tensor(value: Any, data_type: int, where: str) -> np.ndarray:
     shape = _shape(value)
-    leaves = [_read_value(leaf, kind, where) for leaf in _leaves(value, shape, where)]
-    if kind == dtypes.STRING:
+    leaves = [_read_value(leaf, data_type, where) for leaf in _leaves(value, shape, where)]
+    if data_type == dtypes.STRING:
         return dtypes.strings(leaves, shape)
-    return np.array(leaves, dtypes.NUMERIC[kind]).reshape(shape)
+    return np.array(leaves, dtypes.NUMERIC[data_type]).reshape(shape)
 
 
 def _shape(value: Any) -> tuple[int, ...]:
@@ -146,10 +146,10 @@ def _leaves(value: Any, shape: tuple[int, ...], where: str) -> Iterable[Any]:
             yield from _leaves(item, shape[1:], where)
 
 
-def _read_value(value: Any, kind: int, where: str) -> Any:
-    if kind == dtypes.STRING:
+def _read_value(value: Any, data_type: int, where: str) -> Any:
+    if data_type == dtypes.STRING:
         return _read_string(value, where)
-    dtype = dtypes.NUMERIC[kind]
+    dtype = dtypes.NUMERIC[data_type]
     fits = {"f": _fits_float, "i": _fits_int, "b": lambda value, _: isinstance(value, bool)}
     if not fits[dtype.kind](value, dtype):
         raise invalid_argument(f"{where}: {json.dumps(value)} does not fit the input's type")

@@ -46,17 +46,17 @@ class Model:
             StatusError: NOT_FOUND, it is not loaded.
         """
         with self._changed:
-            found = max(self._servables, default=None) if version is None else version
-            if found not in self._servables:
+            number = max(self._servables, default=None) if version is None else version
+            if number not in self._servables:
                 which = "any version" if version is None else f"version {version}"
                 raise StatusError(Code.NOT_FOUND, f"{which} of model {self.name!r} is not loaded")
-            servable = self._servables[found]
-            self._running[found] += 1
+            servable = self._servables[number]
+            self._running[number] += 1
         try:
             yield servable
         finally:
             with self._changed:
-                self._running[found] -= 1
+                self._running[number] -= 1
                 self._changed.notify_all()
 
     def statuses(self) -> dict[int, ModelVersionStatus]:
@@ -81,18 +81,18 @@ class Model:
 
     def _wanted_versions(self) -> dict[int, Path]:
         """Numbers and folders of the versions that the policy asks for."""
-        found = {
+        folders = {
             int(path.name): path
             for path in self._base_path.iterdir()
             if path.name.isascii() and path.name.isdecimal()
         }
         policy = self._policy.WhichOneof("policy_choice")
         if policy == "all":
-            return found
+            return folders
         if policy == "specific":
-            return {n: found[n] for n in self._policy.specific.versions if n in found}
-        newest = sorted(found)[-max(self._policy.latest.num_versions, 1) :]
-        return {version: found[version] for version in newest}
+            return {n: folders[n] for n in self._policy.specific.versions if n in folders}
+        newest = sorted(folders)[-max(self._policy.latest.num_versions, 1) :]
+        return {version: folders[version] for version in newest}
 
     def _has_failed(self, version: int) -> bool:
         return version in self._statuses and self._statuses[version].status.error_code != 0

@@ -32,7 +32,7 @@ class Server:
 
     @property
     def log(self) -> str:
-        """What it has logged so far."""
+        """Its log so far."""
         return self.log_file.read_text("utf-8", "replace")
 
 

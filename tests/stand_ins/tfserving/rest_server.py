@@ -58,7 +58,7 @@ _HTTP_STATUS = {
 
 
 class Answer(NamedTuple):
-    """What goes back."""
+    """A response to send."""
 
     code: Code
     body: bytes
@@ -202,18 +202,18 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(answer(self.server.core, self.command, path, body))
 
     def _preflight(self) -> Answer:
-        """What a browser asks before it sends a request to another origin."""
+        """Answer what a browser asks before it sends a request to another origin."""
         if re.search("https?://", self.headers.get("Origin", "")):
             return Answer(Code.OK, b"")
         error = StatusError(Code.FAILED_PRECONDITION, "a preflight request needs an Origin")
         return Answer(error.code, error_body(error))
 
-    def _send(self, found: Answer) -> None:
-        self.send_response(_HTTP_STATUS[found.code])
+    def _send(self, answer: Answer) -> None:
+        self.send_response(_HTTP_STATUS[answer.code])
         self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(found.body)))
+        self.send_header("Content-Length", str(len(answer.body)))
         if self.server.cors:
             for name, value in _CORS_HEADERS.items():
                 self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(found.body)
+        self.wfile.write(answer.body)

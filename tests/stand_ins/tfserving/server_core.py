@@ -90,7 +90,7 @@ class ServerCore:
         return response
 
     def status(self, spec: ModelSpec) -> GetModelStatusResponse:
-        """The state of the version named, or of all; a label is passed over.
+        """The state of the version named, or of all; a label is ignored.
 
         Raises:
             StatusError: NOT_FOUND, nothing is known of it.

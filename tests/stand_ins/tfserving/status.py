@@ -29,7 +29,7 @@ class StatusError(Exception):
     """A status that is not OK.
 
     Args:
-        code: what kind of error.
+        code: the status code.
         message: what is wrong, for people.
     """
 

@@ -37,19 +37,21 @@ def _message_class(fields: Mapping[str, str]) -> type:
         name=_FILE, syntax="proto3", dependency=[wrappers.DESCRIPTOR.name]
     )
     message = file.message_type.add(name="Configuration")
-    for number, (name, kind) in enumerate(fields.items(), start=1):
-        _add_field(message, name, number, kind)
+    for number, (name, field_type) in enumerate(fields.items(), start=1):
+        _add_field(message, name, number, field_type)
     pool = descriptor_pool.DescriptorPool()
     pool.AddSerializedFile(wrappers.DESCRIPTOR.serialized_pb)
     pool.AddSerializedFile(file.SerializeToString())
     return message_factory.GetMessageClass(pool.FindMessageTypeByName(message.name))
 
 
-def _add_field(message: descriptor_pb2.DescriptorProto, name: str, number: int, kind: str) -> None:
-    *repeated, kind = kind.split()
+def _add_field(
+    message: descriptor_pb2.DescriptorProto, name: str, number: int, field_type: str
+) -> None:
+    *repeated, field_type = field_type.split()
     field = message.field.add(name=name, number=number)
     field.label = _Field.LABEL_REPEATED if repeated else _Field.LABEL_OPTIONAL
-    if "." in kind:
-        field.type, field.type_name = _Field.TYPE_MESSAGE, "." + kind
+    if "." in field_type:
+        field.type, field.type_name = _Field.TYPE_MESSAGE, "." + field_type
     else:
-        field.type = _Field.Type.Value(f"TYPE_{kind.upper()}")
+        field.type = _Field.Type.Value(f"TYPE_{field_type.upper()}")
