@@ -93,7 +93,7 @@ def main() -> int:
         validation,
         flags.cache_dir,
         strategy,
-        links=_alignments(),
+        alignments=_alignments(),
     )
     return 128 + stopped_by if stopped_by else 0
 
