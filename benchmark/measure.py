@@ -200,7 +200,7 @@ class Neighbours:
                 return
 
     def fraction(self) -> float:
-        """Their fraction of the time of all cores since the wait was over, 0 to 1."""
+        """Return their fraction of the time of all cores since the wait was over, 0 to 1."""
         now = _processor_times()
         elapsed = now.clock - self._before.clock
         everyone = now.machine - self._before.machine

@@ -1,6 +1,6 @@
-"""What a training reports: running metrics, records of training.jsonl, Keras logs, lines of text.
+"""Reports of a training: running metrics, records of training.jsonl, Keras logs, lines of text.
 
-Losses are in nats. All of it goes over the losses by name: a new one needs nothing here.
+Losses are in nats, and all of this goes over them by name: a new loss needs nothing here.
 """
 
 import dataclasses
@@ -179,7 +179,7 @@ def update_logs(
 def update_text(logs: Mapping[str, float], total: int) -> str:
     """Describe the Keras logs of an update, of `total`, in one line."""
     parts = [
-        nats_per_token(logs["mean_nll_per_token"]),
+        _nats_per_token(logs["mean_nll_per_token"]),
         f"{logs['mean_loss']:.2f} nats/sentence",
         *_auxiliary_texts(logs, "mean"),
     ]
@@ -195,11 +195,11 @@ def evaluation_text(record: Mapping[str, Any], is_best: bool) -> str:
     """Describe a record of training.jsonl in one line."""
     parts = [
         f"epoch {record['epoch']:g}, {record['updates']:,} updates: "
-        f"training {nats_per_token(record['train_nll_per_token'])}"
+        f"training {_nats_per_token(record['train_nll_per_token'])}"
     ]
     if "bleu" in record:
         parts.append(
-            f"validation {nats_per_token(record['nll_per_token'])}, "
+            f"validation {_nats_per_token(record['nll_per_token'])}, "
             f"{record['nll_per_sentence']:.2f} nats/sentence, BLEU {record['bleu']:.2f} (greedy)"
             f"{', best so far' if is_best else ''}"
         )
@@ -210,7 +210,7 @@ def evaluation_text(record: Mapping[str, Any], is_best: bool) -> str:
     return "; ".join([*parts, f"trained {record['training_seconds'] / 60:.1f} min"])
 
 
-def nats_per_token(nll_per_token: float) -> str:
+def _nats_per_token(nll_per_token: float) -> str:
     """Format an NLL with its perplexity."""
     return f"{nll_per_token:.3f} nats/token (perplexity {perplexity(nll_per_token):,.1f})"
 

@@ -1,4 +1,4 @@
-"""From sentence pairs to a trained model directory."""
+"""A training from sentence pairs to a model directory."""
 
 import contextlib
 import dataclasses

@@ -15,7 +15,7 @@ _Dataclass = TypeVar("_Dataclass")
 
 @dataclasses.dataclass
 class TrainingState:
-    """How far a training is."""
+    """Progress of a training."""
 
     epoch: int = 0  # epochs done
     batch: int = 0  # batches done in this epoch

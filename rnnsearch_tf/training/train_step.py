@@ -29,7 +29,7 @@ class UpdateMetrics(NamedTuple):
 
 
 class TrainStep:
-    """Updates the weights of a model, a batch at a time.
+    """The update of a model's weights from a batch.
 
     The loss is the mean over the batch's sentences of
         Σ_i −log p(y_i | y_<i, x) + Σ_l w_l · loss_l,

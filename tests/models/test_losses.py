@@ -113,8 +113,8 @@ def test_weights_may_be_variables_and_sizes_unknown():
             total = tf.reduce_sum(losses * tf.cast(UPSTREAM, tf.float32))
         return tape.gradient(total, [weights, bias])
 
-    for found, right in zip(gradients(arrays[0], TARGETS), expected[1:], strict=True):
-        np.testing.assert_allclose(found, right, atol=1e-6)
+    for gradient, right in zip(gradients(arrays[0], TARGETS), expected[1:], strict=True):
+        np.testing.assert_allclose(gradient, right, atol=1e-6)
 
 
 # --- alignment ------------------------------------------------------------------------------------

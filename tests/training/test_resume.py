@@ -92,7 +92,7 @@ def checkpoints(path: Path) -> set[str]:
 
 
 def ends(path: Path) -> Iterator[tuple[Callable[[], bool], signal.Signals]]:
-    """When to end it: while a checkpoint is written, while weights are, and at random."""
+    """Give moments to end it: while a checkpoint is written, while weights are, at random."""
 
     def half_written():
         return any("temp" in name for name in checkpoints(path))

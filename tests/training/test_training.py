@@ -39,8 +39,7 @@ def log(path: Path) -> list[dict]:
 
 
 def test_a_model_directory_is_complete(model_dir):
-    found = {file.name for file in model_dir.iterdir()}
-    assert found == {
+    assert {file.name for file in model_dir.iterdir()} == {
         "config.json", "source.vocab", "target.vocab", "best.weights.h5", "last.weights.h5",
         "checkpoints", "training.jsonl", "tensorboard", ".lock",
     }  # fmt: skip
@@ -60,7 +59,7 @@ def flags(train_flags) -> list[str]:
 
 
 def test_a_signal_leaves_a_usable_directory_that_is_resumed(tmp_path, flags):
-    """That it is resumed exactly is tested in test_resume.py."""
+    """Exact resuming is tested in test_resume.py."""
     path = tmp_path / "model"
     process = start([*flags, "--epochs=40", "--learning_rate_schedule=constant"], path)
     time.sleep(1)
