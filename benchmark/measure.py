@@ -1,6 +1,6 @@
-"""Timing, and what is written down beside a time.
+"""Timing, and the circumstances that are reported with it.
 
-Runs on Linux, on the CPU; nothing here knows the model. `own_harness` measures with this module,
+For Linux and the CPU; nothing here knows the model. `own_harness` measures with this module,
 `peers_harness` with the code that measures the peers.
 """
 
@@ -25,14 +25,15 @@ from workloads import Workload
 
 import rnnsearch_tf
 
-Update = Callable[[np.ndarray, np.ndarray], float]  # source, target -> nats per word; done
-Search = Callable[[np.ndarray, int, int], Any]  # source, beam size, words a sentence; done
+# Both return when the work is done.
+Update = Callable[[np.ndarray, np.ndarray], float]  # source, target -> nats per word
+Search = Callable[[np.ndarray, int, int], Any]  # source, beam size, words of each translation
 
-_IDLE = 0.05  # share of the machine that others may use when a measurement starts
+_IDLE = 0.05  # maximum fraction of the machine in use by others when a measurement starts
 
 
 class Harness(NamedTuple):
-    """Where the work comes from, and how it is timed and reported."""
+    """The source of the work, and the functions that time and report it."""
 
     load: Callable[[str], Workload]
     time_training: Callable[[Workload, Update], dict[str, Any]]
@@ -41,10 +42,10 @@ class Harness(NamedTuple):
 
 
 def argument_parser(description: str | None, part: str) -> argparse.ArgumentParser:
-    """The options that both commands have.
+    """Build a parser with the options of both commands.
 
     Args:
-        description: what `--help` says.
+        description: for `--help`.
         part: "training" or "search".
     """
     parser = argparse.ArgumentParser(description=description)
@@ -56,7 +57,7 @@ def argument_parser(description: str | None, part: str) -> argparse.ArgumentPars
         "--wait",
         type=float,
         default=30.0,
-        help="seconds at most to wait for an idle machine (with --peers: PEERS_WAIT_QUIET)",
+        help="maximum seconds to wait for an idle machine (with --peers: PEERS_WAIT_QUIET)",
     )
     parser.add_argument(
         "--peers",
@@ -68,7 +69,7 @@ def argument_parser(description: str | None, part: str) -> argparse.ArgumentPars
 
 
 def start(arguments: argparse.Namespace) -> Harness:
-    """Set threads and seeds; to be called before TensorFlow runs anything."""
+    """Set threads and seeds; to be called before TensorFlow does anything."""
     harness = peers_harness(arguments.peers) if arguments.peers else own_harness(arguments.wait)
     tf.config.set_visible_devices([], "GPU")
     tf.config.threading.set_intra_op_parallelism_threads(workloads.THREADS)
@@ -78,10 +79,10 @@ def start(arguments: argparse.Namespace) -> Harness:
 
 
 def own_harness(wait: float) -> Harness:
-    """Our batches, this module's clock, one line of JSON for each result.
+    """Build the harness of our batches, this module's clock, and a line of JSON for each result.
 
     Args:
-        wait: seconds at most to wait for an idle machine before each measurement.
+        wait: maximum seconds to wait for an idle machine before each measurement.
     """
     return Harness(
         workloads.load,
@@ -92,10 +93,10 @@ def own_harness(wait: float) -> Harness:
 
 
 def peers_harness(folder: Path) -> Harness:
-    """The batches, the clock and the report of the peers.
+    """Build the harness of the peers' batches, clock and report.
 
     Args:
-        folder: holds their common.py.
+        folder: with their common.py.
     """
     if not (folder / "common.py").is_file():
         raise SystemExit(f"{folder}: holds no common.py")
@@ -110,15 +111,15 @@ def peers_harness(folder: Path) -> Harness:
 
 
 def time_training(workload: Workload, update: Update, wait: float) -> dict[str, Any]:
-    """Time updates: warm-up batches once, then the others twice, of which the better time counts.
+    """Time updates: warm-up batches once, then each other batch twice, the shorter time counting.
 
     Args:
-        workload: its training batches are used.
+        workload: with training batches.
         update: makes one update and returns when it is done.
-        wait: seconds at most to wait for an idle machine.
+        wait: maximum seconds to wait for an idle machine.
 
     Returns:
-        Rates, seconds and losses; `words_s` counts target words with `</s>`, no padding.
+        Rates, seconds and losses; `words_s` counts target words with `</s>`, without padding.
     """
     neighbours = Neighbours(wait)
     losses: list[float] = []
@@ -142,18 +143,18 @@ def time_training(workload: Workload, update: Update, wait: float) -> dict[str, 
         "median_update_s": statistics.median(best),
         "loss_first": losses[0],
         "loss_last": losses[-1],
-        "foreign_cpu": neighbours.share(),
+        "foreign_cpu": neighbours.fraction(),
     }
 
 
 def time_search(workload: Workload, beam: int, search: Search, wait: float) -> dict[str, Any]:
-    """Time searches: every batch twice, the better time of each counts.
+    """Time searches: each batch twice, the shorter time counting.
 
     Args:
-        workload: its search batches are used.
+        workload: with search batches.
         beam: the beam size.
-        search: finds the translations of a batch and returns when it is done.
-        wait: seconds at most to wait for an idle machine.
+        search: translates a batch and returns when it is done.
+        wait: maximum seconds to wait for an idle machine.
 
     Returns:
         Rates and counts; `words_s` counts the words of the best hypothesis of each sentence.
@@ -177,15 +178,15 @@ def time_search(workload: Workload, beam: int, search: Search, wait: float) -> d
         "words_s": words / seconds,
         "sentences": sentences,
         "seconds": seconds,
-        "foreign_cpu": neighbours.share(),
+        "foreign_cpu": neighbours.fraction(),
     }
 
 
 class Neighbours:
-    """How much of the machine other processes use.
+    """The use of the machine by other processes.
 
     Args:
-        wait: seconds at most to wait here until they use next to nothing.
+        wait: maximum seconds to wait here until they use next to nothing.
     """
 
     def __init__(self, wait: float):
@@ -193,13 +194,13 @@ class Neighbours:
         deadline = time.monotonic() + wait
         while time.monotonic() < deadline:
             time.sleep(1.0)
-            idle = self.share() < _IDLE
+            is_idle = self.fraction() < _IDLE
             self._before = _processor_times()
-            if idle:
+            if is_idle:
                 return
 
-    def share(self) -> float:
-        """Their share of all cores since the wait was over, 0 to 1."""
+    def fraction(self) -> float:
+        """Return their fraction of the time of all cores since the wait was over, 0 to 1."""
         now = _processor_times()
         elapsed = now.clock - self._before.clock
         everyone = now.machine - self._before.machine
@@ -208,11 +209,11 @@ class Neighbours:
 
 
 class _Times(NamedTuple):
-    """Seconds, each since some moment in the past."""
+    """Seconds, each since a fixed moment in the past."""
 
     clock: float
-    machine: float  # that any core has worked
-    ours: float  # that any core has worked for this process and those it has started
+    machine: float  # of work, summed over cores
+    ours: float  # likewise, for this process and those it has started
 
 
 def _processor_times() -> _Times:
@@ -229,7 +230,7 @@ def _processor_times() -> _Times:
 
 
 def circumstances(inter_op: int) -> dict[str, Any]:
-    """Date, hardware, versions and settings, and the memory used so far at most."""
+    """Return date, hardware, versions and settings, and the peak memory of this process."""
     now = datetime.datetime.now(datetime.timezone.utc)
     return {
         "peak_rss_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
@@ -245,7 +246,7 @@ def circumstances(inter_op: int) -> dict[str, Any]:
 
 
 def _cpu_model() -> str:
-    """As /proc/cpuinfo names it, with the family and model numbers that tell AMD EPYCs apart."""
+    """Name of the CPU, with the family and model numbers that tell AMD EPYCs apart."""
     facts: dict[str, str] = {}
     for line in Path("/proc/cpuinfo").read_text("utf-8").splitlines():
         name, _, value = line.partition(":")
@@ -255,6 +256,6 @@ def _cpu_model() -> str:
 
 
 def say(fields: dict[str, Any]) -> None:
-    """Print one line of JSON, four digits behind the point."""
+    """Print one line of JSON, with four decimals."""
     rounded = {k: round(v, 4) if isinstance(v, float) else v for k, v in fields.items()}
     print(json.dumps(rounded), flush=True)

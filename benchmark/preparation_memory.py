@@ -1,9 +1,9 @@
-"""Measure the way from text to batches: pairs per second and memory.
+"""Measure the preparation of text and the reading of batches: pairs per second and memory.
 
-One line of JSON. The text is prepared in a new folder that is removed afterwards, an epoch of
-batches is read and thrown away, and nearly an epoch is skipped. Memory is what the process has for
-itself; pages of the prepared files, which the system can take back at any time, are not counted.
-Run it on corpora of several sizes: seconds grow with them, memory only with the number of different
+Prints one line of JSON. The text is prepared in a new folder that is removed afterwards, an epoch
+of batches is read and thrown away, and nearly an epoch is skipped. Memory is that of the process
+alone; pages of the prepared files, which the system can reclaim at any time, are not counted. Run
+it on corpora of several sizes: seconds grow with them, memory only with the number of different
 words. `--times` makes a large corpus of a small one.
 """
 
@@ -35,7 +35,7 @@ def main() -> None:
     parser.add_argument("--source", type=Path, required=True, help="text, plain or .gz")
     parser.add_argument("--target", type=Path, required=True, help="its translation")
     parser.add_argument("--languages", nargs=2, default=("en", "fr"))
-    parser.add_argument("--times", type=int, default=1, help="how often the files are read")
+    parser.add_argument("--times", type=int, default=1, help="number of times the files are read")
     parser.add_argument("--vocabulary_size", type=int, default=30_000)
     arguments = parser.parse_args()
     sources, targets = ([path] * arguments.times for path in (arguments.source, arguments.target))
@@ -68,20 +68,20 @@ def _read(pairs: Pairs, batching: Batching) -> dict[str, Any]:
     """Read an epoch, and skip all but one batch of another."""
     config = TrainingConfig(batching=batching)
     with _Meter() as reading:
-        found = sum(1 for _ in training_batches(pairs, config, epoch=1))
+        count = sum(1 for _ in training_batches(pairs, config, epoch=1))
     with _Meter() as skipping:
-        left = sum(1 for _ in training_batches(pairs, config, epoch=2, skip=found - 1))
-    if (found, left) != (batch_count(pairs, config), 1):
-        raise SystemExit(f"{found} batches where {batch_count(pairs, config)} were announced")
+        left = sum(1 for _ in training_batches(pairs, config, epoch=2, skip=count - 1))
+    if (count, left) != (batch_count(pairs, config), 1):
+        raise SystemExit(f"{count} batches where {batch_count(pairs, config)} were expected")
     return {
-        "batches": found,
+        "batches": count,
         "reading": reading.report(len(pairs)),
         "skipping": skipping.report(len(pairs)),
     }
 
 
 class _Meter:
-    """The time a block takes, and the most memory of its own that the process has meanwhile."""
+    """Measures the time of a block, and the peak of the process's own memory in it."""
 
     def __enter__(self) -> "_Meter":
         self._peak = self._before = _own_memory()
@@ -93,7 +93,7 @@ class _Meter:
 
     def __exit__(
         self,
-        kind: type[BaseException] | None,
+        error_type: type[BaseException] | None,
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
@@ -103,7 +103,7 @@ class _Meter:
         self._watcher.join()
 
     def report(self, pairs: int) -> dict[str, Any]:
-        """Figures for JSON."""
+        """Return the measurements, for JSON."""
         return {
             "seconds": round(self._seconds, 2),
             "pairs_per_second": round(pairs / self._seconds),
@@ -118,7 +118,7 @@ class _Meter:
 
 
 def _own_memory() -> int:
-    """Bytes in memory that belong to no file (Linux)."""
+    """Bytes of memory that belong to no file (Linux)."""
     status = Path("/proc/self/status").read_text()
     (line,) = (line for line in status.splitlines() if line.startswith("RssAnon:"))
     return int(line.split()[1]) << 10

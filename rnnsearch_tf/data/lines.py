@@ -14,29 +14,29 @@ from rnnsearch_tf.errors import InputError
 
 
 def read_lines(path: str | Path) -> list[str]:
-    r"""The lines of a UTF-8 text file, plain or .gz; only \\n and \\r\\n end a line.
+    r"""Read the lines of a UTF-8 text file, plain or .gz; only \n and \r\n end a line.
 
     Raises:
-        InputError: the file cannot be read, or is not UTF-8; the text names the line.
+        InputError: the file cannot be read, or is not UTF-8; the message has the line's number.
     """
-    return [line for block in blocks_of_lines(path, at_once=10_000) for line in block]
+    return [line for block in blocks_of_lines(path, block_size=10_000) for line in block]
 
 
-def blocks_of_lines(path: str | Path, at_once: int) -> Iterator[list[str]]:
-    """What `read_lines` reads, `at_once` lines at a time.
+def blocks_of_lines(path: str | Path, block_size: int) -> Iterator[list[str]]:
+    """Read what `read_lines` reads, `block_size` lines at a time.
 
     Raises:
-        InputError: as `read_lines`, when the bad line's turn comes.
+        InputError: as `read_lines`, at the block with the bad line.
     """
     done = 0
     with _opened(path) as file:
-        while lines := list(itertools.islice(file, at_once)):
+        while lines := list(itertools.islice(file, block_size)):
             yield _split(b"".join(lines), str(path), done)
             done += len(lines)
 
 
 def raw_lines(path: str | Path) -> Iterator[bytes]:
-    """What `read_lines` reads, one by one, as bytes that need not be UTF-8.
+    """Read what `read_lines` reads, line by line, as bytes that need not be UTF-8.
 
     Raises:
         InputError: the file cannot be read.
@@ -46,14 +46,14 @@ def raw_lines(path: str | Path) -> Iterator[bytes]:
 
 
 def raw_lines_of(file: BinaryIO) -> Iterator[bytes]:
-    """The lines of an open file, without their ends and without a byte order mark."""
+    """Read the lines of an open file, without their ends and without a byte order mark."""
     for number, line in enumerate(file):
         line = line if number else line.removeprefix(codecs.BOM_UTF8)
         yield line.removesuffix(b"\n").removesuffix(b"\r")
 
 
 def file_digest(path: str | Path) -> str:
-    """SHA-256 of a file as it is on the disk, in hexadecimal.
+    """Return the SHA-256 of a file as it is on the disk, in hexadecimal.
 
     Raises:
         InputError: the file cannot be read.
@@ -69,7 +69,7 @@ def file_digest(path: str | Path) -> str:
 
 
 def is_compressed(path: str | Path) -> bool:
-    """Whether a file is read as gzip: its name tells."""
+    """Whether a file is read as gzip, by the end of its name."""
     return Path(path).suffix == ".gz"
 
 
@@ -79,7 +79,7 @@ def _open(path: Path) -> BinaryIO:
 
 @contextlib.contextmanager
 def _opened(path: str | Path) -> Iterator[BinaryIO]:
-    """A file, its errors turned into one line."""
+    """Open a file, and turn its errors into an InputError of one line."""
     try:
         with _open(Path(path)) as file:
             yield file
@@ -89,7 +89,7 @@ def _opened(path: str | Path) -> Iterator[BinaryIO]:
 
 
 def _split(content: bytes, name: str, before: int) -> list[str]:
-    """Bytes to lines, `before` lines of the text having gone before."""
+    """Decode bytes to lines; `before` is the number of lines already read."""
     try:
         text = content.decode("utf-8" if before else "utf-8-sig")
     except UnicodeDecodeError as error:

@@ -10,34 +10,34 @@ from typing import NamedTuple, Protocol
 from rnnsearch_tf.data.lines import blocks_of_lines, file_digest, is_compressed
 from rnnsearch_tf.errors import InputError
 
-BLOCK_PAIRS = 4_000  # what a corpus gives at a time, at most
+BLOCK_PAIRS = 4_000  # maximum pairs of a block
 
 
 class ParallelText(NamedTuple):
-    """Sentence pairs as raw text, without line ends; a corpus that is in memory."""
+    """Sentence pairs as raw text, without line ends: a corpus in memory."""
 
     source: list[str]
     target: list[str]
 
     def fingerprint(self) -> str:
-        """SHA-256 of the sentences."""
+        """Return the SHA-256 of the sentences."""
         return hashlib.sha256(json.dumps(["text", *self]).encode()).hexdigest()
 
     def blocks(self) -> Iterator["ParallelText"]:
-        """The pairs in order, some at a time."""
+        """Give the pairs in order, a block at a time."""
         for start in range(0, len(self.source), BLOCK_PAIRS):
             chosen = slice(start, start + BLOCK_PAIRS)
             yield ParallelText(self.source[chosen], self.target[chosen])
 
 
 class Corpus(Protocol):
-    """Sentence pairs to train on, of any number."""
+    """Any number of sentence pairs to train on."""
 
     def fingerprint(self) -> str:
-        """A digest that differs whenever the text differs."""
+        """Return a digest that differs whenever the text differs."""
 
     def blocks(self) -> Iterator[ParallelText]:
-        """The pairs in order, some at a time, so that memory holds only these."""
+        """Give the pairs in order, a block at a time, so that memory holds only this block."""
 
 
 class ParallelFiles:
@@ -48,7 +48,7 @@ class ParallelFiles:
         targets: for each of them, the file with its translations, line by line.
 
     Raises:
-        InputError: more files on one side.
+        InputError: not as many files on one side as on the other.
     """
 
     def __init__(self, sources: Sequence[str | Path], targets: Sequence[str | Path]):
@@ -60,7 +60,7 @@ class ParallelFiles:
         self._files = list(zip(sources, targets, strict=True))
 
     def fingerprint(self) -> str:
-        """SHA-256 of the files' bytes.
+        """Return the SHA-256 of the files.
 
         Raises:
             InputError: a file that cannot be read.
@@ -72,42 +72,42 @@ class ParallelFiles:
         return hashlib.sha256(json.dumps(["files", files]).encode()).hexdigest()
 
     def blocks(self) -> Iterator[ParallelText]:
-        """The pairs in order, some at a time.
+        """Read the pairs in order, a block at a time.
 
         Raises:
-            InputError: a file that cannot be read or is not UTF-8 (with its line), unequal numbers
-                of lines, no line at all; the pairs before the bad place have been given by then.
+            InputError: a file that cannot be read or is not UTF-8 (the message has the line's
+                number), unequal numbers of lines, no line at all; the blocks before the error have
+                been given by then.
         """
         for source, target in self._files:
             yield from _in_lockstep(source, target)
 
     def read(self) -> ParallelText:
-        """All pairs at once.
+        """Read all pairs into memory.
 
         Raises:
             InputError: as `blocks`.
         """
-        return whole(self)
+        return read_all(self)
 
 
 def read_parallel(source: str | Path, target: str | Path) -> ParallelText:
-    """Read a pair of files, each plain or .gz.
+    """Read a pair of files, each plain or .gz, into memory.
 
     Raises:
-        InputError: a file that cannot be read or is not UTF-8 (with its line), unequal numbers of
-            lines, no line at all.
+        InputError: as `ParallelFiles.blocks`.
     """
     return ParallelFiles([source], [target]).read()
 
 
 def each_pair(corpus: Corpus) -> Iterator[tuple[str, str]]:
-    """The pairs of a corpus one by one."""
+    """Give the pairs of a corpus one by one."""
     for block in corpus.blocks():
         yield from zip(*block, strict=True)
 
 
-def whole(corpus: Corpus) -> ParallelText:
-    """All pairs of a corpus in memory."""
+def read_all(corpus: Corpus) -> ParallelText:
+    """Read all pairs of a corpus into memory."""
     text = ParallelText([], [])
     for block in corpus.blocks():
         text.source.extend(block.source)

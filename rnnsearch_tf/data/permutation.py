@@ -1,22 +1,22 @@
-"""Orders of any number of things that are computed, not kept."""
+"""Random orders that are computed place by place, and take no memory."""
 
 import numpy as np
 
-# Four rounds leave neighbours correlated in small sets, six none that a test has shown.
+# Four rounds leave neighbours correlated in small sets; with six, no test finds a correlation.
 _ROUNDS = 6
 
 
 class Permutation:
-    """A random order of the numbers 0 to `size` − 1 that needs no memory.
+    """A random order of the numbers 0 to `size` − 1.
 
-    A Feistel network permutes the numbers of an even count of bits; one that falls outside `size`
-    goes through it again until it falls inside (Black & Rogaway 2002). TensorFlow's
-    `random.experimental.index_shuffle` does the same with too few rounds: numbers that follow one
-    another in its order correlate by 0.4, so batches are not random samples.
+    A Feistel network permutes the numbers of an even count of bits; a number outside `size` goes
+    through it again until it falls inside (Black & Rogaway 2002). TensorFlow's
+    `random.experimental.index_shuffle` does the same with too few rounds: successive numbers of its
+    order correlate by 0.4, so batches are not random samples.
 
     Args:
-        size: how many numbers.
-        seeds: the order depends on these, and on `size`, alone.
+        size: count of the numbers.
+        seeds: the order depends on these and on `size` alone.
     """
 
     def __init__(self, size: int, *seeds: int):
@@ -27,7 +27,7 @@ class Permutation:
         self._keys = np.random.SeedSequence(seeds).generate_state(_ROUNDS, np.uint64)
 
     def __call__(self, places: np.ndarray) -> np.ndarray:
-        """The numbers at some places of the order, int64, of the same shape.
+        """Return the numbers at some places of the order, int64 [N].
 
         Args:
             places: int [N], from 0 to `size` − 1.
@@ -45,7 +45,10 @@ class Permutation:
 
 
 def _mix(numbers: np.ndarray) -> np.ndarray:
-    """A bijection of uint64 whose every output bit depends on every input bit (splitmix64's)."""
+    """Map uint64 to uint64, one to one, each output bit depending on all of the input's.
+
+    The finalizer of splitmix64.
+    """
     numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return numbers ^ (numbers >> np.uint64(31))

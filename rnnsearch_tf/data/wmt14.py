@@ -1,7 +1,7 @@
-"""WMT '14 English-French, which TensorFlow Datasets downloads and keeps (the paper's section 4.1).
+"""WMT '14 English-French, downloaded and kept by TensorFlow Datasets (paper, section 4.1).
 
-TensorFlow Datasets knows it as `wmt14_translate/fr-en`. That data set has all subsets or none, so
-a choice of subsets is a `wmt_translate` data set of our own, made of the same files.
+Its name there is `wmt14_translate/fr-en`. That data set always has all subsets, so a choice of
+subsets is a `wmt_translate` data set with a configuration of our own, made of the same files.
 """
 
 import hashlib
@@ -20,11 +20,11 @@ _SPLIT = "train"
 
 
 class Wmt14:
-    """WMT '14's training pairs. Nothing is downloaded before `blocks` is called.
+    """The training pairs of WMT '14. Nothing is downloaded before `blocks` is called.
 
     Args:
-        subsets: some of `SUBSETS`; their order means nothing.
-        data_dir: where TensorFlow Datasets keeps its data; its own default when absent.
+        subsets: some of `SUBSETS`, in any order.
+        data_dir: the folder of TensorFlow Datasets; its own default when absent.
         source_language: "en" or "fr".
         target_language: the other.
 
@@ -54,15 +54,15 @@ class Wmt14:
         self._languages = source_language, target_language
 
     def fingerprint(self) -> str:
-        """SHA-256 of the data set's name, version, subsets and split, and of the direction."""
+        """Return the SHA-256 of the data set's name, version, subsets, split and languages."""
         what = [self._builder().info.full_name, self._subsets, _SPLIT, self._languages]
         return hashlib.sha256(json.dumps(["tfds", what]).encode()).hexdigest()
 
     def blocks(self) -> Iterator[ParallelText]:
-        """The pairs in order, some at a time; downloaded first when they are not there yet.
+        """Give the pairs in order, a block at a time, after downloading them if need be.
 
         Raises:
-            InputError: the data set can be neither found nor downloaded.
+            InputError: the data set is not there and cannot be downloaded.
         """
         source, target = self._languages
         for block in self._dataset().batch(BLOCK_PAIRS).prefetch(1).as_numpy_iterator():
@@ -82,8 +82,8 @@ class Wmt14:
             ) from error
 
     def _builder(self) -> Any:
-        """TensorFlow Datasets' builder; it reads and writes nothing yet."""
-        import tensorflow_datasets as tfds  # takes a second, and few runs need it
+        """Return the builder of TensorFlow Datasets, which reads and writes nothing yet."""
+        import tensorflow_datasets as tfds  # takes a second to import, and few trainings need it
 
         if len(self._subsets) == len(SUBSETS):
             return tfds.builder(

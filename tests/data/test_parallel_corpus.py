@@ -145,18 +145,18 @@ def test_a_byte_order_mark_is_one_in_front_only(tmp_path, monkeypatch):
 
 
 def test_fingerprints_differ_when_the_text_does(tmp_path):
-    found = [files(tmp_path).fingerprint()]
-    assert files(tmp_path).fingerprint() == found[0]
-    found.append(files(tmp_path, source=b"one\ntwo \n").fingerprint())
-    found.append(files(tmp_path, target=b"one\ntwo\n").fingerprint())
+    fingerprints = [files(tmp_path).fingerprint()]
+    assert files(tmp_path).fingerprint() == fingerprints[0]
+    fingerprints.append(files(tmp_path, source=b"one\ntwo \n").fingerprint())
+    fingerprints.append(files(tmp_path, target=b"one\ntwo\n").fingerprint())
     files(tmp_path)
     packed = write(tmp_path / "a.en.gz", b"one\ntwo\n")  # the same bytes, read otherwise
-    found.append(ParallelFiles([packed], [tmp_path / "a.fr"]).fingerprint())
+    fingerprints.append(ParallelFiles([packed], [tmp_path / "a.fr"]).fingerprint())
     swapped = ParallelFiles([tmp_path / "a.fr"], [tmp_path / "a.en"])
-    found.append(swapped.fingerprint())
-    found.append(ParallelText(["a", "b"], ["c", "d"]).fingerprint())
-    found.append(ParallelText(["a", "b", "c"], ["d"]).fingerprint())
-    assert len(set(found)) == len(found)
+    fingerprints.append(swapped.fingerprint())
+    fingerprints.append(ParallelText(["a", "b"], ["c", "d"]).fingerprint())
+    fingerprints.append(ParallelText(["a", "b", "c"], ["d"]).fingerprint())
+    assert len(set(fingerprints)) == len(fingerprints)
 
 
 def test_fingerprint_of_a_missing_file_names_it(tmp_path):

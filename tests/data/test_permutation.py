@@ -1,4 +1,4 @@
-"""An order that is computed: a permutation, and as random as one that is drawn."""
+"""Computed orders: permutations, as random as drawn ones."""
 
 import numpy as np
 import pytest

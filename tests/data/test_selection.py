@@ -71,9 +71,9 @@ def test_probabilities_are_those_of_the_definition_and_sum_to_one(order):
         c for n in range(order) for c in itertools.product(["<s>", "a", "b", UNK], repeat=n)
     ]
     for context in contexts:
-        found = {w: math.exp(model.log_probability((*context, w))) for w in (*words, UNK, "</s>")}
-        assert found == pytest.approx({w: expected(w, context) for w in found}, rel=1e-12)
-        assert sum(found.values()) == pytest.approx(1.0, abs=1e-12)
+        p = {w: math.exp(model.log_probability((*context, w))) for w in (*words, UNK, "</s>")}
+        assert p == pytest.approx({w: expected(w, context) for w in p}, rel=1e-12)
+        assert sum(p.values()) == pytest.approx(1.0, abs=1e-12)
 
 
 def test_a_bigram_worked_out():
@@ -216,15 +216,15 @@ def test_what_is_selected_is_in_domain_and_in_the_pools_order(files, tmp_path, c
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.splitlines()[-1].startswith("kept 50 of 360 pairs; scores -")
-    found = selected(files)
-    assert len(found) == 50
-    assert all(is_recipe(pair) for pair in found)
+    pairs = selected(files)
+    assert len(pairs) == 50
+    assert all(is_recipe(pair) for pair in pairs)
     pool = list(zip(*(read_lines(files[f"pool_{s}"]) for s in ("source", "target")), strict=True))
     table = np.array([float(line) for line in read_lines(scores)])
     assert len(table) == len(pool)
     assert np.isinf(table[[7, 11]]).all()
     rows = sorted(sorted(range(len(pool)), key=table.__getitem__)[:50])
-    assert [pool[row] for row in rows] == found
+    assert [pool[row] for row in rows] == pairs
 
 
 def test_gzip_in_gives_what_plain_text_gives_and_out_is_reproducible(files, tmp_path):
@@ -248,11 +248,11 @@ def test_more_than_the_pool_and_no_duplicates(files, capsys):
     assert "kept 358 of 360 pairs, all that can be chosen; 1,000 were asked for" in (
         capsys.readouterr().err
     )
-    found = selected(files)
-    assert len(found) == 358
-    assert len(set(found)) < 358
+    pairs = selected(files)
+    assert len(pairs) == 358
+    assert len(set(pairs)) < 358
     assert select_pairs.run([*arguments(files, keep=1_000), "--drop_duplicates"]) == 0
-    assert selected(files) == list(dict.fromkeys(found))
+    assert selected(files) == list(dict.fromkeys(pairs))
 
 
 def fails(capsys, files: dict[str, str], **changed: object) -> str:

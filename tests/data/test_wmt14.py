@@ -17,7 +17,7 @@ FRENCH = ["Un chien dort.", "Les chiens ne dorment pas.", "Un café."] * 4
 
 
 def as_dataset(self, *arguments, **options):
-    """What `builder.as_dataset` gives in place of the real text."""
+    """Stand in for `builder.as_dataset`, without the real text."""
     return tf.data.Dataset.from_tensor_slices({"en": ENGLISH, "fr": FRENCH})
 
 
@@ -52,16 +52,16 @@ def test_random_text_of_tfds_own_mock():
 
 
 def test_fingerprints_tell_subsets_and_directions_apart(tmp_path):
-    found = [
+    fingerprints = [
         Wmt14().fingerprint(),
         Wmt14(["commoncrawl"]).fingerprint(),
         Wmt14(["europarl_v7", "commoncrawl"]).fingerprint(),
         Wmt14(source_language="fr", target_language="en").fingerprint(),
     ]
-    assert len(set(found)) == len(found)
+    assert len(set(fingerprints)) == len(fingerprints)
     reordered = Wmt14(["commoncrawl", "europarl_v7", "commoncrawl"], tmp_path)
-    assert reordered.fingerprint() == found[2]
-    assert Wmt14(tuple(reversed(SUBSETS))).fingerprint() == found[0]
+    assert reordered.fingerprint() == fingerprints[2]
+    assert Wmt14(tuple(reversed(SUBSETS))).fingerprint() == fingerprints[0]
 
 
 def test_what_wmt14_does_not_have():

@@ -1,1 +1,1 @@
-"""Choosing the pairs of a large pool that are most like in-domain text."""
+"""Selection of the pairs of a large pool that are most like in-domain text."""

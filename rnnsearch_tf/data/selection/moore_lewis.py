@@ -1,4 +1,4 @@
-"""Sentence pairs of a pool that are most like in-domain text: bilingual cross-entropy difference.
+"""Selection of in-domain sentence pairs by their bilingual cross-entropy difference.
 
 Source: Axelrod, He & Gao (2011), Domain Adaptation via Pseudo In-Domain Data Selection, after
 Moore & Lewis (2010), Intelligent Selection of Language Model Training Data.
@@ -11,43 +11,43 @@ import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.config import MOSES
-from rnnsearch_tf.data.parallel_corpus import Corpus, whole
+from rnnsearch_tf.data.parallel_corpus import Corpus, read_all
 from rnnsearch_tf.data.selection.ngram_model import NgramModel, frequent_words
 from rnnsearch_tf.data.selection.sampling import two_samples
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.text.tokenizers import Tokenizer, tokenizer_for
 
-_REMEMBERED = 1 << 19  # n-grams a side and sample, about 0.2 GB
+_CACHED_NGRAMS = 1 << 19  # of each side and sample, about 0.2 GB
 
 Tokens = Sequence[str]
 
 
 class EntropyDifference:
-    """How much better in-domain text explains a sentence than the pool does, for one language.
+    """Cross-entropy of a sentence under in-domain text, minus that under the pool.
 
         H_in(s) − H_pool(s),   H_m(s) = −1/(|s| + 1) · Σ_i log p_m(s_i | s_1 … s_{i−1})
 
-    in nats per token, `</s>` counted as one; the lower, the more in-domain.
+    in nats per token, `</s>` counted; the lower, the more in-domain.
 
     Args:
-        in_domain: a model of the domain.
+        in_domain: a model of the domain, for one language.
         pool: a model of the pool, with the same vocabulary and order.
     """
 
     def __init__(self, in_domain: NgramModel, pool: NgramModel):
         self._in_domain = in_domain
         self._pool = pool
-        self._of_ngram = functools.lru_cache(_REMEMBERED)(self._difference)
+        self._of_ngram = functools.lru_cache(_CACHED_NGRAMS)(self._difference)
 
     def __call__(self, sentence: Tokens) -> float:
-        """The difference for a sentence's tokens, in nats per token; inf where there are none."""
+        """Return the difference for a sentence, in nats per token; inf without tokens."""
         if not sentence:
             return float("inf")
-        found = [self._of_ngram(ngram) for ngram in self._in_domain.ngrams(sentence)]
-        return sum(found) / len(found)
+        differences = [self._of_ngram(ngram) for ngram in self._in_domain.ngrams(sentence)]
+        return sum(differences) / len(differences)
 
     def _difference(self, ngram: tuple[str, ...]) -> float:
-        """The last token's log p_pool − log p_in."""
+        """Return log p_pool − log p_in of the last token."""
         context = ngram[:-1]
         if not (self._in_domain.knows(context) or self._pool.knows(context)):
             return self._of_ngram(ngram[1:])
@@ -57,9 +57,9 @@ class EntropyDifference:
 def entropy_differences(
     in_domain: Iterable[Tokens], pools: Iterable[Iterable[Tokens]], order: int
 ) -> list[EntropyDifference]:
-    """Models of the domain and of samples of the pool, for one language.
+    """Fit models of the domain and of samples of the pool, for one language.
 
-    The vocabulary of all is the words that occur twice in the in-domain text.
+    Their common vocabulary is the words that occur twice or more in the in-domain text.
 
     Args:
         in_domain: sentences of the domain.
@@ -67,7 +67,7 @@ def entropy_differences(
         order: n of the n-gram models.
 
     Returns:
-        For each sample, the difference from it.
+        For each sample, the difference of the domain from it.
 
     Raises:
         InputError: no word occurs twice in the in-domain text; too much text.
@@ -95,9 +95,9 @@ def score_pairs(
 
         [H_in(s) − H_pool(s)] + [H_in(t) − H_pool(t)]
 
-    H_pool is that of a random sample of as many pairs as the in-domain text has, or of half the
-    pool. A pair that is in the sample is scored under a second one instead: a model finds what it
-    has learnt far too likely, so such pairs would never be chosen.
+    H_pool is under a model of a random sample of the pool, with as many pairs as the in-domain text
+    or half the pool's. A pair that is in the sample is scored under a second sample instead: the
+    model has learnt its own pairs, finds them far too likely, and they would never be chosen.
 
     Args:
         in_domain: pairs of the domain; held in memory, as the samples are.
@@ -105,7 +105,8 @@ def score_pairs(
         languages: of source and target, for their Moses tokens.
         order: n of the n-gram models.
         seed: of the samples.
-        counter: given the number of pairs, gives what is told how many are scored.
+        counter: makes, from the number of pairs, a function that is called with the number scored
+            so far.
 
     Returns:
         float64 [N], nats per token, in the pool's order; lower is more in-domain; inf where a side
@@ -114,7 +115,7 @@ def score_pairs(
     Raises:
         InputError: text that cannot be read, is too small or too large.
     """
-    text = whole(in_domain)
+    text = read_all(in_domain)
     first, second, count = two_samples(pool, len(text.source), seed)
     tokenizers = [tokenizer_for(MOSES, language) for language in languages]
     models = [
@@ -140,15 +141,15 @@ def score_pairs(
 
 
 def best_pairs(scores: np.ndarray, keep: int, candidates: np.ndarray | None = None) -> np.ndarray:
-    """The pairs with the lowest scores; of equal ones, those that come first.
+    """Choose the pairs with the lowest scores; of equal ones, those that come first.
 
     Args:
         scores: float [N]; inf is never chosen.
-        keep: how many, at most.
-        candidates: which may be chosen, bool [N]; all when absent.
+        keep: maximum number of pairs.
+        candidates: true for pairs that may be chosen, bool [N]; all when absent.
 
     Returns:
-        Their numbers, int64, rising.
+        The chosen rows, int64, ascending.
     """
     order = np.argsort(scores, kind="stable")
     allowed = np.isfinite(scores) if candidates is None else np.isfinite(scores) & candidates

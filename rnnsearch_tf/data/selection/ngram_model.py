@@ -15,10 +15,10 @@ _BEGIN, _END = "<s>", "</s>"
 _DISCOUNT = 0.75
 
 
-def frequent_words(sentences: Iterable[Sequence[str]], least: int = 2) -> frozenset[str]:
-    """The words that occur at least `least` times."""
+def frequent_words(sentences: Iterable[Sequence[str]], min_count: int = 2) -> frozenset[str]:
+    """Return the words that occur at least `min_count` times."""
     counts = Counter(word for sentence in sentences for word in sentence)
-    return frozenset(word for word, count in counts.items() if count >= least)
+    return frozenset(word for word, count in counts.items() if count >= min_count)
 
 
 class NgramModel:
@@ -26,11 +26,11 @@ class NgramModel:
 
         p(w | v u) = max(c(v u w) − D, 0) / c(v u ·) + D · N(v u ·) / c(v u ·) · p(w | u)
 
-    N(v u ·) is the number of different tokens found after v u. c of the longest n-grams, and of
-    those that begin with `<s>`, is how often they occur; c of shorter ones is the number of
-    different tokens found before them, plus 1 for a single word, so that every word of the
-    vocabulary has a probability. D is 0.75 throughout. Over the vocabulary, UNK and `</s>`, the
-    probabilities add up to 1.
+    N(v u ·) is the number of different tokens after v u. c of the longest n-grams, and of those
+    that begin with `<s>`, is the number of times they occur; c of shorter ones is the number of
+    different tokens before them, plus 1 for a single word, so that every word of the vocabulary has
+    a probability. D is 0.75 throughout. Over the vocabulary, UNK and `</s>`, the probabilities add
+    up to 1.
 
     Source: Chen & Goodman (1998), An Empirical Study of Smoothing Techniques for Language
     Modeling; their modified smoothing has a D for each order and small count instead.
@@ -41,7 +41,7 @@ class NgramModel:
         order: n, at least 1.
 
     Raises:
-        InputError: more different n-grams than NLTK counts.
+        InputError: more different n-grams than NLTK allows.
     """
 
     def __init__(self, sentences: Iterable[Sequence[str]], words: Collection[str], order: int):
@@ -49,7 +49,7 @@ class NgramModel:
         self._order = order
         try:
             counts = _kneser_ney_counts(map(self.ngrams, sentences), words, order)
-        except ValueError as error:  # NLTK's guard of the memory
+        except ValueError as error:  # NLTK's limit, which protects memory
             raise InputError(
                 f"too much text for a language model of order {order} (more different n-grams than "
                 "NLTK counts): give less in-domain text or a lower order"
@@ -60,25 +60,25 @@ class NgramModel:
         )  # fmt: skip
 
     def ngrams(self, sentence: Sequence[str]) -> list[tuple[str, ...]]:
-        """For each token and for `</s>`: at most n − 1 before it, from `<s>` on, then itself."""
+        """Return the n-gram that ends in each token and in `</s>`; shorter after `<s>`."""
         words, n = self._words, self._order
         row = (_BEGIN, *(word if word in words else UNK for word in sentence), _END)
         return [row[max(0, i + 1 - n) : i + 1] for i in range(1, len(row))]
 
     def knows(self, context: tuple[str, ...]) -> bool:
-        """Whether any token was found after these."""
+        """Whether any token occurs after this context."""
         return not context or context in self._model.counts[len(context) + 1]
 
     def log_probability(self, ngram: tuple[str, ...]) -> float:
-        """The log p of an n-gram's last token given those before it, in nats."""
+        """Return log p of an n-gram's last token given those before it, in nats."""
         context = ngram[:-1]
-        while not self.knows(context):  # NLTK would put each into its table
+        while not self.knows(context):  # NLTK would add each unknown context to its table
             context = context[1:]
         return math.log(self._model.unmasked_score(ngram[-1], context))
 
 
 class _Discounting(AbsoluteDiscounting):
-    """NLTK's, which counts the tokens that follow a context anew on each call."""
+    """NLTK's, without counting the followers of a context again on each call."""
 
     def alpha_gamma(self, word: str, context: tuple[str, ...]) -> tuple[float, float]:
         followers = self.counts[context]
@@ -98,6 +98,6 @@ def _kneser_ney_counts(
 
 
 def _without_first_token(counts: NgramCounter, n: int) -> Iterator[list[tuple[str, ...]]]:
-    """Each different n-gram without its first token, those of one context together."""
+    """Give each different n-gram without its first token, those of one context together."""
     for context, followers in counts[n].items():
         yield [(*context[1:], word) for word in followers]

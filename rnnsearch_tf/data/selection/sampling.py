@@ -1,4 +1,4 @@
-"""Part of a corpus: a random sample, pairs without their repetitions, chosen pairs in files."""
+"""Parts of a corpus: random samples, pairs without duplicates, files of chosen pairs."""
 
 import contextlib
 import gzip
@@ -17,7 +17,7 @@ from rnnsearch_tf.files import replacing
 
 
 class Sample(NamedTuple):
-    """Pairs drawn from a corpus, with their numbers in it."""
+    """Pairs drawn from a corpus, with their rows in it."""
 
     rows: frozenset[int]
     text: ParallelText
@@ -30,7 +30,7 @@ def two_samples(corpus: Corpus, count: int, seed: int) -> tuple[Sample, Sample, 
 
     Args:
         corpus: pairs.
-        count: how many for each sample; half of all, where there are fewer than twice as many.
+        count: pairs of each sample; each gets half the corpus where that is less.
         seed: of the draw.
 
     Returns:
@@ -55,7 +55,10 @@ def _sample(drawn: list[tuple[int, str, str]]) -> Sample:
 
 
 def first_occurrences(pool: Corpus) -> np.ndarray:
-    """Which pairs have no equal before them, bool [N]; equal by 64 bits of BLAKE2b of the text."""
+    """Mark the pairs that have no equal before them, bool [N].
+
+    Equality is that of 64 bits of BLAKE2b of the text.
+    """
     digests = np.fromiter(
         (
             int.from_bytes(hashlib.blake2b("\n".join(pair).encode(), digest_size=8).digest(), "big")
@@ -73,9 +76,9 @@ def write_pairs(pool: Corpus, chosen: np.ndarray, source: IO[bytes], target: IO[
 
     Args:
         pool: pairs.
-        chosen: numbers of pairs, rising.
-        source: where the source sentences go.
-        target: where their translations go.
+        chosen: rows of pairs, ascending.
+        source: file for the source sentences.
+        target: file for their translations.
     """
     start = 0
     for block in pool.blocks():
@@ -88,7 +91,7 @@ def write_pairs(pool: Corpus, chosen: np.ndarray, source: IO[bytes], target: IO[
 
 @contextlib.contextmanager
 def writing(path: str | Path) -> Iterator[IO[bytes]]:
-    """Give a file to write, gzip when so named; it takes its name when the block ends well.
+    """Open a file to write, gzip when named .gz; it gets its name when the block ends well.
 
     Raises:
         InputError: its folder does not exist.
