@@ -1,7 +1,7 @@
-"""Measure training: target words and updates per second, memory, seconds of the first update.
+"""Measure training: target words/s, updates/s, memory, seconds of the first update.
 
-One line of JSON. Forward, backward, clipping and update, by the trainer's own `TrainStep`, on
-batches that are in memory; dropout 0.
+Prints one line of JSON. The update is the trainer's own `TrainStep`: forward, backward, clipping
+and optimiser, on batches in memory, without dropout.
 """
 
 import measure
@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def build_update(model: TranslationModel, optimizer: OptimizerName) -> measure.Update:
-    """The trainer's update, the gradient's norm held to 1.
+    """Build the trainer's update, with the gradient's norm clipped to 1.
 
     Args:
         model: to be trained.
@@ -45,11 +45,11 @@ def build_update(model: TranslationModel, optimizer: OptimizerName) -> measure.U
     training = TrainingConfig(
         optimizer=optimizer, learning_rate=_LEARNING_RATES[optimizer], clip_norm=1.0
     )
-    updater = TrainStep(model, training, total_updates=1)
+    train_step = TrainStep(model, training, total_updates=1)
 
     def update(source: np.ndarray, target: np.ndarray) -> float:
-        done = updater(source, target, 0)
-        return float(done.nll) / int(done.words)
+        nll = train_step({"source": source, "target": target}, 0).losses["nll"]
+        return float(nll.sum) / int(nll.count)
 
     return update
 

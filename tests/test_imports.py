@@ -45,8 +45,8 @@ ROOMS = {
     """,
     "serving": "__init__ model_card warmup export",
     "training": """
-        __init__ signals optimizers distribution train_step checkpoints callbacks trainer
-        validation run
+        __init__ signals optimizers distribution train_step logs state checkpoints callbacks
+        trainer validation run
     """,
     "reproduction": "__init__ results claims assessment report reproduce",
     "demo": "__init__",

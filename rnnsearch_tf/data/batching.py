@@ -1,7 +1,13 @@
-"""Pairs to padded batches: length filter, order, batches of similar length.
+"""Sentence pairs to padded batches: length filter, order, batches of similar length.
 
-A batch is first a choice of pairs by their lengths alone; its words are read when it is its turn.
-So memory holds a few batches however large the corpus is, and to resume a pass costs little.
+A batch is a dict of tensors, the same for evaluation and training:
+
+    source  int32 [B, Tx]         ids, each sentence ending in `</s>`, then padding 0
+    target  int32 [B, Ty]         likewise
+    guide   float32 [B, Ty, Tx]   `WordAlignments.guide`, only where alignments are given
+
+Pairs are first put together by their lengths alone; their tokens are read when the batch is due. So
+memory holds a few batches however large the corpus is, and resuming a pass costs little.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,8 +26,6 @@ from rnnsearch_tf.tf_functions import untuned
 SORTED_BATCHES = 20  # batches whose pairs are sorted together (appendix B.2)
 
 _BATCHES_AHEAD = 4
-_PAIRS_AT_ONCE = 10_000
-_LENGTHS_AT_ONCE = 1_000_000
 
 _IDS = tf.TensorSpec([None, None], tf.int32)
 _GUIDE = tf.TensorSpec([None, None, None], tf.float32)
@@ -29,20 +33,25 @@ _GUIDE = tf.TensorSpec([None, None, None], tf.float32)
 _Lengths = TypeVar("_Lengths", np.ndarray, tf.Tensor)
 
 
-def kept_lengths(pairs: Pairs, max_length: int) -> np.ndarray:
-    """How many pairs are trained on, by the words on their longer side.
+def kept_lengths(pairs: Pairs, max_length: int, block_size: int = 1_000_000) -> np.ndarray:
+    """Count the pairs to train on by the length of their longer side.
 
-    Left out are pairs with a blank side or more than `max_length` words on the longer side.
+    Pairs with a blank side, or with more than `max_length` tokens on the longer side, are left out.
+
+    Args:
+        pairs: all.
+        max_length: tokens, without `</s>`.
+        block_size: pairs whose lengths are in memory at a time.
 
     Returns:
         int64 [max_length + 1]; the first is 0.
 
     Raises:
-        InputError: nothing is left.
+        InputError: no pair is left.
     """
     counts: np.ndarray = np.zeros(max_length + 1, np.int64)
-    for start in range(0, len(pairs), _LENGTHS_AT_ONCE):
-        rows = np.arange(start, min(start + _LENGTHS_AT_ONCE, len(pairs)))
+    for start in range(0, len(pairs), block_size):
+        rows = np.arange(start, min(start + block_size, len(pairs)))
         lengths = pairs.usable_lengths(rows)
         counts += np.bincount(lengths[_is_kept(lengths, max_length)], minlength=max_length + 1)
     if not counts.any():
@@ -53,7 +62,7 @@ def kept_lengths(pairs: Pairs, max_length: int) -> np.ndarray:
 
 
 def kept_rows(pairs: Pairs, max_length: int) -> np.ndarray:
-    """Which pairs are trained on, int64 [kept]; for corpora that fit into memory.
+    """Select the pairs to train on, int64 [kept]; for corpora that fit into memory.
 
     Raises:
         InputError: as `kept_lengths`.
@@ -63,16 +72,21 @@ def kept_rows(pairs: Pairs, max_length: int) -> np.ndarray:
 
 
 def training_batches(
-    pairs: Pairs, config: TrainingConfig, epoch: int, skip: int = 0
+    pairs: Pairs,
+    config: TrainingConfig,
+    epoch: int,
+    skip: int = 0,
+    alignments: WordAlignments | None = None,
+    block_size: int = 10_000,
 ) -> tf.data.Dataset:
-    """One pass over the pairs that are short enough, in an order of its own.
+    """Make the batches of one pass over the pairs that are short enough, in a random order.
 
     `config.batching` says how pairs come together:
 
     * buckets: by the longer side of a pair. Both sides are padded to the bucket's bound, a
       multiple of `bucket_width`, so that a batch has one of a few shapes. The last batch of each
       bucket may be smaller.
-    * sorted, the paper's way: 20 batches' pairs are sorted by their longer side and cut into
+    * sorted, as in the paper: the pairs of 20 batches are sorted by their longer side and cut into
       batches, which come from short to long, as in the authors' code. Each side is padded to its
       own longest sentence. The last batch may be smaller.
 
@@ -80,74 +94,70 @@ def training_batches(
 
     Args:
         pairs: all, also those that are too long.
-        config: batching, batch_size, bucket_width, max_length and seed count.
-        epoch: of this order.
-        skip: leave out so many batches; the rest is that of `.skip(skip)`, but what is left out
-            is not read.
+        config: its batching, batch_size, bucket_width, max_length and seed are used.
+        epoch: number of the pass, from 0.
+        skip: batches to leave out at the start; unlike `.skip(skip)`, without reading them.
+        alignments: of the pairs, for the guide.
+        block_size: pairs whose order and lengths are computed at a time.
 
     Returns:
-        (source, target): int32 [B, Tx] and [B, Ty], padding 0.
+        Batches with source and target, and with a guide where there are alignments.
     """
-
-    def read(rows: np.ndarray, width: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return pairs.source.batch(rows, int(width)), pairs.target.batch(rows, int(width))
-
-    batches = _batches_of_rows(pairs, config, epoch).skip(skip)
-    return untuned(batches.map(_in_numpy(read, _IDS, _IDS)).prefetch(_BATCHES_AHEAD))
-
-
-def guided_batches(
-    pairs: Pairs, links: WordAlignments, config: TrainingConfig, epoch: int, skip: int = 0
-) -> tf.data.Dataset:
-    """The batches of `training_batches`, each with the guide of its pairs.
-
-    Args:
-        pairs: as there.
-        links: of each pair.
-        config: as there.
-        epoch: as there.
-        skip: as there.
-
-    Returns:
-        (source, target, guide): int32 [B, Tx] and [B, Ty], padding 0, and `WordAlignments.guide`,
-        float32 [B, Ty, Tx].
-    """
+    specs = {"source": _IDS, "target": _IDS}
+    if alignments is not None:
+        specs["guide"] = _GUIDE
 
     def read(rows: np.ndarray, width: np.ndarray) -> tuple[np.ndarray, ...]:
         source, target = pairs.source.batch(rows, int(width)), pairs.target.batch(rows, int(width))
-        return source, target, links.guide(rows, source.shape[1], target.shape[1])
+        if alignments is None:
+            return source, target
+        return source, target, alignments.guide(rows, source.shape[1], target.shape[1])
 
-    batches = _batches_of_rows(pairs, config, epoch).skip(skip)
-    return untuned(batches.map(_in_numpy(read, _IDS, _IDS, _GUIDE)).prefetch(_BATCHES_AHEAD))
+    def as_batch(rows: tf.Tensor, width: tf.Tensor) -> dict[str, tf.Tensor]:
+        tensors = _in_numpy(read, *specs.values())(rows, width)
+        return dict(zip(specs, tensors, strict=True))
+
+    batches = _batches_of_rows(pairs, config, epoch, block_size).skip(skip)
+    return untuned(batches.map(as_batch).prefetch(_BATCHES_AHEAD))
 
 
-def batch_count(pairs: Pairs, config: TrainingConfig) -> int:
-    """How many batches `training_batches` makes of one pass; the same for every order.
+def batch_count(pairs: Pairs, config: TrainingConfig, block_size: int = 1_000_000) -> int:
+    """Count the batches that `training_batches` makes of one pass; the same in every pass.
+
+    Args:
+        pairs: all.
+        config: as of `training_batches`.
+        block_size: as of `kept_lengths`.
 
     Raises:
-        InputError: none.
+        InputError: no pair is left.
     """
-    counts = kept_lengths(pairs, config.max_length)
+    counts = kept_lengths(pairs, config.max_length, block_size)
     if config.batching == "sorted":
         return -(-int(counts.sum()) // config.batch_size)
     in_buckets = np.bincount(_bucket(np.arange(len(counts)), config.bucket_width), weights=counts)
     return int(np.ceil(in_buckets / config.batch_size).sum())
 
 
-def ordered_batches(pairs: Pairs, batch_size: int) -> Iterator[tuple[tf.Tensor, tf.Tensor]]:
-    """All pairs from short to long, padded to the longest of each batch: for evaluation."""
+def ordered_batches(pairs: Pairs, batch_size: int) -> Iterator[dict[str, tf.Tensor]]:
+    """Make batches of all pairs from short to long, padded to the longest; for evaluation."""
     order = np.argsort(pairs.lengths(np.arange(len(pairs))), kind="stable")
     for start in range(0, len(order), batch_size):
         rows = order[start : start + batch_size]
-        yield tf.constant(pairs.source.batch(rows)), tf.constant(pairs.target.batch(rows))
+        yield {
+            "source": tf.constant(pairs.source.batch(rows)),
+            "target": tf.constant(pairs.target.batch(rows)),
+        }
 
 
-def _batches_of_rows(pairs: Pairs, config: TrainingConfig, epoch: int) -> tf.data.Dataset:
-    """Which pairs come together in a pass, and how wide they are padded: rows, width."""
-    chosen = _shuffled(pairs, config, epoch)
+def _batches_of_rows(
+    pairs: Pairs, config: TrainingConfig, epoch: int, block_size: int
+) -> tf.data.Dataset:
+    """Put pairs together: the rows of each batch, and the width to pad it to."""
+    kept = _shuffled(pairs, config, epoch, block_size)
     if config.batching == "sorted":
-        return _sorted_batches(chosen, config.batch_size)
-    return _bucket_batches(chosen, config)
+        return _sorted_batches(kept, config.batch_size)
+    return _bucket_batches(kept, config)
 
 
 def _is_kept(lengths: np.ndarray, max_length: int) -> np.ndarray:
@@ -155,30 +165,30 @@ def _is_kept(lengths: np.ndarray, max_length: int) -> np.ndarray:
 
 
 def _bucket(length: _Lengths, width: int) -> _Lengths:
-    """The bucket, from 1 on, that has room for so many words and `</s>`."""
+    """Number of the bucket, from 1, that has room for so many tokens and `</s>`."""
     return -(-(length + 1) // width)
 
 
-def _shuffled(pairs: Pairs, config: TrainingConfig, epoch: int) -> tf.data.Dataset:
-    """The pairs that are short enough in the order of a pass, one by one: row, length."""
+def _shuffled(pairs: Pairs, config: TrainingConfig, epoch: int, block_size: int) -> tf.data.Dataset:
+    """Order the pairs that are short enough: row and length, pair by pair."""
     order = Permutation(len(pairs), config.seed, epoch)
 
     def block(start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        rows = order(np.arange(start, min(start + _PAIRS_AT_ONCE, len(pairs))))
+        rows = order(np.arange(start, min(start + block_size, len(pairs))))
         lengths = pairs.usable_lengths(rows)
         kept = _is_kept(lengths, config.max_length)
         return rows[kept], lengths[kept]
 
     numbers = tf.TensorSpec([None], tf.int64)
-    starts = tf.data.Dataset.range(0, len(pairs), _PAIRS_AT_ONCE)
+    starts = tf.data.Dataset.range(0, len(pairs), block_size)
     return starts.map(_in_numpy(block, numbers, numbers)).unbatch()
 
 
-def _bucket_batches(chosen: tf.data.Dataset, config: TrainingConfig) -> tf.data.Dataset:
-    """A batch as soon as its bucket is full; at the end what the buckets hold: rows, width."""
+def _bucket_batches(kept: tf.data.Dataset, config: TrainingConfig) -> tf.data.Dataset:
+    """Emit a batch whenever a bucket is full, and at the end what the buckets hold."""
     width = config.bucket_width
     bounds = list(range(width, config.max_length + 1 + width, width))
-    batches = chosen.bucket_by_sequence_length(
+    batches = kept.bucket_by_sequence_length(
         lambda row, length: tf.cast(length, tf.int32) + 1,  # </s>
         bucket_boundaries=[bound + 1 for bound in bounds],
         bucket_batch_sizes=[config.batch_size] * (len(bounds) + 1),
@@ -186,20 +196,22 @@ def _bucket_batches(chosen: tf.data.Dataset, config: TrainingConfig) -> tf.data.
     return batches.map(lambda rows, lengths: (rows, _bucket(lengths[0], width) * width))
 
 
-def _sorted_batches(chosen: tf.data.Dataset, size: int) -> tf.data.Dataset:
+def _sorted_batches(kept: tf.data.Dataset, size: int) -> tf.data.Dataset:
+    """Sort the pairs of 20 batches at a time; width 0 pads to the longest sentence."""
+
     def sort(rows: tf.Tensor, lengths: tf.Tensor) -> tf.Tensor:
         return tf.gather(rows, tf.argsort(lengths, stable=True))
 
-    windows = chosen.batch(SORTED_BATCHES * size).map(sort)
+    windows = kept.batch(SORTED_BATCHES * size).map(sort)
     batches = windows.unbatch().batch(size)
     return batches.map(lambda rows: (rows, tf.constant(0, tf.int64)))
 
 
 def _in_numpy(function: Callable[..., Any], *specs: tf.TensorSpec) -> Callable[..., Any]:
-    """A function of arrays as a function of tensors, its results specified."""
+    """Wrap a function of arrays as a function of tensors, with specs of its results."""
 
     def call(*tensors: tf.Tensor) -> tuple[tf.Tensor, ...]:
-        found = tf.numpy_function(function, tensors, [spec.dtype for spec in specs])
-        return tuple(tf.ensure_shape(x, spec.shape) for x, spec in zip(found, specs, strict=True))
+        results = tf.numpy_function(function, tensors, [spec.dtype for spec in specs])
+        return tuple(tf.ensure_shape(x, spec.shape) for x, spec in zip(results, specs, strict=True))
 
     return call

@@ -1,4 +1,4 @@
-"""Word links of a training corpus, as aligners write them (fast_align, eflomal, Moses)."""
+"""Word alignments of a training corpus, as aligners write them (fast_align, eflomal, Moses)."""
 
 import dataclasses
 import hashlib
@@ -14,41 +14,42 @@ from rnnsearch_tf.data.lines import file_digest, is_compressed
 from rnnsearch_tf.data.parallel_corpus import ParallelFiles
 from rnnsearch_tf.errors import InputError
 
-_LINKS = re.compile(r"\s*(\d{1,9}-\d{1,9}(\s+|$))*", re.ASCII)  # of a line
+_LINE = re.compile(r"\s*(\d{1,9}-\d{1,9}(\s+|$))*", re.ASCII)
 
 
 class WordAlignmentBlock(NamedTuple):
-    """The links of some pairs that follow one another in a file."""
+    """The links of consecutive pairs of a file."""
 
     path: str
-    before: int  # lines of the file that went before
-    ends: np.ndarray  # int32 [links, 2]; places of source and target word, from 0
-    counts: np.ndarray  # int64 [pairs]; links of each
+    before: int  # lines of the file before the block
+    links: np.ndarray  # int32 [L, 2]; positions of source and target word, from 0
+    counts: np.ndarray  # int64 [pairs]; links of each pair
 
 
 class WordAlignmentFiles:
-    """Files of word links, each plain or .gz, that belong to those of `ParallelFiles`.
+    """Files of word alignments, each plain or .gz, that belong to those of `ParallelFiles`.
 
-    A line has the links of a pair, `i-j` with blanks between (Pharaoh): word i of the source and
-    word j of the target, both from 0. A pair without links has a blank line.
+    A line has the links of a pair, `i-j` separated by blanks (Pharaoh): word i of the source and
+    word j of the target, both from 0. The line of a pair without links is blank.
 
     Args:
-        links: files.
-        sources: for each of them, the file with its pairs' sentences, of either side.
+        alignments: files.
+        sources: for each of them, the file with the sentences of its pairs, of either side.
 
     Raises:
-        InputError: more files of one kind.
+        InputError: not as many files of one as of the other.
     """
 
-    def __init__(self, links: Sequence[str | Path], sources: Sequence[str | Path]):
-        if len(links) != len(sources):
+    def __init__(self, alignments: Sequence[str | Path], sources: Sequence[str | Path]):
+        if len(alignments) != len(sources):
             raise InputError(
-                f"{len(links)} files of links for {len(sources)} of sentences: each needs the other"
+                f"{len(alignments)} files of alignments for {len(sources)} of sentences: "
+                "each needs the other"
             )
-        self._files = list(zip(links, sources, strict=True))
+        self._files = list(zip(alignments, sources, strict=True))
 
     def fingerprint(self) -> str:
-        """SHA-256 of the links' bytes.
+        """Return the SHA-256 of the alignments.
 
         Raises:
             InputError: a file that cannot be read.
@@ -57,11 +58,11 @@ class WordAlignmentFiles:
         return hashlib.sha256(json.dumps(["links", files]).encode()).hexdigest()
 
     def blocks(self) -> Iterator[WordAlignmentBlock]:
-        """The links in the order of the pairs, some at a time.
+        """Read the links in the order of the pairs, a block of lines at a time.
 
         Raises:
-            InputError: a file that cannot be read, a line that is none of links (the text names
-                it), not as many lines as sentences.
+            InputError: a file that cannot be read, a line that is not made of links (the message
+                has its number), not as many lines as sentences.
         """
         for path, source in self._files:
             before = 0
@@ -72,7 +73,7 @@ class WordAlignmentFiles:
 
 def _parse(path: str, before: int, lines: list[str]) -> WordAlignmentBlock:
     for number, line in enumerate(lines, before + 1):
-        if not _LINKS.fullmatch(line):
+        if not _LINE.fullmatch(line):
             raise InputError(f"{path}: line {number:,} is not made of links i-j: {line[:40]!r}")
     numbers = np.array(" ".join(lines).replace("-", " ").split(), "S9").astype(np.int32)
     counts = np.array([line.count("-") for line in lines], np.int64)
@@ -81,27 +82,29 @@ def _parse(path: str, before: int, lines: list[str]) -> WordAlignmentBlock:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class WordAlignments:
-    """The links of every pair of a corpus.
+    """The links of every pair of a corpus, N pairs.
 
-    All links stand in one row, pair by pair. Arrays may be memory-mapped files; only what is asked
-    for is read.
+    All links stand in one array, pair by pair. Arrays may be memory-mapped files; only what is
+    asked for is read.
     """
 
-    ends: np.ndarray  # int32 [all links, 2]; places of source and target word, from 0
-    starts: np.ndarray  # int64 [N + 1]; pair i has ends[starts[i] : starts[i + 1]]
+    links: np.ndarray  # int32 [L, 2]; positions of source and target word, from 0
+    starts: np.ndarray  # int64 [N + 1]; pair i has links[starts[i] : starts[i + 1]]
 
     def __len__(self) -> int:
         """N, the number of pairs."""
         return len(self.starts) - 1
 
     def guide(self, rows: np.ndarray, source_steps: int, target_steps: int) -> np.ndarray:
-        """A, the attention that links ask for: A_ij = 1/|links of i| where (j, i) is one, else 0.
+        """Return the attention that the links ask for.
 
-        The row of a target word without a link is all 0, and so are those of `</s>` and padding:
-        they are left to themselves.
+            A_ij = 1 / (number of links of target word i) where word j is linked to it, else 0
+
+        The row of a target word without a link is all 0, as are those of `</s>` and padding: the
+        guided alignment loss leaves their attention alone.
 
         Args:
-            rows: of which pairs, int [B].
+            rows: pairs, int [B].
             source_steps: Tx.
             target_steps: Ty.
 
@@ -111,7 +114,7 @@ class WordAlignments:
         counts = self.starts[rows + 1] - self.starts[rows]
         before = np.cumsum(counts) - counts
         places = np.arange(counts.sum()) + np.repeat(self.starts[rows] - before, counts)
-        source, target = self.ends[places].T
-        found: np.ndarray = np.zeros((len(rows), target_steps, source_steps), np.float32)
-        found[np.repeat(np.arange(len(rows)), counts), target, source] = 1
-        return found / np.maximum(found.sum(axis=2, keepdims=True), 1)
+        source, target = self.links[places].T
+        guide: np.ndarray = np.zeros((len(rows), target_steps, source_steps), np.float32)
+        guide[np.repeat(np.arange(len(rows)), counts), target, source] = 1
+        return guide / np.maximum(guide.sum(axis=2, keepdims=True), 1)

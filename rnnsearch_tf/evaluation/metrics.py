@@ -162,8 +162,8 @@ def nll(token_losses: Callable[..., tf.Tensor], pairs: Pairs, batch_size: int = 
         batch_size: pairs at a time.
     """
     total, words = 0.0, 0
-    for source, target in ordered_batches(pairs, batch_size):
-        losses = token_losses(source, target)
+    for batch in ordered_batches(pairs, batch_size):
+        losses = token_losses(batch["source"], batch["target"])
         total += float(tf.reduce_sum(losses))
         words += int(tf.size(losses))
     return Nll(total / words, total / len(pairs))

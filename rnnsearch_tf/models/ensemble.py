@@ -25,16 +25,16 @@ class Ensemble:
         self._models = tuple(models)
 
     def bind(self, source: Any) -> "EnsembleStep":
-        """Encode source ids [B, Tx] and stand before the first word of their translations."""
+        """Encode source ids [B, Tx], and return the decoders before the first target word."""
         return EnsembleStep([model.bind(source) for model in self._models])
 
-    def predict_token(self, seen: States) -> Any:
-        """What the decoders saw, each [R, ...], to log p of the next word, float32 [R, K]."""
-        pairs = zip(self._models, seen, strict=True)
+    def predict_token(self, outputs: States) -> Any:
+        """Return log p of the next token, float32 [R, K], given the outputs [R, ...]."""
+        pairs = zip(self._models, outputs, strict=True)
         return _log_mean([ops.log_softmax(_float32(m.predict_token(s))) for m, s in pairs])
 
     def token_losses(self, source: Any, target: Any) -> Any:
-        """−log p(y_i | y_<i, x) of the real words, in nats; as `TranslationModel.token_losses`."""
+        """−log p(y_i | y_<i, x) of the target's tokens, as `TranslationModel.token_losses`."""
         return -_log_mean([-model.token_losses(source, target) for model in self._models])
 
     def alignment(self, source: Any, target: Any) -> Any:
@@ -43,19 +43,19 @@ class Ensemble:
 
 
 class EnsembleStep:
-    """The decoders of an ensemble before given source sentences, for one word at a time."""
+    """The decoders of an ensemble, bound to source sentences, for one token at a time."""
 
     def __init__(self, steps: Sequence[DecoderStep]):
         self._steps = steps
 
     def start(self) -> States:
-        """What y_1 is predicted from: one row for each sentence."""
+        """Outputs of the decoders for y_1: one row for each sentence."""
         return tuple(step.start() for step in self._steps)
 
     def advance(self, previous: States, word: Any) -> States:
-        """What y_{i+1} is predicted from, once y_i, int32 [R], is chosen."""
+        """Outputs of the decoders for y_{i+1}, given those for y_i and its ids int32 [R]."""
         pairs = zip(self._steps, previous, strict=True)
-        return tuple(step.advance(seen, word) for step, seen in pairs)
+        return tuple(step.advance(outputs, word) for step, outputs in pairs)
 
 
 def _log_mean(log_probs: Sequence[Any]) -> Any:

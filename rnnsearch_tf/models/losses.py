@@ -1,39 +1,114 @@
-"""The training losses, in nats: −log p(y|x), and how far attention is from given links."""
+"""Training losses in nats: −log p(y|x), and the guided alignment loss.
 
-from typing import Any
+`LOSSES` has the losses by name, each a function of (model, batch, outputs, training):
+
+* model: a `TranslationModel`;
+* batch: its tensors by name, as `data.batching.training_batches` makes them;
+* outputs: the `DecoderState` [B, Ty, ...] of the batch, which all losses share;
+* training: whether dropout acts.
+
+The training loss is their sum, weighted by `TrainingConfig.loss_weights`, over the sentences of the
+batch. A new loss needs an entry here and a field `<name>_weight` in `TrainingConfig`.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import keras
 from keras import ops
 
-_LEAST = 1e-30  # under it log α is held: a softmax in float32 may come to 0
+_MIN_ATTENTION = 1e-30  # a softmax in float32 may underflow to 0, whose log is −∞
+
+
+class LossTotal(NamedTuple):
+    """A loss summed over some rows of a batch; `sum / count` is its mean."""
+
+    sum: Any  # float32 [], nats
+    count: Any  # float32 [], the tokens or linked words that the sum is over
 
 
 class SentenceLoss(keras.losses.Loss):
     """−log p(y|x) for `model.compile` and `model.fit`: the mean over sentences, in nats.
 
-    The sum over a sentence's words, padding left out, is averaged over the batch. `TrainStep` works
-    out the same without ever holding logits of padding, in less time and memory.
+    The sum over a sentence's tokens, without padding, is averaged over the batch. `TrainStep` gets
+    the same loss without computing logits of padding, in less time and memory.
     """
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
-        """Target ids int32 [B, Ty] and logits [B, Ty, K] to the sentences' −log p, float32 [B]."""
+        """Return −log p of each sentence, float32 [B].
+
+        Args:
+            y_true: target ids int32 [B, Ty].
+            y_pred: logits [B, Ty, K].
+        """
         logits = ops.cast(y_pred, "float32")
-        words = ops.cast(y_true, "int32")
-        losses = ops.sparse_categorical_crossentropy(words, logits, from_logits=True)
-        return ops.sum(ops.where(ops.equal(words, 0), 0.0, losses), axis=1)
+        tokens = ops.cast(y_true, "int32")
+        losses = ops.sparse_categorical_crossentropy(tokens, logits, from_logits=True)
+        return ops.sum(ops.where(ops.equal(tokens, 0), 0.0, losses), axis=1)
+
+
+def nll(model: Any, batch: Mapping[str, Any], outputs: Any, training: bool) -> LossTotal:
+    """Σ −log p(y_i | y_<i, x) over the target tokens, and their number (`</s>` counted)."""
+    losses = token_losses(model.readout, outputs, batch["target"], training)
+    return LossTotal(ops.sum(losses), ops.cast(ops.size(losses), "float32"))
+
+
+def guided_alignment(
+    model: Any, batch: Mapping[str, Any], outputs: Any, training: bool
+) -> LossTotal:
+    """Σ H(A_i, α_i) over the target words with a link, and their number."""
+    del model, training
+    losses = alignment_cross_entropy(outputs.alignment, batch["guide"])
+    is_linked = ops.any(batch["guide"], axis=-1)
+    return LossTotal(ops.sum(losses), ops.sum(ops.cast(is_linked, "float32")))
+
+
+LOSSES: dict[str, Callable[[Any, Mapping[str, Any], Any, bool], LossTotal]] = {
+    "nll": nll,
+    "guided_alignment": guided_alignment,
+}
+
+
+def token_losses(readout: Any, outputs: Any, target: Any, training: bool = False) -> Any:
+    """−log p(y_i | y_1 … y_{i-1}, x) of the target's tokens, in nats.
+
+    Padding is gathered out before the softmax, where most of the time goes.
+
+    Args:
+        readout: the `MaxoutDeepOutput` layer.
+        outputs: the `DecoderState` [B, Ty, ...] that the tokens are predicted from.
+        target: ids int32 [B, Ty], padding 0.
+        training: whether dropout acts.
+
+    Returns:
+        float32 [N], the N tokens of `target` (`</s>` counted) sentence by sentence.
+    """
+    tokens = ops.reshape(target, (-1,))
+    real = ops.nonzero(tokens)[0]
+
+    def without_padding(x: Any) -> Any:
+        return ops.take(ops.reshape(x, (-1, x.shape[-1])), real, axis=0)
+
+    hidden = readout.maxout(
+        without_padding(outputs.state),
+        without_padding(outputs.words),
+        without_padding(outputs.context),
+        training,
+    )
+    return output_cross_entropy(hidden, readout.W_o, readout.b, ops.take(tokens, real))
 
 
 def output_cross_entropy(hidden: Any, weights: Any, bias: Any, targets: Any) -> Any:
-    """−log softmax(hidden · weights + bias)[targets], word by word, in nats.
+    """−log softmax(hidden · weights + bias)[targets] of each token, in nats.
 
     The output product and the softmax are one function with a gradient of its own,
-    softmax − one-hot: less memory traffic than the automatic one, where most time goes.
+    softmax − one-hot: less memory traffic than the automatic gradient.
 
     Args:
         hidden: t, the maxout layer at N real (not padding) positions, [N, l].
         weights: W_o, [l, K].
         bias: b, [K].
-        targets: the words' ids, int32 [N].
+        targets: the tokens' ids, int32 [N].
 
     Returns:
         float32 [N].
@@ -70,21 +145,21 @@ def output_cross_entropy(hidden: Any, weights: Any, bias: Any, targets: Any) -> 
 
 
 def alignment_cross_entropy(alignment: Any, guide: Any) -> Any:
-    """How far a soft alignment is from given links: H(A_i, α_i) = −Σ_j A_ij log α_ij, in nats.
+    """Cross-entropy of given links and the attention: H(A_i, α_i) = −Σ_j A_ij log α_ij, in nats.
 
-    The cross-entropy cost of guided alignment training (Chen et al. 2016, arXiv 1607.01628).
+    The cost of guided alignment training (Chen et al. 2016, arXiv 1607.01628).
 
     Args:
         alignment: α, float32 [B, Ty, Tx]; each row sums to 1.
-        guide: A, float32 [B, Ty, Tx]; a row is uniform over its word's links, or all 0.
+        guide: A, float32 [B, Ty, Tx]; a row is uniform over the links of its word, or all 0.
 
     Returns:
         float32 [B, Ty]; 0 where the guide's row is 0.
     """
-    logarithms = ops.log(ops.maximum(alignment, _LEAST))
+    logarithms = ops.log(ops.maximum(alignment, _MIN_ATTENTION))
     return -ops.sum(ops.cast(guide, logarithms.dtype) * logarithms, axis=-1)
 
 
 def _value(x: Any) -> Any:
-    """A variable's tensor: `ops.convert_to_tensor` leaves a variable what it is."""
+    """Return the tensor of a variable, which `ops.convert_to_tensor` would leave a variable."""
     return ops.reshape(x, ops.shape(x))

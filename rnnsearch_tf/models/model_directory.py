@@ -16,6 +16,8 @@ from rnnsearch_tf.text.vocabulary import Vocabulary
 
 BEST, LAST = "best", "last"
 
+_RENAMED_LOG_FIELDS = {"train_guide_loss": "train_guided_alignment_loss"}  # since version 0.1.0
+
 
 class ModelDirectory:
     """A folder that holds a training, and all that translating needs.
@@ -124,7 +126,7 @@ class ModelDirectory:
         return self.lexicon_path if self.lexicon_path.exists() else None
 
     def read_log(self) -> list[dict[str, Any]]:
-        """What training.jsonl has of each evaluation; nothing before the first.
+        """Read the records of the evaluations from training.jsonl; none before the first.
 
         Raises:
             InputError: it is not such a file.
@@ -132,15 +134,19 @@ class ModelDirectory:
         if not self.log_path.exists():
             return []
         try:
-            return [json.loads(line) for line in self.log_path.read_text("utf-8").splitlines()]
-        except (OSError, ValueError) as error:
+            records = map(json.loads, self.log_path.read_text("utf-8").splitlines())
+            return [
+                {_RENAMED_LOG_FIELDS.get(name, name): value for name, value in record.items()}
+                for record in records
+            ]
+        except (OSError, ValueError, AttributeError) as error:
             raise InputError(f"{self.log_path}: {first_line(error)}") from error
 
     def write_log(self, records: list[dict[str, Any]]) -> None:
-        """Write training.jsonl anew.
+        """Replace training.jsonl.
 
         Raises:
-            InputError: the disk refuses.
+            InputError: it cannot be written.
         """
         lines = "".join(json.dumps(record) + "\n" for record in records)
         try:

@@ -93,7 +93,7 @@ def main() -> int:
         validation,
         flags.cache_dir,
         strategy,
-        links=_links(),
+        alignments=_alignments(),
     )
     return 128 + stopped_by if stopped_by else 0
 
@@ -106,7 +106,7 @@ def _training() -> Corpus:
     return Wmt14(subsets, flags.data_dir, flags.source_language, flags.target_language)
 
 
-def _links() -> WordAlignmentFiles | None:
+def _alignments() -> WordAlignmentFiles | None:
     flags = COMMAND.flags
     if flags.train_alignments is None:
         return None

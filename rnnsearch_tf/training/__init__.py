@@ -1,1 +1,1 @@
-"""From batches to trained weights."""
+"""Training of a model: updates, evaluations, checkpoints, on any number of devices."""

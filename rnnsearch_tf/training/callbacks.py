@@ -1,4 +1,4 @@
-"""Keras callbacks that watch a training; `training.Trainer` says what they are given."""
+"""Keras callbacks that report a training; `trainer.Trainer` documents their logs."""
 
 import time
 from collections.abc import Sequence
@@ -11,6 +11,7 @@ import tensorflow as tf
 from rnnsearch_tf.config import TrainingConfig
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.progress import ProgressLine
+from rnnsearch_tf.training.logs import update_text
 from rnnsearch_tf.visualization.alignment_matrix import paint_alignment
 
 Logs = dict[str, float]
@@ -19,17 +20,17 @@ _UPDATES_BETWEEN_SUMMARIES = 50
 
 
 def early_stopping(config: TrainingConfig) -> keras.callbacks.Callback:
-    """What ends a training that improves no more: Keras's, or one that never does."""
+    """Build Keras's early stopping, or a callback that does nothing."""
     if config.early_stopping == "none":
         return keras.callbacks.Callback()
     monitor, mode = _MONITORED[config.early_stopping]
     return keras.callbacks.EarlyStopping(monitor, patience=config.patience, mode=mode)
 
 
-class Watched:
-    """A model as callbacks expect it, with its optimiser.
+class ModelWithOptimizer:
+    """A model with its optimiser, as callbacks expect it.
 
-    The model itself must not have it: Keras would write it into every file of weights.
+    The model itself must not have an optimiser: Keras would write it into every file of weights.
     """
 
     def __init__(self, model: keras.Model, optimizer: keras.optimizers.Optimizer):
@@ -41,7 +42,7 @@ class Watched:
 
     @property
     def stop_training(self) -> bool:
-        """What `EarlyStopping` sets."""
+        """Whether a callback has asked to stop."""
         return self.model.stop_training
 
     @stop_training.setter
@@ -50,56 +51,45 @@ class Watched:
 
 
 class ProgressBar(keras.callbacks.Callback):
-    """One line: how far, the mean NLL, how fast (target tokens/s), and how long yet."""
+    """A line with updates, mean losses in nats, perplexity, target tokens/s and the time left."""
 
     def __init__(self) -> None:
         super().__init__()
         self._line = ProgressLine()
-        self._begun: tuple[float, float] | None = None  # the first update's time and number
+        self._first: tuple[float, float] | None = None  # time and number of the first update
 
     def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
-        """Rewrite the line, now and then."""
+        """Rewrite the line when it is due."""
         if not logs:
             return
-        if self._begun is None:
-            self._begun = time.monotonic(), logs["updates"]
+        if self._first is None:
+            self._first = time.monotonic(), logs["updates"]
         if self._line.is_due():
-            self._line.show(self._text(logs))
+            self._line.show(update_text(logs, self.params["updates"]) + self._time_left(logs))
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
-        """Leave the terminal to the evaluation's line."""
+        """Clear the line, for that of the evaluation."""
         self._line.clear()
 
-    def _text(self, logs: Logs) -> str:
-        done, total = int(logs["updates"]), self.params["updates"]
-        skipped = f", {logs['skipped']:.1%} NOT FINITE and skipped" if logs["skipped"] else ""
-        guide = logs.get("mean_guide_loss")
-        attention = "" if guide is None else f"attention {guide:.3f} nats/linked word, "
-        return (
-            f"update {done:,}/{total:,}: {logs['mean_nll_per_token']:.3f} nats/token, "
-            f"{logs['mean_loss']:.2f} nats/sentence, {attention}"
-            f"gradient norm {logs['gradient_norm']:.2f} "
-            f"({logs['clipped']:.0%} clipped{skipped}), {logs['tokens_per_second']:,.0f} tokens/s"
-            f"{self._time_left(done, total)}"
-        )
-
-    def _time_left(self, done: int, total: int) -> str:
-        """At the pace since the first update, evaluations included; not known at that one."""
-        assert self._begun is not None
-        started, first = self._begun
-        if done == first:
+    def _time_left(self, logs: Logs) -> str:
+        """Time left at the pace since the first update, evaluations included."""
+        assert self._first is not None
+        started, first = self._first
+        done = logs["updates"]
+        if done == first:  # the first update traces the graph: its time says nothing
             return ""
-        seconds = (time.monotonic() - started) / (done - first) * (total - done)
+        seconds = (time.monotonic() - started) / (done - first) * (self.params["updates"] - done)
         return f", {_duration(seconds)} left"
 
 
 class Summaries(keras.callbacks.Callback):
-    """What TensorBoard shows: figures, translations and a picture of an alignment.
+    """TensorBoard's summaries: scalars, translations and an image of an alignment.
 
     Args:
         folder: for the event files.
-        translator: of the model in training; without it, figures alone.
-        sentences: source sentences to translate at each evaluation; the first is drawn.
+        translator: of the model in training; without it, there are scalars alone.
+        sentences: source sentences to translate at each evaluation; the first one's alignment is
+            drawn.
     """
 
     def __init__(
@@ -119,12 +109,12 @@ class Summaries(keras.callbacks.Callback):
         self._writer = tf.summary.create_file_writer(self._folder)
 
     def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
-        """Training figures, now and then."""
+        """Write the scalars of an update, at intervals."""
         if logs and logs["updates"] % _UPDATES_BETWEEN_SUMMARIES == 0:
             self._write_scalars("training", logs)
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
-        """The evaluation's figures, translations, and a picture."""
+        """Write the scalars of the evaluation, translations and an image."""
         if not logs:
             return
         self._write_scalars("evaluation", logs)
@@ -137,14 +127,14 @@ class Summaries(keras.callbacks.Callback):
         self._writer.close()
 
     def _write_samples(self, translator: Translator, step: int) -> None:
-        found = translator.translate(self._sentences, return_alignment=True, progress=False)
-        rows = [f"{one.source} | {one.text}" for one in found]
+        results = translator.translate(self._sentences, return_alignment=True, progress=False)
+        rows = [f"{result.source} | {result.text}" for result in results]
         table = "\n".join(["source | translation", "--- | ---", *rows])
-        first = found[0]
-        picture = paint_alignment(first.alignment, first.source_tokens, first.tokens)
+        first = results[0]
+        image = paint_alignment(first.alignment, first.source_tokens, first.tokens)
         with self._writer.as_default(step):
             tf.summary.text("translations", table)
-            tf.summary.image("alignment", picture[None])
+            tf.summary.image("alignment", image[None])
 
     def _write_scalars(self, part: str, logs: Logs) -> None:
         with self._writer.as_default(int(logs["updates"])):
@@ -154,7 +144,7 @@ class Summaries(keras.callbacks.Callback):
 
 
 def _duration(seconds: float) -> str:
-    """Seconds as people say them: 1 h 05 min, 12 min, 40 s."""
+    """Format seconds: 1 h 05 min, 12 min, 40 s."""
     minutes = round(seconds / 60)
     if minutes >= 60:
         return f"{minutes // 60} h {minutes % 60:02d} min"

@@ -1,8 +1,5 @@
-"""What a training that was killed goes on from."""
+"""Checkpoints, from which a training resumes."""
 
-import dataclasses
-import json
-import math
 import re
 import shutil
 from pathlib import Path
@@ -13,109 +10,36 @@ import tensorflow as tf
 from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.files import synchronise
 from rnnsearch_tf.progress import ProgressLine
-from rnnsearch_tf.training.train_step import Batch
+from rnnsearch_tf.training.state import SavedState, TrainingState
 
-# What TensorFlow raises for a truncated or foreign checkpoint, its reader's own mishaps included.
+# Errors for a truncated or foreign checkpoint: TensorFlow's, some of which its reader does not mean
+# to raise, and the ValueError of `TrainingState.from_json` for one of another version.
 _UNREADABLE = (tf.errors.OpError, AssertionError, IndexError, RuntimeError, ValueError)
-
-
-@dataclasses.dataclass
-class RunningMetrics:
-    """Sums over the updates since the last evaluation."""
-
-    nll: float = 0.0  # nats
-    words: int = 0  # target tokens with </s>
-    sentences: int = 0
-    updates: int = 0
-    clipped: int = 0  # updates whose gradient was scaled down
-    skipped: int = 0  # updates left out, their gradient not being finite
-    gradient_norm: float = 0.0  # summed over the updates that were not skipped
-    guide_loss: float = 0.0  # nats
-    linked: float = 0.0  # target words that the attention was guided for
-
-    def add(self, batch: Batch, limit: float) -> None:
-        """Count an update whose gradient is held to the norm `limit`."""
-        norm = float(batch.gradient_norm)
-        self.updates += 1
-        if not math.isfinite(norm):
-            self.skipped += 1
-            return
-        self.nll += float(batch.nll)
-        self.words += int(batch.words)
-        self.sentences += int(batch.sentences)
-        self.clipped += norm > limit
-        self.gradient_norm += norm
-        self.guide_loss += float(batch.guide_loss)
-        self.linked += float(batch.linked)
-
-    def means(self) -> dict[str, float]:
-        """NLL in nats, the gradient's mean norm, the shares of clipped and of skipped updates.
-
-        Of a guided training also the attention's cross-entropy, in nats for each linked word.
-        """
-        counted = max(self.updates - self.skipped, 1)
-        guided = {"train_guide_loss": self.guide_loss / self.linked} if self.linked else {}
-        return {
-            "train_nll_per_token": self.nll / max(self.words, 1),
-            "train_nll_per_sentence": self.nll / max(self.sentences, 1),
-            "gradient_norm": self.gradient_norm / counted,
-            "clipped": self.clipped / counted,
-            "skipped": self.skipped / max(self.updates, 1),
-            **guided,
-        }
-
-
-@dataclasses.dataclass
-class TrainingState:
-    """Where a training is, beside its weights and the optimiser's averages."""
-
-    epoch: int = 0  # epochs done
-    batch: int = 0  # batches done in this epoch
-    updates: int = 0  # batches done in all
-    evaluations: int = 0
-    seconds: float = 0.0  # of training, evaluation not counted
-    best: float = -math.inf  # of what chooses the best weights; higher is better
-    skipped_in_a_row: int = 0
-    meter: RunningMetrics = dataclasses.field(default_factory=RunningMetrics)
-
-
-class _Saved(tf.train.experimental.PythonState):
-    """A `TrainingState` inside a TensorFlow checkpoint."""
-
-    def __init__(self, state: TrainingState):
-        self.state = state
-
-    def serialize(self) -> str:
-        return json.dumps(dataclasses.asdict(self.state))
-
-    def deserialize(self, string_value: str) -> None:
-        values = json.loads(string_value)
-        self.state = TrainingState(**{**values, "meter": RunningMetrics(**values["meter"])})
 
 
 class Checkpoints:
     """The newest two checkpoints of a training, each written whole or not at all.
 
     They are `ckpt-1`, `ckpt-2`, …: a number is never used twice, so a whole checkpoint is never
-    written over.
+    overwritten.
 
     Args:
-        folder: where they lie.
-        parts: what has variables: model, optimizer.
+        folder: for their files.
+        parts: objects with variables: model, optimizer.
     """
 
     def __init__(self, folder: Path, **parts: Any):
         self._folder = folder
-        self._saved = _Saved(TrainingState())
+        self._saved = SavedState(TrainingState())
         self._checkpoint = tf.train.Checkpoint(state=self._saved, **parts)
 
     @property
     def state(self) -> TrainingState:
-        """What is saved; to be changed in place."""
+        """The state that is saved and restored; to be changed in place."""
         return self._saved.state
 
     def save(self) -> None:
-        """Write a checkpoint; the older ones go when this one is safely on the disk.
+        """Write a checkpoint, and remove all but the one before.
 
         Raises:
             InputError: it cannot be written; nothing of it is left.
@@ -127,7 +51,7 @@ class Checkpoints:
             self._checkpoint.write(str(self._folder / f"ckpt-{newest}"))
             for path in self._files(newest):
                 synchronise(path)
-            synchronise(self._folder)
+            synchronise(self._folder)  # the older ones may go only when this one is on the disk
         except (OSError, tf.errors.OpError) as error:
             self._remove(newest)
             raise InputError(f"{self._folder}: cannot be written: {first_line(error)}") from error
@@ -135,15 +59,18 @@ class Checkpoints:
             self._remove(number)
 
     def restore(self, progress: ProgressLine) -> int:
-        """Go back to the newest checkpoint that is whole, if there is one; say which.
+        """Restore the newest checkpoint that can be read, if there is any, and report it.
+
+        Args:
+            progress: where to report.
 
         Returns:
             Its number; 0 when there is none.
 
         Raises:
-            InputError: there are checkpoints, and none is whole.
+            InputError: there are checkpoints, and none can be read.
         """
-        # TensorFlow writes the index last: what has none was never finished.
+        # TensorFlow writes the index last: a checkpoint without one was never finished.
         numbers = sorted(self._numbers("ckpt-*.index"), reverse=True)
         for number in numbers:
             path = self._folder / f"ckpt-{number}"
@@ -151,25 +78,25 @@ class Checkpoints:
                 self._checkpoint.read(str(path)).assert_existing_objects_matched()
             except _UNREADABLE as error:
                 reason = first_line(error)
-                progress.finish(f"{path}: damaged or of another version, passed over: {reason}")
+                progress.finish(f"{path}: damaged or of another version, skipped: {reason}")
                 continue
-            done = f"epoch {self.state.epoch + 1}, batch {self.state.batch + 1:,}"
-            progress.finish(f"going on from {path}: {done}")
+            place = f"epoch {self.state.epoch + 1}, batch {self.state.batch + 1:,}"
+            progress.finish(f"resuming from {path}: {place}")
             return number
         if numbers:
-            raise InputError(f"{self._folder}: no checkpoint there is whole")
+            raise InputError(f"{self._folder}: none of its checkpoints can be read")
         return 0
 
     def remove_newer(self, number: int) -> None:
-        """Remove what is damaged or unfinished, once all have gone back to `number`."""
+        """Remove damaged and unfinished checkpoints, once all workers have restored `number`."""
         for newer in self._numbers():
             if newer > number:
                 self._remove(newer)
 
     def _numbers(self, pattern: str = "ckpt-*") -> set[int]:
-        """Those of the checkpoints that have anything, or such a file, on the disk."""
-        found = (re.match(r"ckpt-(\d+)", path.name) for path in self._folder.glob(pattern))
-        return {int(match[1]) for match in found if match}
+        """Return the numbers of the checkpoints that have files of that pattern."""
+        matches = (re.match(r"ckpt-(\d+)", path.name) for path in self._folder.glob(pattern))
+        return {int(match[1]) for match in matches if match}
 
     def _files(self, number: int) -> list[Path]:
         return list(self._folder.glob(f"ckpt-{number}.*"))

@@ -16,14 +16,14 @@ STRATEGIES = (ONE, MIRRORED, MULTI_WORKER)
 
 
 def build_strategy(name: str) -> tf.distribute.Strategy:
-    """The strategy of that name; `multi_worker` must be built before TensorFlow does anything.
+    """Build a strategy; "multi_worker" must be built before TensorFlow does anything.
 
     Args:
         name: "one" is the first device; "mirrored" is all GPUs of this machine, or all logical
-            CPUs where there is no GPU; "multi_worker" is what TF_CONFIG says.
+            CPUs where there is no GPU; "multi_worker" is the cluster that TF_CONFIG describes.
 
     Raises:
-        InputError: an unknown name; `multi_worker` without a usable TF_CONFIG.
+        InputError: an unknown name; "multi_worker" without a usable TF_CONFIG.
     """
     if name == ONE:
         return tf.distribute.get_strategy()
@@ -36,7 +36,7 @@ def build_strategy(name: str) -> tf.distribute.Strategy:
     return tf.distribute.MultiWorkerMirroredStrategy()
 
 
-# One for a process: TensorFlow's keys for collective operations of two would be the same.
+# Built once in a process: the collective operations of two strategies would have the same keys.
 @functools.cache
 def _mirrored(devices: tuple[str, ...]) -> tf.distribute.Strategy:
     return tf.distribute.MirroredStrategy(devices)
@@ -57,12 +57,16 @@ def _check_tf_config(text: str | None) -> None:
 
 
 class Workers:
-    """The machines that train together; of one, where there is no cluster.
+    """The machines that train together; a single one without a cluster.
 
-    Worker 0 is the chief: it evaluates, and alone writes files.
+    Worker 0 is the chief, which alone evaluates and writes files.
 
     Args:
         strategy: the devices.
+
+    Attributes:
+        strategy: as given.
+        is_chief: whether this process is the chief.
     """
 
     def __init__(self, strategy: tf.distribute.Strategy):
@@ -71,43 +75,46 @@ class Workers:
         self.is_chief = resolver is None or not resolver.task_id
 
     def check(self, problem: str | None) -> None:
-        """Wait until all workers have come here, and fail together if one has a problem.
+        """Wait until all workers have called this, and fail together if one has a problem.
 
         Raises:
             InputError: `problem`, or that another worker has one.
         """
-        failed = self._sum([float(problem is not None)], of_all=True)
+        failed = self._sum([float(problem is not None)], chief_only=False)
         if problem is not None:
             raise InputError(problem)
         if failed[0]:
             raise InputError("another worker failed; what it wrote says why")
 
     def check_same(self, text: str, problem: str) -> None:
-        """Wait for all workers, and fail together if one has another text than the chief.
+        """Wait for all workers, and fail together if the text of one is not the chief's.
 
         Raises:
             InputError: `problem`, or that another worker has it.
         """
         mine = float(int(hashlib.sha256(text.encode()).hexdigest()[:12], 16))
-        chiefs = float(self.share([mine])[0])
+        chiefs = float(self.broadcast([mine])[0])
         self.check(None if mine == chiefs else problem)
 
-    def share(self, values: ArrayLike) -> tf.Tensor:
-        """The chief's values, on every worker; waits until all have called it.
+    def broadcast(self, values: ArrayLike) -> tf.Tensor:
+        """Return the chief's values, float64 [N], on every worker; waits until all call this.
 
         Args:
-            values: float64 [N]; read on the chief alone.
+            values: float64 [N]; those of the other workers are ignored.
         """
-        return self._sum(values, of_all=False)
+        return self._sum(values, chief_only=True)
 
-    # One graph for all lengths: TensorFlow warns of a function that it traces often.
+    # The signature gives one graph for all lengths: TensorFlow warns of repeated tracing.
     @graph_function(input_signature=[tf.TensorSpec([None], tf.float64), tf.TensorSpec([], tf.bool)])
-    def _sum(self, values: ArrayLike, of_all: bool) -> tf.Tensor:
-        """Over all replicas, or of the first one alone, which is the chief's."""
+    def _sum(self, values: ArrayLike, chief_only: bool) -> tf.Tensor:
+        """Sum over all replicas, or over the first one alone, which is the chief's."""
 
         def reduce(values: tf.Tensor) -> tf.Tensor:
             context = tf.distribute.get_replica_context()
-            counts = tf.logical_or(of_all, tf.equal(context.replica_id_in_sync_group, 0))
+            is_first = tf.equal(context.replica_id_in_sync_group, 0)
+            counts = tf.logical_or(tf.logical_not(chief_only), is_first)
+            # A sum with zeros is a broadcast: TensorFlow has no other one across replicas. `where`
+            # and not a product, since 0 · NaN is NaN.
             mine = tf.where(counts, values, tf.zeros_like(values))
             return context.all_reduce(tf.distribute.ReduceOp.SUM, mine)
 

@@ -1,4 +1,4 @@
-"""Adadelta and Adam that clip what all replicas have summed, with TensorFlow's fused updates."""
+"""Adadelta and Adam that clip the gradient summed over replicas, with fused updates."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,14 +10,12 @@ from rnnsearch_tf.config import TrainingConfig
 
 
 class _ReduceThenClip(keras.optimizers.Optimizer):
-    """The order of things in an update, whoever runs the loop (`fit`, or `TrainStep`).
+    """An optimiser that sums the replicas' gradients, then clips, in `fit` and in `TrainStep`.
 
-    Keras clips each replica's gradient by itself and then sums (as of 3.15). The norm that
-    appendix B.2 holds to 1 is the whole batch's: so sum first, then clip. A gradient that is not
-    finite changes nothing but the count of updates.
+    A gradient that is not finite changes nothing but the count of updates.
 
     Args:
-        clip_norm: the largest L2 norm of the summed gradient; None leaves it as it is.
+        clip_norm: maximum L2 norm of the summed gradient; None does not clip.
     """
 
     def __init__(self, *args: Any, clip_norm: float | None = None, **kwargs: Any):
@@ -25,15 +23,15 @@ class _ReduceThenClip(keras.optimizers.Optimizer):
         self.clip_norm = clip_norm
 
     def update(self, gradients: Sequence[Any], variables: Sequence[keras.Variable]) -> tf.Tensor:
-        """Update from one replica's share of the gradient, within `strategy.run`.
+        """Make an update within `strategy.run`, from the gradient of this replica's rows.
 
         Args:
-            gradients: of a loss that is a sum over replicas, a tensor or IndexedSlices for each
-                variable.
+            gradients: a tensor or IndexedSlices for each variable; the sum over replicas is the
+                gradient of the loss.
             variables: those that the optimiser was built with.
 
         Returns:
-            The norm of the whole gradient before clipping, float32 [].
+            The L2 norm of the summed gradient before clipping, float32 [].
         """
         norm = self._update_all(gradients, variables, self._get_current_learning_rate())
         self.iterations.assign_add(1)
@@ -42,31 +40,34 @@ class _ReduceThenClip(keras.optimizers.Optimizer):
     def _backend_update_step(
         self, grads: Sequence[Any], trainable_variables: Sequence[Any], learning_rate: Any
     ) -> None:
-        """What `apply`, and so `fit`, comes to."""
+        """Make the update of `apply`, which `fit` calls."""
         self._update_all(grads, trainable_variables, learning_rate)
 
     def _update_all(
         self, gradients: Sequence[Any], variables: Sequence[Any], learning_rate: Any
     ) -> tf.Tensor:
+        # Sum, then clip: appendix B.2 limits the norm of the whole batch's gradient. Keras (3.15)
+        # clips on each replica and then sums, so that the update depends on their number.
         context = tf.distribute.get_replica_context()
         summed = context.all_reduce(tf.distribute.ReduceOp.SUM, [_dense(g) for g in gradients])
-        limit = float("inf") if self.clip_norm is None else self.clip_norm
-        clipped, norm = clip_to_norm(summed, limit)
+        clip_norm = float("inf") if self.clip_norm is None else self.clip_norm
+        clipped, norm = clip_to_norm(summed, clip_norm)
 
         def update() -> None:
             for gradient, variable in zip(clipped, variables, strict=True):
                 self.update_step(gradient, variable, learning_rate)
 
+        # The norm is the same on every replica, so all of them update or none does.
         tf.cond(tf.math.is_finite(norm), update, lambda: None)
         return norm
 
     def get_config(self) -> dict[str, Any]:
-        """What rebuilds this optimiser."""
+        """Return the arguments of `from_config`."""
         return {**super().get_config(), "clip_norm": self.clip_norm}
 
 
 class Adadelta(_ReduceThenClip, keras.optimizers.Adadelta):
-    """Zeiler (2012): `keras.optimizers.Adadelta`, updated by one op for each weight.
+    """Adadelta (Zeiler 2012), `keras.optimizers.Adadelta` with one op for each weight.
 
     With g the gradient and ε inside both roots,
 
@@ -75,7 +76,7 @@ class Adadelta(_ReduceThenClip, keras.optimizers.Adadelta):
         E[Δ²] ← ρ E[Δ²] + (1 − ρ) Δ²
         weight ← weight − learning_rate · Δ
 
-    Keras writes this in a dozen element-wise ops, twice as slow on a CPU.
+    Keras's own has a dozen element-wise ops, and takes twice the time on a CPU.
     """
 
     def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
@@ -93,7 +94,7 @@ class Adadelta(_ReduceThenClip, keras.optimizers.Adadelta):
 
 
 class Adam(_ReduceThenClip, keras.optimizers.Adam):
-    """Kingma & Ba (2015): `keras.optimizers.Adam`, updated by one op for each weight."""
+    """Adam (Kingma & Ba 2015), `keras.optimizers.Adam` with one op for each weight."""
 
     def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
         """Update one weight and its two moments."""
@@ -115,11 +116,11 @@ class Adam(_ReduceThenClip, keras.optimizers.Adam):
 
 
 def build_optimizer(config: TrainingConfig, total_updates: int) -> Adadelta | Adam:
-    """The optimiser of a training run.
+    """Build the optimiser of a training; Adadelta has the paper's ρ = 0.95, ε = 1e-6.
 
     Args:
-        config: names it and its step scale; Adadelta has the paper's ρ = 0.95, ε = 1e-6.
-        total_updates: where linear decay reaches zero.
+        config: its optimizer, learning_rate, learning_rate_schedule and clip_norm are used.
+        total_updates: the update at which a linear schedule reaches 0.
     """
     rate: Any = config.learning_rate
     if config.learning_rate_schedule == "linear":
@@ -129,23 +130,25 @@ def build_optimizer(config: TrainingConfig, total_updates: int) -> Adadelta | Ad
     return Adam(rate, clip_norm=config.clip_norm)
 
 
-def clip_to_norm(gradients: Sequence[Any], limit: float) -> tuple[list[tf.Tensor], tf.Tensor]:
-    """Scale the gradient so that its L2 norm over all weights is at most `limit` (appendix B.2).
+def clip_to_norm(gradients: Sequence[Any], clip_norm: float) -> tuple[list[tf.Tensor], tf.Tensor]:
+    """Scale the gradient so that its L2 norm over all weights is at most `clip_norm`.
+
+        g ← g · min(clip_norm / ‖g‖, 1)   (appendix B.2)
 
     Returns:
-        The gradients, dense, and the norm before scaling.
+        The gradients, dense, and the norm before scaling, float32 [].
     """
     dense = [_dense(gradient) for gradient in gradients]
     norm = tf.linalg.global_norm(dense)
-    scale = tf.minimum(limit / norm, 1.0)
+    scale = tf.minimum(clip_norm / norm, 1.0)
     return [gradient * scale for gradient in dense], norm
 
 
 def _dense(gradient: Any) -> tf.Tensor:
-    """A sparse embedding gradient repeats rows: its norm is right only once they are summed."""
+    """Sum the repeated rows of a sparse embedding gradient, without which its norm is wrong."""
     return tf.convert_to_tensor(gradient)
 
 
 def _handle(variable: Any) -> tf.Tensor:
-    """The replica's own copy: after the sum, every replica makes the same update."""
+    """Return the handle of this replica's copy; every replica makes the same update."""
     return (variable.value if isinstance(variable, keras.Variable) else variable).handle

@@ -1,4 +1,4 @@
-"""From sentence pairs to a trained model directory."""
+"""A training from sentence pairs to a model directory."""
 
 import contextlib
 import dataclasses
@@ -23,7 +23,7 @@ from rnnsearch_tf.training.distribution import Workers
 from rnnsearch_tf.training.trainer import Trainer
 from rnnsearch_tf.training.validation import ValidationSet
 
-_SAMPLES = 5  # sentences of the validation set that TensorBoard shows translated
+_SAMPLES = 5  # sentences of the validation set whose translations TensorBoard shows
 
 
 def train(
@@ -34,33 +34,32 @@ def train(
     cache_dir: str | Path | None = None,
     strategy: tf.distribute.Strategy | None = None,
     callbacks: Sequence[keras.callbacks.Callback] = (),
-    links: WordAlignmentFiles | None = None,
+    alignments: WordAlignmentFiles | None = None,
 ) -> int | None:
-    """Train a model, or go on with one that was stopped.
+    """Train a model, or resume a training that was stopped.
 
     Args:
-        config: settings; vocabulary sizes are upper bounds, their digests are filled in here.
+        config: settings; vocabulary sizes are upper bounds, and the digests are filled in here.
         model_dir: a new folder, or one that a run with the same settings and text has made.
         training: sentence pairs.
         validation: sentence pairs that choose the best weights.
-        cache_dir: where the training text is kept in words (see `preparation.prepare`).
-        strategy: the devices (see `strategy.build_strategy`).
+        cache_dir: for the tokenised training text (see `preparation.prepare`).
+        strategy: the devices (see `distribution.build_strategy`).
         callbacks: Keras callbacks beside the progress bar and TensorBoard (see `Trainer`).
-        links: between the words of the training pairs, towards which the attention is guided,
-            `config.training.guided_alignment_weight` saying how strongly (see `TrainStep`).
+        alignments: of the training pairs, for the guided alignment loss, whose weight is
+            `config.training.guided_alignment_weight`.
 
     Returns:
         The signal that stopped it, or None.
 
     Raises:
-        InputError: unusable text or alignments, alignments without a weight or the reverse, or a
-            folder made with other settings or from other text; whatever stops the training itself
-            (see `Trainer.run`).
+        InputError: unusable text or alignments, alignments without a weight or the reverse, a
+            folder made with other settings or from other text, and as `Trainer.run`.
     """
     if validation is None and config.training.early_stopping != "none":
         raise InputError("early stopping needs a validation set")
-    _check_guided_alignment(config, links)
-    text = TrainingText(config, training, cache_dir, links)
+    _check_guided_alignment(config, alignments)
+    text = TrainingText(config, training, cache_dir, alignments)
     run = _Run(text, ModelDirectory(model_dir), strategy or tf.distribute.get_strategy())
     with run.alone():
         run.create()
@@ -80,13 +79,13 @@ class _Run:
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
-        """Keep other trainings out of the directory; the chief does."""
+        """Lock the directory against other trainings, on the chief."""
         with contextlib.ExitStack() as stack:
             self._on_chief(lambda: stack.enter_context(self._directory.locked()))
             yield
 
     def create(self) -> None:
-        """Write settings and vocabularies, or see that they are those of the directory."""
+        """Write settings and vocabularies, or check that they are those of the directory."""
         config, path = self._text.config, self._directory.path
         self._workers.check_same(
             config.to_json(), f"{path}: settings or training text are not those of the chief"
@@ -108,24 +107,23 @@ class _Run:
         keras.utils.set_random_seed(config.training.seed)
         with self._strategy.scope(), dtype_policy(config.training.dtype_policy):
             model = TranslationModel(config.model)
-        development = (
+        validation_set = (
             ValidationSet(model, config, self._directory, validation) if validation else None
         )
-        watching = [ProgressBar(), *_summaries(self._directory, development), *callbacks]
         trainer = Trainer(
             config,
             model,
             self._directory,
             self._text.pairs,
-            development,
+            validation_set,
             self._strategy,
-            watching,
+            [ProgressBar(), _summaries(self._directory, validation_set), *callbacks],
             self._text.links,
         )
         return trainer.run()
 
     def _on_chief(self, act: Callable[[], None]) -> None:
-        """The others wait for it, and fail with it."""
+        """Act on the chief alone; the other workers wait for it, and fail with it."""
         problem = None
         if self._workers.is_chief:
             try:
@@ -135,56 +133,59 @@ class _Run:
         self._workers.check(problem)
 
 
-def _check_guided_alignment(config: Config, links: WordAlignmentFiles | None) -> None:
+def _check_guided_alignment(config: Config, alignments: WordAlignmentFiles | None) -> None:
     weight = config.training.guided_alignment_weight
-    if links is None and weight:
+    if alignments is None and weight:
         raise InputError(f"--guided_alignment_weight {weight:g} needs --train_alignments")
-    if links is not None and not weight:
+    if alignments is not None and not weight:
         raise InputError("--train_alignments needs a --guided_alignment_weight above 0")
-    if links is not None and not config.model.has_attention:
+    if alignments is not None and not config.model.has_attention:
         architecture = config.model.architecture
         raise InputError(f"--train_alignments: {architecture} has no attention to guide")
 
 
-def _summaries(directory: ModelDirectory, development: ValidationSet | None) -> list[Summaries]:
-    if development is None:
-        return [Summaries(directory.tensorboard_path)]
-    samples = [line for line in development.text.source if line.strip()][:_SAMPLES]
-    return [Summaries(directory.tensorboard_path, development.translator, samples)]
+def _summaries(directory: ModelDirectory, validation_set: ValidationSet | None) -> Summaries:
+    if validation_set is None:
+        return Summaries(directory.tensorboard_path)
+    samples = [line for line in validation_set.text.source if line.strip()][:_SAMPLES]
+    return Summaries(directory.tensorboard_path, validation_set.translator, samples)
 
 
+# Settings that may change when a training is resumed: a finished one may be made longer.
 _MAY_CHANGE = (
     "epochs", "max_updates", "evaluation_interval", "checkpoint_interval", "patience",
     "max_skipped",
 )  # fmt: skip
-
-
-# Settings that are digests: no one wants to read them.
+# Messages in place of the digests, which say nothing to people.
 _DIGESTED = {
     **dict.fromkeys(
         ("source_vocabulary", "target_vocabulary", "training_text"),
         "training text or its vocabulary differs",
     ),
-    "training_alignments": "training links differ",
+    "training_alignments": "training alignments differ",
 }
 
 
 def _check_same(directory: ModelDirectory, config: Config) -> None:
-    """How long to train may change: a finished training may go on."""
-    found, asked = (_settings(c) for c in (directory.load_config(), config))
-    if not found["training_text"]:  # an older version did not write it
-        found["training_text"] = asked["training_text"]
-    for name, value in found.items():
+    """Check that a training has the settings of the one in the directory.
+
+    Raises:
+        InputError: it has not; the message has the first setting that differs.
+    """
+    stored, asked = (_settings(c) for c in (directory.load_config(), config))
+    if not stored["training_text"]:  # an older version did not write it
+        stored["training_text"] = asked["training_text"]
+    for name, value in stored.items():
         if asked[name] != value:
-            what = _DIGESTED.get(name, f"{name} is {value}, not {asked[name]}")
-            raise InputError(f"{directory.path} holds a training with other settings: {what}")
+            difference = _DIGESTED.get(name, f"{name} is {value}, not {asked[name]}")
+            raise InputError(f"{directory.path} holds a training with other settings: {difference}")
 
 
 def _settings(config: Config) -> dict[str, Any]:
-    """All that may not change between two runs of a training."""
-    found = {**dataclasses.asdict(config.model), **dataclasses.asdict(config.training)}
+    """Return the settings that may not change between two runs of a training."""
+    settings = {**dataclasses.asdict(config.model), **dataclasses.asdict(config.training)}
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
         if isinstance(value, str):
-            found[field.name] = value
-    return {name: value for name, value in found.items() if name not in _MAY_CHANGE}
+            settings[field.name] = value
+    return {name: value for name, value in settings.items() if name not in _MAY_CHANGE}

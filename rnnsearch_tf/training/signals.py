@@ -1,4 +1,4 @@
-"""A clean stop: signals wait for the end of an update."""
+"""Signals that wait for the end of an update, for a clean stop."""
 
 import contextlib
 import signal
@@ -8,7 +8,7 @@ from typing import Any
 
 @contextlib.contextmanager
 def deferred_signals() -> Iterator[list[int]]:
-    """Collect the first SIGINT or SIGTERM instead of dying; a second one acts at once."""
+    """Collect the first SIGINT or SIGTERM instead of exiting; a second one acts at once."""
     received: list[int] = []
     earlier: dict[int, Any] = {}
 

@@ -13,7 +13,7 @@ from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.tf_functions import graph_function
-from rnnsearch_tf.training.trainer import Evaluation
+from rnnsearch_tf.training.logs import Evaluation
 
 _GREEDY = DecodingConfig(beam_size=1, max_length_ratio=2.0)
 

@@ -12,7 +12,6 @@ from rnnsearch_tf.config import TrainingConfig
 from rnnsearch_tf.data.batching import (
     SORTED_BATCHES,
     batch_count,
-    guided_batches,
     kept_lengths,
     kept_rows,
     ordered_batches,
@@ -43,14 +42,18 @@ def configured(batching: str, batch_size: int = 2, bucket_width: int = 3) -> Tra
     )
 
 
-def rows(dataset) -> list[tuple]:
-    """Each batch as nested tuples, which can be compared."""
-    return [tuple(map(np.ndarray.tolist, batch)) for batch in dataset.as_numpy_iterator()]
+def contents(dataset) -> list[dict[str, list]]:
+    """Return each batch with lists for arrays, which can be compared."""
+    return [
+        {name: array.tolist() for name, array in batch.items()}
+        for batch in dataset.as_numpy_iterator()
+    ]
 
 
-def longer(source, target) -> list[int]:
-    """The words on the longer side of each pair of a batch."""
-    return [max(map(len, pair)) for pair in zip(lists(source), lists(target), strict=True)]
+def longer(batch) -> list[int]:
+    """Return the words on the longer side of each pair of a batch."""
+    sides = lists(batch["source"]), lists(batch["target"])
+    return [max(map(len, pair)) for pair in zip(*sides, strict=True)]
 
 
 # --- text to batches ------------------------------------------------------------------------------
@@ -73,16 +76,17 @@ def test_a_whole_tiny_batch(tmp_path, prepared):
     pairs = in_files.pairs(english, french) if prepared else in_memory
     config = TrainingConfig(batch_size=2, bucket_width=4, max_length=5)
     (batch,) = training_batches(pairs, config, epoch=1)
-    order = np.argsort(batch[0][:, 0])[::-1]  # "A" before the unknown "Dogs"
-    assert batch[0].numpy()[order].tolist() == [
+    assert list(batch) == ["source", "target"]
+    order = np.argsort(batch["source"][:, 0])[::-1]  # "A" before the unknown "Dogs"
+    assert batch["source"].numpy()[order].tolist() == [
         [4, 5, 2, 3, 1, 0, 0, 0],
         [2, 6, 7, 8, 3, 1, 0, 0],
     ]
-    assert batch[1].numpy()[order].tolist() == [
+    assert batch["target"].numpy()[order].tolist() == [
         [4, 2, 5, 3, 1, 0, 0, 0],
         [7, 2, 5, 3, 1, 0, 0, 0],
     ]
-    assert batch[0].dtype == batch[1].dtype == tf.int32
+    assert batch["source"].dtype == batch["target"].dtype == tf.int32
 
 
 # --- length filter --------------------------------------------------------------------------------
@@ -100,10 +104,10 @@ def test_pairs_with_a_blank_side_go():
     assert kept_lengths(pairs, 3).tolist() == [0, 1, 0, 0]
 
 
-def test_lengths_of_more_pairs_than_are_looked_at_at_once(monkeypatch):
+def test_lengths_do_not_depend_on_the_block_size():
     whole = kept_lengths(MANY, 7).tolist()
-    monkeypatch.setattr("rnnsearch_tf.data.batching._LENGTHS_AT_ONCE", 4)
-    assert kept_lengths(MANY, 7).tolist() == whole == [0, 1, 3, 5, 3, 3, 2, 2]
+    in_blocks = kept_lengths(MANY, 7, block_size=4).tolist()
+    assert in_blocks == whole == [0, 1, 3, 5, 3, 3, 2, 2]
 
 
 @pytest.mark.parametrize("count", [kept_lengths, kept_rows])
@@ -126,41 +130,40 @@ def test_some_pairs_taken_are_those_pairs():
 @BOTH
 @pytest.mark.parametrize(("batch_size", "bucket_width"), SIZES)
 def test_a_pass_has_every_kept_pair_once(batching, batch_size, bucket_width):
-    found = []
-    for source, target in training_batches(
-        MANY, configured(batching, batch_size, bucket_width), epoch=1
-    ):
-        assert len(source) == len(target) <= batch_size
-        found += zip(lists(source), lists(target), strict=True)
+    pairs = []
+    for batch in training_batches(MANY, configured(batching, batch_size, bucket_width), epoch=1):
+        assert len(batch["source"]) == len(batch["target"]) <= batch_size
+        pairs += zip(lists(batch["source"]), lists(batch["target"]), strict=True)
     kept = np.arange(KEPT)
     everything = zip(lists(MANY.source.batch(kept)), lists(MANY.target.batch(kept)), strict=True)
-    assert sorted(found) == sorted(everything)
+    assert sorted(pairs) == sorted(everything)
 
 
 @pytest.mark.parametrize("bucket_width", [1, 3, 5])
 def test_both_sides_are_padded_to_the_buckets_bound(bucket_width):
     config = configured("buckets", bucket_width=bucket_width)
-    for source, target in training_batches(MANY, config, epoch=1):
-        assert source.shape[1] == target.shape[1]
-        for length in longer(source, target):
-            assert -(-(length + 1) // bucket_width) * bucket_width == source.shape[1]
+    for batch in training_batches(MANY, config, epoch=1):
+        width = batch["source"].shape[1]
+        assert width == batch["target"].shape[1]
+        for length in longer(batch):
+            assert -(-(length + 1) // bucket_width) * bucket_width == width
 
 
 def test_sorted_batches_are_padded_to_the_longest_of_each_side():
     for batch in training_batches(MANY, SORTED, epoch=1):
-        for side in batch:
+        for side in batch.values():
             assert side.shape[1] == max(map(len, lists(side))) + 1
 
 
 def test_sorted_batches_go_from_short_to_long_in_each_window():
     pairs = pairs_of_lengths(*((1, i % 31 + 1) for i in range(50)))
     config = TrainingConfig(batching="sorted", batch_size=2, max_length=31)
-    found = [longer(*batch) for batch in training_batches(pairs, config, epoch=1)]
-    assert len(found) == 25
-    assert all(len(batch) == 2 for batch in found)
+    lengths = [longer(batch) for batch in training_batches(pairs, config, epoch=1)]
+    assert len(lengths) == 25
+    assert all(len(batch) == 2 for batch in lengths)
     first, last = (
         [length for batch in window for length in batch]
-        for window in (found[:SORTED_BATCHES], found[SORTED_BATCHES:])
+        for window in (lengths[:SORTED_BATCHES], lengths[SORTED_BATCHES:])
     )
     assert first == sorted(first)
     assert last == sorted(last)
@@ -174,8 +177,8 @@ def test_sorted_batches_go_from_short_to_long_in_each_window():
 def test_batch_count_is_the_number_of_batches(batching, batch_size, bucket_width):
     config = configured(batching, batch_size, bucket_width)
     for epoch in (1, 2):
-        found = len(list(training_batches(MANY, config, epoch)))
-        assert found == batch_count(MANY, config)
+        assert len(list(training_batches(MANY, config, epoch))) == batch_count(MANY, config)
+    assert batch_count(MANY, config, block_size=4) == batch_count(MANY, config)
 
 
 def test_batch_count_by_hand():
@@ -195,29 +198,28 @@ def test_order_depends_on_seed_and_epoch_alone(batching):
     config = configured(batching)
     other_seed = dataclasses.replace(config, seed=2)
     dataset = training_batches(MANY, config, epoch=1)
-    first = rows(dataset)
+    first = contents(dataset)
     tf.random.set_seed(7)
     np.random.seed(7)
-    assert rows(dataset) == rows(training_batches(MANY, config, epoch=1)) == first
-    assert rows(training_batches(MANY, other_seed, epoch=1)) != first
-    assert rows(training_batches(MANY, config, epoch=2)) != first
+    assert contents(dataset) == contents(training_batches(MANY, config, epoch=1)) == first
+    assert contents(training_batches(MANY, other_seed, epoch=1)) != first
+    assert contents(training_batches(MANY, config, epoch=2)) != first
 
 
 @BOTH
-def test_order_does_not_depend_on_what_is_read_at_once(monkeypatch, batching):
+def test_order_does_not_depend_on_the_block_size(batching):
     config = configured(batching)
-    whole = rows(training_batches(MANY, config, epoch=3))
-    monkeypatch.setattr("rnnsearch_tf.data.batching._PAIRS_AT_ONCE", 4)
-    assert rows(training_batches(MANY, config, epoch=3)) == whole
+    whole = contents(training_batches(MANY, config, epoch=3))
+    assert contents(training_batches(MANY, config, epoch=3, block_size=4)) == whole
 
 
 @BOTH
 def test_skipping_resumes_a_pass(batching):
     config = configured(batching)
-    everything = rows(training_batches(MANY, config, epoch=1))
+    everything = contents(training_batches(MANY, config, epoch=1))
     for done in (0, 1, 3, len(everything)):
-        assert rows(training_batches(MANY, config, epoch=1).skip(done)) == everything[done:]
-        assert rows(training_batches(MANY, config, epoch=1, skip=done)) == everything[done:]
+        assert contents(training_batches(MANY, config, epoch=1).skip(done)) == everything[done:]
+        assert contents(training_batches(MANY, config, epoch=1, skip=done)) == everything[done:]
 
 
 @BOTH
@@ -246,29 +248,32 @@ def test_a_pass_can_be_left_and_begun_again():
     batches = training_batches(MANY, CONFIG, epoch=1)
     first = next(iter(batches))
     for batch in itertools.islice(batches, 1):
-        np.testing.assert_array_equal(first[0], batch[0])
+        np.testing.assert_array_equal(first["source"], batch["source"])
 
 
 @BOTH
-def test_guided_batches_are_the_same_with_the_links_of_their_pairs(batching):
+def test_batches_with_a_guide_are_the_same_and_have_the_links_of_their_pairs(batching):
     """Pair i links its last words, and from pair 10 on its first words too."""
     links = [sorted({(i % 7, i % 3), (0, 0)} if i >= 10 else {(i % 7, i % 3)}) for i in range(KEPT)]
     starts = np.cumsum([0, *map(len, links), 0, 0, 0])
-    words = WordAlignments(np.array([link for pair in links for link in pair], np.int32), starts)
-    config = configured(batching)
-    batches = list(guided_batches(MANY, words, config, epoch=1).as_numpy_iterator())
-    assert [batch[:2] for batch in rows(guided_batches(MANY, words, config, epoch=1))] == rows(
-        training_batches(MANY, config, epoch=1)
+    alignments = WordAlignments(
+        np.array([link for pair in links for link in pair], np.int32), starts
     )
-    for source, target, guide in batches:
+    config = configured(batching)
+    guided = training_batches(MANY, config, epoch=1, alignments=alignments)
+    batches = list(guided.as_numpy_iterator())
+    unguided = [{name: batch[name] for name in ("source", "target")} for batch in contents(guided)]
+    assert unguided == contents(training_batches(MANY, config, epoch=1))
+    for batch in batches:
+        source, target, guide = (batch[name] for name in ("source", "target", "guide"))
         assert guide.shape == (len(source), target.shape[1], source.shape[1])
-        for sentence, found in zip(source, guide, strict=True):
+        for sentence, matrix in zip(source, guide, strict=True):
             pair = sentence[0] - 3
-            assert [(j, i) for i, j in np.argwhere(found)] == sorted(
+            assert [(j, i) for i, j in np.argwhere(matrix)] == sorted(
                 links[pair], key=lambda x: x[::-1]
             )
-    rest = rows(guided_batches(MANY, words, config, epoch=1, skip=3))
-    assert rest == rows(guided_batches(MANY, words, config, epoch=1).skip(3))
+    rest = contents(training_batches(MANY, config, epoch=1, skip=3, alignments=alignments))
+    assert rest == contents(guided.skip(3))
     assert len(rest) == len(batches) - 3
 
 
@@ -277,16 +282,15 @@ def test_guided_batches_are_the_same_with_the_links_of_their_pairs(batching):
 
 def test_evaluation_batches_go_from_short_to_long():
     pairs = pairs_of_lengths((3, 1), (1, 1), (1, 2))
-    (first_source, first_target), (last_source, last_target) = ordered_batches(pairs, 2)
-    assert first_source.numpy().tolist() == [[4, 1], [5, 1]]
-    assert first_target.numpy().tolist() == [[4, 1, 0], [5, 5, 1]]
-    assert last_source.numpy().tolist() == [[3, 3, 3, 1]]
-    assert last_target.numpy().tolist() == [[3, 1]]
+    first, last = ordered_batches(pairs, 2)
+    assert first["source"].numpy().tolist() == [[4, 1], [5, 1]]
+    assert first["target"].numpy().tolist() == [[4, 1, 0], [5, 5, 1]]
+    assert last["source"].numpy().tolist() == [[3, 3, 3, 1]]
+    assert last["target"].numpy().tolist() == [[3, 1]]
 
 
 def test_evaluation_has_blank_and_long_pairs_too():
     pairs = pairs_of_lengths((60, 0), (0, 0))
-    (source, target), *rest = ordered_batches(pairs, 2)
-    assert not rest
-    assert lists(source) == [[], [3] * 60]
-    assert lists(target) == [[], []]
+    (batch,) = ordered_batches(pairs, 2)
+    assert lists(batch["source"]) == [[], [3] * 60]
+    assert lists(batch["target"]) == [[], []]

@@ -1,4 +1,4 @@
-"""Files of word links of a training corpus: what is read, and what is refused."""
+"""Files of word alignments of a training corpus: reading, and errors."""
 
 import gzip
 from pathlib import Path
@@ -13,7 +13,7 @@ from rnnsearch_tf.errors import InputError
 def written(
     folder: Path, content: str, name: str = "a.links", sentences: int = 3
 ) -> WordAlignmentFiles:
-    """Links of so many sentences."""
+    """Write links for that many sentences."""
     path = folder / name
     path.write_bytes(gzip.compress(content.encode()) if path.suffix == ".gz" else content.encode())
     (folder / "a.en").write_text("a b c\n" * sentences)
@@ -23,7 +23,7 @@ def written(
 @pytest.mark.parametrize("name", ["a.links", "a.links.gz"])
 def test_links_of_each_pair(tmp_path, name):
     (block,) = written(tmp_path, "0-0 12-3\n\n 1-0\t5-07 \r\n", name).blocks()
-    assert block.ends.tolist() == [[0, 0], [12, 3], [1, 0], [5, 7]]
+    assert block.links.tolist() == [[0, 0], [12, 3], [1, 0], [5, 7]]
     assert block.counts.tolist() == [2, 0, 2]
     assert (block.path, block.before) == (str(tmp_path / name), 0)
 
@@ -36,7 +36,7 @@ def test_files_one_after_the_other_in_blocks(tmp_path, monkeypatch):
     blocks = list(WordAlignmentFiles(files, files).blocks())
     assert [(block.path[-1], block.before) for block in blocks] == [("a", 0), ("a", 2), ("b", 0)]
     assert [block.counts.tolist() for block in blocks] == [[1, 0], [1], [1]]
-    assert [block.ends.tolist() for block in blocks] == [[[0, 0]], [[2, 1]], [[3, 1]]]
+    assert [block.links.tolist() for block in blocks] == [[[0, 0]], [[2, 1]], [[3, 1]]]
 
 
 @pytest.mark.parametrize(
@@ -54,8 +54,8 @@ def test_as_many_lines_as_sentences(tmp_path):
         list(written(tmp_path, "0-0\n\n\n\n").blocks())
 
 
-def test_as_many_files_of_links_as_of_sentences():
-    with pytest.raises(InputError, match="1 files of links for 2 of sentences"):
+def test_as_many_files_of_alignments_as_of_sentences():
+    with pytest.raises(InputError, match="1 files of alignments for 2 of sentences"):
         WordAlignmentFiles(["a"], ["b", "c"])
 
 

@@ -1,4 +1,4 @@
-"""Links checked against their sentences, and kept."""
+"""Word alignments checked against their sentences, and written once."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from known_pairs import pairs_of_lengths
 
-from rnnsearch_tf.data import parallel_corpus, prepared_alignments
+from rnnsearch_tf.data import parallel_corpus
 from rnnsearch_tf.data.prepared_alignments import prepare_alignments
 from rnnsearch_tf.data.sentence_pairs import Pairs
 from rnnsearch_tf.data.word_alignments import WordAlignmentFiles, WordAlignments
@@ -24,10 +24,10 @@ def prepared(folder: Path, *lines: str, pairs: Pairs = PAIRS) -> WordAlignments:
 @pytest.mark.parametrize("at_once", [1, 2, 3])
 def test_links_of_pairs_read_in_any_blocks(tmp_path, monkeypatch, at_once):
     monkeypatch.setattr(parallel_corpus, "BLOCK_PAIRS", at_once)
-    links = prepared(tmp_path, "0-0 2-1", "", "4-6 0-0 1-5")
-    assert links.ends.tolist() == [[0, 0], [2, 1], [4, 6], [0, 0], [1, 5]]
-    assert links.starts.tolist() == [0, 2, 2, 5]
-    assert np.argwhere(links.guide(np.array([2]), 6, 8)).tolist() == [
+    alignments = prepared(tmp_path, "0-0 2-1", "", "4-6 0-0 1-5")
+    assert alignments.links.tolist() == [[0, 0], [2, 1], [4, 6], [0, 0], [1, 5]]
+    assert alignments.starts.tolist() == [0, 2, 2, 5]
+    assert np.argwhere(alignments.guide(np.array([2]), 6, 8)).tolist() == [
         [0, 0, 0], [0, 5, 1], [0, 6, 4],
     ]  # fmt: skip
 
@@ -50,22 +50,24 @@ def test_a_link_of_a_word_that_is_not_there(tmp_path, monkeypatch, link, at_once
 
 @pytest.mark.parametrize("lines", [2, 4])
 def test_links_of_another_number_of_pairs(tmp_path, lines):
-    with pytest.raises(InputError, match=rf"links of .*{lines} pairs, where the text has 3"):
+    with pytest.raises(InputError, match=rf"alignments of .*{lines} pairs, where the text has 3"):
         prepared(tmp_path, *["0-0"] * lines)
 
 
-def test_they_are_written_once_and_damaged_ones_again(tmp_path, monkeypatch):
+def test_they_are_written_once_and_damaged_ones_again(tmp_path):
+    def times() -> list[int]:
+        return sorted(path.stat().st_mtime_ns for path in tmp_path.glob("text.alignments-*/links"))
+
     lines = ("0-0", "", "1-1 2-2")
-    real, writings = prepared_alignments._write, []
-    monkeypatch.setattr(
-        prepared_alignments, "_write", lambda *given: (writings.append(1), real(*given))
-    )
-    for _ in range(2):
-        assert prepared(tmp_path, *lines).ends.tolist() == [[0, 0], [1, 1], [2, 2]]
-    assert len(writings) == 1
-    (ends,) = tmp_path.glob("text.links-*/ends")
-    ends.write_bytes(ends.read_bytes()[:-8])
-    assert prepared(tmp_path, *lines).ends.tolist() == [[0, 0], [1, 1], [2, 2]]
-    assert len(writings) == 2
-    assert prepared(tmp_path, "0-1", "", "").ends.tolist() == [[0, 1]]
-    assert len(writings) == 3
+    assert prepared(tmp_path, *lines).links.tolist() == [[0, 0], [1, 1], [2, 2]]
+    first = times()
+    assert prepared(tmp_path, *lines).links.tolist() == [[0, 0], [1, 1], [2, 2]]
+    assert times() == first
+    (links,) = tmp_path.glob("text.alignments-*/links")
+    links.write_bytes(links.read_bytes()[:-8])
+    damaged = times()
+    assert prepared(tmp_path, *lines).links.tolist() == [[0, 0], [1, 1], [2, 2]]
+    again = times()
+    assert len(again) == 1 and again != damaged
+    assert prepared(tmp_path, "0-1", "", "").links.tolist() == [[0, 1]]
+    assert len(times()) == 2 and set(times()) > set(again)

@@ -1,4 +1,4 @@
-"""Links to the attention that they ask for."""
+"""Word alignments as guides of the attention."""
 
 import numpy as np
 

@@ -41,15 +41,25 @@ def build(kind: str, order: str):
     return TranslationModel(dataclasses.replace(sizes, architecture=kind, step_order=order))
 
 
+def losses_of(model) -> tuple:
+    """Return the losses of the 14 tokens, and of each word's links, [B, Ty]."""
+    from rnnsearch_tf.models.losses import alignment_cross_entropy
+
+    alignment = model.alignment(SOURCE, TARGET)
+    return model.token_losses(SOURCE, TARGET), alignment_cross_entropy(alignment, GUIDE)
+
+
 def results(model, losses: tuple, gradients: list) -> dict[str, np.ndarray]:
     from keras import ops
 
     inputs = {"source": SOURCE, "target": TARGET}
+    totals = model.compute_losses({**inputs, "guide": GUIDE}, ["nll", "guided_alignment"])
     values = {
         "logits": model(inputs),
-        "alignment": model.trunk(inputs).alignment,
+        "alignment": model.decoder_outputs(inputs).alignment,
         "token_losses": losses[0],
         "distances": losses[1],
+        **{f"total of {name}": ops.stack(total) for name, total in totals.items()},
         **{f"gradient of {w.path}": g for w, g in zip(model.weights, gradients, strict=True)},
     }
     return {name: np.asarray(ops.convert_to_numpy(value)) for name, value in values.items()}
@@ -59,7 +69,7 @@ def tensorflow_results(model) -> dict[str, np.ndarray]:
     import tensorflow as tf
 
     with tf.GradientTape() as tape:
-        losses = model.guided_losses(tf.constant(SOURCE), tf.constant(TARGET), GUIDE)
+        losses = losses_of(model)
         total = tf.reduce_sum(losses[0] * PER_WORD) + tf.reduce_sum(losses[1])
     gradients = tape.gradient(total, [w.value for w in model.weights])
     return results(model, losses, [tf.convert_to_tensor(g) for g in gradients])
@@ -71,7 +81,7 @@ def jax_results(model) -> dict[str, np.ndarray]:
 
     def total(weights: list) -> tuple:
         with keras.StatelessScope(list(zip(model.weights, weights, strict=True))):
-            losses = model.guided_losses(SOURCE, TARGET, GUIDE)
+            losses = losses_of(model)
         return (losses[0] * PER_WORD).sum() + losses[1].sum(), losses
 
     gradients, losses = jax.grad(total, has_aux=True)([w.value for w in model.weights])

@@ -1,10 +1,11 @@
-"""The output layer's loss and its own gradient, against NumPy in float64; links' cross-entropy."""
+"""The losses: of the output layer with its own gradient, of links, and their table."""
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from rnnsearch_tf.models.losses import alignment_cross_entropy, output_cross_entropy
+from rnnsearch_tf.config import TrainingConfig
+from rnnsearch_tf.models.losses import LOSSES, alignment_cross_entropy, output_cross_entropy
 
 N, L, K = 5, 3, 7
 TARGETS = np.array([2, 0, 6, 2, 5], "int32")  # one word twice
@@ -17,7 +18,7 @@ def drawn() -> list[np.ndarray]:
     return [rng.normal(size=shape) for shape in [(N, L), (L, K), (K,)]]
 
 
-def papers(hidden: np.ndarray, weights: np.ndarray, bias: np.ndarray) -> np.ndarray:
+def expected_losses(hidden: np.ndarray, weights: np.ndarray, bias: np.ndarray) -> np.ndarray:
     """−log p of each target."""
     logits = hidden @ weights + bias
     return np.log(np.exp(logits).sum(axis=1)) - logits[np.arange(N), TARGETS]
@@ -35,7 +36,7 @@ def losses_and_gradients(arrays, targets=TARGETS, upstream=UPSTREAM, dtypes=("fl
 def test_losses_are_the_log_probabilities():
     losses, _ = losses_and_gradients(drawn())
     assert losses.shape == (N,)
-    np.testing.assert_allclose(losses, papers(*drawn()), rtol=1e-5)
+    np.testing.assert_allclose(losses, expected_losses(*drawn()), rtol=1e-5)
 
 
 def test_gradients_are_the_finite_differences():
@@ -47,7 +48,7 @@ def test_gradients_are_the_finite_differences():
             ends = []
             for change in (1e-5, -2e-5):
                 array[index] += change
-                ends.append(UPSTREAM @ papers(*arrays))
+                ends.append(UPSTREAM @ expected_losses(*arrays))
             array[index] += 1e-5
             expected = (ends[0] - ends[1]) / 2e-5
             assert gradient.numpy()[index] == pytest.approx(expected, abs=1e-5)
@@ -88,7 +89,7 @@ def test_low_precision_hidden_units_give_float32_losses(stored):
     dtypes = ("bfloat16", stored, stored)
     losses, gradients = losses_and_gradients(drawn(), dtypes=dtypes)
     assert losses.dtype == "float32"
-    np.testing.assert_allclose(losses, papers(*drawn()), atol=0.05)
+    np.testing.assert_allclose(losses, expected_losses(*drawn()), atol=0.05)
     assert [gradient.dtype.name for gradient in gradients] == list(dtypes)
     _, exact = losses_and_gradients(drawn())
     for gradient, expected in zip(gradients, exact, strict=True):
@@ -110,8 +111,8 @@ def test_weights_may_be_variables_and_sizes_unknown():
             total = tf.reduce_sum(losses * tf.cast(UPSTREAM, tf.float32))
         return tape.gradient(total, [weights, bias])
 
-    for found, right in zip(gradients(arrays[0], TARGETS), expected[1:], strict=True):
-        np.testing.assert_allclose(found, right, atol=1e-6)
+    for gradient, right in zip(gradients(arrays[0], TARGETS), expected[1:], strict=True):
+        np.testing.assert_allclose(gradient, right, atol=1e-6)
 
 
 # --- alignment ------------------------------------------------------------------------------------
@@ -138,3 +139,10 @@ def test_the_energies_gradient_is_attention_minus_guide_even_where_attention_is_
     np.testing.assert_allclose(gradient[0], (alignment - guide)[0], atol=1e-6)
     assert np.isfinite(losses).all() and np.isfinite(gradient).all()
     assert losses.numpy()[1, 0] == pytest.approx(30 * np.log(10))  # the bound, not infinity
+
+
+# --- the table ------------------------------------------------------------------------------------
+
+
+def test_every_loss_has_a_weight_in_the_settings():
+    assert list(TrainingConfig().loss_weights) == list(LOSSES)

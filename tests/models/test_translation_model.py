@@ -11,6 +11,7 @@ from keras import ops
 
 from rnnsearch_tf.config import RNNENCDEC, RNNSEARCH, ModelConfig
 from rnnsearch_tf.layers.decoder import STEP_ORDERS
+from rnnsearch_tf.models.losses import alignment_cross_entropy
 from rnnsearch_tf.models.translation_model import TranslationModel
 
 # Every axis another prime: K_x 11, K_y 13, m 3, n 5, n' 7, l 2.
@@ -71,14 +72,14 @@ def test_model_is_the_papers(kind, order):
     model = build(kind, order)
     weights, run = equations(model)
     logits = ops.convert_to_numpy(model(batch(PAIRS)))
-    seen = model.trunk(batch(PAIRS))
+    outputs = model.decoder_outputs(batch(PAIRS))
     for i, (source, target) in enumerate(PAIRS):
         expected = run(weights, source, target, order)
         np.testing.assert_allclose(logits[i, : len(target)], expected.logits, atol=1e-5)
-        contexts = ops.convert_to_numpy(seen.context)[i, : len(target)]
+        contexts = ops.convert_to_numpy(outputs.context)[i, : len(target)]
         np.testing.assert_allclose(contexts, expected.contexts, atol=1e-5)
         if kind == RNNSEARCH:
-            alignment = ops.convert_to_numpy(seen.alignment)[i, : len(target), : len(source)]
+            alignment = ops.convert_to_numpy(outputs.alignment)[i, : len(target), : len(source)]
             np.testing.assert_allclose(alignment, expected.alignment, atol=1e-5)
 
 
@@ -172,6 +173,7 @@ GUIDE = np.zeros((3, 5, 7))  # [B, Ty, Tx] of PAIRS
 GUIDE[0, [0, 1, 3], [2, 0, 2]] = 1
 GUIDE[1, 0, [1, 4, 5, 2]] = 1 / 4
 GUIDE[2, 1, 0] = 1
+GUIDED = {**batch(PAIRS), "guide": GUIDE}
 
 
 def guide_loss(weights, order: str) -> float:
@@ -184,14 +186,20 @@ def guide_loss(weights, order: str) -> float:
 
 
 @pytest.mark.parametrize("order", STEP_ORDERS)
-def test_guided_losses_are_the_word_losses_and_the_distance_from_the_links(order):
+def test_losses_are_those_of_the_tokens_and_of_the_links(order):
     model = build(RNNSEARCH, order)
-    losses, distances = model.guided_losses(**batch(PAIRS), guide=GUIDE)
-    expected = model.token_losses(**batch(PAIRS))
-    np.testing.assert_array_equal(*map(ops.convert_to_numpy, (losses, expected)))
+    losses = model.compute_losses(GUIDED, ["nll", "guided_alignment"])
+    assert list(losses) == ["nll", "guided_alignment"]
+    token_losses = model.token_losses(**batch(PAIRS))
+    assert float(losses["nll"].sum) == float(ops.sum(token_losses))
+    assert float(losses["nll"].count) == len(token_losses)
+    distances = alignment_cross_entropy(model.alignment(**batch(PAIRS)), GUIDE)
     distances = ops.convert_to_numpy(distances)
     assert (distances > 0).tolist() == GUIDE.any(axis=2).tolist()
-    assert distances.sum() == pytest.approx(guide_loss(equations(model)[0], order), rel=1e-5)
+    expected = guide_loss(equations(model)[0], order)
+    assert distances.sum() == pytest.approx(expected, rel=1e-5)
+    assert float(losses["guided_alignment"].sum) == pytest.approx(expected, rel=1e-5)
+    assert float(losses["guided_alignment"].count) == GUIDE.any(axis=2).sum()
 
 
 @pytest.mark.parametrize("order", STEP_ORDERS)
@@ -200,9 +208,8 @@ def test_gradients_of_the_distance_are_the_finite_differences(float64, order):
     model = build(RNNSEARCH, order)
     weights, _ = equations(model)
     with tf.GradientTape() as tape:
-        _, distances = model.guided_losses(**batch(PAIRS), guide=GUIDE)
-        total = tf.reduce_sum(distances)
-    gradients = tape.gradient(total, [w.value for w in model.weights])
+        loss = model.compute_losses(GUIDED, ["guided_alignment"])["guided_alignment"]
+    gradients = tape.gradient(loss.sum, [w.value for w in model.weights])
     rng = np.random.default_rng(3)
     for weight, gradient in zip(model.weights, gradients, strict=True):
         name = "/".join(weight.path.split("/")[-2:])

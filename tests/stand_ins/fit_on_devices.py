@@ -1,9 +1,8 @@
-"""`model.fit` on two logical CPUs; weights to the file of the first argument, the loss printed."""
+"""A training by `model.fit`, on any devices."""
 
-import sys
+from pathlib import Path
 
 import keras
-import logical_cpus
 import numpy as np
 import tensorflow as tf
 
@@ -19,7 +18,7 @@ def build() -> TranslationModel:
 
 
 def fit(strategy: str) -> tuple[TranslationModel, float]:
-    """The model, and the loss of its last epoch."""
+    """Train, and return the model and the loss of the last epoch."""
     rng = np.random.default_rng(1)
     source, target = rng.integers(3, 20, (2, 24, 5)).astype("int32")
     source[:, 4] = target[:, 4] = 1
@@ -34,8 +33,15 @@ def fit(strategy: str) -> tuple[TranslationModel, float]:
     return model, history.history["loss"][-1]
 
 
-if __name__ == "__main__":
-    logical_cpus.use(2)
-    model, loss = fit("mirrored")
-    model.save_weights(sys.argv[1])
-    print(loss)
+def save(folder: Path, model: TranslationModel, loss: float) -> None:
+    """Write what `load` reads."""
+    folder.mkdir()
+    model.save_weights(folder / "model.weights.h5")
+    (folder / "loss").write_text(str(loss))
+
+
+def load(folder: Path) -> tuple[TranslationModel, float]:
+    """Read a model and its loss."""
+    model = build()
+    model.load_weights(folder / "model.weights.h5")
+    return model, float((folder / "loss").read_text())

@@ -1,4 +1,4 @@
-"""Several logical CPUs, which stand in for several GPUs; for scripts that tests start."""
+"""Several logical CPUs in place of several GPUs, for scripts that tests start."""
 
 import os
 
@@ -9,7 +9,7 @@ import tensorflow as tf
 
 
 def use(count: int) -> None:
-    """Split the CPU; before TensorFlow does anything else."""
+    """Split the CPU; to be called before TensorFlow does anything else."""
     (cpu,) = tf.config.list_physical_devices("CPU")
     devices = [tf.config.LogicalDeviceConfiguration()] * count
     tf.config.set_logical_device_configuration(cpu, devices)

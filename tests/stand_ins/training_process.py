@@ -1,4 +1,4 @@
-"""Trainings in processes of their own, which tests end in many ways."""
+"""Trainings in processes of their own, for tests that end them."""
 
 import subprocess
 import sys

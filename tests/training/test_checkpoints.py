@@ -1,16 +1,18 @@
-"""Checkpoints: the newest two, whole or not at all."""
+"""Checkpoints: the newest two, whole or not at all, with the state of the training."""
 
+import json
 import resource
 from pathlib import Path
 
-import numpy as np
 import pytest
 import tensorflow as tf
 
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.models.losses import LossTotal
 from rnnsearch_tf.progress import ProgressLine
-from rnnsearch_tf.training.checkpoints import Checkpoints, RunningMetrics
-from rnnsearch_tf.training.train_step import Batch
+from rnnsearch_tf.training.checkpoints import Checkpoints
+from rnnsearch_tf.training.logs import RunningMetrics
+from rnnsearch_tf.training.state import SavedState, TrainingState
 
 
 @pytest.fixture
@@ -39,7 +41,7 @@ def both(*numbers: int) -> set[str]:
 
 
 def restored(folder: Path) -> tuple[int, float, int]:
-    """The number, the variable and the state that a new process finds."""
+    """Return the number, the variable and the updates that a new process restores."""
     variable = tf.Variable(tf.ones([100_000]))
     fresh = Checkpoints(folder, variable=variable)
     number = fresh.restore(ProgressLine())
@@ -93,22 +95,57 @@ def test_damaged_and_unfinished_ones_go_when_an_older_one_is_gone_back_to(
     assert restored(tmp_path) == (2, 40.0, 40)
 
 
-def test_a_meter_counts_and_survives(tmp_path, checkpoints):
-    meter = checkpoints.state.meter
-    meter.add(Batch(20.0, 8.0, 2.0, 0.5, 1.0, 0.0, 9.0, 5.0), limit=1.0)
-    meter.add(Batch(np.nan, 8.0, 2.0, np.nan, 1.0, 0.0, np.nan, 5.0), limit=1.0)
-    meter.add(Batch(10.0, 4.0, 1.0, 2.5, 1.0, 0.0, 3.0, 3.0), limit=1.0)
-    assert meter.means() == {
-        "train_nll_per_token": 2.5,
-        "train_nll_per_sentence": 10.0,
-        "gradient_norm": 1.5,
-        "clipped": 0.5,
-        "skipped": pytest.approx(1 / 3),
-        "train_guide_loss": 1.5,
-    }
+# --- the state ------------------------------------------------------------------------------------
+
+METRICS = RunningMetrics(
+    {"nll": LossTotal(30.0, 12.0), "guided_alignment": LossTotal(9.5, 5.0)}, 3, 2, 1, 0, 3.0
+)
+
+
+def test_a_state_survives(tmp_path, checkpoints):
+    checkpoints.state.metrics = METRICS
+    checkpoints.state.best = 12.5
     checkpoints.save()
     fresh = Checkpoints(tmp_path, variable=tf.Variable(tf.zeros([100_000])))
     fresh.restore(ProgressLine())
-    assert fresh.state.meter == meter
-    assert RunningMetrics().means()["train_nll_per_token"] == 0
-    assert "train_guide_loss" not in RunningMetrics().means()
+    assert fresh.state == TrainingState(best=12.5, metrics=METRICS)
+    assert fresh.state.metrics.losses["nll"].sum == 30.0
+
+
+OLD_STATE = {  # as version 0.1.0 wrote it
+    "epoch": 0, "batch": 7, "updates": 7, "evaluations": 0, "seconds": 1.5, "best": -1e9,
+    "skipped_in_a_row": 0,
+    "meter": {
+        "nll": 20.0, "words": 8, "sentences": 2, "updates": 7, "clipped": 0, "skipped": 0,
+        "gradient_norm": 0.5, "guide_loss": 0.0, "linked": 0.0,
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "old",
+    [
+        json.dumps(OLD_STATE),
+        "[]",
+        json.dumps({**json.loads(TrainingState().to_json()), "metrics": {"updates": 7}}),
+    ],
+)
+def test_a_checkpoint_of_another_version_is_skipped_with_a_line(
+    tmp_path, checkpoints, variable, capsys, old
+):
+    class OldState(SavedState):
+        def serialize(self):
+            return old
+
+    save(checkpoints, variable, 10)
+    variable.assign(tf.fill(variable.shape, 20.0))
+    path = tmp_path / "ckpt-2"
+    tf.train.Checkpoint(state=OldState(TrainingState()), variable=variable).write(str(path))
+    assert checkpoints.restore(ProgressLine()) == 1
+    skipped, resuming = capsys.readouterr().err.splitlines()
+    assert skipped.startswith(f"{path}: damaged or of another version, skipped: not the ")
+    assert resuming.startswith("resuming from ")
+    assert float(variable[0]) == 10.0
+    (tmp_path / "ckpt-1.index").unlink()
+    with pytest.raises(InputError, match="none of its checkpoints can be read"):
+        checkpoints.restore(ProgressLine())

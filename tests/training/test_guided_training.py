@@ -1,4 +1,4 @@
-"""Training whose attention is guided by word links."""
+"""Training with the guided alignment loss, and with a loss of a test's own."""
 
 import dataclasses
 import json
@@ -13,11 +13,12 @@ from rnnsearch_tf.config import Config, ModelConfig, TrainingConfig
 from rnnsearch_tf.data.parallel_corpus import ParallelFiles
 from rnnsearch_tf.data.word_alignments import WordAlignmentFiles
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.models.losses import LOSSES, LossTotal
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.presets import PRESETS
 from rnnsearch_tf.scripts import train
-from rnnsearch_tf.training import run as experiment
+from rnnsearch_tf.training.run import train as train_model
 from rnnsearch_tf.training.train_step import TrainStep
 
 SOURCE = np.array([[4, 9, 6, 1, 0], [3, 10, 2, 8, 1], [7, 1, 0, 0, 0]], "int32")
@@ -26,6 +27,7 @@ GUIDE = np.zeros((3, 4, 5), "float32")  # five linked words
 GUIDE[0, [0, 2], [2, 0]] = 1
 GUIDE[1, 0, [1, 2, 3]] = 1 / 3
 GUIDE[2, [0, 2], 0] = 1
+BATCH = {"source": SOURCE, "target": TARGET, "guide": GUIDE}
 
 
 def built() -> TranslationModel:
@@ -38,33 +40,55 @@ def built() -> TranslationModel:
 # --- one update -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("guided_alignment_weight", [0.5, 3.0])
-def test_the_loss_is_the_mean_over_sentences_of_both_terms(guided_alignment_weight):
-    model = built()
+def gradient_norm(model: TranslationModel, weights: dict[str, float]) -> float:
+    """Return the norm of the gradient of the weighted losses, the mean over sentences."""
     with tf.GradientTape() as tape:
-        losses, distances = model.guided_losses(SOURCE, TARGET, GUIDE)
-        nll, distance = tf.reduce_sum(losses), tf.reduce_sum(distances)
-        loss = (nll + guided_alignment_weight * distance) / 3
+        losses = model.compute_losses(BATCH, weights)
+        loss = sum(weight * losses[name].sum for name, weight in weights.items()) / 3
     gradients = tape.gradient(loss, [weight.value for weight in model.trainable_variables])
-    config = TrainingConfig(guided_alignment_weight=guided_alignment_weight)
-    batch = TrainStep(model, config, total_updates=1).guided(SOURCE, TARGET, GUIDE, 0)
-    assert float(batch.nll) == pytest.approx(float(nll), rel=1e-6)
-    assert float(batch.guide_loss) == pytest.approx(float(distance), rel=1e-6)
-    assert (float(batch.words), float(batch.linked), int(batch.sentences)) == (10, 5, 3)
-    norm = float(tf.linalg.global_norm([tf.convert_to_tensor(g) for g in gradients]))
-    assert float(batch.gradient_norm) == pytest.approx(norm, rel=1e-5)
+    return float(tf.linalg.global_norm([tf.convert_to_tensor(g) for g in gradients]))
 
 
-def test_without_a_guide_an_update_counts_none():
-    batch = TrainStep(built(), TrainingConfig(), total_updates=1)(SOURCE, TARGET, 0)
-    assert (float(batch.guide_loss), float(batch.linked)) == (0, 0)
+def test_the_loss_is_the_mean_over_sentences_of_both_terms():
+    model = built()
+    expected = model.compute_losses(BATCH, ["nll", "guided_alignment"])
+    norm = gradient_norm(model, {"nll": 1.0, "guided_alignment": 3.0})
+    config = TrainingConfig(guided_alignment_weight=3.0)
+    update = TrainStep(model, config, total_updates=1)(BATCH, 0)
+    for name, total in expected.items():
+        assert float(update.losses[name].sum) == pytest.approx(float(total.sum), rel=1e-6)
+    counts = {name: float(total.count) for name, total in update.losses.items()}
+    assert counts == {"nll": 10, "guided_alignment": 5}
+    assert int(update.sentences) == 3
+    assert float(update.gradient_norm) == pytest.approx(norm, rel=1e-5)
+
+
+@dataclasses.dataclass(frozen=True)
+class WithSquares(TrainingConfig):
+    """Settings with the weight of a loss that is in `LOSSES` for a test."""
+
+    squares_weight: float = 0.5
+
+
+def test_a_new_loss_is_a_function_and_a_weight(monkeypatch):
+    def squares(model, batch, outputs, training):
+        return LossTotal(tf.reduce_sum(outputs.context**2), tf.constant(7.0))
+
+    monkeypatch.setitem(LOSSES, "squares", squares)
+    model = built()
+    norm = gradient_norm(model, {"nll": 1.0, "squares": 0.5})
+    unguided = {"source": SOURCE, "target": TARGET}
+    update = TrainStep(model, WithSquares(), total_updates=1)(unguided, 0)
+    assert list(update.losses) == ["nll", "squares"]  # the weight of guided alignment is 0
+    assert float(update.losses["squares"].count) == 7
+    assert float(update.gradient_norm) == pytest.approx(norm, rel=1e-5)
 
 
 # --- a training -----------------------------------------------------------------------------------
 
 
-def settings(kind: str = "rnnsearch", **training) -> Config:
-    preset = PRESETS[f"{kind}-tiny"]
+def settings(**training) -> Config:
+    preset = PRESETS["rnnsearch-tiny"]
     sizes = dict.fromkeys(("source_vocabulary_size", "target_vocabulary_size"), 200)
     sizes |= {"embedding_size": 8, "hidden_size": 11, "attention_size": 7, "maxout_size": 5}
     return dataclasses.replace(
@@ -80,14 +104,19 @@ def settings(kind: str = "rnnsearch", **training) -> Config:
     )
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def run(corpus):
-    """Train on the corpus and its links."""
+    """Return a function that trains on the corpus, by default with its alignments."""
     text = ParallelFiles([corpus / "train.en"], [corpus / "train.fr"])
-    links = WordAlignmentFiles([corpus / "train.links"], [corpus / "train.en"])
 
-    def run(path: Path, config: Config, *callbacks: keras.callbacks.Callback) -> None:
-        experiment.train(config, path, text, callbacks=callbacks, links=links)
+    def run(
+        path: Path,
+        config: Config,
+        *callbacks: keras.callbacks.Callback,
+        links: Path | None = corpus / "train.links",
+    ) -> None:
+        alignments = WordAlignmentFiles([links], [corpus / "train.en"]) if links else None
+        train_model(config, path, text, callbacks=callbacks, alignments=alignments)
 
     return run
 
@@ -97,7 +126,7 @@ def log(path: Path) -> list[dict]:
 
 
 class Logs(keras.callbacks.Callback):
-    """Keeps what it is told of each update."""
+    """Keeps the logs of each update."""
 
     def __init__(self):
         super().__init__()
@@ -107,25 +136,39 @@ class Logs(keras.callbacks.Callback):
         self.batches.append(logs)
 
 
-def test_attention_follows_the_links_by_the_weight_they_have(tmp_path, run, capsys):
-    found = {}
-    for weight in (1e-6, 5.0):
-        logs = Logs()
-        run(
-            tmp_path / str(weight),
-            settings(guided_alignment_weight=weight, epochs=3),
-            logs,
-        )
-        found[weight] = [record["train_guide_loss"] for record in log(tmp_path / str(weight))]
-        # Evenly spread attention over 2 to 20 words costs log 2 to log 20 nats.
-        assert np.log(2) < logs.batches[0]["mean_guide_loss"] < np.log(20)
-    assert found[5.0] == sorted(found[5.0], reverse=True)
-    assert found[5.0][-1] < found[1e-6][-1] - 0.1
-    assert f"attention {found[5.0][-1]:.3f} nats/linked word" in capsys.readouterr().err
+GUIDED = settings(guided_alignment_weight=5.0, epochs=3)
+
+
+@pytest.fixture(scope="module")
+def guided(tmp_path_factory, run) -> Path:
+    """A training with much weight on the alignments."""
+    path, logs = tmp_path_factory.mktemp("guided") / "model", Logs()
+    run(path, GUIDED, logs)
+    assert is_even(logs.batches[0]["mean_guided_alignment_loss"])
+    return path
+
+
+def is_even(loss: float) -> bool:
+    """Whether it is that of even attention over 2 to 20 words, log 2 to log 20 nats."""
+    return np.log(2) < loss < np.log(20)
+
+
+def guided_losses(path: Path) -> list[float]:
+    return [record["train_guided_alignment_loss"] for record in log(path)]
+
+
+def test_attention_follows_the_links_by_the_weight_they_have(tmp_path, run, guided, capsys):
+    logs = Logs()
+    run(tmp_path, settings(guided_alignment_weight=1e-6, epochs=3), logs)
+    assert is_even(logs.batches[0]["mean_guided_alignment_loss"])
+    assert f"guided_alignment {guided_losses(tmp_path)[-1]:.3f} nats" in capsys.readouterr().err
+    losses = guided_losses(guided)
+    assert losses == sorted(losses, reverse=True)
+    assert losses[-1] < guided_losses(tmp_path)[-1] - 0.1
 
 
 class Killed(Exception):
-    """What a training does not expect."""
+    """An error that a training does not expect."""
 
 
 class Killer(keras.callbacks.Callback):
@@ -137,29 +180,26 @@ class Killer(keras.callbacks.Callback):
 
 
 def test_a_guided_training_resumes_exactly(tmp_path, run):
-    """The checkpoint is of update 7, inside an epoch of 10 updates and a stretch from 6 to 12."""
+    """The checkpoint is of update 7, inside an epoch of 10 updates and an interval of 6."""
     broken, whole = tmp_path / "broken", tmp_path / "whole"
-    stretches = {"max_updates": 12, "evaluation_interval": 6, "checkpoint_interval": 7}
+    intervals = {"max_updates": 12, "evaluation_interval": 6, "checkpoint_interval": 7}
     config = settings(
-        guided_alignment_weight=1.0, batching="sorted", dtype_policy="mixed_bfloat16", **stretches
+        guided_alignment_weight=1.0, batching="sorted", dtype_policy="mixed_bfloat16", **intervals
     )
     with pytest.raises(Killed):
         run(broken, config, Killer())
     for path in (broken, whole):
         run(path, config)
     weights = [ModelDirectory(path).load_model("last").get_weights() for path in (broken, whole)]
-    for found, expected in zip(*weights, strict=True):
-        np.testing.assert_array_equal(found, expected)
-    found, expected = (
-        [[record["updates"], record["train_guide_loss"]] for record in log(path)]
-        for path in (broken, whole)
-    )
-    assert found == expected
-    assert [updates for updates, _ in found] == [6, 12]
+    for resumed, expected in zip(*weights, strict=True):
+        np.testing.assert_array_equal(resumed, expected)
+    assert guided_losses(broken) == guided_losses(whole)
+    for path in (broken, whole):
+        assert [record["updates"] for record in log(path)] == [6, 12]
 
 
-def test_an_unguided_log_says_nothing_of_links(model_dir):
-    assert "train_guide_loss" not in log(model_dir)[0]
+def test_the_log_of_a_training_without_alignments_has_no_such_loss(model_dir):
+    assert "train_guided_alignment_loss" not in log(model_dir)[0]
     assert ModelDirectory(model_dir).load_config().training_alignments == ""
 
 
@@ -178,26 +218,19 @@ def refused(capsys, flags: list[str]) -> str:
     return capsys.readouterr().err.splitlines()[-1]
 
 
-def test_links_are_part_of_what_a_training_is(tmp_path, capsys, flags, corpus):
-    path = tmp_path / "model"
-    assert train.run([*flags, "--max_updates=1", f"--model_dir={path}"]) == 0
-    flags = [*flags, f"--model_dir={path}"]
+def test_a_training_with_other_alignments_is_another_training(tmp_path, run, guided, corpus):
     lines = (corpus / "train.links").read_text().splitlines()
     other = tmp_path / "other.links"
     other.write_text("".join(f"{line}\n" for line in [lines[0] + " 0-0 0-1", *lines[1:]]))
-    assert "training links differ" in refused(capsys, [*flags, f"--train_alignments={other}"])
-    assert "guided_alignment_weight is 1.0, not 2.0" in refused(
-        capsys, [*flags, "--guided_alignment_weight=2"]
-    )
-    without = [
-        flag
-        for flag in flags
-        if not flag.startswith(("--train_alignments", "--guided_alignment_weight"))
-    ]
-    assert "holds a training with other settings" in refused(capsys, without)
+    with pytest.raises(InputError, match="training alignments differ"):
+        run(guided, GUIDED, links=other)
+    with pytest.raises(InputError, match=r"guided_alignment_weight is 5\.0, not 2\.0"):
+        run(guided, settings(guided_alignment_weight=2.0, epochs=3))
+    with pytest.raises(InputError, match="holds a training with other settings"):
+        run(guided, settings(epochs=3), links=None)
 
 
-def test_links_and_guidance_go_together(tmp_path, capsys, flags):
+def test_alignments_and_their_weight_go_together(tmp_path, capsys, flags):
     flags = [*flags, f"--model_dir={tmp_path / 'model'}"]
     assert "--train_alignments needs a --guided_alignment_weight above 0" in refused(
         capsys, [*flags, "--guided_alignment_weight=0"]
@@ -207,7 +240,7 @@ def test_links_and_guidance_go_together(tmp_path, capsys, flags):
     )
     encdec = [*flags, "--preset=rnnencdec-tiny"]
     assert "rnnencdec has no attention to guide" in refused(capsys, encdec)
-    assert "1 files of links for 2 of sentences" in refused(
+    assert "1 files of alignments for 2 of sentences" in refused(
         capsys, [*flags, "--train_source=a,b", "--train_target=a,b"]
     )
     without = [flag for flag in flags if not flag.startswith("--train_alignments")]
@@ -229,11 +262,9 @@ def test_a_link_of_a_word_that_is_not_there_leaves_nothing_behind(tmp_path, caps
     assert not (tmp_path / "model").exists()
 
 
-def test_links_of_another_text(tmp_path, corpus):
+def test_alignments_of_another_text(tmp_path, corpus):
     text = ParallelFiles([corpus / "valid.en"], [corpus / "valid.fr"])
-    links = WordAlignmentFiles([corpus / "train.links"], [corpus / "train.en"])
+    alignments = WordAlignmentFiles([corpus / "train.links"], [corpus / "train.en"])
     with pytest.raises(InputError, match="pairs, where the text has 20"):
-        experiment.train(
-            settings(guided_alignment_weight=1.0), tmp_path / "model", text, links=links
-        )
+        train_model(GUIDED, tmp_path / "model", text, alignments=alignments)
     assert not (tmp_path / "model").exists()

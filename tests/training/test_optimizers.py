@@ -1,4 +1,4 @@
-"""The optimisers against Keras's own and against the formula, and the gradient's norm."""
+"""The optimisers against Keras's own and against the equations, and the gradient's norm."""
 
 import keras
 import numpy as np
@@ -13,7 +13,7 @@ SHAPES = [(2, 3), (5,)]
 
 
 def updated(optimizer: keras.optimizers.Optimizer, updates: int = 20) -> list[np.ndarray]:
-    """Two weights after some updates with drawn gradients."""
+    """Return two weights after some updates with random gradients."""
     rng = np.random.default_rng(1)
     weights = [keras.Variable(rng.normal(size=shape), dtype="float32") for shape in SHAPES]
     for _ in range(updates):
@@ -32,10 +32,10 @@ def updated(optimizer: keras.optimizers.Optimizer, updates: int = 20) -> list[np
     ],
 )
 def test_updates_are_those_of_keras(ours, keras_own, settings):
-    found, expected = updated(ours(**settings)), updated(keras_own(**settings))
-    for a, b in zip(found, expected, strict=True):
+    weights, expected = updated(ours(**settings)), updated(keras_own(**settings))
+    for a, b in zip(weights, expected, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-6)
-    assert np.abs(found[0] - updated(ours(**settings), 0)[0]).max() > 1e-3
+    assert np.abs(weights[0] - updated(ours(**settings), 0)[0]).max() > 1e-3
 
 
 def test_two_steps_of_adadelta_by_hand():
@@ -68,8 +68,8 @@ def test_first_step_of_adam_is_the_learning_rate():
 def test_paper_preset_gives_the_papers_adadelta():
     optimizer = build_optimizer(PRESETS["rnnsearch-50"].training, total_updates=100)
     assert isinstance(optimizer, Adadelta)
-    found = float(optimizer.learning_rate), optimizer.rho, optimizer.epsilon
-    assert found == (1.0, 0.95, 1e-6)
+    constants = float(optimizer.learning_rate), optimizer.rho, optimizer.epsilon
+    assert constants == (1.0, 0.95, 1e-6)
     # Clipping is done once, after the sum over replicas, and not by Keras before it.
     assert optimizer.clip_norm == 1.0
     assert (optimizer.clipnorm, optimizer.global_clipnorm, optimizer.clipvalue) == (None,) * 3
@@ -111,13 +111,13 @@ def repeated_words() -> tf.IndexedSlices:
 
 
 def test_norm_of_an_embedding_gradient_is_that_of_its_summed_rows():
-    (gradient,), norm = clip_to_norm([repeated_words()], limit=5.5)
+    (gradient,), norm = clip_to_norm([repeated_words()], clip_norm=5.5)
     assert float(norm) == pytest.approx(5)
     np.testing.assert_allclose(gradient, [[0, 0], [3, 4], [0, 0]])
 
 
 def test_large_gradient_is_scaled_to_the_limit_over_all_weights():
-    gradients, norm = clip_to_norm([repeated_words(), tf.constant([12.0])], limit=1.0)
+    gradients, norm = clip_to_norm([repeated_words(), tf.constant([12.0])], clip_norm=1.0)
     assert float(norm) == pytest.approx(13)  # √(5² + 12²)
     np.testing.assert_allclose(gradients[0], [[0, 0], [3 / 13, 4 / 13], [0, 0]], rtol=1e-6)
     np.testing.assert_allclose(gradients[1], [12 / 13], rtol=1e-6)
@@ -125,14 +125,14 @@ def test_large_gradient_is_scaled_to_the_limit_over_all_weights():
 
 def test_small_gradient_stays_as_it_is():
     small = [np.array([0.3, 0.1], "float32"), np.array([[0.7]], "float32")]
-    gradients, norm = clip_to_norm([tf.constant(g) for g in small], limit=1.0)
+    gradients, norm = clip_to_norm([tf.constant(g) for g in small], clip_norm=1.0)
     assert float(norm) == pytest.approx(np.sqrt(0.09 + 0.01 + 0.49))
     for gradient, expected in zip(gradients, small, strict=True):
         np.testing.assert_array_equal(gradient, expected)
 
 
 def test_gradient_of_zero_stays_zero():
-    (gradient,), norm = clip_to_norm([tf.zeros(3)], limit=1.0)
+    (gradient,), norm = clip_to_norm([tf.zeros(3)], clip_norm=1.0)
     assert float(norm) == 0
     np.testing.assert_array_equal(gradient, np.zeros(3))
 

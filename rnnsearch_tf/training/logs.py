@@ -1,0 +1,226 @@
+"""Reports of a training: running metrics, records of training.jsonl, Keras logs, lines of text.
+
+Losses are in nats, and all of this goes over them by name: a new loss needs nothing here.
+"""
+
+import dataclasses
+import math
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from rnnsearch_tf.evaluation.metrics import bleu_signature
+from rnnsearch_tf.models.losses import LossTotal
+from rnnsearch_tf.training.train_step import UpdateMetrics
+
+_KERAS_NAMES = {
+    "nll_per_sentence": "val_loss",
+    "nll_per_token": "val_nll_per_token",
+    "bleu": "val_bleu",
+    "train_nll_per_sentence": "loss",
+    "train_nll_per_token": "nll_per_token",
+}
+
+
+class Evaluation(NamedTuple):
+    """The quality of a model on the validation set."""
+
+    nll_per_token: float  # nats, </s> counted
+    nll_per_sentence: float  # nats
+    bleu: float  # sacreBLEU of greedy translations, 0 to 100
+
+
+@dataclasses.dataclass
+class RunningMetrics:
+    """Sums over the updates since the last evaluation.
+
+    Losses, sentences and norm are those of the updates that were not skipped.
+    """
+
+    losses: dict[str, LossTotal] = dataclasses.field(default_factory=dict)
+    sentences: int = 0
+    updates: int = 0
+    clipped: int = 0  # updates whose gradient was scaled down
+    skipped: int = 0  # updates left out because their gradient was not finite
+    gradient_norm: float = 0.0
+
+    def add(self, update: UpdateMetrics, clip_norm: float) -> None:
+        """Count an update whose gradient is clipped to `clip_norm`."""
+        norm = float(update.gradient_norm)
+        self.updates += 1
+        if not math.isfinite(norm):
+            self.skipped += 1
+            return
+        for name, total in update.losses.items():
+            before = self.losses.get(name, LossTotal(0.0, 0.0))
+            self.losses[name] = LossTotal(
+                before.sum + float(total.sum), before.count + float(total.count)
+            )
+        self.sentences += int(update.sentences)
+        self.clipped += norm > clip_norm
+        self.gradient_norm += norm
+
+    def means(self) -> dict[str, float]:
+        """Return the fields of these metrics in a record of training.jsonl.
+
+        NLL in nats per token and per sentence, the mean of the gradient's norm, the shares of
+        clipped and of skipped updates, and `train_<name>_loss` of each auxiliary loss, in nats for
+        each token or linked word that it is counted over.
+        """
+        nll = self.losses.get("nll", LossTotal(0.0, 0.0))
+        counted = max(self.updates - self.skipped, 1)
+        return {
+            "train_nll_per_token": nll.sum / max(nll.count, 1),
+            "train_nll_per_sentence": nll.sum / max(self.sentences, 1),
+            "gradient_norm": self.gradient_norm / counted,
+            "clipped": self.clipped / counted,
+            "skipped": self.skipped / max(self.updates, 1),
+            **{
+                f"train_{name}_loss": total.sum / total.count
+                for name, total in self.losses.items()
+                if name != "nll" and total.count
+            },
+        }
+
+
+class Speed:
+    """Target tokens a second, over some updates."""
+
+    def __init__(self) -> None:
+        self._tokens = 0.0
+        self._seconds = 0.0
+
+    def add(self, tokens: float, seconds: float) -> None:
+        """Count an update."""
+        self._tokens += tokens
+        self._seconds += seconds
+
+    @property
+    def tokens_per_second(self) -> float:
+        """Tokens/s over all updates counted; 0 before the first."""
+        return self._tokens / self._seconds if self._seconds else 0.0
+
+
+def perplexity(nll_per_token: float) -> float:
+    """exp(NLL per token), the NLL being in nats; inf where it overflows."""
+    return math.inf if nll_per_token > 700 else math.exp(nll_per_token)
+
+
+def evaluation_record(
+    epochs: float,
+    updates: int,
+    seconds: float,
+    metrics: RunningMetrics,
+    evaluation: Evaluation | None,
+) -> dict[str, Any]:
+    """Make the record of an evaluation in training.jsonl.
+
+    Args:
+        epochs: passes over the training pairs so far, with a fraction.
+        updates: made so far.
+        seconds: of training so far, without evaluations.
+        metrics: of the updates since the evaluation before.
+        evaluation: on the validation set, if there is one.
+    """
+    record: dict[str, Any] = {
+        "epoch": round(epochs, 3),
+        "updates": updates,
+        "training_seconds": round(seconds, 1),
+        **metrics.means(),
+    }
+    if evaluation is not None:
+        record.update(evaluation._asdict(), bleu_signature=bleu_signature())
+    return record
+
+
+def evaluation_logs(record: Mapping[str, Any]) -> dict[str, float]:
+    """Rename a record of training.jsonl for Keras callbacks, and add perplexities."""
+    logs = {
+        _KERAS_NAMES.get(name, name): value
+        for name, value in record.items()
+        if not isinstance(value, str)
+    }
+    for name in _auxiliary_losses(record, "train"):
+        logs[f"{name}_loss"] = logs.pop(f"train_{name}_loss")
+    for prefix in ("", "val_"):
+        if f"{prefix}nll_per_token" in logs:
+            logs[f"{prefix}perplexity"] = perplexity(logs[f"{prefix}nll_per_token"])
+    return logs
+
+
+def update_logs(
+    update: UpdateMetrics, metrics: RunningMetrics, updates: int, speed: Speed
+) -> dict[str, float]:
+    """Make the Keras logs of an update.
+
+    Args:
+        update: its measurements, as floats.
+        metrics: of the updates since the last evaluation.
+        updates: made so far.
+        speed: since the last evaluation.
+    """
+    nll, means = update.losses["nll"], metrics.means()
+    return {
+        "loss": nll.sum / update.sentences,
+        "nll_per_token": nll.sum / nll.count,
+        "perplexity": perplexity(nll.sum / nll.count),
+        "gradient_norm": update.gradient_norm,
+        "learning_rate": update.learning_rate,
+        "mean_loss": means["train_nll_per_sentence"],
+        "mean_nll_per_token": means["train_nll_per_token"],
+        "clipped": means["clipped"],
+        "skipped": means["skipped"],
+        "tokens_per_second": speed.tokens_per_second,
+        "updates": updates,
+        **{f"mean_{name}_loss": x for name, x in _auxiliary_losses(means, "train").items()},
+    }
+
+
+def update_text(logs: Mapping[str, float], total: int) -> str:
+    """Describe the Keras logs of an update, of `total`, in one line."""
+    parts = [
+        _nats_per_token(logs["mean_nll_per_token"]),
+        f"{logs['mean_loss']:.2f} nats/sentence",
+        *_auxiliary_texts(logs, "mean"),
+    ]
+    skipped = f", {logs['skipped']:.1%} NOT FINITE and skipped" if logs["skipped"] else ""
+    parts += [
+        f"gradient norm {logs['gradient_norm']:.2f} ({logs['clipped']:.0%} clipped{skipped})",
+        f"{logs['tokens_per_second']:,.0f} tokens/s",
+    ]
+    return f"update {logs['updates']:,.0f}/{total:,}: {', '.join(parts)}"
+
+
+def evaluation_text(record: Mapping[str, Any], is_best: bool) -> str:
+    """Describe a record of training.jsonl in one line."""
+    parts = [
+        f"epoch {record['epoch']:g}, {record['updates']:,} updates: "
+        f"training {_nats_per_token(record['train_nll_per_token'])}"
+    ]
+    if "bleu" in record:
+        parts.append(
+            f"validation {_nats_per_token(record['nll_per_token'])}, "
+            f"{record['nll_per_sentence']:.2f} nats/sentence, BLEU {record['bleu']:.2f} (greedy)"
+            f"{', best so far' if is_best else ''}"
+        )
+    parts += _auxiliary_texts(record, "train")
+    parts.append(f"gradient clipped in {record['clipped']:.0%} of the updates")
+    if record["skipped"]:
+        parts.append(f"NOT FINITE and skipped in {record['skipped']:.1%}")
+    return "; ".join([*parts, f"trained {record['training_seconds'] / 60:.1f} min"])
+
+
+def _nats_per_token(nll_per_token: float) -> str:
+    """Format an NLL with its perplexity."""
+    return f"{nll_per_token:.3f} nats/token (perplexity {perplexity(nll_per_token):,.1f})"
+
+
+def _auxiliary_losses(values: Mapping[str, Any], prefix: str) -> dict[str, float]:
+    """Find the auxiliary losses, `<prefix>_<name>_loss`, by name."""
+    matches = (re.fullmatch(rf"{prefix}_(\w+)_loss", name) for name in values)
+    return {match[1]: values[match[0]] for match in matches if match}
+
+
+def _auxiliary_texts(values: Mapping[str, Any], prefix: str) -> list[str]:
+    losses = _auxiliary_losses(values, prefix)
+    return [f"{name} {loss:.3f} nats" for name, loss in losses.items()]

@@ -1,0 +1,74 @@
+"""The state of a training beside its weights and the averages of its optimiser."""
+
+import dataclasses
+import json
+import math
+from typing import Any, TypeVar
+
+import tensorflow as tf
+
+from rnnsearch_tf.models.losses import LossTotal
+from rnnsearch_tf.training.logs import RunningMetrics
+
+_Dataclass = TypeVar("_Dataclass")
+
+
+@dataclasses.dataclass
+class TrainingState:
+    """Progress of a training."""
+
+    epoch: int = 0  # epochs done
+    batch: int = 0  # batches done in this epoch
+    updates: int = 0  # batches done in all
+    evaluations: int = 0
+    seconds: float = 0.0  # of training, without evaluations
+    best: float = -math.inf  # best score of the weights so far; higher is better
+    skipped_in_a_row: int = 0
+    metrics: RunningMetrics = dataclasses.field(default_factory=RunningMetrics)
+
+    def to_json(self) -> str:
+        """Write it as JSON, for `from_json`."""
+        return json.dumps(dataclasses.asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> "TrainingState":
+        """Read what `to_json` wrote.
+
+        Raises:
+            ValueError: text that is not such JSON, or that another version wrote.
+        """
+        values = json.loads(text)
+        metrics = _build(RunningMetrics, _build(cls, values).metrics)
+        metrics.losses = {name: LossTotal(*total) for name, total in metrics.losses.items()}
+        return cls(**{**values, "metrics": metrics})
+
+
+class SavedState(tf.train.experimental.PythonState):
+    """A `TrainingState` as a part of a TensorFlow checkpoint.
+
+    Attributes:
+        state: the state; restoring a checkpoint replaces it.
+    """
+
+    def __init__(self, state: TrainingState):
+        self.state = state
+
+    def serialize(self) -> str:
+        """Write the state, for TensorFlow."""
+        return self.state.to_json()
+
+    def deserialize(self, string_value: str) -> None:
+        """Read the state, for TensorFlow.
+
+        Raises:
+            ValueError: as `TrainingState.from_json`.
+        """
+        self.state = TrainingState.from_json(string_value)
+
+
+def _build(dataclass: type[_Dataclass], values: Any) -> _Dataclass:
+    """Build a dataclass from all of its fields; a missing one would silently be its default."""
+    names = {field.name for field in dataclasses.fields(dataclass)}  # type: ignore[arg-type]
+    if not isinstance(values, dict) or set(values) != names:
+        raise ValueError(f"not the {dataclass.__name__} of this version")
+    return dataclass(**values)

@@ -1,0 +1,145 @@
+"""Running metrics, records of evaluations, Keras logs and lines of text."""
+
+import math
+
+import pytest
+
+from rnnsearch_tf.models.losses import LossTotal
+from rnnsearch_tf.models.model_directory import ModelDirectory
+from rnnsearch_tf.training.logs import (
+    Evaluation,
+    RunningMetrics,
+    Speed,
+    evaluation_logs,
+    evaluation_record,
+    evaluation_text,
+    perplexity,
+    update_logs,
+    update_text,
+)
+from rnnsearch_tf.training.train_step import UpdateMetrics
+
+
+def update(nll: float, tokens: float, sentences: float, norm: float, **auxiliary) -> UpdateMetrics:
+    losses = {"nll": LossTotal(nll, tokens), **{n: LossTotal(*x) for n, x in auxiliary.items()}}
+    return UpdateMetrics(losses, sentences, norm, learning_rate=0.5, stops=0.0)
+
+
+@pytest.fixture
+def metrics() -> RunningMetrics:
+    """Three updates: a small gradient, one that is not finite, and a large one."""
+    metrics = RunningMetrics()
+    metrics.add(update(20.0, 8.0, 2.0, 0.5, guided_alignment=(9.0, 5.0)), clip_norm=1.0)
+    metrics.add(
+        update(math.nan, 8.0, 2.0, math.nan, guided_alignment=(math.nan, 5.0)), clip_norm=1.0
+    )
+    metrics.add(update(10.0, 4.0, 1.0, 2.5, guided_alignment=(3.0, 3.0)), clip_norm=1.0)
+    return metrics
+
+
+MEANS = {
+    "train_nll_per_token": 2.5,
+    "train_nll_per_sentence": 10.0,
+    "gradient_norm": 1.5,
+    "clipped": 0.5,
+    "skipped": pytest.approx(1 / 3),
+    "train_guided_alignment_loss": 1.5,
+}
+
+
+def test_metrics_are_means_over_the_updates_that_were_not_skipped(metrics):
+    assert metrics.means() == MEANS
+    assert RunningMetrics().means()["train_nll_per_token"] == 0
+    assert "train_guided_alignment_loss" not in RunningMetrics().means()
+
+
+def test_a_loss_that_is_counted_over_nothing_has_no_mean():
+    metrics = RunningMetrics()
+    metrics.add(update(20.0, 8.0, 2.0, 0.5, guided_alignment=(0.0, 0.0)), clip_norm=1.0)
+    assert "train_guided_alignment_loss" not in metrics.means()
+
+
+def test_perplexity_is_the_exponential_of_nats_per_token():
+    assert perplexity(math.log(200)) == pytest.approx(200)
+    assert perplexity(1e4) == math.inf
+    assert math.isnan(perplexity(math.nan))
+
+
+def test_an_evaluation_has_a_record_logs_and_a_line(metrics):
+    record = evaluation_record(1.50049, 1234, 90.04, metrics, Evaluation(2.0, 9.0, 12.345))
+    signature = record.pop("bleu_signature")
+    assert signature.startswith("nrefs:1|")
+    assert record == {
+        "epoch": 1.5,
+        "updates": 1234,
+        "training_seconds": 90.0,
+        **MEANS,
+        "nll_per_token": 2.0,
+        "nll_per_sentence": 9.0,
+        "bleu": 12.345,
+    }
+    logs = evaluation_logs({**record, "bleu_signature": signature})
+    assert logs == {
+        "epoch": 1.5,
+        "updates": 1234,
+        "training_seconds": 90.0,
+        "loss": 10.0,
+        "nll_per_token": 2.5,
+        "perplexity": pytest.approx(math.exp(2.5)),
+        "gradient_norm": 1.5,
+        "clipped": 0.5,
+        "skipped": pytest.approx(1 / 3),
+        "guided_alignment_loss": 1.5,
+        "val_loss": 9.0,
+        "val_nll_per_token": 2.0,
+        "val_perplexity": pytest.approx(math.exp(2)),
+        "val_bleu": 12.345,
+    }
+    assert evaluation_text(record, is_best=True) == (
+        "epoch 1.5, 1,234 updates: training 2.500 nats/token (perplexity 12.2); "
+        "validation 2.000 nats/token (perplexity 7.4), 9.00 nats/sentence, BLEU 12.35 (greedy), "
+        "best so far; guided_alignment 1.500 nats; gradient clipped in 50% of the updates; "
+        "NOT FINITE and skipped in 33.3%; trained 1.5 min"
+    )
+
+
+def test_without_a_validation_set_a_record_has_the_training_losses_alone(metrics):
+    record = evaluation_record(1.0, 10, 60.0, metrics, None)
+    assert set(record) == {"epoch", "updates", "training_seconds", *MEANS}
+    assert "val_perplexity" not in evaluation_logs(record)
+    assert "validation" not in evaluation_text(record, is_best=False)
+
+
+def test_an_update_has_logs_and_a_line(metrics):
+    speed = Speed()
+    assert speed.tokens_per_second == 0
+    speed.add(2_000.0, 0.5)
+    speed.add(4_000.0, 1.5)
+    logs = update_logs(update(12.0, 4.0, 2.0, 2.5), metrics, 1234, speed)
+    assert logs == {
+        "loss": 6.0,
+        "nll_per_token": 3.0,
+        "perplexity": pytest.approx(math.exp(3)),
+        "gradient_norm": 2.5,
+        "learning_rate": 0.5,
+        "mean_loss": 10.0,
+        "mean_nll_per_token": 2.5,
+        "clipped": 0.5,
+        "skipped": pytest.approx(1 / 3),
+        "tokens_per_second": 3_000.0,
+        "updates": 1234,
+        "mean_guided_alignment_loss": 1.5,
+    }
+    assert update_text(logs, 5678) == (
+        "update 1,234/5,678: 2.500 nats/token (perplexity 12.2), 10.00 nats/sentence, "
+        "guided_alignment 1.500 nats, gradient norm 2.50 (50% clipped, 33.3% NOT FINITE and "
+        "skipped), 3,000 tokens/s"
+    )
+
+
+def test_a_log_of_version_0_1_0_has_the_names_of_this_version(tmp_path):
+    directory = ModelDirectory(tmp_path)
+    directory.write_log([{"updates": 10, "train_guide_loss": 1.5}, {"updates": 20}])
+    records = [{"updates": 10, "train_guided_alignment_loss": 1.5}, {"updates": 20}]
+    assert directory.read_log() == records
+    assert evaluation_logs(records[0]) == {"updates": 10, "guided_alignment_loss": 1.5}
