@@ -1,7 +1,8 @@
 """The alignment model (paper, section 3.1 and appendix A.1.2), and the fixed context of RNNencdec.
 
-`Decoder` takes any layer with the methods of these two. `keys` and `call` broadcast over Q states
-of each sentence: one in training, the live hypotheses in beam search.
+`Decoder` takes any layer with the methods of these two. Q decoder states of a sentence attend at
+once, one in training and its hypotheses in beam search: annotations and keys are broadcast over
+them, never copied.
 """
 
 from __future__ import annotations
