@@ -1,4 +1,4 @@
-"""The demonstration: both models on the built-in grammar, in minutes, on a laptop."""
+"""Demonstration: both models on the built-in grammar, in minutes, on a laptop."""
 
 import subprocess
 import sys
@@ -11,7 +11,7 @@ from rnnsearch_tf.alignment.error_rate import AlignmentScores, GoldLinks, alignm
 from rnnsearch_tf.alignment.links import LinkRule
 from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.evaluation.metrics import LengthBin, bleu_by_length
+from rnnsearch_tf.evaluation.length_bins import LengthBin, bleu_by_length
 from rnnsearch_tf.files import write_atomically
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.presets import PRESETS
@@ -22,7 +22,7 @@ from rnnsearch_tf.training.run import train
 from rnnsearch_tf.visualization.alignment_matrix import draw_alignment
 from rnnsearch_tf.visualization.curves import draw_bleu_by_length
 
-TRAINING_LENGTH = 30  # tokens, the longest in training
+TRAINING_LENGTH = 30  # tokens, the maximum in training
 TEST_LENGTH = 60
 SYSTEMS = {"RNNsearch": "rnnsearch", "RNNencdec": "rnnencdec"}
 SENTENCES = (
@@ -31,21 +31,21 @@ SENTENCES = (
     "The president did not go to Paris because the old men wanted to sleep.",
 )
 
-# Runs where this package cannot be imported: what a server does, in a dozen lines.
+# Runs where this package cannot be imported: a server's work in a dozen lines.
 _SERVER = """
 import os, sys
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 import tensorflow as tf
 serve = tf.saved_model.load(sys.argv[1]).signatures["serving_default"]
 assert not any(name.startswith("rnnsearch_tf") for name in sys.modules)
-found = serve(text=tf.constant(sys.argv[2:]))
-for text, score in zip(found["translation"].numpy(), found["score"].numpy()):
+outputs = serve(text=tf.constant(sys.argv[2:]))
+for text, score in zip(outputs["translation"].numpy(), outputs["score"].numpy()):
     sys.stdout.buffer.write(f"{score:.3f}\\t".encode() + text + b"\\n")
 """
 
 
 class Size(NamedTuple):
-    """How much the demonstration trains and tests."""
+    """Numbers of sentence pairs in the demonstration."""
 
     training_pairs: int = 24_000
     validation_pairs: int = 200
@@ -59,7 +59,7 @@ def run(output: str | Path, size: Size = DEFAULT_SIZE, seed: int = 1) -> None:
     """Train both models, compare, draw, export, and translate in a fresh process.
 
     Args:
-        output: the folder for all of it; model directories in it are gone on with.
+        output: the folder for all of it; trainings in it are resumed.
         size: of the data.
         seed: of data and weights.
 
@@ -76,25 +76,29 @@ def run(output: str | Path, size: Size = DEFAULT_SIZE, seed: int = 1) -> None:
     for name, text in (("train", training), ("valid", validation), ("test", _text(test))):
         _write(output / "text", name, text)
     translators, curves = {}, {}
-    for name, kind in SYSTEMS.items():
+    for name, architecture in SYSTEMS.items():
         say(
             f"\n{name}: training on {len(training.source):,} pairs of 1 to {TRAINING_LENGTH} tokens"
         )
         stopped_by = train(
-            PRESETS[f"{kind}-tiny"], output / kind, training, validation, output / "cache"
+            PRESETS[f"{architecture}-tiny"],
+            output / architecture,
+            training,
+            validation,
+            output / "cache",
         )
         if stopped_by:
             raise KeyboardInterrupt
-        translators[name] = Translator.load(output / kind)
-        curves[name] = _score(translators[name], test)
+        translators[name] = Translator.load(output / architecture)
+        curves[name] = _bleu_by_length(translators[name], test)
     print(_table(curves))
     draw_bleu_by_length(output / "figures" / "bleu_by_length.png", curves)
     translator = translators["RNNsearch"]
     error_rate = _alignment_scores(translator, test).aer
     print(f"Alignment error rate of RNNsearch's attention, against the grammar's: {error_rate:.3f}")
-    found = translator.translate(SENTENCES[0], return_alignment=True)
+    result = translator.translate(SENTENCES[0], return_alignment=True)
     figure = output / "figures" / "alignment.png"
-    draw_alignment(figure, found.alignment, found.source_tokens, found.tokens)
+    draw_alignment(figure, result.alignment, result.source_tokens, result.tokens)
     path = export([output / "rnnsearch"], output / "export")
     print(f"\n{path}, loaded by a fresh process that imports TensorFlow but not this package:")
     for sentence, (translation, score) in zip(SENTENCES, _serve(path, SENTENCES), strict=True):
@@ -108,7 +112,7 @@ def _text(pairs: Any) -> ParallelText:
 
 
 def _write(folder: Path, name: str, text: ParallelText) -> None:
-    """NAME.en and NAME.fr, for whoever wants to go on with them."""
+    """Write NAME.en and NAME.fr, for further experiments."""
     folder.mkdir(parents=True, exist_ok=True)
     for language, lines in (("en", text.source), ("fr", text.target)):
         content = "".join(line + "\n" for line in lines)
@@ -116,15 +120,15 @@ def _write(folder: Path, name: str, text: ParallelText) -> None:
 
 
 def _test_pairs(per_bin: int, seed: int) -> list[SentencePair]:
-    """The same number of pairs for each ten tokens of length."""
+    """Generate the same number of pairs for each ten tokens of length."""
     return [
         pair for low in range(1, TEST_LENGTH, 10) for pair in generate(per_bin, seed, low, low + 9)
     ]
 
 
-def _score(translator: Translator, test: Sequence[SentencePair]) -> list[LengthBin]:
+def _bleu_by_length(translator: Translator, test: Sequence[SentencePair]) -> list[LengthBin]:
     text = _text(test)
-    translations = [found.text for found in translator.translate(text.source)]
+    translations = [result.text for result in translator.translate(text.source)]
     return bleu_by_length(translations, text.target, [len(pair.source_tokens) for pair in test])
 
 
@@ -138,16 +142,20 @@ def _table(curves: dict[str, list[LengthBin]]) -> str:
 
 
 def _alignment_scores(translator: Translator, test: Sequence[SentencePair]) -> AlignmentScores:
-    """Of the reference translations, read by teacher forcing, up to the training length."""
+    """Score the alignments of reference translations up to the training length."""
     short = [pair for pair in test if len(pair.source_tokens) <= TRAINING_LENGTH]
     text = _text(short)
-    found = translator.align(text.source, text.target)
-    links = (LinkRule().links(alignment.weights) for alignment in found)
+    alignments = translator.align(text.source, text.target)
+    links = (LinkRule().links(alignment.weights) for alignment in alignments)
     return alignment_scores(links, [GoldLinks(pair.alignment) for pair in short])
 
 
 def _serve(path: Path, sentences: Sequence[str]) -> list[tuple[str, str]]:
-    """Translations and scores from another process, started outside this package's reach."""
+    """Translate in another process, which cannot import this package.
+
+    Returns:
+        Translations and their scores as text.
+    """
     finished = subprocess.run(
         [sys.executable, "-I", "-c", _SERVER, str(path.resolve()), *sentences],
         capture_output=True,

@@ -1,11 +1,8 @@
 """Named settings: the paper's models, and two smaller sizes for a CPU."""
 
 import dataclasses
-from typing import Literal
 
 from rnnsearch_tf.config import ARCHITECTURES, Config, DecodingConfig, ModelConfig, TrainingConfig
-
-PresetSize = Literal["paper", "small", "tiny"]
 
 _SMALL = ModelConfig(
     source_vocabulary_size=10_000,

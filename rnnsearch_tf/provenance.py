@@ -1,6 +1,7 @@
-"""What produced a result: command, date, machine, versions, commit."""
+"""Provenance of results: command, date, machine, versions, commit, and a digest of the code."""
 
 import datetime
+import hashlib
 import os
 import platform
 import subprocess
@@ -20,7 +21,7 @@ _CPU_NUMBERS = (("family", "cpu family"), ("model", "model"))
 
 
 class Provenance(NamedTuple):
-    """What produced a result."""
+    """Provenance of a result."""
 
     command: str
     date: str  # UTC
@@ -30,10 +31,10 @@ class Provenance(NamedTuple):
 
 
 def provenance(command: str) -> Provenance:
-    """Ask the machine.
+    """Return what the machine says of itself.
 
     Args:
-        command: what was run.
+        command: the command line.
     """
     return Provenance(
         command,
@@ -45,7 +46,7 @@ def provenance(command: str) -> Provenance:
 
 
 def library_versions() -> dict[str, str]:
-    """Of this package, Python, and what decides about results."""
+    """Return the versions of this package, Python, and the libraries that results depend on."""
     libraries = {"tensorflow": tf, "keras": keras, "numpy": np, "sacrebleu": sacrebleu}
     return {
         "rnnsearch_tf": rnnsearch_tf.__version__,
@@ -55,7 +56,7 @@ def library_versions() -> dict[str, str]:
 
 
 def hardware() -> str:
-    """The accelerators that TensorFlow sees, else the processor, and how many."""
+    """Return the accelerators that TensorFlow sees, else the processor, and their number."""
     gpus = tf.config.list_physical_devices("GPU")
     if gpus:
         details = tf.config.experimental.get_device_details(gpus[0])
@@ -67,7 +68,7 @@ def hardware() -> str:
 
 
 def _processor() -> str:
-    """Its name; on Linux with the family and model numbers that tell like-named ones apart."""
+    """Return its name; on Linux with family and model, which tell like-named ones apart."""
     try:
         lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
     except OSError:
@@ -82,15 +83,33 @@ def _processor() -> str:
 
 
 def commit() -> str | None:
-    """The package's commit, "-dirty" if files differ from it; None for an installed package."""
+    """Return the package's commit; None for an installed package.
+
+    It ends in "-dirty" where files differ from the commit.
+    """
     # A package installed below somebody else's checkout is not tracked there.
     if _git("ls-files", "--error-unmatch", "__init__.py") is None:
         return None
     return _git("describe", "--always", "--dirty", "--abbrev=12", "--exclude=*")
 
 
+def code_fingerprint(package: Path = _PACKAGE) -> str:
+    """Return the SHA-256 of a package's Python sources and their paths.
+
+    It tells results of one state of the code from those of another, where the version is the same.
+
+    Args:
+        package: the folder of the package.
+    """
+    digest = hashlib.sha256()
+    for path in sorted(package.rglob("*.py")):
+        source = path.read_bytes()
+        digest.update(f"{path.relative_to(package).as_posix()} {len(source)}\n".encode() + source)
+    return digest.hexdigest()
+
+
 def _git(*arguments: str) -> str | None:
-    """What git says of the package's folder; None if it fails, or is not there."""
+    """Run git in the package's folder; None if that fails, or git is absent."""
     try:
         finished = subprocess.run(
             ["git", "-C", str(_PACKAGE), *arguments], capture_output=True, text=True

@@ -39,7 +39,9 @@ ROOMS = {
         __init__ length_batching weight_storage unk_replacement n_best text_model loading
         given_pairs translator
     """,
-    "evaluation": "__init__ metrics unk_free significance scores",
+    "evaluation": """
+        __init__ metrics length_bins likelihood unk_free significance scores evaluator
+    """,
     "alignment": """
         __init__ error_rate links symmetrization extraction formats evaluation word_aligner lexicon
     """,
@@ -51,7 +53,7 @@ ROOMS = {
         __init__ signals optimizers distribution train_step logs state checkpoints callbacks
         trainer validation run
     """,
-    "reproduction": "__init__ results claims assessment report reproduce",
+    "reproduction": "__init__ models results claims assessment report reproduce",
     "demo": "__init__",
     "scripts": """
         __init__ shared shared.command shared.text_input shared.text_output

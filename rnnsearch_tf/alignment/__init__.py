@@ -1,1 +1,1 @@
-"""Soft alignments to links between words, and links against gold links."""
+"""Links between words from soft alignments, and their evaluation on gold links."""

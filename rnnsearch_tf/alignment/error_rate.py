@@ -1,4 +1,4 @@
-"""Alignments against gold links: alignment error rate, precision, recall (Och & Ney 2003)."""
+"""Alignment error rate, precision and recall on gold links (Och & Ney 2003)."""
 
 import dataclasses
 from collections.abc import Collection, Iterable
@@ -8,21 +8,21 @@ _Pairs = Collection[tuple[int, int]]
 
 
 class GoldLinks(NamedTuple):
-    """What annotators say of a sentence pair; (source, target) places of words, 0-based."""
+    """Annotators' links of a sentence pair: (source, target) positions of words, 0-based."""
 
     sure: _Pairs
-    possible: _Pairs = ()  # those that are not sure; what is sure counts as possible too
+    possible: _Pairs = ()  # those that are not sure; sure links count as possible too
 
 
 @dataclasses.dataclass(frozen=True)
 class AlignmentScores:
-    """A: the links found; S: the sure ones; P: the sure and the possible ones; of all sentences.
+    """Scores of predicted links A, with gold links S (sure) and P (sure and possible).
 
-    A ratio of nothing is None: precision where no link was found, recall where none is sure, and
-    the error rate where both is so.
+    The counts are sums over all sentences. A ratio over 0 is None: precision without a predicted
+    link, recall without a sure one, and the error rate without either.
 
     Attributes:
-        sentences: how many.
+        sentences: their number.
         links: |A|.
         sure: |S|.
         links_in_sure: |A ∩ S|.
@@ -52,30 +52,30 @@ class AlignmentScores:
         return _ratio(self.links_in_sure, self.sure)
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return what JSON can hold."""
         ratios = {"aer": self.aer, "precision": self.precision, "recall": self.recall}
         return {**ratios, **dataclasses.asdict(self)}
 
 
-def alignment_scores(found: Iterable[_Pairs], gold: Iterable[GoldLinks]) -> AlignmentScores:
+def alignment_scores(links: Iterable[_Pairs], gold: Iterable[GoldLinks]) -> AlignmentScores:
     """Compare links with gold links over a corpus: counts are summed, then divided.
 
     Args:
-        found: the links of each sentence; one listed twice counts once.
-        gold: the gold links of each.
+        links: predicted links of each sentence; one listed twice counts once.
+        gold: gold links of each.
 
     Raises:
         ValueError: unequal numbers of sentences.
     """
-    sentences = links = sure_links = in_sure = in_possible = 0
-    for pairs, (sure, possible) in zip(found, gold, strict=True):
-        a, s = set(pairs), set(sure)
+    sentences = in_a = in_s = in_sure = in_possible = 0
+    for predicted, (sure, possible) in zip(links, gold, strict=True):
+        a, s = set(predicted), set(sure)
         sentences += 1
-        links += len(a)
-        sure_links += len(s)
+        in_a += len(a)
+        in_s += len(s)
         in_sure += len(a & s)
         in_possible += len(a & s.union(possible))
-    return AlignmentScores(sentences, links, sure_links, in_sure, in_possible)
+    return AlignmentScores(sentences, in_a, in_s, in_sure, in_possible)
 
 
 def _ratio(part: int, whole: int) -> float | None:

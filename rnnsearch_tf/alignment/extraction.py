@@ -1,21 +1,23 @@
-"""Ways from the soft alignments of one or two models to the links of a sentence pair."""
+"""Extraction of a sentence pair's links from the soft alignments of one or two models."""
 
 import dataclasses
+import typing
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 
-from rnnsearch_tf.alignment.links import ARGMAX, THRESHOLD, LinkRule, Links, flipped
-from rnnsearch_tf.alignment.symmetrization import SYMMETRIZATIONS, symmetrize
+from rnnsearch_tf.alignment.links import LinkRule, Links, flipped
+from rnnsearch_tf.alignment.symmetrization import SYMMETRIZATIONS, Symmetrization, symmetrize
 
-FORWARD, REVERSE, BOTH, AVERAGE = "forward", "reverse", "both", "average"
-WEIGHTS = (FORWARD, REVERSE, BOTH, AVERAGE)
+LinkWeights = Literal["forward", "reverse", "both", "average"]
+WEIGHTS: tuple[LinkWeights, ...] = typing.get_args(LinkWeights)
 TRIED_THRESHOLDS = tuple(round(0.05 * i, 2) for i in range(1, 13))
 
 
 @dataclasses.dataclass(frozen=True)
 class LinkMethod:
-    """A rule, the weights it reads, and what joins two directions.
+    """Rule for links, the weights it is applied to, and the symmetrisation of two directions.
 
     α [Ty, Tx] is the alignment of the source-to-target model, β [Tx, Ty] that of the
     target-to-source model over the same words. The rule is applied to two matrices, once for the
@@ -28,15 +30,15 @@ class LinkMethod:
                   (the product of two directions' posteriors: Liang, Taskar & Klein 2006)
 
     Attributes:
-        rule: which weights are links.
+        rule: selects links from weights.
         weights: "forward", "reverse", "both" or "average".
         symmetrization: joins the two sets of links; None, which "both" cannot have, takes the
             source words' links of "reverse", and the target words' of the others.
     """
 
     rule: LinkRule
-    weights: str = FORWARD
-    symmetrization: str | None = None
+    weights: LinkWeights = "forward"
+    symmetrization: Symmetrization | None = None
 
     def __post_init__(self) -> None:
         if self.weights not in WEIGHTS:
@@ -45,19 +47,19 @@ class LinkMethod:
             raise ValueError(
                 f"symmetrize {self.symmetrization!r}: choose one of {', '.join(SYMMETRIZATIONS)}"
             )
-        if self.weights == BOTH and self.symmetrization is None:
+        if self.weights == "both" and self.symmetrization is None:
             raise ValueError("two directions need a symmetrisation")
 
     def __str__(self) -> str:
-        """For tables: "both, threshold 0.3, union"."""
+        """Return the method as tables have it: "both, threshold 0.3, union"."""
         return ", ".join(filter(None, (self.weights, str(self.rule), self.symmetrization)))
 
     def links(self, forward: np.ndarray, reverse: np.ndarray | None = None) -> Links:
-        """The links of one sentence pair, (source, target).
+        """Return the links of one sentence pair, (source, target).
 
         Args:
             forward: α, [Ty, Tx], with the row and column of `</s>`.
-            reverse: β, [Tx, Ty], likewise; None where only α is read.
+            reverse: β, [Tx, Ty], likewise; not needed where `weights` is "forward".
         """
         by_target, by_source = self._matrices(forward, reverse)
         if self.symmetrization is not None:
@@ -66,21 +68,21 @@ class LinkMethod:
                 flipped(self.rule.links(by_source)),
                 self.symmetrization,
             )
-        if self.weights == REVERSE:
+        if self.weights == "reverse":
             return flipped(self.rule.links(by_source))
         return self.rule.links(by_target)
 
     def _matrices(
         self, forward: np.ndarray, reverse: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """What is read for target words, [Ty, Tx], and for source words, [Tx, Ty]."""
-        if self.weights == FORWARD:
+        """Return the weights for target words, [Ty, Tx], and for source words, [Tx, Ty]."""
+        if self.weights == "forward":
             return forward, forward.T
         if reverse is None:
             raise ValueError(f"{self.weights!r} needs the alignment of the other direction")
-        if self.weights == REVERSE:
+        if self.weights == "reverse":
             return reverse.T, reverse
-        if self.weights == BOTH:
+        if self.weights == "both":
             return forward, reverse
         average = np.sqrt(forward * reverse.T)
         return average, average.T
@@ -89,20 +91,20 @@ class LinkMethod:
 def all_methods(
     two_models: bool, thresholds: Sequence[float] = TRIED_THRESHOLDS
 ) -> list[LinkMethod]:
-    """Every method that may differ from the others, to be tried on a validation set.
+    """Return every method that may differ from the others, to be tried on a validation set.
 
-    A threshold finds the same links for target and source words of one matrix: there is nothing
+    A threshold selects the same links for target and source words of one matrix: there is nothing
     to symmetrise then.
 
     Args:
         two_models: whether there is an alignment of the other direction.
-        thresholds: those to be tried.
+        thresholds: of the rule "threshold".
     """
-    rules = [LinkRule(ARGMAX), *(LinkRule(THRESHOLD, threshold) for threshold in thresholds)]
+    rules = [LinkRule("argmax"), *(LinkRule("threshold", threshold) for threshold in thresholds)]
     return [
-        LinkMethod(rule, weights, how)
-        for weights in (WEIGHTS if two_models else (FORWARD,))
+        LinkMethod(rule, weights, method)
+        for weights in (WEIGHTS if two_models else WEIGHTS[:1])
         for rule in rules
-        for how in (None, *SYMMETRIZATIONS)
-        if (how is not None if weights == BOTH else how is None or rule.name == ARGMAX)
+        for method in (None, *SYMMETRIZATIONS)
+        if (method is not None if weights == "both" else method is None or rule.name == "argmax")
     ]

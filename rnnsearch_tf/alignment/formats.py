@@ -1,4 +1,4 @@
-"""Files of links between words: Pharaoh's format, and that of the NAACL 2003 shared task."""
+"""File formats of links between words: Pharaoh's, and that of the NAACL 2003 shared task."""
 
 import re
 from collections.abc import Sequence
@@ -16,12 +16,12 @@ _NAACL = re.compile(r"([0-9]{1,9}) ([0-9]{1,9}) ([0-9]{1,9})( [SP])?( [0-9.]+)?"
 def read_gold(
     path: str | Path, lengths: Sequence[tuple[int, int]], flip: bool = False
 ) -> list[GoldLinks]:
-    """Read the gold links of a text; the first line with any tells the format.
+    """Read the gold links of a text; the first line with links decides the format.
 
     Pharaoh (0-based): line k has the links of sentence pair k, `i-j` sure and `ipj` possible; it
     is blank where there are none. NAACL 2003 (Mihalcea & Pedersen; 1-based): a line for each link,
     `k i j`, then S (sure, also where there is no letter) or P (possible), then perhaps a
-    confidence, which is not read; k does not fall, and the last k is the last pair's. A place 0
+    confidence, which is ignored; k does not fall, and the last k is the last pair's. Position 0
     is the empty word: such a link is left out.
 
     Args:
@@ -30,11 +30,11 @@ def read_gold(
         flip: whether the file has target-source pairs.
 
     Returns:
-        For each sentence pair its (source, target) links.
+        (source, target) links of each sentence pair.
 
     Raises:
-        InputError: a file that cannot be read or has no link, what is no link, a place outside its
-            sentence, another number of sentence pairs than the text.
+        InputError: a file that cannot be read or has no link, malformed links, a position outside
+            its sentence, another number of sentence pairs than the text.
     """
     lines = [" ".join(line.split()) for line in read_lines(path)]
     if flip:
@@ -47,7 +47,7 @@ def read_gold(
 
 
 def pharaoh(links: Links) -> str:
-    """Links as a line of Pharaoh's format, by target place and then source place."""
+    """Return links as a line of Pharaoh's format, by target position and then source position."""
     order = sorted(links, key=lambda link: (link[1], link[0]))
     return " ".join(f"{source}-{target}" for source, target in order)
 

@@ -1,4 +1,4 @@
-"""A lexicon learnt from attention: what each source word is mostly translated by."""
+"""Lexicon learnt from attention: the most frequent translation of each source word."""
 
 import itertools
 from collections import Counter, defaultdict
@@ -13,47 +13,47 @@ from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.progress import ProgressLine
 from rnnsearch_tf.results import Alignment
 
-MOST_PAIRS = 50_000
-_LEAST = 2  # links; what was seen once is as likely an error of the attention
+MAX_PAIRS = 50_000
+_MIN_LINKS = 2  # a single one is as likely an error of the attention
 
 
 def lexicon_of(
-    translator: Translator, training: Corpus, most_pairs: int = MOST_PAIRS
+    translator: Translator, training: Corpus, max_pairs: int = MAX_PAIRS
 ) -> dict[str, str]:
     """Align training pairs by a model's attention, and learn a lexicon from them.
 
     Args:
         translator: a model with attention.
-        training: what it was trained on.
-        most_pairs: how many pairs, from the first on.
+        training: the pairs that it was trained on.
+        max_pairs: number of pairs that are aligned, from the first on.
 
     Raises:
         InputError: an unusable corpus.
     """
-    pairs = itertools.islice(each_pair(training), most_pairs)
+    pairs = itertools.islice(each_pair(training), max_pairs)
     alignments = translator.align_stream(pairs)
     return learn_lexicon(ProgressLine().counted(alignments, "pairs aligned for the lexicon"))
 
 
 def learn_lexicon(alignments: Iterable[Alignment]) -> dict[str, str]:
-    """The target word that each source word is linked to most often.
+    """Return the target word that each source word is most often linked to.
 
     A target word is linked to the source word it attends to most (`LinkRule`), as in Jean et al.
     (2015), On Using Very Large Target Vocabulary, section 3.3. Of words linked equally often the
-    first in code point order is taken; those linked once alone are left out.
+    first in code point order is taken; those linked only once are left out.
 
     Args:
-        alignments: of training pairs, with the words as they stand in the text.
+        alignments: of training pairs, with the words as they are in the text.
     """
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for found in alignments:
-        for source, target in LinkRule().links(found.weights):
-            counts[found.source_tokens[source]][found.target_tokens[target]] += 1
+    for pair in alignments:
+        for source, target in LinkRule().links(pair.weights):
+            counts[pair.source_tokens[source]][pair.target_tokens[target]] += 1
     best = {
         word: min(translations, key=lambda other: (-translations[other], other))
         for word, translations in counts.items()
     }
-    return {word: other for word, other in best.items() if counts[word][other] >= _LEAST}
+    return {word: other for word, other in best.items() if counts[word][other] >= _MIN_LINKS}
 
 
 def write_lexicon(path: str | Path, lexicon: Mapping[str, str]) -> None:

@@ -1,27 +1,29 @@
-"""Soft alignments to links between words.
+"""Links between words from soft alignments.
 
 α_i is computed before word y_i is written, from the state that has read y_1 … y_{i−1} (paper,
 section 3.1; in the order look_update_generate, y_1 … y_{i−2}). So row i of α tells where the
-decoder looks in order to write y_i, and the links of y_i are read off row i. In neither order
+decoder attends in order to write y_i, and the links of y_i are taken from row i. In neither order
 does the row before or after do better: it about doubles the alignment error rate.
 """
 
 import dataclasses
+import typing
+from typing import Literal
 
 import numpy as np
 
-Links = set[tuple[int, int]]  # (source, target) places of words, 0-based
+Links = set[tuple[int, int]]  # (source, target) positions of words, 0-based
 
-ARGMAX, THRESHOLD = "argmax", "threshold"
-RULES = (ARGMAX, THRESHOLD)
+RuleName = Literal["argmax", "threshold"]
+RULES: tuple[RuleName, ...] = typing.get_args(RuleName)
 
 
 @dataclasses.dataclass(frozen=True)
 class LinkRule:
-    """Which weights of a soft alignment are links.
+    """Rule that selects links from the weights of a soft alignment.
 
         argmax:     j-i where j = arg max_j α_ij over all of the source, `</s>` included; a word
-                    that looks at `</s>` most has no link, any other has one.
+                    that attends most to `</s>` has no link, any other has one.
         threshold:  j-i where α_ij >= threshold; a word may have none, or several.
 
     The row and the column of `</s>` give no links.
@@ -34,7 +36,7 @@ class LinkRule:
         ValueError: another name, a threshold out of range.
     """
 
-    name: str = ARGMAX
+    name: RuleName = "argmax"
     threshold: float = 0.3
 
     def __post_init__(self) -> None:
@@ -44,22 +46,22 @@ class LinkRule:
             raise ValueError(f"threshold {self.threshold}: must be above 0 and at most 1")
 
     def __str__(self) -> str:
-        """For tables: "argmax", "threshold 0.3"."""
-        return self.name if self.name == ARGMAX else f"{self.name} {self.threshold:g}"
+        """Return the rule as tables have it: "argmax", "threshold 0.3"."""
+        return self.name if self.name == "argmax" else f"{self.name} {self.threshold:g}"
 
     def links(self, weights: np.ndarray) -> Links:
-        """The links of one sentence pair.
+        """Return the links of one sentence pair.
 
         Args:
             weights: α, [Ty, Tx], with the row and column of `</s>`.
         """
         is_link = weights >= self.threshold
-        if self.name == ARGMAX:
+        if self.name == "argmax":
             is_link = np.arange(weights.shape[1]) == weights.argmax(axis=1)[:, np.newaxis]
         targets, sources = np.nonzero(is_link[:-1, :-1])
         return set(zip(sources.tolist(), targets.tolist(), strict=True))
 
 
 def flipped(links: Links) -> Links:
-    """Links with source and target exchanged."""
+    """Return the links with source and target exchanged."""
     return {(target, source) for source, target in links}

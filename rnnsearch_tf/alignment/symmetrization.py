@@ -1,54 +1,58 @@
-"""One set of links from the two that models of opposite directions find in a sentence pair."""
+"""Symmetrisation: one set of links from those of two models of opposite directions."""
+
+import typing
+from typing import Literal
 
 from rnnsearch_tf.alignment.links import Links
 
-INTERSECTION, UNION = "intersection", "union"
-GROW_DIAG, GROW_DIAG_FINAL = "grow-diag", "grow-diag-final"
-GROW_DIAG_FINAL_AND = "grow-diag-final-and"
-SYMMETRIZATIONS = (INTERSECTION, UNION, GROW_DIAG, GROW_DIAG_FINAL, GROW_DIAG_FINAL_AND)
+Symmetrization = Literal[
+    "intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"
+]
+SYMMETRIZATIONS: tuple[Symmetrization, ...] = typing.get_args(Symmetrization)
 
 # (target, source) steps, in the order in which Moses' symal tries them.
 _NEIGHBOURS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
 
 
-def symmetrize(forward: Links, reverse: Links, how: str) -> Links:
+def symmetrize(forward: Links, reverse: Links, method: Symmetrization) -> Links:
     """Join the links of two directions (Och & Ney 2003; Koehn et al. 2005).
 
-        intersection:         what both directions say.
-        union:                what either says.
+        intersection:         links of both directions.
+        union:                links of either.
         grow-diag:            the intersection; then links of the union that touch one already
                               taken, at a side or a corner, and have a word that no link taken has,
-                              again and again until there are no more.
+                              repeated until there are no more.
         grow-diag-final:      then also links of the forward set, and after them of the reverse
                               set, that have a word which no link taken has.
         grow-diag-final-and:  the same, but both their words must have none.
 
-    The order decides what is taken: by target place and then source place, as in Moses' symal.
+    The order decides what is taken: by target position and then source position, as in Moses'
+    symal.
 
     Args:
         forward: links of the source-to-target model.
         reverse: links of the target-to-source model, flipped to (source, target).
-        how: one of SYMMETRIZATIONS.
+        method: one of `SYMMETRIZATIONS`.
 
     Raises:
         ValueError: no such symmetrisation.
     """
-    if how == UNION:
+    if method not in SYMMETRIZATIONS:
+        raise ValueError(f"symmetrize {method!r}: choose one of {', '.join(SYMMETRIZATIONS)}")
+    if method == "union":
         return forward | reverse
-    if how == INTERSECTION:
+    if method == "intersection":
         return forward & reverse
-    if how not in SYMMETRIZATIONS:
-        raise ValueError(f"symmetrize {how!r}: choose one of {', '.join(SYMMETRIZATIONS)}")
     taken = _Taken(forward & reverse)
     taken.grow(forward | reverse)
-    if how != GROW_DIAG:
+    if method != "grow-diag":
         for links in (forward, reverse):
-            taken.finish(links, both=how == GROW_DIAG_FINAL_AND)
+            taken.finish(links, both=method == "grow-diag-final-and")
     return taken.links
 
 
 class _Taken:
-    """The links taken so far, and which words have one."""
+    """Links taken so far, and the words that have one."""
 
     def __init__(self, links: Links):
         self.links = set(links)

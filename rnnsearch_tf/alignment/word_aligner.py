@@ -1,29 +1,31 @@
 """Soft alignments of given sentence pairs, by one model or by two of opposite directions."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
-from rnnsearch_tf.data.parallel_corpus import ParallelText
+from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.results import Alignment
 
 
 class PairAlignment(NamedTuple):
-    """The soft alignments of a sentence pair."""
+    """Soft alignments of a sentence pair."""
 
     forward: Alignment  # of the source-to-target model, α [Ty, Tx]
     reverse: Alignment | None  # of the target-to-source model, β [Tx, Ty]
+    lengths: tuple[int, int]  # tokens of source and target, of which `max_length` are aligned
 
     @property
     def weights(self) -> tuple[np.ndarray, np.ndarray | None]:
-        """α, and β where there is one: what `LinkMethod.links` reads."""
+        """α, and β or None: the arguments of `LinkMethod.links`."""
         return self.forward.weights, None if self.reverse is None else self.reverse.weights
 
 
 class WordAligner:
-    """Aligns given sentence pairs, each side read as the models' tokeniser splits it.
+    """Aligns given sentence pairs, split into tokens by the models' tokeniser.
 
     Args:
         forward: source to target.
@@ -44,20 +46,29 @@ class WordAligner:
         self._reverse = reverse
 
     def align(self, text: ParallelText) -> list[PairAlignment]:
-        """Soft alignments of sentence pairs, each side read by teacher forcing in its turn."""
+        """Align sentence pairs by teacher forcing, each model in its direction."""
         forward = self._forward.align(text.source, text.target, progress=False)
-        if self._reverse is None:
-            return [PairAlignment(alignment, None) for alignment in forward]
-        reverse = self._reverse.align(text.target, text.source, progress=False)
-        return [PairAlignment(*pair) for pair in zip(forward, reverse, strict=True)]
-
-    def lengths(self, text: ParallelText) -> list[tuple[int, int]]:
-        """Tokens of each sentence pair, (source, target), `</s>` not counted."""
-        counts = (
+        reverse: list[Alignment] | list[None] = [None] * len(forward)
+        if self._reverse is not None:
+            reverse = self._reverse.align(text.target, text.source, progress=False)
+        lengths = zip(
             self._forward.source_lengths(text.source),
             self._forward.target_lengths(text.target),
+            strict=True,
         )
-        return list(zip(*counts, strict=True))
+        return [PairAlignment(*pair) for pair in zip(forward, reverse, lengths, strict=True)]
+
+    def align_stream(self, corpus: Corpus, pairs_at_once: int = 256) -> Iterator[PairAlignment]:
+        """Align any number of sentence pairs, as `align`.
+
+        Args:
+            corpus: the pairs.
+            pairs_at_once: pairs whose weights are in memory at a time.
+        """
+        for block in corpus.blocks():
+            for start in range(0, len(block.source), pairs_at_once):
+                rows = slice(start, start + pairs_at_once)
+                yield from self.align(ParallelText(block.source[rows], block.target[rows]))
 
 
 def _check_reversed(forward: Translator, reverse: Translator) -> None:
@@ -71,6 +82,8 @@ def _check_reversed(forward: Translator, reverse: Translator) -> None:
         raise InputError(
             f"the reverse model reads {b.tokenizer} tokens, the other {a.tokenizer} tokens"
         )
-    most = a.decoding.max_length, b.decoding.max_length
-    if most[0] != most[1]:
-        raise InputError(f"the reverse model reads {most[1]:,} tokens, the other {most[0]:,}")
+    max_lengths = a.decoding.max_length, b.decoding.max_length
+    if max_lengths[0] != max_lengths[1]:
+        raise InputError(
+            f"the reverse model reads {max_lengths[1]:,} tokens, the other {max_lengths[0]:,}"
+        )

@@ -1,174 +1,129 @@
-"""How good translations are."""
+"""Metrics of translations, in one table.
 
+A new metric is one more entry of `METRICS`: scores, confidence intervals, p-values, JSON, tables,
+the report and the page of samples go over that table.
+"""
+
+import dataclasses
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-import numpy as np
 import sacrebleu
 import tensorflow as tf
 
-from rnnsearch_tf.data.batching import ordered_batches
-from rnnsearch_tf.data.sentence_pairs import Pairs, tokenize
+from rnnsearch_tf.data.sentence_pairs import tokenize
 from rnnsearch_tf.text.tokenizers import Tokenizer
 
-LEAST_TO_RESAMPLE = 10  # sentences of a bin
 SAMPLES = 1_000  # that a bootstrap draws, each of as many sentences as there are
+MIN_TO_RESAMPLE = 10  # sentences; a bootstrap of fewer says little
 
 
 class Score(NamedTuple):
-    """What a metric says of a set of translations."""
+    """Score of a set of translations by one metric."""
 
     score: float
     signature: str  # sacreBLEU's: what was computed, and by which version
     interval: float | None = None  # half of the 95% confidence interval, where asked for; not of 0
 
-
-class LengthBin(NamedTuple):
-    """BLEU of the sentences whose source has `low` to `high` tokens."""
-
-    low: int
-    high: int
-    sentences: int
-    bleu: float  # 0 to 100
-    interval: float | None = None  # half of the 95% confidence interval of `bleu`, where asked for
-    p_value: float | None = None  # of its difference from another system's, where compared
+    def __str__(self) -> str:
+        """Return the score as tables have it: "26.75 ± 0.81"."""
+        return with_interval(self.score, self.interval)
 
 
-class Nll(NamedTuple):
-    """−log p(y|x), `</s>` counted."""
+@dataclasses.dataclass(frozen=True)
+class Metric:
+    """Corpus metric, computed by sacreBLEU.
 
-    per_token: float  # nats
-    per_sentence: float  # nats
+    Attributes:
+        title: name in tables.
+        make: returns a new metric object of sacreBLEU, or of a subclass of
+            `sacrebleu.metrics.base.Metric`.
+        make_for_sentence: the same with the settings for single sentences, where these differ.
+        note: remark that tables make, such as "less is better".
+        on_words: whether the metric reads text in words (see `in_words`); others read detokenised
+            text.
+    """
+
+    title: str
+    make: Callable[[], sacrebleu.metrics.base.Metric]
+    make_for_sentence: Callable[[], sacrebleu.metrics.base.Metric] | None = None
+    note: str = ""
+    on_words: bool = False
+
+    def with_note(self, text: str) -> str:
+        """Return a text, a title or a signature, with the note behind it."""
+        return f"{text} ({self.note})" if self.note else text
+
+    def score(
+        self, translations: Sequence[str], references: Sequence[str], intervals: bool = False
+    ) -> Score:
+        """Score a set of translations.
+
+        Args:
+            translations: text, detokenised or in words as `on_words` has it.
+            references: likewise.
+            intervals: compute the confidence interval, by sacreBLEU's bootstrap (1,000 samples).
+        """
+        metric, samples = self.make(), SAMPLES if intervals else 1
+        result = metric.corpus_score(translations, [references], n_bootstrap=samples)
+        signature = str(metric.get_signature())
+        fields = json.loads(result.format(width=6, signature=signature, is_json=True))
+        return Score(result.score, signature, fields.get("confidence_var"))
+
+    def sentence_scores(
+        self, translations: Sequence[str], references: Sequence[str]
+    ) -> list[float]:
+        """Score each translation by itself."""
+        metric = (self.make_for_sentence or self.make)()
+        pairs = zip(translations, references, strict=True)
+        return [metric.sentence_score(ours, [theirs]).score for ours, theirs in pairs]
 
 
-def metrics() -> dict[str, sacrebleu.metrics.base.Metric]:
-    """SacreBLEU's BLEU, chrF2 and TER by name, as its command has them by default."""
-    # `force`: no advice on standard error about text that looks tokenised.
-    return {"bleu": sacrebleu.BLEU(force=True), "chrf": sacrebleu.CHRF(), "ter": sacrebleu.TER()}
+# `force`: no advice on standard error about text that looks tokenised.
+METRICS: dict[str, Metric] = {
+    # Papineni et al. (2002); cased, sacreBLEU's own 13a tokens; 0 to 100. A sentence without a
+    # 4-gram in common has no BLEU but by its effective order.
+    "bleu": Metric(
+        "BLEU",
+        lambda: sacrebleu.BLEU(force=True),
+        make_for_sentence=lambda: sacrebleu.BLEU(effective_order=True),
+    ),
+    # Popović (2015): F-score of character 1- to 6-grams, recall twice as heavy; 0 to 100.
+    "chrf": Metric("chrF2", sacrebleu.CHRF),
+    # Snover et al. (2006): edits for each 100 words of the reference.
+    "ter": Metric("TER", sacrebleu.TER, note="less is better"),
+    # The paper's: cased BLEU over Moses tokens.
+    "tokenized_bleu": Metric(
+        "BLEU, tokenised",
+        lambda: sacrebleu.BLEU(tokenize="none", force=True),
+        note="the model's tokens, cased",
+        on_words=True,
+    ),
+}
+
+
+def with_interval(score: float, interval: float | None) -> str:
+    """Return a score with half of its confidence interval, where there is one, for tables."""
+    return f"{score:.2f}" + ("" if interval is None else f" ± {interval:.2f}")
+
+
+def text_metrics() -> Mapping[str, Metric]:
+    """Return the metrics of detokenised text, which any two systems can be compared by."""
+    return {name: metric for name, metric in METRICS.items() if not metric.on_words}
+
+
+def in_words(lines: Sequence[str], tokenizer: Tokenizer) -> list[str]:
+    """Split lines into words and put blanks between these, for metrics over words."""
+    joined = tf.strings.reduce_join(tokenize(lines, tokenizer), axis=1, separator=" ")
+    return [line.decode() for line in joined.numpy()]
 
 
 def bleu(translations: Sequence[str], references: Sequence[str], intervals: bool = False) -> Score:
-    """sacreBLEU: cased, detokenised text, its own 13a tokens; 0 to 100.
-
-    Args:
-        translations: detokenised text.
-        references: likewise.
-        intervals: compute the confidence interval, by sacreBLEU's bootstrap (1,000 samples).
-    """
-    return _score(metrics()["bleu"], translations, references, intervals)
-
-
-def chrf(translations: Sequence[str], references: Sequence[str], intervals: bool = False) -> Score:
-    """chrF2 (Popović 2015): F-score of character 1- to 6-grams, recall twice as heavy; 0 to 100.
-
-    Args: as of `bleu`.
-    """
-    return _score(metrics()["chrf"], translations, references, intervals)
-
-
-def ter(translations: Sequence[str], references: Sequence[str], intervals: bool = False) -> Score:
-    """TER (Snover et al. 2006): edits for each 100 words of the reference; less is better.
-
-    Args: as of `bleu`.
-    """
-    return _score(metrics()["ter"], translations, references, intervals)
+    """Score detokenised text by sacreBLEU's BLEU, 0 to 100; arguments as of `Metric.score`."""
+    return METRICS["bleu"].score(translations, references, intervals)
 
 
 def bleu_signature() -> str:
-    """SacreBLEU's signature of what `bleu` computes."""
+    """Return sacreBLEU's signature of what `bleu` computes."""
     return bleu(["a"], ["a"]).signature
-
-
-def tokenized_bleu(
-    translations: Sequence[str],
-    references: Sequence[str],
-    tokenizer: Tokenizer,
-    intervals: bool = False,
-) -> Score:
-    """The paper's way: cased BLEU over Moses tokens."""
-    metric = sacrebleu.BLEU(tokenize="none", force=True)
-    lines = [_spaced(tokenize(text, tokenizer)) for text in (translations, references)]
-    return _score(metric, lines[0], lines[1], intervals)
-
-
-def _score(
-    metric: sacrebleu.metrics.base.Metric,
-    translations: Sequence[str],
-    references: Sequence[str],
-    intervals: bool,
-) -> Score:
-    samples = SAMPLES if intervals else 1
-    found = metric.corpus_score(translations, [references], n_bootstrap=samples)
-    signature = str(metric.get_signature())
-    fields = json.loads(found.format(width=6, signature=signature, is_json=True))
-    return Score(found.score, signature, fields.get("confidence_var"))
-
-
-def length_bins(
-    lengths: Sequence[int], width: int = 10, bounds: Sequence[int] | None = None
-) -> dict[tuple[int, int], list[int]]:
-    """Which sentences are in each bin of source lengths; empty bins are left out.
-
-    Args:
-        lengths: tokens of each source sentence, without `</s>`.
-        width: tokens to a bin: 1–10, 11–20, …
-        bounds: the longest length of each bin, rising, instead of bins of one width; sentences
-            longer than the last are left out.
-
-    Returns:
-        (shortest, longest) to places of sentences, from 0; rising.
-    """
-    highs = bounds if bounds is not None else range(width, max([1, *lengths]) + width, width)
-    bins = np.searchsorted(highs, lengths)  # the first bin that is not too short
-    spans = [(highs[b - 1] + 1 if b else 1, highs[b]) for b in range(len(highs))]
-    found = {span: np.flatnonzero(bins == b).tolist() for b, span in enumerate(spans)}
-    return {span: chosen for span, chosen in found.items() if chosen}
-
-
-def bleu_by_length(
-    translations: Sequence[str],
-    references: Sequence[str],
-    lengths: Sequence[int],
-    width: int = 10,
-    bounds: Sequence[int] | None = None,
-    intervals: bool = False,
-) -> list[LengthBin]:
-    """BLEU of each bin of source lengths (Fig. 2); empty bins are left out.
-
-    Args:
-        translations: detokenised text.
-        references: likewise.
-        lengths: tokens of each source sentence, without `</s>`.
-        width: as of `length_bins`.
-        bounds: as of `length_bins`.
-        intervals: compute the confidence interval of each bin of 10 sentences or more; resampling
-            fewer says little.
-    """
-    found = []
-    for span, chosen in length_bins(lengths, width, bounds).items():
-        ours, right = ([side[i] for i in chosen] for side in (translations, references))
-        score = bleu(ours, right, intervals and len(chosen) >= LEAST_TO_RESAMPLE)
-        found.append(LengthBin(*span, len(chosen), score.score, score.interval))
-    return found
-
-
-def nll(token_losses: Callable[..., tf.Tensor], pairs: Pairs, batch_size: int = 80) -> Nll:
-    """−log p of given pairs by teacher forcing, without dropout.
-
-    Args:
-        token_losses: a model's method of this name, as it is or as a `tf.function`.
-        pairs: ids.
-        batch_size: pairs at a time.
-    """
-    total, words = 0.0, 0
-    for batch in ordered_batches(pairs, batch_size):
-        losses = token_losses(batch["source"], batch["target"])
-        total += float(tf.reduce_sum(losses))
-        words += int(tf.size(losses))
-    return Nll(total / words, total / len(pairs))
-
-
-def _spaced(tokens: tf.RaggedTensor) -> list[str]:
-    joined = tf.strings.reduce_join(tokens, axis=1, separator=" ")
-    return [line.decode() for line in joined.numpy()]

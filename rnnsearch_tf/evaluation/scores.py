@@ -1,44 +1,67 @@
-"""All that is said of a model's translations of a test set: a table for people, and JSON."""
+"""Scores of a test set: a table for people, and JSON."""
 
+import dataclasses
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.evaluation.metrics import (
-    LengthBin,
-    Score,
-    bleu,
-    bleu_by_length,
-    chrf,
-    ter,
-    tokenized_bleu,
-)
+from rnnsearch_tf.evaluation.length_bins import LengthBin
+from rnnsearch_tf.evaluation.metrics import METRICS, Score, in_words, with_interval
 from rnnsearch_tf.evaluation.significance import Comparison
 from rnnsearch_tf.text.tokenizers import Tokenizer
 
-_NAMES = {"bleu": "BLEU", "chrf": "chrF2", "ter": "TER", "tokenized_bleu": "BLEU, tokenised"}
-_NOTES = {"ter": " (less is better)", "tokenized_bleu": " (the model's tokens, cased)"}
 
+@dataclasses.dataclass(frozen=True)
+class SetScores:
+    """Scores of a set of sentences.
 
-class SetScores(NamedTuple):
-    """Every metric of a set of sentences."""
+    Attributes:
+        sentences: their number.
+        scores: by the metrics' names in `METRICS`.
+    """
 
     sentences: int
-    bleu: Score
-    chrf: Score
-    ter: Score
-    tokenized_bleu: Score
+    scores: dict[str, Score]
+
+    def __getitem__(self, name: str) -> Score:
+        """Return the score by one metric."""
+        return self.scores[name]
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        scores = {name: getattr(self, name)._asdict() for name in _NAMES}
+        """Return what JSON can hold."""
+        scores = {name: score._asdict() for name, score in self.scores.items()}
         return {"sentences": self.sentences, **scores}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "SetScores":
+        """Read what `as_dict` gave."""
+        scores = {name: Score(**values[name]) for name in values if name != "sentences"}
+        return cls(values["sentences"], scores)
+
+
+def score_set(
+    translations: Sequence[str], references: Sequence[str], tokenizer: Tokenizer
+) -> SetScores:
+    """Score a set of sentences by every metric, with 95% confidence intervals.
+
+    Args:
+        translations: detokenised text.
+        references: likewise.
+        tokenizer: splits the target language into words.
+    """
+    text = translations, references
+    words = in_words(translations, tokenizer), in_words(references, tokenizer)
+    scores = {}
+    for name, metric in METRICS.items():
+        ours, theirs = words if metric.on_words else text
+        scores[name] = metric.score(ours, theirs, intervals=True)
+    return SetScores(len(references), scores)
 
 
 class TranslationScores(NamedTuple):
-    """The scores of a test set.
+    """Scores of a test set.
 
     Attributes:
         all: of all sentences.
@@ -56,7 +79,7 @@ class TranslationScores(NamedTuple):
     comparison: Comparison | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return what JSON can hold."""
         return {
             **self.all.as_dict(),
             "no_unknown": self.no_unknown.as_dict() if self.no_unknown else None,
@@ -66,40 +89,16 @@ class TranslationScores(NamedTuple):
         }
 
     def table(self) -> str:
-        """For people."""
-        sections = [_sets(self), _by_length(self.all, self.by_length)]
+        """Return a table for people."""
+        sections = [_sets(self), _by_length(self.by_length)]
         if self.comparison:
             sections.append(_comparison(self.comparison, self.by_length))
         sections.append(_signatures(self.all))
         return "\n".join("\n".join([*section, ""]) for section in sections)
 
 
-def score_translations(
-    translations: Sequence[str],
-    references: Sequence[str],
-    lengths: Sequence[int],
-    known: Sequence[int],
-    tokenizer: Tokenizer,
-) -> TranslationScores:
-    """Score translations against references, with 95% confidence intervals.
-
-    Args:
-        translations: detokenised text.
-        references: likewise.
-        lengths: tokens of each source sentence, without `</s>`.
-        known: which sentences have no unknown word, from 0.
-        tokenizer: of the target language.
-    """
-    of_known = [translations[i] for i in known], [references[i] for i in known]
-    return TranslationScores(
-        score_set(translations, references, tokenizer),
-        score_set(*of_known, tokenizer) if known else None,
-        bleu_by_length(translations, references, lengths, intervals=True),
-    )
-
-
 def read_by_length(path: str | Path) -> tuple[list[LengthBin], dict[str, list[LengthBin]]]:
-    """Read BLEU by source length from a file of what `as_dict` gives, as JSON.
+    """Read BLEU by source length from a JSON file of `TranslationScores.as_dict`.
 
     Returns:
         The system's bins; and the other system's by its name, where there is one.
@@ -122,62 +121,53 @@ def _bins(values: dict[str, Any]) -> list[LengthBin]:
     return [LengthBin(**fields) for fields in values["by_length"]]
 
 
-def score_set(
-    translations: Sequence[str], references: Sequence[str], tokenizer: Tokenizer
-) -> SetScores:
-    """Every metric, with 95% confidence intervals; arguments as `score_translations`."""
-    return SetScores(
-        len(references),
-        bleu(translations, references, intervals=True),
-        chrf(translations, references, intervals=True),
-        ter(translations, references, intervals=True),
-        tokenized_bleu(translations, references, tokenizer, intervals=True),
-    )
-
-
 # --- the table ------------------------------------------------------------------------------------
 
 
 def _sets(scores: TranslationScores) -> list[str]:
-    head = "".join(f"  {title:>15}" for title in _NAMES.values())
+    titles = (METRICS[name].title for name in scores.all.scores)
     rows = {
         "all": scores.all,
         "[UNK] replaced": scores.replaced,
         "no unknown words": scores.no_unknown,
     }
     return [
-        f"{'':16}  sentences{head}",
-        *(f"{title:16}  {row.sentences:9,}{_row(row)}" for title, row in rows.items() if row),
+        f"{'':16}  sentences{_cells(titles)}",
+        *(
+            f"{title:16}  {row.sentences:9,}{_cells(row.scores.values())}"
+            for title, row in rows.items()
+            if row
+        ),
     ]
 
 
-def _row(found: SetScores) -> str:
-    scores = (getattr(found, name) for name in _NAMES)
-    return "".join(f"  {_with_interval(score.score, score.interval):>15}" for score in scores)
+def _cells(values: Iterable[object]) -> str:
+    return "".join(f"  {value!s:>15}" for value in values)
 
 
-def _by_length(whole: SetScores, bins: Sequence[LengthBin]) -> list[str]:
+def _by_length(bins: Sequence[LengthBin]) -> list[str]:
     rows = [
-        f"{_span(b):16}  {b.sentences:9,}  {_with_interval(b.bleu, b.interval):>15}" for b in bins
+        f"{_span(b):16}  {b.sentences:9,}{_cells([with_interval(b.bleu, b.interval)])}"
+        for b in bins
     ]
-    return [f"{'source tokens':16}  sentences  {'BLEU':>15}", *rows]
+    return [f"{'source tokens':16}  sentences{_cells(['BLEU'])}", *rows]
 
 
-def _comparison(found: Comparison, bins: Sequence[LengthBin]) -> list[str]:
+def _comparison(comparison: Comparison, bins: Sequence[LengthBin]) -> list[str]:
     differences = [
-        _difference(_NAMES[name], d.score, d.other, d.p_value)
-        for name, d in found.differences().items()
+        _difference(METRICS[name].title, d.score, d.other, d.p_value)
+        for name, d in comparison.differences.items()
     ]
     by_length = [
         _difference(_span(ours), ours.bleu, theirs.bleu, theirs.p_value)
-        for ours, theirs in zip(bins, found.by_length, strict=True)
+        for ours, theirs in zip(bins, comparison.by_length, strict=True)
     ]
     return [
-        f"{'':16}  {'this':>9}  {'other':>9}  difference  {'p':>6}   other: {found.other}",
+        f"{'':16}  {'this':>9}  {'other':>9}  difference  {'p':>6}   other: {comparison.other}",
         *differences,
         "BLEU by source tokens",
         *by_length,
-        f"p by paired bootstrap resampling; BLEU: {found.bleu.signature}",
+        f"p by paired bootstrap resampling; BLEU: {comparison.differences['bleu'].signature}",
     ]
 
 
@@ -186,19 +176,13 @@ def _difference(title: str, score: float, other: float, p_value: float | None) -
     return f"{title:16}  {score:9.2f}  {other:9.2f}  {score - other:+10.2f}  {p:>6}"
 
 
-def _signatures(whole: SetScores) -> list[str]:
+def _signatures(scores: SetScores) -> list[str]:
+    metrics = [(METRICS[name], score.signature) for name, score in scores.scores.items()]
     return [
         "± is half of the 95% confidence interval.",
-        *(
-            f"{title:16}  {getattr(whole, name).signature}{_NOTES.get(name, '')}"
-            for name, title in _NAMES.items()
-        ),
+        *(f"{metric.title:16}  {metric.with_note(signature)}" for metric, signature in metrics),
     ]
 
 
 def _span(length_bin: LengthBin) -> str:
     return f"{length_bin.low}-{length_bin.high}"
-
-
-def _with_interval(score: float, interval: float | None) -> str:
-    return f"{score:.2f}" + (f" ± {interval:.2f}" if interval is not None else "")

@@ -1,4 +1,4 @@
-"""Whether two systems differ by more than chance: paired bootstrap resampling.
+"""Significance of the difference between two systems: paired bootstrap resampling.
 
 Koehn (2004), "Statistical Significance Tests for Machine Translation Evaluation", as sacreBLEU
 computes it: 1,000 test sets of as many sentences are drawn from the test set with replacement, the
@@ -7,8 +7,8 @@ k-th drawn,
 
     p = (1 + #{k : |d_k| − mean |d_k| > |d|}) / (1 + 1,000)
 
-Where the translations are the same, p is 1 (sacreBLEU's formula would give its least value there),
-and of fewer than 10 sentences there is none.
+Where the translations are the same, p is 1 (sacreBLEU's formula would give its minimum there), and
+of fewer than 10 sentences there is none.
 """
 
 from collections.abc import Sequence
@@ -16,18 +16,18 @@ from typing import Any, NamedTuple
 
 from sacrebleu.significance import PairedTest
 
+from rnnsearch_tf.evaluation.length_bins import LengthBin, bleu_by_length, length_bins
 from rnnsearch_tf.evaluation.metrics import (
-    LEAST_TO_RESAMPLE,
+    METRICS,
+    MIN_TO_RESAMPLE,
     SAMPLES,
-    LengthBin,
-    bleu_by_length,
-    length_bins,
-    metrics,
+    Metric,
+    text_metrics,
 )
 
 
 class Difference(NamedTuple):
-    """What a metric says of two systems."""
+    """Scores of two systems by one metric."""
 
     score: float
     other: float
@@ -36,30 +36,24 @@ class Difference(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """All that is said of two systems.
+    """Comparison with another system.
 
     Attributes:
-        other: what the other system is.
-        bleu: of the whole test set, as chrf and ter.
+        other: name of the other system.
+        differences: on the whole test set, by the metrics' names in `METRICS`.
         by_length: the other system's bins, with p-values.
     """
 
     other: str
-    bleu: Difference
-    chrf: Difference
-    ter: Difference
+    differences: dict[str, Difference]
     by_length: list[LengthBin]
 
-    def differences(self) -> dict[str, Difference]:
-        """Of the whole test set, by metric."""
-        return {name: getattr(self, name) for name in metrics()}
-
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return what JSON can hold."""
         return {
             "other": self.other,
             "method": f"paired bootstrap resampling (Koehn 2004), {SAMPLES} samples",
-            **{name: found._asdict() for name, found in self.differences().items()},
+            **{name: difference._asdict() for name, difference in self.differences.items()},
             "by_length": [length_bin._asdict() for length_bin in self.by_length],
         }
 
@@ -71,43 +65,40 @@ def compare(
     references: Sequence[str],
     lengths: Sequence[int],
 ) -> Comparison:
-    """Compare two systems on a test set.
+    """Compare two systems on a test set, by every metric of detokenised text.
 
     Args:
-        other: what the other system is.
+        other: name of the other system.
         translations: detokenised text.
         others: the other system's.
         references: likewise.
-        lengths: tokens of each source sentence, without `</s>`.
+        lengths: words of each source sentence.
     """
-    differences = _differences(translations, others, references, list(metrics()))
+    differences = {
+        name: _difference(metric, translations, others, references)
+        for name, metric in text_metrics().items()
+    }
     by_length = []
     bins = bleu_by_length(others, references, lengths, intervals=True)
-    for length_bin, chosen in zip(bins, length_bins(lengths).values(), strict=True):
-        ours, theirs, right = (
-            [side[i] for i in chosen] for side in (translations, others, references)
-        )
-        p_value = _differences(ours, theirs, right, ["bleu"])["bleu"].p_value
+    for length_bin, rows in zip(bins, length_bins(lengths).values(), strict=True):
+        sides = ([side[i] for i in rows] for side in (translations, others, references))
+        p_value = _difference(METRICS["bleu"], *sides).p_value
         by_length.append(length_bin._replace(p_value=p_value))
-    return Comparison(other, by_length=by_length, **differences)
+    return Comparison(other, differences, by_length)
 
 
-def _differences(
+def _difference(
+    metric: Metric,
     translations: Sequence[str],
     others: Sequence[str],
     references: Sequence[str],
-    names: Sequence[str],
-) -> dict[str, Difference]:
-    """By metric."""
-    chosen = {name: metric for name, metric in metrics().items() if name in names}
+) -> Difference:
     systems = [("this", list(translations)), ("other", list(others))]
-    test = PairedTest(systems, chosen, [list(references)], "bs", SAMPLES)
+    test = PairedTest(systems, {"": metric.make()}, [list(references)], "bs", SAMPLES)
     signatures, results = test()
-    found = {}
-    for name, (title, signature) in zip(chosen, signatures.items(), strict=True):
-        this, other = results[title]
-        p_value = 1.0 if list(translations) == list(others) else other.p_value
-        if len(references) < LEAST_TO_RESAMPLE:
-            p_value = None
-        found[name] = Difference(this.score, other.score, p_value, str(signature))
-    return found
+    [(title, signature)] = signatures.items()
+    ours, theirs = results[title]
+    p_value = 1.0 if list(translations) == list(others) else theirs.p_value
+    if len(references) < MIN_TO_RESAMPLE:
+        p_value = None
+    return Difference(ours.score, theirs.score, p_value, str(signature))

@@ -1,4 +1,4 @@
-"""Which sentences have no word that a model does not know: the paper's column "No UNK"."""
+"""Sentences without unknown words: the paper's column "No UNK"."""
 
 from collections.abc import Sequence
 
@@ -15,28 +15,27 @@ def unk_free_sentences(
     tokenizers: tuple[Tokenizer, Tokenizer],
     vocabularies: tuple[Vocabulary, Vocabulary],
 ) -> list[int]:
-    """The sentences without unknown words, in themselves and in the reference (section 5.1).
+    """Select the sentences without [UNK], in themselves and in the reference (section 5.1).
 
     Args:
         sources: sentences.
         references: their translations.
-        tokenizers: of source and target.
+        tokenizers: of source and target, into the tokens of the vocabularies.
         vocabularies: of source and target.
 
     Returns:
-        Their places, from 0, rising.
+        Their indices, from 0, ascending.
     """
     sides = zip((sources, references), tokenizers, vocabularies, strict=True)
-    unknown = [
-        _has_unknown(tokenize(lines, tokenizer), vocabulary)
-        for lines, tokenizer, vocabulary in sides
+    has_unk = [
+        _has_unk(tokenize(lines, tokenizer), vocabulary) for lines, tokenizer, vocabulary in sides
     ]
-    return [i for i, found in enumerate(zip(*unknown, strict=True)) if not any(found)]
+    return [i for i, either in enumerate(zip(*has_unk, strict=True)) if not any(either)]
 
 
-def _has_unknown(tokens: tf.RaggedTensor, vocabulary: Vocabulary) -> list[bool]:
-    """Of each sentence."""
+def _has_unk(tokens: tf.RaggedTensor, vocabulary: Vocabulary) -> list[bool]:
+    """Return whether each sentence has a token that is not in the vocabulary."""
     return [
-        UNK in vocabulary.encode(word.decode() for word in sentence)
+        UNK in vocabulary.encode(token.decode() for token in sentence)
         for sentence in tokens.to_list()
     ]

@@ -1,1 +1,1 @@
-"""The paper's experiment: its four models, its tables and figures."""
+"""Reproduction of the paper: its four models, its tables and figures."""

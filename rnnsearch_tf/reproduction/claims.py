@@ -1,18 +1,18 @@
-"""What the paper says of its models (sections 5.1 and 6), put to the test of results."""
+"""Claims of the paper about its models (sections 5.1 and 6), tested on results."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from rnnsearch_tf.evaluation.metrics import LengthBin
+from rnnsearch_tf.evaluation.length_bins import LengthBin
 from rnnsearch_tf.reproduction.results import ModelResults
 
-TOLERANCE = 0.1  # share of its best bin that a model may lose and still count as not falling
+TOLERANCE = 0.1  # fraction of its best bin that a model may lose and still count as not falling
 
 Results = Mapping[str, ModelResults]
 
 
 class Claim(NamedTuple):
-    """A claim of the paper, and whether the results bear it out."""
+    """Claim of the paper, and whether the results bear it out."""
 
     text: str
     holds: bool | None  # None: the test set cannot tell
@@ -20,7 +20,7 @@ class Claim(NamedTuple):
 
 
 class Fall(NamedTuple):
-    """How far BLEU falls from a model's best bin to its worst bin of longer sentences."""
+    """Fall of BLEU from a model's best bin to its worst bin of longer sentences."""
 
     best: LengthBin
     worst: LengthBin
@@ -31,19 +31,19 @@ class Fall(NamedTuple):
         return max(self.best.bleu - self.worst.bleu, 0.0)
 
     @property
-    def share(self) -> float:
-        """Part of the best bin's BLEU that is lost, 0 to 1."""
+    def fraction(self) -> float:
+        """Fraction of the best bin's BLEU that is lost, 0 to 1."""
         return self.points / self.best.bleu if self.best.bleu else 0.0
 
     def __str__(self) -> str:
         return (
             f"{self.best.bleu:.2f} at {_span(self.best)} to {self.worst.bleu:.2f} at "
-            f"{_span(self.worst)} tokens, −{self.points:.2f} BLEU ({self.share:.0%})"
+            f"{_span(self.worst)} tokens, −{self.points:.2f} BLEU ({self.fraction:.0%})"
         )
 
 
 def claims(results: Results) -> list[Claim]:
-    """The claims that can be asked of these models.
+    """Test the claims about these models.
 
     Args:
         results: by the paper's names, "RNNsearch-50", …; any of the four.
@@ -52,7 +52,7 @@ def claims(results: Results) -> list[Claim]:
 
 
 def fall(model: ModelResults) -> Fall | None:
-    """The best bin against the worst bin past the training length; None without such a bin."""
+    """Compare the best bin with the worst past the training length; None without such a bin."""
     past = [b for b in model.by_length if b.low > model.max_length]
     if not past:
         return None
@@ -70,12 +70,12 @@ def _overall(results: Results) -> Iterator[Claim]:
 
 
 def _better(better: ModelResults, worse: ModelResults) -> Claim:
-    """Above in both of Table 1's columns."""
-    columns = {"all": (better.all, worse.all)}
+    """Claim that a model is above another in both of Table 1's columns."""
+    columns = {"all": (better.all["bleu"], worse.all["bleu"])}
     if better.no_unknown is not None and worse.no_unknown is not None:
-        columns["no UNK"] = (better.no_unknown, worse.no_unknown)
+        columns["no UNK"] = (better.no_unknown["bleu"], worse.no_unknown["bleu"])
     evidence = "; ".join(f"{name}: {a} against {b}" for name, (a, b) in columns.items())
-    holds = all(a.bleu > b.bleu for a, b in columns.values())
+    holds = all(a.score > b.score for a, b in columns.values())
     return Claim(f"{better.name} is better than {worse.name}", holds, evidence)
 
 
@@ -90,31 +90,32 @@ def _in_every_bin(results: Results) -> Iterator[Claim]:
 
 
 def _leads(leads: list[tuple[float, LengthBin]]) -> str:
-    """Every bin, for the smallest lead may be the one that matters."""
+    """List every bin, for the smallest lead may be the one that matters."""
     return "; ".join(f"{_span(b)}: {lead:+.2f}" for lead, b in leads).replace("-", "−")
 
 
 def _falls(results: Results) -> Iterator[Claim]:
-    """RNNencdec drops with length, and more than RNNsearch does."""
+    """Claim that RNNencdec drops with length, and more than RNNsearch does."""
     for length in (30, 50):
-        encdec, search = (results.get(f"{kind}-{length}") for kind in ("RNNencdec", "RNNsearch"))
+        encdec, search = (results.get(f"{name}-{length}") for name in ("RNNencdec", "RNNsearch"))
         if encdec is None:
             continue
-        fallen = fall(encdec)
-        if fallen is None:
+        encdec_fall = fall(encdec)
+        if encdec_fall is None:
             yield _cannot_tell(f"{encdec.name} deteriorates past {length} tokens", length)
             continue
         yield Claim(
             f"{encdec.name} deteriorates past {length} tokens (by more than {TOLERANCE:.0%})",
-            fallen.share > TOLERANCE,
-            str(fallen),
+            encdec_fall.fraction > TOLERANCE,
+            str(encdec_fall),
         )
-        other = fall(search) if search is not None else None
-        if search is not None and other is not None:
+        search_fall = fall(search) if search is not None else None
+        if search is not None and search_fall is not None:
             yield Claim(
                 f"{search.name} is more robust to length than {encdec.name}: it loses less",
-                other.share < fallen.share,
-                f"{search.name} loses {other.share:.0%}, {encdec.name} {fallen.share:.0%}",
+                search_fall.fraction < encdec_fall.fraction,
+                f"{search.name} loses {search_fall.fraction:.0%}, "
+                f"{encdec.name} {encdec_fall.fraction:.0%}",
             )
 
 
@@ -122,13 +123,13 @@ def _flat(results: Results) -> Iterator[Claim]:
     model = results.get("RNNsearch-50")
     if model is None:
         return
-    fallen = fall(model)
+    own_fall = fall(model)
     text = f"{model.name} does not deteriorate past {model.max_length} tokens"
-    if fallen is None:
+    if own_fall is None:
         yield _cannot_tell(text, model.max_length)
     else:
         text = f"{text} (by at most {TOLERANCE:.0%})"
-        yield Claim(text, fallen.share <= TOLERANCE, str(fallen))
+        yield Claim(text, own_fall.fraction <= TOLERANCE, str(own_fall))
 
 
 def _cannot_tell(text: str, length: int) -> Claim:

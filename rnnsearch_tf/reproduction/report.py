@@ -1,4 +1,4 @@
-"""Results to a report: Markdown, figures, and all numbers as JSON."""
+"""Report of a reproduction: Markdown, figures, and all numbers as JSON."""
 
 import dataclasses
 import json
@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from rnnsearch_tf.evaluation.likelihood import Nll
+from rnnsearch_tf.evaluation.metrics import METRICS
+from rnnsearch_tf.evaluation.scores import SetScores
 from rnnsearch_tf.files import write_atomically
 from rnnsearch_tf.presets import PRESETS
 from rnnsearch_tf.provenance import Provenance
@@ -20,7 +23,7 @@ from rnnsearch_tf.reproduction.assessment import (
     TRAINING_SAMPLE,
 )
 from rnnsearch_tf.reproduction.claims import TOLERANCE, Claim, claims
-from rnnsearch_tf.reproduction.results import ModelResults, SetScore
+from rnnsearch_tf.reproduction.results import ModelResults
 from rnnsearch_tf.visualization.alignment_matrix import draw_alignment
 from rnnsearch_tf.visualization.curves import draw_bleu_by_length
 
@@ -31,6 +34,7 @@ PAPER_BLEU = {
     "RNNencdec-50": (17.82, 26.71),
     "RNNsearch-50": (26.75, 34.16),
 }
+_IN_TABLE_1 = ("bleu", "tokenized_bleu")  # the other metrics have a table of their own
 BLEU_FIGURE = "bleu_by_length.png"
 _VERDICTS = {True: "**yes**", False: "**no**", None: "cannot tell"}
 _SPECIAL = re.compile(r"([\\`*_<>|\[\]])")
@@ -38,11 +42,11 @@ _SPECIAL = re.compile(r"([\\`*_<>|\[\]])")
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """All that a reproduction has found.
+    """Results of a reproduction.
 
     Attributes:
-        provenance: what produced it.
-        texts: role ("training", "test", …) to what the text is.
+        provenance: command, machine and code.
+        texts: role ("training", "test", …) to description of the text.
         settings: `Config` as a dict; `architecture` and `max_length` are the models' own.
         models: results, in the order of the paper's Table 1.
     """
@@ -53,7 +57,7 @@ class Report:
     models: list[ModelResults]
 
     def to_json(self) -> str:
-        """The numbers, the claims that follow from them, and the paper's numbers."""
+        """Return the numbers, the claims that follow from them, and the paper's numbers."""
         values = {
             "provenance": self.provenance._asdict(),
             "texts": self.texts,
@@ -68,7 +72,7 @@ class Report:
 
     @classmethod
     def from_json(cls, text: str) -> "Report":
-        """Read what `to_json` wrote; the claims are drawn anew."""
+        """Read what `to_json` wrote; the claims are tested again."""
         values = json.loads(text)
         return cls(
             Provenance(**values["provenance"]),
@@ -78,11 +82,11 @@ class Report:
         )
 
     def claims(self) -> list[Claim]:
-        """The paper's claims, put to the test of these results."""
+        """Test the paper's claims on these results."""
         return claims({model.name: model for model in self.models})
 
     def to_markdown(self) -> str:
-        """For people; figures are looked for in `figures/`."""
+        """Return the report as Markdown, which refers to the pictures in `figures/`."""
         sections = (
             _head(self),
             _claims(self.claims()),
@@ -101,7 +105,7 @@ def write_report(report: Report, folder: str | Path) -> None:
     """Write report.md, report.json and figures/*.png.
 
     Args:
-        report: what was found.
+        report: the results.
         folder: exists.
     """
     folder = Path(folder)
@@ -111,9 +115,9 @@ def write_report(report: Report, folder: str | Path) -> None:
         marks=sorted({model.max_length for model in report.models}),
     )
     aligned = _aligned(report.models)
-    for number, found in enumerate(aligned.alignments if aligned else [], 1):
+    for number, pair in enumerate(aligned.alignments if aligned else [], 1):
         path = folder / "figures" / _alignment_figure(number)
-        draw_alignment(path, np.array(found.alignment), found.source_tokens, found.target_tokens)
+        draw_alignment(path, np.array(pair.alignment), pair.source_tokens, pair.target_tokens)
     write_atomically(folder / "report.json", report.to_json().encode())
     write_atomically(folder / "report.md", report.to_markdown().encode())
 
@@ -122,7 +126,7 @@ def write_report(report: Report, folder: str | Path) -> None:
 
 
 def _head(report: Report) -> list[str]:
-    texts = [f"- {role}: {_escaped(what)}" for role, what in report.texts.items()]
+    texts = [f"- {role}: {_escaped(description)}" for role, description in report.texts.items()]
     return [
         "# Reproduction of Bahdanau, Cho & Bengio (ICLR 2015)",
         "",
@@ -135,10 +139,10 @@ def _head(report: Report) -> list[str]:
     ]
 
 
-def _claims(found: Sequence[Claim]) -> list[str]:
-    rows = [(claim.text, _VERDICTS[claim.holds], claim.evidence) for claim in found]
+def _claims(tested: Sequence[Claim]) -> list[str]:
+    rows = [(claim.text, _VERDICTS[claim.holds], claim.evidence) for claim in tested]
     return [
-        "## What the paper claims, and what is found here",
+        "## Claims of the paper, tested here",
         "",
         *(_table(("claim", "holds here", "numbers (BLEU)"), rows) if rows else ["None to test."]),
         "",
@@ -151,31 +155,49 @@ def _table_1(models: Sequence[ModelResults]) -> list[str]:
     rows = []
     for model in models:
         paper = [f"*{score:.2f}*" for score in PAPER_BLEU[model.name]]
-        found = [_bleu(model.all), _tokenized(model.all)]
-        found += [_bleu(model.all_replaced), _bleu(model.all_without_unk)]
-        found += [_bleu(model.no_unknown), _tokenized(model.no_unknown)]
-        rows.append((model.name, *found, *paper))
+        scores = [_bleu(model.all), _tokenized(model.all)]
+        scores += [_bleu(model.all_replaced), _bleu(model.all_without_unk)]
+        scores += [_bleu(model.no_unknown), _tokenized(model.no_unknown)]
+        rows.append((model.name, *scores, *paper))
     sentences = models[0].all.sentences
-    known = models[0].no_unknown.sentences if models[0].no_unknown else 0
+    unk_free = models[0].no_unknown.sentences if models[0].no_unknown else 0
     return [
         "## Table 1: BLEU",
         "",
         *_table(
-            ("", "all", "all, tokenised", "all, [UNK] replaced", "all, [UNK] barred", "no UNK",
+            ("", "all", "all, tokenised", "all, [UNK] replaced", "all, without [UNK]", "no UNK",
              "no UNK, tokenised", "*paper: all*", "*paper: no UNK*"),
             rows,
         ),
         "",
-        f"All: the {sentences:,} sentences of the test set. No UNK: the {known:,} of them without "
-        "a word unknown to the models in themselves or in the reference, [UNK] barred from the "
-        "output. Replaced: each [UNK] by what the attended source word is mostly translated by in "
-        "the training text, or else by that word itself. BLEU is sacreBLEU, cased and detokenised, "
-        "± half of the 95% confidence interval (1,000 bootstrap samples); tokenised BLEU is over "
-        "cased Moses tokens, as in the paper.",
+        f"All: the {sentences:,} sentences of the test set. No UNK: the {unk_free:,} of them "
+        "without a word unknown to the models in themselves or in the reference, with [UNK] not "
+        "allowed in the output. Replaced: each [UNK] by the most frequent translation of the "
+        "attended source word in the training text, or else by that word itself. Without: [UNK] "
+        "not allowed in the output. BLEU is sacreBLEU, cased and detokenised, ± half of the 95% "
+        "confidence interval (1,000 bootstrap samples); tokenised BLEU is over cased Moses tokens, "
+        "as in the paper.",
         "",
-        *(f"- BLEU: `{name}`" for name in _distinct(m.signature for m in models)),
-        *(f"- tokenised: `{name}`" for name in _distinct(m.tokenized_signature for m in models)),
+        *_other_metrics(models),
+        "",
+        *_signatures(models),
     ]  # fmt: skip
+
+
+def _other_metrics(models: Sequence[ModelResults]) -> list[str]:
+    """Return a table of the scores of all sentences that are not BLEU."""
+    names = [name for name in models[0].all.scores if name not in _IN_TABLE_1]
+    titles = [METRICS[name].with_note(METRICS[name].title) for name in names]
+    rows = [(model.name, *(model.all[name] for name in names)) for model in models]
+    return _table(("all", *titles), rows)
+
+
+def _signatures(models: Sequence[ModelResults]) -> list[str]:
+    return [
+        f"- {METRICS[name].title}: `{signature}`"
+        for name in models[0].all.scores
+        for signature in _distinct(model.all[name].signature for model in models)
+    ]
 
 
 def _figure_2(models: Sequence[ModelResults]) -> list[str]:
@@ -204,8 +226,8 @@ def _table_2(models: Sequence[ModelResults]) -> list[str]:
             f"{model.epochs:g}",
             f"{model.hours:.2f}",
             _escaped(model.hardware),
-            f"{model.train_nll.per_sentence:.2f} ({model.train_nll.per_token:.3f})",
-            f"{model.validation_nll.per_sentence:.2f} ({model.validation_nll.per_token:.3f})",
+            _nll(model.train_nll),
+            _nll(model.validation_nll),
         )
         for model in models
     ]
@@ -227,8 +249,9 @@ def _table_2(models: Sequence[ModelResults]) -> list[str]:
             rows,
         ),
         "",
-        "NLL: −log p(y|x) in nats per sentence (per token, `</s>` counted), of the best weights, "
-        f"without dropout. Train: on {pairs} pairs drawn at random (at most {TRAINING_SAMPLE:,}) "
+        "NLL: −log p(y|x) in nats per sentence (in nats per token, and perplexity per token), "
+        "`</s>` counted, of the best weights, without dropout. "
+        f"Train: on {pairs} pairs drawn at random (at most {TRAINING_SAMPLE:,}) "
         "from those short enough for the model; validation: on all "
         f"{models[0].validation_pairs:,} pairs of the validation set, however long. Updates, "
         "epochs and hours are of the whole training, evaluations not counted.",
@@ -240,12 +263,12 @@ def _figure_3(models: Sequence[ModelResults]) -> list[str]:
     if model is None:
         return ["## Fig. 3: alignments", "", "None: no RNNsearch, or no sentence to show."]
     pictures = []
-    for number, found in enumerate(model.alignments, 1):
-        source = _escaped(" ".join(found.source_tokens[:-1]))
+    for number, pair in enumerate(model.alignments, 1):
+        source = _escaped(" ".join(pair.source_tokens[:-1]))
         pictures += [f"![{source}](figures/{_alignment_figure(number)})", ""]
     low, high = ALIGNED_LENGTHS
     return [
-        f"## Fig. 3: alignments found by {model.name}",
+        f"## Fig. 3: alignments by {model.name}",
         "",
         *pictures,
         f"Test sentences (at most {ALIGNED}) drawn at random from those of {low} to {high} source "
@@ -262,14 +285,14 @@ def _table_3(models: Sequence[ModelResults]) -> list[str]:
         rows = [("Source", examples[0].source), ("Reference", examples[0].reference)]
         rows += [(m.name, e.translation) for m, e in zip(shown, examples, strict=True)]
         blocks += [*_table(("", ""), [(name, _escaped(text)) for name, text in rows]), ""]
-    which = f"of {low} to {high} source tokens"
+    lengths = f"of {low} to {high} source tokens"
     return [
         "## Table 3: translations of long sentences",
         "",
         *blocks,
-        f"The first sentences (at most {LONG}) {which} in the test set by length, [UNK] allowed."
+        f"The first sentences (at most {LONG}) {lengths} in the test set by length, [UNK] allowed."
         if blocks
-        else f"None: no sentence {which} in the test set by length.",
+        else f"None: no sentence {lengths} in the test set by length.",
     ]
 
 
@@ -304,16 +327,20 @@ def _table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> list[str
     return ["| " + " | ".join(map(str, line)) + " |" for line in lines]
 
 
-def _bleu(score: SetScore | None) -> str:
-    return str(score) if score else "–"
+def _bleu(scores: SetScores | None) -> str:
+    return str(scores["bleu"]) if scores else "–"
 
 
-def _tokenized(score: SetScore | None) -> str:
-    return f"{score.tokenized_bleu:.2f}" if score else "–"
+def _tokenized(scores: SetScores | None) -> str:
+    return f"{scores['tokenized_bleu'].score:.2f}" if scores else "–"
+
+
+def _nll(nll: Nll) -> str:
+    return f"{nll.per_sentence:.2f} ({nll.per_token:.3f}, {nll.perplexity:.2f})"
 
 
 def _aligned(models: Sequence[ModelResults]) -> ModelResults | None:
-    """The model whose alignments are shown: the one with the longest sentences in training."""
+    """Return the model with alignments that was trained on the longest sentences, if any."""
     return max((m for m in models if m.alignments), key=lambda m: m.max_length, default=None)
 
 
@@ -326,5 +353,5 @@ def _distinct(values: Iterable[str]) -> list[str]:
 
 
 def _escaped(text: str) -> str:
-    """Text that is not Markdown, on one line."""
+    """Return text on one line in which nothing is Markdown."""
     return _SPECIAL.sub(r"\\\1", " ".join(text.split()))

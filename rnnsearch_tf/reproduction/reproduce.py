@@ -1,4 +1,4 @@
-"""The paper's experiment: train its four models, evaluate them, write the report."""
+"""Reproduction of the paper: train its four models, evaluate them, write the report."""
 
 import dataclasses
 import functools
@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import rnnsearch_tf
 from rnnsearch_tf.alignment.lexicon import lexicon_of, write_lexicon
 from rnnsearch_tf.config import Config
 from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText
@@ -16,32 +15,24 @@ from rnnsearch_tf.data.training_data import TrainingData
 from rnnsearch_tf.files import write_atomically
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.models.model_directory import ModelDirectory
-from rnnsearch_tf.presets import PRESETS, PresetSize
 from rnnsearch_tf.progress import say
-from rnnsearch_tf.provenance import hardware, provenance
+from rnnsearch_tf.provenance import code_fingerprint, hardware, provenance
 from rnnsearch_tf.reproduction.assessment import TestText, assess, training_sample
+from rnnsearch_tf.reproduction.models import MODELS
 from rnnsearch_tf.reproduction.report import Report, write_report
 from rnnsearch_tf.reproduction.results import ModelResults
 from rnnsearch_tf.training.run import train
 
-# Model directory to the paper's name, in the order of its Table 1.
-MODELS = {
-    "rnnencdec-30": "RNNencdec-30",
-    "rnnsearch-30": "RNNsearch-30",
-    "rnnencdec-50": "RNNencdec-50",
-    "rnnsearch-50": "RNNsearch-50",
-}
-
 
 @dataclasses.dataclass(frozen=True)
 class Texts:
-    """The text of a reproduction.
+    """Text of a reproduction.
 
     Attributes:
         training: sentence pairs.
         validation: chooses the best weights.
-        test: of Table 1 and Fig. 3.
-        by_length: of Fig. 2 and Table 3; may be `test`.
+        test: for Table 1 and Fig. 3.
+        by_length: for Fig. 2 and Table 3; may be `test`.
         described: role to description, for the report.
     """
 
@@ -50,23 +41,6 @@ class Texts:
     test: ParallelText
     by_length: ParallelText
     described: dict[str, str]
-
-
-def preset(name: str, size: PresetSize) -> Config:
-    """The settings of one of the four models at a size.
-
-    Args:
-        name: of `MODELS`.
-        size: "paper", "small" or "tiny".
-    """
-    paper = PRESETS[name]
-    if size == "paper":
-        return paper
-    chosen = PRESETS[f"{paper.model.architecture}-{size}"]
-    length = paper.training.max_length
-    return dataclasses.replace(
-        chosen, training=dataclasses.replace(chosen.training, max_length=length)
-    )
 
 
 def reproduce(
@@ -81,8 +55,8 @@ def reproduce(
     Args:
         configs: model, of `MODELS`, to its settings.
         texts: to train and evaluate on.
-        output: the folder for model directories and report; earlier work there is gone on with.
-        command: what the report says it was made by.
+        output: the folder for model directories and report; earlier work there is continued.
+        command: the command line, for the report.
         trained_on: the hardware of models that were trained without this function.
 
     Returns:
@@ -92,7 +66,7 @@ def reproduce(
         InputError: unusable text, or a folder made with other settings or from other text.
     """
     work = _Work(texts, Path(output), trained_on)
-    found = []
+    models = []
     for name in (name for name in MODELS if name in configs):
         results = work.earlier_results(name, configs[name])
         if results is None:
@@ -100,16 +74,16 @@ def reproduce(
             if stopped_by:
                 return stopped_by
             results = work.evaluate(name, configs[name])
-        say(f"{results.name}: BLEU {results.all} on the test set")
-        found.append(results)
+        say(f"{results.name}: BLEU {results.all['bleu']} on the test set")
+        models.append(results)
     settings = dataclasses.asdict(next(iter(configs.values())))
-    report = Report(provenance(command), texts.described, settings, found)
+    report = Report(provenance(command), texts.described, settings, models)
     write_report(report, work.output)
     return None
 
 
 class _Work:
-    """One folder of model directories, and what has been found of them."""
+    """Folder of model directories and their results."""
 
     def __init__(self, texts: Texts, output: Path, trained_on: str):
         self.output = output
@@ -126,13 +100,13 @@ class _Work:
 
     @functools.cached_property
     def _test_text(self) -> TestText:
-        """Made when it is needed: drawing the sample reads all of the training text."""
+        # Made when it is needed: drawing the sample reads all of the training text.
         texts = self._texts
         sample = training_sample(texts.training)
         return TestText(sample, texts.validation, texts.test, texts.by_length)
 
     def train(self, name: str, config: Config) -> int | None:
-        """Train, go on with a training, or take it as it is when it has ended."""
+        """Train from scratch, resume a training, or skip one that has ended."""
         directory = ModelDirectory(self.output / name)
         if self._has_ended(directory, config):
             say(f"\n{MODELS[name]}: {directory.path} has been trained before")
@@ -146,51 +120,50 @@ class _Work:
         return stopped_by
 
     def _has_ended(self, directory: ModelDirectory, config: Config) -> bool:
-        """By its log and settings; checkpoints may be another version's, or thrown away."""
+        """Whether the training has ended, by its log and settings; checkpoints may be gone."""
         records = directory.read_log()
         if not directory.is_complete() or not records:
             return False
         last, limits = records[-1], config.training
         if last["epoch"] < limits.epochs and not 0 < limits.max_updates <= last["updates"]:
             return False
-        found = directory.load_config()
-        asked = TrainingData(config, self._texts.training).config
-        if found.training_text not in ("", asked.training_text):
+        saved = directory.load_config()
+        wanted = TrainingData(config, self._texts.training).config
+        if saved.training_text not in ("", wanted.training_text):
             return False
-        return found == dataclasses.replace(
-            asked, training_text=found.training_text, decoding=found.decoding
+        return saved == dataclasses.replace(
+            wanted, training_text=saved.training_text, decoding=saved.decoding
         )
 
     def evaluate(self, name: str, config: Config) -> ModelResults:
-        """Evaluate, and keep the results for the next run."""
+        """Evaluate, and save the results for the next run."""
         path = self.output / name
         directory = ModelDirectory(path)
         if config.model.has_attention and directory.find_lexicon() is None:
             lexicon = lexicon_of(Translator.load(path), self._texts.training)
             write_lexicon(directory.lexicon_path, lexicon)
         results = assess(MODELS[name], path, config, self._test_text, self._machine(name))
-        kept = {"key": self._key(name, config), "results": results.as_dict()}
-        write_atomically(self._results_path(name), json.dumps(kept).encode())
+        saved = {"key": self._key(name, config), "results": results.as_dict()}
+        write_atomically(self._results_path(name), json.dumps(saved).encode())
         return results
 
     def earlier_results(self, name: str, config: Config) -> ModelResults | None:
-        """What `evaluate` kept of these weights, settings and texts."""
+        """Read what `evaluate` saved, if by this code from these weights, settings and texts."""
         content = _content(self._results_path(name))
         if content is None:
             return None
-        kept = json.loads(content)
-        if kept["key"] != self._key(name, config):
+        saved = json.loads(content)
+        if saved["key"] != self._key(name, config):
             return None
-        results = ModelResults.from_dict(kept["results"])
+        results = ModelResults.from_dict(saved["results"])
         return dataclasses.replace(results, hardware=self._machine(name))
 
     def _key(self, name: str, config: Config) -> str:
-        """Changes with all that the results depend on."""
+        """Return a digest of all that the results depend on."""
         weights = _content(ModelDirectory(self.output / name).weights_path()) or b""
         return _digest(
             [
-                rnnsearch_tf.__version__,
-                [field.name for field in dataclasses.fields(ModelResults)],
+                code_fingerprint(),
                 dataclasses.asdict(config),
                 self._digest,
                 hashlib.sha256(weights).hexdigest(),
@@ -201,7 +174,7 @@ class _Work:
         return self._machines().get(name, self._trained_on)
 
     def _machines(self) -> dict[str, str]:
-        """Model to the hardware that it was trained on here."""
+        """Return the hardware on which each model was trained here."""
         return json.loads(_content(self._hardware_path) or b"{}")
 
     def _results_path(self, name: str) -> Path:

@@ -22,7 +22,7 @@ def main() -> int:
 
 
 def run(arguments: list[str] | None = None) -> int:
-    """The console script; `arguments` instead of the command line's."""
+    """Run the console script, with `arguments` instead of the command line's."""
     return COMMAND.run(main, arguments)
 
 

@@ -1,4 +1,4 @@
-"""rnnsearch-evaluate: a model's translations of a test set, scored."""
+"""rnnsearch-evaluate: scores of a model's translations of a test set."""
 
 import sys
 from pathlib import Path
@@ -17,6 +17,7 @@ from rnnsearch_tf.scripts.shared.text_output import write_figures
 
 if TYPE_CHECKING:
     from rnnsearch_tf.data.parallel_corpus import ParallelText
+    from rnnsearch_tf.evaluation.evaluator import Evaluator
     from rnnsearch_tf.inference.translator import Translator
     from rnnsearch_tf.text.vocabulary import Vocabulary
 
@@ -31,22 +32,22 @@ COMMAND.define("source", str, "test sentences, UTF-8, plain or .gz")
 COMMAND.define("reference", str, "their reference translations")
 COMMAND.define(
     "hypotheses", str,
-    "a file of translations, line by line, to score instead of translating; --model_dir then says "
-    "what the words and the unknown words are",
+    "a file of translations, line by line, to score instead of translating; --model_dir then only "
+    "has the tokeniser and the vocabularies",
 )  # fmt: skip
 COMMAND.define(
     "compare", str,
     "another system: a file of its translations, line by line, or whatever --model_dir takes; "
     "its scores, and p-values by paired bootstrap resampling",
 )  # fmt: skip
-COMMAND.define("translations", str, "a file to keep the translations in")
-COMMAND.define("json", str, "a file to write the figures to; - is standard output, no table then")
+COMMAND.define("translations", str, "a file to write the translations to")
+COMMAND.define("json", str, "a file to write the scores to; - is standard output, no table then")
 COMMAND.define(
     "sample_html", str,
     "a web page to write, of the sentences with the lowest and the highest chrF2: source, "
-    "reference, translation, scores, and the alignment to look around in",
+    "reference, translation, scores, and the interactive alignment",
 )  # fmt: skip
-COMMAND.define("sample", int, "how many of the lowest, and of the highest, --sample_html has", 20)
+COMMAND.define("sample", int, "number of the lowest, and of the highest, in --sample_html", 20)
 define_decoding(COMMAND)
 define_alignment_evaluation(COMMAND)
 
@@ -60,27 +61,24 @@ def main() -> int:
         return 0
     with quiet_start():
         from rnnsearch_tf.data.parallel_corpus import read_parallel
-        from rnnsearch_tf.evaluation.scores import score_set, score_translations
+        from rnnsearch_tf.evaluation.evaluator import Evaluator
         from rnnsearch_tf.evaluation.significance import compare
-        from rnnsearch_tf.evaluation.unk_free import unk_free_sentences
 
-        translator = open_translator(COMMAND)
+        evaluator = Evaluator(open_translator(COMMAND), _vocabularies())
     text = read_parallel(flags.source, flags.reference)
-    translations, replaced, others = _systems(translator, text.source)
-    tokenizers = translator.source_tokenizer, translator.target_tokenizer
-    known = unk_free_sentences(text.source, text.target, tokenizers, _vocabularies())
-    lengths = translator.source_lengths(text.source)
-    scores = score_translations(translations, text.target, lengths, known, tokenizers[1])
+    translations, replaced, others = _systems(evaluator, text.source)
+    scores = evaluator.evaluate(translations, text)
     if replaced is not None:
-        scores = scores._replace(replaced=score_set(replaced, text.target, tokenizers[1]))
+        scores = scores._replace(replaced=evaluator.score(replaced, text.target))
     if others is not None:
+        lengths = evaluator.source_lengths(text.source)
         comparison = compare(flags.compare, translations, others, text.target, lengths)
         scores = scores._replace(comparison=comparison)
     if flags.translations:
         content = "".join(line + "\n" for line in translations)
         write_atomically(flags.translations, content.encode())
     if flags.sample_html:
-        _write_sample(translator, text, translations)
+        _write_sample(evaluator.translator, text, translations)
     write_figures(flags.json, scores.as_dict(), scores.table())
     return 0
 
@@ -95,11 +93,11 @@ def _check_flags() -> None:
 
 
 def _systems(
-    translator: "Translator", sources: list[str]
+    evaluator: "Evaluator", sources: list[str]
 ) -> tuple[list[str], list[str] | None, list[str] | None]:
-    """The translations to score, those with [UNK] replaced, and the other system's, if any.
+    """Return the translations to score, those with [UNK] replaced, and the other system's, if any.
 
-    Files are read before a model works.
+    Files are read before a model translates.
     """
     flags = COMMAND.flags
     ours = _lines(flags.hypotheses) if flags.hypotheses else None
@@ -107,14 +105,15 @@ def _systems(
     others = _lines(flags.compare) if flags.compare and not is_model else None
     replaced = None
     if ours is None:
-        ours, replaced = _translate(translator, sources)
+        ours, replaced = evaluator.translate_and_replace(sources)
     if is_model:
-        others, _ = _translate(open_translator(COMMAND, flags.compare), sources)
+        results = open_translator(COMMAND, flags.compare).translate(sources)
+        others = [result.text for result in results]
     return ours, replaced, others
 
 
 def _lines(path: str) -> list[str]:
-    """A file of translations of the source."""
+    """Read a file of translations of the source."""
     from rnnsearch_tf.data.parallel_corpus import read_parallel
 
     return read_parallel(COMMAND.flags.source, path).target
@@ -129,18 +128,6 @@ def _vocabularies() -> "tuple[Vocabulary, Vocabulary]":
     return load_vocabularies(version) if version else ModelDirectory(path).load_vocabularies()
 
 
-def _translate(translator: "Translator", sources: list[str]) -> tuple[list[str], list[str] | None]:
-    """Translations, and the same with [UNK] replaced, if that can be and was not asked for."""
-    options = translator.config.decoding
-    if options.replace_unknown or not options.allow_unknown:
-        return [found.text for found in translator.translate(sources)], None
-    try:
-        found = translator.with_options(replace_unknown=True).translate(sources)
-    except InputError:  # an export, or no attention to do it by
-        return [found.text for found in translator.translate(sources)], None
-    return translator.texts_with_unknown(found), [one.text for one in found]
-
-
 def _write_sample(translator: "Translator", text: "ParallelText", translations: list[str]) -> None:
     from rnnsearch_tf.visualization.sample_page import SampleText, write_sample
 
@@ -151,7 +138,7 @@ def _write_sample(translator: "Translator", text: "ParallelText", translations: 
 
 
 def run(arguments: list[str] | None = None) -> int:
-    """The console script; `arguments` instead of the command line's."""
+    """Run the console script, with `arguments` instead of the command line's."""
     return COMMAND.run(main, arguments)
 
 

@@ -1,4 +1,4 @@
-"""rnnsearch-lexicon: what to write for unknown words, learnt from the model's own attention."""
+"""rnnsearch-lexicon: translations of unknown words, learnt from the model's own attention."""
 
 import sys
 
@@ -6,15 +6,15 @@ from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 
 COMMAND = Command(
     "rnnsearch-lexicon",
-    "align training pairs by a model's attention, and keep the word that each source word is "
-    "mostly translated by as lexicon.tsv in the model directory; --replace_unknown of the other "
-    "commands puts such words in the place of [UNK].",
+    "align training pairs by a model's attention, and write the most frequent translation of each "
+    "source word to lexicon.tsv in the model directory; with --replace_unknown the other commands "
+    "replace [UNK] by such words.",
 )
 COMMAND.define("model_dir", str, "the trained model")
-COMMAND.define("weights", str, "which weights: best (on the validation set) or last", "best")
+COMMAND.define("weights", str, "best (on the validation set) or last", "best")
 COMMAND.define("source", str, "source side of the training pairs, UTF-8, plain or .gz")
-COMMAND.define("target", str, "target side, line by line the translations")
-COMMAND.define("pairs", int, "how many of them, from the first on", 50_000)
+COMMAND.define("target", str, "their translations, line by line")
+COMMAND.define("pairs", int, "number of pairs that are aligned, from the first on", 50_000)
 
 
 def main() -> int:
@@ -38,7 +38,7 @@ def main() -> int:
 
 
 def run(arguments: list[str] | None = None) -> int:
-    """The console script; `arguments` instead of the command line's."""
+    """Run the console script, with `arguments` instead of the command line's."""
     return COMMAND.run(main, arguments)
 
 

@@ -1,4 +1,4 @@
-"""rnnsearch-plot: curves of trainings, or of evaluations."""
+"""rnnsearch-plot: curves of trainings or of evaluations."""
 
 import sys
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 
 COMMAND = Command(
     "rnnsearch-plot",
-    "draw what trainings have logged (−log p per token, and BLEU on the validation set, over "
+    "draw the logs of trainings (−log p per token, and BLEU on the validation set, over "
     "updates), or BLEU by source length with its 95% confidence intervals.",
 )
 COMMAND.define("model_dir", str, "trained models, with commas: a curve for each")
@@ -18,7 +18,7 @@ COMMAND.define(
     "instead, files that rnnsearch-evaluate --json has written, with commas; a system that one was "
     "compared with has a curve too, with hollow marks where p ≥ 0.05 or unknown",
 )  # fmt: skip
-COMMAND.define("output", str, "the picture; its ending, .png or .svg, says of which kind")
+COMMAND.define("output", str, "the picture, a name that ends in .png or .svg")
 
 
 def main() -> int:
@@ -60,7 +60,7 @@ def _plot_evaluations(paths: Sequence[str]) -> None:
 
 
 def _labels(paths: Sequence[str]) -> list[str]:
-    """The paths' last names, or the whole paths where those are not different."""
+    """Return the paths' last names, or the whole paths where two names are equal."""
     names = [Path(path).resolve().name.removesuffix(".json") for path in paths]
     labels = names if len(set(names)) == len(names) else list(paths)
     if len(set(labels)) < len(labels):
@@ -69,7 +69,7 @@ def _labels(paths: Sequence[str]) -> list[str]:
 
 
 def run(arguments: list[str] | None = None) -> int:
-    """The console script; `arguments` instead of the command line's."""
+    """Run the console script, with `arguments` instead of the command line's."""
     return COMMAND.run(main, arguments)
 
 

@@ -1,4 +1,4 @@
-"""rnnsearch-reproduce: the paper's four models, evaluated, with a report."""
+"""rnnsearch-reproduce: the paper's four models, trained and evaluated, with a report."""
 
 import dataclasses
 import shlex
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rnnsearch_tf.config import Config, DecodingConfig, ModelConfig, TrainingConfig
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.presets import PresetSize
+from rnnsearch_tf.reproduction.models import MODELS, Size, preset
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 
 if TYPE_CHECKING:
@@ -19,22 +19,19 @@ COMMAND = Command(
     "rnnsearch-reproduce",
     "train RNNencdec-30, RNNsearch-30, RNNencdec-50 and RNNsearch-50 at one size, evaluate them "
     "as the paper does, and write a report: report.md, report.json and figures. The same command "
-    "goes on with a run that was stopped; what is trained and evaluated is not done again. The "
-    "settings at the end override the preset's, for all models.",
+    "resumes a run that was stopped, and skips what is trained and evaluated. The settings at the "
+    "end override the preset's, for all models.",
 )
 COMMAND.define("data", str, "the folder of the texts: STEM.en and STEM.fr, plain or .gz")
 COMMAND.define("train", str, "stem of the training pairs; several with commas", "train")
-COMMAND.define("valid", str, "stem of the validation set, likewise; it picks the weights", "valid")
+COMMAND.define("valid", str, "stem of the validation set, likewise", "valid")
 COMMAND.define("test", str, "stem of the test set, likewise", "test")
 COMMAND.define("test_lengths", str, "stem of the set for BLEU by length; unset, the test set")
 COMMAND.define("output", str, "the folder for model directories and report", "reproduction")
-COMMAND.define("preset_size", PresetSize, "settings to start from", "small")
+COMMAND.define("preset_size", Size, "settings to start from", "small")
+COMMAND.define("models", str, "models to train and evaluate", ",".join(MODELS))
 COMMAND.define(
-    "models", str, "which of the four",
-    "rnnencdec-30,rnnsearch-30,rnnencdec-50,rnnsearch-50",
-)  # fmt: skip
-COMMAND.define(
-    "trained_on", str, "hardware of models found trained in the folder, for Table 2",
+    "trained_on", str, "hardware of models in the folder that were trained before, for Table 2",
     "not recorded",
 )  # fmt: skip
 COMMAND.define("source_language", str, "source's Moses rules and file ending: en or fr", "en")
@@ -61,9 +58,7 @@ def main() -> int:
 
 
 def _configs() -> dict[str, Config]:
-    """Each model that was asked for, with its settings."""
-    from rnnsearch_tf.reproduction.reproduce import MODELS, preset
-
+    """Return the settings of each model that is wanted."""
     flags = COMMAND.flags
     configs = {}
     for name in flags.models.split(","):
@@ -103,14 +98,14 @@ def _files(stems: str) -> "ParallelFiles":
 
     flags = COMMAND.flags
     sources, targets = (
-        [_find(stem, language) for stem in stems.split(",")]
+        [_existing(stem, language) for stem in stems.split(",")]
         for language in (flags.source_language, flags.target_language)
     )
     return ParallelFiles(sources, targets)
 
 
-def _find(stem: str, language: str) -> Path:
-    """The file of one side, plain or .gz."""
+def _existing(stem: str, language: str) -> Path:
+    """Return the file of one side, plain or .gz."""
     path = Path(COMMAND.flags.data) / f"{stem}.{language}"
     for candidate in (path, path.with_name(f"{path.name}.gz")):
         if candidate.exists():
@@ -125,14 +120,14 @@ def _described(stems: str, text: "Corpus") -> str:
 
 
 def _given() -> list[str]:
-    """The flags that are not at their defaults, as they would be typed."""
+    """Return the flags that are not at their defaults, as they would be typed."""
     flags = COMMAND.flags
     given = [flags[name] for name in flags if flags[name].value != flags[name].default]
     return [flag.serialize() for flag in given]
 
 
 def run(arguments: list[str] | None = None) -> int:
-    """The console script; `arguments` instead of the command line's."""
+    """Run the console script, with `arguments` instead of the command line's."""
     return COMMAND.run(main, arguments)
 
 

@@ -1,4 +1,4 @@
-"""rnnsearch-score: the likelihood of given translations."""
+"""rnnsearch-score: likelihood of given translations."""
 
 import sys
 
@@ -9,12 +9,12 @@ from rnnsearch_tf.scripts.shared.text_output import write_lines
 COMMAND = Command(
     "rnnsearch-score",
     "score given translations: log p(y|x) in nats, </s> counted, a line for each pair; 0 where "
-    "both are blank. The means go to standard error.",
+    "both are blank. The means, and the perplexity, go to standard error.",
 )
 define_model(COMMAND)
 COMMAND.define("source", str, "sentences, UTF-8, plain or .gz")
 COMMAND.define("target", str, "their translations, line by line")
-COMMAND.define("output", str, "where the scores go; - is standard output", "-")
+COMMAND.define("output", str, "file for the scores; - is standard output", "-")
 
 
 def main() -> int:
@@ -23,23 +23,25 @@ def main() -> int:
     COMMAND.require("model_dir", "source", "target")
     with quiet_start():
         from rnnsearch_tf.data.parallel_corpus import read_parallel
+        from rnnsearch_tf.evaluation.likelihood import Nll
         from rnnsearch_tf.progress import say
 
         translator = open_translator(COMMAND)
     text = read_parallel(flags.source, flags.target)
     scores = translator.score(text.source, text.target)
     write_lines(flags.output, (f"{score:.4f}" for score in scores))
-    most = translator.config.decoding.max_length
-    tokens = sum(min(length, most) + 1 for length in translator.target_lengths(text.target))
+    max_length = translator.config.decoding.max_length
+    tokens = sum(min(length, max_length) + 1 for length in translator.target_lengths(text.target))
+    nll = Nll(-sum(scores) / tokens, -sum(scores) / len(scores))
     say(
-        f"{len(scores):,} pairs: {-sum(scores) / tokens:.4f} nats per token, "
-        f"{-sum(scores) / len(scores):.2f} nats per sentence"
+        f"{len(scores):,} pairs: {nll.per_token:.4f} nats per token, "
+        f"perplexity {nll.perplexity:.2f}, {nll.per_sentence:.2f} nats per sentence"
     )
     return 0
 
 
 def run(arguments: list[str] | None = None) -> int:
-    """The console script; `arguments` instead of the command line's."""
+    """Run the console script, with `arguments` instead of the command line's."""
     return COMMAND.run(main, arguments)
 
 

@@ -1,6 +1,6 @@
 """rnnsearch-select: the pairs of a pool that are most like in-domain text.
 
-Not select.py: a script that is run by its path would import that in place of Python's own select.
+Not named select.py: a script run by its path would import it in place of Python's own select.
 """
 
 import contextlib
@@ -24,10 +24,10 @@ COMMAND = Command(
 _INPUTS = ("in_domain_source", "in_domain_target", "pool_source", "pool_target")
 _OUTPUTS = ("output_source", "output_target")
 COMMAND.define("in_domain_source", str, "source side of the in-domain text, UTF-8, plain or .gz")
-COMMAND.define("in_domain_target", str, "target side, line by line the translations")
+COMMAND.define("in_domain_target", str, "their translations, line by line")
 COMMAND.define("pool_source", str, "source side of the pairs to choose from; read several times")
-COMMAND.define("pool_target", str, "target side, line by line the translations")
-COMMAND.define("keep", int, "how many pairs to keep")
+COMMAND.define("pool_target", str, "their translations, line by line")
+COMMAND.define("keep", int, "number of pairs to keep")
 COMMAND.define(
     "output_source", str, "the kept source sentences, in the pool's order; gzip when named .gz"
 )
@@ -63,7 +63,7 @@ def main() -> int:
     pool = ParallelFiles([flags.pool_source], [flags.pool_target])
     progress = ProgressLine()
     with contextlib.ExitStack() as stack:
-        # Opened first: a folder that cannot be written to is known before the work.
+        # Opened first: a folder that cannot be written to is an error before the work.
         source, target = (stack.enter_context(sampling.writing(_value(n))) for n in _OUTPUTS)
         table = stack.enter_context(sampling.writing(flags.scores)) if flags.scores else None
         scores = moore_lewis.score_pairs(
@@ -110,12 +110,12 @@ def _summary(scores: "np.ndarray", chosen: "np.ndarray") -> str:
         kept += f", all that can be chosen; {COMMAND.flags.keep:,} were asked for"
     if not len(chosen):
         return kept
-    found = scores[chosen]
-    return f"{kept}; scores {found.min():.3f} to {found.max():.3f} nats per token"
+    own = scores[chosen]
+    return f"{kept}; scores {own.min():.3f} to {own.max():.3f} nats per token"
 
 
 def run(arguments: list[str] | None = None) -> int:
-    """The console script; `arguments` instead of the command line's."""
+    """Run the console script, with `arguments` instead of the command line's."""
     return COMMAND.run(main, arguments)
 
 

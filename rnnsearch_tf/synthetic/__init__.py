@@ -1,1 +1,1 @@
-"""A built-in English-French grammar with gold word alignments."""
+"""Built-in English-French grammar with gold word alignments."""

@@ -10,7 +10,7 @@ from rnnsearch_tf.synthetic.morphology import IL
 
 @dataclass(frozen=True)
 class Fixed:
-    """A phrase kept as a whole, with its alignment as "i-j" pairs; without, all to all."""
+    """Set phrase with its alignment as "i-j" pairs; without one, all words are aligned to all."""
 
     english: str
     french: str

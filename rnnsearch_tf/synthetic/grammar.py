@@ -1,4 +1,4 @@
-"""A built-in English-French corpus: sentences, translations and gold word alignments.
+"""Built-in English-French corpus: sentences, translations and gold word alignments.
 
 A small synchronous grammar says the same thing in both languages at once. It has what makes the
 order of words differ (adjectives that swap sides, pronouns that climb over the verb, negation in
@@ -35,8 +35,8 @@ from rnnsearch_tf.synthetic.verb_group import BE, Manner, tenses, verb_group
 
 __all__ = ["SentencePair", "generate"]
 
-SHORTEST = 3
-_LONGEST_PART = 14  # French words in one part of a compound sentence
+_MIN_TOKENS = 3
+_MAX_PART = 14  # French words in one part of a compound sentence
 _PRONOUNS = (
     *(("I", "je", JE, False), ("we", "nous", NOUS, False), ("you", "vous", VOUS, False)),
     *(("he", "il", IL, False), ("she", "elle", IL, True), ("they", "ils", ILS, False)),
@@ -101,7 +101,7 @@ class Speaker(Predicates):
         return phrase
 
     def _topical(self) -> Phrase:
-        """Return a pronoun for what the clause before was about."""
+        """Return a pronoun for the topic of the clause before."""
         before, self.topic = self.topic, None
         assert before is not None
         phrase = pronoun_for(before)
@@ -151,8 +151,8 @@ class Speaker(Predicates):
         kinds = "people" if room < 4 else dice.weighted(list(_SUBJECTS), list(_SUBJECTS.values()))
         if time in ("conditional", "imagined") and kinds not in ("people", "leader"):
             kinds = "people"
-        share = dice.between(1, max(1, min(room // 2, 9)))
-        subject = self._topical() if self.topic else self.subject(share, kinds)
+        subject_room = dice.between(1, max(1, min(room // 2, 9)))
+        subject = self._topical() if self.topic else self.subject(subject_room, kinds)
         self.said_of, self.placed = subject, False
         room -= len(subject.french)
         predicate = self.predicate(subject, time, room)
@@ -164,7 +164,7 @@ class Speaker(Predicates):
     def _filled(
         self, phrase: Phrase, subject: Phrase, tense: str, time: str, room: int, timed: bool
     ) -> Phrase:
-        """Add where, what for and when, while there is room."""
+        """Add a place, a purpose and a time, while there is room."""
         dice = self.dice
         active = tense not in ("saying", "state") and subject.noun in HUMAN
         if active and not self.placed and room >= 3 and dice.chance(0.6):
@@ -216,8 +216,8 @@ class Speaker(Predicates):
         time = dice.weighted(("present", "past", "future", "conditional"), (4, 5, 2, 0.8))
         self.topic = None
         whole = Phrase()
-        while room > _LONGEST_PART:
-            part = dice.between(8, min(_LONGEST_PART, room - 4))
+        while room > _MAX_PART:
+            part = dice.between(8, min(_MAX_PART, room - 4))
             whole.add(self._part(time, part)).add(self._coordinator())
             room -= part + 2
         return whole.add(self._part(time, room))
@@ -238,20 +238,20 @@ class Speaker(Predicates):
             time = "habitual"
         fitting = [one for one in _SUBORDINATORS if time in one[3]]
         english, french, links, times = dice.pick(fitting)
-        share = dice.between(3, room - 4)
+        part = dice.between(3, room - 4)
         front = dice.chance(0.4)
         conjunction = pair(english, french, links)
         if front:
-            subordinate = self.clause(times[time], share)
+            subordinate = self.clause(times[time], part)
             self.topic = self.said_of if dice.chance(0.5) else None
-            main = self.clause(time, room - share - 2, timed=times[time] == "imagined")
+            main = self.clause(time, room - part - 2, timed=times[time] == "imagined")
             return join(conjunction, subordinate, pair(",", ","), main)
-        main = self.clause(time, room - share - 1)
+        main = self.clause(time, room - part - 1)
         self.topic = self.said_of if dice.chance(0.5) else None
-        return join(main, conjunction, self.clause(times[time], share, timed=False))
+        return join(main, conjunction, self.clause(times[time], part, timed=False))
 
     def question(self, room: int) -> Phrase:
-        """Return a question: with *est-ce que*, or about who."""
+        """Return a question: with *est-ce que*, or with "who"."""
         dice = self.dice
         time = dice.weighted(("present", "past", "future"), (3, 3, 1))
         if dice.chance(0.2):
@@ -308,24 +308,24 @@ def generate(
     """Generate sentence pairs.
 
     Args:
-        count: How many.
+        count: Number of pairs.
         seed: Chooses the sentences. The k-th pair of a seed and bounds does not depend on `count`.
-        min_length: The least length. The length of a pair is that of its longer side in tokens.
-        max_length: The greatest length. No side of a pair has more tokens.
+        min_length: The minimum length. The length of a pair is that of its longer side in tokens.
+        max_length: The maximum length. No side of a pair has more tokens.
 
     Yields:
         Pairs whose lengths are about evenly spread between the bounds.
 
     Raises:
-        ValueError: If the bounds leave no room for a sentence, or the count is negative.
+        ValueError: The bounds leave no room for a sentence, or the count is negative.
     """
     if count < 0:
         raise ValueError(f"count must not be negative, got {count}")
-    if max_length < max(min_length, SHORTEST):
+    if max_length < max(min_length, _MIN_TOKENS):
         raise ValueError(
-            f"no sentence has {min_length} to {max_length} tokens; the shortest have {SHORTEST}"
+            f"no sentence has {min_length} to {max_length} tokens; the shortest have {_MIN_TOKENS}"
         )
-    return _generate(count, seed, max(min_length, SHORTEST), max_length)
+    return _generate(count, seed, max(min_length, _MIN_TOKENS), max_length)
 
 
 def _generate(count: int, seed: int, low: int, high: int) -> Iterator[SentencePair]:

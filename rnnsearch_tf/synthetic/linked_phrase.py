@@ -1,8 +1,8 @@
-"""Phrases said in two languages at once, and the finishing touches that make text of them.
+"""Phrases in two languages at once, and the finishing touches that make text of them.
 
-Every word carries the numbers of the *links* it takes part in; an English and a French word are
-aligned when they share one. Phrases can so be joined, reordered and merged on either side without
-any counting of positions: only `finish` turns links into an alignment.
+Every word carries the numbers of its *links*; an English and a French word are aligned when they
+have a link in common. So phrases can be joined, reordered and merged on either side without
+counting positions: only `finish` turns links into an alignment.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def new_link() -> int:
 
 
 class Word(NamedTuple):
-    """A token of one language with its links to the other."""
+    """Token of one language with its links to the other."""
 
     text: str
     links: tuple[int, ...]
@@ -32,7 +32,7 @@ class Word(NamedTuple):
 
 @dataclass
 class Phrase:
-    """Words in both languages, each in its own order, and what others agree with."""
+    """Words in both languages, each in its own order, with the features that others agree with."""
 
     english: list[Word] = field(default_factory=list)
     french: list[Word] = field(default_factory=list)
@@ -55,7 +55,7 @@ class Phrase:
 
 @dataclass(frozen=True)
 class SentencePair:
-    """An English sentence, its French translation, and the word alignment between them.
+    """English sentence, its French translation, and the word alignment between them.
 
     The alignment holds sorted pairs (source index, target index), 0-based, over the tokens.
     """
@@ -68,7 +68,7 @@ class SentencePair:
 
 
 def words(text: str, link: int) -> list[Word]:
-    """Split text at spaces into words that all share one link."""
+    """Split text at spaces into words with one common link."""
     return [Word(token, (link,)) for token in text.split()]
 
 
@@ -153,7 +153,7 @@ def _finish_french(side: list[Word]) -> list[Word]:
 
 
 def _article(text: str, following: str) -> str:
-    """Return a or an."""
+    """Return "a" or "an"."""
     if text != "a":
         return text
     after = following.lower()

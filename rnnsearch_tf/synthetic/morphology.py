@@ -128,7 +128,7 @@ def conjugate(infinitive: str, tense: str) -> tuple[str, ...]:
 
 @cache
 def participle(infinitive: str, feminine: bool = False, plural: bool = False) -> str:
-    """Return the past participle of a French verb, agreeing with what it must agree with."""
+    """Return the past participle of a French verb in one gender and number."""
     form = _principal_parts(infinitive)[2]
     if form == "dû" and (feminine or plural):
         form = "du"

@@ -55,7 +55,7 @@ _ARTICLES = {
 }
 _QUANTIFIERS = (("several", "plusieurs"), ("a few", "quelques"), ("many", "beaucoup de"))
 _EUPHONIC = {"ce": "cet", "ma": "mon", "sa": "son"}
-# The kinds of noun that can have "of" and another, and what that other can be.
+# The kinds of noun that can have "of" and an owner, and the kinds of that owner.
 _OWNERS = {
     "idea": "group leader",
     "text": "leader person",
@@ -89,8 +89,8 @@ def choose_adjectives(dice: Dice, noun: Noun, room: int) -> list[Adjective]:
     """Choose up to two adjectives for a noun, in their English order."""
     chosen: list[Adjective] = []
     fitting = word_lists.adjectives_of(noun)
-    most = 1 if noun.kind in ("person", "leader", "kin", "animal") and dice.chance(0.7) else 2
-    while fitting and len(chosen) < min(room, most):
+    limit = 1 if noun.kind in ("person", "leader", "kin", "animal") and dice.chance(0.7) else 2
+    while fitting and len(chosen) < min(room, limit):
         one = dice.pick(fitting)
         chosen.append(one)
         fitting = tuple(a for a in fitting if a.rank != one.rank and not a.before & one.before)
@@ -141,7 +141,7 @@ def some(phrase: Phrase, adjectives: list[Adjective], mass: bool) -> Phrase:
 
 
 def any_of(dice: Dice, noun: Noun, room: int) -> Phrase:
-    """Return what a negated verb takes: "any apples", pas de pommes."""
+    """Return the object of a negated verb: "any apples", pas de pommes."""
     plural = bool(noun.english_plural)
     return determine(describe(noun, choose_adjectives(dice, noun, room - 2), plural), "any", "de")
 
@@ -226,9 +226,9 @@ def noun_phrase(
     """Return a noun phrase of about so many French words.
 
     Args:
-        dice: Where the choices come from.
+        dice: Source of the choices.
         noun: The noun.
-        room: How many French words it may take; two at least.
+        room: Number of French words it may take; two at least.
         allowed: The determiners: "all", "definite" (what may go after *de*), "indefinite", "the",
             or "subject" (no "every" and "all the", whose negation would be ambiguous).
         plural: The number; None leaves it open.

@@ -1,4 +1,4 @@
-"""Predicates in both languages: what is said of a subject, from "sleeps" to "says that ..."."""
+"""Predicates in both languages, from "sleeps" to "says that ..."."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ CLITICS = (("him", "le", IL, False), ("her", "la", IL, True), ("them", "les", IL
 
 @dataclass
 class Request:
-    """What a predicate is asked to be; see Predicates.predicate."""
+    """Arguments of `Predicates.predicate`."""
 
     subject: Phrase
     time: str
@@ -56,7 +56,7 @@ class Predicates:
     """Says things of subjects, with choices from dice.
 
     Attributes:
-        dice: Where all choices come from.
+        dice: Source of all choices.
         feminine_plural: Whether some women or feminine things were mentioned in this sentence;
             "they" would then be ambiguous, *ils* or *elles*, and is not said any more.
         placed: Whether the clause being said has a place already.
@@ -106,9 +106,9 @@ class Predicates:
         """Say something of a subject.
 
         Args:
-            subject: What the verb agrees with and must make sense with.
+            subject: The verb agrees with it and must make sense with it.
             time: "past", "present", "future", "conditional", "reported", "imagined", "infinitive".
-            room: How many French words there are to fill.
+            room: Number of French words to fill.
             support: Whether the first English word must be an auxiliary, for a question.
             positive: Whether a negation is out of place.
 

@@ -1,4 +1,4 @@
-"""What goes with what: the verbs, adjectives and shapes of predicate that suit a subject."""
+"""Verbs, adjectives and shapes of predicate that suit a subject."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rnnsearch_tf.synthetic import word_lists
 from rnnsearch_tf.synthetic.verb_group import BE, tenses
 from rnnsearch_tf.synthetic.word_lists import Adjective, Noun, Verb
 
-# The fewest French words that a predicate takes, and how often it is chosen.
+# The minimum of French words in a predicate, and how often it is chosen.
 SHAPES = {
     "transitive": (3, 8),
     "intransitive": (1, 2),
@@ -76,13 +76,13 @@ def transformable(noun: str) -> tuple[Verb, ...]:
 
 @cache
 def adjectives_after(noun: str) -> tuple[Adjective, ...]:
-    """Return the adjectives that a noun can be said to be."""
+    """Return the adjectives of a noun after a copula."""
     return word_lists.adjectives_of(word_lists.nouns_of(noun)[0], predicative=True)
 
 
 @cache
 def comparable(noun: str) -> tuple[Adjective, ...]:
-    """Return the adjectives that a noun can be more or less of."""
+    """Return the adjectives of a noun in a comparison."""
     wanted = [a for a in adjectives_after(noun) if a.english in _COMPARABLE]
     return tuple(adjective for adjective in wanted if rivals(noun, adjective))
 
@@ -115,6 +115,6 @@ def possible(noun: str, time: str, person: int) -> tuple[str, ...]:
 
 
 def weight(shape: str, room: int) -> float:
-    """Prefer the shapes that can fill a large room."""
-    least, usual = SHAPES[shape]
-    return usual * (3 if least >= 6 and room >= 8 else 0.3 if least < 3 and room >= 6 else 1)
+    """Return the weight of a shape: shapes that can fill a large room are preferred there."""
+    minimum, usual = SHAPES[shape]
+    return usual * (3 if minimum >= 6 and room >= 8 else 0.3 if minimum < 3 and room >= 6 else 1)

@@ -65,7 +65,7 @@ _NEGATIONS = {
 
 @dataclass
 class Manner:
-    """How a verb is said, beside its tense.
+    """Manner of a verb, beside its tense.
 
     Attributes:
         negation: A key of the table of negations, or nothing.
@@ -153,7 +153,7 @@ def _english_be(tense: str, person: int) -> tuple[str, str]:
 
 @dataclass
 class _Links:
-    """Which French word each part of the English verb is linked to."""
+    """Links of the parts of the English verb."""
 
     main: int = field(default_factory=new_link)
     auxiliary: int = field(default_factory=new_link)
@@ -162,7 +162,7 @@ class _Links:
 def _french(
     verb: Verb, subject: Phrase, tense: str, manner: Manner, helper: str, links: _Links
 ) -> tuple[list[Word], list[Word], list[Word]]:
-    """Return what comes before, in, and after the finite French verb."""
+    """Return the words before, in, and after the finite French verb."""
     infinitive, _, rest = verb.french.partition(" ")
     link = (links.main,)
     before = [Word(_REFLEXIVE[subject.person], link)] if verb.reflexive else []
@@ -188,7 +188,7 @@ def verb_group(verb: Verb, subject: Phrase, tense: str, manner: Manner = PLAIN) 
 
     Args:
         verb: The verb.
-        subject: What it agrees with.
+        subject: The verb agrees with it.
         tense: One that `tenses` names, or "infinitive" or "subjunctive".
         manner: Negation, adverb and pronouns.
 

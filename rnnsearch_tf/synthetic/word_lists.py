@@ -1,4 +1,4 @@
-"""The words of the built-in grammar: what each means, how it inflects, and what it goes with.
+"""Words of the built-in grammar: translations, inflection, and the words they go with.
 
 A noun has a *kind* (person, food, idea, ...); adjectives and verbs say which kinds they go with, so
 that doctors eat soup and parliaments adopt laws. An English word has one translation in each frame
@@ -15,7 +15,7 @@ from rnnsearch_tf.synthetic import morphology as forms
 
 @dataclass(frozen=True, eq=False)
 class Noun:
-    """A noun in both languages; an empty plural marks a mass noun."""
+    """Noun in both languages; an empty plural marks a mass noun."""
 
     english: str
     english_plural: str
@@ -27,7 +27,7 @@ class Noun:
 
 @dataclass(frozen=True, eq=False)
 class Adjective:
-    """An adjective; the rank orders English adjectives, and French ones the other way round."""
+    """Adjective; the rank orders English adjectives, and French ones the other way round."""
 
     english: str
     french: dict[tuple[bool, bool], str]  # by (feminine, plural)
@@ -41,7 +41,7 @@ class Adjective:
 
 @dataclass(frozen=True, eq=False)
 class Verb:
-    """A verb with the kinds of its subjects and objects."""
+    """Verb with its subjects and objects."""
 
     base: str
     third: str
@@ -195,8 +195,8 @@ def nouns_of(description: str) -> tuple[Noun, ...]:
         name, *excluded = item.split("-")
         everything = [noun for kind in NOUNS.values() for noun in kind]
         kinds = _GROUPINGS.get(name, (name,))
-        found = [noun for noun in everything if noun.kind in kinds or noun.english == name]
-        chosen += [noun for noun in found if noun.english not in excluded]
+        named = [noun for noun in everything if noun.kind in kinds or noun.english == name]
+        chosen += [noun for noun in named if noun.english not in excluded]
     return tuple(chosen)
 
 
@@ -367,6 +367,6 @@ def agents_of(verb: Verb) -> tuple[Noun, ...]:
 
 @cache
 def verbs_taking(noun: str) -> tuple[Verb, ...]:
-    """Return the transitive verbs whose direct object a noun can be, in both languages."""
+    """Return the transitive verbs with a noun as a possible direct object in both languages."""
     direct = [verb for verb in VERBS["transitive"] if not verb.preposition]
     return tuple(verb for verb in direct if any(n.english == noun for n in verb.objects))

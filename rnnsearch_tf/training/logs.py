@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from rnnsearch_tf.evaluation.likelihood import perplexity
 from rnnsearch_tf.evaluation.metrics import bleu_signature
 from rnnsearch_tf.models.losses import LossTotal
 from rnnsearch_tf.training.train_step import UpdateMetrics
@@ -99,11 +100,6 @@ class Speed:
     def tokens_per_second(self) -> float:
         """Tokens/s over all updates counted; 0 before the first."""
         return self._tokens / self._seconds if self._seconds else 0.0
-
-
-def perplexity(nll_per_token: float) -> float:
-    """exp(NLL per token), the NLL being in nats; inf where it overflows."""
-    return math.inf if nll_per_token > 700 else math.exp(nll_per_token)
 
 
 def evaluation_record(

@@ -1,19 +1,15 @@
-"""The validation set, by which a training is judged."""
+"""Evaluation on the validation set during training."""
 
 import dataclasses
 
-import tensorflow as tf
-
 from rnnsearch_tf.config import Config, DecodingConfig
 from rnnsearch_tf.data.parallel_corpus import ParallelText
-from rnnsearch_tf.data.sentence_pairs import Pairs, to_sentences, tokenize
-from rnnsearch_tf.evaluation.metrics import bleu, nll
+from rnnsearch_tf.evaluation.evaluator import Evaluator
+from rnnsearch_tf.evaluation.metrics import bleu
 from rnnsearch_tf.inference.loading import vectorizers_for
 from rnnsearch_tf.inference.text_model import TextModel
-from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
-from rnnsearch_tf.tf_functions import graph_function
 from rnnsearch_tf.training.logs import Evaluation
 
 _GREEDY = DecodingConfig(beam_size=1, max_length_ratio=2.0)
@@ -25,7 +21,7 @@ class ValidationSet:
     Args:
         model: in training.
         config: its settings.
-        directory: where its vocabularies are; complete.
+        directory: complete model directory, which has the vocabularies.
         text: the pairs.
 
     Attributes:
@@ -46,18 +42,13 @@ class ValidationSet:
             dataclasses.replace(config, decoding=_GREEDY),
             *vectorizers_for(directory),
         )
-        self.translator = Translator.of(text_model)
-        source, target = directory.load_vocabularies()
-        self._pairs = Pairs(
-            to_sentences(tokenize(text.source, self.translator.source_tokenizer), source),
-            to_sentences(tokenize(text.target, self.translator.target_tokenizer), target),
-        )
-        ids = tf.TensorSpec([None, None], tf.int32)
-        self._token_losses = graph_function(model.token_losses, input_signature=[ids, ids])
+        self._evaluator = Evaluator.of(text_model, directory.load_vocabularies())
+        self.translator = self._evaluator.translator
+        self._pairs = self._evaluator.pairs(text)
 
     def __call__(self) -> Evaluation:
         """Evaluate the model as it is now."""
-        likelihood = nll(self._token_losses, self._pairs)
-        found = self.translator.translate(self.text.source, progress=False)
-        score = bleu([one.text for one in found], self.text.target).score
+        likelihood = self._evaluator.nll(self._pairs)
+        translations = self._evaluator.translate(self.text.source, progress=False)
+        score = bleu(translations, self.text.target).score
         return Evaluation(likelihood.per_token, likelihood.per_sentence, score)

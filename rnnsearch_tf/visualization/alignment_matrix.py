@@ -29,10 +29,10 @@ from rnnsearch_tf.visualization.image_files import (
 _CELL = 0.28  # inches
 _MARGIN = 0.08  # inches, around the matrix and its words
 _POINTS = 10  # the words' size
-_LONGEST_WORD = 40  # letters; of longer words, the beginning is written
-_MOST_PIXELS = 64_000_000
-_LONGEST_SIDE = 30_000  # pixels
-_LEAST_RESOLUTION = 40  # dots per inch, at which 10 points are 5 to 6 pixels
+_MAX_WORD = 40  # letters; longer words are cut
+MAX_PIXELS = 64_000_000
+_MAX_SIDE = 30_000  # pixels
+_MIN_RESOLUTION = 40  # dots per inch, at which 10 points are 5 to 6 pixels
 
 
 def draw_alignment(
@@ -40,30 +40,32 @@ def draw_alignment(
     alignment: np.ndarray,
     source_tokens: Sequence[str],
     target_tokens: Sequence[str],
+    max_pixels: int = MAX_PIXELS,
 ) -> None:
     """Draw a soft alignment as the paper does: source along the top, black 0, white 1.
 
-    Each cell has the same size, so that long sentences make large pictures; a PNG of more than 64
-    million pixels is drawn at a lower resolution. What a PNG's words are drawn with are the
-    fonts installed; an SVG and an HTML page show them in the viewer's.
+    Each cell has the same size, so that long sentences make large pictures; a PNG that would be
+    too large is drawn at a lower resolution. A PNG's words are drawn with the fonts installed here,
+    those of an SVG or an HTML page with the viewer's.
 
     Args:
         path: ends in .png, .svg or .html (a page of one file that answers pointer and keyboard).
         alignment: α, [Ty, Tx].
         source_tokens: Tx words.
         target_tokens: Ty words.
+        max_pixels: of a PNG.
 
     Raises:
         InputError: another ending, or too many words for a PNG.
     """
-    kind = image_format(path, (PNG, SVG, HTML))
-    if kind == HTML:
+    ending = image_format(path, (PNG, SVG, HTML))
+    if ending == HTML:
         pair = Alignment(tuple(source_tokens), tuple(target_tokens), np.asarray(alignment))
         write_alignment_page(path, [AlignedSentence(pair)], "Soft alignment")
         return
-    families = font_families([*source_tokens, *target_tokens]) if kind == PNG else [DEFAULT]
-    figure = _alignment_figure(alignment, source_tokens, target_tokens, families)
-    if kind == PNG and figure.dpi < _LEAST_RESOLUTION:
+    families = font_families([*source_tokens, *target_tokens]) if ending == PNG else [DEFAULT]
+    figure = _alignment_figure(alignment, source_tokens, target_tokens, families, max_pixels)
+    if ending == PNG and figure.dpi < _MIN_RESOLUTION:
         size = f"{len(target_tokens):,} × {len(source_tokens):,} words"
         raise InputError(f"{path}: {size} are too many for a PNG; .svg and .html have room")
     with _without_glyph_warnings():
@@ -73,7 +75,7 @@ def draw_alignment(
 def paint_alignment(
     alignment: np.ndarray, source_tokens: Sequence[str], target_tokens: Sequence[str]
 ) -> np.ndarray:
-    """The picture that `draw_alignment` writes, as RGBA uint8 [height, width, 4]."""
+    """Return the picture that `draw_alignment` writes, as RGBA uint8 [height, width, 4]."""
     families = font_families([*source_tokens, *target_tokens])
     canvas = FigureCanvasAgg(_alignment_figure(alignment, source_tokens, target_tokens, families))
     with _without_glyph_warnings():
@@ -86,8 +88,9 @@ def _alignment_figure(
     source_tokens: Sequence[str],
     target_tokens: Sequence[str],
     families: list[str],
+    max_pixels: int = MAX_PIXELS,
 ) -> Figure:
-    """The matrix at a fixed size for each cell, with as much room as the longest words take."""
+    """Draw the matrix, each cell of a fixed size, with as much room as the longest words take."""
     rows, columns = np.shape(alignment)
     if (rows, columns) != (len(target_tokens), len(source_tokens)):
         raise ValueError(
@@ -105,7 +108,7 @@ def _alignment_figure(
     top, left = (_room(words, families) + 2 * _MARGIN for words in (above, beside))
     width, height = left + columns * _CELL + _MARGIN, top + rows * _CELL + _MARGIN
     figure.set_size_inches(width, height)
-    figure.set_dpi(_resolution(width, height))
+    figure.set_dpi(_resolution(width, height, max_pixels))
     axes.set_position(
         (left / width, _MARGIN / height, columns * _CELL / width, rows * _CELL / height)
     )
@@ -113,13 +116,13 @@ def _alignment_figure(
 
 
 def _label(word: str) -> str:
-    """What is written of a word: no control characters, and an end only of a very long one."""
+    """Return a word as it is written: without control characters, and cut if very long."""
     plain = "".join("\ufffd" if unicodedata.category(c) in ("Cc", "Cs") else c for c in word)
-    return plain if len(plain) <= _LONGEST_WORD else plain[: _LONGEST_WORD - 1] + "…"
+    return plain if len(plain) <= _MAX_WORD else plain[: _MAX_WORD - 1] + "…"
 
 
 def _room(words: Sequence[str], families: list[str]) -> float:
-    """Inches that the longest word takes."""
+    """Return the width of the longest word in inches."""
     renderer = FigureCanvasAgg(Figure(dpi=72)).get_renderer()
     font = FontProperties(family=families, size=_POINTS)
 
@@ -128,15 +131,15 @@ def _room(words: Sequence[str], families: list[str]) -> float:
     return max(widths) / 72
 
 
-def _resolution(width: float, height: float) -> float:
-    """Dots per inch of a picture of so many inches."""
-    by_area = math.sqrt(_MOST_PIXELS / (width * height))
-    return min(RESOLUTION, by_area, _LONGEST_SIDE / max(width, height))
+def _resolution(width: float, height: float, max_pixels: int) -> float:
+    """Return the dots per inch of a picture of so many inches."""
+    by_area = math.sqrt(max_pixels / (width * height))
+    return min(RESOLUTION, by_area, _MAX_SIDE / max(width, height))
 
 
 @contextlib.contextmanager
 def _without_glyph_warnings() -> Iterator[None]:
-    """Matplotlib's, one for each letter; `font_families` has said it once."""
+    """Silence Matplotlib's warnings of each letter; `font_families` has warned once of all."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
         yield

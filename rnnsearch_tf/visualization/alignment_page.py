@@ -1,7 +1,7 @@
 """Soft alignments as one HTML file, for pointer, keyboard and screen reader.
 
-The file needs nothing beside it and asks no server; its policy lets no other script run than its
-own. Any text in it is text, never markup.
+The file needs no other file and no server; its policy lets no other script run than its own. Any
+text in it is text, never markup.
 """
 
 import base64
@@ -23,7 +23,7 @@ _DIGITS = 4  # of each weight, after the point
 
 
 class LabelledText(NamedTuple):
-    """A text that is shown above an alignment."""
+    """Text above an alignment."""
 
     label: str  # "Reference"
     text: str
@@ -32,12 +32,12 @@ class LabelledText(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class AlignedSentence:
-    """What the page shows of a sentence.
+    """Sentence of the page.
 
     Attributes:
         alignment: its words, a translation's, and α.
         heading: above it; may be empty.
-        texts: shown between heading and alignment.
+        texts: between heading and alignment.
     """
 
     alignment: Alignment
@@ -54,12 +54,12 @@ def alignment_page(
 ) -> str:
     """Make the page.
 
-    Of each sentence it shows both sides as words, and α as the paper does: source along the top,
-    target down the side, 0 black, 1 white. A word or cell that is pointed at or focused tells its
-    weights, and lights its row and column and the lines to the words it is aligned to.
+    It shows both sides of each sentence as words, and α as the paper does: source along the top,
+    target down the side, 0 black, 1 white. A word or cell that is pointed at or focused shows its
+    weights, and highlights its row and column and the lines to the words it is aligned to.
 
     Args:
-        sentences: any number; what is out of view is drawn when it comes near.
+        sentences: any number; those out of view are drawn when they come near.
         title: of the page.
         introduction: a paragraph below the title.
         source_language: of the source tokens, "en"; empty where it is not known.
@@ -117,24 +117,24 @@ def write_alignment_page(
     source_language: str = "",
     target_language: str = "",
 ) -> None:
-    """Write what `alignment_page` makes; the file's folder is made where it is missing."""
+    """Write the page that `alignment_page` makes, and the file's folder where it is missing."""
     page = alignment_page(sentences, title, introduction, source_language, target_language)
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, page.encode("utf-8", "replace"))
 
 
 def _section(sentence: AlignedSentence, number: int, languages: tuple[str, str]) -> str:
-    found = sentence.alignment
-    shape, words = np.shape(found.weights), (len(found.target_tokens), len(found.source_tokens))
+    pair = sentence.alignment
+    shape, words = np.shape(pair.weights), (len(pair.target_tokens), len(pair.source_tokens))
     if shape != words:
         raise ValueError(f"sentence {number}: α is {shape}, of {words} words")
     content = {
-        "source": found.source_tokens,
-        "target": found.target_tokens,
-        "alignment": np.asarray(found.weights, np.float64).round(_DIGITS).tolist(),
+        "source": pair.source_tokens,
+        "target": pair.target_tokens,
+        "alignment": np.asarray(pair.weights, np.float64).round(_DIGITS).tolist(),
         "languages": languages,
     }
-    # No "<" stands in it, so nothing in it can end the element.
+    # Without "<", nothing in it can end the element.
     data = json.dumps(content, ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c")
     heading = sentence.heading or f"Sentence {number}"
     hidden = "" if sentence.heading else ' class="unseen"'
@@ -168,5 +168,5 @@ def _asset(name: str) -> str:
 
 
 def _digest(content: str) -> str:
-    """As a Content Security Policy names an element's content."""
+    """Return the name of an element's content in a Content Security Policy."""
     return f"sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}"

@@ -1,4 +1,4 @@
-"""Pictures of curves: BLEU over source length (Fig. 2 of the paper), and trainings."""
+"""Plots of BLEU over source length (Fig. 2 of the paper) and of trainings."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.evaluation.metrics import LengthBin
+from rnnsearch_tf.evaluation.length_bins import LengthBin
 from rnnsearch_tf.visualization.image_files import RESOLUTION, save_figure
 
 SIGNIFICANT = 0.05  # a p-value below it is
@@ -21,14 +21,14 @@ def draw_bleu_by_length(
 ) -> None:
     """Draw BLEU over source length, a curve for each system.
 
-    Where bins have 95% confidence intervals, they are drawn as bars. Of a system with p-values, the
-    bins that do not differ significantly from the system it was compared with (p ≥ 0.05, or too
-    few sentences for a p-value) have hollow marks.
+    The bins' 95% confidence intervals, where they have them, are drawn as bars. Of a system with
+    p-values, the bins that do not differ significantly from the system it was compared with
+    (p ≥ 0.05, or too few sentences for a p-value) have hollow marks.
 
     Args:
         path: ends in .png or .svg.
         curves: system to bins; the bins' bounds may differ.
-        marks: lengths at which an upright line is drawn: the longest in training.
+        marks: lengths at which a vertical line is drawn: the maximum in training.
 
     Raises:
         InputError: another ending.
@@ -55,9 +55,9 @@ def draw_training(path: str | Path, logs: Mapping[str, Sequence[Mapping[str, Any
 
     Args:
         path: ends in .png or .svg.
-        logs: training to its evaluations, as `ModelDirectory.read_log` gives them; what is drawn
-            of each are `updates`, `train_nll_per_token` (dashed), `nll_per_token` and `bleu`,
-            where it has them.
+        logs: training to its evaluations, as `ModelDirectory.read_log` gives them. Drawn over
+            `updates` are `train_nll_per_token` (dashed), `nll_per_token` and `bleu`, in nats per
+            token and 0 to 100, where an evaluation has them.
 
     Raises:
         InputError: another ending, or nothing to draw of a training.
@@ -70,7 +70,7 @@ def draw_training(path: str | Path, logs: Mapping[str, Sequence[Mapping[str, Any
             _draw_field(
                 nll_axes, records, "train_nll_per_token", f"{color}--", f"{name}, training"
             ),
-            _draw_field(nll_axes, records, "nll_per_token", f"{color}-", f"{name}, development"),
+            _draw_field(nll_axes, records, "nll_per_token", f"{color}-", f"{name}, validation"),
             _draw_field(bleu_axes, records, "bleu", f"{color}-", name),
         ]
         if not any(drawn):
@@ -122,7 +122,7 @@ def _label_bins(axes: Axes, bins: Sequence[LengthBin]) -> None:
 def _draw_field(
     axes: Axes, records: Sequence[Mapping[str, Any]], field: str, style: str, label: str
 ) -> bool:
-    """Draw a field of those evaluations that have it; whether any has."""
+    """Draw a field of the evaluations that have it, and return whether any has."""
     points = [(record["updates"], record[field]) for record in records if field in record]
     if points:
         axes.plot(*zip(*points, strict=True), style, marker=".", label=label)

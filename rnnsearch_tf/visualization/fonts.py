@@ -16,32 +16,32 @@ NO_FONT = (
     "which are shown in the viewer's fonts"
 )
 
-NOT_ARRANGED = (
+NOT_SHAPED = (
     "letters that join, or run from the right, are drawn one by one from the left in this picture: "
-    "Matplotlib 3.11 arranges them, and so does the viewer of .svg and .html"
+    "Matplotlib 3.11 shapes them, and so does the viewer of .svg and .html"
 )
-_ARRANGES = (3, 11)  # Matplotlib's version
+_SHAPES = (3, 11)  # Matplotlib's version that shapes text
 
 
 def font_families(texts: Iterable[str]) -> list[str]:
-    """The families that Matplotlib needs to draw texts: its own, then those for what it lacks.
+    """Return the families that Matplotlib needs to draw texts: its own, then others for the rest.
 
     Warns where no installed font has a letter, or where letters join or run from the right and
-    this Matplotlib does not arrange them (`UserWarning`s of one text each, so that Python shows
+    this Matplotlib does not shape them (`UserWarning`s of one text each, so that Python shows
     them once).
     """
     letters = frozenset(letter for text in texts for letter in text if _is_drawn(letter))
     families, missing = _families_for(letters)
     if missing:
         warnings.warn(NO_FONT, stacklevel=2)
-    if matplotlib.__version_info__ < _ARRANGES and any(map(_is_arranged, letters)):
-        warnings.warn(NOT_ARRANGED, stacklevel=2)
+    if matplotlib.__version_info__ < _SHAPES and any(map(_needs_shaping, letters)):
+        warnings.warn(NOT_SHAPED, stacklevel=2)
     return list(families)
 
 
 @functools.lru_cache(maxsize=1_000)
 def _families_for(letters: frozenset[str]) -> tuple[tuple[str, ...], frozenset[str]]:
-    """Families, and the letters that none of them has."""
+    """Return families, and the letters that none of them has."""
     default = font_manager.findfont(font_manager.FontProperties(family=[DEFAULT]))
     families, missing = [DEFAULT], _lacking(default, letters)
     for font in _installed() if missing else ():
@@ -55,7 +55,7 @@ def _families_for(letters: frozenset[str]) -> tuple[tuple[str, ...], frozenset[s
 
 
 def _installed() -> list[font_manager.FontEntry]:
-    """Upright fonts of the usual weight before others, those without serifs first among them."""
+    """List upright fonts of the usual weight before others, sans-serif ones first among them."""
 
     def rank(font: font_manager.FontEntry) -> tuple[bool, bool, bool, str]:
         usual = str(font.weight) in ("400", "normal", "regular", "book")
@@ -74,8 +74,8 @@ def _lacking(path: str, letters: frozenset[str]) -> frozenset[str]:
     return frozenset(letter for letter in letters if not font.get_char_index(ord(letter)))
 
 
-def _is_arranged(letter: str) -> bool:
-    """Hebrew, Arabic and their like, and the vowel signs of Indic scripts."""
+def _needs_shaping(letter: str) -> bool:
+    """Whether it is Hebrew, Arabic or the like, or a vowel sign of an Indic script."""
     return unicodedata.bidirectional(letter) in ("R", "AL") or unicodedata.category(letter) == "Mc"
 
 

@@ -1,4 +1,4 @@
-"""Pictures to files; a file's ending says of which kind it is."""
+"""Picture files, whose format follows from the ending of the name."""
 
 from pathlib import Path
 
@@ -13,21 +13,21 @@ PNG, SVG, HTML = ".png", ".svg", ".html"
 RESOLUTION = 110  # dots per inch of a PNG
 
 
-def image_format(path: str | Path, kinds: tuple[str, ...] = (PNG, SVG)) -> str:
-    """The kind of picture that a file is to be, by its ending.
+def image_format(path: str | Path, formats: tuple[str, ...] = (PNG, SVG)) -> str:
+    """Return the format of a picture file: the ending of its name.
 
     Args:
         path: the file.
-        kinds: the endings that are allowed.
+        formats: the endings that are allowed.
 
     Raises:
         InputError: it has another ending.
     """
-    kind = Path(path).suffix.lower()
-    if kind not in kinds:
-        endings = f"{', '.join(kinds[:-1])} or {kinds[-1]}"
+    ending = Path(path).suffix.lower()
+    if ending not in formats:
+        endings = f"{', '.join(formats[:-1])} or {formats[-1]}"
         raise InputError(f"{path}: the name of a picture must end in {endings}")
-    return kind
+    return ending
 
 
 def save_figure(figure: Figure, path: str | Path) -> None:
@@ -36,16 +36,16 @@ def save_figure(figure: Figure, path: str | Path) -> None:
     The text of an SVG stays text: it can be searched and copied, and the viewer's fonts draw it.
 
     Args:
-        figure: a PNG has its resolution.
+        figure: the picture; its dpi are a PNG's resolution.
         path: ends in .png or .svg; its folder is made where it is missing.
 
     Raises:
         InputError: another ending.
     """
-    kind = image_format(path)
+    ending = image_format(path)
     FigureCanvasAgg(figure)
     Path(path).parent.mkdir(parents=True, exist_ok=True)
-    metadata = {"Date": None} if kind == SVG else {}
+    metadata = {"Date": None} if ending == SVG else {}
     settings = {"svg.fonttype": "none", "svg.hashsalt": "rnnsearch_tf"}
-    with replacing(path, kind) as temporary, matplotlib.rc_context(settings):
+    with replacing(path, ending) as temporary, matplotlib.rc_context(settings):
         figure.savefig(temporary, dpi=figure.dpi, metadata=metadata)

@@ -1,5 +1,7 @@
 """From the matrices of one or two directions to links."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -16,7 +18,7 @@ BY_TARGET_WORDS = {(0, 0), (0, 1), (1, 2)}  # rows of FORWARD
 BY_SOURCE_WORDS = {(0, 1), (1, 2)}  # rows of REVERSE
 
 
-def links(weights: str, how: str | None = None, rule: LinkRule = ARGMAX) -> set[tuple[int, int]]:
+def links(weights: Any, how: Any = None, rule: LinkRule = ARGMAX) -> set[tuple[int, int]]:
     return LinkMethod(rule, weights, how).links(FORWARD, REVERSE)
 
 
@@ -77,10 +79,12 @@ def test_methods_have_names():
 
 
 def test_methods_that_there_are_not():
+    unknown: Any = "sideways"
+    grow: Any = "grow"
     with pytest.raises(ValueError, match="'sideways': choose one of forward, reverse"):
-        LinkMethod(ARGMAX, "sideways")
+        LinkMethod(ARGMAX, unknown)
     with pytest.raises(ValueError, match="'grow': choose one of intersection"):
-        LinkMethod(ARGMAX, "forward", "grow")
+        LinkMethod(ARGMAX, "forward", grow)
     with pytest.raises(ValueError, match="two directions need"):
         LinkMethod(ARGMAX, "both")
     with pytest.raises(ValueError, match="needs the alignment of the other direction"):

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 from scripted_aligner import ScriptedTranslator
 
+from rnnsearch_tf.alignment.links import LinkRule
 from rnnsearch_tf.alignment.word_aligner import WordAligner
-from rnnsearch_tf.data.parallel_corpus import ParallelText
+from rnnsearch_tf.data.parallel_corpus import ParallelFiles, ParallelText
 from rnnsearch_tf.errors import InputError
 
 EN_FR: Any = ScriptedTranslator("en-fr")
@@ -15,27 +16,48 @@ TEXT = ParallelText(["a b c", "d"], ["c a", "d e f"])
 
 
 def test_one_model():
-    aligner = WordAligner(EN_FR)
-    found = aligner.align(TEXT)
-    assert [pair.forward.weights.shape for pair in found] == [(3, 4), (4, 2)]
-    assert [pair.reverse for pair in found] == [None, None]
-    assert found[0].weights == (found[0].forward.weights, None)
-    assert aligner.lengths(TEXT) == [(3, 2), (1, 3)]
+    pairs = WordAligner(EN_FR).align(TEXT)
+    assert [pair.forward.weights.shape for pair in pairs] == [(3, 4), (4, 2)]
+    assert [pair.reverse for pair in pairs] == [None, None]
+    assert pairs[0].weights == (pairs[0].forward.weights, None)
+    assert [pair.lengths for pair in pairs] == [(3, 2), (1, 3)]
+
+
+def test_lengths_are_those_before_the_cut():
+    short: Any = ScriptedTranslator("en-fr", max_length=2)
+    pairs = WordAligner(short).align(TEXT)
+    assert [pair.forward.weights.shape for pair in pairs] == [(3, 3), (3, 2)]
+    assert [pair.lengths for pair in pairs] == [(3, 2), (1, 3)]
 
 
 def test_two_models_read_the_same_pairs():
-    found = WordAligner(EN_FR, FR_EN).align(TEXT)
-    for pair in found:
+    pairs = WordAligner(EN_FR, FR_EN).align(TEXT)
+    for pair in pairs:
         assert pair.reverse is not None
         assert pair.reverse.source_tokens == pair.forward.target_tokens
         assert pair.reverse.target_tokens == pair.forward.source_tokens
         forward, reverse = pair.weights
         assert reverse is not None
         assert forward.shape == reverse.T.shape
-    # Target word 0 looks at source word 2, and the reverse.
-    forward, reverse = found[0].weights
+    # Target word 0 attends to source word 2, and the reverse.
+    forward, reverse = pairs[0].weights
     assert reverse is not None
     assert forward[0, 2] == reverse[2, 0] == pytest.approx(0.8)
+
+
+def test_a_stream_is_aligned_in_windows(tmp_path, monkeypatch):
+    words = [f"w{i} w{i + 1}" for i in range(17)]
+    (tmp_path / "text.en").write_text("".join(f"{line}\n" for line in words))
+    (tmp_path / "text.fr").write_text(
+        "".join(f"{line.split()[i % 2]}\n" for i, line in enumerate(words))
+    )
+    monkeypatch.setattr("rnnsearch_tf.data.parallel_corpus.BLOCK_PAIRS", 7)
+    translator: Any = ScriptedTranslator("en-fr")
+    corpus = ParallelFiles([tmp_path / "text.en"], [tmp_path / "text.fr"])
+    stream = WordAligner(translator).align_stream(corpus, pairs_at_once=5)
+    links = [LinkRule().links(pair.forward.weights) for pair in stream]
+    assert links == [{(i % 2, 0)} for i in range(17)]
+    assert translator.max_pairs == 5
 
 
 @pytest.mark.parametrize(
@@ -47,7 +69,7 @@ def test_two_models_read_the_same_pairs():
             ScriptedTranslator("fr-en", tokenizer="moses"),
             "moses tokens, the other whitespace tokens",
         ),
-        (ScriptedTranslator("fr-en", most=50), "reads 50 tokens, the other 500"),
+        (ScriptedTranslator("fr-en", max_length=50), "reads 50 tokens, the other 500"),
         (
             ScriptedTranslator("fr-en", architecture="rnnencdec"),
             "rnnencdec has no attention",

@@ -1,31 +1,22 @@
-"""BLEU, its bins, and the loss of given pairs."""
+"""The table of metrics, each computed by hand."""
 
 import math
 
-import numpy as np
 import pytest
 import sacrebleu
-from known_pairs import pairs_of
 
-from rnnsearch_tf.config import ModelConfig
-from rnnsearch_tf.evaluation.metrics import (
-    LengthBin,
-    bleu,
-    bleu_by_length,
-    chrf,
-    length_bins,
-    nll,
-    ter,
-    tokenized_bleu,
-)
-from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.evaluation.metrics import METRICS, Score, bleu, in_words, text_metrics
 from rnnsearch_tf.text.moses import MosesTokenizer
 
 LINES = ["Le chat dort sur le lit.", "Il fait beau à Paris aujourd'hui.", "Une dame lit un livre."]
 OTHER = ["un deux trois quatre cinq", "six sept huit neuf dix", "bleu blanc rouge vert noir"]
 FRENCH = MosesTokenizer("fr")
+chrf, ter = METRICS["chrf"].score, METRICS["ter"].score
 
-# --- BLEU -----------------------------------------------------------------------------------------
+
+def tokenized_bleu(translations: list[str], references: list[str], intervals=False) -> Score:
+    ours, right = (in_words(lines, FRENCH) for lines in (translations, references))
+    return METRICS["tokenized_bleu"].score(ours, right, intervals)
 
 
 def test_equal_text_has_bleu_100_and_a_signature():
@@ -48,46 +39,6 @@ def test_bleu_is_cased():
     assert bleu([line.lower() for line in LINES], LINES).score < 90
 
 
-def test_bleu_has_bins_of_source_lengths():
-    lengths = [10, 11, 1, 20, 35]
-    translations = [LINES[0], LINES[1], LINES[2], OTHER[0], OTHER[1]]
-    references = [LINES[0], LINES[1], LINES[2], OTHER[2], OTHER[1]]
-    bins = bleu_by_length(translations, references, lengths)
-    assert [b[:3] for b in bins] == [(1, 10, 2), (11, 20, 2), (31, 40, 1)]
-    assert bins[0].bleu == pytest.approx(100)
-    assert bins[1].bleu == pytest.approx(
-        bleu([LINES[1], OTHER[0]], [LINES[1], OTHER[2]]).score
-    )  # fmt: skip
-    assert bins[1].bleu < 90
-    assert bins[2] == LengthBin(31, 40, 1, pytest.approx(100))  # type: ignore[arg-type]
-
-
-def test_bins_of_ten_sentences_have_intervals_where_asked_for():
-    lines = [LINES[0], OTHER[1]] * 10
-    references = [LINES[0], LINES[1]] * 10
-    lengths = [5] * 9 + [15] * 10 + [25]
-    for intervals, expected in ((False, [False] * 3), (True, [False, True, False])):
-        bins = bleu_by_length(lines, references, lengths, intervals=intervals)
-        assert [b.interval is not None for b in bins] == expected
-        assert all(b.p_value is None for b in bins)
-
-
-def test_every_sentence_is_in_its_bin():
-    assert length_bins([10, 11, 1, 35, 20]) == {(1, 10): [0, 2], (11, 20): [1, 4], (31, 40): [3]}
-    assert length_bins([10, 11, 1, 35], bounds=[3, 12]) == {(1, 3): [2], (4, 12): [0, 1]}
-
-
-def test_bins_may_have_another_width():
-    found = bleu_by_length(LINES, LINES, [5, 6, 7], width=3)
-    assert [b[:3] for b in found] == [(4, 6, 2), (7, 9, 1)]
-
-
-def test_bins_may_have_bounds():
-    lines = [*LINES, OTHER[0]]
-    found = bleu_by_length(lines, lines, [2, 5, 6, 8], bounds=[2, 4, 7])
-    assert [b[:3] for b in found] == [(1, 2, 1), (5, 7, 2)]
-
-
 def test_chrf_by_hand():
     # Without spaces "abcx" and "abcd". Right: 3 of 4 characters, 2 of 3 pairs, 1 of 2 triples, and
     # none of 1 quadruple, on both sides: where precision and recall are equal, so is the F-score.
@@ -107,12 +58,11 @@ def test_ter_by_hand():
 def test_intervals_are_of_every_metric_and_in_the_signature():
     lines = [LINES[0], *OTHER[1:]]
     for metric in (bleu, chrf, ter):
-        plain, found = metric(lines, LINES), metric(lines, LINES, intervals=True)
-        assert found.score == plain.score
-        assert plain.interval is None and (found.interval or 0) > 1
-        assert "bs:1000" in found.signature and "bs:" not in plain.signature
-    found = tokenized_bleu(lines, LINES, FRENCH, intervals=True)
-    assert (found.interval or 0) > 1
+        plain, sampled = metric(lines, LINES), metric(lines, LINES, intervals=True)
+        assert sampled.score == plain.score
+        assert plain.interval is None and (sampled.interval or 0) > 1
+        assert "bs:1000" in sampled.signature and "bs:" not in plain.signature
+    assert (tokenized_bleu(lines, LINES, intervals=True).interval or 0) > 1
 
 
 def test_a_bootstrap_interval_grows_with_what_differs():
@@ -124,7 +74,7 @@ def test_a_bootstrap_interval_grows_with_what_differs():
 def test_tokenized_bleu_counts_moses_tokens():
     # 13a leaves guillemets on their words, Moses parts them.
     translations, references = ["«Je dors» dit le chat noir"], ["« Je dors » dit le chat noir"]
-    score, signature, _ = tokenized_bleu(translations, references, FRENCH)
+    score, signature, _ = tokenized_bleu(translations, references)
     assert score == pytest.approx(100)
     assert "tok:none" in signature and "version:" in signature
     assert bleu(translations, references).score < 90
@@ -134,27 +84,31 @@ def test_tokenized_bleu_sees_elisions_as_words():
     # "l'" and "arbre": of 7 Moses tokens 6 are right, of 6 words of 13a 5.
     translations, references = ["je vois l'arbre vert ici ."], ["je vois l'herbe vert ici ."]
     tokens = bleu(["je vois l' arbre vert ici ."], ["je vois l' herbe vert ici ."]).score
-    assert tokenized_bleu(translations, references, FRENCH).score == pytest.approx(tokens)
+    assert tokenized_bleu(translations, references).score == pytest.approx(tokens)
     assert bleu(translations, references).score < tokens
 
 
-# --- loss of given pairs --------------------------------------------------------------------------
+def test_words_have_blanks_between_them():
+    lines = ["«Je dors», dit-il.", "", "l'arbre"]
+    assert in_words(lines, FRENCH) == ["« Je dors » , dit-il .", "", "l' arbre"]
 
 
-def test_nll_of_a_model_that_knows_nothing_is_log_k():
-    model = TranslationModel(
-        ModelConfig(
-            source_vocabulary_size=11,
-            target_vocabulary_size=13,
-            embedding_size=3,
-            hidden_size=5,
-            attention_size=7,
-            maxout_size=2,
-        )
-    )
-    model.set_weights([np.zeros(w.shape) for w in model.get_weights()])
-    # 7 target words with </s>
-    pairs = pairs_of([[4], [5, 6, 7], [3]], [[9, 12, 4], [], [5]])
-    per_token, per_sentence = nll(model.token_losses, pairs, batch_size=2)
-    assert per_token == pytest.approx(math.log(13))
-    assert per_sentence == pytest.approx(math.log(13) * 7 / 3)
+def test_the_table_says_which_metrics_read_words():
+    assert list(METRICS) == ["bleu", "chrf", "ter", "tokenized_bleu"]
+    assert list(text_metrics()) == ["bleu", "chrf", "ter"]
+
+
+def test_scores_and_signatures_are_written_with_interval_and_note():
+    assert str(Score(26.754, "s")) == "26.75"
+    assert str(Score(26.754, "s", 0.0)) == "26.75 ± 0.00"
+    assert METRICS["ter"].with_note("TER") == "TER (less is better)"
+    assert METRICS["bleu"].with_note("BLEU") == "BLEU"
+
+
+def test_sentences_are_scored_one_by_one():
+    assert METRICS["chrf"].sentence_scores(["a b", "x"], ["a b", "y"]) == pytest.approx([100, 0])
+    assert METRICS["chrf"].sentence_scores(["ab cx"], ["abc d"]) == [
+        chrf(["ab cx"], ["abc d"]).score
+    ]
+    # BLEU's effective order: of two words, pairs are the longest n-grams.
+    assert METRICS["bleu"].sentence_scores(["a b"], ["a b"]) == pytest.approx([100])

@@ -1,12 +1,19 @@
-"""The scores of a test set: which sentences they are of, the table, JSON and back."""
+"""The scores of a test set: every metric, the table, JSON and back."""
 
 import json
 
 import pytest
+import sacrebleu
 
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.evaluation.metrics import bleu, chrf, ter, tokenized_bleu
-from rnnsearch_tf.evaluation.scores import TranslationScores, read_by_length, score_translations
+from rnnsearch_tf.evaluation.length_bins import bleu_by_length
+from rnnsearch_tf.evaluation.metrics import METRICS, Metric, in_words
+from rnnsearch_tf.evaluation.scores import (
+    SetScores,
+    TranslationScores,
+    read_by_length,
+    score_set,
+)
 from rnnsearch_tf.evaluation.significance import compare
 from rnnsearch_tf.text.moses import MosesTokenizer
 
@@ -18,28 +25,32 @@ LENGTHS = [5] * 11 + [15] * 2
 
 @pytest.fixture(scope="module")
 def scores() -> TranslationScores:
-    found = score_translations(TRANSLATIONS, REFERENCES, LENGTHS, [3, 4, 5], FRENCH)
-    return found._replace(
-        comparison=compare("old.fr", TRANSLATIONS, TRANSLATIONS[::-1], REFERENCES, LENGTHS)
+    return TranslationScores(
+        score_set(TRANSLATIONS, REFERENCES, FRENCH),
+        score_set(TRANSLATIONS[3:6], REFERENCES[3:6], FRENCH),
+        bleu_by_length(TRANSLATIONS, REFERENCES, LENGTHS, intervals=True),
+        comparison=compare("old.fr", TRANSLATIONS, TRANSLATIONS[::-1], REFERENCES, LENGTHS),
     )
 
 
-def test_scores_are_of_all_and_of_those_without_unknown_words(scores):
-    for found, places in ((scores.all, range(13)), (scores.no_unknown, (3, 4, 5))):
-        ours, right = [TRANSLATIONS[i] for i in places], [REFERENCES[i] for i in places]
-        assert found.sentences == len(places)
-        for metric in (bleu, chrf, ter):
-            expected = metric(ours, right, intervals=True)
-            assert getattr(found, metric.__name__) == expected
-        assert found.tokenized_bleu == tokenized_bleu(ours, right, FRENCH, intervals=True)
-    assert [b[:3] for b in scores.by_length] == [(1, 10, 11), (11, 20, 2)]
+def test_a_set_has_a_score_by_every_metric(scores):
+    for result, rows in ((scores.all, slice(13)), (scores.no_unknown, slice(3, 6))):
+        text = TRANSLATIONS[rows], REFERENCES[rows]
+        words = [in_words(lines, FRENCH) for lines in text]
+        assert result.sentences == len(text[0])
+        assert list(result.scores) == ["bleu", "chrf", "ter", "tokenized_bleu"]
+        for name in ("bleu", "chrf", "ter"):
+            assert result[name] == METRICS[name].score(text[0], text[1], intervals=True)
+        assert result["tokenized_bleu"] == METRICS["tokenized_bleu"].score(
+            words[0], words[1], intervals=True
+        )
 
 
 def test_the_table_has_every_score(scores):
     table = scores.table()
     lines = [" ".join(line.split()) for line in table.splitlines()]
-    for title, found in (("all 13", scores.all), ("no unknown words 3", scores.no_unknown)):
-        row = [f"{score.score:.2f} ± {score.interval:.2f}" for score in found[1:]]
+    for title, result in (("all 13", scores.all), ("no unknown words 3", scores.no_unknown)):
+        row = [f"{score.score:.2f} ± {score.interval:.2f}" for score in result.scores.values()]
         assert " ".join([title, *row]) in lines
     first, second = scores.by_length
     assert f"1-10 11 {first.bleu:.2f} ± {first.interval:.2f}" in lines
@@ -48,18 +59,19 @@ def test_the_table_has_every_score(scores):
         p = "–" if theirs.p_value is None else f"{theirs.p_value:.3f}"
         both = f"{ours.bleu:.2f} {theirs.bleu:.2f} {ours.bleu - theirs.bleu:+.2f} {p}"
         assert f"{ours.low}-{ours.high} {both}" in lines
-    difference = scores.comparison.ter
+    difference = scores.comparison.differences["ter"]
     both = f"{difference.score:.2f} {difference.other:.2f}"
     change = f"{difference.score - difference.other:+.2f} {difference.p_value:.3f}"
     assert f"TER {both} {change}" in lines
-    assert all(score.signature in table for score in scores.all[1:])
-    assert "other: old.fr" in table and scores.comparison.bleu.signature in table
+    assert all(score.signature in table for score in scores.all.scores.values())
+    assert "other: old.fr" in table
+    assert scores.comparison.differences["bleu"].signature in table
 
 
-def test_without_known_sentences_and_comparison():
-    found = score_translations(TRANSLATIONS, REFERENCES, LENGTHS, [], FRENCH)
-    assert "no unknown words" not in found.table() and "other" not in found.table()
-    values = found.as_dict()
+def test_without_known_sentences_and_comparison(scores):
+    less = scores._replace(no_unknown=None, comparison=None)
+    assert "no unknown words" not in less.table() and "other" not in less.table()
+    values = less.as_dict()
     assert values["no_unknown"] is None and values["comparison"] is None
 
 
@@ -69,8 +81,13 @@ def test_json_and_back(scores, tmp_path):
     assert read_by_length(path) == (scores.by_length, {"old.fr": scores.comparison.by_length})
     values = json.loads(path.read_text("utf-8"))
     assert values["sentences"] == 13 and values["no_unknown"]["sentences"] == 3
-    assert values["bleu"]["score"] == scores.all.bleu.score
-    assert values["no_unknown"]["ter"]["interval"] == scores.no_unknown.ter.interval
+    assert list(values) == [
+        "sentences", "bleu", "chrf", "ter", "tokenized_bleu",
+        "no_unknown", "unknown_replaced", "by_length", "comparison",
+    ]  # fmt: skip
+    assert values["bleu"]["score"] == scores.all["bleu"].score
+    assert values["no_unknown"]["ter"]["interval"] == scores.no_unknown["ter"].interval
+    assert SetScores.from_dict(values["no_unknown"]) == scores.no_unknown
     del values["comparison"]  # as of older files
     path.write_text(json.dumps(values), "utf-8")
     assert read_by_length(path) == (scores.by_length, {})
@@ -83,3 +100,21 @@ def test_other_files_are_refused(tmp_path):
             read_by_length(tmp_path / "bad")
     with pytest.raises(InputError, match="none: No such file"):
         read_by_length(tmp_path / "none")
+
+
+def test_a_new_metric_is_one_entry_of_the_table(monkeypatch):
+    new = Metric("chrF2++", lambda: sacrebleu.CHRF(word_order=2), note="with words")
+    monkeypatch.setitem(METRICS, "chrf_words", new)
+    result = score_set(TRANSLATIONS, REFERENCES, FRENCH)
+    expected = new.score(TRANSLATIONS, REFERENCES, intervals=True)
+    assert result["chrf_words"] == expected and "nw:2" in expected.signature
+    comparison = compare("other", TRANSLATIONS, REFERENCES, REFERENCES, LENGTHS)
+    assert comparison.differences["chrf_words"].other == pytest.approx(100)
+    scores = TranslationScores(
+        result, None, bleu_by_length(TRANSLATIONS, REFERENCES, LENGTHS), comparison=comparison
+    )
+    assert scores.as_dict()["chrf_words"] == expected._asdict()
+    head, row, *_ = scores.table().splitlines()
+    assert head.endswith("chrF2++") and row.endswith(str(expected))
+    assert f"chrF2++           {expected.signature} (with words)" in scores.table()
+    assert f"chrF2++           {expected.score:9.2f}     100.00" in scores.table()

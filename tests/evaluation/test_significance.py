@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rnnsearch_tf.evaluation.metrics import bleu, chrf, ter
+from rnnsearch_tf.evaluation.metrics import bleu, text_metrics
 from rnnsearch_tf.evaluation.significance import compare
 
 WORDS = ["le", "chat", "noir", "dort", "sur", "un", "grand", "lit", "blanc"]
@@ -20,11 +20,13 @@ WRONG = lines(29, 1)
 
 def test_a_clear_difference_is_significant():
     better = [*RIGHT[:23], *WRONG[23:]]
-    found = compare("other.fr", better, WRONG, RIGHT, [5] * 29)
-    assert found.other == "other.fr"
-    for difference, metric in ((found.bleu, bleu), (found.chrf, chrf), (found.ter, ter)):
-        assert difference.score == pytest.approx(metric(better, RIGHT).score)
-        assert difference.other == pytest.approx(metric(WRONG, RIGHT).score)
+    comparison = compare("other.fr", better, WRONG, RIGHT, [5] * 29)
+    assert comparison.other == "other.fr"
+    assert list(comparison.differences) == ["bleu", "chrf", "ter"]
+    for name, metric in text_metrics().items():
+        difference = comparison.differences[name]
+        assert difference.score == pytest.approx(metric.score(better, RIGHT).score)
+        assert difference.other == pytest.approx(metric.score(WRONG, RIGHT).score)
         # No drawn set departs as far from the mean as the difference is large.
         assert difference.p_value == pytest.approx(1 / 1001)
         assert "bs:1000" in difference.signature and "seed:12345" in difference.signature
@@ -33,33 +35,33 @@ def test_a_clear_difference_is_significant():
 def test_a_difference_by_chance_is_not():
     ours = [*RIGHT[:13], *WRONG[13:]]
     theirs = [*WRONG[:13], *RIGHT[13:26], *WRONG[26:]]
-    found = compare("other", ours, theirs, RIGHT, [5] * 29)
-    assert min(d.p_value or 0 for d in (found.bleu, found.chrf, found.ter)) > 0.3
+    differences = compare("other", ours, theirs, RIGHT, [5] * 29).differences
+    assert min(differences[name].p_value or 0 for name in ("bleu", "chrf", "ter")) > 0.3
 
 
 def test_the_same_translations_do_not_differ():
-    found = compare("other", WRONG, list(WRONG), RIGHT, [5] * 29)
-    assert [d.p_value for d in found.differences().values()] == [1, 1, 1]
-    assert [b.p_value for b in found.by_length] == [1]
+    comparison = compare("other", WRONG, list(WRONG), RIGHT, [5] * 29)
+    assert [d.p_value for d in comparison.differences.values()] == [1, 1, 1]
+    assert [b.p_value for b in comparison.by_length] == [1]
 
 
 def test_bins_are_compared_each_by_itself_and_small_ones_not_at_all():
     lengths = [5] * 12 + [15] * 9 + [25] * 8
     theirs = [*RIGHT[:6], *WRONG[6:]]
-    found = compare("other", WRONG, theirs, RIGHT, lengths)
-    assert [b[:3] for b in found.by_length] == [(1, 10, 12), (11, 20, 9), (21, 30, 8)]
-    assert found.by_length[0].bleu == pytest.approx(bleu(theirs[:12], RIGHT[:12]).score)
-    assert (found.by_length[0].p_value or 1) < 0.05
-    assert (found.by_length[0].interval or 0) > 1
-    assert [b.p_value for b in found.by_length[1:]] == [None, None]
-    few = compare("other", WRONG[:9], theirs[:9], RIGHT[:9], lengths[:9])
-    assert few.bleu.p_value is None and few.bleu.other > few.bleu.score
+    bins = compare("other", WRONG, theirs, RIGHT, lengths).by_length
+    assert [b[:3] for b in bins] == [(1, 10, 12), (11, 20, 9), (21, 30, 8)]
+    assert bins[0].bleu == pytest.approx(bleu(theirs[:12], RIGHT[:12]).score)
+    assert (bins[0].p_value or 1) < 0.05 and (bins[0].interval or 0) > 1
+    assert [b.p_value for b in bins[1:]] == [None, None]
+    few = compare("other", WRONG[:9], theirs[:9], RIGHT[:9], lengths[:9]).differences["bleu"]
+    assert few.p_value is None and few.other > few.score
 
 
 def test_as_json():
-    found = compare("other", WRONG, RIGHT, RIGHT, [5] * 29).as_dict()
-    assert found["other"] == "other"
-    assert "Koehn 2004" in found["method"] and "1000" in found["method"]
-    assert found["ter"]["other"] == 0 and found["bleu"]["other"] == pytest.approx(100)
-    assert set(found["chrf"]) == {"score", "other", "p_value", "signature"}
-    assert found["by_length"][0]["p_value"] == pytest.approx(1 / 1001)
+    values = compare("other", WRONG, RIGHT, RIGHT, [5] * 29).as_dict()
+    assert list(values) == ["other", "method", "bleu", "chrf", "ter", "by_length"]
+    assert values["other"] == "other"
+    assert "Koehn 2004" in values["method"] and "1000" in values["method"]
+    assert values["ter"]["other"] == 0 and values["bleu"]["other"] == pytest.approx(100)
+    assert set(values["chrf"]) == {"score", "other", "p_value", "signature"}
+    assert values["by_length"][0]["p_value"] == pytest.approx(1 / 1001)

@@ -1,4 +1,4 @@
-"""Which sentences have words that the vocabularies know."""
+"""Sentences without unknown words."""
 
 from rnnsearch_tf.evaluation.unk_free import unk_free_sentences
 from rnnsearch_tf.text.tokenizers import WhitespaceTokenizer
@@ -13,5 +13,4 @@ def test_both_sides_must_be_known():
     sources = ["a b", "a c", "a", "b b b", ""]
     references = ["x", "x y", "a", "y c", "x"]
     tokenizers = WhitespaceTokenizer("en"), WhitespaceTokenizer("fr")
-    found = unk_free_sentences(sources, references, tokenizers, vocabularies)
-    assert found == [0, 3, 4]
+    assert unk_free_sentences(sources, references, tokenizers, vocabularies) == [0, 3, 4]

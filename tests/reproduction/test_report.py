@@ -5,14 +5,28 @@ import json
 
 import pytest
 
-from rnnsearch_tf.evaluation.metrics import LengthBin, Nll
+from rnnsearch_tf.evaluation.length_bins import LengthBin
+from rnnsearch_tf.evaluation.likelihood import Nll
+from rnnsearch_tf.evaluation.metrics import Score
+from rnnsearch_tf.evaluation.scores import SetScores
 from rnnsearch_tf.presets import PRESETS
 from rnnsearch_tf.provenance import Provenance
 from rnnsearch_tf.reproduction.claims import TOLERANCE, claims, fall
 from rnnsearch_tf.reproduction.report import PAPER_BLEU, Report, write_report
-from rnnsearch_tf.reproduction.results import Example, ModelResults, SetScore, SoftAlignment
+from rnnsearch_tf.reproduction.results import Example, ModelResults, SoftAlignment
 
 LENGTHS = ((1, 30), (31, 50), (51, 60), (61, 97))
+
+
+def scores(sentences: int, bleu: float, interval: float | None, tokenized: float) -> SetScores:
+    return SetScores(
+        sentences,
+        {
+            "bleu": Score(bleu, "tok:13a|version:9", interval),
+            "ter": Score(90 - bleu, "tok:tercom|version:9", 1.5),
+            "tokenized_bleu": Score(tokenized, "tok:none|version:9", 0.5),
+        },
+    )
 
 
 def model(name: str, bleu: float, by_length: tuple[float, ...], **changes) -> ModelResults:
@@ -28,17 +42,15 @@ def model(name: str, bleu: float, by_length: tuple[float, ...], **changes) -> Mo
         "train_nll": Nll(1.125, 20.25),
         "validation_pairs": 333,
         "validation_nll": Nll(2.125, 40.25),
-        "all": SetScore(700, bleu, 0.75, bleu + 1),
-        "all_without_unk": SetScore(700, bleu + 0.5, 0.75, bleu + 1.5),
-        "all_replaced": SetScore(700, bleu + 0.25, 0.5, bleu + 1.25),
-        "no_unknown": SetScore(300, bleu + 5, 1.25, bleu + 6),
+        "all": scores(700, bleu, 0.75, bleu + 1),
+        "all_without_unk": scores(700, bleu + 0.5, 0.75, bleu + 1.5),
+        "all_replaced": scores(700, bleu + 0.25, 0.5, bleu + 1.25),
+        "no_unknown": scores(300, bleu + 5, 1.25, bleu + 6),
         "by_length": [
             LengthBin(*span, 100, score) for span, score in zip(LENGTHS, by_length, strict=True)
         ],
         "examples": [Example("A | long one.", "Une longue.", f"Par {name} [UNK].")],
         "alignments": [SoftAlignment(["a", "</s>"], ["un", "$", "</s>"], [[0.75, 0.25]] * 3)],
-        "signature": "tok:13a|version:9",
-        "tokenized_signature": "tok:none|version:9",
     }
     return ModelResults(**{**values, **changes})
 
@@ -66,21 +78,21 @@ def verdicts(*models: ModelResults) -> dict[str, bool | None]:
 
 
 def test_all_claims_hold_of_results_like_the_papers():
-    found = verdicts(*AS_THE_PAPER)
-    assert len(found) == 10
-    assert set(found.values()) == {True}
+    holding = verdicts(*AS_THE_PAPER)
+    assert len(holding) == 10
+    assert set(holding.values()) == {True}
 
 
 def test_claims_fail_of_results_the_other_way_round():
     worse, better = (20.0, 12.0, 6.0, 3.0), (26.0, 27.5, 26.5, 25.75)
-    found = verdicts(
+    holding = verdicts(
         model("RNNencdec-30", 21.5, better),
         model("RNNsearch-30", 14.0, worse),
         model("RNNencdec-50", 26.75, better),
         model("RNNsearch-50", 17.75, worse),
     )
-    assert len(found) == 10
-    assert set(found.values()) == {False}
+    assert len(holding) == 10
+    assert set(holding.values()) == {False}
 
 
 def changed(name: str, **changes) -> dict[str, bool | None]:
@@ -89,42 +101,42 @@ def changed(name: str, **changes) -> dict[str, bool | None]:
     )
 
 
-def failing(found: dict[str, bool | None]) -> list[str]:
-    return [text for text, holds in found.items() if holds is False]
+def failing(holding: dict[str, bool | None]) -> list[str]:
+    return [text for text, holds in holding.items() if holds is False]
 
 
 def test_one_bin_behind_fails_the_claim_of_every_length():
     bins = [*AS_THE_PAPER[3].by_length[:1], LengthBin(31, 50, 100, 18.0)]
-    found = changed("RNNsearch-50", by_length=[*bins, *AS_THE_PAPER[3].by_length[2:]])
-    assert failing(found) == ["RNNsearch-50 is better than RNNencdec-50 at every source length"]
+    holding = changed("RNNsearch-50", by_length=[*bins, *AS_THE_PAPER[3].by_length[2:]])
+    assert failing(holding) == ["RNNsearch-50 is better than RNNencdec-50 at every source length"]
     claim = next(c for c in claims({m.name: m for m in AS_THE_PAPER}) if "every source" in c.text)
     assert claim.evidence == "1–30: +5.00; 31–50: +10.00; 51–60: +12.00; 61–97: +11.00"
 
 
 def test_one_column_behind_fails_the_claim_of_being_better():
-    found = changed("RNNsearch-30", no_unknown=SetScore(300, 20.0, None, 21.0))
-    assert failing(found) == ["RNNsearch-30 is better than RNNencdec-50"]
+    holding = changed("RNNsearch-30", no_unknown=scores(300, 20.0, None, 21.0))
+    assert failing(holding) == ["RNNsearch-30 is better than RNNencdec-50"]
 
 
 def test_a_fall_is_from_the_best_bin_to_the_worst_past_training():
-    found = fall(AS_THE_PAPER[1])
-    assert found is not None
-    assert (found.best.bleu, found.worst.bleu) == (25.0, 14.0)
-    assert (found.points, found.share) == (11.0, pytest.approx(0.44))
-    assert str(found) == "25.00 at 1–30 to 14.00 at 61–97 tokens, −11.00 BLEU (44%)"
+    lost = fall(AS_THE_PAPER[1])
+    assert lost is not None
+    assert (lost.best.bleu, lost.worst.bleu) == (25.0, 14.0)
+    assert (lost.points, lost.fraction) == (11.0, pytest.approx(0.44))
+    assert str(lost) == "25.00 at 1–30 to 14.00 at 61–97 tokens, −11.00 BLEU (44%)"
 
 
 def test_more_than_the_tolerance_is_a_fall():
-    for share, holds in ((TOLERANCE - 0.01, True), (TOLERANCE + 0.01, False)):
-        bins = [LengthBin(1, 50, 9, 25.0), LengthBin(51, 60, 9, 25.0 * (1 - share))]
+    for fraction, holds in ((TOLERANCE - 0.01, True), (TOLERANCE + 0.01, False)):
+        bins = [LengthBin(1, 50, 9, 25.0), LengthBin(51, 60, 9, 25.0 * (1 - fraction))]
         (claim,) = claims({"RNNsearch-50": dataclasses.replace(AS_THE_PAPER[3], by_length=bins)})
         assert claim.holds is holds
 
 
 def test_a_test_set_of_short_sentences_cannot_tell():
     short = [LengthBin(1, 30, 9, 25.0)]
-    found = claims({m.name: dataclasses.replace(m, by_length=short) for m in AS_THE_PAPER})
-    untold = [claim for claim in found if claim.holds is None]
+    tested = claims({m.name: dataclasses.replace(m, by_length=short) for m in AS_THE_PAPER})
+    untold = [claim for claim in tested if claim.holds is None]
     assert [claim.text[:12] for claim in untold] == ["RNNencdec-30", "RNNencdec-50", "RNNsearch-50"]
     alone = report(dataclasses.replace(AS_THE_PAPER[3], by_length=short))
     assert "cannot tell" in alone.to_markdown()
@@ -149,20 +161,24 @@ def rows(markdown: str, first: str) -> list[list[str]]:
 
 def test_tables():
     text = report(*AS_THE_PAPER).to_markdown()
-    table_1, table_2, table_3 = rows(text, "RNNsearch-50")
+    table_1, others, table_2, table_3 = rows(text, "RNNsearch-50")
     assert table_1[1:] == [
         "26.75 ± 0.75", "27.75", "27.00 ± 0.50", "27.25 ± 0.75", "31.75 ± 1.25", "32.75",
         "*26.75*", "*34.16*",
     ]  # fmt: skip
+    assert others[1:] == ["63.25 ± 1.50"]
+    assert rows(text, "all")[0][1:] == ["TER (less is better)"]
     assert table_2[1:] == [
         "12.3 M", "1,100", "5", "1.50", r"CPU, 2 cores of a\_machine",
-        "20.25 (1.125)", "40.25 (2.125)",
+        "20.25 (1.125, 3.08)", "40.25 (2.125, 8.37)",
     ]  # fmt: skip
     assert table_3[1:] == [r"Par RNNsearch-50 \[UNK\]."]
     assert rows(text, "61–97") == [["61–97", "100", "3.00", "14.00", "9.00", "25.75"]]
     assert rows(text, "Source") == [["Source", r"A \| long one."]]
     assert rows(text, "`hidden_size`") == [["`hidden_size`", "1000", "256"]]
-    assert "tok:13a" in text and "the 300 of them" in text and "333 pairs" in text
+    for signature in ("BLEU: `tok:13a", "TER: `tok:tercom", "BLEU, tokenised: `tok:none"):
+        assert f"- {signature}|version:9`" in text
+    assert "the 300 of them" in text and "333 pairs" in text
     assert "Par RNNencdec-30" not in text
 
 
@@ -184,6 +200,9 @@ def test_json_round_trip():
     whole = report(*AS_THE_PAPER)
     assert Report.from_json(whole.to_json()) == whole
     values = json.loads(whole.to_json())
+    assert values["models"][3]["all"]["bleu"] == {
+        "score": 26.75, "signature": "tok:13a|version:9", "interval": 0.75,
+    }  # fmt: skip
     assert values["models"][3]["by_length"][0] == {
         "low": 1, "high": 30, "sentences": 100, "bleu": 26.0, "interval": None, "p_value": None,
     }  # fmt: skip

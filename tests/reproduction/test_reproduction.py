@@ -16,17 +16,20 @@ MODELS = ("rnnencdec-30", "rnnsearch-30", "rnnencdec-50", "rnnsearch-50")
 SETTINGS = [flag for flag in TINY if not flag.startswith("--preset")]
 
 
+def copy_trained(model_dir: Path, copy: Path, max_length: int) -> None:
+    shutil.copytree(model_dir, copy)
+    shutil.rmtree(copy / "checkpoints")  # none is needed
+    config = json.loads((copy / "config.json").read_text("utf-8"))
+    config["training"]["max_length"] = max_length
+    (copy / "config.json").write_text(json.dumps(config), "utf-8")
+
+
 @pytest.fixture(scope="module")
 def flags(corpus: Path, model_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """A reproduction of seconds, into a folder that holds two models trained before."""
     output = tmp_path_factory.mktemp("reproduction")
     for length in (30, 50):
-        path = output / f"rnnsearch-{length}"
-        shutil.copytree(model_dir, path)
-        shutil.rmtree(path / "checkpoints")  # nothing to go on from is needed
-        config = json.loads((path / "config.json").read_text("utf-8"))
-        config["training"]["max_length"] = length
-        (path / "config.json").write_text(json.dumps(config), "utf-8")
+        copy_trained(model_dir, output / f"rnnsearch-{length}", length)
     return [f"--data={corpus}", "--test=train", "--test_lengths=valid", "--preset_size=tiny",
             f"--output={output}", "--beam_size=2", "--max_length_ratio=1.5", "--trained_on=A",
             "--epochs=1", *SETTINGS]  # fmt: skip
@@ -34,9 +37,12 @@ def flags(corpus: Path, model_dir: Path, tmp_path_factory: pytest.TempPathFactor
 
 @pytest.fixture(scope="module")
 def output(flags: list[str]) -> Path:
-    """The folder of that reproduction, finished."""
+    """The folder of that reproduction, which began with one model, and has trained that alone."""
+    output = Path(next(flag for flag in flags if flag.startswith("--output=")).partition("=")[2])
+    assert reproduce.run([*flags, "--models=rnnencdec-30"]) == 0
+    copy_trained(output / "rnnencdec-30", output / "rnnencdec-50", 50)
     assert reproduce.run(flags) == 0
-    return Path(next(flag for flag in flags if flag.startswith("--output=")).partition("=")[2])
+    return output
 
 
 def read(output: Path) -> Report:
@@ -64,10 +70,9 @@ def test_four_models_and_a_report(output):
     assert {"bleu_by_length.png", "alignment_1.png"} <= figures
 
 
-def test_a_model_trained_before_is_taken_as_it_is(output):
-    hardware = [model.hardware for model in read(output).models]
-    assert hardware[1::2] == ["A", "A"]
-    assert hardware[0] == hardware[2] != "A"
+def test_a_model_trained_before_is_not_trained_again(output):
+    trained_here, *before = [model.hardware for model in read(output).models]
+    assert before == ["A", "A", "A"] and trained_here != "A"
     assert len((output / "rnnsearch-30" / "training.jsonl").read_text().splitlines()) == 1
 
 
@@ -82,7 +87,7 @@ def test_nothing_is_done_twice(output, flags, monkeypatch):
     assert read(output).models == models
 
 
-def test_what_changes_results_makes_them_anew(output, flags, tmp_path):
+def test_what_changes_results_makes_the_model_be_evaluated_again(output, flags, tmp_path):
     copy = tmp_path / "copy"
     shutil.copytree(output, copy)
     changed = [*flags, f"--output={copy}", "--models=rnnsearch-50", "--min_length_ratio=1.4"]
@@ -91,8 +96,29 @@ def test_what_changes_results_makes_them_anew(output, flags, tmp_path):
     assert (copy / "rnnsearch-50" / "training.jsonl").read_bytes() == before
     (model,) = read(copy).models
     assert model.validation_nll == read(output).models[3].validation_nll
-    kept = [json.loads((path / "results/rnnsearch-50.json").read_text()) for path in (copy, output)]
-    assert kept[0]["key"] != kept[1]["key"]
+    keys = [
+        json.loads((path / "results/rnnsearch-50.json").read_text())["key"]
+        for path in (copy, output)
+    ]
+    assert keys[0] != keys[1]
+
+
+def test_other_code_evaluates_again(output, flags, tmp_path, monkeypatch):
+    copy = tmp_path / "copy"
+    shutil.copytree(output, copy)
+    models = read(output).models
+
+    def assess(name, *arguments):
+        evaluated.append(name)
+        return next(model for model in models if model.name == name)
+
+    evaluated: list[str] = []
+    monkeypatch.setattr("rnnsearch_tf.reproduction.reproduce.code_fingerprint", lambda: "other")
+    monkeypatch.setattr("rnnsearch_tf.reproduction.reproduce.assess", assess)
+    for _ in range(2):  # the second time it is done already
+        assert reproduce.run([*flags, f"--output={copy}"]) == 0
+        assert evaluated == [model.name for model in models]
+    assert read(copy).models == models
 
 
 def test_other_settings_are_refused(output, flags, capsys):
@@ -114,11 +140,10 @@ def test_bad_input_is_one_line(flags, corpus, tmp_path, capsys):
         assert not (tmp_path / "out").exists()
 
 
-def test_the_sample_is_of_all_the_text_and_the_same_every_time(monkeypatch):
-    monkeypatch.setattr("rnnsearch_tf.reproduction.assessment._CANDIDATES", 7)
+def test_the_sample_is_of_all_the_text_and_the_same_every_time():
     text = ParallelText([str(i) for i in range(100)], [f"-{i}" for i in range(100)])
-    sample = training_sample(text)
-    assert sample == training_sample(text)
+    sample = training_sample(text, 7)
+    assert sample == training_sample(text, 7)
     assert len(set(sample.source)) == 7
     assert sample.target == [f"-{i}" for i in sample.source]
     assert max(map(int, sample.source)) > 50

@@ -81,7 +81,7 @@ def test_rules_and_directions(capsys, pairs, models):
     average = "--reverse_model_dir=fr-en", "--average_alignments", "--rule=threshold"
     assert links(*average, "--threshold=0.79") == LINKS
     assert links(*average, "--threshold=0.81") == "\n" * 6
-    # A reverse model that reads no more than "</s>" finds nothing.
+    # A reverse model that attends to "</s>" alone gives no links.
     models["fr-en"] = Blind("fr-en")
     assert links("--reverse_model_dir=fr-en", "--symmetrize=intersection") == "\n" * 6
     assert links("--reverse_model_dir=fr-en", "--symmetrize=union") == LINKS
@@ -90,12 +90,13 @@ def test_rules_and_directions(capsys, pairs, models):
 
 
 class Blind(ScriptedTranslator):
-    """Every word looks at `</s>`."""
+    """Every word attends to `</s>`."""
 
-    def _align(self, source, target):
-        found = super()._align(source, target)
-        found.weights[:] = np.eye(found.weights.shape[1])[-1]
-        return found
+    def align(self, source, target, progress=True):
+        alignments = super().align(source, target, progress)
+        for alignment in alignments:
+            alignment.weights[:] = np.eye(alignment.weights.shape[1])[-1]
+        return alignments
 
 
 def test_json(capsys, pairs):
@@ -123,22 +124,21 @@ def test_json_has_one_model_s_alignment_and_unescaped_words(capsys, text, tmp_pa
     assert "é" in line and "reverse_alignment" not in line
 
 
-def test_long_files_are_read_in_windows(capsys, text, models, tmp_path, monkeypatch):
-    words = [f"w{i} w{i + 1}" for i in range(17)]
+def test_long_files_are_read_in_windows(capsys, text, models, tmp_path):
+    words = [f"w{i} w{i + 1}" for i in range(257)]
     (tmp_path / "text.en").write_text("".join(f"{line}\n" for line in words))
     (tmp_path / "text.fr").write_text(
         "".join(f"{line.split()[i % 2]}\n" for i, line in enumerate(words))
     )
-    monkeypatch.setattr(align, "_PAIRS_AT_ONCE", 5)
-    monkeypatch.setattr("rnnsearch_tf.data.parallel_corpus.BLOCK_PAIRS", 7)
     assert align.run([*text, f"--target={tmp_path / 'text.fr'}"]) == 0
-    assert capsys.readouterr().out.splitlines() == [f"{i % 2}-0" for i in range(17)]
-    assert models["en-fr"].most_pairs == 5
+    assert capsys.readouterr().out.splitlines() == [f"{i % 2}-0" for i in range(257)]
+    assert models["en-fr"].max_pairs == 256
 
 
 def test_cut_sentences_are_told(capsys, pairs, models, monkeypatch):
-    monkeypatch.setattr(align, "_PAIRS_AT_ONCE", 2)  # lines are counted over windows
-    models["en-fr"] = ScriptedTranslator("en-fr", most=2)
+    # Lines are counted over blocks of the file.
+    monkeypatch.setattr("rnnsearch_tf.data.parallel_corpus.BLOCK_PAIRS", 2)
+    models["en-fr"] = ScriptedTranslator("en-fr", max_length=2)
     assert align.run(pairs) == 0
     captured = capsys.readouterr()
     assert captured.out.splitlines()[0] == "0-1"
@@ -184,7 +184,7 @@ def test_a_trained_model_s_links(capsys, model_dir, corpus):
     assert align.run(flags) == 0
     source, target = (file.read_text("utf-8").splitlines() for file in files)
     alignments = Translator.load(model_dir).align(source, target, progress=False)
-    expected = [pharaoh(LinkRule().links(found.weights)) for found in alignments]
+    expected = [pharaoh(LinkRule().links(alignment.weights)) for alignment in alignments]
     assert capsys.readouterr().out.splitlines() == expected
 
 
@@ -193,7 +193,7 @@ def test_a_trained_model_s_links(capsys, model_dir, corpus):
 
 @pytest.fixture
 def gold(text, tmp_path) -> list[str]:
-    # Found: 2-0 0-1 | 0-1 | 1-0. Sure and found: 2-0 and 1-0; possible and found: 0-1 of line 1.
+    # Predicted: 2-0 0-1 | 0-1 | 1-0. Of these sure: 2-0 and 1-0; possible: also 0-1 of line 1.
     (tmp_path / "gold").write_text("2-0 1-2 0p1\n\n0-0\n\n1-0\n\n")
     return [*text, f"--reference={tmp_path / 'text.fr'}", f"--alignments={tmp_path / 'gold'}"]
 
@@ -240,7 +240,7 @@ def test_tuning(capsys, gold, tmp_path):
 
 
 def test_tokens_that_are_not_the_gold_s_words(capsys, gold, models):
-    models["en-fr"] = ScriptedTranslator("en-fr", most=2)
+    models["en-fr"] = ScriptedTranslator("en-fr", max_length=2)
     line = fails(capsys, evaluate, *gold)
     assert "line 1 has 3 and 3 words, of which the model reads 2 and 2 tokens" in line
 

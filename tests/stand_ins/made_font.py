@@ -1,4 +1,4 @@
-"""A font for letters that no installed font has."""
+"""Font for letters that no installed font has."""
 
 from pathlib import Path
 
@@ -6,12 +6,12 @@ from fontTools.fontBuilder import FontBuilder
 from fontTools.pens.ttGlyphPen import TTGlyphPen
 from matplotlib import font_manager
 
-# Of a private area.
+# Of a private use area.
 FIRST, SECOND, THIRD = "\U00100002", "\U00100003", "\U00100005"
 
 
 def install_font(path: Path, name: str, letters: str) -> None:
-    """A font in which each letter is a filled square."""
+    """Install a font in which each letter is a filled square."""
     pen = TTGlyphPen(None)
     pen.moveTo((0, 0))
     for point in ((0, 1000), (1000, 1000), (1000, 0)):

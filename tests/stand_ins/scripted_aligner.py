@@ -1,4 +1,4 @@
-"""A translator whose alignments are known: for tests of what is made of them."""
+"""Translator with known alignments, for tests of links."""
 
 import types
 from collections.abc import Sequence
@@ -12,13 +12,13 @@ from rnnsearch_tf.scripts.shared import alignment_flags
 
 
 class ScriptedTranslator:
-    """Words are what stands between blanks; equal words look at each other, with weight 0.8.
+    """Aligns equal words, which are separated by blanks, with weight 0.8.
 
     The rest of a word's weight is at `</s>`, or all of it where the other side has no such word.
 
     Args:
         languages: "en-fr".
-        most: tokens that are read of a sentence.
+        max_length: tokens that are read of a sentence.
         architecture: of the model.
         tokenizer: its name.
     """
@@ -26,7 +26,7 @@ class ScriptedTranslator:
     def __init__(
         self,
         languages: str,
-        most: int = 500,
+        max_length: int = 500,
         architecture: str = "rnnsearch",
         tokenizer: str = "whitespace",
     ):
@@ -38,14 +38,14 @@ class ScriptedTranslator:
             model=types.SimpleNamespace(
                 architecture=architecture, has_attention=architecture == "rnnsearch"
             ),
-            decoding=types.SimpleNamespace(max_length=most),
+            decoding=types.SimpleNamespace(max_length=max_length),
         )
-        self.most_pairs = 0  # that were to be aligned at once
+        self.max_pairs = 0  # aligned at once
 
     def align(
         self, source: Sequence[str], target: Sequence[str], progress: bool = True
     ) -> list[Alignment]:
-        self.most_pairs = max(self.most_pairs, len(source))
+        self.max_pairs = max(self.max_pairs, len(source))
         return [self._align(x, y) for x, y in zip(source, target, strict=True)]
 
     def _align(self, source: str, target: str) -> Alignment:
@@ -66,7 +66,7 @@ class ScriptedTranslator:
 
 
 def installed(monkeypatch: pytest.MonkeyPatch) -> dict[str, ScriptedTranslator]:
-    """Makes model directories "en-fr" and "fr-en", and others that a test puts there."""
+    """Make model directories "en-fr" and "fr-en", and others that a test puts there."""
     models = {name: ScriptedTranslator(name) for name in ("en-fr", "fr-en")}
 
     def load(path: Sequence[str], decoding: None = None, weights: str = "best"):

@@ -72,14 +72,14 @@ def test_each_word_has_the_same_room_however_many_they_are(tmp_path):
     assert large - small == pytest.approx(93 * 0.28 * 110, abs=2)
 
 
-def test_large_pictures_are_bounded(tmp_path, monkeypatch):
-    monkeypatch.setattr("rnnsearch_tf.visualization.alignment_matrix._MOST_PIXELS", 40_000)
-    draw_alignment(tmp_path / "a.png", np.eye(11), ["w"] * 11, ["w"] * 11)
+def test_large_pictures_are_bounded(tmp_path):
+    draw_alignment(tmp_path / "a.png", np.eye(11), ["w"] * 11, ["w"] * 11, max_pixels=40_000)
     height, width = image.imread(tmp_path / "a.png").shape[:2]
     assert 39_000 < height * width <= 40_800
+    many = np.eye(29), ["w"] * 29, ["w"] * 29, 40_000
     with pytest.raises(InputError, match=r"b\.png: 29 × 29 words are too many for a PNG; \.svg"):
-        draw_alignment(tmp_path / "b.png", np.eye(29), ["w"] * 29, ["w"] * 29)
-    draw_alignment(tmp_path / "b.svg", np.eye(29), ["w"] * 29, ["w"] * 29)
+        draw_alignment(tmp_path / "b.png", *many)
+    draw_alignment(tmp_path / "b.svg", *many)
     assert not (tmp_path / "b.png").exists()
 
 

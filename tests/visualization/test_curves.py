@@ -6,7 +6,7 @@ import matplotlib.colors
 import pytest
 
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.evaluation.metrics import LengthBin
+from rnnsearch_tf.evaluation.length_bins import LengthBin
 from rnnsearch_tf.visualization.curves import draw_bleu_by_length, draw_training
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -60,14 +60,14 @@ TRAINED = [
 
 
 def test_trainings_are_curves_of_what_their_logs_have(tmp_path):
-    unjudged = [{"updates": 10, "train_nll_per_token": 5.0}]
+    unevaluated = [{"updates": 10, "train_nll_per_token": 5.0}]
     old = [{"updates": 10, "nll_per_token": 5.0, "bleu": 1.0}]
-    logs = {"all": TRAINED, "unjudged": unjudged, "old": old}
+    logs = {"all": TRAINED, "unevaluated": unevaluated, "old": old}
     draw_training(tmp_path / "a.svg", logs)
     found = texts(tmp_path / "a.svg")
     curves = [text for text in found if text.split(",")[0] in logs]
     assert curves == [
-        "all, training", "all, development", "unjudged, training", "old, development",
+        "all, training", "all, validation", "unevaluated, training", "old, validation",
         "all", "old",
     ]  # fmt: skip
     assert "updates" in found and "BLEU on the validation set" in found

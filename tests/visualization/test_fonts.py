@@ -5,7 +5,7 @@ import warnings
 import pytest
 from made_font import FIRST, SECOND, THIRD, install_font
 
-from rnnsearch_tf.visualization.fonts import DEFAULT, NO_FONT, NOT_ARRANGED, font_families
+from rnnsearch_tf.visualization.fonts import DEFAULT, NO_FONT, NOT_SHAPED, font_families
 
 
 def test_matplotlibs_own_font_does_for_what_it_has():
@@ -48,4 +48,4 @@ def test_an_older_matplotlib_does_not_arrange_letters(monkeypatch, text, warns):
             warnings.simplefilter("always")
             font_families([text])
         expected = warns and version < (3, 11)
-        assert (NOT_ARRANGED in [str(warning.message) for warning in caught]) == expected
+        assert (NOT_SHAPED in [str(warning.message) for warning in caught]) == expected

@@ -1,11 +1,11 @@
 """The worst and the best translations, and the page of them."""
 
 import numpy as np
-import pytest
+import sacrebleu
 
-from rnnsearch_tf.evaluation.metrics import chrf
+from rnnsearch_tf.evaluation.metrics import METRICS, Metric
 from rnnsearch_tf.results import Alignment
-from rnnsearch_tf.visualization.sample_page import SampleText, extremes, sentence_chrf, write_sample
+from rnnsearch_tf.visualization.sample_page import SampleText, extremes, write_sample
 
 
 def test_the_lowest_and_the_highest_without_repeats():
@@ -14,12 +14,6 @@ def test_the_lowest_and_the_highest_without_repeats():
     assert extremes(scores, 3) == ([1, 3, 5], [2, 4, 6])
     assert extremes(scores, 5) == ([1, 3, 5, 0, 6], [2, 4])
     assert extremes([1.0], 5) == ([0], [])
-
-
-def test_scores_are_of_single_sentences():
-    found = sentence_chrf(["a b", "x"], ["a b", "y"])
-    assert found == pytest.approx([100, 0])
-    assert sentence_chrf(["ab cx"], ["abc d"])[0] == chrf(["ab cx"], ["abc d"]).score
 
 
 SOURCES = ["one <b>", "two", "three", "four", "five"]
@@ -51,3 +45,11 @@ def test_the_page_has_sentences_texts_scores_and_alignments(tmp_path):
     assert '"target":["xyz","</s>"]' not in page  # no "<" in the data
     assert '"target":["xyz","\\u003c/s>"]' in page
     assert "The 2 sentences of the lowest chrF2 and the 2 of the highest, of 5." in page
+
+
+def test_a_new_metric_is_on_the_page(tmp_path, monkeypatch):
+    new = Metric("chrF2++", lambda: sacrebleu.CHRF(word_order=2))
+    monkeypatch.setitem(METRICS, "chrf_words", new)
+    text = SampleText(SOURCES, REFERENCES, TRANSLATIONS, ("en", "fr"))
+    write_sample(tmp_path / "a.html", text, align, 1)
+    assert "BLEU 100.00 · TER 0.00 · chrF2++ 100.00" in (tmp_path / "a.html").read_text("utf-8")

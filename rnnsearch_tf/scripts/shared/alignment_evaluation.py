@@ -1,4 +1,4 @@
-"""What rnnsearch-evaluate does with --alignments: a model's links against gold links."""
+"""rnnsearch-evaluate --alignments: a model's links compared with gold links."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -8,7 +8,7 @@ from rnnsearch_tf.alignment.evaluation import (
     scores_table,
     tuning_table,
 )
-from rnnsearch_tf.alignment.extraction import FORWARD, REVERSE, LinkMethod, all_methods
+from rnnsearch_tf.alignment.extraction import LinkMethod, LinkWeights, all_methods
 from rnnsearch_tf.alignment.formats import read_gold
 from rnnsearch_tf.data.parallel_corpus import read_parallel
 from rnnsearch_tf.errors import InputError
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 
 
 def define_alignment_evaluation(command: Command) -> None:
-    """Add --alignments and the flags that go with it."""
+    """Add --alignments and the flags for it."""
     command.define(
         "alignments",
         str,
         "gold links between the words of --source and --reference; instead of translating, link "
         "these words and print alignment error rate, precision and recall. Pharaoh's format (i-j "
         "sure, ipj possible, from 0) or that of NAACL 2003 (sentence i j S|P, from 1). The words "
-        "are the files' own, between blanks, and the model must read them so "
+        "are the files' own, between blanks, and must be the model's tokens "
         "(--tokenizer=whitespace in training)",
     )
     command.define("flip_gold", bool, "the gold links are target-source", False)
     command.define(
         "tune",
         bool,
-        "with --alignments: try every rule, threshold and symmetrisation and tell the best, for "
+        "with --alignments: try every rule, threshold and symmetrisation and print the best, for "
         "a validation set",
         False,
     )
@@ -70,15 +70,15 @@ def evaluate_alignments(command: Command) -> None:
         spaces = tokenizer_for(WHITESPACE, "")
     text = read_parallel(flags.source, flags.reference)
     sides = [tokenize(side, spaces).row_lengths().numpy().tolist() for side in text]
-    words = list(zip(*sides, strict=True))
-    gold = read_gold(flags.alignments, words, flags.flip_gold)
+    lengths = list(zip(*sides, strict=True))
+    gold = read_gold(flags.alignments, lengths, flags.flip_gold)
     with quiet_start():
         aligner = word_aligner(command)
     pairs = aligner.align(text)
-    _check_words(pairs, words)
+    _check_words(pairs, lengths)
     tried = evaluate_methods([pair.weights for pair in pairs], gold, methods)
     best = best_of(tried)
-    figures: dict[str, Any] = {"methods": [found.as_dict() for found in tried]}
+    figures: dict[str, Any] = {"methods": [method.as_dict() for method in tried]}
     if flags.tune:
         figures["best"] = best.as_dict()
     table = tuning_table(tried) + "\n" + scores_table([best]) if flags.tune else scores_table(tried)
@@ -86,22 +86,22 @@ def evaluate_alignments(command: Command) -> None:
 
 
 def _methods(command: Command) -> list[LinkMethod]:
-    """The one that the flags ask for, and beside it what each model says alone; or all."""
+    """Return the method of the flags, behind those of each of two models alone; or all methods."""
     chosen = link_method(command)
     two_models = command.flags.reverse_model_dir is not None
     if command.flags.tune:
         return all_methods(two_models)
-    alone = [LinkMethod(chosen.rule, weights) for weights in (FORWARD, REVERSE)]
-    return [*alone, chosen] if two_models else [chosen]
+    each: tuple[LinkWeights, ...] = ("forward", "reverse") if two_models else ()
+    return [*(LinkMethod(chosen.rule, weights) for weights in each), chosen]
 
 
-def _check_words(pairs: list["PairAlignment"], words: list[tuple[int, int]]) -> None:
-    """See that what was aligned are the words that the gold links count.
+def _check_words(pairs: list["PairAlignment"], lengths: list[tuple[int, int]]) -> None:
+    """Check that the model's tokens are the words that the gold links count.
 
     Raises:
         InputError: the model splits or cuts a sentence.
     """
-    for number, (pair, expected) in enumerate(zip(pairs, words, strict=True), 1):
+    for number, (pair, expected) in enumerate(zip(pairs, lengths, strict=True), 1):
         tokens = pair.forward.source_tokens, pair.forward.target_tokens
         read = tuple(len(side) - 1 for side in tokens)  # without </s>
         if read != expected:

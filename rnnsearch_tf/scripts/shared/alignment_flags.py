@@ -1,10 +1,10 @@
-"""The flags of every script that finds links between words."""
+"""Flags of every script that links words."""
 
 from typing import TYPE_CHECKING
 
-from rnnsearch_tf.alignment.extraction import AVERAGE, BOTH, FORWARD, LinkMethod
-from rnnsearch_tf.alignment.links import THRESHOLD, LinkRule
-from rnnsearch_tf.alignment.symmetrization import GROW_DIAG_FINAL_AND, SYMMETRIZATIONS
+from rnnsearch_tf.alignment.extraction import LinkMethod, LinkWeights
+from rnnsearch_tf.alignment.links import LinkRule, RuleName
+from rnnsearch_tf.alignment.symmetrization import Symmetrization
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.decoding_flags import open_translator
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def define_alignment(command: Command) -> None:
-    """Add what turns the attention of one or two models into links."""
+    """Add the flags that say how the attention of one or two models becomes links."""
     command.define(
         "reverse_model_dir",
         str,
@@ -22,8 +22,8 @@ def define_alignment(command: Command) -> None:
     )
     command.define(
         "rule",
-        str,
-        "argmax: each target word is linked to the source word it looks at most, or to none if "
+        RuleName,
+        "argmax: each target word is linked to the source word it attends to most, or to none if "
         "that is </s>; threshold: words are linked where the weight is at least --threshold. The "
         "row and the column of </s> give no links",
         "argmax",
@@ -36,44 +36,44 @@ def define_alignment(command: Command) -> None:
     command.define(
         "average_alignments",
         bool,
-        "read the geometric mean of both models' weights, instead of the links of each",
+        "use the geometric mean of both models' weights, instead of the links of each",
         False,
     )
     command.define(
         "symmetrize",
-        str,
-        "join the links that the rule finds for target words with those it finds for source words "
-        "(by the reverse model, if there is one, or in the columns of the same weights): "
-        f"{', '.join(SYMMETRIZATIONS)} (default: none; with two models that are not averaged, "
-        f"{GROW_DIAG_FINAL_AND})",
+        Symmetrization,
+        "join the rule's links of target words with its links of source words (by the reverse "
+        "model, if there is one, or in the columns of the same weights) (default: none; with two "
+        "models that are not averaged, grow-diag-final-and)",
     )
 
 
 def link_method(command: Command) -> LinkMethod:
-    """The method that the flags describe.
+    """Return the method that the flags describe.
 
     Raises:
-        InputError: a value that there is not, or flags that do not go together.
+        InputError: an unknown value, or flags that do not go together.
     """
     flags = command.flags
-    if flags.threshold is not None and flags.rule != THRESHOLD:
+    if flags.threshold is not None and flags.rule != "threshold":
         raise InputError("--threshold needs --rule=threshold")
     if flags.average_alignments and not flags.reverse_model_dir:
         raise InputError("--average_alignments needs --reverse_model_dir")
-    weights, how = FORWARD, flags.symmetrize
+    weights: LinkWeights = "forward"
     if flags.reverse_model_dir:
-        weights = AVERAGE if flags.average_alignments else BOTH
-    if weights == BOTH and how is None:
-        how = GROW_DIAG_FINAL_AND
+        weights = "average" if flags.average_alignments else "both"
+    symmetrization = flags.symmetrize
+    if weights == "both" and symmetrization is None:
+        symmetrization = "grow-diag-final-and"
     try:
         threshold = {} if flags.threshold is None else {"threshold": flags.threshold}
-        return LinkMethod(LinkRule(flags.rule, **threshold), weights, how)
+        return LinkMethod(LinkRule(flags.rule, **threshold), weights, symmetrization)
     except ValueError as error:
         raise InputError(f"--{error}") from error
 
 
 def word_aligner(command: Command) -> "WordAligner":
-    """The model or models that the flags name.
+    """Load the model or models that the flags name.
 
     Raises:
         InputError: an unusable model directory or export; models that do not go together.

@@ -1,14 +1,17 @@
-"""The flags of scripts that draw a picture of each line's alignment."""
+"""Flags of scripts that draw a picture of each line's alignment."""
 
+import typing
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.scripts.shared.command import Command
 
-_FORMATS = ("png", "svg", "html")
+FigureFormat = Literal["png", "svg", "html"]
+FIGURE_FORMATS: tuple[FigureFormat, ...] = typing.get_args(FigureFormat)
 
 
 def define_figures(command: Command) -> None:
@@ -16,18 +19,19 @@ def define_figures(command: Command) -> None:
     command.define(
         "figures", str, "a folder for a picture of each line's soft alignment: 1.png, 2.png, …"
     )
-    command.define("figure_format", str, "png, svg, or html to look around in", "png")
+    command.define("figure_format", FigureFormat, "html is an interactive page", "png")
 
 
 def check_figures(command: Command) -> None:
-    """See that the pictures can be drawn.
+    """Check that the pictures can be drawn.
 
     Raises:
         InputError: an unknown format.
     """
-    found = command.flags.figure_format
-    if found not in _FORMATS:
-        raise InputError(f"--figure_format {found}: choose png, svg or html")
+    figure_format = command.flags.figure_format
+    if figure_format not in FIGURE_FORMATS:
+        *formats, last = FIGURE_FORMATS
+        raise InputError(f"--figure_format {figure_format}: choose {', '.join(formats)} or {last}")
 
 
 def draw_figure(

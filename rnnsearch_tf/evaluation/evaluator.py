@@ -1,0 +1,184 @@
+"""Evaluation of a model on sentence pairs."""
+
+import functools
+from collections.abc import Sequence
+
+import tensorflow as tf
+
+from rnnsearch_tf.data.parallel_corpus import ParallelText
+from rnnsearch_tf.data.sentence_pairs import Pairs, to_sentences, tokenize
+from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.evaluation.length_bins import LengthBin, bleu_by_length
+from rnnsearch_tf.evaluation.likelihood import Nll, nll
+from rnnsearch_tf.evaluation.scores import SetScores, TranslationScores, score_set
+from rnnsearch_tf.evaluation.unk_free import unk_free_sentences
+from rnnsearch_tf.inference.text_model import TextModel
+from rnnsearch_tf.inference.translator import Translator
+from rnnsearch_tf.models.ensemble import Ensemble
+from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.results import Translation
+from rnnsearch_tf.text.vocabulary import Vocabulary
+from rnnsearch_tf.tf_functions import graph_function
+
+
+class Evaluator:
+    """Evaluates a model: its translations of a test set, and its likelihood of given pairs.
+
+    Args:
+        translator: the model with its decoding options.
+        vocabularies: of source and target.
+        model: the translator's model, for `nll`; an export has none.
+
+    Attributes:
+        translator: as given.
+    """
+
+    def __init__(
+        self,
+        translator: Translator,
+        vocabularies: tuple[Vocabulary, Vocabulary],
+        model: TranslationModel | Ensemble | None = None,
+    ):
+        self.translator = translator
+        self._vocabularies = vocabularies
+        self._model = model
+        # The model's tokens go with its vocabularies. Length bins and tokenised BLEU count words.
+        self._tokenizers = translator.source_tokenizer, translator.target_tokenizer
+        self._word_tokenizers = translator.source_word_tokenizer, translator.target_word_tokenizer
+
+    @classmethod
+    def of(cls, model: TextModel, vocabularies: tuple[Vocabulary, Vocabulary]) -> "Evaluator":
+        """Return the evaluator of a model that is in memory."""
+        return cls(Translator.of(model), vocabularies, model.model)
+
+    # --- translations -----------------------------------------------------------------------------
+
+    def translate(self, lines: Sequence[str], progress: bool = True) -> list[str]:
+        """Translate with the decoding options as they are; arguments as `Translator.translate`."""
+        return [result.text for result in self.translator.translate(lines, progress=progress)]
+
+    def translate_and_replace(self, lines: Sequence[str]) -> tuple[list[str], list[str] | None]:
+        """Translate once, for translations with [UNK] and with [UNK] replaced.
+
+        Returns:
+            What `translate` gives; and the same with each [UNK] replaced by way of the attention,
+            or None where that cannot be done or the decoding options leave no [UNK].
+        """
+        if self._replacing is None:
+            return self.translate(lines), None
+        results = self._replacing.translate(lines)
+        return self._replacing.texts_with_unknown(results), [result.text for result in results]
+
+    def translate_without_unk(self, lines: Sequence[str]) -> list[str]:
+        """Translate with [UNK] not allowed in the output.
+
+        Raises:
+            InputError: an export, which has the options it was made with.
+        """
+        results = self._without_unk.translate(lines)
+        return [result.text for result in results]
+
+    def translate_and_align(self, line: str) -> Translation:
+        """Translate a sentence, with its soft alignment."""
+        translator = self._replacing or self.translator  # the one whose graphs are there already
+        return translator.translate(line, return_alignment=True)
+
+    @functools.cached_property
+    def _replacing(self) -> Translator | None:
+        options = self.translator.config.decoding
+        if options.replace_unknown or not options.allow_unknown:
+            return None
+        try:
+            return self.translator.with_options(replace_unknown=True)
+        except InputError:  # an export, or a model without attention
+            return None
+
+    @functools.cached_property
+    def _without_unk(self) -> Translator:
+        return self.translator.with_options(allow_unknown=False, replace_unknown=False)
+
+    # --- likelihood -------------------------------------------------------------------------------
+
+    def pairs(self, text: ParallelText) -> Pairs:
+        """Return sentence pairs as ids of the model's tokens."""
+        source, target = (
+            to_sentences(tokenize(lines, tokenizer), vocabulary)
+            for lines, tokenizer, vocabulary in zip(
+                text, self._tokenizers, self._vocabularies, strict=True
+            )
+        )
+        return Pairs(source, target)
+
+    def nll(self, pairs: Pairs) -> Nll:
+        """Compute −log p of given pairs by teacher forcing.
+
+        Raises:
+            ValueError: the evaluator was made without a model.
+        """
+        return nll(self._token_losses, pairs)
+
+    @functools.cached_property
+    def _token_losses(self) -> tf.types.experimental.PolymorphicFunction:
+        if self._model is None:
+            raise ValueError("the likelihood needs the model, not only its translator")
+        ids = tf.TensorSpec([None, None], tf.int32)
+        return graph_function(self._model.token_losses, input_signature=[ids, ids])
+
+    # --- scores -----------------------------------------------------------------------------------
+
+    def unk_free(self, text: ParallelText) -> list[int]:
+        """Return the indices of sentences without unknown words (see `unk_free_sentences`)."""
+        return unk_free_sentences(text.source, text.target, self._tokenizers, self._vocabularies)
+
+    def source_lengths(self, lines: Sequence[str]) -> list[int]:
+        """Return the number of words of each source sentence."""
+        return tokenize(lines, self._word_tokenizers[0]).row_lengths().numpy().tolist()
+
+    def score(
+        self,
+        translations: Sequence[str],
+        references: Sequence[str],
+        rows: Sequence[int] | None = None,
+    ) -> SetScores:
+        """Score translations by every metric, with 95% confidence intervals.
+
+        Args:
+            translations: detokenised text.
+            references: likewise.
+            rows: indices of the sentences that are scored; without, all.
+        """
+        if rows is not None:
+            translations, references = (
+                [side[i] for i in rows] for side in (translations, references)
+            )
+        return score_set(translations, references, self._word_tokenizers[1])
+
+    def bleu_by_length(
+        self,
+        translations: Sequence[str],
+        text: ParallelText,
+        bounds: Sequence[int] | None = None,
+    ) -> list[LengthBin]:
+        """Score each bin of source lengths by BLEU, with 95% confidence intervals.
+
+        Args:
+            translations: of `text.source`.
+            text: the test set.
+            bounds: as of `length_bins`.
+        """
+        lengths = self.source_lengths(text.source)
+        return bleu_by_length(translations, text.target, lengths, bounds=bounds, intervals=True)
+
+    def evaluate(self, translations: Sequence[str], text: ParallelText) -> TranslationScores:
+        """Score translations of a test set: all, those without unknown words, and by length.
+
+        Args:
+            translations: of `text.source`, by whichever system.
+            text: the test set.
+        """
+        unk_free = self.unk_free(text)
+        return TranslationScores(
+            self.score(translations, text.target),
+            self.score(translations, text.target, unk_free) if unk_free else None,
+            self.bleu_by_length(translations, text),
+        )

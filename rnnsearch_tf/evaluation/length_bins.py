@@ -1,0 +1,66 @@
+"""BLEU over source length (Fig. 2 of the paper)."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from rnnsearch_tf.evaluation.metrics import MIN_TO_RESAMPLE, bleu
+
+
+class LengthBin(NamedTuple):
+    """BLEU of the sentences whose source has `low` to `high` words."""
+
+    low: int
+    high: int
+    sentences: int
+    bleu: float  # 0 to 100
+    interval: float | None = None  # half of the 95% confidence interval of `bleu`, where asked for
+    p_value: float | None = None  # of its difference from another system's, where compared
+
+
+def length_bins(
+    lengths: Sequence[int], width: int = 10, bounds: Sequence[int] | None = None
+) -> dict[tuple[int, int], list[int]]:
+    """Sort sentences into bins by source length; empty bins are left out.
+
+    Args:
+        lengths: words of each source sentence.
+        width: words to a bin: 1–10, 11–20, …
+        bounds: the upper bound of each bin, ascending, instead of bins of one width; sentences
+            longer than the last are left out.
+
+    Returns:
+        (lower, upper) bound to indices of sentences, from 0; ascending.
+    """
+    highs = bounds if bounds is not None else range(width, max([1, *lengths]) + width, width)
+    bins = np.searchsorted(highs, lengths)  # the first bin that is not too short
+    spans = [(highs[b - 1] + 1 if b else 1, highs[b]) for b in range(len(highs))]
+    rows = {span: np.flatnonzero(bins == b).tolist() for b, span in enumerate(spans)}
+    return {span: chosen for span, chosen in rows.items() if chosen}
+
+
+def bleu_by_length(
+    translations: Sequence[str],
+    references: Sequence[str],
+    lengths: Sequence[int],
+    width: int = 10,
+    bounds: Sequence[int] | None = None,
+    intervals: bool = False,
+) -> list[LengthBin]:
+    """Score each bin of source lengths by BLEU; empty bins are left out.
+
+    Args:
+        translations: detokenised text.
+        references: likewise.
+        lengths: words of each source sentence.
+        width: as of `length_bins`.
+        bounds: as of `length_bins`.
+        intervals: compute the confidence interval of each bin of at least 10 sentences.
+    """
+    bins = []
+    for span, rows in length_bins(lengths, width, bounds).items():
+        ours, theirs = ([side[i] for i in rows] for side in (translations, references))
+        score = bleu(ours, theirs, intervals and len(rows) >= MIN_TO_RESAMPLE)
+        bins.append(LengthBin(*span, len(rows), score.score, score.interval))
+    return bins

@@ -1,0 +1,33 @@
+"""Models of the paper, and their settings at each size."""
+
+import dataclasses
+import typing
+from typing import Literal
+
+from rnnsearch_tf.config import Config
+from rnnsearch_tf.presets import PRESETS
+
+# Model directory to the paper's name, in the order of its Table 1.
+MODELS = {
+    "rnnencdec-30": "RNNencdec-30",
+    "rnnsearch-30": "RNNsearch-30",
+    "rnnencdec-50": "RNNencdec-50",
+    "rnnsearch-50": "RNNsearch-50",
+}
+Size = Literal["paper", "small", "tiny"]
+SIZES: tuple[Size, ...] = typing.get_args(Size)
+
+
+def preset(name: str, size: Size) -> Config:
+    """Return the settings of one of the four models at a size.
+
+    Args:
+        name: of `MODELS`.
+        size: one of `SIZES`.
+    """
+    paper = PRESETS[name]
+    if size == "paper":
+        return paper
+    smaller = PRESETS[f"{paper.model.architecture}-{size}"]
+    training = dataclasses.replace(smaller.training, max_length=paper.training.max_length)
+    return dataclasses.replace(smaller, training=training)

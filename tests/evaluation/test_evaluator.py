@@ -1,0 +1,133 @@
+"""The evaluator: translations with and without [UNK], likelihood, and the sentences it scores."""
+
+import types
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rnnsearch_tf.data.parallel_corpus import ParallelText, read_parallel
+from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.evaluation.evaluator import Evaluator
+from rnnsearch_tf.evaluation.length_bins import bleu_by_length
+from rnnsearch_tf.evaluation.metrics import in_words
+from rnnsearch_tf.evaluation.scores import score_set
+from rnnsearch_tf.inference.loading import load_text_model, load_vocabularies
+from rnnsearch_tf.inference.translator import Translator
+from rnnsearch_tf.models.model_directory import ModelDirectory
+from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.text.moses import MosesTokenizer
+from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, UNK, Vocabulary
+
+# --- scores of given translations -----------------------------------------------------------------
+
+TEXT = ParallelText(
+    [" ".join(["cat"] * length) for length in [5] * 11 + [15] * 2],
+    [f"Le chat n° {i} dort sur l'herbe verte." for i in range(13)],
+)
+TRANSLATIONS = [*TEXT.target[:5], *(f"Un chien {i} est sur l'herbe." for i in range(5, 13))]
+FRENCH = MosesTokenizer("fr")
+
+
+def evaluator_of_words(*numbers: str) -> Evaluator:
+    """Of a translator that has tokenisers and nothing else; it knows these numbers."""
+    tokenizers = {"source": MosesTokenizer("en"), "target": FRENCH}
+    translator: Any = types.SimpleNamespace(
+        **{f"{side}_tokenizer": tokenizer for side, tokenizer in tokenizers.items()},
+        **{f"{side}_word_tokenizer": tokenizer for side, tokenizer in tokenizers.items()},
+    )
+    words = in_words(["Le chat n° dort sur l'herbe verte."], FRENCH)[0].split()
+    vocabularies = (
+        Vocabulary([*SPECIAL_TOKENS, "cat"]),
+        Vocabulary([*SPECIAL_TOKENS, *words, *numbers]),
+    )
+    return Evaluator(translator, vocabularies)
+
+
+def test_scores_are_of_all_and_of_those_without_unknown_words():
+    evaluator = evaluator_of_words("3", "4", "5")
+    assert evaluator.unk_free(TEXT) == [3, 4, 5]
+    scores = evaluator.evaluate(TRANSLATIONS, TEXT)
+    assert scores.all == score_set(TRANSLATIONS, TEXT.target, FRENCH)
+    assert scores.no_unknown == score_set(TRANSLATIONS[3:6], TEXT.target[3:6], FRENCH)
+    lengths = [5] * 11 + [15] * 2
+    assert evaluator.source_lengths(TEXT.source) == lengths
+    bins = bleu_by_length(TRANSLATIONS, TEXT.target, lengths, intervals=True)
+    assert scores.by_length == bins
+    assert [b[:3] for b in bins] == [(1, 10, 11), (11, 20, 2)]
+    assert scores.replaced is None and scores.comparison is None
+
+
+def test_without_known_sentences_there_are_no_scores_of_them():
+    assert evaluator_of_words().evaluate(TRANSLATIONS, TEXT).no_unknown is None
+
+
+def test_rows_of_a_set_and_bounds_of_bins_may_be_chosen():
+    evaluator = evaluator_of_words()
+    assert evaluator.score(TRANSLATIONS, TEXT.target, [0, 12]) == score_set(
+        [TRANSLATIONS[0], TRANSLATIONS[12]], [TEXT.target[0], TEXT.target[12]], FRENCH
+    )
+    bins = evaluator.bleu_by_length(TRANSLATIONS, TEXT, [7, 15])
+    assert [b[:3] for b in bins] == [(1, 7, 11), (8, 15, 2)]
+
+
+# --- a model --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def evaluator(model_dir: Path) -> Evaluator:
+    """Of a model that likes [UNK]."""
+    text_model = load_text_model(model_dir)
+    assert isinstance(text_model.model, TranslationModel)
+    [bias] = [weight for weight in text_model.model.weights if weight.path.endswith("readout/b")]
+    bias.assign(bias.numpy() + 2 * (np.arange(bias.shape[0]) == UNK))
+    return Evaluator.of(text_model, ModelDirectory(model_dir).load_vocabularies())
+
+
+@pytest.fixture(scope="module")
+def text(corpus: Path) -> ParallelText:
+    whole = read_parallel(corpus / "valid.en", corpus / "valid.fr")
+    return ParallelText(whole.source[:7], whole.target[:7])
+
+
+def test_one_search_gives_translations_with_unk_and_with_it_replaced(evaluator, text):
+    translations, replaced = evaluator.translate_and_replace(text.source)
+    assert translations == evaluator.translate(text.source, progress=False)
+    other = evaluator.translator.with_options(replace_unknown=True)
+    assert replaced == [result.text for result in other.translate(text.source)]
+    assert any("[UNK]" in line for line in translations)
+    assert not any("[UNK]" in line for line in replaced)
+
+
+def test_unk_can_be_kept_out_of_the_output(evaluator, text):
+    translations = evaluator.translate_without_unk(text.source)
+    assert not any("[UNK]" in line for line in translations)
+    other = evaluator.translator.with_options(allow_unknown=False)
+    assert translations == [result.text for result in other.translate(text.source)]
+
+
+def test_a_sentence_is_translated_and_aligned(evaluator, text):
+    result = evaluator.translate_and_align(text.source[0])
+    assert result.alignment.shape == (len(result.tokens), len(result.source_tokens))
+
+
+def test_the_likelihood_is_of_all_tokens(evaluator, text):
+    pairs = evaluator.pairs(text)
+    scores = evaluator.translator.score(text.source, text.target)
+    likelihood = evaluator.nll(pairs)
+    assert likelihood.per_sentence == pytest.approx(-np.mean(scores), rel=1e-5)
+    tokens = sum(pairs.target.lengths(np.arange(7)) + 1)
+    assert likelihood.per_token == pytest.approx(-np.sum(scores) / tokens, rel=1e-5)
+
+
+def test_an_export_has_the_options_it_was_made_with_and_no_model(export_dir, evaluator, text):
+    vocabularies = load_vocabularies(export_dir / "1")
+    exported = Evaluator(Translator.load(export_dir), vocabularies)
+    assert exported.unk_free(text) == evaluator.unk_free(text)
+    translations, replaced = exported.translate_and_replace(text.source)
+    assert len(translations) == 7 and replaced is None
+    with pytest.raises(InputError, match="the options it was made with"):
+        exported.translate_without_unk(text.source)
+    with pytest.raises(ValueError, match="likelihood needs the model"):
+        exported.nll(exported.pairs(text))

@@ -1,0 +1,49 @@
+"""BLEU over source length: bins, and their bounds and intervals."""
+
+import pytest
+
+from rnnsearch_tf.evaluation.length_bins import LengthBin, bleu_by_length, length_bins
+from rnnsearch_tf.evaluation.metrics import bleu
+
+LINES = ["Le chat dort sur le lit.", "Il fait beau à Paris aujourd'hui.", "Une dame lit un livre."]
+OTHER = ["un deux trois quatre cinq", "six sept huit neuf dix", "bleu blanc rouge vert noir"]
+
+
+def test_bleu_has_bins_of_source_lengths():
+    lengths = [10, 11, 1, 20, 35]
+    translations = [LINES[0], LINES[1], LINES[2], OTHER[0], OTHER[1]]
+    references = [LINES[0], LINES[1], LINES[2], OTHER[2], OTHER[1]]
+    bins = bleu_by_length(translations, references, lengths)
+    assert [b[:3] for b in bins] == [(1, 10, 2), (11, 20, 2), (31, 40, 1)]
+    assert bins[0].bleu == pytest.approx(100)
+    assert bins[1].bleu == pytest.approx(
+        bleu([LINES[1], OTHER[0]], [LINES[1], OTHER[2]]).score
+    )  # fmt: skip
+    assert bins[1].bleu < 90
+    assert bins[2]._replace(bleu=round(bins[2].bleu, 6)) == LengthBin(31, 40, 1, 100)
+
+
+def test_bins_of_ten_sentences_have_intervals_where_asked_for():
+    lines = [LINES[0], OTHER[1]] * 10
+    references = [LINES[0], LINES[1]] * 10
+    lengths = [5] * 9 + [15] * 10 + [25]
+    for intervals, expected in ((False, [False] * 3), (True, [False, True, False])):
+        bins = bleu_by_length(lines, references, lengths, intervals=intervals)
+        assert [b.interval is not None for b in bins] == expected
+        assert all(b.p_value is None for b in bins)
+
+
+def test_every_sentence_is_in_its_bin():
+    assert length_bins([10, 11, 1, 35, 20]) == {(1, 10): [0, 2], (11, 20): [1, 4], (31, 40): [3]}
+    assert length_bins([10, 11, 1, 35], bounds=[3, 12]) == {(1, 3): [2], (4, 12): [0, 1]}
+
+
+def test_bins_may_have_another_width():
+    bins = bleu_by_length(LINES, LINES, [5, 6, 7], width=3)
+    assert [b[:3] for b in bins] == [(4, 6, 2), (7, 9, 1)]
+
+
+def test_bins_may_have_bounds():
+    lines = [*LINES, OTHER[0]]
+    bins = bleu_by_length(lines, lines, [2, 5, 6, 8], bounds=[2, 4, 7])
+    assert [b[:3] for b in bins] == [(1, 2, 1), (5, 7, 2)]

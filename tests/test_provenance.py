@@ -1,0 +1,41 @@
+"""The fingerprint of the code that made a result."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from rnnsearch_tf.provenance import code_fingerprint
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    path = tmp_path / "package"
+    (path / "room").mkdir(parents=True)
+    (path / "__init__.py").write_text("x = 1\n")
+    (path / "room" / "module.py").write_text("y = 2\n")
+    return path
+
+
+def test_equal_sources_have_the_same_fingerprint_wherever_they_are(package, tmp_path):
+    shutil.copytree(package, tmp_path / "other")
+    assert code_fingerprint(package) == code_fingerprint(tmp_path / "other")
+    (package / "room" / "module.pyc").write_bytes(b"compiled")
+    (package / "page.css").write_text("p {}")
+    assert code_fingerprint(package) == code_fingerprint(tmp_path / "other")
+
+
+def test_it_changes_with_any_source(package):
+    fingerprints = [code_fingerprint(package)]
+    (package / "room" / "module.py").write_text("y = 3\n")
+    fingerprints.append(code_fingerprint(package))
+    (package / "room" / "module.py").rename(package / "module.py")
+    fingerprints.append(code_fingerprint(package))
+    (package / "empty.py").touch()
+    fingerprints.append(code_fingerprint(package))
+    assert len(set(fingerprints)) == 4
+
+
+def test_it_is_of_this_package_unless_told_otherwise(package):
+    assert code_fingerprint() == code_fingerprint()
+    assert code_fingerprint() != code_fingerprint(package)
