@@ -48,8 +48,8 @@ def test_the_best_has_the_lowest_error_and_comes_first():
 
 
 def test_scores_as_a_table():
-    found = [scored(FORWARD, 1_000, 800, 600, 700), scored(HIGH, 0, 800, 0, 0)]
-    lines = scores_table(found).splitlines()
+    methods = [scored(FORWARD, 1_000, 800, 600, 700), scored(HIGH, 0, 800, 0, 0)]
+    lines = scores_table(methods).splitlines()
     assert lines[0].split() == ["AER", "%", "precision", "%", "recall", "%", "links"]
     # 1 − 1300/1800, 700/1000, 600/800.
     assert lines[1].split() == ["forward,", "argmax", "27.8", "70.0", "75.0", "1,000"]
@@ -76,8 +76,8 @@ def test_tuning_as_a_table():
 
 
 def test_scores_go_into_json():
-    found = scored(BOTH, 10, 10, 9, 9).as_dict()
-    assert found["weights"] == "both" and found["rule"] == "argmax"
-    assert found["threshold"] is None and found["symmetrize"] == "grow-diag"
-    assert found["aer"] == pytest.approx(0.1) and found["links"] == 10
+    values = scored(BOTH, 10, 10, 9, 9).as_dict()
+    assert values["weights"] == "both" and values["rule"] == "argmax"
+    assert values["threshold"] is None and values["symmetrize"] == "grow-diag"
+    assert values["aer"] == pytest.approx(0.1) and values["links"] == 10
     assert scored(LOW, 10, 10, 7, 7).as_dict()["threshold"] == 0.3

@@ -29,10 +29,10 @@ def test_one_direction_by_its_own_rows():
 
 
 def test_one_direction_by_rows_and_columns():
-    # The columns of FORWARD: source word 0 is looked at most by target word 0, 1 by 2.
+    # The columns of FORWARD: source word 0 is attended most by target word 0, 1 by 2.
     assert links("forward", "intersection") == {(0, 0), (1, 2)}
     assert links("forward", "union") == BY_TARGET_WORDS
-    # The columns of REVERSE: target word 0 is looked at most by source word 1, 1 by 0, 2 by 1.
+    # The columns of REVERSE: target word 0 is attended most by source word 1, 1 by 0, 2 by 1.
     assert links("reverse", "intersection") == {(0, 1), (1, 2)}
     assert links("reverse", "union") == {(1, 0), (0, 1), (1, 2)}
 
@@ -44,8 +44,8 @@ def test_two_directions():
 
 def test_the_average_is_the_geometric_mean():
     # √(0.1 · 0.48) = 0.22 of target word 0 and source word 1; (0.1 + 0.48) / 2 = 0.29.
-    found = links("average", rule=LinkRule("threshold", 0.23))
-    assert found == {(0, 0), (0, 1), (1, 2)}
+    linked = links("average", rule=LinkRule("threshold", 0.23))
+    assert linked == {(0, 0), (0, 1), (1, 2)}
     assert links("average", rule=LinkRule("threshold", 0.6)) == {(0, 0)}
     # √(0.9 · 0.45) = 0.64, √(0.6 · 0.5) = 0.55: source word 0 chooses otherwise than in REVERSE.
     assert links("average") == {(0, 0), (0, 1), (1, 2)}
@@ -63,10 +63,10 @@ def test_thresholds_of_two_directions():
 
 
 def test_all_methods_differ():
-    found = all_methods(two_models=True, thresholds=(0.2, 0.4, 0.6))
-    assert len(found) == len(set(found)) == len({str(method) for method in found})
+    methods = all_methods(two_models=True, thresholds=(0.2, 0.4, 0.6))
+    assert len(methods) == len(set(methods)) == len({str(method) for method in methods})
     # argmax: 6 ways of each of three matrices, and 5 of both; 3 thresholds: 1 of each, 5 of both.
-    assert len(found) == 3 * 6 + 5 + 3 * (3 + 5)
+    assert len(methods) == 3 * 6 + 5 + 3 * (3 + 5)
     assert all(method.weights == "forward" for method in all_methods(two_models=False))
     assert len(all_methods(two_models=False, thresholds=(0.2,))) == 6 + 1
 

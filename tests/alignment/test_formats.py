@@ -51,9 +51,9 @@ def test_columns_may_be_apart_by_tabs(tmp_path):
 def test_links_of_the_other_direction_are_flipped(tmp_path, content):
     (tmp_path / "gold").write_text(content, "utf-8")
     turned = [(target, source) for source, target in LENGTHS]
-    found = read_gold(tmp_path / "gold", turned, flip=True)
-    assert found[0] == GoldLinks({(0, 0), (4, 2)}, {(2, 1), (3, 1)})
-    assert found[2] == GoldLinks({(10, 6)}, {(3, 0)})
+    gold = read_gold(tmp_path / "gold", turned, flip=True)
+    assert gold[0] == GoldLinks({(0, 0), (4, 2)}, {(2, 1), (3, 1)})
+    assert gold[2] == GoldLinks({(10, 6)}, {(3, 0)})
     with pytest.raises(InputError, match="of 3 and 5 words"):  # as the file has them
         (tmp_path / "gold").write_text("4-2\n\n\n", "utf-8")
         read_gold(tmp_path / "gold", turned, flip=True)

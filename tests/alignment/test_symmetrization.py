@@ -69,16 +69,16 @@ def random_links(generator: random.Random) -> set[tuple[int, int]]:
 def test_each_lies_between_intersection_and_union(seed):
     generator = random.Random(seed)
     forward, reverse = random_links(generator), random_links(generator)
-    found = {how: symmetrize(forward, reverse, how) for how in SYMMETRIZATIONS}
-    assert found["intersection"] <= found["grow-diag"]
-    assert found["grow-diag"] <= found["grow-diag-final"] <= found["union"]
-    assert found["grow-diag"] <= found["grow-diag-final-and"] <= found["union"]
+    joined = {how: symmetrize(forward, reverse, how) for how in SYMMETRIZATIONS}
+    assert joined["intersection"] <= joined["grow-diag"]
+    assert joined["grow-diag"] <= joined["grow-diag-final"] <= joined["union"]
+    assert joined["grow-diag"] <= joined["grow-diag-final-and"] <= joined["union"]
     for how in ("grow-diag-final", "union"):  # leave no word out that has a link at all
         for side in (0, 1):
-            words = {link[side] for link in found["union"]}
-            assert {link[side] for link in found[how]} == words
-    for source, target in found["union"] - found["grow-diag-final-and"]:
-        taken = found["grow-diag-final-and"]
+            words = {link[side] for link in joined["union"]}
+            assert {link[side] for link in joined[how]} == words
+    for source, target in joined["union"] - joined["grow-diag-final-and"]:
+        taken = joined["grow-diag-final-and"]
         assert any(link[0] == source or link[1] == target for link in taken)
     for how in SYMMETRIZATIONS:
         assert symmetrize(forward, forward, how) == forward

@@ -101,16 +101,16 @@ class Blind(ScriptedTranslator):
 
 def test_json(capsys, pairs):
     assert align.run([*pairs, "--format=json", "--reverse_model_dir=fr-en"]) == 0
-    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert len(found) == 6
-    assert found[2] == {
+    values = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert len(values) == 6
+    assert values[2] == {
         "source_tokens": ["d", "</s>"],
         "target_tokens": ["e", "d", "f", "</s>"],
         "alignment": [[0.0, 1.0], [0.8, 0.2], [0.0, 1.0], [0.0, 1.0]],
         "reverse_alignment": [[0.0, 0.8, 0.0, 0.2], [0.0, 0.0, 0.0, 1.0]],
         "links": [[0, 1]],
     }
-    assert found[1] == {
+    assert values[1] == {
         "source_tokens": ["</s>"], "target_tokens": ["</s>"],
         "alignment": [[1.0]], "reverse_alignment": [[1.0]], "links": [],
     }  # fmt: skip
@@ -167,6 +167,13 @@ def test_bad_flags(capsys, pairs):
     )
 
 
+def test_help_has_the_choices():
+    text = align.COMMAND.help()
+    assert "--rule=argmax|threshold" in text and "--format=pharaoh|json" in text
+    assert "--symmetrize=intersection|union|grow-diag|grow-diag-final|grow-diag-final-and" in text
+    assert "--figure_format=png|svg|html" in text
+
+
 def test_a_failure_leaves_the_old_file(capsys, text, tmp_path):
     (tmp_path / "text.fr").write_text("a\nb\n")
     (tmp_path / "links").write_text("old\n")
@@ -211,8 +218,8 @@ def test_scores_in_json(capsys, gold, tmp_path):
     assert evaluate.run([*flags, f"--json={tmp_path / 'figures.json'}"]) == 0
     assert "both, threshold 0.5, grow-diag-final-and" in capsys.readouterr().out
     methods = json.loads((tmp_path / "figures.json").read_text())["methods"]
-    assert [found["weights"] for found in methods] == ["forward", "reverse", "both"]
-    assert [found["aer"] for found in methods] == [0.375] * 3
+    assert [method["weights"] for method in methods] == ["forward", "reverse", "both"]
+    assert [method["aer"] for method in methods] == [0.375] * 3
     assert evaluate.run([*flags, "--json=-"]) == 0
     assert json.loads(capsys.readouterr().out)["methods"] == methods
 
@@ -235,7 +242,7 @@ def test_tuning(capsys, gold, tmp_path):
     assert "forward       reverse          both       average" in text
     figures = json.loads((tmp_path / "figures.json").read_text())
     assert len(figures["methods"]) > 100
-    assert figures["best"]["aer"] == min(found["aer"] for found in figures["methods"])
+    assert figures["best"]["aer"] == min(method["aer"] for method in figures["methods"])
     assert text.splitlines()[-2].startswith(figures["best"]["weights"])
 
 

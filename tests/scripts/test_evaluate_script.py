@@ -47,22 +47,22 @@ def test_it_translates_scores_and_keeps_what_it_is_told_to(capsys, flags, tmp_pa
 def test_a_file_and_a_model_are_other_systems(capsys, flags, corpus, model_dir):
     ours = f"--hypotheses={corpus / 'valid.en'}"
     perfect = run(capsys, *flags, ours, f"--compare={corpus / 'valid.fr'}", "--json=-")
-    found = json.loads(perfect)["comparison"]
-    assert found["other"] == str(corpus / "valid.fr")
-    assert found["bleu"]["other"] == pytest.approx(100)
-    assert found["bleu"]["p_value"] == pytest.approx(1 / 1001)
+    comparison = json.loads(perfect)["comparison"]
+    assert comparison["other"] == str(corpus / "valid.fr")
+    assert comparison["bleu"]["other"] == pytest.approx(100)
+    assert comparison["bleu"]["p_value"] == pytest.approx(1 / 1001)
     table = run(capsys, *flags, ours, f"--compare={model_dir}")
     assert f"other: {model_dir}" in table and "paired bootstrap" in table
 
 
 def test_an_export_has_its_own_vocabularies(capsys, flags, export_dir, model_dir, corpus):
     ours = f"--hypotheses={corpus / 'valid.fr'}"
-    found = [
+    results = [
         run(capsys, f"--model_dir={path}", *flags[2:], ours, "--json=-")
         for path in (export_dir, model_dir)
     ]
-    assert found[0] == found[1]
-    assert 0 < json.loads(found[0])["no_unknown"]["sentences"] < 20
+    assert results[0] == results[1]
+    assert 0 < json.loads(results[0])["no_unknown"]["sentences"] < 20
 
 
 def test_what_it_refuses(capsys, flags, corpus, tmp_path):

@@ -29,8 +29,8 @@ def write_evaluation(path: Path, **more) -> Path:
 
 def test_trainings(model_dir, tmp_path):
     assert plot.run([f"--model_dir={model_dir}", f"--output={tmp_path / 'a.svg'}"]) == 0
-    found = texts(tmp_path / "a.svg")
-    assert {f"{model_dir.name}, training", f"{model_dir.name}, validation"} <= set(found)
+    labels = texts(tmp_path / "a.svg")
+    assert {f"{model_dir.name}, training", f"{model_dir.name}, validation"} <= set(labels)
 
 
 def test_evaluations_and_what_they_were_compared_with(tmp_path):

@@ -91,9 +91,9 @@ def test_very_long_words_and_controls_are_shortened_and_replaced(tmp_path):
 def test_other_endings_and_other_shapes_are_refused(tmp_path):
     with pytest.raises(InputError, match=r"a\.pdf: .*\.png, \.svg or \.html"):
         draw_alignment(tmp_path / "a.pdf", ALPHA, SOURCE, TARGET)
-    for kind in ("png", "svg", "html"):
+    for ending in ("png", "svg", "html"):
         with pytest.raises(ValueError, match="5"):
-            draw_alignment(tmp_path / f"a.{kind}", ALPHA.T, SOURCE, TARGET)
+            draw_alignment(tmp_path / f"a.{ending}", ALPHA.T, SOURCE, TARGET)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -53,11 +53,11 @@ class Elements(html.parser.HTMLParser):
     def __init__(self, page: str):
         super().__init__()
         self.inside = False
-        self.found: list[tuple[str, dict[str, str | None], str]] = []
+        self.elements: list[tuple[str, dict[str, str | None], str]] = []
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, dict(attrs), ""))
+        self.elements.append((tag, dict(attrs), ""))
         self.inside = True
 
     def handle_endtag(self, tag: str) -> None:
@@ -65,11 +65,11 @@ class Elements(html.parser.HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if self.inside:
-            tag, attributes, text = self.found[-1]
-            self.found[-1] = (tag, attributes, text + data)
+            tag, attributes, text = self.elements[-1]
+            self.elements[-1] = (tag, attributes, text + data)
 
     def named(self, tag: str) -> list[tuple[dict[str, str | None], str]]:
-        return [found[1:] for found in self.found if found[0] == tag]
+        return [element[1:] for element in self.elements if element[0] == tag]
 
 
 def test_texts_words_and_weights_are_in_the_file():
@@ -95,8 +95,8 @@ def test_nothing_is_loaded_and_text_is_no_markup():
     pair = Alignment((ATTACK,), (ATTACK,), np.ones((1, 1)))
     attacked = AlignedSentence(pair, ATTACK, [LabelledText(ATTACK, ATTACK, ATTACK)])
     elements = Elements(alignment_page([attacked], ATTACK, ATTACK))
-    assert not any({"src", "href"} & set(attributes) for _, attributes, _ in elements.found)
-    assert {tag for tag, *_ in elements.found} == {
+    assert not any({"src", "href"} & set(attributes) for _, attributes, _ in elements.elements)
+    assert {tag for tag, *_ in elements.elements} == {
         "html", "head", "meta", "title", "style", "body", "header", "h1", "p", "span", "noscript",
         "main", "section", "h2", "dl", "div", "dt", "dd", "script",
     }  # fmt: skip

@@ -26,9 +26,9 @@ def test_bleu_by_length_names_systems_bins_and_marks(tmp_path):
     one = [LengthBin(1, 10, 5, 30.0), LengthBin(11, 20, 5, 20.0)]
     other = [LengthBin(1, 10, 5, 25.0), LengthBin(11, 23, 5, 20.0)]
     draw_bleu_by_length(tmp_path / "a.svg", {"one": one, "other $1": other}, marks=[15])
-    found = texts(tmp_path / "a.svg")
-    assert {"one", "1–10", "11–20", "11–23", "training ≤ 15", "BLEU"} <= set(found)
-    assert not any("confidence" in text or "hollow" in text for text in found)
+    labels = texts(tmp_path / "a.svg")
+    assert {"one", "1–10", "11–20", "11–23", "training ≤ 15", "BLEU"} <= set(labels)
+    assert not any("confidence" in text or "hollow" in text for text in labels)
     draw_bleu_by_length(tmp_path / "a.png", {"one": one})
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
 
@@ -40,8 +40,8 @@ def test_intervals_are_bars_and_differences_by_chance_are_hollow(tmp_path):
         LengthBin(21, 30, 5, 10.0, interval=1.0),
     ]
     draw_bleu_by_length(tmp_path / "with.svg", {"one": bins})
-    found = "\n".join(texts(tmp_path / "with.svg"))
-    assert "bars: 95% confidence" in found and "hollow: p ≥ 0.05, or too few sentences" in found
+    text = "\n".join(texts(tmp_path / "with.svg"))
+    assert "bars: 95% confidence" in text and "hollow: p ≥ 0.05, or too few sentences" in text
     plain = [LengthBin(*b[:4]) for b in bins]
     draw_bleu_by_length(tmp_path / "without.svg", {"one": plain})
     hollow = [filled(tmp_path / f"{name}.svg", "white") for name in ("with", "without")]
@@ -64,13 +64,13 @@ def test_trainings_are_curves_of_what_their_logs_have(tmp_path):
     old = [{"updates": 10, "nll_per_token": 5.0, "bleu": 1.0}]
     logs = {"all": TRAINED, "unevaluated": unevaluated, "old": old}
     draw_training(tmp_path / "a.svg", logs)
-    found = texts(tmp_path / "a.svg")
-    curves = [text for text in found if text.split(",")[0] in logs]
+    labels = texts(tmp_path / "a.svg")
+    curves = [text for text in labels if text.split(",")[0] in logs]
     assert curves == [
         "all, training", "all, validation", "unevaluated, training", "old, validation",
         "all", "old",
     ]  # fmt: skip
-    assert "updates" in found and "BLEU on the validation set" in found
+    assert "updates" in labels and "BLEU on the validation set" in labels
 
 
 def test_a_training_without_evaluations_cannot_be_drawn(tmp_path):

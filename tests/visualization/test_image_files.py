@@ -1,4 +1,4 @@
-"""Pictures are of the kind that their names say."""
+"""Formats of pictures, by the endings of their names."""
 
 import pytest
 from matplotlib.figure import Figure
@@ -29,8 +29,8 @@ def test_text_of_an_svg_is_text(tmp_path):
 def test_equal_figures_are_equal_files(tmp_path):
     for name in ("a.svg", "b.svg", "a.png", "b.png"):
         save_figure(figure(), tmp_path / name)
-    for kind in ("svg", "png"):
-        assert (tmp_path / f"a.{kind}").read_bytes() == (tmp_path / f"b.{kind}").read_bytes()
+    for ending in ("svg", "png"):
+        assert (tmp_path / f"a.{ending}").read_bytes() == (tmp_path / f"b.{ending}").read_bytes()
 
 
 def test_other_endings_are_refused_and_nothing_is_written(tmp_path):
