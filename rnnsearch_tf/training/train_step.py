@@ -74,6 +74,9 @@ class TrainStep:
             batch: `source` int32 [B, Tx], `target` int32 [B, Ty], and `guide` float32 [B, Ty, Tx]
                 for guided alignment; the same on every worker.
             stop: 1 where this worker was asked to stop, else 0.
+
+        Returns:
+            The measurements, the same on every worker.
         """
         return self._update(batch, stop)
 
@@ -105,8 +108,8 @@ class TrainStep:
     def _seed_dropout(self, replica: int | tf.Tensor) -> None:
         """Set the random states from the seed, the replica and the update.
 
-        Each replica draws its own masks, and a resumed training draws the same masks again without
-        any random state in its checkpoint.
+        So each replica draws its own masks, and a resumed training draws those that it would have
+        drawn, whatever it did before.
         """
         for variable, seed in self._seeds:
             offset = tf.cast(self.optimizer.iterations, tf.int64) * _MASKS_PER_UPDATE
