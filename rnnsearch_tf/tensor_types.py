@@ -4,11 +4,12 @@ For readers, type checkers and the tests, which check the shapes of every call a
 signatures (`tests/stand_ins/shape_checks.py`). Modules import this one under `TYPE_CHECKING` only,
 so that it costs nothing at run time and jaxtyping is not needed there.
 
-Within a signature an axis has one length:
+`Shaped` is of any dtype. Within a signature an axis has one length:
 
     B        sentences of a batch
     Q        states or hypotheses of each sentence: 1 in training, up to k in beam search
     R        B·Q rows, sentence by sentence
+    N        tokens of a batch without padding, sentence by sentence
     Tx, Ty   tokens of source and target, `</s>` and padding counted
     K        words of a vocabulary
     m        dimensions of a word vector
@@ -24,8 +25,8 @@ Within a signature an axis has one length:
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from jaxtyping import Bool, Float, Int
+    from jaxtyping import Bool, Float, Int, Shaped
 
     Tensor = Any  # of any backend, symbolic or not, and what Keras converts to one
 
-__all__ = ["Bool", "Float", "Int", "Tensor"]
+__all__ = ["Bool", "Float", "Int", "Shaped", "Tensor"]

@@ -1,13 +1,18 @@
 """Several models that translate as one."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from keras import ops
 
 from rnnsearch_tf.layers.decoder import DecoderState, DecoderStep
 from rnnsearch_tf.models.translation_model import TranslationModel
+
+if TYPE_CHECKING:
+    from rnnsearch_tf.tensor_types import Float, Int, Tensor
 
 States = tuple[DecoderState, ...]
 
@@ -24,20 +29,24 @@ class Ensemble:
     def __init__(self, models: Sequence[TranslationModel]):
         self._models = tuple(models)
 
-    def bind(self, source: Any) -> "EnsembleStep":
-        """Encode source ids [B, Tx], and return the decoders before the first target word."""
+    def bind(self, source: Int[Tensor, "B Tx"]) -> EnsembleStep:
+        """Encode source ids, and return the decoders before the first target word."""
         return EnsembleStep([model.bind(source) for model in self._models])
 
-    def predict_token(self, outputs: States) -> Any:
-        """Return log p of the next token, float32 [R, K], given the outputs [R, ...]."""
+    def predict_token(self, outputs: States) -> Float[Tensor, "R K"]:
+        """Return log p of the next token, float32, given the outputs [R, ...]."""
         pairs = zip(self._models, outputs, strict=True)
         return _log_mean([ops.log_softmax(_float32(m.predict_token(s))) for m, s in pairs])
 
-    def token_losses(self, source: Any, target: Any) -> Any:
+    def token_losses(
+        self, source: Int[Tensor, "B Tx"], target: Int[Tensor, "B Ty"]
+    ) -> Float[Tensor, "N"]:
         """−log p(y_i | y_<i, x) of the target's tokens, as `TranslationModel.token_losses`."""
         return -_log_mean([-model.token_losses(source, target) for model in self._models])
 
-    def alignment(self, source: Any, target: Any) -> Any:
+    def alignment(
+        self, source: Int[Tensor, "B Tx"], target: Int[Tensor, "B Ty"]
+    ) -> Float[Tensor, "B Ty Tx"]:
         """The mean of the models' α; as `TranslationModel.alignment`."""
         return ops.mean(ops.stack([m.alignment(source, target) for m in self._models]), axis=0)
 
@@ -52,15 +61,15 @@ class EnsembleStep:
         """Outputs of the decoders for y_1: one row for each sentence."""
         return tuple(step.start() for step in self._steps)
 
-    def advance(self, previous: States, word: Any) -> States:
-        """Outputs of the decoders for y_{i+1}, given those for y_i and its ids int32 [R]."""
+    def advance(self, previous: States, word: Int[Tensor, "R"]) -> States:
+        """Outputs of the decoders for y_{i+1}, given those for y_i and its ids."""
         pairs = zip(self._steps, previous, strict=True)
         return tuple(step.advance(outputs, word) for step, outputs in pairs)
 
 
-def _log_mean(log_probs: Sequence[Any]) -> Any:
+def _log_mean(log_probs: Sequence[Float[Tensor, "*rows"]]) -> Float[Tensor, "*rows"]:
     return ops.logsumexp(ops.stack(list(log_probs)), axis=0) - math.log(len(log_probs))
 
 
-def _float32(x: Any) -> Any:
+def _float32(x: Float[Tensor, "*rows"]) -> Float[Tensor, "*rows"]:
     return ops.cast(x, "float32")

@@ -11,11 +11,19 @@ The training loss is their sum, weighted by `TrainingConfig.loss_weights`, over 
 batch. A new loss needs an entry here and a field `<name>_weight` in `TrainingConfig`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import keras
 from keras import ops
+
+from rnnsearch_tf.layers.decoder import DecoderState
+from rnnsearch_tf.layers.deep_output import MaxoutDeepOutput
+
+if TYPE_CHECKING:
+    from rnnsearch_tf.tensor_types import Float, Int, Shaped, Tensor
 
 _MIN_ATTENTION = 1e-30  # a softmax in float32 may underflow to 0, whose log is −∞
 
@@ -23,8 +31,8 @@ _MIN_ATTENTION = 1e-30  # a softmax in float32 may underflow to 0, whose log is 
 class LossTotal(NamedTuple):
     """A loss summed over some rows of a batch; `sum / count` is its mean."""
 
-    sum: Any  # float32 [], nats
-    count: Any  # float32 [], the tokens or linked words that the sum is over
+    sum: Float[Tensor, ""]  # float32, nats
+    count: Float[Tensor, ""]  # float32; the tokens or linked words that the sum is over
 
 
 class SentenceLoss(keras.losses.Loss):
@@ -34,12 +42,14 @@ class SentenceLoss(keras.losses.Loss):
     the same loss without computing logits of padding, in less time and memory.
     """
 
-    def call(self, y_true: Any, y_pred: Any) -> Any:
-        """Return −log p of each sentence, float32 [B].
+    def call(
+        self, y_true: Shaped[Tensor, "B Ty"], y_pred: Float[Tensor, "B Ty K"]
+    ) -> Float[Tensor, "B"]:
+        """Return −log p of each sentence, float32.
 
         Args:
-            y_true: target ids int32 [B, Ty].
-            y_pred: logits [B, Ty, K].
+            y_true: target ids, which Keras may have turned into floats.
+            y_pred: logits.
         """
         logits = ops.cast(y_pred, "float32")
         tokens = ops.cast(y_true, "int32")
@@ -47,14 +57,14 @@ class SentenceLoss(keras.losses.Loss):
         return ops.sum(ops.where(ops.equal(tokens, 0), 0.0, losses), axis=1)
 
 
-def nll(model: Any, batch: Mapping[str, Any], outputs: Any, training: bool) -> LossTotal:
+def nll(model: Any, batch: Mapping[str, Any], outputs: DecoderState, training: bool) -> LossTotal:
     """Σ −log p(y_i | y_<i, x) over the target tokens, and their number (`</s>` counted)."""
     losses = token_losses(model.readout, outputs, batch["target"], training)
     return LossTotal(ops.sum(losses), ops.cast(ops.size(losses), "float32"))
 
 
 def guided_alignment(
-    model: Any, batch: Mapping[str, Any], outputs: Any, training: bool
+    model: Any, batch: Mapping[str, Any], outputs: DecoderState, training: bool
 ) -> LossTotal:
     """Σ H(A_i, α_i) over the target words with a link, and their number."""
     del model, training
@@ -63,25 +73,30 @@ def guided_alignment(
     return LossTotal(ops.sum(losses), ops.sum(ops.cast(is_linked, "float32")))
 
 
-LOSSES: dict[str, Callable[[Any, Mapping[str, Any], Any, bool], LossTotal]] = {
+LOSSES: dict[str, Callable[[Any, Mapping[str, Any], DecoderState, bool], LossTotal]] = {
     "nll": nll,
     "guided_alignment": guided_alignment,
 }
 
 
-def token_losses(readout: Any, outputs: Any, target: Any, training: bool = False) -> Any:
+def token_losses(
+    readout: MaxoutDeepOutput,
+    outputs: DecoderState,
+    target: Int[Tensor, "B Ty"],
+    training: bool = False,
+) -> Float[Tensor, "N"]:
     """−log p(y_i | y_1 … y_{i-1}, x) of the target's tokens, in nats.
 
     Padding is gathered out before the softmax, where most of the time goes.
 
     Args:
-        readout: the `MaxoutDeepOutput` layer.
-        outputs: the `DecoderState` [B, Ty, ...] that the tokens are predicted from.
-        target: ids int32 [B, Ty], padding 0.
+        readout: the layer that turns the outputs into logits.
+        outputs: decoder outputs [B, Ty, ...] that the tokens are predicted from.
+        target: ids, padding 0.
         training: whether dropout acts.
 
     Returns:
-        float32 [N], the N tokens of `target` (`</s>` counted) sentence by sentence.
+        float32, of the N tokens of `target` (`</s>` counted) sentence by sentence.
     """
     tokens = ops.reshape(target, (-1,))
     real = ops.nonzero(tokens)[0]
@@ -98,20 +113,25 @@ def token_losses(readout: Any, outputs: Any, target: Any, training: bool = False
     return output_cross_entropy(hidden, readout.W_o, readout.b, ops.take(tokens, real))
 
 
-def output_cross_entropy(hidden: Any, weights: Any, bias: Any, targets: Any) -> Any:
+def output_cross_entropy(
+    hidden: Float[Tensor, "N l"],
+    weights: Float[Tensor, "l K"],
+    bias: Float[Tensor, "K"],
+    targets: Int[Tensor, "N"],
+) -> Float[Tensor, "N"]:
     """−log softmax(hidden · weights + bias)[targets] of each token, in nats.
 
     The output product and the softmax are one function with a gradient of its own,
     softmax − one-hot: less memory traffic than the automatic gradient.
 
     Args:
-        hidden: t, the maxout layer at N real (not padding) positions, [N, l].
-        weights: W_o, [l, K].
-        bias: b, [K].
-        targets: the tokens' ids, int32 [N].
+        hidden: t, the maxout layer at N real (not padding) positions.
+        weights: W_o.
+        bias: b.
+        targets: the tokens' ids.
 
     Returns:
-        float32 [N].
+        The losses, float32.
     """
 
     @ops.custom_gradient
@@ -144,22 +164,24 @@ def output_cross_entropy(hidden: Any, weights: Any, bias: Any, targets: Any) -> 
     return losses(_value(hidden), weights, bias)
 
 
-def alignment_cross_entropy(alignment: Any, guide: Any) -> Any:
+def alignment_cross_entropy(
+    alignment: Float[Tensor, "B Ty Tx"], guide: Float[Tensor, "B Ty Tx"]
+) -> Float[Tensor, "B Ty"]:
     """Cross-entropy of given links and the attention: H(A_i, α_i) = −Σ_j A_ij log α_ij, in nats.
 
     The cost of guided alignment training (Chen et al. 2016, arXiv 1607.01628).
 
     Args:
-        alignment: α, float32 [B, Ty, Tx]; each row sums to 1.
-        guide: A, float32 [B, Ty, Tx]; a row is uniform over the links of its word, or all 0.
+        alignment: α, float32; each row sums to 1.
+        guide: A, float32; a row is uniform over the links of its word, or all 0.
 
     Returns:
-        float32 [B, Ty]; 0 where the guide's row is 0.
+        float32; 0 where the guide's row is 0.
     """
     logarithms = ops.log(ops.maximum(alignment, _MIN_ATTENTION))
     return -ops.sum(ops.cast(guide, logarithms.dtype) * logarithms, axis=-1)
 
 
-def _value(x: Any) -> Any:
+def _value(x: Float[Tensor, "*rows"]) -> Float[Tensor, "*rows"]:
     """Return the tensor of a variable, which `ops.convert_to_tensor` would leave a variable."""
     return ops.reshape(x, ops.shape(x))

@@ -1,8 +1,10 @@
 """RNNsearch and RNNencdec as functional Keras models."""
 
+from __future__ import annotations
+
 import dataclasses
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import keras
 from keras import ops
@@ -13,6 +15,9 @@ from rnnsearch_tf.layers.decoder import Decoder, DecoderState, DecoderStep
 from rnnsearch_tf.layers.deep_output import MaxoutDeepOutput
 from rnnsearch_tf.layers.encoder import Encoder
 from rnnsearch_tf.models.losses import LOSSES, LossTotal, token_losses
+
+if TYPE_CHECKING:
+    from rnnsearch_tf.tensor_types import Float, Int, Tensor
 
 
 class TranslationModel(keras.Model):
@@ -64,8 +69,8 @@ class TranslationModel(keras.Model):
             )
         return super().fit(*args, **kwargs)
 
-    def bind(self, source: Any) -> DecoderStep:
-        """Encode source ids [B, Tx], and return the decoder before their first target word."""
+    def bind(self, source: Int[Tensor, "B Tx"]) -> DecoderStep:
+        """Encode source ids, and return the decoder before their first target word."""
         annotations, summary = self.encoder(source)
         return self.decoder.bind(annotations, summary, ops.not_equal(source, 0))
 
@@ -86,28 +91,34 @@ class TranslationModel(keras.Model):
         outputs = self._read(batch["source"], batch["target"], training)
         return {name: LOSSES[name](self, batch, outputs, training) for name in names}
 
-    def token_losses(self, source: Any, target: Any, training: bool = False) -> Any:
+    def token_losses(
+        self, source: Int[Tensor, "B Tx"], target: Int[Tensor, "B Ty"], training: bool = False
+    ) -> Float[Tensor, "N"]:
         """−log p(y_i | y_1 … y_{i-1}, x) of the target's tokens, in nats.
 
         Args:
-            source: ids int32 [B, Tx].
-            target: ids int32 [B, Ty].
+            source: ids.
+            target: ids.
             training: whether dropout acts.
 
         Returns:
-            float32 [N], the N tokens of `target` (`</s>` counted) sentence by sentence.
+            float32, of the N tokens of `target` (`</s>` counted) sentence by sentence.
         """
         return token_losses(self.readout, self._read(source, target, training), target, training)
 
-    def alignment(self, source: Any, target: Any) -> Any:
-        """α of given pairs, float32 [B, Ty, Tx], from ids [B, Tx] and [B, Ty]."""
+    def alignment(
+        self, source: Int[Tensor, "B Tx"], target: Int[Tensor, "B Ty"]
+    ) -> Float[Tensor, "B Ty Tx"]:
+        """α of given pairs of ids, float32."""
         return self._read(source, target, training=False).alignment
 
-    def predict_token(self, outputs: DecoderState) -> Any:
-        """Logits [R, K] of the next token, from decoder outputs [R, ...]."""
+    def predict_token(self, outputs: DecoderState) -> Float[Tensor, "R K"]:
+        """Logits of the next token, from decoder outputs [R, ...]."""
         return self.readout(outputs.state, outputs.words, outputs.context)
 
-    def _read(self, source: Any, target: Any, training: bool) -> DecoderState:
+    def _read(
+        self, source: Int[Tensor, "B Tx"], target: Int[Tensor, "B Ty"], training: bool
+    ) -> DecoderState:
         """Read given pairs by teacher forcing: decoder outputs [B, Ty, ...]."""
         return self.decoder_outputs({"source": source, "target": target}, training=training)
 
@@ -116,7 +127,7 @@ class TranslationModel(keras.Model):
         return {"config": dataclasses.asdict(self.config), "name": self.name}
 
     @classmethod
-    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> "TranslationModel":
+    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> TranslationModel:
         """Rebuild a model from `get_config`, with fresh weights."""
         return cls(ModelConfig(**config["config"]), name=config["name"])
 

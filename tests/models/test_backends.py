@@ -27,7 +27,7 @@ GUIDE[2, [1, 4, 5], [0, 0, 1]] = 1
 PER_WORD = np.linspace(-1, 2, 14).astype("float32")  # weights of the 14 real words' losses
 
 
-def build(kind: Any, order: Any):
+def build(architecture: Any, order: Any):
     from rnnsearch_tf.config import ModelConfig
     from rnnsearch_tf.models.translation_model import TranslationModel
 
@@ -39,7 +39,7 @@ def build(kind: Any, order: Any):
         attention_size=7,
         maxout_size=2,
     )
-    return TranslationModel(dataclasses.replace(sizes, architecture=kind, step_order=order))
+    return TranslationModel(dataclasses.replace(sizes, architecture=architecture, step_order=order))
 
 
 def losses_of(model) -> tuple:
@@ -109,10 +109,10 @@ def jax_process(folder: Path) -> None:
     ):
         importlib.import_module(f"rnnsearch_tf.{module}")
     assert "tensorflow" not in sys.modules
-    for kind, order in MODELS:
-        model = build(kind, order)
-        model.load_weights(folder / f"{kind}-{order}.weights.h5")
-        np.savez(folder / f"{kind}-{order}.npz", **jax_results(model))
+    for architecture, order in MODELS:
+        model = build(architecture, order)
+        model.load_weights(folder / f"{architecture}-{order}.weights.h5")
+        np.savez(folder / f"{architecture}-{order}.npz", **jax_results(model))
     from rnnsearch_tf.text.vocabulary import Vocabulary
 
     assert Vocabulary.load(folder / "words.vocab").encode(["b", "c"]) == [4, 2, 1]
@@ -128,13 +128,13 @@ def on_both(tmp_path_factory) -> dict:
 
     folder = tmp_path_factory.mktemp("backends")
     Vocabulary([*SPECIAL_TOKENS, "a", "b"]).save(folder / "words.vocab")
-    found = {}
+    on_tensorflow = {}
     rng = np.random.default_rng(1)
-    for kind, order in MODELS:
-        model = build(kind, order)
+    for architecture, order in MODELS:
+        model = build(architecture, order)
         model.set_weights([rng.normal(0, 0.5, w.shape) for w in model.get_weights()])
-        model.save_weights(folder / f"{kind}-{order}.weights.h5")
-        found[kind, order] = tensorflow_results(model)
+        model.save_weights(folder / f"{architecture}-{order}.weights.h5")
+        on_tensorflow[architecture, order] = tensorflow_results(model)
     process = subprocess.run(
         [sys.executable, __file__, str(folder)],
         env={
@@ -150,14 +150,14 @@ def on_both(tmp_path_factory) -> dict:
     )
     assert process.returncode == 0, process.stderr
     return {
-        (kind, order): (found[kind, order], dict(np.load(folder / f"{kind}-{order}.npz")))
-        for kind, order in MODELS
+        (architecture, order): (values, dict(np.load(folder / f"{architecture}-{order}.npz")))
+        for (architecture, order), values in on_tensorflow.items()
     }
 
 
-@pytest.mark.parametrize(("kind", "order"), MODELS)
-def test_jax_computes_what_tensorflow_does(on_both, kind, order):
-    ours, theirs = on_both[kind, order]
+@pytest.mark.parametrize(("architecture", "order"), MODELS)
+def test_jax_computes_what_tensorflow_does(on_both, architecture, order):
+    ours, theirs = on_both[architecture, order]
     assert list(ours) == list(theirs)
     for name, value in ours.items():
         np.testing.assert_allclose(theirs[name], value, atol=1e-5, err_msg=name)

@@ -25,9 +25,9 @@ SOURCE = np.array([[4, 9, 16, 1], [3, 1, 0, 0]], np.int32)
 TARGET = np.array([[5, 12, 1], [6, 1, 0]], np.int32)
 
 
-def model(seed: int, kind: Architecture = "rnnsearch") -> TranslationModel:
+def model(seed: int, architecture: Architecture = "rnnsearch") -> TranslationModel:
     keras.utils.set_random_seed(seed)
-    made = TranslationModel(dataclasses.replace(SIZES, architecture=kind))
+    made = TranslationModel(dataclasses.replace(SIZES, architecture=architecture))
     for weight in made.weights:  # far enough from uniform for the mean to matter
         weight.assign(3 * weight)
     return made
@@ -44,9 +44,9 @@ def probabilities(member: TranslationModel) -> np.ndarray:
 
 def test_the_first_word(members):
     ensemble = Ensemble(members)
-    found = np.exp(ensemble.predict_token(ensemble.bind(SOURCE).start()))
+    mean = np.exp(ensemble.predict_token(ensemble.bind(SOURCE).start()))
     expected = np.mean([probabilities(member)[:, 0] for member in members], axis=0)
-    np.testing.assert_allclose(found, expected, atol=1e-6)
+    np.testing.assert_allclose(mean, expected, atol=1e-6)
     apart = np.abs(probabilities(members[0])[:, 0] - expected).max()
     assert apart > 0.01
 
@@ -54,34 +54,35 @@ def test_the_first_word(members):
 def test_the_next_word(members):
     ensemble = Ensemble(members)
     step = ensemble.bind(SOURCE)
-    found = np.exp(ensemble.predict_token(step.advance(step.start(), TARGET[:, 0])))
+    mean = np.exp(ensemble.predict_token(step.advance(step.start(), TARGET[:, 0])))
     expected = np.mean([probabilities(member)[:, 1] for member in members], axis=0)
-    np.testing.assert_allclose(found, expected, atol=1e-6)
+    np.testing.assert_allclose(mean, expected, atol=1e-6)
 
 
 def test_losses_of_given_pairs(members):
-    found = Ensemble(members).token_losses(SOURCE, TARGET).numpy()
+    losses = Ensemble(members).token_losses(SOURCE, TARGET).numpy()
     mean = np.mean([probabilities(member) for member in members], axis=0)
     places = np.argwhere(TARGET)
     expected = [-np.log(mean[i, j, TARGET[i, j]]) for i, j in places]
-    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    np.testing.assert_allclose(losses, expected, rtol=1e-5)
 
 
 def test_alignments_are_averaged(members):
-    found = Ensemble(members).alignment(SOURCE, TARGET).numpy()
+    alignment = Ensemble(members).alignment(SOURCE, TARGET).numpy()
     expected = np.mean([member.alignment(SOURCE, TARGET) for member in members], axis=0)
-    np.testing.assert_allclose(found, expected, atol=1e-6)
-    np.testing.assert_allclose(found.sum(axis=2), 1, atol=1e-6)
+    np.testing.assert_allclose(alignment, expected, atol=1e-6)
+    np.testing.assert_allclose(alignment.sum(axis=2), 1, atol=1e-6)
 
 
 def test_a_search_scores_what_it_finds_as_the_ensemble_does(members):
     ensemble = Ensemble(members)
     options = DecodingConfig(beam_size=4, max_length_ratio=2.0)
-    found = search(ensemble, tf.constant(SOURCE), options)
-    losses = ensemble.token_losses(tf.constant(SOURCE), found.tokens[:, 0]).numpy()
-    rows = np.repeat([0, 1], found.lengths[:, 0])
+    hypotheses = search(ensemble, tf.constant(SOURCE), options)
+    losses = ensemble.token_losses(tf.constant(SOURCE), hypotheses.tokens[:, 0]).numpy()
+    rows = np.repeat([0, 1], hypotheses.lengths[:, 0])
     for i in (0, 1):
-        assert -losses[rows == i].sum() == pytest.approx(float(found.log_probs[i, 0]), abs=1e-4)
+        log_prob = float(hypotheses.log_probs[i, 0])
+        assert -losses[rows == i].sum() == pytest.approx(log_prob, abs=1e-4)
 
 
 def test_twice_the_same_model_is_that_model(members):

@@ -1,6 +1,7 @@
 """The whole model against the paper's equations in float64 NumPy."""
 
 import dataclasses
+import itertools
 import math
 import typing
 from collections.abc import Sequence
@@ -27,8 +28,8 @@ SIZES = ModelConfig(
     maxout_size=2,
 )
 PAIRS = [([4, 9, 6, 1], [5, 12, 3, 7, 1]), ([3, 10, 2, 8, 5, 9, 1], [11, 1]), ([7, 1], [2, 9, 1])]
-BOTH_IN_BOTH_ORDERS = [(kind, order) for kind in (RNNSEARCH, RNNENCDEC) for order in STEP_ORDERS]
-both = pytest.mark.parametrize(("kind", "order"), BOTH_IN_BOTH_ORDERS)
+BOTH_IN_BOTH_ORDERS = list(itertools.product((RNNSEARCH, RNNENCDEC), STEP_ORDERS))
+both = pytest.mark.parametrize(("architecture", "order"), BOTH_IN_BOTH_ORDERS)
 
 
 def padded(sentences: Sequence[list[int]], extra: int = 0) -> np.ndarray:
@@ -43,17 +44,18 @@ def batch(pairs: list, extra: int = 0) -> dict[str, np.ndarray]:
     return {"source": padded(source, extra), "target": padded(target, extra)}
 
 
-def randomise(model: keras.Model, seed: int = 2) -> None:
+def randomize(model: keras.Model, seed: int = 2) -> None:
     """Ordinary-sized weights, biases included, so that every term matters."""
     rng = np.random.default_rng(seed)
     model.set_weights([rng.normal(0, 0.5, w.shape) for w in model.get_weights()])
 
 
 def build(
-    kind: Architecture = RNNSEARCH, order: StepOrder = "look_generate_update"
+    architecture: Architecture = RNNSEARCH, order: StepOrder = "look_generate_update"
 ) -> TranslationModel:
-    model = TranslationModel(dataclasses.replace(SIZES, architecture=kind, step_order=order))
-    randomise(model)
+    config = dataclasses.replace(SIZES, architecture=architecture, step_order=order)
+    model = TranslationModel(config)
+    randomize(model)
     return model
 
 
@@ -73,8 +75,8 @@ def equations(model: TranslationModel):
 
 
 @both
-def test_model_is_the_papers(kind, order):
-    model = build(kind, order)
+def test_model_is_the_papers(architecture, order):
+    model = build(architecture, order)
     weights, run = equations(model)
     logits = ops.convert_to_numpy(model(batch(PAIRS)))
     outputs = model.decoder_outputs(batch(PAIRS))
@@ -83,15 +85,15 @@ def test_model_is_the_papers(kind, order):
         np.testing.assert_allclose(logits[i, : len(target)], expected.logits, atol=1e-5)
         contexts = ops.convert_to_numpy(outputs.context)[i, : len(target)]
         np.testing.assert_allclose(contexts, expected.contexts, atol=1e-5)
-        if kind == RNNSEARCH:
+        if architecture == RNNSEARCH:
             alignment = ops.convert_to_numpy(outputs.alignment)[i, : len(target), : len(source)]
             np.testing.assert_allclose(alignment, expected.alignment, atol=1e-5)
 
 
 @both
-def test_gradients_are_the_finite_differences(float64, kind, order):
+def test_gradients_are_the_finite_differences(float64, architecture, order):
     tf = pytest.importorskip("tensorflow")
-    model = build(kind, order)
+    model = build(architecture, order)
     weights, run = equations(model)
     with tf.GradientTape() as tape:
         losses = model.token_losses(*(tf.constant(x) for x in batch(PAIRS).values()))
@@ -110,21 +112,21 @@ def test_gradients_are_the_finite_differences(float64, kind, order):
 
 
 @both
-def test_word_by_word_is_teacher_forced(kind, order):
-    model = build(kind, order)
+def test_word_by_word_is_teacher_forced(architecture, order):
+    model = build(architecture, order)
     source, target = PAIRS[0]
     expected = ops.convert_to_numpy(model(batch(PAIRS[:1])))[0]
     step = model.bind(np.array([source]))
-    seen = step.start()
+    outputs = step.start()
     for i, word in enumerate(target):
-        logits = ops.convert_to_numpy(model.predict_token(seen))[0]
+        logits = ops.convert_to_numpy(model.predict_token(outputs))[0]
         np.testing.assert_allclose(logits, expected[i], atol=1e-6)
-        seen = step.advance(seen, np.array([word]))
+        outputs = step.advance(outputs, np.array([word]))
 
 
 @both
-def test_several_hypotheses_share_the_annotations(kind, order):
-    model = build(kind, order)
+def test_several_hypotheses_share_the_annotations(architecture, order):
+    model = build(architecture, order)
     step = model.bind(padded([pair[0] for pair in PAIRS]))
     first = step.start()
     doubled = type(first)(*(ops.repeat(x, 2, axis=0) for x in first))
@@ -136,8 +138,8 @@ def test_several_hypotheses_share_the_annotations(kind, order):
 
 
 @both
-def test_a_position_depends_on_earlier_words_only(kind, order):
-    model = build(kind, order)
+def test_a_position_depends_on_earlier_words_only(architecture, order):
+    model = build(architecture, order)
     inputs = batch(PAIRS)
     before = ops.convert_to_numpy(model(inputs))
     for i in range(inputs["target"].shape[1]):
@@ -150,8 +152,8 @@ def test_a_position_depends_on_earlier_words_only(kind, order):
 
 
 @both
-def test_padding_and_neighbours_change_nothing(kind, order):
-    model = build(kind, order)
+def test_padding_and_neighbours_change_nothing(architecture, order):
+    model = build(architecture, order)
     together = ops.convert_to_numpy(model(batch(PAIRS, extra=3)))
     for i, pair in enumerate(PAIRS):
         alone = ops.convert_to_numpy(model(batch([pair])))[0]
@@ -159,8 +161,8 @@ def test_padding_and_neighbours_change_nothing(kind, order):
 
 
 @both
-def test_word_losses_are_the_log_probabilities(kind, order):
-    model = build(kind, order)
+def test_word_losses_are_the_log_probabilities(architecture, order):
+    model = build(architecture, order)
     weights, run = equations(model)
     inputs = batch(PAIRS, extra=1)
     losses = ops.convert_to_numpy(model.token_losses(inputs["source"], inputs["target"]))
@@ -170,8 +172,8 @@ def test_word_losses_are_the_log_probabilities(kind, order):
         for source, target in PAIRS
     ]
     ends = np.cumsum([len(target) for _, target in PAIRS])[:-1]
-    found = [part.sum() for part in np.split(losses, ends)]
-    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    sums = [part.sum() for part in np.split(losses, ends)]
+    np.testing.assert_allclose(sums, expected, rtol=1e-5)
 
 
 GUIDE = np.zeros((3, 5, 7))  # [B, Ty, Tx] of PAIRS
@@ -239,11 +241,11 @@ def test_first_loss_is_log_k(scheme):
 
 
 @both
-def test_weight_names_are_the_papers(kind, order):
-    model = build(kind, order)
+def test_weight_names_are_the_papers(architecture, order):
+    model = build(architecture, order)
     names = {"/".join(weight.path.split("/")[-2:]) for weight in model.weights}
     sizes = reference.Sizes(K_source=11, K_target=13, m=3, n=5, n_align=7, l=2)
-    assert names == set(reference.weight_shapes(kind, sizes))
+    assert names == set(reference.weight_shapes(architecture, sizes))
 
 
 def test_config_and_weights_survive_saving(tmp_path):
@@ -257,7 +259,7 @@ def test_config_and_weights_survive_saving(tmp_path):
 
 def test_dropout_acts_in_training_alone():
     model = TranslationModel(dataclasses.replace(SIZES, dropout=0.5))
-    randomise(model)
+    randomize(model)
     inputs = batch(PAIRS)
     calm = [ops.convert_to_numpy(model(inputs)) for _ in range(2)]
     np.testing.assert_array_equal(*calm)

@@ -20,6 +20,7 @@ import jaxtyping
 from beartype import beartype
 from beartype.door import is_bearable
 
+DTYPES = ("Bool", "Float", "Int", "Shaped")
 ROOMS = ("rnnsearch_tf.layers", "rnnsearch_tf.models", "rnnsearch_tf.decoding")
 
 
@@ -118,7 +119,7 @@ class _Loader(importlib.machinery.SourceFileLoader):
         super().exec_module(module)
         if "tensor_types" not in (self.get_source(module.__name__) or ""):
             return  # it promises no shapes
-        vars(module).update({name: _Dtype(name) for name in ("Bool", "Float", "Int")}, Tensor=Any)
+        vars(module).update({name: _Dtype(name) for name in DTYPES}, Tensor=Any)
         _check(module)
 
 

@@ -9,10 +9,17 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from rnnsearch_tf.decoding import model_search
+from rnnsearch_tf.decoding.beam_search import beam_search
+from rnnsearch_tf.decoding.scoring import LengthNormalization
 from rnnsearch_tf.decoding.top_k import top_k
 from rnnsearch_tf.layers.attention import BahdanauAttention
 from rnnsearch_tf.layers.decoder import Decoder, DecoderState
 from rnnsearch_tf.layers.gru import GRUCell
+from rnnsearch_tf.layers.precision import at_least_float32
+from rnnsearch_tf.models import losses
+from rnnsearch_tf.models.ensemble import Ensemble
+from rnnsearch_tf.models.translation_model import TranslationModel
 
 B, TX, N = 2, 3, 5
 
@@ -97,6 +104,24 @@ def test_named_axes_in_front_agree():
         GRUCell(N).call(normal(2, 4, 3), normal(2, 1, N))
     values, indices = top_k(tf.random.stateless_normal([2, 3, 11], (1, 2)), 4)
     assert values.shape == indices.shape == [2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        LengthNormalization.score,
+        beam_search,
+        model_search.search,
+        Ensemble.predict_token,
+        TranslationModel.token_losses,
+        losses.output_cross_entropy,
+        losses.SentenceLoss.call,
+        at_least_float32,
+    ],
+    ids=lambda function: function.__qualname__,
+)
+def test_models_losses_and_search_are_checked_too(function):
+    assert hasattr(function, "__wrapped__")
 
 
 def test_production_imports_no_jaxtyping():
