@@ -15,6 +15,8 @@ from rnnsearch_tf.inference import translator as module
 from rnnsearch_tf.inference.loading import find_version
 from rnnsearch_tf.inference.translator import Translator
 
+pytestmark = pytest.mark.slow
+
 SEARCH = DecodingConfig(beam_size=3, length_penalty=0.6, max_length=20, max_length_ratio=2.0)
 SENTENCES = ["The man will eat.", "She has seen the old cat in Paris.", "It is cold.", "We sleep."]
 

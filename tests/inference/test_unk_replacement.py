@@ -17,6 +17,8 @@ from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.presets import PRESETS
 from rnnsearch_tf.results import Alignment
 
+pytestmark = pytest.mark.slow
+
 SOURCE = tf.ragged.constant([["Ms", "Aït", "left"], [], ["the", "ibex"]], tf.string, ragged_rank=1)
 TARGET = tf.ragged.constant(
     [["Mme", "[UNK]", "partit", "[UNK]"], [], ["[UNK]", "[UNK]", "ici"]], tf.string, ragged_rank=1

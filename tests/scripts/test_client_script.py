@@ -13,6 +13,8 @@ from tfserving import running
 from rnnsearch_tf.client import Client
 from rnnsearch_tf.scripts import client as script
 
+pytestmark = pytest.mark.serving
+
 PATIENT = "--deadline=300"
 
 

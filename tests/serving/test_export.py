@@ -18,6 +18,8 @@ from rnnsearch_tf.serving import export as export_module
 from rnnsearch_tf.serving.export import export
 from rnnsearch_tf.serving.warmup import WARMUP_REQUESTS
 
+pytestmark = pytest.mark.serving
+
 SEARCH = DecodingConfig(beam_size=2, length_penalty=0.5)
 
 
