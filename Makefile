@@ -1,5 +1,6 @@
 # make demo   both models on the built-in grammar, in minutes; all it makes lies in demo/
-# make test   all tests
+# make test   all tests; says what it skipped and why
+# make test-fast   those that need no long training, no browser and no server
 # make check  ruff (lint and format) and mypy, also for macOS and Windows
 # make docs   the line numbers in docs/equations.md
 # make site   the documentation with an API page from the docstrings, in site/
@@ -27,7 +28,7 @@ OUTPUT ?= reproduction
 SIZE ?= small
 NO_DATA := make reproduce needs DATA=folder with train, valid and test, each .en and .fr or .gz
 
-.PHONY: demo test check docs site bench reproduce data-is-named clean
+.PHONY: demo test test-fast check docs site bench reproduce data-is-named clean
 
 demo: $(VENV)/installed
 	rm -rf demo
@@ -35,6 +36,10 @@ demo: $(VENV)/installed
 
 test: $(VENV)/installed-test
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+test-fast: $(VENV)/installed-test
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder \
+	    -m "not slow and not distributed and not browser and not serving"
 
 check: $(VENV)/installed-test
 	$(BIN)/ruff check .

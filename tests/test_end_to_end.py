@@ -8,6 +8,8 @@ import pytest
 
 from rnnsearch_tf.scripts import translate
 
+pytestmark = pytest.mark.slow
+
 SENTENCES = ["The man will eat.", "", "She has seen the cat.", "Élodie's 1,000 words — and more?"]
 
 # Fails if the package can be reached: TensorFlow alone must do.

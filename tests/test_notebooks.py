@@ -129,6 +129,7 @@ def printed(outputs, stream="stdout"):
     )
 
 
+@pytest.mark.slow
 def test_train(execute):
     outputs = execute("train", GRAMMAR_PAIRS={"train": 300, "valid": 10}, EPOCHS=2)
     assert len(printed(outputs["look"]).splitlines()) == 10
@@ -142,6 +143,7 @@ def test_train(execute):
     assert str(Path("model", "best.weights.h5")) in printed(outputs["list-directory"]).split()
 
 
+@pytest.mark.slow
 def test_attention(execute, model_dir):
     outputs = execute(
         "attention",
@@ -170,6 +172,8 @@ def test_attention(execute, model_dir):
     assert "RNNencdec: " in printed(outputs["long-sentence"])
 
 
+@pytest.mark.slow
+@pytest.mark.serving
 def test_serving(execute, model_dir, export_dir):
     with running(export_dir) as served:
         outputs = execute("serving", MODEL_DIR=str(model_dir), SERVER=served.rest)

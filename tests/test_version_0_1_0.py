@@ -54,6 +54,7 @@ def assert_same_lists(made: Path, expected: Path) -> None:
         assert list(map(float, a[2:])) == pytest.approx(list(map(float, b[2:])), abs=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["model", "rnnencdec", "export"])
 def test_models_and_exports_translate_as_before(files, tmp_path, name):
     beam = [] if name == "export" else ["--beam_size=3"]
@@ -63,6 +64,7 @@ def test_models_and_exports_translate_as_before(files, tmp_path, name):
     assert_same_lists(made, files / f"{name}.nbest")
 
 
+@pytest.mark.slow
 def test_alignments_are_as_before(files, tmp_path):
     flags = [f"--model_dir={files / 'model'}", f"--input={files / 'input.en'}", "--beam_size=3"]
     assert translate.run([*flags, "--alignment=json", f"--output={tmp_path / 'made'}"]) == 0
@@ -81,6 +83,7 @@ def test_alignments_are_as_before(files, tmp_path):
             assert row == pytest.approx(other, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_given_translations_are_scored_as_before(files, tmp_path):
     flags = [f"--model_dir={files / 'model'}", f"--source={files / 'text' / 'valid.en'}"]
     flags += [f"--target={files / 'text' / 'valid.fr'}", f"--output={tmp_path / 'made'}"]
@@ -123,6 +126,7 @@ def test_old_logs_and_evaluations_are_drawn(files, tmp_path):
     assert "evaluation" in lengths.read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_a_training_without_a_checkpoint_is_resumed(files, tmp_path, capsys):
     """Under today's flags: what it was made with has not changed its meaning."""
     old, path = files / "model", tmp_path / "model"

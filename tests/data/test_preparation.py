@@ -261,6 +261,7 @@ def begun(tmp_path) -> Iterator[subprocess.Popen]:
     process.communicate()
 
 
+@pytest.mark.slow
 def test_a_killed_preparation_is_not_taken_for_a_finished_one(tmp_path, begun):
     (unfinished,) = folders(tmp_path)
     assert unfinished.startswith(".")
@@ -275,6 +276,7 @@ def test_a_killed_preparation_is_not_taken_for_a_finished_one(tmp_path, begun):
     assert content(tmp_path / "beside")["source.types"].startswith(b"A\ndog\nsleeps\n.\n")
 
 
+@pytest.mark.slow
 def test_an_interrupted_preparation_leaves_nothing(tmp_path, begun):
     begun.send_signal(signal.SIGINT)
     begun.communicate(timeout=60)
@@ -282,6 +284,7 @@ def test_an_interrupted_preparation_leaves_nothing(tmp_path, begun):
     assert folders(tmp_path) == []
 
 
+@pytest.mark.slow
 def test_a_second_preparation_waits_for_the_first(tmp_path, begun):
     corpus = Counted()
     with concurrent.futures.ThreadPoolExecutor(1) as pool:

@@ -123,6 +123,7 @@ def run(capsys, *flags: str) -> tuple[int, str]:
     return status, capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_one_flag_trains_on_it(capsys, tmp_path):
     tiny = ["--embedding_size=3", "--hidden_size=5", "--attention_size=2", "--maxout_size=2"]
     flags = ["--preset=rnnsearch-tiny", *tiny, "--epochs=1", f"--model_dir={tmp_path / 'model'}"]

@@ -14,6 +14,8 @@ from rnnsearch_tf.inference.loading import load_text_model
 from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.text.vocabulary import EOS, PAD, UNK, Vocabulary
 
+pytestmark = pytest.mark.slow
+
 SENTENCES = ["The man will eat.", "She has seen the old cat in Paris.", "It is cold.", "We sleep."]
 SEARCH = DecodingConfig(beam_size=3, max_length_ratio=2.0)
 

@@ -18,6 +18,8 @@ from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.results import Hypothesis, Translation
 from rnnsearch_tf.text.tokenizers import WhitespaceTokenizer
 
+pytestmark = pytest.mark.slow
+
 SEARCH = DecodingConfig(beam_size=3, length_penalty=0.6, max_length=20, max_length_ratio=2.0)
 SENTENCES = ["The man will eat.", "She has seen the old cat in Paris.", "It is cold.", "We sleep."]
 

@@ -19,6 +19,8 @@ from rnnsearch_tf.presets import PRESETS
 from rnnsearch_tf.results import Alignment
 from rnnsearch_tf.serving.signatures import signatures
 
+pytestmark = pytest.mark.slow
+
 SOURCE = tf.ragged.constant([["Ms", "Aït", "left"], [], ["the", "ibex"]], tf.string, ragged_rank=1)
 TARGET = tf.ragged.constant(
     [["Mme", "[UNK]", "partit", "[UNK]"], [], ["[UNK]", "[UNK]", "ici"]], tf.string, ragged_rank=1

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ARCHITECTURES = ("rnnsearch", "rnnencdec")
 ORDERS = ("look_generate_update", "look_update_generate")
 MODELS = list(itertools.product(ARCHITECTURES, ORDERS))

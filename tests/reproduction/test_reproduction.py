@@ -12,6 +12,8 @@ from rnnsearch_tf.reproduction.assessment import training_sample
 from rnnsearch_tf.reproduction.report import Report
 from rnnsearch_tf.scripts import reproduce
 
+pytestmark = pytest.mark.slow
+
 MODELS = ("rnnencdec-30", "rnnsearch-30", "rnnencdec-50", "rnnsearch-50")
 SETTINGS = [flag for flag in TINY if not flag.startswith("--preset")]
 

@@ -185,6 +185,7 @@ def test_a_failure_leaves_the_old_file(capsys, text, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"text.en", "text.fr", "links"}
 
 
+@pytest.mark.slow
 def test_a_trained_model_s_links(capsys, model_dir, corpus):
     files = [corpus / f"valid.{side}" for side in ("en", "fr")]
     flags = [f"--model_dir={model_dir}", f"--source={files[0]}", f"--target={files[1]}"]

@@ -14,6 +14,8 @@ from tfserving import running
 from rnnsearch_tf.client import Client, Translation
 from rnnsearch_tf.scripts import client as script
 
+pytestmark = pytest.mark.serving
+
 PATIENT = "--deadline=300"
 
 

@@ -8,6 +8,8 @@ from test_scripts import fails
 
 from rnnsearch_tf.scripts import evaluate
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def flags(model_dir: Path, corpus: Path) -> list[str]:

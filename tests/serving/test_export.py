@@ -20,6 +20,8 @@ from rnnsearch_tf.serving.model_card import model_card
 from rnnsearch_tf.serving.signatures import signatures
 from rnnsearch_tf.serving.warmup import WARMUP_REQUESTS
 
+pytestmark = pytest.mark.serving
+
 SEARCH = DecodingConfig(beam_size=2, length_penalty=0.5)
 
 

@@ -17,6 +17,8 @@ from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
 
+pytestmark = pytest.mark.serving
+
 
 @pytest.fixture(scope="module")
 def reference(model_dir) -> TextModel:

@@ -929,6 +929,7 @@ def test_nothing_moves_for_those_who_want_no_motion(visit, server):
 # --- With a model ---
 
 
+@pytest.mark.serving
 def test_with_a_real_model(visit, export_dir):
     """The page shows what the server answers, and the SavedModel's signatures are as it expects."""
     from tfserving import running

@@ -16,6 +16,8 @@ from tfserving.graph_ops import core_ops, graph_ops
 from tfserving.status import Code, StatusError
 from tfserving.tensor_proto import to_array, to_proto
 
+pytestmark = pytest.mark.serving
+
 INPUTS = {
     "serving_default": {"text": TEXTS},
     "align": {"text": TEXTS},

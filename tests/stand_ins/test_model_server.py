@@ -34,6 +34,8 @@ from tfserving.model_config import read_model_config, single_model
 from tfserving.tensor_proto import to_array
 from tfserving.tls import write_ssl_config
 
+pytestmark = pytest.mark.serving
+
 SECONDS = 600  # a safety net
 MODEL = "rnnsearch"
 TEXTS = ["The man will eat.", "", "She has seen the old cat in Paris, and he has not — «é»."]

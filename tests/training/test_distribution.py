@@ -25,6 +25,8 @@ from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.scripts import train
 from rnnsearch_tf.training.distribution import Workers, build_strategy
 
+pytestmark = pytest.mark.distributed
+
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "tests" / "stand_ins" / "train_on_devices.py"
 UPDATES = 20

@@ -21,6 +21,8 @@ from rnnsearch_tf.scripts import train
 from rnnsearch_tf.training.run import train as train_model
 from rnnsearch_tf.training.train_step import TrainStep
 
+pytestmark = pytest.mark.slow
+
 SOURCE = np.array([[4, 9, 6, 1, 0], [3, 10, 2, 8, 1], [7, 1, 0, 0, 0]], "int32")
 TARGET = np.array([[5, 12, 3, 1], [11, 1, 0, 0], [2, 9, 4, 1]], "int32")
 GUIDE = np.zeros((3, 4, 5), "float32")  # five linked words

@@ -17,6 +17,8 @@ from training_process import start
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.scripts import train
 
+pytestmark = pytest.mark.slow
+
 FLAGS = (
     "--max_updates=48",
     "--epochs=100",

@@ -28,6 +28,8 @@ from rnnsearch_tf.scripts import train
 from rnnsearch_tf.training import run as training_run
 from rnnsearch_tf.training.logs import Evaluation
 
+pytestmark = pytest.mark.slow
+
 
 def weights(path: Path, which: str = "last") -> list[np.ndarray]:
     keras.utils.set_random_seed(0)
