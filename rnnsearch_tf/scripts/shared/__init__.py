@@ -1,1 +1,1 @@
-"""What several commands share."""
+"""Parts of several commands: flags, text in and out."""
