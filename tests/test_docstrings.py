@@ -12,7 +12,9 @@ PACKAGE = Path(rnnsearch_tf.__file__).parent
 RIDDLES = ("What", "Which", "How", "Where", "When", "That", "Those", "As", "So")
 
 
-@pytest.mark.parametrize("path", PACKAGE.rglob("*.py"), ids=lambda p: str(p.relative_to(PACKAGE)))
+@pytest.mark.parametrize(
+    "path", sorted(PACKAGE.rglob("*.py")), ids=lambda p: str(p.relative_to(PACKAGE))
+)
 def test_every_docstring_says_its_noun_or_verb_first(path):
     nodes = ast.walk(ast.parse(path.read_text("utf-8")))
     kinds = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
