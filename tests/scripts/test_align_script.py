@@ -60,7 +60,7 @@ def test_pictures_are_drawn(capsys, pairs, tmp_path):
         f"{number}.svg" for number, line in enumerate(SOURCE.split("\n"), 1) if line.strip()
     }
     said = fails(capsys, align, *pairs, "--figure_format=gif")
-    assert "--figure_format gif: choose png, svg or html" in said
+    assert "--figure_format 'gif': choose one of png, svg, html" in said
 
 
 def test_a_file_is_written(capsys, pairs, tmp_path):
@@ -151,7 +151,7 @@ def test_cut_sentences_are_told(capsys, pairs, models, monkeypatch):
 
 def test_bad_flags(capsys, pairs):
     assert "--target is needed" in fails(capsys, align, *pairs[:2])
-    assert "--format 'giza': choose pharaoh or json" in fails(
+    assert "--format 'giza': choose one of pharaoh, json" in fails(
         capsys, align, *pairs, "--format=giza"
     )
     assert "--rule 'max': choose one of argmax, threshold" in fails(

@@ -299,7 +299,10 @@ def test_json_has_all_that_is_known(capsysbinary, two_lines):
     [
         (["--alignment=giza"], "--alignment giza: choose pharaoh or json"),
         (["--alignment=json", "--score"], "--score is for lines of text"),
-        (["--figures=f", "--figure_format=gif"], "--figure_format gif: choose png, svg or html"),
+        (
+            ["--figures=f", "--figure_format=gif"],
+            "--figure_format 'gif': choose one of png, svg, html",
+        ),
         (["--n_best=4"], "n_best 4: must be from 1 to the beam size, 3"),
     ],
 )
