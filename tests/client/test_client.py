@@ -31,6 +31,8 @@ from rnnsearch_tf.client import (
 from rnnsearch_tf.client.address import parse_address
 from rnnsearch_tf.errors import InputError
 
+pytestmark = pytest.mark.serving
+
 LOWEST = -3.4028234663852886e38  # of float32
 
 

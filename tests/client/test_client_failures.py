@@ -38,6 +38,8 @@ from rnnsearch_tf.client import (
 )
 from rnnsearch_tf.client.call import Call
 
+pytestmark = pytest.mark.serving
+
 each_scheme = pytest.mark.parametrize("scheme", SERVERS)
 
 
@@ -66,12 +68,13 @@ def always(code, text):
 
 
 @both
-def test_a_server_that_stays_unavailable(serve):
+def test_a_server_that_stays_unavailable(serve, monkeypatch):
+    # Pauses of 0.2 and 0.4 s; the next, of 0.8 s, the deadline leaves no time for.
+    monkeypatch.setattr("random.uniform", lambda low, high: high)
     with serve(always("UNAVAILABLE", "queue is full")) as served:
         said = failure(UnavailableError, served.url, attempts=3)
         assert said.endswith("is unavailable: queue is full (3 attempts)")
         assert len(served.requests) == 3
-        # No attempt is begun that the deadline leaves no time for.
         said = failure(UnavailableError, served.url, deadline=1, attempts=1_000)
         assert "is unavailable: queue is full" in said
         assert len(served.requests) < 20

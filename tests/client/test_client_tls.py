@@ -12,6 +12,8 @@ from scripted_model import SECONDS, expected, failure, over_grpc, over_http
 from rnnsearch_tf.client import Client, Tls, TlsError, UnavailableError
 from rnnsearch_tf.errors import InputError
 
+pytestmark = pytest.mark.serving
+
 LINES = ["One.", "Two."]
 
 

@@ -20,6 +20,8 @@ from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.text.moses import MosesTokenizer
 from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, UNK, Vocabulary
 
+pytestmark = pytest.mark.slow
+
 # --- scores of given translations -----------------------------------------------------------------
 
 TEXT = ParallelText(

@@ -15,6 +15,8 @@ from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.serving.signatures import signatures
 from rnnsearch_tf.text.vocabulary import PAD
 
+pytestmark = pytest.mark.serving
+
 SENTENCES = ["The man will eat.", "She has seen the old cat in Paris.", "It is cold.", "We sleep."]
 SEARCH = DecodingConfig(beam_size=3, max_length_ratio=2.0)
 STRANGE = [
