@@ -29,6 +29,8 @@ from rnnsearch_tf.text.moses import MosesTokenizer
 from rnnsearch_tf.text.tokenizers import WhitespaceTokenizer
 from rnnsearch_tf.text.vocabulary import UNK, Vocabulary
 
+pytestmark = pytest.mark.slow
+
 ENGLISH, FRENCH = MosesTokenizer("en"), MosesTokenizer("fr")
 TEXT = ParallelText(
     ["A dog sleeps.", "", "Dogs don't sleep, a dog does."] * 3,
@@ -261,7 +263,6 @@ def begun(tmp_path) -> Iterator[subprocess.Popen]:
     process.communicate()
 
 
-@pytest.mark.slow
 def test_a_killed_preparation_is_not_taken_for_a_finished_one(tmp_path, begun):
     (unfinished,) = folders(tmp_path)
     assert unfinished.startswith(".")
@@ -276,7 +277,6 @@ def test_a_killed_preparation_is_not_taken_for_a_finished_one(tmp_path, begun):
     assert content(tmp_path / "beside")["source.types"].startswith(b"A\ndog\nsleeps\n.\n")
 
 
-@pytest.mark.slow
 def test_an_interrupted_preparation_leaves_nothing(tmp_path, begun):
     begun.send_signal(signal.SIGINT)
     begun.communicate(timeout=60)
@@ -284,7 +284,6 @@ def test_an_interrupted_preparation_leaves_nothing(tmp_path, begun):
     assert folders(tmp_path) == []
 
 
-@pytest.mark.slow
 def test_a_second_preparation_waits_for_the_first(tmp_path, begun):
     corpus = Counted()
     with concurrent.futures.ThreadPoolExecutor(1) as pool:

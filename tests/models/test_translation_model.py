@@ -137,6 +137,7 @@ def test_several_hypotheses_share_the_annotations(architecture, order):
         np.testing.assert_allclose(together[q::2], alone, atol=1e-6)
 
 
+@pytest.mark.slow
 @both
 def test_a_position_depends_on_earlier_words_only(architecture, order):
     model = build(architecture, order)

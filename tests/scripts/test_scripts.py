@@ -29,6 +29,8 @@ from rnnsearch_tf.scripts import (
 )
 from rnnsearch_tf.serving.signatures import signatures
 
+pytestmark = pytest.mark.slow
+
 SCRIPTS = {
     "train": train, "translate": translate, "score": score, "evaluate": evaluate,
     "align": align, "lexicon": lexicon, "export": export,
@@ -203,7 +205,6 @@ def test_text_to_translate_that_cannot_be_read(capsys, model_dir, tmp_path):
     assert (tmp_path / "out").read_text() == "kept\n"
 
 
-@pytest.mark.slow
 def test_text_that_is_not_utf8_is_translated_as_a_server_does(capsys, model_dir, tmp_path):
     lines = [b"The man is here.", b"\xe9t\xe9 \xff", b"", b"She sees a cat.\r"]
     (tmp_path / "latin").write_bytes(b"\n".join(lines))
@@ -251,7 +252,6 @@ def two_lines(model_dir, tmp_path) -> list[str]:
     return [f"--model_dir={model_dir}", "--beam_size=3", f"--input={tmp_path / 'in'}"]
 
 
-@pytest.mark.slow
 def test_scores_and_links_stand_behind_the_text(capsysbinary, two_lines):
     plain = translated(capsysbinary, *two_lines)
     rows = [line.split(" ||| ") for line in translated(
@@ -267,7 +267,6 @@ def test_scores_and_links_stand_behind_the_text(capsysbinary, two_lines):
         assert all(0 <= source < 5 for source, _ in links)
 
 
-@pytest.mark.slow
 def test_an_n_best_list_is_as_moses_writes_it(capsysbinary, two_lines):
     plain = translated(capsysbinary, *two_lines)
     rows = [line.split(" ||| ") for line in translated(capsysbinary, *two_lines, "--n_best=3")]
@@ -279,7 +278,6 @@ def test_an_n_best_list_is_as_moses_writes_it(capsysbinary, two_lines):
     assert all(len(line.split(" ||| ")) == 5 for line in linked)
 
 
-@pytest.mark.slow
 def test_json_has_all_that_is_known(capsysbinary, two_lines):
     plain = translated(capsysbinary, *two_lines)
     translations = list(map(json.loads, translated(
@@ -311,7 +309,6 @@ def test_output_that_cannot_be(capsys, two_lines, tmp_path, flags, said):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.slow
 def test_an_export_translates_as_the_model(capsysbinary, model_dir, export_dir, two_lines):
     own = translated(capsysbinary, *two_lines)
     assert translated(capsysbinary, f"--model_dir={export_dir}", two_lines[2]) == own
@@ -319,7 +316,6 @@ def test_an_export_translates_as_the_model(capsysbinary, model_dir, export_dir, 
     assert b"options it was made with" in capsysbinary.readouterr().err
 
 
-@pytest.mark.slow
 def test_at_a_terminal_each_line_is_answered(model_dir):
     leader, follower = os.openpty()
     command = [sys.executable, "-m", "rnnsearch_tf.scripts.translate", f"--model_dir={model_dir}"]
@@ -347,7 +343,6 @@ def test_given_translations_are_scored(capsys, model_dir, corpus, tmp_path):
     assert f"20 pairs: {mean:.4f} nats per token" in capsys.readouterr().err
 
 
-@pytest.mark.slow
 def test_a_lexicon_is_learnt_and_used(capsys, model_dir, corpus, tmp_path):
     copy = tmp_path / "model"
     shutil.copytree(model_dir, copy)
@@ -365,7 +360,6 @@ def test_a_lexicon_is_learnt_and_used(capsys, model_dir, corpus, tmp_path):
     assert "[UNK]" not in (tmp_path / "out").read_text("utf-8")
 
 
-@pytest.mark.slow
 def test_alignments_are_drawn(model_dir, tmp_path):
     (tmp_path / "in").write_text("The man costs $5.\n\nShe sees a cat.\n")
     flags = [f"--model_dir={model_dir}", f"--output={tmp_path / 'out'}", "--beam_size=2"]
