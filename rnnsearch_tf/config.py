@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import typing
+from collections.abc import Sequence
 from typing import Any, Literal, TypeVar
 
 FORMAT = 1  # of config.json; raised when files of older versions can no longer be read
@@ -66,13 +67,22 @@ def _require(condition: bool, message: str) -> None:
         raise ValueError(message)
 
 
+def check_choice(
+    name: str, value: Any, allowed: Sequence[str], error: type[Exception] = ValueError
+) -> None:
+    """Check a value that has choices, and name them where it is none of them.
+
+    Raises:
+        ValueError: it is none of `allowed`; or `error` instead.
+    """
+    if value not in allowed:
+        raise error(f"{name} {value!r}: choose one of {', '.join(allowed)}")
+
+
 def _check_choices(settings: Any) -> None:
     for field in dataclasses.fields(settings):
-        value, allowed = getattr(settings, field.name), choices(field.type)
-        _require(
-            not allowed or value in allowed,
-            f"{field.name} {value!r}: choose one of {', '.join(allowed)}",
-        )
+        if allowed := choices(field.type):
+            check_choice(field.name, getattr(settings, field.name), allowed)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,6 +9,7 @@ import numpy as np
 
 from rnnsearch_tf.alignment.links import LinkRule, Links, flipped
 from rnnsearch_tf.alignment.symmetrization import SYMMETRIZATIONS, Symmetrization, symmetrize
+from rnnsearch_tf.config import check_choice
 
 LinkWeights = Literal["forward", "reverse", "both", "average"]
 WEIGHTS: tuple[LinkWeights, ...] = typing.get_args(LinkWeights)
@@ -41,12 +42,9 @@ class LinkMethod:
     symmetrization: Symmetrization | None = None
 
     def __post_init__(self) -> None:
-        if self.weights not in WEIGHTS:
-            raise ValueError(f"weights {self.weights!r}: choose one of {', '.join(WEIGHTS)}")
-        if self.symmetrization not in (None, *SYMMETRIZATIONS):
-            raise ValueError(
-                f"symmetrize {self.symmetrization!r}: choose one of {', '.join(SYMMETRIZATIONS)}"
-            )
+        check_choice("weights", self.weights, WEIGHTS)
+        if self.symmetrization is not None:
+            check_choice("symmetrize", self.symmetrization, SYMMETRIZATIONS)
         if self.weights == "both" and self.symmetrization is None:
             raise ValueError("two directions need a symmetrisation")
 

@@ -12,6 +12,8 @@ from typing import Literal
 
 import numpy as np
 
+from rnnsearch_tf.config import check_choice
+
 Links = set[tuple[int, int]]  # (source, target) positions of words, 0-based
 
 RuleName = Literal["argmax", "threshold"]
@@ -40,8 +42,7 @@ class LinkRule:
     threshold: float = 0.3
 
     def __post_init__(self) -> None:
-        if self.name not in RULES:
-            raise ValueError(f"rule {self.name!r}: choose one of {', '.join(RULES)}")
+        check_choice("rule", self.name, RULES)
         if not 0 < self.threshold <= 1:
             raise ValueError(f"threshold {self.threshold}: must be above 0 and at most 1")
 

@@ -4,6 +4,7 @@ import typing
 from typing import Literal
 
 from rnnsearch_tf.alignment.links import Links
+from rnnsearch_tf.config import check_choice
 
 Symmetrization = Literal[
     "intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"
@@ -37,8 +38,7 @@ def symmetrize(forward: Links, reverse: Links, method: Symmetrization) -> Links:
     Raises:
         ValueError: no such symmetrisation.
     """
-    if method not in SYMMETRIZATIONS:
-        raise ValueError(f"symmetrize {method!r}: choose one of {', '.join(SYMMETRIZATIONS)}")
+    check_choice("symmetrize", method, SYMMETRIZATIONS)
     if method == "union":
         return forward | reverse
     if method == "intersection":

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import typing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import keras
 from keras import ops
 
-from rnnsearch_tf.config import InitialWeights, StepOrder
+from rnnsearch_tf.config import InitialWeights, StepOrder, check_choice, choices
 from rnnsearch_tf.layers import initializers
 from rnnsearch_tf.layers.embedding import WordEmbedding
 from rnnsearch_tf.layers.gru import ContextGRUCell
@@ -118,9 +117,7 @@ class Decoder(keras.layers.Layer):
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
-        orders = typing.get_args(StepOrder)
-        if step_order not in orders:
-            raise ValueError(f"step order {step_order!r}: choose one of {', '.join(orders)}")
+        check_choice("step order", step_order, choices(StepOrder))
         self._settings = {
             "vocabulary_size": vocabulary_size,
             "embedding_size": embedding_size,

@@ -3,11 +3,9 @@
 One initializer may serve several weights: each call draws new numbers.
 """
 
-import typing
-
 from keras import initializers, random
 
-from rnnsearch_tf.config import InitialWeights
+from rnnsearch_tf.config import InitialWeights, check_choice, choices
 
 
 def recurrent(scheme: InitialWeights) -> initializers.Initializer:
@@ -51,6 +49,4 @@ def _normal_or_glorot(scheme: InitialWeights, deviation: float) -> initializers.
 
 
 def _check(scheme: InitialWeights) -> None:
-    schemes = typing.get_args(InitialWeights)
-    if scheme not in schemes:
-        raise ValueError(f"initial weights {scheme!r}: choose one of {', '.join(schemes)}")
+    check_choice("initial weights", scheme, choices(InitialWeights))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import tensorflow as tf
 
-from rnnsearch_tf.config import DecodingConfig
+from rnnsearch_tf.config import DecodingConfig, check_choice
 from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.files import synchronize
 from rnnsearch_tf.inference.loading import CARD, load_text_model, versions
@@ -59,10 +59,7 @@ def export(
         raise InputError(f"version {version}: must be positive")
     if target.exists():
         raise InputError(f"{target} exists; nothing was overwritten")
-    if weights_dtype not in WEIGHT_DTYPES:
-        raise InputError(
-            f"weights_dtype {weights_dtype!r}: choose one of {', '.join(WEIGHT_DTYPES)}"
-        )
+    check_choice("weights_dtype", weights_dtype, WEIGHT_DTYPES, InputError)
     text_model = load_text_model(model_dirs, decoding, weights, weights_dtype)
     card = model_card(model_dirs, weights, weights_dtype, text_model.config.decoding)
     try:

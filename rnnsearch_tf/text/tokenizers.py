@@ -31,8 +31,8 @@ class Tokenizer(Protocol):
     def word_tokenizer(self) -> "Tokenizer":
         """The tokeniser whose tokens are words; a tokeniser of words returns itself.
 
-        Lengths in words, tokenised BLEU, unknown words and alignment error rates go by it, so
-        that they can be compared between models whatever tokens these have.
+        Length bins and tokenised BLEU go by it, so that they can be compared between models
+        whatever tokens these have.
         """
 
     def tokenize(self, text: tf.Tensor) -> tf.RaggedTensor:

@@ -51,11 +51,12 @@ def gradient_norm(model: TranslationModel, weights: dict[str, float]) -> float:
     return float(tf.linalg.global_norm([tf.convert_to_tensor(g) for g in gradients]))
 
 
-def test_the_loss_is_the_mean_over_sentences_of_both_terms():
+@pytest.mark.parametrize("weight", [0.5, 3.0])
+def test_the_loss_is_the_mean_over_sentences_of_both_terms(weight):
     model = built()
     expected = model.compute_losses(BATCH, ["nll", "guided_alignment"])
-    norm = gradient_norm(model, {"nll": 1.0, "guided_alignment": 3.0})
-    config = TrainingConfig(guided_alignment_weight=3.0)
+    norm = gradient_norm(model, {"nll": 1.0, "guided_alignment": weight})
+    config = TrainingConfig(guided_alignment_weight=weight)
     update = TrainStep(model, config, total_updates=1)(BATCH, 0)
     for name, total in expected.items():
         assert float(update.losses[name].sum) == pytest.approx(float(total.sum), rel=1e-6)

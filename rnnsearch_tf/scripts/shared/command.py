@@ -12,7 +12,7 @@ from typing import Any
 
 from absl import flags
 
-from rnnsearch_tf.config import RENAMED_FIELDS, RENAMED_VALUES, choices
+from rnnsearch_tf.config import RENAMED_FIELDS, RENAMED_VALUES, check_choice, choices
 from rnnsearch_tf.errors import InputError
 
 _DEFINERS: dict[Any, Callable[..., Any]] = {
@@ -148,10 +148,11 @@ class Command:
         """
         for name, allowed in self._choices.items():
             value = self.flags[name].value
-            if value is not None and value not in allowed:
-                if (name, value) in RENAMED_VALUES:
-                    raise InputError(f"--{name}={value} is now {RENAMED_VALUES[name, value]}")
-                raise InputError(f"--{name} {value!r}: choose one of {', '.join(allowed)}")
+            if value is None:
+                continue
+            if (name, value) in RENAMED_VALUES:
+                raise InputError(f"--{name}={value} is now {RENAMED_VALUES[name, value]}")
+            check_choice(f"--{name}", value, allowed, InputError)
 
     def _unrecognized(self, error: flags.UnrecognizedFlagError) -> str:
         """Line for an unknown flag, which names the new flag where version 0.1.0 had another."""
