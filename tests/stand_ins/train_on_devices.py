@@ -1,11 +1,6 @@
-"""Run `rnnsearch-train`, and `model.fit`, with as many logical CPUs as the first argument says.
+"""Trainings, and `model.fit`, on logical CPUs in place of GPUs."""
 
-The second is JSON: the flags of each training, one after the other. The third, if given, is a
-folder for the weights and the loss of `fit_on_devices.fit`.
-"""
-
-import json
-import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import fit_on_devices
@@ -13,10 +8,22 @@ import logical_cpus
 
 from rnnsearch_tf.scripts import train
 
-if __name__ == "__main__":
-    logical_cpus.use(int(sys.argv[1]))
-    for flags in json.loads(sys.argv[2]):
-        if code := train.run(flags):
-            sys.exit(code)
-    if sys.argv[3:]:
-        fit_on_devices.save(Path(sys.argv[3]), *fit_on_devices.fit("mirrored"))
+
+def run(devices: int, trainings: Sequence[list[str]], fit_folder: Path | None = None) -> int:
+    """Run `rnnsearch-train` with each of these flags, one after the other, and a fit.
+
+    Args:
+        devices: number of logical CPUs; no operation has run in this process yet.
+        trainings: the flags of each.
+        fit_folder: for the weights and the loss of `fit_on_devices.fit`; None: no fit.
+
+    Returns:
+        The exit status of the first that failed, or 0.
+    """
+    logical_cpus.use(devices)
+    for flags in trainings:
+        if status := train.run(flags):
+            return status
+    if fit_folder is not None:
+        fit_on_devices.save(fit_folder, *fit_on_devices.fit("mirrored"))
+    return 0

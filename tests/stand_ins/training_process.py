@@ -1,18 +1,14 @@
 """Trainings in processes of their own, for tests that end them."""
 
-import subprocess
-import sys
 from pathlib import Path
 
+from forked import ForkedProcess
 
-def start(flags: list[str], path: Path) -> subprocess.Popen:
+from rnnsearch_tf.scripts import train
+
+
+def start(flags: list[str], path: Path) -> ForkedProcess:
     """Start `rnnsearch-train`, and wait for its first update or its end."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "rnnsearch_tf.scripts.train", *flags, f"--model_dir={path}"],
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=Path(__file__).parents[2],
-    )
-    assert process.stderr is not None
+    process = ForkedProcess(train.run, [*flags, f"--model_dir={path}"])
     next((line for line in process.stderr if line.startswith("update ")), None)
     return process

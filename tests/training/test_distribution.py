@@ -4,11 +4,8 @@ Several GPUs are stood in for by logical CPUs, several machines by processes on 
 """
 
 import json
-import os
 import signal
 import socket
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,6 +13,8 @@ import fit_on_devices
 import numpy as np
 import pytest
 import tensorflow as tf
+import train_on_devices
+from forked import ForkedProcess
 
 from rnnsearch_tf.config import ModelConfig, TrainingConfig
 from rnnsearch_tf.errors import InputError
@@ -27,8 +26,6 @@ from rnnsearch_tf.training.distribution import Workers, build_strategy
 
 pytestmark = pytest.mark.distributed
 
-ROOT = Path(__file__).parents[2]
-SCRIPT = ROOT / "tests" / "stand_ins" / "train_on_devices.py"
 UPDATES = 20
 FLAGS = (
     f"--max_updates={UPDATES}",
@@ -44,24 +41,16 @@ def start(
     *trainings: list[str],
     devices: int = 1,
     tf_config: dict | None = None,
-    fit: Sequence[Path] = (),
-) -> subprocess.Popen:
+    fit: Path | None = None,
+) -> ForkedProcess:
     """Start a process for trainings with these flags, one after the other, and a fit."""
-    environment = dict(os.environ)
-    if tf_config is not None:
-        environment["TF_CONFIG"] = json.dumps(tf_config)
-    return subprocess.Popen(
-        [sys.executable, SCRIPT, str(devices), json.dumps(trainings), *fit],
-        cwd=ROOT,
-        env=environment,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    environment = {} if tf_config is None else {"TF_CONFIG": json.dumps(tf_config)}
+    return ForkedProcess(train_on_devices.run, devices, trainings, fit, environment=environment)
 
 
-def finish(*processes: subprocess.Popen) -> list[str]:
+def finish(*processes: ForkedProcess) -> list[str]:
     """Wait for processes to succeed, and return what they wrote."""
-    written = [process.communicate(timeout=300)[1] for process in processes]
+    written = [process.finish() for process in processes]
     for process, text in zip(processes, written, strict=True):
         assert process.returncode == 0, text
     return written
@@ -77,7 +66,7 @@ def free_ports(count: int) -> list[int]:
     return ports
 
 
-def start_cluster(flags: list[str], own: Sequence[str] = ("--", "--")) -> list[subprocess.Popen]:
+def start_cluster(flags: list[str], own: Sequence[str] = ("--", "--")) -> list[ForkedProcess]:
     """Start two workers; `own` is a flag of each that the other does not have."""
     cluster = {"worker": [f"localhost:{port}" for port in free_ports(len(own))]}
     return [
@@ -126,7 +115,7 @@ def two_devices(tmp_path_factory, flags) -> Path:
         [*flags, *DROPOUT, f"--max_updates={updates}", f"--model_dir={folder / 'resumed'}"]
         for updates in (4, 8)
     )
-    (written,) = finish(start(plain, whole, half, rest, devices=2, fit=[folder / "fit"]))
+    (written,) = finish(start(plain, whole, half, rest, devices=2, fit=folder / "fit"))
     assert "resuming from" in written
     return folder
 
@@ -183,10 +172,9 @@ def test_two_workers_stop_together_resume_and_give_the_weights_of_one(
     path, straight = tmp_path / "model", tmp_path / "straight"
     long = [*train_flags, *FLAGS, "--epochs=100000", f"--model_dir={path}"]
     chief, other = processes = start_cluster([*long, "--max_updates=100000"])
-    assert chief.stderr is not None
     assert any(line.startswith("update ") for line in chief.stderr)
     other.send_signal(signal.SIGTERM)
-    written = [process.communicate(timeout=300)[1] for process in processes]
+    written = [process.finish() for process in processes]
     assert [p.returncode for p in processes] == [128 + signal.SIGTERM] * 2, written
     assert "stopped and saved" in written[0]
     more = max(updates_of(path) + 5, UPDATES)
@@ -204,7 +192,7 @@ def test_a_worker_with_other_settings_fails_and_so_do_all(tmp_path, flags):
     path = tmp_path / "model"
     flags = [*flags, f"--model_dir={path}"]
     processes = start_cluster(flags, ["--learning_rate=1", "--learning_rate=0.5"])
-    written = [process.communicate(timeout=300)[1] for process in processes]
+    written = [process.finish() for process in processes]
     assert [p.returncode for p in processes] == [1, 1], written
     assert "another worker failed" in written[0].splitlines()[-1]
     assert "not those of the chief" in written[1].splitlines()[-1]

@@ -4,7 +4,6 @@ import json
 import random
 import shutil
 import signal
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tensorflow as tf
+from forked import ForkedProcess
 from training_process import start
 
 from rnnsearch_tf.models.model_directory import ModelDirectory
@@ -29,7 +29,7 @@ FLAGS = (
 )
 
 
-def wait_for(condition, process: subprocess.Popen) -> None:
+def wait_for(condition, process: ForkedProcess) -> None:
     """Wait until the condition holds or the process has ended."""
     while process.poll() is None and not condition():
         time.sleep(0.0005)
@@ -136,7 +136,7 @@ def test_kills_at_any_moment_change_nothing(tmp_path, flags, reference):
         wait_for(moment, process)
         in_time = process.poll() is None
         process.send_signal(number)
-        process.communicate()
+        process.finish()
         kills += in_time
         if not in_time:
             killed_in_its_first_checkpoint(path, reference)

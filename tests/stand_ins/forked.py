@@ -1,0 +1,81 @@
+"""Processes that begin with TensorFlow imported, which takes seconds: forks of one server."""
+
+import multiprocessing
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from multiprocessing.connection import Connection
+from typing import Any, TextIO
+
+_PRELOADED = ["rnnsearch_tf.scripts.train", "rnnsearch_tf.training.run", "train_on_devices"]
+
+
+class ForkedProcess:
+    """A call in a process of its own, handled like a `subprocess.Popen` of text.
+
+    Args:
+        function: what it runs; its result is the exit status.
+        arguments: its arguments.
+        environment: variables that are set besides this process's.
+
+    Attributes:
+        stderr: what it writes to standard error.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., int],
+        *arguments: Any,
+        environment: Mapping[str, str] | None = None,
+    ):
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(_PRELOADED)
+        receiver, sender = context.Pipe(duplex=False)
+        variables = {**os.environ, **(environment or {})}
+        self._process = context.Process(target=_run, args=(sender, variables, function, arguments))
+        self._process.start()
+        sender.close()
+        self.stderr: TextIO = os.fdopen(os.dup(receiver.fileno()), "r", encoding="utf-8")
+        receiver.close()
+
+    @property
+    def returncode(self) -> int | None:
+        """The exit status; the negative number of the signal that ended it; None while it runs."""
+        return self._process.exitcode
+
+    def poll(self) -> int | None:
+        """Return `returncode`."""
+        return self.returncode
+
+    def wait(self, seconds: float) -> int:
+        """Wait until the process has ended; return its status."""
+        self._process.join(seconds)
+        if self.returncode is None:
+            raise subprocess.TimeoutExpired(str(self._process), seconds)
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal, unless the process has ended."""
+        if self.returncode is None and self._process.pid is not None:
+            os.kill(self._process.pid, number)
+
+    def finish(self, seconds: float = 300) -> str:
+        """Wait until the process has ended; return what it wrote and was not read yet."""
+        with self.stderr:
+            written = self.stderr.read()
+        self.wait(seconds)
+        return written
+
+
+def _run(
+    sender: Connection,
+    environment: Mapping[str, str],
+    function: Callable[..., int],
+    arguments: tuple[Any, ...],
+) -> None:
+    os.environ.clear()
+    os.environ.update(environment)
+    os.dup2(sender.fileno(), 2)
+    sender.close()
+    sys.exit(function(*arguments))
