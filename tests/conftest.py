@@ -1,9 +1,11 @@
 """Fixtures that the tests share: text, a trained model, an export; and the order of the files."""
 
+import functools
 import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
@@ -89,32 +91,50 @@ def train_flags(corpus: Path) -> list[str]:
     return [*files, *TINY, "--epochs=1"]
 
 
-def made_once(
-    tmp_path_factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]
-) -> Path:
-    """A folder that the first process of pytest-xdist to want it makes for all of them."""
-    from rnnsearch_tf.files import make_once
+@pytest.fixture(scope="session")
+def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder for all processes of pytest-xdist.
+
+    A `Translator` of what lies in it is loaded, and traces its searches, once for equal options.
+    """
+    from rnnsearch_tf.inference.translator import Translator
 
     root = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         root = root.parent
-    make_once(root / name, Path.exists, make)
-    return root / name
+    load = Translator.load
+    load_once = functools.cache(load)
+
+    def load_shared(path: Any, *options: Any, **named: Any) -> Translator:
+        is_shared = isinstance(path, str | Path) and Path(path).parent == root
+        return (load_once if is_shared else load)(path, *options, **named)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Translator, "load", load_shared)
+        yield root
+
+
+def made_once(folder: Path, name: str, make: Callable[[Path], None]) -> Path:
+    """A folder that the first process of pytest-xdist to want it makes for all of them."""
+    from rnnsearch_tf.files import make_once
+
+    make_once(folder / name, Path.exists, make)
+    return folder / name
 
 
 @pytest.fixture(scope="session")
-def model_dir(tmp_path_factory: pytest.TempPathFactory, train_flags: list[str]) -> Path:
+def model_dir(shared_folder: Path, train_flags: list[str]) -> Path:
     """A model directory that a short training has made; not to be changed."""
     from rnnsearch_tf.scripts import train
 
     def make(path: Path) -> None:
         assert train.run([*train_flags, f"--model_dir={path}"]) == 0
 
-    return made_once(tmp_path_factory, "model", make)
+    return made_once(shared_folder, "model", make)
 
 
 @pytest.fixture(scope="session")
-def export_dir(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> Path:
+def export_dir(shared_folder: Path, model_dir: Path) -> Path:
     """What a model server watches: a folder with version 1 of `model_dir`; not to be changed."""
     from rnnsearch_tf.scripts import export
 
@@ -122,7 +142,7 @@ def export_dir(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> Pat
         flags = [f"--model_dir={model_dir}", f"--export_dir={path}", "--beam_size=3"]
         assert export.run(flags) == 0
 
-    return made_once(tmp_path_factory, "exports", make)
+    return made_once(shared_folder, "exports", make)
 
 
 @pytest.fixture
