@@ -6,6 +6,8 @@ import typing
 from collections.abc import Sequence
 from typing import Any, Literal, TypeVar
 
+from rnnsearch_tf.digests import sealed, unsealed
+
 FORMAT = 1  # of config.json; raised when files of older versions can no longer be read
 
 Architecture = Literal["rnnsearch", "rnnencdec"]
@@ -41,6 +43,8 @@ RENAMED_VALUES = {
     ("learning_rate_schedule", "none"): "constant",
     ("tokenizer", "spaces"): "whitespace",
 }
+
+_MAXIMUM_SIZE = 10_000_000  # far above any model; a damaged number is told before it is built
 
 _Settings = TypeVar("_Settings")
 
@@ -109,7 +113,8 @@ class ModelConfig:
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
             if field.name.endswith("_size"):
-                _require(value > 0, f"{field.name} {value}: must be positive")
+                is_possible = 0 < value <= _MAXIMUM_SIZE
+                _require(is_possible, f"{field.name} {value}: must be in [1, {_MAXIMUM_SIZE:,}]")
 
     @property
     def has_attention(self) -> bool:
@@ -227,6 +232,8 @@ class Config:
         target_vocabulary: SHA-256 of target.vocab.
         training_text: SHA-256 of the text it was trained on.
         training_alignments: SHA-256 of the alignments that guided its attention, "" where none did.
+        training_id: random; of the training that weights must come from, "" before it has begun and
+            in version 0.1.0.
     """
 
     model: ModelConfig = ModelConfig()
@@ -241,13 +248,14 @@ class Config:
     target_vocabulary: str = ""
     training_text: str = ""
     training_alignments: str = ""
+    training_id: str = ""
 
     def __post_init__(self) -> None:
         _check_choices(self)
 
     def to_json(self) -> str:
-        """Return indented JSON, with the fields in the order of the class."""
-        return json.dumps({"format": FORMAT, **dataclasses.asdict(self)}, indent=2) + "\n"
+        """Return indented JSON, with the fields in the order of the class, then their digest."""
+        return json.dumps(sealed({"format": FORMAT, **dataclasses.asdict(self)}), indent=2) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> "Config":
@@ -255,16 +263,18 @@ class Config:
 
         Raises:
             ValueError: text that is not such JSON, another format, an unknown or ill-typed field,
-                a value out of range.
+                a value out of range, another digest than the one it has.
         """
         try:
             values = json.loads(text)
         except json.JSONDecodeError as error:
             raise ValueError(f"not JSON: {error}") from error
         _require(isinstance(values, dict), "not a JSON object")
-        version = values.pop("format", None)
+        version = values.get("format")
         _require(version == FORMAT, f"format {version!r}, where this version reads {FORMAT}")
-        return read_settings(cls, values)
+        settings = unsealed(values)
+        del settings["format"]
+        return read_settings(cls, settings)
 
 
 def read_settings(config_class: type[_Settings], values: dict[str, Any]) -> _Settings:

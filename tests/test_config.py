@@ -14,14 +14,15 @@ from rnnsearch_tf.config import (
     StepOrder,
     TrainingConfig,
 )
+from rnnsearch_tf.digests import unsealed
 from rnnsearch_tf.presets import PRESETS
 
 PAPERS = ("rnnsearch-30", "rnnsearch-50", "rnnencdec-30", "rnnencdec-50")
 
 
 def changed(**values: object) -> str:
-    """The JSON of the default config with some top-level fields replaced."""
-    return json.dumps({**json.loads(Config().to_json()), **values})
+    """The JSON of the default config with some top-level fields replaced, and no digest."""
+    return json.dumps({**unsealed(json.loads(Config().to_json())), **values})
 
 
 def test_config_survives_json():
@@ -43,7 +44,7 @@ def test_preset_survives_json(name):
 
 
 def test_json_holds_every_setting_by_its_name():
-    values = json.loads(Config().to_json())
+    values = unsealed(json.loads(Config().to_json()))
     assert values.pop("format") == 1
     assert values == dataclasses.asdict(Config())
 
@@ -90,12 +91,26 @@ def test_wrong_json_is_an_error_that_names_the_field(text, message):
         Config.from_json(text)
 
 
+def test_a_change_by_hand_is_told_until_the_digest_is_deleted():
+    text = Config().to_json()
+    edited = text.replace('"step_order": "look_generate', '"step_order": "look_update')
+    edited = edited.replace("look_update_update", "look_update_generate")
+    assert Config.from_json(" ".join(text.split("\n"))) == Config()
+    with pytest.raises(ValueError, match="to accept the change, delete that field"):
+        Config.from_json(edited)
+    values = json.loads(edited)
+    del values["sha256"]
+    order = Config.from_json(json.dumps(values)).model.step_order
+    assert order == "look_update_generate"
+
+
 @pytest.mark.parametrize(
     ("config_class", "field", "value"),
     [
         *((ModelConfig, field.name, 0) for field in dataclasses.fields(ModelConfig)
           if field.name.endswith("_size")),
         (ModelConfig, "hidden_size", -3),
+        (ModelConfig, "hidden_size", 10**12),
         (ModelConfig, "architecture", "lstm"),
         (ModelConfig, "step_order", "generate"),
         (ModelConfig, "initial_weights", "best"),

@@ -14,13 +14,14 @@ PACKAGE = Path(rnnsearch_tf.__file__).parent
 # of a room only modules before them. A new module is put behind all that it imports.
 ROOMS = {
     "": """
-        __init__ errors results progress tensor_types config presets tf_functions provenance files
+        __init__ errors results progress tensor_types digests config presets tf_functions provenance
+        files
     """,
     "text": "__init__ fingerprint nonbreaking_prefixes moses vocabulary tokenizers vectorizer",
     "layers": """
         initializers precision scan embedding gru attention deep_output encoder decoder __init__
     """,
-    "models": "__init__ losses translation_model ensemble model_directory",
+    "models": "__init__ losses translation_model ensemble weights_file model_directory",
     "synthetic": """
         __init__ morphology linked_phrase word_lists expressions verb_group noun_phrase
         selectional_preferences predicate grammar
@@ -69,6 +70,7 @@ WITHOUT_TENSORFLOW = (
     "synthetic",
     "",  # the package itself
     "config",
+    "digests",
     "errors",
     "files",
     "presets",

@@ -9,6 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from rnnsearch_tf.config import Config, DecodingConfig, read_settings
+from rnnsearch_tf.digests import find_changed, unsealed
 from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.inference.weight_storage import FULL
@@ -45,11 +46,16 @@ def load_export(version: Path) -> Any:
     """Read a version's folder: the SavedModel, with the saved functions of `TextModel`.
 
     Raises:
-        InputError: it is damaged, or was made by a version of the package before 0.1.0.
+        InputError: a file is missing or not the one that was exported (exports of version 0.1.0
+            tell that of the vocabularies only), or it was made by a version before 0.1.0.
     """
+    load_vocabularies(version)  # for its checks
     try:
+        changed = find_changed(version, _read_card(version).get("files", {}))
+        if changed is not None:
+            raise InputError(f"{version / changed}: missing, or not the file that was exported")
         exported = tf.saved_model.load(str(version))
-    except (OSError, ValueError, tf.errors.OpError) as error:
+    except (OSError, ValueError, AttributeError, tf.errors.OpError) as error:
         raise InputError(f"{version}: not a whole export: {first_line(error)}") from error
     if not all(hasattr(exported, name) for name in _FUNCTIONS):
         raise InputError(f"{version}: made by an older version of this package; export it again")
@@ -60,16 +66,26 @@ def load_config(version: Path) -> Config:
     """Read languages, tokeniser and decoding options of an export; the rest is left at defaults.
 
     Raises:
-        InputError: no card, or one that this version cannot read.
+        InputError: no card, or one that is damaged or that this version cannot read.
     """
+    card = _read_card(version)
     try:
-        card = json.loads((version / CARD).read_text("utf-8"))
         return read_settings(Config, {name: card[name] for name in _SETTINGS})
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(
-            f"{version / CARD}: not of an export by this version of the package: "
-            f"{first_line(error)}"
-        ) from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise _unreadable(version, error) from error
+
+
+def _read_card(version: Path) -> dict[str, Any]:
+    try:
+        return unsealed(json.loads((version / CARD).read_text("utf-8")))
+    except (OSError, ValueError, AttributeError) as error:
+        raise _unreadable(version, error) from error
+
+
+def _unreadable(version: Path, error: Exception) -> InputError:
+    return InputError(
+        f"{version / CARD}: not of an export by this version of the package: {first_line(error)}"
+    )
 
 
 def load_tokenizers(version: Path) -> tuple[Tokenizer, Tokenizer]:
@@ -85,10 +101,16 @@ def load_vocabularies(version: Path) -> tuple[Vocabulary, Vocabulary]:
     """Read the source and the target vocabulary of an export.
 
     Raises:
-        InputError: a file is missing or damaged.
+        InputError: a file is missing, damaged, or not the model's; and as `load_config`.
     """
+    card = _read_card(version)
+    try:
+        digests = {side: card["models"][0][f"{side}_vocabulary"] for side in ("source", "target")}
+    except (LookupError, TypeError) as error:
+        raise _unreadable(version, error) from error
     source, target = (
-        Vocabulary.load(version / "assets" / f"{side}.vocab") for side in ("source", "target")
+        Vocabulary.load(version / "assets" / f"{side}.vocab", digest)
+        for side, digest in digests.items()
     )
     return source, target
 

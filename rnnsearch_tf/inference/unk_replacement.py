@@ -5,6 +5,7 @@ from pathlib import Path
 
 import tensorflow as tf
 
+from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, UNK
 
 
@@ -20,12 +21,16 @@ class UnkReplacement(tf.Module):
     Args:
         lexicon: path of a file of `lexicon.write_lexicon`, an asset of the SavedModel; None copies
             all words.
+
+    Raises:
+        InputError: the file is not a lexicon; the message has the line.
     """
 
     def __init__(self, lexicon: str | Path | None):
         super().__init__()
         self._lexicon: tf.lookup.StaticHashTable | None = None
         if lexicon is not None:
+            _check(Path(lexicon))
             initializer = tf.lookup.TextFileInitializer(
                 str(lexicon), tf.string, 0, tf.string, 1, delimiter="\t"
             )
@@ -68,6 +73,28 @@ class UnkReplacement(tf.Module):
             return words
         translations = self._lexicon.lookup(words)
         return tf.where(translations == "", words, translations)
+
+
+def _check(lexicon: Path) -> None:
+    """Check a lexicon, which may have been edited by hand: lines of two words with a tab between.
+
+    Raises:
+        InputError: it is none.
+    """
+    seen = set()
+    try:
+        with open(lexicon, encoding="utf-8", newline="\n") as file:
+            for number, line in enumerate(file, 1):
+                words = line.removesuffix("\n").split("\t")
+                if len(words) != 2 or not all(words) or "\r" in line:
+                    raise InputError(f"{lexicon}: line {number:,} is not word, tab, word")
+                if words[0] in seen:
+                    raise InputError(f"{lexicon}: line {number:,}: {words[0]} is there twice")
+                seen.add(words[0])
+    except OSError as error:
+        raise InputError(f"{lexicon}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{lexicon}: not UTF-8") from error
 
 
 def _attended(weights: tf.Tensor, source: tf.RaggedTensor, rows: tf.Tensor) -> tf.Tensor:

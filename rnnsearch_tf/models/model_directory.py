@@ -1,7 +1,9 @@
 """The model directory: everything needed to translate, in one folder."""
 
 import contextlib
+import dataclasses
 import json
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +12,7 @@ from rnnsearch_tf.config import Config
 from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.files import check_space, file_lock, replacing, write_atomically
 from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.models.weights_file import check_weights, read_weights, write_weights
 from rnnsearch_tf.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -23,10 +26,10 @@ _RENAMED_LOG_FIELDS = {"train_guide_loss": "train_guided_alignment_loss"}  # sin
 class ModelDirectory:
     """A folder that holds a training, and all that translating needs.
 
-        config.json         all settings, and the vocabularies' SHA-256
+        config.json         all settings, the vocabularies' SHA-256, and its own
         source.vocab        one token per line; the id of a token is its line number, from 0
         target.vocab
-        best.weights.h5     the weights that did best on the validation set
+        best.weights.h5     the weights that did best on the validation set (`weights_file`)
         last.weights.h5     the newest weights
         checkpoints/        the state that training resumes from
         training.jsonl      one line per evaluation
@@ -52,13 +55,15 @@ class ModelDirectory:
         return self._config_path.exists()
 
     def create(self, config: Config, source: Vocabulary, target: Vocabulary) -> None:
-        """Write vocabularies and config.
+        """Write vocabularies and config; the training's id stays, or is drawn now.
 
         Raises:
-            InputError: the folder cannot be written.
+            InputError: the folder cannot be written, or its config cannot be read.
         """
-        content = config.to_json().encode()
-        if self.is_complete() and self._config_path.read_bytes() == content:
+        is_new = not self.is_complete()
+        training_id = secrets.token_hex(16) if is_new else self.load_config().training_id
+        content = dataclasses.replace(config, training_id=training_id).to_json().encode()
+        if not is_new and self._config_path.read_bytes() == content:
             return
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -110,15 +115,10 @@ class ModelDirectory:
             InputError: a file is missing, damaged, or not the one the model was made with.
         """
         config = self.load_config()
-        source = Vocabulary.load(self.source_vocabulary_path)
-        target = Vocabulary.load(self.target_vocabulary_path)
-        for vocabulary, digest, path in (
-            (source, config.source_vocabulary, self.source_vocabulary_path),
-            (target, config.target_vocabulary, self.target_vocabulary_path),
-        ):
-            if vocabulary.digest != digest:
-                raise InputError(f"{path}: not the vocabulary this model was made with")
-        return source, target
+        return (
+            Vocabulary.load(self.source_vocabulary_path, config.source_vocabulary),
+            Vocabulary.load(self.target_vocabulary_path, config.target_vocabulary),
+        )
 
     def load_tokenizers(self) -> "tuple[Tokenizer, Tokenizer]":
         """Make the source's and the target's tokeniser.
@@ -177,12 +177,13 @@ class ModelDirectory:
         """Write the model's weights, whole or not at all.
 
         Raises:
-            InputError: the disk refuses.
+            InputError: the disk refuses, or the config cannot be read.
         """
+        config = self.load_config()
         try:
             with replacing(self.weights_path(which), ".weights.h5") as temporary:
                 check_space(temporary, _file_size(model))  # HDF5 crashes when there is none
-                model.save_weights(temporary)
+                write_weights(temporary, model, config)
         except OSError as error:
             reason = error.strerror or first_line(error)
             raise InputError(f"{self.weights_path(which)}: cannot be written: {reason}") from error
@@ -191,19 +192,27 @@ class ModelDirectory:
         """Build the model and read its weights.
 
         Raises:
-            InputError: there are no such weights, or they are damaged or of another model.
+            InputError: there are no such weights, or they are damaged, of another model or another
+                training, or not finite.
         """
+        self.check_weights(which)
         model = TranslationModel(self.load_config().model)
+        read_weights(self.weights_path(which), model)
+        return model
+
+    def check_weights(self, which: str = BEST) -> str:
+        """Check the weights as `load_model` does, without building the model.
+
+        Returns:
+            The SHA-256 of their names, shapes and values.
+
+        Raises:
+            InputError: as `load_model`.
+        """
         path = self.weights_path(which)
         if not path.exists():
             raise InputError(f"{self.path}: no {path.name}: training has not saved any yet")
-        try:
-            model.load_weights(path)
-        except (OSError, KeyError, ValueError) as error:
-            raise InputError(
-                f"{path}: damaged, or of another model: {first_line(error)}"
-            ) from error
-        return model
+        return check_weights(path, self.load_config())
 
 
 def _file_size(model: TranslationModel) -> int:

@@ -132,7 +132,10 @@ class _Work:
         if saved.training_text not in ("", wanted.training_text):
             return False
         return saved == dataclasses.replace(
-            wanted, training_text=saved.training_text, decoding=saved.decoding
+            wanted,
+            training_text=saved.training_text,
+            training_id=saved.training_id,
+            decoding=saved.decoding,
         )
 
     def evaluate(self, name: str, config: Config) -> ModelResults:

@@ -1,14 +1,17 @@
 """Export of model directories to SavedModels for TensorFlow Serving."""
 
+import json
 import os
 import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import tensorflow as tf
 
 from rnnsearch_tf.config import DecodingConfig, check_choice
+from rnnsearch_tf.digests import folder_digests, sealed
 from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.files import synchronize
 from rnnsearch_tf.inference.loading import CARD, load_text_model, versions
@@ -33,7 +36,8 @@ def export(
         saved_model.pb, variables/      graph and weights
         assets/                         source.vocab, target.vocab
         assets.extra/                   tf_serving_warmup_requests
-        model.json                      the export's card (see `model_card`)
+        model.json                      the export's card (see `model_card`), with the SHA-256 of
+                                        all other files and its own
 
     The folder appears complete, under its final name, or not at all; older versions stay.
 
@@ -69,7 +73,7 @@ def export(
         try:
             _save(text_model, temporary)
             write_warmup_requests(text_model, temporary)
-            (temporary / CARD).write_text(card, "utf-8")
+            _write_card(temporary, card)
             _publish(temporary, target)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
@@ -86,6 +90,12 @@ def _save(text_model: TextModel, path: Path) -> None:
         signatures(text_model),
         tf.saved_model.SaveOptions(experimental_custom_gradients=False),  # it will not be trained
     )
+
+
+def _write_card(path: Path, card: dict[str, Any]) -> None:
+    """Write model.json, the last file of an export."""
+    card = sealed({**card, "files": folder_digests(path)})
+    (path / CARD).write_text(json.dumps(card, indent=2, ensure_ascii=False) + "\n", "utf-8")
 
 
 def _publish(temporary: Path, target: Path) -> None:

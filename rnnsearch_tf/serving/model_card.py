@@ -2,7 +2,6 @@
 
 import dataclasses
 import datetime
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,8 @@ _ENSEMBLE = "p(y_i | y_<i, x) is the mean over the models"
 
 def model_card(
     model_dirs: Sequence[str | Path], weights: str, weights_dtype: str, decoding: DecodingConfig
-) -> str:
-    """Describe an export.
+) -> dict[str, Any]:
+    """Describe an export, for JSON.
 
     Args:
         model_dirs: the model, or the members of an ensemble.
@@ -28,17 +27,17 @@ def model_card(
         decoding: the options of the search.
 
     Returns:
-        JSON: the languages; for each model its settings, the SHA-256 of its text and vocabularies,
-        and its evaluation on the validation set (NLL in nats, BLEU of greedy translations with
-        sacreBLEU's signature); the options of the search; the formulas of the scores; and date,
-        versions and commit of the export.
+        The languages; for each model its settings, the SHA-256 of its text, vocabularies and
+        weights (names, shapes and values), and its evaluation on the validation set (NLL in nats,
+        BLEU of greedy translations with sacreBLEU's signature); the options of the search; the
+        formulas of the scores; and date, versions and commit of the export.
 
     Raises:
         InputError: an unusable model directory.
     """
     config = ModelDirectory(model_dirs[0]).load_config()
     penalty = decoding.length_penalty
-    card = {
+    return {
         "format": _FORMAT,
         "source_language": config.source_language,
         "target_language": config.target_language,
@@ -54,13 +53,17 @@ def model_card(
             "commit": commit(),
         },
     }
-    return json.dumps(card, indent=2, ensure_ascii=False) + "\n"
 
 
 def _model(directory: ModelDirectory, weights: str) -> dict[str, Any]:
     config = dataclasses.asdict(directory.load_config())
     del config["decoding"]  # the export's own stands beside
-    return {**config, "weights": weights, "evaluation": _evaluation(directory, weights)}
+    return {
+        **config,
+        "weights": weights,
+        "weights_sha256": directory.check_weights(weights),
+        "evaluation": _evaluation(directory, weights),
+    }
 
 
 def _evaluation(directory: ModelDirectory, weights: str) -> dict[str, Any] | None:

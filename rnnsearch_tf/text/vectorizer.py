@@ -49,7 +49,28 @@ def with_end(tokens: tf.RaggedTensor) -> tf.RaggedTensor:
     return tf.concat([tokens, tf.fill([tokens.nrows(), 1], SPECIAL_TOKENS[EOS])], axis=1)
 
 
+class _VocabularyFile(tf.lookup.TextFileInitializer):
+    """Fills a table from a vocabulary file, or from a copy of it in a SavedModel, and no other.
+
+    A model server that loads the SavedModel with another file fails, too.
+    """
+
+    def __init__(self, path: str | Path, key: tuple, value: tuple):
+        content = Path(path).read_bytes()
+        self._hash = int(_hash(content))
+        super().__init__(str(path), *key, *value, vocab_size=content.count(b"\n"))
+
+    def initialize(self, table: tf.lookup.StaticHashTable) -> tf.Operation:
+        is_same = tf.equal(_hash(tf.io.read_file(self._filename)), self._hash)
+        message = "not the vocabulary this model was made with"
+        with tf.control_dependencies([tf.debugging.Assert(is_same, [self._filename, message])]):
+            return super().initialize(table)
+
+
+def _hash(content: bytes | tf.Tensor) -> tf.Tensor:
+    return tf.strings.to_hash_bucket_fast(content, tf.int64.max)
+
+
 def _table(path: str | Path, key: tuple, value: tuple, default: Any) -> tf.lookup.StaticHashTable:
     """Make a table from `key` to `value` of a vocabulary file."""
-    initializer = tf.lookup.TextFileInitializer(str(path), *key, *value)
-    return tf.lookup.StaticHashTable(initializer, default_value=default)
+    return tf.lookup.StaticHashTable(_VocabularyFile(path, key, value), default_value=default)

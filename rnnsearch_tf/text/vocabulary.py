@@ -43,11 +43,15 @@ class Vocabulary:
         return cls([*SPECIAL_TOKENS, *tokens[: max(size - len(SPECIAL_TOKENS), 0)]])
 
     @classmethod
-    def load(cls, path: str | Path) -> "Vocabulary":
+    def load(cls, path: str | Path, digest: str | None = None) -> "Vocabulary":
         """Read a vocabulary file: UTF-8, one token per line.
 
+        Args:
+            path: the file.
+            digest: of the vocabulary that it must be; None: of any.
+
         Raises:
-            InputError: no such file, or not a vocabulary; the message names the file.
+            InputError: no such file, not a vocabulary, or another; the message names the file.
         """
         try:
             text = Path(path).read_bytes().decode("utf-8")
@@ -56,9 +60,12 @@ class Vocabulary:
         except UnicodeDecodeError as error:
             raise InputError(f"{path}: not UTF-8") from error
         try:
-            return cls(text.removesuffix("\n").split("\n"))
+            vocabulary = cls(text.removesuffix("\n").split("\n"))
         except InputError as error:
             raise InputError(f"{path}: {error}") from error
+        if digest not in (None, vocabulary.digest):
+            raise InputError(f"{path}: not the vocabulary this model was made with")
+        return vocabulary
 
     def save(self, path: str | Path) -> None:
         """Write the vocabulary file that `load` reads."""

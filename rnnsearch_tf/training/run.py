@@ -151,10 +151,11 @@ def _summaries(directory: ModelDirectory, validation_set: ValidationSet | None) 
     return Summaries(directory.tensorboard_path, validation_set.translator, samples)
 
 
-# Settings that may change when a training is resumed: a finished one may be made longer.
+# Settings that may change when a training is resumed: a finished one may be made longer. The id is
+# drawn when a training begins.
 _MAY_CHANGE = (
     "epochs", "max_updates", "evaluation_interval", "checkpoint_interval", "patience",
-    "max_skipped",
+    "max_skipped", "training_id",
 )  # fmt: skip
 # Messages in place of the digests, which say nothing to people.
 _DIGESTED = {

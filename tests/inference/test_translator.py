@@ -139,6 +139,7 @@ def test_an_export_is_a_version_or_the_highest_in_a_folder(export_dir, tmp_path)
 def test_an_export_of_0_1_0_is_read(export_dir, tmp_path):
     """Its card may have an old name of the tokeniser."""
     card = json.loads((export_dir / "1" / "model.json").read_text("utf-8"))
+    del card["sha256"]  # which it did not have either
     (tmp_path / "model.json").write_text(json.dumps({**card, "tokenizer": "spaces"}), "utf-8")
     assert load_config(tmp_path).tokenizer == "whitespace"
     assert [type(one) for one in load_tokenizers(tmp_path)] == [WhitespaceTokenizer] * 2
@@ -156,7 +157,7 @@ def test_a_damaged_export(export_dir, tmp_path):
     with pytest.raises(InputError, match=r"3/model\.json: not of an export .*: .*No such file"):
         Translator.load(tmp_path)
     (tmp_path / "3" / "model.json").write_bytes((export_dir / "1" / "model.json").read_bytes())
-    with pytest.raises(InputError, match="3: not a whole export"):
+    with pytest.raises(InputError, match=r"3/assets/source\.vocab: No such file"):
         Translator.load(tmp_path)
 
 

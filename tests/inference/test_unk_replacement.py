@@ -79,6 +79,32 @@ def test_a_lexicon_has_what_is_linked_most_and_twice():
     assert lexicon == {"the": "la", "cat": "chat"}
 
 
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"a\tb\nc\n", "line 2 is not word, tab, word"),
+        (b"a\tb\r\n", "line 1 is not"),
+        (b"a\t\n", "line 1 is not"),
+        (b"a\tb\n\n", "line 2 is not"),
+        (b"a\tb\tc\n", "line 1 is not"),
+        (b"a\tb\na\tc\n", "line 2: a is there twice"),
+        (b"a\t\xff\n", "not UTF-8"),
+        (None, "No such file or directory"),
+    ],
+)
+def test_what_is_no_lexicon_is_told_with_its_line(tmp_path, content, said):
+    path = tmp_path / "lexicon.tsv"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(InputError, match=rf"lexicon\.tsv: {said}"):
+        UnkReplacement(path)
+
+
+def test_an_empty_lexicon_has_no_words(tmp_path):
+    (tmp_path / "lexicon.tsv").write_bytes(b"")
+    assert words(tmp_path / "lexicon.tsv") == words(None)
+
+
 def test_a_lexicon_is_written_line_by_line(tmp_path):
     write_lexicon(tmp_path / "l", {"b": "é", "a": "x"})
     assert (tmp_path / "l").read_text("utf-8") == "a\tx\nb\té\n"

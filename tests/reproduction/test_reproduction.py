@@ -23,6 +23,7 @@ def copy_trained(model_dir: Path, copy: Path, max_length: int) -> None:
     shutil.rmtree(copy / "checkpoints")  # none is needed
     config = json.loads((copy / "config.json").read_text("utf-8"))
     config["training"]["max_length"] = max_length
+    del config["sha256"]  # of the config before the change
     (copy / "config.json").write_text(json.dumps(config), "utf-8")
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 
+import h5py
 import pytest
 import tensorflow as tf
 
@@ -49,6 +50,8 @@ def test_the_card_says_what_was_exported(folder, model_dir):
     assert model["training_text"] == config["training_text"]
     vocabulary = (folder / "1" / "assets" / "source.vocab").read_bytes()
     assert model["source_vocabulary"] == hashlib.sha256(vocabulary).hexdigest()
+    with h5py.File(model_dir / "best.weights.h5") as weights:
+        assert model["weights_sha256"].encode() == weights.attrs["sha256"]
     lines = (model_dir / "training.jsonl").read_text("utf-8").splitlines()
     assert model["evaluation"] in map(json.loads, lines)
     assert model["evaluation"]["bleu_signature"] == bleu_signature()
@@ -64,21 +67,20 @@ def test_the_better_evaluation_is_told(model_dir, tmp_path):
     """Of weights that were kept because they did best, not of the last ones."""
 
     def told(weights: str) -> dict | None:
-        return json.loads(model_card([tmp_path], weights, "float32", SEARCH))["models"][0][
-            "evaluation"
-        ]
+        return model_card([tmp_path], weights, "float32", SEARCH)["models"][0]["evaluation"]
 
     records = [{"bleu": 3.0, "nll_per_token": 2.0}, {"bleu": 2.0, "nll_per_token": 1.0}]
-    for file in ("config.json", "source.vocab", "target.vocab"):
+    for file in ("config.json", "best.weights.h5", "last.weights.h5"):
         (tmp_path / file).write_bytes((model_dir / file).read_bytes())
     directory = ModelDirectory(tmp_path)
     assert told("best") is None
     directory.write_log(records)
     assert told("best") == records[0]
     assert told("last") == records[1]
-    config = (tmp_path / "config.json").read_text("utf-8")
-    config = config.replace('"early_stopping": "none"', '"early_stopping": "nll"')
-    (tmp_path / "config.json").write_text(config, "utf-8")
+    config = json.loads((tmp_path / "config.json").read_text("utf-8"))
+    config["training"]["early_stopping"] = "nll"
+    del config["sha256"]  # of the config before the change
+    (tmp_path / "config.json").write_text(json.dumps(config), "utf-8")
     assert told("best") == records[1]
 
 

@@ -1,0 +1,166 @@
+"""Weights files: Keras's HDF5, with a digest of the arrays and the training they come from."""
+
+import contextlib
+import dataclasses
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from rnnsearch_tf.config import Config, ModelConfig
+from rnnsearch_tf.errors import InputError, first_line
+from rnnsearch_tf.models.translation_model import TranslationModel
+
+_DIGEST, _TRAINING = "sha256", "training"  # attributes of the file
+_FLOAT = np.dtype(np.float32)
+
+
+def write_weights(path: Path, model: TranslationModel, config: Config) -> None:
+    """Write a file that `check_weights` accepts, and Keras's `load_weights` reads.
+
+    Args:
+        path: it ends in ".weights.h5".
+        model: its weights.
+        config: of the model's directory.
+
+    Raises:
+        OSError: the disk refuses.
+    """
+    model.save_weights(path)
+    with h5py.File(path, "r+") as file:
+        # Bytes of a fixed length stand in the attribute itself, not elsewhere in the file.
+        file.attrs[_DIGEST] = np.bytes_(_digest(_arrays(file)))
+        file.attrs[_TRAINING] = np.bytes_(json.dumps(_training(config)))
+
+
+def check_weights(path: Path, config: Config) -> str:
+    """Check a file before a model is built for it.
+
+    Files of version 0.1.0 have neither digest nor training; shapes and values are checked.
+
+    Args:
+        path: the file.
+        config: of the model's directory.
+
+    Returns:
+        The SHA-256 of names, shapes and values.
+
+    Raises:
+        InputError: a damaged file, other things than plain arrays, arrays of another model or
+            training, values that are not finite or not those that were written.
+    """
+    with _told(path), h5py.File(path, "r") as file:
+        arrays = _arrays(file)
+        _check_sizes({array.shape for array in arrays.values()}, config.model)
+        _check_training(file.attrs, config)
+        digest = _digest(arrays, only_finite=True)
+        if file.attrs.get(_DIGEST, digest.encode()) != digest.encode():
+            raise ValueError("its values are not those that were written")
+        return digest
+
+
+def read_weights(path: Path, model: TranslationModel) -> None:
+    """Read a file that `check_weights` has checked.
+
+    Raises:
+        InputError: arrays of another model.
+    """
+    with _told(path):
+        model.load_weights(path)
+
+
+@contextlib.contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Make one line of what h5py, Keras and the checks here raise."""
+    try:
+        yield
+    except (OSError, LookupError, RuntimeError, TypeError, ValueError) as error:
+        raise InputError(f"{path}: damaged, or of another model: {first_line(error)}") from error
+
+
+def _arrays(file: h5py.File) -> dict[str, h5py.Dataset]:
+    """Find the data sets by their paths.
+
+    Raises:
+        ValueError: anything that a weights file has no need of. HDF5 can have an array in any other
+            file, in pieces, compressed, or under many names; Keras has read some of them.
+    """
+    arrays, seen = {}, set()
+    for path, item in _items(file):
+        if item in seen:
+            raise ValueError(f"{path} is there under another name, too")
+        seen.add(item)
+        if isinstance(item, h5py.Dataset):
+            properties = item.id.get_create_plist()
+            is_plain = properties.get_layout() == h5py.h5d.CONTIGUOUS
+            if not is_plain or properties.get_external_count() or item.dtype != _FLOAT:
+                raise ValueError(f"{path} is not a plain float32 array")
+            arrays[path] = item
+    return arrays
+
+
+def _items(group: h5py.Group, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Iterate over all groups and data sets and their paths, a group before its members."""
+    for name in sorted(group):
+        if not isinstance(group.get(name, getlink=True), h5py.HardLink):
+            raise ValueError(f"{path}{name} is a link")
+        item = group[name]
+        yield path + name, item
+        if isinstance(item, h5py.Group):
+            yield from _items(item, f"{path}{name}/")
+
+
+def _check_sizes(shapes: set[tuple[int, ...]], config: ModelConfig) -> None:
+    """Check that arrays of the config's sizes are there, before a model takes their memory."""
+    embedding, hidden = config.embedding_size, config.hidden_size
+    needed = [
+        (config.source_vocabulary_size, embedding),
+        (config.target_vocabulary_size, embedding),
+        (embedding, hidden),
+        (hidden, hidden),
+        (config.maxout_size, config.target_vocabulary_size),
+    ]
+    if config.has_attention:
+        needed.append((hidden, config.attention_size))
+    for shape in needed:
+        if shape not in shapes:
+            raise ValueError(f"no array is {list(shape)}, as the sizes in config.json need")
+
+
+def _training(config: Config) -> dict[str, Any]:
+    """Return what a model must have in common with its weights."""
+    return {
+        **dataclasses.asdict(config.model),
+        "source_language": config.source_language,
+        "target_language": config.target_language,
+        "tokenizer": config.tokenizer,
+        "source_vocabulary": config.source_vocabulary,
+        "target_vocabulary": config.target_vocabulary,
+        "training_id": config.training_id,
+    }
+
+
+def _check_training(attributes: h5py.AttributeManager, config: Config) -> None:
+    if _TRAINING not in attributes or _DIGEST not in attributes:
+        if config.training_id:  # only version 0.1.0 wrote neither
+            raise ValueError("it does not say of which training it is")
+        return
+    wanted = _training(config)
+    for name, value in json.loads(attributes[_TRAINING]).items():
+        if wanted.get(name) != value:
+            raise ValueError(f"of another training: {name} is {value}, not {wanted.get(name)}")
+
+
+def _digest(arrays: dict[str, h5py.Dataset], only_finite: bool = False) -> str:
+    digest = hashlib.sha256()
+    for path, data_set in sorted(arrays.items()):
+        array = data_set[()]
+        if only_finite and not np.isfinite(array).all():
+            raise ValueError(f"{path} has a value that is not finite")
+        digest.update(f"{path} {array.dtype.str} {array.shape}\n".encode())
+        digest.update(array)
+    return digest.hexdigest()
