@@ -8,6 +8,7 @@ from pathlib import Path
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 sys.path.insert(0, str(Path(__file__).parent / "stand_ins"))
+sys.path.insert(0, str(Path(__file__).parent / "reliability"))
 
 import pytest
 import shape_checks
