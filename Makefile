@@ -1,6 +1,8 @@
 # make demo   both models on the built-in grammar, in minutes; all it makes lies in demo/
 # make test   all tests; says what it skipped and why
 # make test-fast   those that need no long training, no browser and no server
+# make fuzz   damaged files and hostile strings by the ten thousand; FLAGS="--damages=… --seed=…"
+# make kill-test   250 trainings killed and resumed, in an hour or two; FLAGS="--kills=… --seed=…"
 # make check  ruff (lint and format) and mypy, also for macOS and Windows
 # make docs   the line numbers in docs/equations.md
 # make site   the documentation with an API page from the docstrings, in site/
@@ -28,7 +30,7 @@ OUTPUT ?= reproduction
 SIZE ?= small
 NO_DATA := make reproduce needs DATA=folder with train, valid and test, each .en and .fr or .gz
 
-.PHONY: demo test test-fast check docs site bench reproduce data-is-named clean
+.PHONY: demo test test-fast fuzz kill-test check docs site bench reproduce data-is-named clean
 
 demo: $(VENV)/installed
 	rm -rf demo
@@ -40,6 +42,12 @@ test: $(VENV)/installed-test
 test-fast: $(VENV)/installed-test
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder \
 	    -m "not slow and not distributed and not browser and not serving"
+
+fuzz: $(VENV)/installed-test
+	$(BIN)/python tests/reliability/fuzz.py $(FLAGS)
+
+kill-test: $(VENV)/installed-test
+	$(BIN)/python tests/reliability/kill_trainings.py $(FLAGS)
 
 check: $(VENV)/installed-test
 	$(BIN)/ruff check .

@@ -10,9 +10,11 @@ from typing import Any
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 sys.path.insert(0, str(Path(__file__).parent / "stand_ins"))
+sys.path.insert(0, str(Path(__file__).parent / "reliability"))
 
 import pytest
 import shape_checks
+import tiny_training
 
 shape_checks.install()
 
@@ -56,39 +58,15 @@ def real_text() -> Path:
 @pytest.fixture(scope="session")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with train.{en,fr,links} and valid.{en,fr,links} from the built-in grammar."""
-    from rnnsearch_tf.synthetic.grammar import generate
-
     folder = tmp_path_factory.mktemp("corpus")
-    for name, count, seed in (("train", 300, 1), ("valid", 20, 2)):
-        pairs = list(generate(count, seed, 1, 12))
-        (folder / f"{name}.en").write_text("".join(p.source + "\n" for p in pairs), "utf-8")
-        (folder / f"{name}.fr").write_text("".join(p.target + "\n" for p in pairs), "utf-8")
-        links = [" ".join(f"{i}-{j}" for i, j in sorted(p.alignment)) for p in pairs]
-        (folder / f"{name}.links").write_text("".join(line + "\n" for line in links), "utf-8")
+    tiny_training.write_corpus(folder)
     return folder
-
-
-TINY = (
-    "--preset=rnnsearch-tiny",
-    "--source_vocabulary_size=200",
-    "--target_vocabulary_size=200",
-    "--embedding_size=8",
-    "--hidden_size=11",
-    "--attention_size=7",
-    "--maxout_size=5",
-    "--batch_size=32",
-)
 
 
 @pytest.fixture(scope="session")
 def train_flags(corpus: Path) -> list[str]:
     """Flags of `rnnsearch-train` for a training of seconds; --model_dir is left out."""
-    files = [
-        f"--{part}_{side}={corpus / part}.{language}"
-        for part in ("train", "valid")
-        for side, language in (("source", "en"), ("target", "fr"))
-    ]
-    return [*files, *TINY, "--epochs=1"]
+    return tiny_training.training_flags(corpus)
 
 
 @pytest.fixture(scope="session")

@@ -1,20 +1,24 @@
 """The devices of a training: one, several in a machine, or several machines."""
 
+import contextlib
 import functools
 import hashlib
 import json
 import os
 import typing
+from collections.abc import Iterator
 
 import tensorflow as tf
 from numpy.typing import ArrayLike
 
 from rnnsearch_tf.config import StrategyName
-from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.tf_functions import graph_function
 
 STRATEGIES: tuple[StrategyName, ...] = typing.get_args(StrategyName)
 ONE, MIRRORED, MULTI_WORKER = STRATEGIES
+# Errors of a collective operation when another machine no longer answers.
+_WORKER_GONE = (tf.errors.UnavailableError, tf.errors.AbortedError, tf.errors.CancelledError)
 
 
 def build_strategy(name: str) -> tf.distribute.Strategy:
@@ -75,6 +79,18 @@ class Workers:
         self.strategy = strategy
         resolver = strategy.cluster_resolver
         self.is_chief = resolver is None or not resolver.task_id
+
+    @contextlib.contextmanager
+    def needed(self) -> Iterator[None]:
+        """Run a block that needs the other workers.
+
+        Raises:
+            InputError: another worker no longer answers.
+        """
+        try:
+            yield
+        except _WORKER_GONE as error:
+            raise InputError(f"another worker is gone: {first_line(error)}") from error
 
     def check(self, problem: str | None) -> None:
         """Wait until all workers have called this, and fail together if one has a problem.

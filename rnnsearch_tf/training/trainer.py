@@ -34,8 +34,6 @@ from rnnsearch_tf.training.state import TrainingState
 from rnnsearch_tf.training.train_step import TrainStep, UpdateMetrics
 
 _SECONDS_BETWEEN_CHECKPOINTS = 600.0
-# Errors of a collective operation when another machine no longer answers.
-_WORKER_GONE = (tf.errors.UnavailableError, tf.errors.AbortedError, tf.errors.CancelledError)
 
 
 class Trainer:
@@ -208,8 +206,6 @@ class Trainer:
                 f"to {length} tokens: a smaller --batch_size or --max_length (with another "
                 f"--model_dir) needs less ({first_line(error)})"
             ) from error
-        except _WORKER_GONE as error:
-            raise InputError(f"another worker is gone: {first_line(error)}") from error
 
     def _check_finite(self, update: UpdateMetrics) -> None:
         state = self._state

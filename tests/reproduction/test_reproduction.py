@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from conftest import TINY
+from tiny_training import SIZES
 
 from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.reproduction.assessment import training_sample
@@ -15,7 +15,7 @@ from rnnsearch_tf.scripts import reproduce
 pytestmark = pytest.mark.slow
 
 MODELS = ("rnnencdec-30", "rnnsearch-30", "rnnencdec-50", "rnnsearch-50")
-SETTINGS = [flag for flag in TINY if not flag.startswith("--preset")]
+SETTINGS = SIZES
 
 
 def copy_trained(model_dir: Path, copy: Path, max_length: int) -> None:

@@ -3,10 +3,7 @@
 Several GPUs are stood in for by logical CPUs, several machines by processes on this one.
 """
 
-import json
 import signal
-import socket
-from collections.abc import Sequence
 from pathlib import Path
 
 import fit_on_devices
@@ -15,6 +12,8 @@ import pytest
 import tensorflow as tf
 import train_on_devices
 from forked import ForkedProcess
+from training_process import start_workers
+from training_result import assert_same_weights, updates, weights
 
 from rnnsearch_tf.config import ModelConfig, TrainingConfig
 from rnnsearch_tf.errors import InputError
@@ -37,15 +36,9 @@ FLAGS = (
 )
 
 
-def start(
-    *trainings: list[str],
-    devices: int = 1,
-    tf_config: dict | None = None,
-    fit: Path | None = None,
-) -> ForkedProcess:
+def start(*trainings: list[str], devices: int, fit: Path | None = None) -> ForkedProcess:
     """Start a process for trainings with these flags, one after the other, and a fit."""
-    environment = {} if tf_config is None else {"TF_CONFIG": json.dumps(tf_config)}
-    return ForkedProcess(train_on_devices.run, devices, trainings, fit, environment=environment)
+    return ForkedProcess(train_on_devices.run, devices, trainings, fit)
 
 
 def finish(*processes: ForkedProcess) -> list[str]:
@@ -54,37 +47,6 @@ def finish(*processes: ForkedProcess) -> list[str]:
     for process, text in zip(processes, written, strict=True):
         assert process.returncode == 0, text
     return written
-
-
-def free_ports(count: int) -> list[int]:
-    sockets = [socket.socket() for _ in range(count)]
-    for s in sockets:
-        s.bind(("localhost", 0))
-    ports = [s.getsockname()[1] for s in sockets]
-    for s in sockets:
-        s.close()
-    return ports
-
-
-def start_cluster(flags: list[str], own: Sequence[str] = ("--", "--")) -> list[ForkedProcess]:
-    """Start two workers; `own` is a flag of each that the other does not have."""
-    cluster = {"worker": [f"localhost:{port}" for port in free_ports(len(own))]}
-    return [
-        start(
-            [*flags, "--strategy=multi_worker", flag],
-            tf_config={"cluster": cluster, "task": {"type": "worker", "index": i}},
-        )
-        for i, flag in enumerate(own)
-    ]
-
-
-def weights(path: Path) -> list[np.ndarray]:
-    return ModelDirectory(path).load_model("last").get_weights()
-
-
-def assert_same_weights(path: Path, reference: Path) -> None:
-    for weight, expected in zip(weights(path), weights(reference), strict=True):
-        np.testing.assert_allclose(weight, expected, atol=1e-6)
 
 
 @pytest.fixture(scope="module")
@@ -157,29 +119,21 @@ def test_dropout_under_mirrored_resumes_exactly(two_devices):
         np.testing.assert_array_equal(weight, expected)
 
 
-def updates_of(path: Path) -> int:
-    """Return the number of updates of the newest checkpoint."""
-    newest = max(path.glob("checkpoints/*.index"), key=lambda file: int(file.stem[5:]))
-    reader = tf.train.load_checkpoint(str(newest.with_suffix("")))
-    (name,) = (n for n in reader.get_variable_to_shape_map() if n.startswith("state/"))
-    return json.loads(reader.get_tensor(name))["updates"]
-
-
 def test_two_workers_stop_together_resume_and_give_the_weights_of_one(
     tmp_path, train_flags, flags, one_device
 ):
     """The chief evaluates, and the other waits for it."""
     path, straight = tmp_path / "model", tmp_path / "straight"
     long = [*train_flags, *FLAGS, "--epochs=100000", f"--model_dir={path}"]
-    chief, other = processes = start_cluster([*long, "--max_updates=100000"])
+    chief, other = processes = start_workers([*long, "--max_updates=100000"])
     assert any(line.startswith("update ") for line in chief.stderr)
     other.send_signal(signal.SIGTERM)
     written = [process.finish() for process in processes]
     assert [p.returncode for p in processes] == [128 + signal.SIGTERM] * 2, written
     assert "stopped and saved" in written[0]
-    more = max(updates_of(path) + 5, UPDATES)
-    chief_said, other_said = finish(*start_cluster([*long, f"--max_updates={more}"]))
-    assert updates_of(path) == more
+    more = max(updates(path) + 5, UPDATES)
+    chief_said, other_said = finish(*start_workers([*long, f"--max_updates={more}"]))
+    assert updates(path) == more
     assert "BLEU" in chief_said
     assert "BLEU" not in other_said
     if more > UPDATES:
@@ -191,7 +145,7 @@ def test_two_workers_stop_together_resume_and_give_the_weights_of_one(
 def test_a_worker_with_other_settings_fails_and_so_do_all(tmp_path, flags):
     path = tmp_path / "model"
     flags = [*flags, f"--model_dir={path}"]
-    processes = start_cluster(flags, ["--learning_rate=1", "--learning_rate=0.5"])
+    processes = start_workers(flags, ["--learning_rate=1", "--learning_rate=0.5"])
     written = [process.finish() for process in processes]
     assert [p.returncode for p in processes] == [1, 1], written
     assert "another worker failed" in written[0].splitlines()[-1]
@@ -228,6 +182,16 @@ def test_without_a_cluster_multi_worker_says_what_it_needs(monkeypatch, text):
 def test_an_unknown_strategy_is_named():
     with pytest.raises(InputError, match="--strategy tpu: choose one of one, mirrored"):
         build_strategy("tpu")
+
+
+def test_a_worker_that_is_gone_is_told_in_a_line():
+    text = "It is gone.\nIts task has crashed."
+    workers = Workers(build_strategy("one"))
+    with (
+        pytest.raises(InputError, match=r"^another worker is gone: It is gone\.$"),
+        workers.needed(),
+    ):
+        raise tf.errors.UnavailableError(None, None, text)
 
 
 def test_one_worker_broadcasts_to_itself():

@@ -1,6 +1,6 @@
 """Exact resume: a training killed and started again ends bit for bit as one that was not."""
 
-import json
+import functools
 import random
 import shutil
 import signal
@@ -8,11 +8,17 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
-import tensorflow as tf
 from forked import ForkedProcess
 from training_process import start
+from training_result import (
+    assert_same,
+    checkpoints,
+    has_data_without_index,
+    is_writing_a_checkpoint,
+    is_writing_a_file,
+    log,
+)
 
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.scripts import train
@@ -35,47 +41,6 @@ def wait_for(condition, process: ForkedProcess) -> None:
         time.sleep(0.0005)
 
 
-def numbers(path: Path) -> dict[str, np.ndarray]:
-    """Return all that the newest checkpoint holds, but for the seconds."""
-    newest = max((path / "checkpoints").glob("*.index"), key=lambda p: int(p.stem[5:]))
-    reader = tf.train.load_checkpoint(str(newest.with_suffix("")))
-    values = {}
-    for name in reader.get_variable_to_shape_map():
-        value = reader.get_tensor(name)
-        if isinstance(value, bytes):
-            if name.startswith("_CHECKPOINTABLE"):
-                continue  # the graph of objects, whose order is not fixed
-            state = json.loads(value)
-            del state["seconds"]
-            value = json.dumps(state)
-        values[name] = np.asarray(value)
-    return values
-
-
-def log(path: Path) -> list[dict]:
-    records = [json.loads(line) for line in (path / "training.jsonl").read_text().splitlines()]
-    for record in records:
-        del record["training_seconds"]
-    return records
-
-
-def weights(path: Path, which: str) -> list[np.ndarray]:
-    return ModelDirectory(path).load_model(which).get_weights()
-
-
-def assert_same(path: Path, reference: Path) -> None:
-    restored, expected = numbers(path), numbers(reference)
-    assert restored.keys() == expected.keys()
-    assert len([name for name in restored if "optimizer" in name]) > 60
-    for name, value in expected.items():
-        np.testing.assert_array_equal(restored[name], value, err_msg=name)
-    assert log(path) == log(reference)
-    for which in ("last", "best"):
-        pairs = zip(weights(path, which), weights(reference, which), strict=True)
-        for weight, expected_weight in pairs:
-            np.testing.assert_array_equal(weight, expected_weight, err_msg=which)
-
-
 @pytest.fixture(scope="module")
 def flags(train_flags) -> list[str]:
     return [*train_flags, *FLAGS]
@@ -89,23 +54,11 @@ def reference(tmp_path_factory, flags) -> Path:
     return path
 
 
-def checkpoints(path: Path) -> set[str]:
-    return {file.name for file in path.glob("checkpoints/*")}
-
-
 def ends(path: Path) -> Iterator[tuple[Callable[[], bool], signal.Signals]]:
     """Give moments to end it: while a checkpoint is written, while weights are, at random."""
 
-    def half_written():
-        return any("temp" in name for name in checkpoints(path))
-
-    def data_without_index():
-        names = checkpoints(path)
-        return any(".data" in name and name.split(".")[0] + ".index" not in names for name in names)
-
-    yield half_written, signal.SIGKILL
-    yield data_without_index, signal.SIGKILL
-    yield lambda: any(path.glob(".*.tmp*")), signal.SIGKILL
+    for moment in (is_writing_a_checkpoint, has_data_without_index, is_writing_a_file):
+        yield functools.partial(moment, path), signal.SIGKILL
     for number in (signal.SIGKILL, signal.SIGTERM):
         known = checkpoints(path)
         delay = random.uniform(0, 1)

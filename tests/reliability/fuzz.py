@@ -1,0 +1,179 @@
+"""Damage files and send hostile strings, by the ten thousand: make fuzz.
+
+    python tests/reliability/fuzz.py --folder=fuzz --damages=20000 --strings=100000 --seed=1
+
+Both models are trained for a minute or so and exported; the folder keeps them for the next time.
+The status is 1 when anything was silently wrong, gave a traceback or changed its neighbors.
+"""
+
+import argparse
+import contextlib
+import faulthandler
+import os
+import shutil
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
+sys.path.insert(0, str(Path(__file__).parents[1] / "stand_ins"))
+
+import damaged_folders
+import hostile_strings
+from damage import EQUAL, REFUSED, SILENT, TRACEBACK, Damage, Damaged
+from hostile_strings import Company
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+from interfaces import through_c, through_python
+from tfserving.c_session import CSession
+from tiny_training import training_flags, write_corpus
+
+from rnnsearch_tf.scripts import export, train
+
+ARCHITECTURES = ("rnnsearch", "rnnencdec")
+BATCH = 100  # hostile strings among the neighbors
+SECONDS_BETWEEN_REPORTS = 60
+TOLD = 10  # failures of each kind
+
+
+def for_each(strategy: st.SearchStrategy, count: int, number: int, act: Callable) -> None:
+    """Call a function with `count` values, which depend on the seed `number` alone."""
+    options = settings(
+        max_examples=count,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    seed(number)(options(given(strategy)(act)))()
+
+
+class Reports:
+    """Lines of progress, a minute apart."""
+
+    def __init__(self) -> None:
+        self._next = time.monotonic() + SECONDS_BETWEEN_REPORTS
+
+    def show(self, text: str) -> None:
+        if time.monotonic() >= self._next:
+            print(f"  {text}", flush=True)
+            self._next = time.monotonic() + SECONDS_BETWEEN_REPORTS
+
+
+def damage_files(name: str, damaged: Damaged, count: int, number: int, current: Path) -> bool:
+    """Damage files, tell what came of it, and return whether all was well."""
+    outcomes: Counter[str] = Counter()
+    failures, reports, started = [], Reports(), time.monotonic()
+
+    def act(damage: Damage) -> None:
+        current.write_text(f"{name}: {damage!r}\n")  # says what it was, should the process crash
+        outcome, text = damaged.outcome(damage)
+        outcomes[outcome] += 1
+        if outcome in (SILENT, TRACEBACK):
+            failures.append(f"{outcome}: {damage!r}: {text}")
+        reports.show(f"{outcomes.total():,}")
+
+    for_each(damaged.damages(), count, number, act)
+    counts = ", ".join(f"{outcomes[o]:,} {o}" for o in (EQUAL, REFUSED, SILENT, TRACEBACK))
+    print(f"{name}: {outcomes.total():,} damaged files: {counts}; {minutes(started)}")
+    for failure in failures[:TOLD]:
+        print(f"  {failure}")
+    return not failures
+
+
+def send_strings(name: str, version: Path, count: int, number: int) -> bool:
+    """Send hostile strings through the C loader, and return whether all was well."""
+    failures: list[str] = []
+    reports, started = Reports(), time.monotonic()
+    sent = 0
+    with CSession(version) as session:
+        company, reference = Company(through_c(session)), through_python(version)
+
+        def act(hostile: list[bytes]) -> None:
+            nonlocal sent
+            sent += len(hostile)
+            try:
+                company.check(hostile, reference)
+            except Exception as error:
+                failures.append(f"{hostile!r}: {error}")
+            reports.show(f"{sent:,}")
+
+        for line in hostile_strings.LONG_LINES:
+            act([line])
+        strings = st.lists(hostile_strings.hostile_strings(), min_size=BATCH, max_size=BATCH)
+        for_each(strings, -(-count // BATCH), number, act)
+    print(
+        f"{name}: {sent:,} strings through the C loader among {len(hostile_strings.NEIGHBORS)} "
+        f"neighbors a batch: {len(failures)} batches differ; {minutes(started)}"
+    )
+    for failure in failures[:TOLD]:
+        print(f"  {failure[-3000:]}")
+    return not failures
+
+
+def minutes(started: float) -> str:
+    return f"{(time.monotonic() - started) / 60:.1f} min"
+
+
+def make_models(folder: Path) -> Path:
+    """Train both models on a corpus, and export them, unless that was done before."""
+    made = folder / "made"
+    if made.exists():
+        return made
+    unfinished = folder / "unfinished"
+    shutil.rmtree(unfinished, ignore_errors=True)
+    corpus = unfinished / "corpus"
+    corpus.mkdir(parents=True)
+    write_corpus(corpus)
+    for name in ARCHITECTURES:
+        flags = [*training_flags(corpus, f"{name}-tiny"), "--epochs=60", "--dropout=0"]
+        flags += [f"--cache_dir={unfinished / 'text'}", f"--model_dir={unfinished / name}"]
+        assert train.run([*flags, "--evaluation_interval=100"]) == 0
+        exports = [f"--model_dir={unfinished / name}", f"--export_dir={unfinished / 'exports'}"]
+        assert export.run([*exports, "--beam_size=3"]) == 0
+    unfinished.rename(made)
+    return made
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--folder", type=Path, default=Path("fuzz"))
+    parser.add_argument("--damages", type=int, default=20_000, help="files to damage")
+    parser.add_argument("--strings", type=int, default=100_000, help="hostile strings")
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    faulthandler.enable()
+    folder: Path = arguments.folder.resolve()
+    made = make_models(folder)
+    work = folder / "damaged"
+    shutil.rmtree(work, ignore_errors=True)
+    shutil.copytree(made, work)
+
+    targets: dict[str, Callable[[], contextlib.AbstractContextManager[Any]]] = {
+        "cache": lambda: damaged_folders.damaged_cache(work / "corpus", folder / "damaged-cache")
+    }
+    for i, name in enumerate(ARCHITECTURES, 1):
+        path, version = work / name, work / "exports" / str(i)
+        targets[f"{name}, model directory"] = lambda p=path: damaged_folders.damaged_model(p)
+        targets[f"{name}, checkpoint"] = lambda p=path: damaged_folders.damaged_checkpoint(p)
+        targets[f"{name}, export"] = lambda v=version: damaged_folders.damaged_export(v)
+    results = []
+    for number, (name, target) in enumerate(targets.items()):
+        count = arguments.damages // len(targets) + (number < arguments.damages % len(targets))
+        with target() as damaged:
+            results.append(
+                damage_files(name, damaged, count, arguments.seed + number, folder / "current")
+            )
+    for i, name in enumerate(ARCHITECTURES, 1):
+        version = made / "exports" / str(i)
+        count = arguments.strings // len(ARCHITECTURES)
+        results.append(send_strings(name, version, count, arguments.seed + i))
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
