@@ -29,7 +29,7 @@ def printed(is_terminal: bool, run: Callable[[], Any]) -> str:
     with contextlib.redirect_stdout(stream):
         run()
     stream.flush()
-    return stream.buffer.getvalue().decode()  # type: ignore[attr-defined]
+    return stream.buffer.getvalue().decode()
 
 
 def translate(tmp_path, text, *flags):
