@@ -34,6 +34,8 @@ def main() -> None:
         )
         page = browser.new_page(viewport={"width": arguments.width, "height": 800})
         page.goto(f"{PAGE.as_uri()}?{urlencode({'server': arguments.server})}")
+        if page.locator("#approve").is_visible():
+            page.locator("#approve").click()
         page.locator("#source").fill(arguments.text)
         page.locator("#candidates label").first.wait_for(timeout=SERVER_MS)
         page.locator("#translate").click(trial=True)  # scrolls to the top

@@ -5,6 +5,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import TextIO, TypeVar
 
+from rnnsearch_tf.terminal import printable
+
 Item = TypeVar("Item")
 
 _TERMINAL_SECONDS = 0.5
@@ -34,6 +36,7 @@ class ProgressLine:
 
     def show(self, text: str) -> None:
         """Rewrite the line on a terminal, or write a new one."""
+        text = printable(text)
         if self._on_terminal:
             self._stream.write("\r" + text.ljust(self._width))
             self._width = len(text)
@@ -74,7 +77,7 @@ class ProgressLine:
     def finish(self, text: str) -> None:
         """Write a line that stays, in place of the one that is rewritten."""
         self.clear()
-        self._stream.write(text + "\n")
+        self._stream.write(printable(text) + "\n")
         self._stream.flush()
 
     def clear(self) -> None:
@@ -87,4 +90,4 @@ class ProgressLine:
 
 def say(line: str) -> None:
     """Write a line that stays to standard error."""
-    print(line, file=sys.stderr, flush=True)
+    print(printable(line), file=sys.stderr, flush=True)

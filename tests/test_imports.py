@@ -16,6 +16,8 @@ ROOMS = {
     "": """
         __init__ errors results progress tensor_types digests config presets tf_functions provenance
         files
+        __init__ errors terminal results progress tensor_types config presets tf_functions
+        provenance files
     """,
     "text": "__init__ fingerprint nonbreaking_prefixes moses vocabulary tokenizers vectorizer",
     "layers": """
@@ -28,7 +30,7 @@ ROOMS = {
     """,
     "client": """
         contract concurrency address errors tls results call failures grpc_failures http_failures
-        grpc_transport http_exchange rest_transport client __init__
+        grpc_transport http_exchange json_answer rest_transport client __init__
     """,
     "data": """
         __init__ permutation lines parallel_corpus wmt14 sentence_pairs word_alignments
@@ -76,6 +78,7 @@ WITHOUT_TENSORFLOW = (
     "presets",
     "progress",
     "results",
+    "terminal",
 )
 SERVING_PROTOS = "rnnsearch_tf.client.grpc_transport"  # they are TensorFlow's
 FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "misc", "common"}

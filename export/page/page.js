@@ -8,6 +8,7 @@ const settingsForm = document.getElementById("settings-form");
 const again = document.getElementById("again");
 const results = new Results();
 let settings = loadSettings();
+let unapproved = ""; // a server to which nothing is sent before the reader agrees
 let pause = 0; // the timer that waits for the writer to pause
 let underWay = new AbortController(); // of the newest request; an older one is aborted
 let asked = ""; // what the newest request asked for, unless it failed
@@ -39,6 +40,7 @@ async function translate() {
   clearTimeout(pause);
   underWay.abort();
   const { signal } = (underWay = new AbortController());
+  if (unapproved) return;
   const lines = linesOf(source.value);
   asked = wish();
   setProgress(true);
@@ -129,8 +131,27 @@ function showSettings() {
   setText("address", `${modelTitle(settings)} at ${settings.server}`);
 }
 
+function setUnapproved(server) {
+  unapproved = server;
+  const asking = `The link to this page chose the server ${server}. What you type would go there.`;
+  setText("consent-text", server && asking);
+  document.getElementById("consent").hidden = !server;
+}
+
+function approve() {
+  setUnapproved("");
+  source.focus();
+  translate();
+}
+
+function refuse() {
+  useSettings({ ...defaultSettings(), ...keptSettings() });
+  source.focus();
+}
+
 function useSettings(changed) {
   settings = changed;
+  setUnapproved("");
   saveSettings(settings);
   showSettings();
   setText("settings-error", "");
@@ -156,8 +177,11 @@ function start() {
   document.getElementById("translate").addEventListener("click", translate);
   again.addEventListener("click", translate);
   settingsForm.addEventListener("submit", submitSettings);
+  document.getElementById("approve").addEventListener("click", approve);
+  document.getElementById("refuse").addEventListener("click", refuse);
   document.getElementById("reset").addEventListener("click", () => useSettings(defaultSettings()));
   showSettings();
+  if (!wrongSettings(settings)) setUnapproved(serverOfLink(settings));
   translate();
 }
 

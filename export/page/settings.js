@@ -46,6 +46,13 @@ function knownSettings(values) {
   return Object.fromEntries(known.map((name) => [name, values[name].trim()]));
 }
 
+// The origin of a server that only a link has chosen, neither this page nor its reader; or "".
+function serverOfLink({ server }) {
+  const origin = (address) => parsedAddress(address)?.origin;
+  const chosen = [defaultSettings().server, keptSettings().server];
+  return chosen.some((address) => origin(address) === origin(server)) ? "" : origin(server);
+}
+
 // What is wrong with settings, or "".
 function wrongSettings({ server, model, version, label }) {
   const address = parsedAddress(server);

@@ -1,6 +1,7 @@
 """Errors between a client and a served model."""
 
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.terminal import printable
 
 
 class ServingError(InputError):
@@ -15,7 +16,7 @@ class ServingError(InputError):
     def __init__(self, server: str, reason: str, attempts: int = 1):
         super().__init__(server, reason, attempts)
         self.server = server
-        self.reason = " ".join(reason.split())
+        self.reason = printable(" ".join(reason.split()))
         self.attempts = attempts
 
     def __str__(self) -> str:

@@ -83,7 +83,14 @@ class HttpExchange:
                 self._check_time(call)
                 with contextlib.suppress(BrokenPipeError):  # it may have answered already
                     headers = {"Content-Type": "application/json"}
-                    connection.request(method, path, body, headers, preload_content=False)
+                    connection.request(
+                        method,
+                        path,
+                        body,
+                        headers,
+                        preload_content=False,
+                        decode_content=False,  # it could unpack to a thousand times more
+                    )
                 response = connection.getresponse()
                 content = self._read(response, call)
             self._check_time(call)

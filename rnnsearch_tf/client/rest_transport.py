@@ -9,8 +9,9 @@ from rnnsearch_tf.client.address import Address, ModelSpec
 from rnnsearch_tf.client.call import Call
 from rnnsearch_tf.client.contract import SIGNATURES, Columns
 from rnnsearch_tf.client.errors import AddressError, AnswerError, ServingError
-from rnnsearch_tf.client.failures import refusal, too_large
+from rnnsearch_tf.client.failures import refusal, too_large, too_late
 from rnnsearch_tf.client.http_exchange import HttpExchange, Response
+from rnnsearch_tf.client.json_answer import parse_in_pieces
 from rnnsearch_tf.client.results import VersionStatus
 from rnnsearch_tf.client.tls import Tls
 
@@ -57,7 +58,7 @@ class RestTransport:
         request = {"signature_name": signature, "inputs": inputs}
         body = json.dumps(request, ensure_ascii=False, separators=(",", ":")).encode()
         response = self._exchange.post(call, f"{self._path}:predict", body)
-        outputs = self._content(response, signature).get("outputs")
+        outputs = self._content(call, response, signature).get("outputs")
         names = list(SIGNATURES[signature].outputs)
         if isinstance(outputs, list) and len(names) == 1:  # a single output is sent without name
             return {names[0]: outputs}
@@ -71,7 +72,7 @@ class RestTransport:
         Raises:
             ServingError: no answer, or none that can be read.
         """
-        content = self._content(self._exchange.get(call, self._path), None)
+        content = self._content(call, self._exchange.get(call, self._path), None)
         try:
             return [_version_status(entry) for entry in content["model_version_status"]]
         except (AttributeError, LookupError, TypeError, ValueError) as error:
@@ -81,18 +82,29 @@ class RestTransport:
         """Close the connections."""
         self._exchange.close()
 
-    def _content(self, response: Response, signature: str | None) -> dict[str, Any]:
+    def _content(self, call: Call, response: Response, signature: str | None) -> dict[str, Any]:
         """Return the JSON object of a good answer.
 
         Raises:
-            ServingError: a refusal, or not a JSON object.
+            ServingError: a refusal, not a JSON object, or no time to read it.
         """
-        content = _json_object(response.body)
+        content = self._json_object(call, response.body)
         if response.status != 200:
             raise self._refusal(response, content, signature)
         if content is None:
             raise AnswerError(self._server, f"the answer is no JSON object: {_begin(response)}")
         return content
+
+    def _json_object(self, call: Call, body: bytes) -> dict[str, Any] | None:
+        def check_time() -> None:
+            if call.is_over():
+                raise too_late(self._address, call)
+
+        try:
+            content = parse_in_pieces(body, check_time)
+        except (ValueError, RecursionError):
+            return None
+        return content if isinstance(content, dict) else None
 
     def _refusal(
         self, response: Response, content: dict[str, Any] | None, signature: str | None
@@ -118,14 +130,6 @@ def _path(spec: ModelSpec) -> str:
     if spec.label is not None:
         path += f"/labels/{urllib.parse.quote(spec.label, safe='')}"
     return path
-
-
-def _json_object(body: bytes) -> dict[str, Any] | None:
-    try:
-        content = json.loads(body)
-    except (ValueError, RecursionError):
-        return None
-    return content if isinstance(content, dict) else None
 
 
 def _begin(response: Response) -> str:

@@ -77,10 +77,9 @@ def _checked(pairs: Iterable["PairAlignment"]) -> Iterator["PairAlignment"]:
         tokens = pair.forward.source_tokens, pair.forward.target_tokens
         for side, read, length in zip(("source", "target"), tokens, pair.lengths, strict=True):
             if len(read) - 1 < length:
-                print(
-                    f"{COMMAND.name}: {side} line {number:,} has {length:,} tokens: "
-                    f"only {len(read) - 1:,} are aligned",
-                    file=sys.stderr,
+                COMMAND.warn(
+                    f"{side} line {number:,} has {length:,} tokens: "
+                    f"only {len(read) - 1:,} are aligned"
                 )
         yield pair
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.text_input import decoded, input_lines
-from rnnsearch_tf.scripts.shared.text_output import write_lines
+from rnnsearch_tf.scripts.shared.text_output import show, write_lines
 
 if TYPE_CHECKING:
     from rnnsearch_tf.client import Client
@@ -100,7 +100,7 @@ def _print_status(client: "Client") -> int:
         line = f"version {version.version}: {version.state}"
         if version.error_code != "OK":
             line += f" ({version.error_code}: {version.error_message})"
-        print(line)
+        show(line)
     return 0 if any(version.state == "AVAILABLE" for version in versions) else 1
 
 
@@ -115,7 +115,7 @@ def _results(client: "Client") -> Iterator[str]:
         return map(_n_best_json, client.n_best(lines))
     if flags.signature == "align":
         return map(_alignment_json, client.align(lines))
-    return (result.text.replace("\n", " ") for result in client.translate(lines))
+    return (result.text for result in client.translate(lines))
 
 
 def _n_best_json(result: "Translation") -> str:
@@ -169,11 +169,7 @@ def _pairs(texts: Iterable[str], translations: Iterable[str]) -> Iterator[tuple[
 def _lines(path: str) -> Iterator[str]:
     name = "standard input" if path == "-" else path
     for number, line in enumerate(input_lines(path), 1):
-        yield decoded(line, number, lambda warning: _warn(f"{name}: {warning}"))
-
-
-def _warn(message: str) -> None:
-    print(f"{COMMAND.name}: {message}", file=sys.stderr)
+        yield decoded(line, number, lambda warning: COMMAND.warn(f"{name}: {warning}"))
 
 
 def run(arguments: list[str] | None = None) -> int:

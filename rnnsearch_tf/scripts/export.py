@@ -8,6 +8,7 @@ from rnnsearch_tf.scripts.shared.decoding_flags import (
     define_decoding,
     model_dirs,
 )
+from rnnsearch_tf.scripts.shared.text_output import show
 
 COMMAND = Command(
     "rnnsearch-export",
@@ -43,7 +44,7 @@ def main() -> int:
         path = export(
             models, flags.export_dir, flags.version, decoding, flags.weights, flags.weights_dtype
         )
-    print(path)
+    show(str(path))
     return 0
 
 

@@ -10,6 +10,7 @@ from rnnsearch_tf.config import Config, DecodingConfig, ModelConfig, TrainingCon
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.reproduction.models import MODELS, Size, preset
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.text_output import show
 
 if TYPE_CHECKING:
     from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelFiles
@@ -53,7 +54,7 @@ def main() -> int:
     stopped_by = reproduce(configs, _texts(), flags.output, command, flags.trained_on)
     if stopped_by:
         return 128 + stopped_by
-    print(Path(flags.output) / "report.md")
+    show(str(Path(flags.output) / "report.md"))
     return 0
 
 

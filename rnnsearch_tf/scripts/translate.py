@@ -82,11 +82,11 @@ def _checked(lines: Iterable[bytes], translator: "Translator") -> Iterator[bytes
     """Pass lines on, with a warning for each that is not translated as it is."""
     max_length = translator.config.decoding.max_length
     for number, line in enumerate(lines, 1):
-        decoded(line, number, _warn)
+        decoded(line, number, COMMAND.warn)
         if len(line) > max_length:  # a token has at least one byte
             [length] = translator.source_lengths([line])
             if length > max_length:
-                _warn(f"line {number:,} has {length:,} tokens: only {max_length:,} are read")
+                COMMAND.warn(f"line {number:,} has {length:,} tokens: only {max_length:,} are read")
         yield line
 
 
@@ -110,10 +110,6 @@ def _output(translations: Iterable["Translation"]) -> Iterator[str]:
                 with_score=flags.score,
                 with_links=flags.alignment == "pharaoh",
             )
-
-
-def _warn(message: str) -> None:
-    print(f"{COMMAND.name}: {message}", file=sys.stderr)
 
 
 def run(arguments: list[str] | None = None) -> int:

@@ -1,6 +1,7 @@
 """Each way in which a call of a served model can fail, one by one."""
 
 import contextlib
+import gzip
 import json
 import queue
 import socket
@@ -35,6 +36,7 @@ from rnnsearch_tf.client import (
     ServerError,
     SignatureError,
     UnavailableError,
+    rest_transport,
 )
 from rnnsearch_tf.client.call import Call
 
@@ -404,6 +406,32 @@ def test_json_that_is_no_answer(body):
 
     with raw_server(answer) as url:
         assert "the answer" in failure(AnswerError, url)
+
+
+def test_an_answer_is_not_unpacked():
+    """A few bytes could become gigabytes."""
+    body = gzip.compress(json.dumps(OUTPUTS).encode())
+
+    def answer(connection, number, over):
+        read_request(connection)
+        head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n"
+        connection.sendall(head % len(body) + body)
+
+    with raw_server(answer) as url:
+        assert "the answer is no JSON object" in failure(AnswerError, url)
+
+
+def test_the_deadline_holds_for_the_reading_of_an_answer(monkeypatch):
+    """The answer is whole in time, and reading it takes no time at all; yet its time is over."""
+    parse = rest_transport.parse_in_pieces
+
+    def parse_late(body, pause):
+        monkeypatch.setattr(Call, "is_over", lambda call: True)
+        return parse(body, pause)
+
+    monkeypatch.setattr(rest_transport, "parse_in_pieces", parse_late)
+    with over_http() as served:
+        assert "no whole answer within" in failure(DeadlineError, served.url)
 
 
 def test_a_status_that_is_none():

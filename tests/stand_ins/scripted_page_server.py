@@ -4,6 +4,7 @@ The model's translations are the words in capitals, its weights are drawn by cha
 """
 
 import json
+import re
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -13,7 +14,12 @@ from typing import Any
 
 import numpy as np
 
-PAGE = Path(__file__).parents[2] / "export" / "page"
+EXPORT = Path(__file__).parents[2] / "export"
+PAGE = EXPORT / "page"
+# What nginx.conf adds to every answer.
+HEADERS = dict(
+    re.findall(r'^ *add_header (\S+) "?(.*?)"? always;', (EXPORT / "nginx.conf").read_text(), re.M)
+)
 LOWEST = -3.4028235e38
 Answer = tuple[int, Any]  # an HTTP status, and JSON or the bytes themselves
 
@@ -112,6 +118,11 @@ class Server(ThreadingHTTPServer):
 
 class Handler(SimpleHTTPRequestHandler):
     server: Server
+
+    def end_headers(self) -> None:
+        for name, value in HEADERS.items():
+            self.send_header(name, value)
+        super().end_headers()
 
     def do_GET(self) -> None:
         if not self.path.startswith("/v1/"):

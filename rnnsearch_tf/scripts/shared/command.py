@@ -14,6 +14,7 @@ from absl import flags
 
 from rnnsearch_tf.config import RENAMED_FIELDS, RENAMED_VALUES, check_choice, choices
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.terminal import printable
 
 _DEFINERS: dict[Any, Callable[..., Any]] = {
     bool: flags.DEFINE_boolean,
@@ -160,8 +161,12 @@ class Command:
         is_renamed = new_name is not None and new_name in self.flags
         return f"--{error.flagname} is now --{new_name}" if is_renamed else f"{error} (see --help)"
 
+    def warn(self, message: str) -> None:
+        """Write one line to standard error."""
+        print(printable(f"{self.name}: {' '.join(message.split())}"), file=sys.stderr)
+
     def _fail(self, message: str, status: int) -> int:
-        print(f"{self.name}: {' '.join(message.split())}", file=sys.stderr)
+        self.warn(message)
         return status
 
 

@@ -1,0 +1,14 @@
+"""Text that a terminal shows and does not obey."""
+
+import re
+
+# C0 without tab and newline, DEL, C1, what turns the direction of writing, ends of lines.
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def printable(text: str) -> str:
+    r"""Replace control characters by escapes, such as `\x1b` and `\u202e`.
+
+    Tabs and newlines stay, and so do joiners and no-break spaces, which words need.
+    """
+    return _CONTROLS.sub(lambda found: ascii(found[0])[1:-1], text)

@@ -1,0 +1,228 @@
+"""The page in Chromium: when it translates, and the n-best list."""
+
+import json
+import urllib.request
+from typing import Any
+
+import numpy as np
+import pytest
+from page_in_browser import STATUS, approve, expect, translate, trouble, wait_for
+from scripted_page_server import LOWEST, PAGE, without
+
+
+def test_translates_when_the_writer_pauses(visit, server):
+    page = visit(server.url, clock=True)
+    for key in "the man":
+        page.locator("#source").press(key)
+        page.clock.run_for(399)
+    assert not [url for url in page.visit.requests if url.endswith(":predict")]
+    page.clock.run_for(1)
+    expect(page.locator("#translation")).to_have_text("THE MAN")
+    expect(page.locator("#candidates label")).to_have_count(2)
+    page.clock.run_for(10_000)
+    assert server.lines("align") == [["the man"]]
+    assert server.lines("nbest") == [["the man"]]
+
+
+def test_a_healthy_page_asks_only_its_server_and_complains_of_nothing(visit, server):
+    page = visit(server.url)
+    translate(page, "the man")
+    page.locator("#target-word-0").hover()
+    assert page.visit.complaints == []
+    assert {url[: len(server.url)] for url in page.visit.requests} == {server.url}
+    assert [path for path, *_ in server.asked] == [STATUS, f"{STATUS}:predict", f"{STATUS}:predict"]
+
+
+def test_a_request_for_an_older_text_is_aborted_and_its_answer_not_shown(visit, server):
+    page = visit(server.url)
+    late = server.hold("one")
+    page.locator("#source").fill("one")
+    wait_for(lambda: server.lines() == [["one"]], page)
+    translate(page, "one two")
+    assert page.visit.aborted == ["one"]
+    late.set()
+    translate(page, "three")
+    assert ["one"] not in server.lines("nbest")
+
+
+def test_an_answer_to_an_older_text_is_marked_as_outdated(visit, server):
+    page = visit(server.url)
+    translate(page, "one")
+    outdated = page.locator(".if-outdated").first
+    expect(outdated).to_be_hidden()
+    late = server.hold("one two")
+    page.locator("#source").fill("one two")
+    expect(outdated).to_be_visible()
+    expect(page.locator("#progress")).to_have_text("Translating…")
+    expect(page.locator("#translation")).to_have_text("ONE")
+    late.set()
+    expect(page.locator("#translation")).to_have_text("ONE TWO")
+    expect(outdated).to_be_hidden()
+
+
+def test_enter_and_the_button_translate_at_once(visit, server):
+    page = visit(server.url, clock=True)
+    source = page.locator("#source")
+    source.press_sequentially("one")
+    source.press("Enter")
+    expect(page.locator("#translation")).to_have_text("ONE")
+    source.press_sequentially("two")
+    source.press("Control+Enter")
+    expect(page.locator("#translation p")).to_have_text(["ONE", "TWO"])
+    source.press_sequentially(" 2")
+    page.locator("#translate").click()
+    expect(page.locator("#translation p")).to_have_text(["ONE", "TWO 2"])
+    page.clock.run_for(10_000)
+    assert server.lines() == [["one"], ["one", "two"], ["one", "two 2"]]
+
+
+def test_space_at_the_end_asks_nothing_new(visit, server):
+    page = visit(server.url, clock=True)
+    page.locator("#source").fill("one")
+    page.clock.run_for(400)
+    expect(page.locator("#translation")).to_have_text("ONE")
+    page.locator("#source").press_sequentially("  ")
+    page.clock.run_for(10_000)
+    expect(page.locator(".if-outdated").first).to_be_hidden()
+    assert server.lines() == [["one"]]
+
+
+def test_a_word_under_composition_is_left_alone(visit, server):
+    page = visit(server.url, clock=True)
+    page.locator("#source").press_sequentially("a ")
+    keyboard = page.context.new_cdp_session(page)
+    for text in ("e", "ée"):
+        keyboard.send(
+            "Input.imeSetComposition", {"text": text, "selectionStart": 1, "selectionEnd": 1}
+        )
+        page.clock.run_for(10_000)
+    assert page.locator("#source").input_value() == "a ée"
+    assert server.lines() == []
+    keyboard.send("Input.insertText", {"text": "été"})
+    page.clock.run_for(400)
+    expect(page.locator("#translation")).to_have_text("A ÉTÉ")
+    assert server.lines() == [["a été"]]
+
+
+def test_blank_text_clears_the_page(visit, server):
+    page = visit(server.url)
+    translate(page, "one")
+    page.locator("#source").fill(" \n ")
+    expect(page.locator("#translation")).to_be_empty()
+    expect(page.locator("#alignment-box")).to_be_hidden()
+    expect(page.locator("#candidates-box")).to_be_hidden()
+    assert server.lines() == [["one"]]
+
+
+def test_each_line_is_an_instance_of_one_call(visit, server):
+    page = visit(server.url)
+    translate(page, "one\n\n two three \n", "ONETWO THREE")
+    assert server.lines("align") == server.lines("nbest") == [["one", "", "two three"]]
+    expect(page.locator("#translation p")).to_have_text(["ONE", "", "TWO THREE"])
+    chooser = page.get_by_label("Shown below")
+    expect(chooser.locator("option")).to_have_text(["1. one", "2. ", "3. two three"])
+    expect(chooser).to_have_value("2")  # where the caret is
+    expect(page.locator("#matrix tbody th")).to_have_text(["TWO", "THREE", "</s>"])
+    chooser.select_option("0")
+    expect(page.locator("#matrix tbody th")).to_have_text(["ONE", "</s>"])
+    expect(page.locator("#candidates .text")).to_have_text(["ONE", "ONE BIS"])
+    expect(page.locator("#translation p.chosen")).to_have_text("ONE")
+    chooser.select_option("1")
+    expect(page.locator("#alignment-box")).to_be_hidden()
+    page.get_by_role("textbox", name="English").fill("one")
+    expect(chooser).to_be_hidden()
+
+
+@pytest.mark.parametrize("missing", [None, "align"])
+def test_a_line_of_500_tokens_gets_a_note(visit, server, missing):
+    if missing:
+        server.signatures[missing] = lambda lines: without(missing)
+    page = visit(server.url)
+    translate(page, "a " * 499)
+    expect(page.locator("#source-note")).to_be_empty()
+    translate(page, "a " * 500)
+    expect(page.locator("#source-note")).to_contain_text("the first 500 tokens")
+    expect(page.locator("#matrix table")).to_be_hidden()  # a quarter of a million cells
+
+
+# --- The n-best list ---
+
+
+def test_choosing_another_translation(visit, server):
+    page = visit(server.url)
+    translate(page, "one two")
+    entries = page.get_by_role("radiogroup", name="Best translations").get_by_role("radio")
+    expect(entries).to_have_count(2)  # the slot for which nothing was found is left out
+    expect(page.locator("#candidates label")).to_have_text(
+        ["ONE TWO−1.250log p −7.000", "ONE TWO BIS−1.500log p −9.500"]
+    )
+    expect(entries.first).to_be_checked()
+    expect(page.locator("#score")).to_have_text("log p −7.000 nats")
+    entries.first.focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.locator("#translation")).to_have_text("ONE TWO BIS")
+    expect(page.locator("#score")).to_have_text("log p −9.500 nats")
+    expect(page.locator("#alignment")).to_be_hidden()
+    expect(page.locator("#alignment-note")).to_contain_text("best translation only")
+    page.get_by_text("ONE TWO", exact=True).last.click()
+    expect(page.locator("#translation")).to_have_text("ONE TWO")
+    expect(page.locator("#alignment")).to_be_visible()
+    expect(page.locator("#alignment-note")).to_be_empty()
+
+
+def test_without_nbest_the_rest_works(visit, server):
+    server.signatures["nbest"] = lambda lines: without("nbest")
+    page = visit(server.url)
+    translate(page, "one two")
+    expect(page.locator("#candidates-note")).to_contain_text("no signature “nbest”")
+    expect(page.locator("#candidates label")).to_have_count(0)
+    expect(page.locator("#alignment")).to_be_visible()
+    expect(trouble(page)).to_be_empty()
+
+
+def test_without_align_the_rest_works(visit, server):
+    server.signatures["align"] = lambda lines: (404, without("align")[1])
+    page = visit(server.url)
+    translate(page, "one two")
+    expect(page.locator("#alignment-note")).to_contain_text("no signature “align”")
+    expect(page.locator("#alignment")).to_be_hidden()
+    expect(page.locator("#candidates label")).to_have_count(2)
+    expect(trouble(page)).to_be_empty()
+
+
+# --- With a model ---
+
+
+@pytest.mark.serving
+def test_with_a_real_model(visit, export_dir):
+    """The page shows what the server answers, and the SavedModel's signatures are as it expects."""
+    from tfserving import running
+
+    text = "The man is here."
+    with running(export_dir, "--rest_api_enable_cors_support") as served:
+        page = visit(f"{PAGE.as_uri()}/index.html?server={served.rest}")
+        approve(page)
+        page.locator("#source").fill(text)
+        expect(page.locator("#candidates label").first).to_be_visible(timeout=120_000)
+        expect(trouble(page)).to_be_empty()
+        answers = {
+            signature: predict(served.rest, signature, text) for signature in ("align", "nbest")
+        }
+        shown = page.locator("#translation").inner_text()
+        assert shown == answers["align"]["translation"]
+        best = answers["nbest"]["translations"]
+        scores = answers["nbest"]["scores"]
+        texts = [text for text, score in zip(best, scores, strict=True) if score > LOWEST]
+        expect(page.locator("#candidates .text")).to_have_text(texts)
+        words = [word for word in answers["align"]["target_tokens"] if word]
+        expect(page.locator("#matrix tbody th")).to_have_text(words)
+        told = page.locator("#matrix tbody td").evaluate_all(
+            "cells => cells.map(cell => Number(cell.getAttribute('aria-label')))"
+        )
+        np.testing.assert_allclose(told, np.ravel(answers["align"]["alignment"]), rtol=1e-3)
+
+
+def predict(rest: str, signature: str, text: str) -> dict[str, Any]:
+    body = json.dumps({"signature_name": signature, "instances": [text]}).encode()
+    with urllib.request.urlopen(f"{rest}{STATUS}:predict", body, timeout=120) as answer:
+        return json.load(answer)["predictions"][0]

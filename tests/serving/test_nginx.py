@@ -1,0 +1,150 @@
+"""nginx.conf in nginx: the page, the way to the model server, headers and limits."""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+import urllib3
+from scripted_model import SECONDS, Served, client_of, expected, over_http
+from scripted_page_server import EXPORT, HEADERS, PAGE
+
+from rnnsearch_tf.client import Client, MessageSizeError
+
+NGINX = shutil.which("nginx", path=f"{os.environ['PATH']}{os.pathsep}/usr/sbin")
+pytestmark = [
+    pytest.mark.serving,
+    pytest.mark.skipif(NGINX is None, reason="nginx is not installed"),
+]
+
+# What the image's own nginx.conf has around conf.d/default.conf.
+AROUND = """
+daemon off;
+worker_processes 1;
+pid pid;
+error_log stderr;
+events {{ worker_connections 64; }}
+http {{
+    access_log off;
+    types {{ text/html html; }}
+    client_body_temp_path body;
+    proxy_temp_path proxy;
+    fastcgi_temp_path fastcgi;
+    uwsgi_temp_path uwsgi;
+    scgi_temp_path scgi;
+    {server}
+}}
+"""
+
+
+class Front(NamedTuple):
+    """nginx, and the model server behind it."""
+
+    url: str
+    served: Served
+
+    def ask(
+        self, path: str, method: str = "GET", host: str = "127.0.0.1", body: bytes | None = None
+    ):
+        pool = urllib3.PoolManager(source_address=(host, 0))
+        return pool.request(method, f"{self.url}{path}", body=body, retries=False)
+
+
+def configuration(port: int, served: Served) -> str:
+    conf = (EXPORT / "nginx.conf").read_text("utf-8")
+    for there, here in (
+        ("listen 8080;", f"listen 127.0.0.1:{port};"),
+        ("serving:8501", served.url.removeprefix("http://")),
+        ("/usr/share/nginx/html", str(PAGE)),
+    ):
+        assert conf.count(there) == 1
+        conf = conf.replace(there, here)
+    return AROUND.format(server=conf)
+
+
+@pytest.fixture(scope="module")
+def front(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Front]:
+    folder = tmp_path_factory.mktemp("nginx")
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    with over_http() as served:
+        (folder / "nginx.conf").write_text(configuration(port, served))
+        process = start(folder)
+        try:
+            wait_for(port, process)
+            yield Front(f"http://127.0.0.1:{port}", served)
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def start(folder: Path) -> subprocess.Popen[bytes]:
+    assert NGINX is not None
+    command = [NGINX, "-p", f"{folder}/", "-c", str(folder / "nginx.conf")]
+    return subprocess.Popen([*command, *(["-g", "user root;"] if os.geteuid() == 0 else [])])
+
+
+def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
+    while process.poll() is None:
+        try:
+            return socket.create_connection(("127.0.0.1", port)).close()
+        except ConnectionRefusedError:
+            continue
+    raise AssertionError("nginx does not start")
+
+
+@pytest.mark.parametrize(
+    ("path", "method", "status"),
+    [
+        ("/", "GET", 200),
+        ("/page.js", "GET", 200),
+        ("/nothing", "GET", 404),
+        ("/v1/models/rnnsearch", "GET", 200),
+        ("/v1/models/rnnsearch", "PUT", 403),
+        ("/v1/models/rnnsearch", "DELETE", 403),
+        ("/monitoring/prometheus/metrics", "GET", 404),
+    ],
+)
+def test_what_is_answered_and_with_which_headers(front, path, method, status):
+    answer = front.ask(path, method)
+    assert answer.status == status
+    assert {name: answer.headers.getlist(name) for name in HEADERS} == {
+        name: [value] for name, value in HEADERS.items()
+    }
+    assert answer.headers["Server"] == "nginx"
+
+
+def test_who_names_no_version_means_the_stable_one(front):
+    for asked, meant in (({}, "labels/stable"), ({"version": 1}, "versions/1")):
+        with Client(front.url, deadline=SECONDS, **asked) as client:
+            assert list(client.translate(["One."])) == expected(["One."])
+        assert front.served.requests[-1].model == f"rnnsearch/{meant}"
+
+
+def test_a_long_text_is_refused(front):
+    known = len(front.served.requests)
+    body = json.dumps({"instances": ["x" * 262_144]}).encode()
+    answer = front.ask("/v1/models/rnnsearch:predict", "POST", body=body)
+    assert answer.status == 413
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert answer.json() == {"error": "The text is longer than 256 kB."}
+    with client_of(Served(front.url, [], [])) as client, pytest.raises(MessageSizeError):
+        list(client.translate(["x" * 262_144]))
+    assert len(front.served.requests) == known
+    longest = ["x" * 15] * 16_000  # as many bytes as 32 sentences of 500 tokens have
+    with Client(front.url, deadline=SECONDS, batch_size=len(longest)) as client:
+        assert len(list(client.translate([" ".join(longest)]))) == 1
+
+
+def test_too_many_requests_are_refused_to_the_address_that_sends_them(front):
+    many = (front.ask("/v1/models/rnnsearch", host="127.0.0.2") for _ in range(10_000))
+    refused = next(answer for answer in many if answer.status != 200)
+    assert refused.status == 429
+    assert refused.json() == {"error": "Too many requests: wait a few seconds."}
+    assert front.ask("/v1/models/rnnsearch", host="127.0.0.3").status == 200
+    assert front.ask("/", host="127.0.0.2").status == 200

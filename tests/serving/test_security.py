@@ -1,0 +1,237 @@
+"""What the files in export/ promise about security, property by property."""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from scripted_page_server import HEADERS
+
+EXPORT = Path(__file__).parents[2] / "export"
+
+
+def documents(name: str) -> list[Any]:
+    return list(yaml.safe_load_all((EXPORT / name).read_text("utf-8")))
+
+
+def services() -> dict[str, Any]:
+    return documents("docker-compose.yml")[0]["services"]
+
+
+def pods() -> dict[str, Any]:
+    """The specs of the pods, by the name of their file."""
+    return {
+        "deployment": documents("kubernetes/deployment.yaml")[0]["spec"]["template"]["spec"],
+        "upload": documents("kubernetes/upload.yaml")[0]["spec"],
+    }
+
+
+def user(service: dict[str, Any]) -> int:
+    return int(service.get("user", "0").split(":")[0])
+
+
+# Of each service of docker-compose.yml.
+SERVICE_PROPERTIES: dict[str, Callable[[dict[str, Any]], bool]] = {
+    "not root": lambda service: user(service) > 0,
+    "no capabilities": lambda service: service["cap_drop"] == ["ALL"] and "cap_add" not in service,
+    "no new privileges": lambda service: "no-new-privileges:true" in service["security_opt"],
+    "the default seccomp profile": lambda service: "seccomp" not in str(service["security_opt"]),
+    "a root file system for reading": lambda service: service["read_only"],
+    "volumes for reading": lambda service: all(v.endswith(":ro") for v in service["volumes"]),
+    "no more of the host": lambda service: (
+        not ({"privileged", "network_mode", "pid", "ipc", "devices"} & set(service))
+    ),
+    "ports of this machine alone, if not asked": lambda service: all(
+        port.startswith("${LISTEN:-127.0.0.1}:") for port in service["ports"]
+    ),
+    "ports for which nobody needs to be root": lambda service: all(
+        int(port.rpartition(":")[2]) > 1024 for port in service["ports"]
+    ),
+    "a limit of memory": lambda service: "memory" in service["deploy"]["resources"]["limits"],
+    "an image of a digest": lambda service: bool(
+        re.fullmatch(r"\$\{\w+_IMAGE:\?run \./pin_images\.sh first\}", service["image"])
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SERVICE_PROPERTIES)
+@pytest.mark.parametrize("service", ["serving", "page"])
+def test_services(service, name):
+    assert set(services()) == {"serving", "page"}
+    assert SERVICE_PROPERTIES[name](services()[service])
+
+
+def only(pod: dict[str, Any]) -> dict[str, Any]:
+    (container,) = pod["containers"]
+    return container
+
+
+# Of each pod, which has one container.
+POD_PROPERTIES: dict[str, Callable[[dict[str, Any]], bool]] = {
+    "not root": lambda pod: (
+        pod["securityContext"]["runAsNonRoot"] and pod["securityContext"]["runAsUser"] > 0
+    ),
+    "the default seccomp profile": lambda pod: (
+        pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    ),
+    "no account at the cluster": lambda pod: pod["automountServiceAccountToken"] is False,
+    "no capabilities": lambda pod: (
+        only(pod)["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+    ),
+    "no new privileges": lambda pod: (
+        only(pod)["securityContext"]["allowPrivilegeEscalation"] is False
+    ),
+    "a root file system for reading": lambda pod: only(pod)["securityContext"][
+        "readOnlyRootFilesystem"
+    ],
+    "no more of the host": lambda pod: (
+        not (
+            {"hostNetwork", "hostPID", "hostIPC"} & set(pod)
+            or any("hostPath" in volume for volume in pod["volumes"])
+        )
+    ),
+    "a limit of memory": lambda pod: "memory" in only(pod)["resources"]["limits"],
+    "an image of a digest": lambda pod: only(pod)["image"] == "TF_SERVING_IMAGE",
+}
+
+
+@pytest.mark.parametrize("name", POD_PROPERTIES)
+@pytest.mark.parametrize("pod", ["deployment", "upload"])
+def test_pods(pod, name):
+    assert POD_PROPERTIES[name](pods()[pod])
+
+
+def test_the_servers_volumes_are_for_reading():
+    assert all(
+        mount["readOnly"] for mount in only(pods()["deployment"])["volumeMounts"]
+        if mount["name"] != "tmp"
+    )  # fmt: skip
+
+
+# The network. (labels of the pod that connects, those of its namespace) -> ports that it reaches.
+
+
+OWN = {"kubernetes.io/metadata.name": "default"}
+MONITORING = {"kubernetes.io/metadata.name": "monitoring"}
+PROMETHEUS = {"app.kubernetes.io/name": "prometheus"}
+PEERS: dict[str, tuple[dict[str, str], dict[str, str], set[str]]] = {
+    "any pod": ({"app": "shop"}, OWN, set()),
+    "a pod without labels": ({}, OWN, set()),
+    "a server": ({"app": "rnnsearch"}, OWN, set()),
+    "a proxy": ({"rnnsearch-rest": "allowed"}, OWN, {"http"}),
+    "an operator": ({"rnnsearch-grpc": "allowed"}, OWN, {"grpc"}),
+    "a pod elsewhere that takes the label": ({"rnnsearch-grpc": "allowed"}, MONITORING, set()),
+    "Prometheus": (PROMETHEUS, MONITORING, {"http"}),
+    "another pod beside Prometheus": ({"app": "shop"}, MONITORING, set()),
+    "a Prometheus elsewhere": (PROMETHEUS, OWN, set()),
+}
+
+
+def matches(selector: dict[str, Any], labels: dict[str, str]) -> bool:
+    assert set(selector) <= {"matchLabels"}
+    return selector.get("matchLabels", {}).items() <= labels.items()
+
+
+def admits(source: dict[str, Any], labels: dict[str, str], namespace: dict[str, str]) -> bool:
+    """Whether an entry of `from` is about a pod; without a namespaceSelector it is the own one."""
+    assert source and set(source) <= {"podSelector", "namespaceSelector"}
+    where = matches(source["namespaceSelector"], namespace) if "namespaceSelector" in source else (
+        namespace == OWN
+    )  # fmt: skip
+    return where and matches(source.get("podSelector", {}), labels)
+
+
+@pytest.mark.parametrize("peer", PEERS)
+def test_who_reaches_which_port(peer):
+    labels, namespace, expected = PEERS[peer]
+    (policy,) = documents("kubernetes/networkpolicy.yaml")
+    reached = {
+        port["port"]
+        for rule in policy["spec"]["ingress"]
+        if any(admits(source, labels, namespace) for source in rule["from"])
+        for port in rule["ports"]
+    }
+    assert reached == expected
+
+
+def test_the_policy_is_about_the_servers_and_lets_them_reach_nobody():
+    (policy,) = documents("kubernetes/networkpolicy.yaml")
+    (deployment,) = documents("kubernetes/deployment.yaml")
+    assert policy["spec"]["podSelector"] == deployment["spec"]["selector"]
+    assert set(policy["spec"]["policyTypes"]) == {"Ingress", "Egress"}
+    assert policy["spec"]["egress"] == []
+    ports = {port["name"] for port in only(pods()["deployment"])["ports"]}
+    ruled = {port["port"] for rule in policy["spec"]["ingress"] for port in rule["ports"]}
+    assert ruled == ports
+
+
+# Images.
+
+
+DIGEST = "sha256:" + "0123456789abcdef" * 4
+
+
+def pin(tmp_path: Path, answer: str) -> subprocess.CompletedProcess[str]:
+    """Run pin_images.sh in a copy of the folder, with a docker that answers this."""
+    for name in ("pin_images.sh", "kustomization.yaml", "models.config", "monitoring.config",
+                 "batching_parameters.txt"):  # fmt: skip
+        shutil.copy(EXPORT / name, tmp_path)
+    shutil.copytree(EXPORT / "kubernetes", tmp_path / "kubernetes", dirs_exist_ok=True)
+    (tmp_path / "bin").mkdir(exist_ok=True)
+    docker = tmp_path / "bin" / "docker"
+    docker.write_text(f"#!/bin/sh\necho Name: $4\ncat <<'END'\n{answer}\nEND\n")
+    docker.chmod(0o755)
+    path = f"{docker.parent}{os.pathsep}{os.environ['PATH']}"
+    command = [tmp_path / "pin_images.sh"]
+    return subprocess.run(command, env={"PATH": path}, capture_output=True, text=True, check=False)
+
+
+def test_images_are_pinned(tmp_path):
+    # The digests of the list and, further in, of each platform's image.
+    assert pin(tmp_path, f"Digest:    {DIGEST}\n  Name: x@sha256:1\n  Digest: 2").returncode == 0
+    images = dict(line.split("=") for line in (tmp_path / ".env").read_text().splitlines())
+    assert re.fullmatch(rf"tensorflow/serving:2\.\d+\.\d+@{DIGEST}", images["TF_SERVING_IMAGE"])
+    assert re.fullmatch(rf"nginx:[\w.-]+@{DIGEST}", images["NGINX_IMAGE"])
+    used = {re.findall(r"\$\{(\w+)", service["image"])[0] for service in services().values()}
+    assert used == set(images)
+
+
+@pytest.mark.parametrize("answer", ["", "Digest: latest", "Digest: sha256:123", "ERROR: not found"])
+def test_without_a_digest_the_images_stay_as_they_were(tmp_path, answer):
+    (tmp_path / ".env").write_text("before")
+    failed = pin(tmp_path, answer)
+    assert failed.returncode != 0
+    assert "no digest is known for tensorflow/serving" in failed.stderr
+    assert (tmp_path / ".env").read_text() == "before"
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
+def test_kustomize_builds_with_pinned_images_alone(tmp_path):
+    build = ["kubectl", "kustomize", str(tmp_path)]
+    pin(tmp_path, "no digest")
+    refused = subprocess.run(build, capture_output=True, text=True, check=False)
+    assert refused.returncode != 0
+    assert ".env" in refused.stderr
+    pin(tmp_path, f"Digest: {DIGEST}")
+    built = subprocess.run(build, capture_output=True, text=True, check=True).stdout
+    images = re.findall(r"image: (.*)", built)
+    assert [image.partition("@")[2] for image in images] == [DIGEST]
+    assert "NGINX_IMAGE" not in built
+
+
+# The page's web server.
+
+
+def test_the_policy_of_nginx_is_that_of_the_page_and_forbids_frames():
+    html = (EXPORT / "page" / "index.html").read_text("utf-8")
+    (of_page,) = re.findall(r'Content-Security-Policy"\s+content="(.*?)"', html)
+    assert HEADERS["Content-Security-Policy"] == f"{of_page}; frame-ancestors 'none'"
+    assert HEADERS["X-Content-Type-Options"] == "nosniff"
+    assert HEADERS["Referrer-Policy"] == "no-referrer"
+    assert "unsafe" not in of_page
+    assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=", html)
