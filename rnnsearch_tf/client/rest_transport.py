@@ -13,6 +13,7 @@ from rnnsearch_tf.client.failures import refusal, too_large
 from rnnsearch_tf.client.http_exchange import HttpExchange, Response
 from rnnsearch_tf.client.results import VersionStatus
 from rnnsearch_tf.client.tls import Tls
+from rnnsearch_tf.json_files import parse_json
 
 # HTTP statuses and the gRPC codes that TensorFlow Serving makes them from (502 is a gateway's).
 _CODES = {
@@ -74,7 +75,7 @@ class RestTransport:
         content = self._content(self._exchange.get(call, self._path), None)
         try:
             return [_version_status(entry) for entry in content["model_version_status"]]
-        except (AttributeError, LookupError, TypeError, ValueError) as error:
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise AnswerError(self._server, "the answer is no status of a model") from error
 
     def close(self) -> None:
@@ -122,8 +123,8 @@ def _path(spec: ModelSpec) -> str:
 
 def _json_object(body: bytes) -> dict[str, Any] | None:
     try:
-        content = json.loads(body)
-    except (ValueError, RecursionError):
+        content = parse_json(body)
+    except ValueError:
         return None
     return content if isinstance(content, dict) else None
 

@@ -1,7 +1,6 @@
 """Engines from disk: model directories, and exports (see `serving.export`) with their cards."""
 
 import dataclasses
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from rnnsearch_tf.config import Config, DecodingConfig, read_settings
 from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.inference.weight_storage import FULL
+from rnnsearch_tf.json_files import read_json, typed
 from rnnsearch_tf.models.model_directory import BEST, ModelDirectory
 from rnnsearch_tf.text.tokenizers import Tokenizer, tokenizers_for
 from rnnsearch_tf.text.vectorizer import TextVectorizer
@@ -63,12 +63,11 @@ def load_config(version: Path) -> Config:
         InputError: no card, or one that this version cannot read.
     """
     try:
-        card = json.loads((version / CARD).read_text("utf-8"))
-        return read_settings(Config, {name: card[name] for name in _SETTINGS})
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        card = typed(dict[str, Any], read_json(version / CARD))
+        return read_settings(Config, {name: card.get(name) for name in _SETTINGS})
+    except ValueError as error:
         raise InputError(
-            f"{version / CARD}: not of an export by this version of the package: "
-            f"{first_line(error)}"
+            f"{version / CARD}: not of an export by this version of the package: {error}"
         ) from error
 
 

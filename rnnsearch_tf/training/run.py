@@ -93,10 +93,16 @@ class _Run:
         self._on_chief(self._create)
 
     def _create(self) -> None:
-        text = self._text
-        if self._directory.is_complete():
-            _check_same(self._directory, text.config)
-        self._directory.create(text.config, text.source_vocabulary, text.target_vocabulary)
+        text, directory = self._text, self._directory
+        if directory.is_complete():
+            _check_same(directory, text.config)
+            directory.load_vocabularies()  # for its checks
+        elif directory.trained_files() or any(directory.checkpoints_path.glob("ckpt-*")):
+            raise InputError(
+                f"{directory.path}: trained before, and its config.json is gone: put it back, or "
+                "train in another folder"
+            )
+        directory.create(text.config, text.source_vocabulary, text.target_vocabulary)
         say(str(text))
 
     def train(
