@@ -70,10 +70,27 @@ class ModelDirectory:
         except OSError as error:
             raise InputError(f"{self.path}: cannot be written: {error.strerror}") from error
 
-    def trained_files(self) -> str:
-        """Name the weights and the log, where a training has left any; "" where it has not."""
-        paths = (self.weights_path(BEST), self.weights_path(LAST), self.log_path)
-        return ", ".join(path.name for path in paths if path.exists())
+    def check_resumable(self) -> None:
+        """Check that nothing that a training needs to be resumed is missing.
+
+        Raises:
+            InputError: config.json, the checkpoints or a vocabulary, where other files are.
+        """
+        written = (self.weights_path(BEST), self.weights_path(LAST), self.log_path)
+        files = [path.name for path in written if path.exists()]
+        has_checkpoint = any(self.checkpoints_path.glob("ckpt-*.index"))
+        if not self.is_complete() and (files or has_checkpoint):
+            raise InputError(
+                f"{self.path}: trained before, and its config.json is gone: put it back, or train "
+                "in another folder"
+            )
+        if files and not has_checkpoint:
+            raise InputError(
+                f"{self.path}: trained before, and its checkpoints are gone: put them back, or "
+                f"train from scratch in another folder, or here without {', '.join(files)}"
+            )
+        if self.is_complete():
+            self.load_vocabularies()  # for its checks
 
     def check_unchanged(self, config: Config) -> None:
         """Check that config.json and the vocabularies are those of a training.

@@ -96,12 +96,7 @@ class _Run:
         text, directory = self._text, self._directory
         if directory.is_complete():
             _check_same(directory, text.config)
-            directory.load_vocabularies()  # for its checks
-        elif directory.trained_files() or any(directory.checkpoints_path.glob("ckpt-*")):
-            raise InputError(
-                f"{directory.path}: trained before, and its config.json is gone: put it back, or "
-                "train in another folder"
-            )
+        directory.check_resumable()
         directory.create(text.config, text.source_vocabulary, text.target_vocabulary)
         say(str(text))
 

@@ -143,12 +143,6 @@ class Trainer:
             f"{self._directory.path}: its checkpoint is not the chief's; the model directory must "
             "be one folder that all workers share",
         )
-        files = self._directory.trained_files()
-        if number is None and files:
-            raise InputError(
-                f"{self._directory.path}: trained before, and its checkpoints are gone: put them "
-                f"back, or train from scratch in another folder, or here without {files}"
-            )
         records = self._directory.read_log()
         kept = [record for record in records if record["updates"] <= updates]
         if self._workers.is_chief:
