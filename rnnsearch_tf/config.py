@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from typing import Any, Literal, TypeVar
 
 from rnnsearch_tf.digests import sealed, unsealed
+from rnnsearch_tf.json_files import parse_json, record
+from rnnsearch_tf.limits import COUNT, COUNT_OR_NONE, SEED, Limits
 
 FORMAT = 1  # of config.json; raised when files of older versions can no longer be read
 
@@ -14,6 +16,7 @@ Architecture = Literal["rnnsearch", "rnnencdec"]
 StepOrder = Literal["look_generate_update", "look_update_generate"]
 InitialWeights = Literal["paper", "glorot"]
 TokenizerName = Literal["moses", "whitespace"]
+MosesLanguage = Literal["en", "fr"]
 Batching = Literal["buckets", "sorted"]
 OptimizerName = Literal["adadelta", "adam"]
 LearningRateSchedule = Literal["constant", "linear"]
@@ -27,6 +30,15 @@ ARCHITECTURES: tuple[Architecture, ...] = typing.get_args(Architecture)
 MOSES: Literal["moses"] = "moses"
 WHITESPACE: Literal["whitespace"] = "whitespace"
 TOKENIZERS: tuple[TokenizerName, ...] = typing.get_args(TokenizerName)
+MOSES_LANGUAGES: tuple[MosesLanguage, ...] = typing.get_args(MosesLanguage)
+
+# Beyond these a model or a search takes more memory than machines have.
+_SIZE = Limits(1, 1_000_000)
+_LENGTH = Limits(1, 10_000)
+BEAM_SIZE = Limits(1, 1_000)
+
+_FLOAT32 = 3e38  # about the greatest number
+_POSITIVE = Limits(0, _FLOAT32, without_low=True)
 
 # Names of fields and values in version 0.1.0, and today's.
 RENAMED_FIELDS = {
@@ -44,14 +56,12 @@ RENAMED_VALUES = {
     ("tokenizer", "spaces"): "whitespace",
 }
 
-_MAXIMUM_SIZE = 10_000_000  # far above any model; a damaged number is told before it is built
-
 _Settings = TypeVar("_Settings")
 
 
-def setting(default: Any, description: str) -> Any:
-    """Return a dataclass field with its default and the text that `--help` shows."""
-    return dataclasses.field(default=default, metadata={"help": description})
+def setting(default: Any, description: str, limits: Limits | None = None) -> Any:
+    """Return a dataclass field with its default, the text that `--help` shows, and its range."""
+    return dataclasses.field(default=default, metadata={"help": description, "limits": limits})
 
 
 def choices(field_type: Any) -> tuple[str, ...]:
@@ -83,10 +93,18 @@ def check_choice(
         raise error(f"{name} {value!r}: choose one of {', '.join(allowed)}")
 
 
-def _check_choices(settings: Any) -> None:
+def _check_fields(settings: Any) -> None:
+    """Check the fields that have choices or a range.
+
+    Raises:
+        ValueError: a value that is no choice, or out of range.
+    """
     for field in dataclasses.fields(settings):
+        value = getattr(settings, field.name)
         if allowed := choices(field.type):
-            check_choice(field.name, getattr(settings, field.name), allowed)
+            check_choice(field.name, value, allowed)
+        if limits := field.metadata.get("limits"):
+            limits.check(field.name, value)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,27 +112,29 @@ class ModelConfig:
     """Architecture and sizes of a model; the defaults are the paper's (appendix A.2.3)."""
 
     architecture: Architecture = setting(RNNSEARCH, "RNNsearch attends, RNNencdec does not")
-    source_vocabulary_size: int = setting(30_000, "K_x, source words with the three special tokens")
-    target_vocabulary_size: int = setting(30_000, "K_y, target words with the three special tokens")
-    embedding_size: int = setting(620, "m, dimensions of a word vector")
-    hidden_size: int = setting(1000, "n, hidden units of each recurrent network")
-    attention_size: int = setting(1000, "n', hidden units of the alignment model")
-    maxout_size: int = setting(500, "l, maxout units of the readout")
+    source_vocabulary_size: int = setting(
+        30_000, "K_x, source words with the three special tokens", COUNT
+    )
+    target_vocabulary_size: int = setting(
+        30_000, "K_y, target words with the three special tokens", COUNT
+    )
+    embedding_size: int = setting(620, "m, dimensions of a word vector", _SIZE)
+    hidden_size: int = setting(1000, "n, hidden units of each recurrent network", _SIZE)
+    attention_size: int = setting(1000, "n', hidden units of the alignment model", _SIZE)
+    maxout_size: int = setting(500, "l, maxout units of the readout", _SIZE)
     step_order: StepOrder = setting(
         "look_generate_update",
         "look_generate_update (the authors' code) or look_update_generate (section 3.1)",
     )
     initial_weights: InitialWeights = setting("paper", "paper (appendix B.1) or glorot (wider)")
-    dropout: float = setting(0.0, "dropout rate of embeddings, annotations and maxout units")
+    dropout: float = setting(
+        0.0,
+        "dropout rate of embeddings, annotations and maxout units",
+        Limits(0, 1, without_high=True),
+    )
 
     def __post_init__(self) -> None:
-        _check_choices(self)
-        _require(0 <= self.dropout < 1, f"dropout {self.dropout}: must be in [0, 1)")
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if field.name.endswith("_size"):
-                is_possible = 0 < value <= _MAXIMUM_SIZE
-                _require(is_possible, f"{field.name} {value}: must be in [1, {_MAXIMUM_SIZE:,}]")
+        _check_fields(self)
 
     @property
     def has_attention(self) -> bool:
@@ -126,33 +146,43 @@ class ModelConfig:
 class TrainingConfig:
     """The training procedure; the defaults are the paper's (appendix B.2)."""
 
-    batch_size: int = setting(80, "sentence pairs in an update")
+    batch_size: int = setting(80, "sentence pairs in an update", _SIZE)
     max_length: int = setting(
-        50, "tokens on the longer side, without </s>; longer pairs are left out"
+        50, "tokens on the longer side, without </s>; longer pairs are left out", _LENGTH
     )
     batching: Batching = setting(
         "buckets",
         "buckets (of similar length), or sorted: 20 batches at a time, sorted by length (paper)",
     )
-    bucket_width: int = setting(4, "tokens; batches are padded to a multiple of it")
+    bucket_width: int = setting(4, "tokens; batches are padded to a multiple of it", _LENGTH)
     optimizer: OptimizerName = setting("adadelta", "adadelta or adam")
-    learning_rate: float = setting(1.0, "step scale; 1.0 is Adadelta's own step")
+    learning_rate: float = setting(1.0, "step scale; 1.0 is Adadelta's own step", _POSITIVE)
     learning_rate_schedule: LearningRateSchedule = setting(
         "constant", "constant, or linear: from learning_rate to 0 over all updates"
     )
-    clip_norm: float = setting(1.0, "maximum L2 norm of the gradient; a larger one is scaled down")
-    epochs: int = setting(5, "passes over the training pairs")
-    max_updates: int = setting(0, "maximum number of updates; 0: no limit but the epochs")
-    evaluation_interval: int = setting(0, "updates between evaluations; 0: after each epoch")
-    checkpoint_interval: int = setting(0, "updates between checkpoints; 0: every ten minutes")
+    clip_norm: float = setting(
+        1.0, "maximum L2 norm of the gradient; a larger one is scaled down", _POSITIVE
+    )
+    epochs: int = setting(5, "passes over the training pairs", COUNT_OR_NONE)
+    max_updates: int = setting(
+        0, "maximum number of updates; 0: no limit but the epochs", COUNT_OR_NONE
+    )
+    evaluation_interval: int = setting(
+        0, "updates between evaluations; 0: after each epoch", COUNT_OR_NONE
+    )
+    checkpoint_interval: int = setting(
+        0, "updates between checkpoints; 0: every ten minutes", COUNT_OR_NONE
+    )
     early_stopping: EarlyStopping = setting(
         "none", "none, or what must improve on the validation set: bleu or nll"
     )
-    patience: int = setting(3, "evaluations without improvement before early stopping")
+    patience: int = setting(3, "evaluations without improvement before early stopping", COUNT)
     max_skipped: int = setting(
-        20, "updates in a row whose gradient is not finite, and so skipped, before training fails"
+        20,
+        "updates in a row whose gradient is not finite, and so skipped, before training fails",
+        COUNT,
     )
-    seed: int = setting(1, "seed of initial weights, order and dropout")
+    seed: int = setting(1, "seed of initial weights, order and dropout", SEED)
     dtype_policy: DtypePolicy = setting(
         "float32", "float32, or mixed_bfloat16: products and states in bfloat16, the rest float32"
     )
@@ -161,20 +191,11 @@ class TrainingConfig:
         0.0,
         "weight of the guided alignment loss, the cross-entropy of the attention and "
         "--train_alignments (Chen et al. 2016); 0: none",
+        Limits(0, _FLOAT32),
     )
 
     def __post_init__(self) -> None:
-        _check_choices(self)
-        for name in (
-            "batch_size", "max_length", "bucket_width", "learning_rate", "clip_norm",
-            "patience", "max_skipped",
-        ):  # fmt: skip
-            _require(getattr(self, name) > 0, f"{name} {getattr(self, name)}: must be positive")
-        for name in ("epochs", "max_updates", "evaluation_interval", "checkpoint_interval"):
-            value = getattr(self, name)
-            _require(value >= 0, f"{name} {value}: must not be negative")
-        for name, weight in self.loss_weights.items():
-            _require(weight >= 0, f"{name}_weight {weight}: must not be negative")
+        _check_fields(self)
 
     @property
     def loss_weights(self) -> dict[str, float]:
@@ -192,28 +213,32 @@ def selection_score(config: TrainingConfig, nll_per_token: float, bleu: float) -
 class DecodingConfig:
     """Beam search; score = log p(y|x) / |y|^length_penalty, in nats, |y| counting </s>."""
 
-    beam_size: int = setting(12, "hypotheses kept in beam search")
+    beam_size: int = setting(12, "hypotheses kept in beam search", BEAM_SIZE)
     length_penalty: float = setting(
-        0.0, "a: hypotheses are ranked by log p / tokens^a; 0 is log p, 1 its mean"
+        0.0, "a: hypotheses are ranked by log p / tokens^a; 0 is log p, 1 its mean", Limits(0, 10)
     )
     max_length: int = setting(
-        500, "maximum tokens: a longer source is cut there, a longer translation ends there"
+        500,
+        "maximum tokens: a longer source is cut there, a longer translation ends there",
+        _LENGTH,
     )
-    max_length_ratio: float = setting(3.0, "maximum target tokens for each source token")
-    min_length_ratio: float = setting(0.0, "minimum target tokens for each source token")
+    max_length_ratio: float = setting(
+        3.0, "maximum target tokens for each source token", Limits(0, 1_000, without_low=True)
+    )
+    min_length_ratio: float = setting(
+        0.0, "minimum target tokens for each source token", Limits(0, 1_000)
+    )
     allow_unknown: bool = setting(True, "whether [UNK] may be written")
     replace_unknown: bool = setting(
         False, "whether each [UNK] becomes what the attended source word is translated by"
     )
 
     def __post_init__(self) -> None:
-        _require(self.beam_size >= 1, f"beam_size {self.beam_size}: must be at least 1")
-        _require(self.length_penalty >= 0, "length_penalty must not be negative")
-        _require(self.max_length >= 1, f"max_length {self.max_length}: must be at least 1")
-        _require(self.max_length_ratio > 0, "max_length_ratio must be positive")
+        _check_fields(self)
         _require(
-            0 <= self.min_length_ratio <= self.max_length_ratio,
-            "min_length_ratio must be between 0 and max_length_ratio",
+            self.min_length_ratio <= self.max_length_ratio,
+            f"min_length_ratio {self.min_length_ratio}: must be at most max_length_ratio, "
+            f"{self.max_length_ratio}",
         )
 
 
@@ -251,24 +276,24 @@ class Config:
     training_id: str = ""
 
     def __post_init__(self) -> None:
-        _check_choices(self)
+        _check_fields(self)
+        if self.tokenizer == MOSES:
+            for name in ("source_language", "target_language"):
+                check_choice(name, getattr(self, name), MOSES_LANGUAGES)
 
     def to_json(self) -> str:
         """Return indented JSON, with the fields in the order of the class, then their digest."""
         return json.dumps(sealed({"format": FORMAT, **dataclasses.asdict(self)}), indent=2) + "\n"
 
     @classmethod
-    def from_json(cls, text: str) -> "Config":
+    def from_json(cls, text: str | bytes) -> "Config":
         """Read what `to_json` of this version or an older one has written.
 
         Raises:
             ValueError: text that is not such JSON, another format, an unknown or ill-typed field,
                 a value out of range, another digest than the one it has.
         """
-        try:
-            values = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise ValueError(f"not JSON: {error}") from error
+        values = parse_json(text)
         _require(isinstance(values, dict), "not a JSON object")
         version = values.get("format")
         _require(version == FORMAT, f"format {version!r}, where this version reads {FORMAT}")
@@ -287,19 +312,10 @@ def read_settings(config_class: type[_Settings], values: dict[str, Any]) -> _Set
     Raises:
         ValueError: an unknown or ill-typed field, a value out of range.
     """
-    types = typing.get_type_hints(config_class)
-    values = dict(current_name(name, value) for name, value in values.items())
-    unknown = sorted(set(values) - set(types))
-    _require(not unknown, f"unknown field {', '.join(unknown)}")
-    return config_class(**{name: _checked(types[name], name, v) for name, v in values.items()})
+    values = _current_names(values)
+    nested = {k: _current_names(v) for k, v in values.items() if isinstance(v, dict)}
+    return record(config_class, {**values, **nested})
 
 
-def _checked(field_type: Any, name: str, value: Any) -> Any:
-    if dataclasses.is_dataclass(field_type):
-        _require(isinstance(value, dict), f"{name}: expected an object")
-        return read_settings(typing.cast(type, field_type), value)
-    if field_type is float and type(value) is int:
-        return float(value)
-    expected = str if choices(field_type) else field_type
-    _require(type(value) is expected, f"{name}: expected {expected.__name__}, not {value!r}")
-    return value
+def _current_names(values: dict[str, Any]) -> dict[str, Any]:
+    return dict(current_name(name, value) for name, value in values.items())

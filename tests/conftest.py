@@ -9,6 +9,7 @@ from typing import Any
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
+os.environ.setdefault("RNNSEARCH_DEBUG", "1")
 sys.path.insert(0, str(Path(__file__).parent / "stand_ins"))
 sys.path.insert(0, str(Path(__file__).parent / "reliability"))
 

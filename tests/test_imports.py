@@ -14,10 +14,8 @@ PACKAGE = Path(rnnsearch_tf.__file__).parent
 # of a room only modules before them. A new module is put behind all that it imports.
 ROOMS = {
     "": """
-        __init__ errors results progress tensor_types digests config presets tf_functions provenance
-        files
-        __init__ errors terminal results progress tensor_types config presets tf_functions
-        provenance files
+        __init__ errors terminal limits json_files results progress tensor_types digests config
+        presets tf_functions provenance files
     """,
     "text": "__init__ fingerprint nonbreaking_prefixes moses vocabulary tokenizers vectorizer",
     "layers": """
@@ -59,7 +57,7 @@ ROOMS = {
     "reproduction": "__init__ models results claims assessment report reproduce",
     "demo": "__init__",
     "scripts": """
-        __init__ shared shared.command shared.text_input shared.text_output
+        __init__ shared shared.standard_streams shared.command shared.text_input shared.text_output
         shared.translation_lines shared.figure_flags shared.decoding_flags shared.alignment_flags
         shared.alignment_evaluation
         align client demo evaluate export lexicon plot reproduce score select_pairs train translate

@@ -75,7 +75,7 @@ class RestTransport:
         content = self._content(call, self._exchange.get(call, self._path), None)
         try:
             return [_version_status(entry) for entry in content["model_version_status"]]
-        except (AttributeError, LookupError, TypeError, ValueError) as error:
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise AnswerError(self._server, "the answer is no status of a model") from error
 
     def close(self) -> None:

@@ -29,8 +29,7 @@ class TrainingData:
         links: of all pairs, or None.
 
     Raises:
-        InputError: an unusable corpus or cache folder, an unknown language, no short pair,
-            unusable links.
+        InputError: an unusable corpus or cache folder, no short pair, unusable links.
     """
 
     def __init__(

@@ -1,7 +1,6 @@
 """Scores of a test set: a table for people, and JSON."""
 
 import dataclasses
-import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,6 +9,8 @@ from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.evaluation.length_bins import LengthBin
 from rnnsearch_tf.evaluation.metrics import METRICS, Score, in_words, with_interval
 from rnnsearch_tf.evaluation.significance import Comparison
+from rnnsearch_tf.json_files import read_json, typed
+from rnnsearch_tf.limits import Limits
 from rnnsearch_tf.text.tokenizers import Tokenizer
 
 
@@ -36,9 +37,14 @@ class SetScores:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "SetScores":
-        """Read what `as_dict` gave."""
-        scores = {name: Score(**values[name]) for name in values if name != "sentences"}
-        return cls(values["sentences"], scores)
+        """Read what `as_dict` gave.
+
+        Raises:
+            ValueError: other values.
+        """
+        scores = {name: value for name, value in values.items() if name != "sentences"}
+        sentences = typed(int, values.get("sentences"), "sentences")
+        return cls(sentences, typed(dict[str, Score], scores))
 
 
 def score_set(
@@ -107,18 +113,22 @@ def read_by_length(path: str | Path) -> tuple[list[LengthBin], dict[str, list[Le
         InputError: the file cannot be read, or is not such a file.
     """
     try:
-        values = json.loads(Path(path).read_text("utf-8"))
-        comparison = values.get("comparison")
-        others = {comparison["other"]: _bins(comparison)} if comparison else {}
+        values = typed(dict[str, Any], read_json(path))
+        comparison = typed(dict[str, Any] | None, values.get("comparison"), "comparison")
+        others = {}
+        if comparison:
+            others[typed(str, comparison.get("other"), "other")] = _bins(comparison)
         return _bins(values), others
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from error
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise InputError(f"{path}: not what rnnsearch-evaluate --json writes") from error
+    except ValueError as error:
+        raise InputError(f"{path}: not what rnnsearch-evaluate --json writes: {error}") from error
 
 
 def _bins(values: dict[str, Any]) -> list[LengthBin]:
-    return [LengthBin(**fields) for fields in values["by_length"]]
+    bins = typed(list[LengthBin], values.get("by_length"), "by_length")
+    for length_bin in bins:
+        Limits(0, 100).check("bleu", length_bin.bleu)
+        Limits(0, 100).check("interval", length_bin.interval or 0.0)
+    return bins
 
 
 # --- the table ------------------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 """Engines from disk: model directories, and exports (see `serving.export`) with their cards."""
 
 import dataclasses
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from rnnsearch_tf.digests import find_changed, unsealed
 from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.inference.weight_storage import FULL
+from rnnsearch_tf.json_files import read_json, typed
 from rnnsearch_tf.models.model_directory import BEST, ModelDirectory
 from rnnsearch_tf.text.tokenizers import Tokenizer, tokenizers_for
 from rnnsearch_tf.text.vectorizer import TextVectorizer
@@ -70,15 +70,16 @@ def load_config(version: Path) -> Config:
     """
     card = _read_card(version)
     try:
-        return read_settings(Config, {name: card[name] for name in _SETTINGS})
-    except (ValueError, KeyError, TypeError) as error:
+        return read_settings(Config, {name: card.get(name) for name in _SETTINGS})
+    except ValueError as error:
         raise _unreadable(version, error) from error
 
 
 def _read_card(version: Path) -> dict[str, Any]:
+    card = read_json(version / CARD)
     try:
-        return unsealed(json.loads((version / CARD).read_text("utf-8")))
-    except (OSError, ValueError, AttributeError) as error:
+        return unsealed(typed(dict[str, Any], card))
+    except ValueError as error:
         raise _unreadable(version, error) from error
 
 

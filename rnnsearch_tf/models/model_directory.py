@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from rnnsearch_tf.config import Config
 from rnnsearch_tf.errors import InputError, first_line
-from rnnsearch_tf.files import check_space, file_lock, replacing, write_atomically
+from rnnsearch_tf.files import check_space, file_lock, replacing, synchronize, write_atomically
+from rnnsearch_tf.json_files import parse_json, typed
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.models.weights_file import check_weights, read_weights, write_weights
 from rnnsearch_tf.text.vocabulary import Vocabulary
@@ -73,6 +74,39 @@ class ModelDirectory:
         except OSError as error:
             raise InputError(f"{self.path}: cannot be written: {error.strerror}") from error
 
+    def check_resumable(self) -> None:
+        """Check that nothing that a training needs to be resumed is missing.
+
+        Raises:
+            InputError: config.json, the checkpoints or a vocabulary, where other files are.
+        """
+        written = (self.weights_path(BEST), self.weights_path(LAST), self.log_path)
+        files = [path.name for path in written if path.exists()]
+        has_checkpoint = any(self.checkpoints_path.glob("ckpt-*.index"))
+        if not self.is_complete() and (files or has_checkpoint):
+            raise InputError(
+                f"{self.path}: trained before, and its config.json is gone: put it back, or train "
+                "in another folder"
+            )
+        if files and not has_checkpoint:
+            raise InputError(
+                f"{self.path}: trained before, and its checkpoints are gone: put them back, or "
+                f"train from scratch in another folder, or here without {', '.join(files)}"
+            )
+        if self.is_complete():
+            self.load_vocabularies()  # for its checks
+
+    def check_unchanged(self, config: Config) -> None:
+        """Check that config.json and the vocabularies are those of a training.
+
+        Raises:
+            InputError: they were changed or removed since it began.
+        """
+        self.load_vocabularies()
+        stored = self.load_config()
+        if dataclasses.replace(stored, decoding=config.decoding) != config:
+            raise InputError(f"{self._config_path}: no longer the settings of this training")
+
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Make the folder, and keep other trainings out of it while the block runs.
@@ -83,6 +117,7 @@ class ModelDirectory:
         with contextlib.ExitStack() as stack:
             try:
                 self.path.mkdir(parents=True, exist_ok=True)
+                synchronize(self.path.parent)
                 stack.enter_context(file_lock(self.path / ".lock", wait=False))
             except BlockingIOError as error:
                 raise InputError(f"{self.path}: another training is running here") from error
@@ -100,7 +135,7 @@ class ModelDirectory:
         if not self.path.is_dir():
             raise InputError(f"{self.path}: no such model directory")
         try:
-            return Config.from_json(self._config_path.read_text("utf-8"))
+            return Config.from_json(self._config_path.read_bytes())
         except FileNotFoundError as error:
             raise InputError(
                 f"{self.path}: not a model directory, or half-written: no config.json"
@@ -124,7 +159,7 @@ class ModelDirectory:
         """Make the source's and the target's tokeniser.
 
         Raises:
-            InputError: as `load_config`; a language that the tokeniser does not know.
+            InputError: as `load_config`.
         """
         # TensorFlow is loaded only where text is tokenised.
         from rnnsearch_tf.text.tokenizers import tokenizers_for
@@ -144,13 +179,20 @@ class ModelDirectory:
         if not self.log_path.exists():
             return []
         try:
-            records = map(json.loads, self.log_path.read_text("utf-8").splitlines())
-            return [
-                {_RENAMED_LOG_FIELDS.get(name, name): value for name, value in record.items()}
-                for record in records
-            ]
-        except (OSError, ValueError, AttributeError) as error:
-            raise InputError(f"{self.log_path}: {first_line(error)}") from error
+            lines = self.log_path.read_bytes().splitlines()
+        except OSError as error:
+            raise InputError(f"{self.log_path}: {error.strerror}") from error
+        return [self._log_record(line, number) for number, line in enumerate(lines, 1)]
+
+    def _log_record(self, line: bytes, number: int) -> dict[str, Any]:
+        try:
+            values = typed(dict[str, Any], parse_json(line))
+            typed(int, values.get("updates"), "updates")
+            for name, value in values.items():
+                typed(str if name == "bleu_signature" else int | float, value, name)
+        except ValueError as error:
+            raise InputError(f"{self.log_path}: line {number:,}: {error}") from error
+        return {_RENAMED_LOG_FIELDS.get(name, name): value for name, value in values.items()}
 
     def write_log(self, records: list[dict[str, Any]]) -> None:
         """Replace training.jsonl.

@@ -13,6 +13,7 @@ from rnnsearch_tf.evaluation.likelihood import Nll
 from rnnsearch_tf.evaluation.metrics import METRICS
 from rnnsearch_tf.evaluation.scores import SetScores
 from rnnsearch_tf.files import write_atomically
+from rnnsearch_tf.json_files import parse_json, record, typed
 from rnnsearch_tf.presets import PRESETS
 from rnnsearch_tf.provenance import Provenance
 from rnnsearch_tf.reproduction.assessment import (
@@ -72,14 +73,14 @@ class Report:
 
     @classmethod
     def from_json(cls, text: str) -> "Report":
-        """Read what `to_json` wrote; the claims are tested again."""
-        values = json.loads(text)
-        return cls(
-            Provenance(**values["provenance"]),
-            values["texts"],
-            values["settings"],
-            [ModelResults.from_dict(model) for model in values["models"]],
-        )
+        """Read what `to_json` wrote; the claims are tested again.
+
+        Raises:
+            ValueError: other text.
+        """
+        values = typed(dict[str, Any], parse_json(text))
+        names = [field.name for field in dataclasses.fields(cls)]
+        return record(cls, {name: values.get(name) for name in names})
 
     def claims(self) -> list[Claim]:
         """Test the paper's claims on these results."""

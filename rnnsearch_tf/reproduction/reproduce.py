@@ -12,8 +12,10 @@ from rnnsearch_tf.alignment.lexicon import lexicon_of, write_lexicon
 from rnnsearch_tf.config import Config
 from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText
 from rnnsearch_tf.data.training_data import TrainingData
+from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.files import write_atomically
 from rnnsearch_tf.inference.translator import Translator
+from rnnsearch_tf.json_files import read_json, typed
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.progress import say
 from rnnsearch_tf.provenance import code_fingerprint, hardware, provenance
@@ -125,7 +127,7 @@ class _Work:
         if not directory.is_complete() or not records:
             return False
         last, limits = records[-1], config.training
-        if last["epoch"] < limits.epochs and not 0 < limits.max_updates <= last["updates"]:
+        if last.get("epoch", 0) < limits.epochs and not 0 < limits.max_updates <= last["updates"]:
             return False
         saved = directory.load_config()
         wanted = TrainingData(config, self._texts.training).config
@@ -152,13 +154,13 @@ class _Work:
 
     def earlier_results(self, name: str, config: Config) -> ModelResults | None:
         """Read what `evaluate` saved, if by this code from these weights, settings and texts."""
-        content = _content(self._results_path(name))
-        if content is None:
+        saved = _saved(self._results_path(name), dict[str, Any])
+        if saved.get("key") != self._key(name, config):
             return None
-        saved = json.loads(content)
-        if saved["key"] != self._key(name, config):
-            return None
-        results = ModelResults.from_dict(saved["results"])
+        try:
+            results = typed(ModelResults, saved.get("results"), "results")
+        except ValueError as error:
+            raise InputError(f"{self._results_path(name)}: {error}") from error
         return dataclasses.replace(results, hardware=self._machine(name))
 
     def _key(self, name: str, config: Config) -> str:
@@ -178,7 +180,7 @@ class _Work:
 
     def _machines(self) -> dict[str, str]:
         """Return the hardware on which each model was trained here."""
-        return json.loads(_content(self._hardware_path) or b"{}")
+        return _saved(self._hardware_path, dict[str, str])
 
     def _results_path(self, name: str) -> Path:
         return self.output / "results" / f"{name}.json"
@@ -186,6 +188,18 @@ class _Work:
 
 def _digest(value: Any) -> str:
     return hashlib.sha256(json.dumps(value).encode()).hexdigest()
+
+
+def _saved(path: Path, expected: Any) -> Any:
+    """Read what was saved as JSON; {} where nothing was.
+
+    Raises:
+        InputError: something else was.
+    """
+    try:
+        return typed(expected, read_json(path) if path.exists() else {})
+    except ValueError as error:
+        raise InputError(f"{path}: {error}") from error
 
 
 def _content(path: Path) -> bytes | None:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from rnnsearch_tf.evaluation.length_bins import LengthBin
 from rnnsearch_tf.evaluation.likelihood import Nll
 from rnnsearch_tf.evaluation.scores import SetScores
+from rnnsearch_tf.json_files import record
 
 
 class Example(NamedTuple):
@@ -75,9 +76,12 @@ class ModelResults:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "ModelResults":
-        """Read what `as_dict` gave, also after a way through JSON."""
-        read = {name: reader(values[name]) for name, reader in _READERS.items()}
-        return cls(**{**values, **read})
+        """Read what `as_dict` gave, also after a way through JSON.
+
+        Raises:
+            ValueError: other values.
+        """
+        return record(cls, values)
 
 
 def _plain(value: Any) -> Any:
@@ -86,24 +90,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, SetScores):
         return value.as_dict()
     return value._asdict() if hasattr(value, "_asdict") else value
-
-
-def _list_of(item_type: Any) -> Any:
-    return lambda values: [item_type(**value) for value in values]
-
-
-def _set_scores(value: dict[str, Any] | None) -> SetScores | None:
-    return None if value is None else SetScores.from_dict(value)
-
-
-_READERS: dict[str, Any] = {
-    "train_nll": lambda value: Nll(**value),
-    "validation_nll": lambda value: Nll(**value),
-    "all": _set_scores,
-    "all_without_unk": _set_scores,
-    "all_replaced": _set_scores,
-    "no_unknown": _set_scores,
-    "by_length": _list_of(LengthBin),
-    "examples": _list_of(Example),
-    "alignments": _list_of(SoftAlignment),
-}

@@ -2,7 +2,6 @@
 
 import json
 import sys
-import typing
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,11 +11,10 @@ from rnnsearch_tf.alignment.extraction import LinkMethod
 from rnnsearch_tf.alignment.formats import pharaoh
 from rnnsearch_tf.alignment.links import Links
 from rnnsearch_tf.data.parallel_corpus import ParallelFiles
-from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.scripts.shared.alignment_flags import define_alignment, link_method, word_aligner
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.decoding_flags import define_model
-from rnnsearch_tf.scripts.shared.figure_flags import check_figures, define_figures, draw_figure
+from rnnsearch_tf.scripts.shared.figure_flags import define_figures, draw_figure
 from rnnsearch_tf.scripts.shared.text_output import write_lines
 
 if TYPE_CHECKING:
@@ -24,7 +22,6 @@ if TYPE_CHECKING:
     from rnnsearch_tf.results import Alignment
 
 Format = Literal["pharaoh", "json"]
-FORMATS: tuple[Format, ...] = typing.get_args(Format)
 _DIGITS = 6  # of a weight in JSON
 
 COMMAND = Command(
@@ -55,9 +52,6 @@ def main() -> int:
     """Align."""
     flags = COMMAND.flags
     COMMAND.require("model_dir", "source", "target")
-    if flags.format not in FORMATS:
-        raise InputError(f"--format {flags.format!r}: choose {' or '.join(FORMATS)}")
-    check_figures(COMMAND)
     method = link_method(COMMAND)
     with quiet_start():
         from rnnsearch_tf.progress import ProgressLine

@@ -5,9 +5,10 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.limits import COUNT, INT64, Limits
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.text_input import decoded, input_lines
 from rnnsearch_tf.scripts.shared.text_output import show, write_lines
@@ -15,6 +16,8 @@ from rnnsearch_tf.scripts.shared.text_output import show, write_lines
 if TYPE_CHECKING:
     from rnnsearch_tf.client import Client
     from rnnsearch_tf.results import Translation
+
+Signature = Literal["serving_default", "score", "nbest", "align"]
 
 COMMAND = Command(
     "rnnsearch-client",
@@ -28,11 +31,16 @@ COMMAND.define(
     "http://localhost:8501",
 )
 COMMAND.define("model", str, "the name under which the model is served", "rnnsearch")
-COMMAND.define("version", int, "the version; without it and --label, the server decides")
+COMMAND.define(
+    "version",
+    int,
+    "the version; without it and --label, the server decides",
+    limits=Limits(0, INT64),
+)
 COMMAND.define("label", str, "a label of a version, such as stable")
 COMMAND.define(
     "signature",
-    str,
+    Signature,
     "serving_default prints translations; score prints log p(translation|text) in nats; nbest and "
     "align print a JSON object per line, without padding",
     "serving_default",
@@ -40,10 +48,18 @@ COMMAND.define(
 COMMAND.define("input", str, "text, UTF-8, plain or .gz; - is standard input", "-")
 COMMAND.define("translation", str, "for --signature=score: translations, line by line")
 COMMAND.define("output", str, "file for the results; - is standard output", "-")
-COMMAND.define("deadline", float, "maximum seconds of a batch, its retries included", 60.0)
-COMMAND.define("batch_size", int, "lines in a call", 32)
-COMMAND.define("concurrency", int, "calls at once, and batches read ahead", 4)
-COMMAND.define("attempts", int, "maximum attempts of a call while the server is unavailable", 5)
+COMMAND.define(
+    "deadline",
+    float,
+    "maximum seconds of a batch, its retries included",
+    60.0,
+    Limits(0, 86_400, without_low=True),
+)
+COMMAND.define("batch_size", int, "lines in a call", 32, COUNT)
+COMMAND.define("concurrency", int, "calls at once, and batches read ahead", 4, Limits(1, 1_000))
+COMMAND.define(
+    "attempts", int, "maximum attempts of a call while the server is unavailable", 5, COUNT
+)
 COMMAND.define("ca_certificate", str, "PEM file of trusted authorities, instead of the system's")
 COMMAND.define("client_certificate", str, "PEM file, for a server that asks for one")
 COMMAND.define("client_key", str, "PEM file of its private key, unless it is in the same file")
@@ -63,10 +79,6 @@ def main() -> int:
 
 def _check_flags() -> None:
     flags = COMMAND.flags
-    if flags.signature not in ("serving_default", "score", "nbest", "align"):
-        raise InputError(
-            f"--signature {flags.signature}: is none of serving_default, score, nbest, align"
-        )
     if (flags.signature == "score") != bool(flags.translation):
         raise InputError("--signature=score and --translation go together")
     if flags.translation and flags.translation == flags.input:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.files import write_atomically
+from rnnsearch_tf.limits import COUNT
 from rnnsearch_tf.scripts.shared.alignment_evaluation import (
     define_alignment_evaluation,
     evaluate_alignments,
@@ -47,7 +48,9 @@ COMMAND.define(
     "a web page to write, of the sentences with the lowest and the highest chrF2: source, "
     "reference, translation, scores, and the interactive alignment",
 )  # fmt: skip
-COMMAND.define("sample", int, "number of the lowest, and of the highest, in --sample_html", 20)
+COMMAND.define(
+    "sample", int, "number of the lowest, and of the highest, in --sample_html", 20, COUNT
+)
 define_decoding(COMMAND)
 define_alignment_evaluation(COMMAND)
 
@@ -86,8 +89,6 @@ def main() -> int:
 def _check_flags() -> None:
     flags = COMMAND.flags
     COMMAND.require("model_dir", "source", "reference")
-    if flags.sample < 1:
-        raise InputError(f"--sample {flags.sample}: must be at least 1")
     if flags.sample_html and Path(flags.sample_html).suffix != ".html":
         raise InputError(f"--sample_html {flags.sample_html}: must end in .html")
 

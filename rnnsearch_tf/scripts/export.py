@@ -2,6 +2,7 @@
 
 import sys
 
+from rnnsearch_tf.limits import INT64, Limits
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.decoding_flags import (
     decoding_settings,
@@ -22,6 +23,7 @@ COMMAND.define(
     "version",
     int,
     "the version's number; an existing one is never overwritten (default: one above the highest)",
+    limits=Limits(1, INT64),
 )
 COMMAND.define(
     "weights_dtype",

@@ -2,7 +2,9 @@
 
 import sys
 
+from rnnsearch_tf.limits import COUNT
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.decoding_flags import Weights
 
 COMMAND = Command(
     "rnnsearch-lexicon",
@@ -11,10 +13,10 @@ COMMAND = Command(
     "replace [UNK] by such words.",
 )
 COMMAND.define("model_dir", str, "the trained model")
-COMMAND.define("weights", str, "best (on the validation set) or last", "best")
+COMMAND.define("weights", Weights, "best is by the validation set", "best")
 COMMAND.define("source", str, "source side of the training pairs, UTF-8, plain or .gz")
 COMMAND.define("target", str, "their translations, line by line")
-COMMAND.define("pairs", int, "number of pairs that are aligned, from the first on", 50_000)
+COMMAND.define("pairs", int, "number of pairs that are aligned, from the first on", 50_000, COUNT)
 
 
 def main() -> int:

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rnnsearch_tf.config import Config, DecodingConfig, ModelConfig, TrainingConfig
+from rnnsearch_tf.config import Config, DecodingConfig, ModelConfig, MosesLanguage, TrainingConfig
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.reproduction.models import MODELS, Size, preset
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
@@ -35,8 +35,8 @@ COMMAND.define(
     "trained_on", str, "hardware of models in the folder that were trained before, for Table 2",
     "not recorded",
 )  # fmt: skip
-COMMAND.define("source_language", str, "source's Moses rules and file ending: en or fr", "en")
-COMMAND.define("target_language", str, "target's Moses rules and file ending: en or fr", "fr")
+COMMAND.define("source_language", MosesLanguage, "Moses rules, and the files' ending", "en")
+COMMAND.define("target_language", MosesLanguage, "likewise of the target", "fr")
 COMMAND.define_settings(ModelConfig, skip=("architecture",))
 COMMAND.define_settings(TrainingConfig, skip=("max_length",))
 COMMAND.define_settings(DecodingConfig, skip=("allow_unknown", "max_length"))

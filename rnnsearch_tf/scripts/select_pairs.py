@@ -8,7 +8,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rnnsearch_tf.config import MosesLanguage
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.limits import COUNT, SEED, Limits
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ COMMAND.define("in_domain_source", str, "source side of the in-domain text, UTF-
 COMMAND.define("in_domain_target", str, "their translations, line by line")
 COMMAND.define("pool_source", str, "source side of the pairs to choose from; read several times")
 COMMAND.define("pool_target", str, "their translations, line by line")
-COMMAND.define("keep", int, "number of pairs to keep")
+COMMAND.define("keep", int, "number of pairs to keep", limits=COUNT)
 COMMAND.define(
     "output_source", str, "the kept source sentences, in the pool's order; gzip when named .gz"
 )
@@ -38,10 +40,10 @@ COMMAND.define(
     "in-domain, inf where a side is blank",
 )  # fmt: skip
 COMMAND.define("drop_duplicates", bool, "of equal pairs, keep the first at most", False)
-COMMAND.define("source_language", str, "Moses rules for the source: en or fr", "en")
-COMMAND.define("target_language", str, "Moses rules for the target: en or fr", "fr")
-COMMAND.define("order", int, "n of the n-gram models", 3)
-COMMAND.define("seed", int, "of the sample of the pool", 1)
+COMMAND.define("source_language", MosesLanguage, "Moses rules for the source", "en")
+COMMAND.define("target_language", MosesLanguage, "Moses rules for the target", "fr")
+COMMAND.define("order", int, "n of the n-gram models", 3, Limits(1, 10))
+COMMAND.define("seed", int, "of the sample of the pool", 1, SEED)
 
 
 def main() -> int:
@@ -86,12 +88,6 @@ def main() -> int:
 def _check_flags() -> None:
     flags = COMMAND.flags
     COMMAND.require(*_INPUTS, "keep", *_OUTPUTS)
-    for name in ("keep", "order"):
-        if _value(name) < 1:
-            raise InputError(f"--{name} {_value(name)}: must be at least 1")
-    for name in ("source_language", "target_language"):
-        if _value(name) not in ("en", "fr"):
-            raise InputError(f"--{name} {_value(name)}: must be en or fr")
     taken = {Path(_value(name)).resolve() for name in _INPUTS}
     for name in (*_OUTPUTS, *(["scores"] if flags.scores else [])):
         path = Path(_value(name)).resolve()

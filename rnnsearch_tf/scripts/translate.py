@@ -2,18 +2,21 @@
 
 import sys
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
+from rnnsearch_tf.config import BEAM_SIZE
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.decoding_flags import define_decoding, open_translator
-from rnnsearch_tf.scripts.shared.figure_flags import check_figures, define_figures, draw_figure
+from rnnsearch_tf.scripts.shared.figure_flags import define_figures, draw_figure
 from rnnsearch_tf.scripts.shared.text_input import decoded, input_lines
 from rnnsearch_tf.scripts.shared.text_output import write_lines
 
 if TYPE_CHECKING:
     from rnnsearch_tf.inference.translator import Translator
     from rnnsearch_tf.results import Translation
+
+AlignmentFormat = Literal["pharaoh", "json"]
 
 COMMAND = Command(
     "rnnsearch-translate",
@@ -30,10 +33,11 @@ COMMAND.define(
     "different translations of each line, best first; above 1, each is a line 'NUMBER ||| TEXT "
     "||| LOG P ||| LOG P / TOKENS^LENGTH_PENALTY', lines numbered from 0; there may be fewer",
     1,
+    BEAM_SIZE,
 )
 COMMAND.define(
     "alignment",
-    str,
+    AlignmentFormat,
     "pharaoh: after the translation and ' ||| ', links i-j from source token i to target token j, "
     "from 0: each target token's greatest weight; none where that is on </s>. json: a JSON object "
     "per line, with tokens, scores and weights",
@@ -41,16 +45,11 @@ COMMAND.define(
 define_figures(COMMAND)
 define_decoding(COMMAND)
 
-_FORMATS = (None, "pharaoh", "json")
-
 
 def main() -> int:
     """Translate."""
     flags = COMMAND.flags
     COMMAND.require("model_dir")
-    if flags.alignment not in _FORMATS:
-        raise InputError(f"--alignment {flags.alignment}: choose pharaoh or json")
-    check_figures(COMMAND)
     if flags.alignment == "json" and flags.score:
         raise InputError("--alignment=json has the scores: --score is for lines of text")
     with quiet_start():

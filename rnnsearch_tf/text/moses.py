@@ -25,11 +25,10 @@ import sys
 
 import tensorflow as tf
 
+from rnnsearch_tf.config import MOSES_LANGUAGES, check_choice
 from rnnsearch_tf.text import nonbreaking_prefixes
 from rnnsearch_tf.text.fingerprint import rules_fingerprint
 from rnnsearch_tf.tf_functions import graph_function
-
-LANGUAGES = ("en", "fr")
 
 # Insides of RE2 character classes. Perl's IsAlpha also has the circled letters.
 _LETTER = r"\p{L}\p{Nl}\x{24B6}-\x{24E9}"
@@ -201,8 +200,7 @@ class MosesTokenizer(tf.Module):
         Raises:
             ValueError: for any other language.
         """
-        if language not in LANGUAGES:
-            raise ValueError(f"language must be one of {', '.join(LANGUAGES)}; got {language!r}")
+        check_choice("language", language, MOSES_LANGUAGES)
         super().__init__(name=f"moses_tokenizer_{language}")
         self.language = language
 

@@ -7,7 +7,6 @@ from typing import Protocol
 import tensorflow as tf
 
 from rnnsearch_tf.config import WHITESPACE, Config
-from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.text import moses
 from rnnsearch_tf.text.fingerprint import rules_fingerprint
 from rnnsearch_tf.text.moses import MosesTokenizer, clean
@@ -95,13 +94,6 @@ def tokenizer_for(name: str, language: str) -> Tokenizer:
 
 
 def tokenizers_for(config: Config) -> tuple[Tokenizer, Tokenizer]:
-    """Make the source's and the target's tokeniser from a config.
-
-    Raises:
-        InputError: a language that the rules are not known for.
-    """
-    try:
-        source = tokenizer_for(config.tokenizer, config.source_language)
-        return source, tokenizer_for(config.tokenizer, config.target_language)
-    except ValueError as error:
-        raise InputError(str(error)) from error
+    """Make the source's and the target's tokeniser from a config."""
+    source = tokenizer_for(config.tokenizer, config.source_language)
+    return source, tokenizer_for(config.tokenizer, config.target_language)

@@ -20,8 +20,8 @@ _UNREADABLE = (tf.errors.OpError, AssertionError, IndexError, RuntimeError, Valu
 class Checkpoints:
     """The newest two checkpoints of a training, each written whole or not at all.
 
-    They are `ckpt-1`, `ckpt-2`, …: a number is never used twice, so a whole checkpoint is never
-    overwritten.
+    They are `ckpt-0`, of the start, `ckpt-1`, `ckpt-2`, …: a number is never used twice, so a whole
+    checkpoint is never overwritten.
 
     Args:
         folder: for their files.
@@ -38,6 +38,14 @@ class Checkpoints:
         """The state that is saved and restored; to be changed in place."""
         return self._saved.state
 
+    def begin(self) -> None:
+        """Write the checkpoint of the start: where weights or a log are, there is one from then on.
+
+        Raises:
+            InputError: as `save`.
+        """
+        self._write(0)
+
     def save(self) -> None:
         """Write a checkpoint, and remove all but the one before.
 
@@ -45,27 +53,18 @@ class Checkpoints:
             InputError: it cannot be written; nothing of it is left.
         """
         numbers = self._numbers()
-        newest = max(numbers, default=0) + 1
-        try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            self._checkpoint.write(str(self._folder / f"ckpt-{newest}"))
-            for path in self._files(newest):
-                synchronize(path)
-            synchronize(self._folder)  # the older ones may go only when this one is on the disk
-        except (OSError, tf.errors.OpError) as error:
-            self._remove(newest)
-            raise InputError(f"{self._folder}: cannot be written: {first_line(error)}") from error
+        self._write(max(numbers, default=0) + 1)
         for number in sorted(numbers)[:-1]:
             self._remove(number)
 
-    def restore(self, progress: ProgressLine) -> int:
+    def restore(self, progress: ProgressLine) -> int | None:
         """Restore the newest checkpoint that can be read, if there is any, and report it.
 
         Args:
             progress: where to report.
 
         Returns:
-            Its number; 0 when there is none.
+            Its number; None when there is none.
 
         Raises:
             InputError: there are checkpoints, and none can be read.
@@ -85,13 +84,23 @@ class Checkpoints:
             return number
         if numbers:
             raise InputError(f"{self._folder}: none of its checkpoints can be read")
-        return 0
+        return None
 
-    def remove_newer(self, number: int) -> None:
+    def remove_newer(self, number: int | None) -> None:
         """Remove damaged and unfinished checkpoints, once all workers have restored `number`."""
         for newer in self._numbers():
-            if newer > number:
+            if number is None or newer > number:
                 self._remove(newer)
+
+    def _write(self, number: int) -> None:
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self._checkpoint.write(str(self._folder / f"ckpt-{number}"))
+            for path in (*self._files(number), self._folder, self._folder.parent):
+                synchronize(path)  # the older ones may go only when this one is on the disk
+        except (OSError, tf.errors.OpError) as error:
+            self._remove(number)
+            raise InputError(f"{self._folder}: cannot be written: {first_line(error)}") from error
 
     def _numbers(self, pattern: str = "ckpt-*") -> set[int]:
         """Return the numbers of the checkpoints that have files of that pattern."""

@@ -3,8 +3,8 @@
 import contextlib
 import functools
 import hashlib
-import json
 import os
+import reprlib
 import typing
 from collections.abc import Iterator
 
@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from rnnsearch_tf.config import StrategyName
 from rnnsearch_tf.errors import InputError, first_line
+from rnnsearch_tf.json_files import parse_json, typed
 from rnnsearch_tf.tf_functions import graph_function
 
 STRATEGIES: tuple[StrategyName, ...] = typing.get_args(StrategyName)
@@ -53,13 +54,14 @@ def _check_tf_config(text: str | None) -> None:
     if text is None:
         raise InputError(f"--strategy {MULTI_WORKER} needs the variable TF_CONFIG: {form}")
     try:
-        config = json.loads(text)
-        workers = config["cluster"]["worker"]
-        known = isinstance(workers[int(config["task"]["index"])], str)
-    except (ValueError, KeyError, IndexError, TypeError) as error:
-        raise InputError(f"TF_CONFIG is not {form}: {text!r}") from error
-    if not known or config["task"].get("type") != "worker":
-        raise InputError(f"TF_CONFIG is not {form}: {text!r}")
+        config = parse_json(text)
+        workers = typed(list[str], config["cluster"]["worker"])
+        index = int(config["task"]["index"])
+        known = config["task"]["type"] == "worker" and 0 <= index < len(workers)
+    except (ArithmeticError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"TF_CONFIG is not {form}: {reprlib.repr(text)}") from error
+    if not known:
+        raise InputError(f"TF_CONFIG is not {form}: {reprlib.repr(text)}")
 
 
 class Workers:

@@ -97,10 +97,11 @@ class _Run:
         self._on_chief(self._create)
 
     def _create(self) -> None:
-        text = self._text
-        if self._directory.is_complete():
-            _check_same(self._directory, text.config)
-        self._directory.create(text.config, text.source_vocabulary, text.target_vocabulary)
+        text, directory = self._text, self._directory
+        if directory.is_complete():
+            _check_same(directory, text.config)
+        directory.check_resumable()
+        directory.create(text.config, text.source_vocabulary, text.target_vocabulary)
         say(str(text))
 
     def train(

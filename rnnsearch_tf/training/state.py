@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import tensorflow as tf
 
+from rnnsearch_tf.json_files import parse_json
 from rnnsearch_tf.models.losses import LossTotal
 from rnnsearch_tf.training.logs import RunningMetrics
 
@@ -37,7 +38,7 @@ class TrainingState:
         Raises:
             ValueError: text that is not such JSON, or that another version wrote.
         """
-        values = json.loads(text)
+        values = parse_json(text)
         metrics = _build(RunningMetrics, _build(cls, values).metrics)
         metrics.losses = {name: LossTotal(*total) for name, total in metrics.losses.items()}
         return cls(**{**values, "metrics": metrics})

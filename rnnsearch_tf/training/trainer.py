@@ -73,6 +73,7 @@ class Trainer:
         callbacks: Sequence[keras.callbacks.Callback] = (),
         alignments: WordAlignments | None = None,
     ):
+        self._all_settings = config
         self._config = config.training
         self._model = model
         self._directory = directory
@@ -115,8 +116,8 @@ class Trainer:
             The signal that stopped it (SIGINT or SIGTERM), after everything was saved; or None.
 
         Raises:
-            InputError: files that cannot be written, no memory, or too many gradients in a row that
-                are not finite.
+            InputError: files that cannot be written, or that were changed by others, no memory, or
+                too many gradients in a row that are not finite.
         """
         self._restore()
         if self._is_finished() and not self._evaluation_is_due():
@@ -141,17 +142,14 @@ class Trainer:
             "be one folder that all workers share",
         )
         records = self._directory.read_log()
-        if not number and len(records) > 1:  # a killed run may leave one before its checkpoint
-            raise InputError(
-                f"{self._directory.path}: trained before, and its checkpoints are gone; to train "
-                "from scratch, use another folder"
-            )
         kept = [record for record in records if record["updates"] <= updates]
         if self._workers.is_chief:
             self._checkpoints.remove_newer(number)
             self._directory.remove_leftovers()
             if kept != records:
                 self._directory.write_log(kept)
+            if number is None:
+                self._checkpoints.begin()
         self._workers.check(None)  # the others wait for the chief's files
         self._model.stop_training = False
         self._early_stopping.on_train_begin()
@@ -234,6 +232,7 @@ class Trainer:
         state.evaluations += 1
         state.metrics = RunningMetrics()
         if self._workers.is_chief:
+            self._directory.check_unchanged(self._all_settings)
             if is_best:
                 self._directory.save_weights(self._model, BEST)
             self._directory.write_log([*self._directory.read_log(), record])
@@ -281,6 +280,7 @@ class Trainer:
     def _save(self) -> None:
         """Write the weights and a checkpoint."""
         if self._workers.is_chief:
+            self._directory.check_unchanged(self._all_settings)
             self._directory.save_weights(self._model, LAST)
             if not self._directory.weights_path(BEST).exists():
                 self._directory.save_weights(self._model, BEST)

@@ -119,7 +119,7 @@ def test_scores(serve, capsys, tmp_path):
 
 
 def test_usage(capsys, tmp_path):
-    assert "is none of serving_default, score, nbest, align" in fails(capsys, "--signature=best")
+    assert "choose one of serving_default, score, nbest, align" in fails(capsys, "--signature=best")
     assert "go together" in fails(capsys, "--signature=score")
     assert "go together" in fails(capsys, "--translation=a")
     assert "are the same" in fails(capsys, "--signature=score", "--translation=-")

@@ -4,6 +4,7 @@ from typing import Literal
 
 import pytest
 
+from rnnsearch_tf.limits import Limits
 from rnnsearch_tf.scripts import reproduce, train
 from rnnsearch_tf.scripts.shared.command import Command
 
@@ -15,7 +16,7 @@ def command() -> Command:
     command = Command("paint", "paint a wall.")
     command.define("colour", Colour, "of the wall", "red")
     command.define("primer", Colour, "of what lies under it")
-    command.define("coats", int, "how many", 1)
+    command.define("coats", int, "how many", 1, Limits(1, 9))
     return command
 
 

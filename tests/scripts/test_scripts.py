@@ -191,7 +191,7 @@ def test_an_export_that_exists_is_not_overwritten(capsys, model_dir, tmp_path):
     flags = [f"--model_dir={model_dir}", f"--export_dir={tmp_path}"]
     assert "nothing was overwritten" in fails(capsys, export, *flags, "--version=1")
     assert list((tmp_path / "1").iterdir()) == []
-    assert "must be positive" in fails(capsys, export, *flags, "--version=0")
+    assert "--version 0: must be at least 1" in fails(capsys, export, *flags, "--version=0")
 
 
 def test_text_to_translate_that_cannot_be_read(capsys, model_dir, tmp_path):
@@ -295,7 +295,7 @@ def test_json_has_all_that_is_known(capsysbinary, two_lines):
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (["--alignment=giza"], "--alignment giza: choose pharaoh or json"),
+        (["--alignment=giza"], "--alignment 'giza': choose one of pharaoh, json"),
         (["--alignment=json", "--score"], "--score is for lines of text"),
         (
             ["--figures=f", "--figure_format=gif"],

@@ -40,7 +40,7 @@ def both(*numbers: int) -> set[str]:
     return {f"ckpt-{number}.{end}" for number in numbers for end in ends}
 
 
-def restored(folder: Path) -> tuple[int, float, int]:
+def restored(folder: Path) -> tuple[int | None, float, int]:
     """Return the number, the variable and the updates that a new process restores."""
     variable = tf.Variable(tf.ones([100_000]))
     fresh = Checkpoints(folder, variable=variable)
@@ -49,6 +49,9 @@ def restored(folder: Path) -> tuple[int, float, int]:
 
 
 def test_the_newest_two_stay(tmp_path, checkpoints, variable):
+    checkpoints.begin()
+    assert names(tmp_path) == both(0)
+    assert restored(tmp_path) == (0, 0.0, 0)
     for value in (10, 20, 30):
         save(checkpoints, variable, value)
     assert names(tmp_path) == both(2, 3)
@@ -56,7 +59,7 @@ def test_the_newest_two_stay(tmp_path, checkpoints, variable):
 
 
 def test_an_empty_folder_has_none(tmp_path):
-    assert restored(tmp_path / "nothing") == (0, 1.0, 0)
+    assert restored(tmp_path / "nothing") == (None, 1.0, 0)
 
 
 def test_a_full_disk_leaves_the_older_ones(tmp_path, checkpoints, variable):

@@ -238,7 +238,7 @@ def test_alignments_and_their_weight_go_together(tmp_path, capsys, flags):
     assert "--train_alignments needs a --guided_alignment_weight above 0" in refused(
         capsys, [*flags, "--guided_alignment_weight=0"]
     )
-    assert "--guided_alignment_weight -1.0: must not be negative" in refused(
+    assert "--guided_alignment_weight -1.0: must be at least 0" in refused(
         capsys, [*flags, "--guided_alignment_weight=-1"]
     )
     encdec = [*flags, "--preset=rnnencdec-tiny"]

@@ -6,8 +6,9 @@ from rnnsearch_tf.alignment.extraction import LinkMethod, LinkWeights
 from rnnsearch_tf.alignment.links import LinkRule, RuleName
 from rnnsearch_tf.alignment.symmetrization import Symmetrization
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.limits import Limits
 from rnnsearch_tf.scripts.shared.command import Command
-from rnnsearch_tf.scripts.shared.decoding_flags import open_translator
+from rnnsearch_tf.scripts.shared.decoding_flags import named_models, open_translator
 
 if TYPE_CHECKING:
     from rnnsearch_tf.alignment.word_aligner import WordAligner
@@ -32,6 +33,7 @@ def define_alignment(command: Command) -> None:
         "threshold",
         float,
         f"of --rule=threshold, above 0, at most 1 (default: {LinkRule.threshold})",
+        limits=Limits(0, 1, without_low=True),
     )
     command.define(
         "average_alignments",
@@ -84,6 +86,6 @@ def word_aligner(command: Command) -> "WordAligner":
     forward = open_translator(command)
     if not command.flags.reverse_model_dir:
         return WordAligner(forward)
-    [first, *others] = command.flags.reverse_model_dir.split(",")
+    [first, *others] = named_models(command.flags.reverse_model_dir)
     path = [first, *others] if others else first
     return WordAligner(forward, Translator.load(path, weights=command.flags.weights))

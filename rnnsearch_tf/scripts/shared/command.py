@@ -2,18 +2,25 @@
 
 import contextlib
 import dataclasses
+import errno
 import os
+import platform
+import shlex
 import signal
 import sys
 import tempfile
 import textwrap
+import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from absl import flags
 
+import rnnsearch_tf
 from rnnsearch_tf.config import RENAMED_FIELDS, RENAMED_VALUES, check_choice, choices
-from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.errors import InputError, first_line
+from rnnsearch_tf.limits import Limits
+from rnnsearch_tf.scripts.shared.standard_streams import drop_unwritten, open_closed_streams
 from rnnsearch_tf.terminal import printable
 
 _DEFINERS: dict[Any, Callable[..., Any]] = {
@@ -23,6 +30,8 @@ _DEFINERS: dict[Any, Callable[..., Any]] = {
     str: flags.DEFINE_string,
 }
 _SIGPIPE = 13  # `signal.SIGPIPE`, which Windows lacks
+BUG = 70  # the exit status of EX_SOFTWARE in sysexits.h
+_DEBUG = "RNNSEARCH_DEBUG"  # where it is set, a bug ends in its traceback
 # What version 0.1.0 called flags.
 _RENAMED_FLAGS = {**RENAMED_FIELDS, "train_links": "train_alignments"}
 
@@ -40,8 +49,16 @@ class Command:
         self.flags = flags.FlagValues()  # its own, so that scripts can be imported side by side
         self._description = description
         self._choices: dict[str, tuple[str, ...]] = {}
+        self._limits: dict[str, Limits] = {}
 
-    def define(self, name: str, flag_type: Any, description: str, default: Any = None) -> None:
+    def define(
+        self,
+        name: str,
+        flag_type: Any,
+        description: str,
+        default: Any = None,
+        limits: Limits | None = None,
+    ) -> None:
         """Add the flag `--name`.
 
         Args:
@@ -49,7 +66,12 @@ class Command:
             flag_type: bool, int, float, str, or a `Literal` of str, whose values are the choices.
             description: shown by `--help`.
             default: the flag's value where it is not given.
+            limits: the range of a number, which every number needs.
         """
+        if flag_type in (int, float):
+            if limits is None:
+                raise TypeError(f"--{name} needs limits")
+            self._limits[name] = limits
         if allowed := choices(flag_type):
             self._choices[name] = allowed
             flag_type = str
@@ -59,7 +81,8 @@ class Command:
         """Add a flag without a default for each field of a config dataclass (see `settings`)."""
         for field in dataclasses.fields(config_class):
             if field.name not in skip:
-                self.define(field.name, field.type, field.metadata["help"])
+                about = field.metadata
+                self.define(field.name, field.type, about["help"], limits=about["limits"])
 
     def settings(self, config: Any) -> Any:
         """Return the config with the values of the flags that were given.
@@ -90,14 +113,43 @@ class Command:
     def run(self, main: Callable[[], int | None], arguments: list[str] | None = None) -> int:
         """Parse the flags, run `main`, and turn errors into one line and an exit status.
 
+        An error that nobody foresaw, a bug, leaves its traceback in a file that the line names; it
+        is raised instead where the environment has RNNSEARCH_DEBUG.
+
         Args:
             main: returns an exit status, or None for 0.
             arguments: instead of the command line's.
 
         Returns:
-            0; 1 for bad input; 2 for bad usage; 128 + the signal's number when stopped by one.
+            0; 1 for bad input, or too little memory or disk; 2 for bad usage; 70 for a bug;
+            128 + the signal's number when stopped by one.
         """
         arguments = sys.argv[1:] if arguments is None else arguments
+        open_closed_streams()
+        try:
+            status = self._run(main, arguments)
+            sys.stdout.flush()
+            return status
+        except flags.Error as error:
+            return self._fail(f"{error} (see --help)", 2)
+        except InputError as error:
+            return self._fail(str(error), 1)
+        except BrokenPipeError:
+            return 128 + _SIGPIPE
+        except KeyboardInterrupt:
+            return self._fail("interrupted", 128 + signal.SIGINT)
+        except OSError as error:
+            return self._fail(_described(error), 1)
+        except Exception as error:
+            if _is_exhaustion(error):
+                return self._fail(f"not enough memory or disk space: {first_line(error)}", 1)
+            if _DEBUG in os.environ:
+                raise
+            return self._fail(self._reported(error, arguments), BUG)
+        finally:
+            drop_unwritten()
+
+    def _run(self, main: Callable[[], int | None], arguments: list[str]) -> int:
         if any(argument in ("--help", "-h", "-help") for argument in arguments):
             print(self.help())
             return 0
@@ -106,25 +158,14 @@ class Command:
             rest = self.flags([self.name, *arguments])[1:]
         except flags.UnrecognizedFlagError as error:
             return self._fail(self._unrecognized(error), 2)
-        except flags.Error as error:
-            return self._fail(f"{error} (see --help)", 2)
+        except UnicodeDecodeError as error:
+            raise InputError(f"--flagfile: not UTF-8: {error}") from error
         if rest:
             return self._fail(
                 f"unexpected argument {rest[0]!r}; flags begin with -- (see --help)", 2
             )
-        try:
-            self._check_choices()
-            return main() or 0
-        except InputError as error:
-            return self._fail(str(error), 1)
-        except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return 128 + _SIGPIPE
-        except KeyboardInterrupt:
-            return self._fail("interrupted", 128 + signal.SIGINT)
-        except OSError as error:
-            where = f"{error.filename}: " if error.filename else ""
-            return self._fail(f"{where}{error.strerror or error}", 1)
+        self._check_values()
+        return main() or 0
 
     def help(self) -> str:
         """Return the text that `--help` prints."""
@@ -140,20 +181,27 @@ class Command:
         lines += ["", "  --flagfile=FILE", "      read flags from a file, one a line"]
         return "\n".join(lines)
 
-    def _check_choices(self) -> None:
-        """Check the flags of a `Literal` type.
+    def _check_values(self) -> None:
+        """Check the values that were given.
 
         Raises:
-            InputError: a value that is no choice; the text names the choices, or what a value of
-                version 0.1.0 is called now.
+            InputError: an empty one, a value that is no choice, or out of range; the text names
+                what is allowed, or what a value of version 0.1.0 is called now.
         """
-        for name, allowed in self._choices.items():
+        for name in self.flags:
             value = self.flags[name].value
-            if value is None:
+            if not self.flags[name].present or value is None:
                 continue
+            if value == "":
+                raise InputError(f"--{name} is empty")
+            if isinstance(value, str) and "\0" in value:
+                raise InputError(f"--{name} {value!r}: must not have a NUL")
             if (name, value) in RENAMED_VALUES:
                 raise InputError(f"--{name}={value} is now {RENAMED_VALUES[name, value]}")
-            check_choice(f"--{name}", value, allowed, InputError)
+            if allowed := self._choices.get(name):
+                check_choice(f"--{name}", value, allowed, InputError)
+            if limits := self._limits.get(name):
+                limits.check(f"--{name}", value, InputError)
 
     def _unrecognized(self, error: flags.UnrecognizedFlagError) -> str:
         """Line for an unknown flag, which names the new flag where version 0.1.0 had another."""
@@ -163,11 +211,40 @@ class Command:
 
     def warn(self, message: str) -> None:
         """Write one line to standard error."""
-        print(printable(f"{self.name}: {' '.join(message.split())}"), file=sys.stderr)
+        with contextlib.suppress(OSError):  # it may be on a full disk
+            print(printable(f"{self.name}: {' '.join(message.split())}"), file=sys.stderr)
+
+    def _reported(self, error: Exception, arguments: list[str]) -> str:
+        """Write the traceback of a bug to a file, and return a line that names both."""
+        versions = f"rnnsearch_tf {rnnsearch_tf.__version__}, Python {platform.python_version()}"
+        lines = [versions, shlex.join([self.name, *arguments]), *traceback.format_exception(error)]
+        bug = f"this is a bug ({type(error).__name__}: {first_line(error)[:200]})"
+        try:
+            descriptor, path = tempfile.mkstemp(".txt", f"{self.name}-")
+            with open(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
+                file.write("\n".join(lines))
+        except OSError:
+            return f"{bug}; with {_DEBUG}=1 it ends in a traceback, to report"
+        return f"{bug}; please report it with what {path} says"
 
     def _fail(self, message: str, status: int) -> int:
         self.warn(message)
         return status
+
+
+def _described(error: OSError) -> str:
+    if error.errno == errno.EBADF and not error.filename:
+        return "standard input or output is closed"
+    where = f"{error.filename}: " if error.filename else ""
+    return f"{where}{error.strerror or error}"
+
+
+def _is_exhaustion(error: Exception) -> bool:
+    """Whether memory, or in TensorFlow's words the disk, is full."""
+    tensorflow = sys.modules.get("tensorflow")  # an error of it comes from it
+    return isinstance(error, MemoryError) or (
+        tensorflow is not None and isinstance(error, tensorflow.errors.ResourceExhaustedError)
+    )
 
 
 @contextlib.contextmanager
@@ -175,7 +252,7 @@ def quiet_start() -> Iterator[None]:
     """Hide what TensorFlow's libraries write to standard error while they load.
 
     They write to the file descriptor, before any logging setting is read. When the block fails with
-    anything but an `InputError`, what they wrote is shown after all.
+    a bug or a signal, what they wrote is shown after all.
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("KERAS_BACKEND", "tensorflow")
@@ -185,7 +262,7 @@ def quiet_start() -> Iterator[None]:
         os.dup2(captured.fileno(), 2)
         try:
             yield
-        except InputError:
+        except (InputError, OSError, MemoryError):
             raise
         except BaseException:
             sys.stderr.flush()

@@ -1,12 +1,15 @@
 """The flags of all scripts that translate."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from rnnsearch_tf.config import DecodingConfig
+from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.scripts.shared.command import Command
 
 if TYPE_CHECKING:
     from rnnsearch_tf.inference.translator import Translator
+
+Weights = Literal["best", "last"]
 
 
 def define_model(command: Command) -> None:
@@ -16,7 +19,7 @@ def define_model(command: Command) -> None:
         str,
         "the trained model; several, with commas, are an ensemble; or the folder of an export",
     )
-    command.define("weights", str, "which weights: best (on the validation set) or last", "best")
+    command.define("weights", Weights, "best is by the validation set", "best")
 
 
 def define_decoding(command: Command) -> None:
@@ -27,7 +30,19 @@ def define_decoding(command: Command) -> None:
 
 def model_dirs(command: Command) -> list[str]:
     """Return the model directory, or those of the members of the ensemble."""
-    return command.flags.model_dir.split(",")
+    return named_models(command.flags.model_dir)
+
+
+def named_models(names: str) -> list[str]:
+    """Split what --model_dir takes at the commas.
+
+    Raises:
+        InputError: an empty name.
+    """
+    paths = names.split(",")
+    if "" in paths:
+        raise InputError(f"{names!r} has an empty name")
+    return paths
 
 
 def decoding_settings(command: Command, path: str | None = None) -> DecodingConfig:
@@ -62,6 +77,6 @@ def open_translator(command: Command, names: str | None = None) -> "Translator":
     """
     from rnnsearch_tf.inference.translator import Translator
 
-    paths = names.split(",") if names else model_dirs(command)
+    paths = named_models(names) if names else model_dirs(command)
     path = paths[0] if len(paths) == 1 else paths
     return Translator.load(path, decoding_settings(command, paths[0]), command.flags.weights)

@@ -1,17 +1,14 @@
 """Flags of scripts that draw a picture of each line's alignment."""
 
-import typing
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
-from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.scripts.shared.command import Command
 
 FigureFormat = Literal["png", "svg", "html"]
-FIGURE_FORMATS: tuple[FigureFormat, ...] = typing.get_args(FigureFormat)
 
 
 def define_figures(command: Command) -> None:
@@ -20,18 +17,6 @@ def define_figures(command: Command) -> None:
         "figures", str, "a folder for a picture of each line's soft alignment: 1.png, 2.png, …"
     )
     command.define("figure_format", FigureFormat, "html is an interactive page", "png")
-
-
-def check_figures(command: Command) -> None:
-    """Check that the pictures can be drawn.
-
-    Raises:
-        InputError: an unknown format.
-    """
-    figure_format = command.flags.figure_format
-    if figure_format not in FIGURE_FORMATS:
-        *formats, last = FIGURE_FORMATS
-        raise InputError(f"--figure_format {figure_format}: choose {', '.join(formats)} or {last}")
 
 
 def draw_figure(

@@ -1,0 +1,117 @@
+"""JSON that may be damaged or somebody else's: read with the types expected, or told in a line."""
+
+import contextlib
+import dataclasses
+import json
+import reprlib
+import types
+import typing
+from pathlib import Path
+from typing import Any
+
+from rnnsearch_tf.errors import InputError
+
+
+def parse_json(content: str | bytes) -> Any:
+    """Parse JSON, UTF-8.
+
+    Raises:
+        ValueError: it is none.
+    """
+    try:
+        return json.loads(content if isinstance(content, str) else content.decode("utf-8"))
+    except RecursionError as error:
+        raise ValueError("not JSON: nested too deeply") from error
+    except UnicodeDecodeError as error:
+        raise ValueError("not UTF-8") from error
+    except ValueError as error:
+        raise ValueError(f"not JSON: {error}") from error
+
+
+def read_json(path: str | Path) -> Any:
+    """Read a JSON file.
+
+    Raises:
+        InputError: it cannot be read, or is no JSON.
+    """
+    try:
+        return parse_json(Path(path).read_bytes())
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from error
+    except ValueError as error:
+        raise InputError(f"{path}: {error}") from error
+
+
+def typed(expected: Any, value: Any, name: str = "") -> Any:
+    """Make a value of an annotated type from what JSON holds.
+
+    Args:
+        expected: bool, int, float, str, None, Any, list[T], dict[str, T], a union, or a dataclass
+            or NamedTuple of these; a class with a method `from_dict` is made by that.
+        value: of JSON; an int is taken where a float belongs.
+        name: where it stands, for messages.
+
+    Raises:
+        ValueError: it has another type, or an unknown or missing field.
+    """
+    origin, arguments = typing.get_origin(expected), typing.get_args(expected)
+    if expected is Any:
+        return value
+    if origin in (typing.Union, types.UnionType):
+        return _one_of(arguments, value, name)
+    if origin is list:
+        return [
+            typed(arguments[0], item, f"{name}[{i}]")
+            for i, item in enumerate(_required(list, value, name))
+        ]
+    if origin is dict:
+        items = _required(dict, value, name).items()
+        return {key: typed(arguments[1], item, f"{name} {key}".lstrip()) for key, item in items}
+    if hasattr(expected, "from_dict"):
+        return expected.from_dict(_required(dict, value, name))
+    if dataclasses.is_dataclass(expected) or hasattr(expected, "_fields"):
+        return record(expected, _required(dict, value, name))
+    if expected is float and type(value) is int and abs(value) < 1 << 1000:
+        return float(value)
+    return _required(str if origin is typing.Literal else expected, value, name)
+
+
+def record(record_class: Any, values: dict[str, Any]) -> Any:
+    """Build a dataclass or NamedTuple from a JSON object; a missing field has its default.
+
+    Raises:
+        ValueError: as `typed`; a field without a default is missing.
+    """
+    field_types = typing.get_type_hints(record_class)
+    unknown = sorted(set(values) - set(field_types))
+    if unknown:
+        raise ValueError(f"unknown field {', '.join(unknown)}")
+    fields = {name: typed(field_types[name], value, name) for name, value in values.items()}
+    try:
+        return record_class(**fields)
+    except TypeError as error:
+        missing = [name for name in field_types if name not in fields]
+        raise ValueError(f"a field of {', '.join(missing)} is missing") from error
+
+
+def _one_of(expected: tuple[Any, ...], value: Any, name: str) -> Any:
+    for one in expected:
+        with contextlib.suppress(ValueError):
+            return typed(one, value, name)
+    raise _unexpected(" or ".join(map(_name, expected)), value, name)
+
+
+def _required(expected: Any, value: Any, name: str) -> Any:
+    if type(value) is not expected:
+        raise _unexpected(_name(expected), value, name)
+    return value
+
+
+def _unexpected(wanted: str, value: Any, name: str) -> ValueError:
+    where = f"{name}: " if name else ""
+    return ValueError(f"{where}expected {wanted}, not {reprlib.repr(value)}")
+
+
+def _name(expected: Any) -> str:
+    names = {dict: "an object", list: "a list", types.NoneType: "null"}
+    return names.get(expected, expected.__name__)

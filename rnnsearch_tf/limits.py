@@ -1,0 +1,49 @@
+"""Ranges of numbers, for settings and flags."""
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Limits:
+    """A range of finite numbers, its ends included.
+
+    Attributes:
+        low: the least number.
+        high: the greatest; that of a count fits into int32.
+        without_low: whether `low` itself is outside.
+        without_high: whether `high` itself is outside.
+    """
+
+    low: float = 0
+    high: float = 2**31 - 1
+    without_low: bool = False
+    without_high: bool = False
+
+    def __str__(self) -> str:
+        """Return the range as a message has it: "at least 1 and at most 1,000"."""
+        least = "above" if self.without_low else "at least"
+        most = "below" if self.without_high else "at most"
+        return f"{least} {_text(self.low)} and {most} {_text(self.high)}"
+
+    def check(self, name: str, value: float, error: type[Exception] = ValueError) -> None:
+        """Check that a number is in the range, which NaN never is.
+
+        Raises:
+            ValueError: it is not; or `error` instead.
+        """
+        is_inside = self.low <= value <= self.high
+        is_at_open_end = (self.without_low and value == self.low) or (
+            self.without_high and value == self.high
+        )
+        if not is_inside or is_at_open_end:
+            raise error(f"{name} {value}: must be {self}")
+
+
+COUNT = Limits(1)
+COUNT_OR_NONE = Limits(0)  # 0 stands for none, or for no limit
+SEED = Limits(0, 2**32 - 1)
+INT64 = 2**63 - 1
+
+
+def _text(number: float) -> str:
+    return f"{number:,}" if isinstance(number, int) else f"{number:g}"

@@ -1,0 +1,284 @@
+"""One line, whatever a user or a disk does: numbers, JSON files, standard streams, and bugs."""
+
+import contextlib
+import importlib
+import json
+import shutil
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+from rnnsearch_tf.client.json_answer import parse_in_pieces
+from rnnsearch_tf.scripts import plot, reproduce, train, translate
+from rnnsearch_tf.scripts.shared.command import BUG, Command
+
+SCRIPTS = [
+    importlib.import_module(f"rnnsearch_tf.scripts.{path.stem}")
+    for path in sorted(Path(train.__file__).parent.glob("*.py"))
+    if path.stem != "__init__"
+]
+COMMANDS = [script.COMMAND for script in SCRIPTS]
+NUMBERS = [
+    (command, name)
+    for command in COMMANDS
+    for name in command.flags
+    if command.flags[name].flag_type() in ("int", "float")
+]
+# Flags whose 0 stands for none.
+NONE_AT_ZERO = {
+    "epochs", "max_updates", "evaluation_interval", "checkpoint_interval", "seed", "dropout",
+    "guided_alignment_weight", "length_penalty", "min_length_ratio",
+}  # fmt: skip
+INT64 = {"version"}  # of a served model, which may be a time
+
+BAD_JSON = {
+    "number": b"5",
+    "null": b"null",
+    "list": b"[]",
+    "object": b"{}",
+    "text": b'"x"',
+    "deep_lists": b"[" * 100_000,
+    "deep_objects": b'{"a":' * 100_000,
+    "no_utf8": b'{"a": "\xff"}',
+    "empty": b"",
+    "zeros": bytes(50),
+    "digits": b'{"updates": ' + b"9" * 5000 + b"}",
+    "nested": b'{"decoding": ' * 300 + b"1" + b"}" * 300,
+}
+
+
+def one_line(capsys, script: types.ModuleType, *flags: str) -> str:
+    """Run a script that fails; returns its line."""
+    assert script.run(list(flags)) in (1, 2)
+    *before, line = capsys.readouterr().err.splitlines()
+    assert not any(text.startswith(("Traceback", script.COMMAND.name)) for text in before)
+    assert line.startswith(f"{script.COMMAND.name}: ")
+    assert len(line) < 600
+    return line
+
+
+# --- flags ----------------------------------------------------------------------------------------
+
+
+def test_there_are_commands_and_numbers():
+    assert len(COMMANDS) == 12
+    assert len(NUMBERS) > 50
+
+
+@pytest.mark.parametrize(("command", "name"), NUMBERS, ids=lambda x: getattr(x, "name", x))
+def test_a_number_out_of_range_is_refused_before_anything_is_done(capsys, command, name):
+    values = ["inf", "-inf", "nan", "-1", "x", "", "9" * 5000]
+    values += [] if name in NONE_AT_ZERO else ["0"] if (command.name, name) != CLIENT else []
+    values += [] if name in INT64 else [str(10**18)]
+    if name in ("learning_rate", "clip_norm", "guided_alignment_weight"):
+        values.remove(str(10**18))
+    done = []
+    for value in values:
+        assert command.run(lambda: done.append(1), [f"--{name}={value}"]) in (1, 2), value
+        (line,) = capsys.readouterr().err.splitlines()
+        assert f"--{name}" in line, value
+    assert not done
+
+
+CLIENT = ("rnnsearch-client", "version")
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_an_empty_text_is_refused(capsys, command):
+    for name in command.flags:
+        if not command.flags[name].boolean:
+            assert command.run(lambda: None, [f"--{name}="]) in (1, 2)
+            assert f"--{name}" in capsys.readouterr().err
+
+
+def test_flags_that_no_file_can_have(capsys, tmp_path):
+    assert "must not have a NUL" in one_line(capsys, plot, "--output=a\0b")
+    assert "an empty name" in one_line(capsys, translate, "--model_dir=a,")
+    (tmp_path / "flags").write_bytes(b"--output=\xff\n")
+    assert "not UTF-8" in one_line(capsys, plot, f"--flagfile={tmp_path / 'flags'}")
+    assert "flagfile" in one_line(capsys, plot, f"--flagfile={tmp_path}")
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def copy(model_dir, tmp_path) -> Path:
+    """A copy of the model directory, to be damaged."""
+    return shutil.copytree(model_dir, tmp_path / "model")
+
+
+@pytest.mark.parametrize("content", BAD_JSON.values(), ids=BAD_JSON)
+def test_a_file_that_is_not_what_it_should_be(capsys, tmp_path, corpus, model_dir, content):
+    def said(path: Path, script: types.ModuleType, *flags: str) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        assert str(path) in one_line(capsys, script, *flags)
+
+    picture = f"--output={tmp_path / 'curves.svg'}"
+    said(tmp_path / "model/config.json", translate, f"--model_dir={tmp_path / 'model'}")
+    (tmp_path / "1").mkdir()
+    (tmp_path / "1/saved_model.pb").touch()
+    said(tmp_path / "1/model.json", translate, f"--model_dir={tmp_path}")
+    said(tmp_path / "scores.json", plot, f"--evaluations={tmp_path / 'scores.json'}", picture)
+    shutil.copy(model_dir / "config.json", tmp_path / "model/config.json")
+    if content:
+        said(tmp_path / "model/training.jsonl", plot, f"--model_dir={tmp_path / 'model'}", picture)
+    with contextlib.suppress(ValueError, RecursionError):  # the client tells both in a line
+        parse_in_pieces(content, lambda: None)
+    assert not (tmp_path / "curves.svg").exists()
+
+
+@pytest.mark.parametrize("name", ["no_utf8", "deep_lists", "list"])
+def test_results_of_a_reproduction_that_are_not(capsys, tmp_path, corpus, name):
+    flags = [f"--data={corpus}", "--test=valid", "--models=rnnsearch-30", "--preset_size=tiny"]
+    path = tmp_path / "results" / "rnnsearch-30.json"
+    path.parent.mkdir()
+    path.write_bytes(BAD_JSON[name])
+    assert str(path) in one_line(capsys, reproduce, *flags, f"--output={tmp_path}")
+
+
+@pytest.mark.parametrize(
+    ("record", "said"),
+    [
+        ('{"updates": "x"}', "updates: expected int, not 'x'"),
+        ('{"epoch": 1.0}', "updates: expected int, not None"),
+        ('{"updates": 3, "bleu": {}}', "bleu: expected int or float, not {}"),
+        ('{"updates": 3, "train_nll_per_token": null}', "expected int or float, not None"),
+    ],
+)
+def test_a_log_with_other_records(capsys, copy, train_flags, record, said):
+    log = copy / "training.jsonl"
+    log.write_text(f"{log.read_text()}{record}\n")
+    expected = f"{log}: line 2: "
+    for script, flags in ((plot, ["--output=a.svg"]), (train, train_flags)):
+        line = one_line(capsys, script, *flags, f"--model_dir={copy}")
+        assert expected in line and said in line
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("low", "a", "low: expected int, not 'a'"),
+        ("bleu", "x", "bleu: expected float, not 'x'"),
+        ("interval", -3.0, "interval -3.0: must be at least 0"),
+        ("p_value", [1], "p_value: expected float or null, not [1]"),
+        ("width", 1, "unknown field width"),
+        ("high", None, "high: expected int, not None"),
+    ],
+)
+def test_scores_that_cannot_be_drawn(capsys, tmp_path, field, value, said):
+    path = tmp_path / "scores.json"
+    fields = {"low": 1, "high": 10, "sentences": 5, "bleu": 3.0, field: value}
+    path.write_text(json.dumps({"by_length": [fields]}))
+    assert said in one_line(capsys, plot, f"--evaluations={path}", "--output=a.svg")
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"source_language": "xx"}, "source_language 'xx': choose one of en, fr"),
+        ({"tokenizer": "words"}, "tokenizer 'words': choose one of moses, whitespace"),
+        ({"decoding": {"beam_size": 10**6}}, "beam_size 1000000: must be at least 1"),
+        ({"decoding": {"length_penalty": float("inf")}}, "length_penalty inf: must be"),
+    ],
+)
+def test_settings_of_a_model_or_export_that_cannot_be(capsys, tmp_path, model_dir, settings, said):
+    config = {**json.loads((model_dir / "config.json").read_text()), **settings}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    assert said in one_line(capsys, translate, f"--model_dir={tmp_path}")
+    (tmp_path / "saved_model.pb").touch()
+    (tmp_path / "model.json").write_text(json.dumps(config))
+    assert said in one_line(capsys, translate, f"--model_dir={tmp_path}")
+
+
+# --- standard streams -----------------------------------------------------------------------------
+
+
+def shell(redirection: str, script: str, *flags: str) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", f"rnnsearch_tf.scripts.{script}", *flags]
+    return subprocess.run(
+        ["sh", "-c", f'exec "$@" {redirection}', "sh", *command], capture_output=True, check=False
+    )
+
+
+@pytest.mark.parametrize("target", [">&-", ">/dev/full", "<&- >&-"])
+def test_help_that_cannot_be_printed_is_an_error(target):
+    finished = shell(target, "plot", "--help")
+    assert finished.returncode == 1
+    (line,) = finished.stderr.decode().splitlines()
+    assert line.startswith("rnnsearch-plot: ")
+
+
+@pytest.mark.parametrize("target", ["2>&-", "2>/dev/full", "<&- >&- 2>&-"])
+def test_errors_that_nobody_hears_have_their_status(target):
+    finished = shell(target, "client", "--batch_size=0")
+    assert (finished.returncode, finished.stdout, finished.stderr) == (1, b"", b"")
+
+
+def test_a_closed_input_is_an_error():
+    finished = shell("<&-", "client", "--server=http://127.0.0.1:9")
+    assert finished.returncode == 1
+    assert finished.stderr == b"rnnsearch-client: standard input or output is closed\n"
+
+
+def test_all_is_printed_whatever_the_locale(monkeypatch):
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    finished = shell("", "plot", "--help")
+    assert finished.returncode == 0
+    assert b"\\u2212log p" in finished.stdout
+
+
+@pytest.mark.slow
+def test_without_standard_streams_files_are_whole(model_dir, tmp_path):
+    """What TensorFlow prints must not go into them."""
+    flags = [f"--model_dir={model_dir}", f"--output={tmp_path / 'curves.svg'}"]
+    assert shell("<&- >&- 2>&-", "plot", *flags).returncode == 0
+    content = (tmp_path / "curves.svg").read_text("utf-8")
+    assert content.startswith("<?xml") and content.endswith("</svg>\n")
+
+
+# --- bugs, and too little of something ------------------------------------------------------------
+
+
+def raising(error: Exception) -> types.ModuleType:
+    """A script that ends in an error."""
+
+    def main() -> None:
+        raise error
+
+    command = Command("paint", "paint a wall.")
+    script = types.SimpleNamespace(COMMAND=command, run=lambda flags: command.run(main, flags))
+    return script  # type: ignore[return-value]
+
+
+def test_a_bug_is_a_line_that_names_a_file_with_its_traceback(capsys, monkeypatch, tmp_path):
+    monkeypatch.delenv("RNNSEARCH_DEBUG")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert raising(KeyError("a\nb")).run([]) == BUG
+    (report,) = tmp_path.iterdir()
+    assert capsys.readouterr().err == (
+        f"paint: this is a bug (KeyError: 'a\\nb'); please report it with what {report} says\n"
+    )
+    assert "Traceback" in report.read_text() and "in main" in report.read_text()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
+    assert raising(KeyError()).run([]) == BUG
+    assert "RNNSEARCH_DEBUG=1" in capsys.readouterr().err
+
+
+def test_a_bug_is_raised_where_that_is_asked_for():
+    with pytest.raises(KeyError):
+        raising(KeyError("a")).run([])
+
+
+def test_too_little_memory_is_a_line(capsys):
+    import tensorflow as tf
+
+    for error in (
+        MemoryError("Unable to allocate 8 TiB"),
+        tf.errors.ResourceExhaustedError(None, None, "OOM when allocating\nmore"),
+    ):
+        assert "not enough memory or disk space: " in one_line(capsys, raising(error))

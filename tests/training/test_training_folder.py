@@ -1,0 +1,94 @@
+"""A training's folder, changed by others: noticed before anything in it is overwritten."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from rnnsearch_tf.models.losses import LossTotal
+from rnnsearch_tf.scripts import train
+from rnnsearch_tf.training.train_step import TrainStep, UpdateMetrics
+
+WRITTEN = ("best.weights.h5", "last.weights.h5", "training.jsonl", "checkpoints")
+
+
+@pytest.fixture
+def path(model_dir, tmp_path) -> Path:
+    """A copy of a finished training's folder."""
+    return shutil.copytree(model_dir, tmp_path / "model")
+
+
+def contents(path: Path) -> dict[str, bytes]:
+    return {str(file): file.read_bytes() for file in path.rglob("*") if file.is_file()}
+
+
+def exchange_words(vocabulary: Path) -> None:
+    *words, last, other = vocabulary.read_text("utf-8").splitlines()
+    vocabulary.write_text("".join(f"{word}\n" for word in [*words, other, last]), "utf-8")
+
+
+def remove(path: Path) -> None:
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def refused(path: Path, flags: list[str], capsys: pytest.CaptureFixture) -> str:
+    """Resume a training that is refused; returns its line."""
+    before = contents(path)
+    assert train.run([*flags, "--epochs=2", f"--model_dir={path}"]) == 1
+    assert contents(path) == before
+    return capsys.readouterr().err.splitlines()[-1]
+
+
+@pytest.mark.parametrize("name", ["source.vocab", "target.vocab"])
+def test_a_vocabulary_that_was_changed(path, train_flags, capsys, name):
+    exchange_words(path / name)
+    line = refused(path, train_flags, capsys)
+    assert line == f"rnnsearch-train: {path / name}: not the vocabulary this model was made with"
+    remove(path / name)
+    assert str(path / name) in refused(path, train_flags, capsys)
+
+
+@pytest.mark.parametrize("left", WRITTEN)
+def test_a_config_that_was_removed(path, train_flags, capsys, left):
+    for name in {"config.json", *WRITTEN} - {left}:
+        remove(path / name)
+    assert "its config.json is gone: put it back, or" in refused(path, train_flags, capsys)
+
+
+@pytest.mark.parametrize("left", WRITTEN[:-1])
+def test_checkpoints_that_were_removed(path, train_flags, capsys, left):
+    for name in set(WRITTEN) - {left}:
+        remove(path / name)
+    line = refused(path, train_flags, capsys)
+    assert "its checkpoints are gone: put them back, or" in line and line.endswith(left)
+
+
+@pytest.fixture
+def flags(train_flags) -> list[str]:
+    """Flags of a training without validation."""
+    return [flag for flag in train_flags if not flag.startswith("--valid")]
+
+
+def test_a_folder_that_is_changed_while_the_training_goes_on(tmp_path, flags, monkeypatch, capsys):
+    path = tmp_path / "model"
+    changes = {
+        "target.vocab: not the vocabulary": lambda: exchange_words(path / "target.vocab"),
+        "no config.json": lambda: remove(path / "config.json"),
+    }
+
+    def step(self, batch, stop):
+        assert (path / "checkpoints" / "ckpt-0.index").exists()
+        changes[said]()
+        return UpdateMetrics({"nll": LossTotal(1.0, 1.0)}, 1, 1.0, 1.0, 0)
+
+    monkeypatch.setattr(TrainStep, "__call__", step)  # traces nothing
+    for said in changes:
+        assert train.run([*flags, "--max_updates=1", f"--model_dir={path}"]) == 1
+        assert said in capsys.readouterr().err.splitlines()[-1]
+        assert not any((path / name).exists() for name in WRITTEN[:-1])
+        remove(path)
+
+
+def test_a_folder_without_a_name(flags, capsys):
+    assert train.run([*flags, "--model_dir="]) == 1
+    assert capsys.readouterr().err == "rnnsearch-train: --model_dir is empty\n"
