@@ -14,6 +14,8 @@ from absl import flags
 
 from rnnsearch_tf.config import RENAMED_FIELDS, RENAMED_VALUES, check_choice, choices
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.scripts.shared import interrupts
+from rnnsearch_tf.scripts.shared.outputs import CHECKS, check_output
 
 _DEFINERS: dict[Any, Callable[..., Any]] = {
     bool: flags.DEFINE_boolean,
@@ -39,18 +41,23 @@ class Command:
         self.flags = flags.FlagValues()  # its own, so that scripts can be imported side by side
         self._description = description
         self._choices: dict[str, tuple[str, ...]] = {}
+        self._outputs: dict[str, type] = {}
 
     def define(self, name: str, flag_type: Any, description: str, default: Any = None) -> None:
         """Add the flag `--name`.
 
         Args:
             name: of the flag.
-            flag_type: bool, int, float, str, or a `Literal` of str, whose values are the choices.
+            flag_type: bool, int, float, str, a `Literal` of str, whose values are the choices, or a
+                type of output (see `outputs`), which can be written when `main` begins.
             description: shown by `--help`.
             default: the flag's value where it is not given.
         """
         if allowed := choices(flag_type):
             self._choices[name] = allowed
+            flag_type = str
+        elif flag_type in CHECKS:
+            self._outputs[name] = flag_type
             flag_type = str
         _DEFINERS[flag_type](name, default, description, flag_values=self.flags)
 
@@ -96,7 +103,9 @@ class Command:
         Returns:
             0; 1 for bad input; 2 for bad usage; 128 + the signal's number when stopped by one.
         """
-        arguments = sys.argv[1:] if arguments is None else arguments
+        if arguments is None:
+            with interrupts.forced(self._interrupted):
+                return self.run(main, sys.argv[1:])
         if any(argument in ("--help", "-h", "-help") for argument in arguments):
             print(self.help())
             return 0
@@ -113,14 +122,16 @@ class Command:
             )
         try:
             self._check_choices()
-            return main() or 0
+            self._check_outputs()
+            with interrupts.raised():
+                return main() or 0
         except InputError as error:
             return self._fail(str(error), 1)
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 128 + _SIGPIPE
-        except KeyboardInterrupt:
-            return self._fail("interrupted", 128 + signal.SIGINT)
+        except KeyboardInterrupt as error:
+            return self._interrupted(error.args[0] if error.args else signal.SIGINT)
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
             return self._fail(f"{where}{error.strerror or error}", 1)
@@ -154,11 +165,25 @@ class Command:
                 raise InputError(f"--{name}={value} is now {RENAMED_VALUES[name, value]}")
             check_choice(f"--{name}", value, allowed, InputError)
 
+    def _check_outputs(self) -> None:
+        """Check the flags that name outputs.
+
+        Raises:
+            InputError: one cannot be written.
+        """
+        for name, output_type in self._outputs.items():
+            if (value := self.flags[name].value) is not None:
+                check_output(name, output_type, value)
+
     def _unrecognized(self, error: flags.UnrecognizedFlagError) -> str:
         """Line for an unknown flag, which names the new flag where version 0.1.0 had another."""
         new_name = _RENAMED_FLAGS.get(error.flagname)
         is_renamed = new_name is not None and new_name in self.flags
         return f"--{error.flagname} is now --{new_name}" if is_renamed else f"{error} (see --help)"
+
+    def _interrupted(self, number: int) -> int:
+        name = signal.Signals(number).name
+        return self._fail("interrupted" if name == "SIGINT" else f"ended by {name}", 128 + number)
 
     def _fail(self, message: str, status: int) -> int:
         print(f"{self.name}: {' '.join(message.split())}", file=sys.stderr)
@@ -170,7 +195,7 @@ def quiet_start() -> Iterator[None]:
     """Hide what TensorFlow's libraries write to standard error while they load.
 
     They write to the file descriptor, before any logging setting is read. When the block fails with
-    anything but an `InputError`, what they wrote is shown after all.
+    anything but an `InputError` or a signal, what they wrote is shown after all.
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("KERAS_BACKEND", "tensorflow")
@@ -180,7 +205,7 @@ def quiet_start() -> Iterator[None]:
         os.dup2(captured.fileno(), 2)
         try:
             yield
-        except InputError:
+        except (InputError, KeyboardInterrupt):
             raise
         except BaseException:
             sys.stderr.flush()

@@ -9,6 +9,7 @@ import numpy as np
 
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.scripts.shared.command import Command
+from rnnsearch_tf.scripts.shared.outputs import OutputFolder
 
 FigureFormat = Literal["png", "svg", "html"]
 FIGURE_FORMATS: tuple[FigureFormat, ...] = typing.get_args(FigureFormat)
@@ -17,7 +18,9 @@ FIGURE_FORMATS: tuple[FigureFormat, ...] = typing.get_args(FigureFormat)
 def define_figures(command: Command) -> None:
     """Add --figures and --figure_format."""
     command.define(
-        "figures", str, "a folder for a picture of each line's soft alignment: 1.png, 2.png, …"
+        "figures",
+        OutputFolder,
+        "a folder for a picture of each line's soft alignment: 1.png, 2.png, …",
     )
     command.define("figure_format", FigureFormat, "html is an interactive page", "png")
 

@@ -1,31 +1,9 @@
-"""The output of scripts: to standard output, or to a file, completely or not at all."""
+"""Figures that a script prints, and writes to a file."""
 
 import json
-import sys
-from collections.abc import Iterable
 from typing import Any
 
-from rnnsearch_tf.files import replacing, write_atomically
-
-
-def write_lines(path: str, lines: Iterable[str]) -> None:
-    """Write lines as UTF-8, to standard output as they come.
-
-    Args:
-        path: a file; - is standard output.
-        lines: without their ends.
-
-    Raises:
-        OSError: the disk refuses.
-    """
-    if path == "-":
-        for line in lines:
-            sys.stdout.buffer.write(f"{line}\n".encode())
-            sys.stdout.buffer.flush()
-        return
-    with replacing(path) as temporary, open(temporary, "wb") as file:
-        for line in lines:
-            file.write(f"{line}\n".encode())
+from rnnsearch_tf.files import write_atomically
 
 
 def write_figures(path: str | None, figures: dict[str, Any], table: str) -> None:
