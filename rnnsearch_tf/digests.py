@@ -6,16 +6,25 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from rnnsearch_tf.errors import InputError
+
 SEAL = "sha256"  # field of a JSON object: the digest of all others
 _BLOCK = 2**20
 
 
 def file_digest(path: str | Path) -> str:
-    """Return the SHA-256 of a file, in hexadecimal; 0.4 to 1.5 GB/s."""
+    """Return the SHA-256 of a file as it is on the disk, in hexadecimal; 0.4 to 1.5 GB/s.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
     digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        while block := file.read(_BLOCK):
-            digest.update(block)
+    try:
+        with open(path, "rb") as file:
+            while block := file.read(_BLOCK):
+                digest.update(block)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from error
     return digest.hexdigest()
 
 

@@ -3,12 +3,15 @@
 import contextlib
 import errno
 import os
+import re
 import shutil
+import stat
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import portalocker
 
@@ -19,20 +22,95 @@ _RETRY_SECONDS = 0.1
 
 @contextlib.contextmanager
 def replacing(path: str | Path, suffix: str = "") -> Iterator[Path]:
-    """Yield a temporary name beside `path`, renamed to `path` when the block ends without error.
+    """Yield a temporary name, whose file takes the place of `path` when the block ends well.
+
+    A symbolic link stays: the file that it names is replaced. What is no regular file, such as a
+    device or a pipe, stays too: the content is written into it.
 
     Args:
         path: the file to write.
         suffix: an ending that the writer insists on.
+
+    Raises:
+        OSError: it cannot be written; its `filename` is `path`.
     """
-    path = Path(path)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp{suffix}")
+    target = real_path(path)
+    stays = is_stream(path)
+    place: Any = tempfile.TemporaryDirectory() if stays else contextlib.nullcontext(target.parent)
+    with place as folder:
+        temporary = Path(folder) / f".{target.name}.{os.getpid()}.tmp{suffix}"
+        try:
+            yield temporary
+            if stays:
+                with open(temporary, "rb") as content, opened_stream(path) as stream:
+                    shutil.copyfileobj(content, stream)
+            else:
+                move_over(temporary, target)
+        except OSError as error:
+            if error.errno == errno.ENOSPC or error.filename == str(temporary):
+                error.filename = str(path)
+            raise
+        finally:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+
+
+def real_path(path: str | Path) -> Path:
+    """Return the absolute path of the file that symbolic links lead to."""
+    return Path(os.path.realpath(path))
+
+
+def is_stream(path: str | Path) -> bool:
+    """Whether a file is written into and never replaced: a device, a pipe, an open descriptor."""
     try:
-        yield temporary
-        synchronize(temporary)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+        mode = os.stat(path).st_mode
+    except OSError:
+        return False
+    is_special = stat.S_ISCHR(mode) or stat.S_ISBLK(mode) or stat.S_ISFIFO(mode)
+    return is_special or _descriptor(path) is not None
+
+
+def opened_stream(path: str | Path) -> IO[bytes]:
+    """Open what `is_stream` to write into it.
+
+    Raises:
+        OSError: that is not allowed.
+    """
+    descriptor = _descriptor(path)
+    # Opened by its name, a file behind /dev/stdout would be written from its beginning.
+    return open(path if descriptor is None else os.dup(descriptor), "wb")
+
+
+def _descriptor(path: str | Path) -> int | None:
+    """Return the number of the open file that a path such as /dev/stdout stands for."""
+    standard = {"/dev/stdout": 1, "/dev/stderr": 2}.get(str(path))
+    numbered = re.fullmatch(r"/(?:dev|proc/self)/fd/(\d+)", str(path))
+    return int(numbered[1]) if numbered else standard
+
+
+def move_over(temporary: Path, path: Path) -> None:
+    """Rename a finished file, which is on the disk then; it gets mode and owner of the old one.
+
+    Args:
+        temporary: the file.
+        path: its new name, in the same folder; no link.
+
+    Raises:
+        OSError: the disk refuses.
+    """
+    synchronize(temporary)
+    if path.exists():
+        _copy_mode(path.stat(), temporary)
+    os.replace(temporary, path)
+    synchronize(path.parent)
+
+
+def _copy_mode(old: os.stat_result, path: Path) -> None:
+    with contextlib.suppress(OSError):  # only root gives files away, and not on every disk
+        if sys.platform != "win32":
+            os.chown(path, old.st_uid, old.st_gid)
+    with contextlib.suppress(OSError):
+        path.chmod(stat.S_IMODE(old.st_mode) & 0o777)
 
 
 def write_atomically(path: str | Path, content: bytes) -> None:
@@ -76,8 +154,8 @@ def synchronize(path: str | Path) -> None:
 
 
 @contextlib.contextmanager
-def file_lock(path: str | Path, wait: bool = True) -> Iterator[None]:
-    """Hold a lock that ends with the process, however the process ends.
+def file_lock(path: str | Path, wait: bool = True) -> Iterator[IO[bytes]]:
+    """Hold a lock that ends with the process, however the process ends; yield the file, to append.
 
     The file stays: another process may already wait for the lock on it.
 
@@ -89,15 +167,15 @@ def file_lock(path: str | Path, wait: bool = True) -> Iterator[None]:
         BlockingIOError: another process holds the lock, and `wait` is false.
         OSError: the file cannot be written or locked.
     """
-    with open(path, "a") as file:
+    with open(path, "ab") as file:
         while not _try_lock(file):
             if not wait:
                 raise BlockingIOError(errno.EAGAIN, "locked by another process", str(path))
             time.sleep(_RETRY_SECONDS)
-        yield
+        yield file
 
 
-def _try_lock(file: IO[str]) -> bool:
+def _try_lock(file: IO[bytes]) -> bool:
     try:
         portalocker.lock(file, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING)
     except portalocker.AlreadyLocked:

@@ -4,6 +4,7 @@ import re
 
 # C0 without tab and newline, DEL, C1, what turns the direction of writing, ends of lines.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_LINE_END = re.compile("\r\n|\r|\n")
 
 
 def printable(text: str) -> str:
@@ -12,3 +13,8 @@ def printable(text: str) -> str:
     Tabs and newlines stay, and so do joiners and no-break spaces, which words need.
     """
     return _CONTROLS.sub(lambda found: ascii(found[0])[1:-1], text)
+
+
+def single_line(text: str) -> str:
+    """Replace ends of lines by blanks, in what must be one line of an output."""
+    return _LINE_END.sub(" ", text)

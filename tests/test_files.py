@@ -1,5 +1,7 @@
 """Files written whole or not at all; locks, which end with their process."""
 
+import os
+import stat
 import subprocess
 import sys
 import threading
@@ -8,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from rnnsearch_tf import files
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.files import check_space, file_lock, make_once, write_atomically
+from rnnsearch_tf.files import check_space, file_lock, make_once, replacing, write_atomically
 
 # Holds the lock on the file that it is given until it is killed.
 HOLDER = """
@@ -101,3 +104,75 @@ def test_a_file_larger_than_the_disk_is_refused(tmp_path):
     with pytest.raises(OSError):
         check_space(tmp_path / "file", 2**62)
     assert list(tmp_path.iterdir()) == []
+
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="of POSIX")
+
+
+@posix
+def test_a_link_stays_and_the_file_behind_it_keeps_its_mode_and_owner(tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to(Path("folder") / "file")
+    write_atomically(tmp_path / "link", b"new")  # there is no such file yet
+    mask = os.umask(0o022)
+    os.umask(mask)
+    file = tmp_path / "folder" / "file"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o666 & ~mask
+    file.chmod(0o640)
+    if os.geteuid() == 0:
+        os.chown(file, 1234, 5678)
+    owner = file.stat().st_uid, file.stat().st_gid
+    write_atomically(tmp_path / "link", b"newer")
+    assert (tmp_path / "link").is_symlink() and file.read_bytes() == b"newer"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640
+    assert (file.stat().st_uid, file.stat().st_gid) == owner
+    assert [path.name for path in (tmp_path / "folder").iterdir()] == ["file"]
+
+
+@posix
+def test_pipes_devices_and_open_files_are_written_into(tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    read: list[bytes] = []
+    reader = threading.Thread(target=lambda: read.append((tmp_path / "fifo").read_bytes()))
+    reader.start()
+    write_atomically(tmp_path / "fifo", b"text")
+    reader.join()
+    assert read == [b"text"] and (tmp_path / "fifo").is_fifo()
+
+    leader, follower = os.openpty()
+    write_atomically(os.ttyname(follower), b"text\n")
+    assert os.read(leader, 100) == b"text\r\n"
+    assert Path(os.ttyname(follower)).is_char_device()
+
+    with open(tmp_path / "log", "wb") as log:
+        log.write(b"before\n")
+        log.flush()
+        write_atomically(f"/dev/fd/{log.fileno()}", b"text\n")
+        log.write(b"after\n")
+    assert (tmp_path / "log").read_text() == "before\ntext\nafter\n"
+    assert {path.name for path in tmp_path.iterdir()} == {"fifo", "log"}
+
+
+def test_errors_name_the_file_that_was_asked_for(tmp_path):
+    with pytest.raises(FileNotFoundError) as caught:
+        write_atomically(tmp_path / "none" / "file", b"")
+    assert caught.value.filename == str(tmp_path / "none" / "file")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(OSError) as caught:
+        write_atomically(tmp_path / "folder", b"")
+    assert caught.value.filename == str(tmp_path / "folder")
+    with pytest.raises(OSError) as caught, replacing(tmp_path / "file"):
+        raise OSError(28, "No space left on device")
+    assert caught.value.filename == str(tmp_path / "file")
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+def test_the_folder_is_on_the_disk_after_a_file_or_folder_got_its_name(tmp_path, monkeypatch):
+    on_disk: list[tuple[Path, bool]] = []
+    named = tmp_path / "named"
+    monkeypatch.setattr(files, "synchronize", lambda path: on_disk.append((path, named.exists())))
+    write_atomically(named, b"")
+    assert on_disk[-1] == (tmp_path, True) and not on_disk[0][1]
+    named.unlink()
+    make_once(named, Path.exists, lambda folder: None)
+    assert on_disk[-1] == (tmp_path, True)

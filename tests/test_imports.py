@@ -14,8 +14,8 @@ PACKAGE = Path(rnnsearch_tf.__file__).parent
 # of a room only modules before them. A new module is put behind all that it imports.
 ROOMS = {
     "": """
-        __init__ errors terminal limits json_files results progress tensor_types digests config
-        presets tf_functions provenance files
+        __init__ errors terminal limits json_files results progress windows tensor_types digests
+        config presets tf_functions provenance files
     """,
     "text": "__init__ fingerprint nonbreaking_prefixes moses vocabulary tokenizers vectorizer",
     "layers": """
@@ -57,7 +57,8 @@ ROOMS = {
     "reproduction": "__init__ models results claims assessment report reproduce",
     "demo": "__init__",
     "scripts": """
-        __init__ shared shared.standard_streams shared.command shared.text_input shared.text_output
+        __init__ shared shared.standard_streams shared.outputs shared.interrupts shared.command
+        shared.text_input shared.text_output shared.line_output
         shared.translation_lines shared.figure_flags shared.decoding_flags shared.alignment_flags
         shared.alignment_evaluation
         align client demo evaluate export lexicon plot reproduce score select_pairs train translate
@@ -77,6 +78,7 @@ WITHOUT_TENSORFLOW = (
     "progress",
     "results",
     "terminal",
+    "windows",
 )
 SERVING_PROTOS = "rnnsearch_tf.client.grpc_transport"  # they are TensorFlow's
 FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "misc", "common"}

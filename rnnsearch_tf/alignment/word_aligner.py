@@ -1,14 +1,15 @@
 """Soft alignments of given sentence pairs, by one model or by two of opposite directions."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
-from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText
+from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.results import Alignment
+from rnnsearch_tf.windows import windows
 
 
 class PairAlignment(NamedTuple):
@@ -58,17 +59,18 @@ class WordAligner:
         )
         return [PairAlignment(*pair) for pair in zip(forward, reverse, lengths, strict=True)]
 
-    def align_stream(self, corpus: Corpus, pairs_at_once: int = 256) -> Iterator[PairAlignment]:
-        """Align any number of sentence pairs, as `align`.
+    def align_stream(
+        self, pairs: Iterable[tuple[str, str]], pairs_at_once: int = 256
+    ) -> Iterator[PairAlignment]:
+        """Align any number of sentence pairs, as `align`; also those before an error of `pairs`.
 
         Args:
-            corpus: the pairs.
+            pairs: source and target sentences.
             pairs_at_once: pairs whose weights are in memory at a time.
         """
-        for block in corpus.blocks():
-            for start in range(0, len(block.source), pairs_at_once):
-                rows = slice(start, start + pairs_at_once)
-                yield from self.align(ParallelText(block.source[rows], block.target[rows]))
+        for window in windows(pairs, pairs_at_once):
+            source, target = map(list, zip(*window, strict=True))
+            yield from self.align(ParallelText(source, target))
 
 
 def _check_reversed(forward: Translator, reverse: Translator) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 from rnnsearch_tf.client import results
 from rnnsearch_tf.client.address import Address, ModelSpec, model_spec, parse_address
 from rnnsearch_tf.client.call import Call, Running, with_retries
-from rnnsearch_tf.client.concurrency import batches, in_order
+from rnnsearch_tf.client.concurrency import in_order
 from rnnsearch_tf.client.contract import SIGNATURES, Columns, UnexpectedAnswer, checked
 from rnnsearch_tf.client.errors import AnswerError
 from rnnsearch_tf.client.failures import too_late
@@ -18,6 +18,7 @@ from rnnsearch_tf.client.results import VersionStatus
 from rnnsearch_tf.client.tls import Tls
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.results import Translation
+from rnnsearch_tf.windows import windows
 
 _Result = TypeVar("_Result")
 
@@ -197,7 +198,7 @@ class Client:
             return self._start(lambda call: (columns[0], self._predict(call, signature, inputs)))
 
         checked_rows = _checked_rows(rows)
-        answers = in_order(batches(checked_rows, self._batch_size), start, self._concurrency)
+        answers = in_order(windows(checked_rows, self._batch_size), start, self._concurrency)
         with contextlib.closing(answers):
             for lines, outputs in answers:
                 yield from read(lines, outputs)

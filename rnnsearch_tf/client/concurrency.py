@@ -5,7 +5,6 @@ import itertools
 from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import NoReturn, Protocol, TypeVar
 
-_Row = TypeVar("_Row")
 _Batch = TypeVar("_Batch")
 _Result = TypeVar("_Result")
 _Promised = TypeVar("_Promised", covariant=True)
@@ -34,23 +33,6 @@ class _Failed:
 
     def cancel(self) -> None:
         pass
-
-
-def batches(rows: Iterable[_Row], size: int) -> Iterator[list[_Row]]:
-    """Iterate over lists of `size` rows, the last one shorter, also of rows before an error."""
-    batch: list[_Row] = []
-    try:
-        for row in rows:
-            batch.append(row)
-            if len(batch) == size:
-                yield batch
-                batch = []
-    except Exception:
-        if batch:
-            yield batch
-        raise
-    if batch:
-        yield batch
 
 
 def in_order(

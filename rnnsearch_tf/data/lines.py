@@ -3,14 +3,13 @@
 import codecs
 import contextlib
 import gzip
-import hashlib
-import itertools
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.windows import windows
 
 
 def read_lines(path: str | Path) -> list[str]:
@@ -26,12 +25,12 @@ def blocks_of_lines(path: str | Path, block_size: int) -> Iterator[list[str]]:
     """Read what `read_lines` reads, `block_size` lines at a time.
 
     Raises:
-        InputError: as `read_lines`, at the block with the bad line.
+        InputError: as `read_lines`, after the lines before the bad one.
     """
     done = 0
     with _opened(path) as file:
-        while lines := list(itertools.islice(file, block_size)):
-            yield _split(b"".join(lines), str(path), done)
+        for lines in windows(file, block_size):
+            yield from _decoded(b"".join(lines), str(path), done)
             done += len(lines)
 
 
@@ -45,27 +44,11 @@ def raw_lines(path: str | Path) -> Iterator[bytes]:
         yield from raw_lines_of(file)
 
 
-def raw_lines_of(file: BinaryIO) -> Iterator[bytes]:
-    """Read the lines of an open file, without their ends and without a byte order mark."""
-    for number, line in enumerate(file):
+def raw_lines_of(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Strip the ends of lines of a file, and the byte order mark of the first."""
+    for number, line in enumerate(lines):
         line = line if number else line.removeprefix(codecs.BOM_UTF8)
         yield line.removesuffix(b"\n").removesuffix(b"\r")
-
-
-def file_digest(path: str | Path) -> str:
-    """Return the SHA-256 of a file as it is on the disk, in hexadecimal.
-
-    Raises:
-        InputError: the file cannot be read.
-    """
-    try:
-        with open(path, "rb") as file:
-            digest = hashlib.sha256()
-            while block := file.read(1 << 20):
-                digest.update(block)
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from error
-    return digest.hexdigest()
 
 
 def is_compressed(path: str | Path) -> bool:
@@ -88,13 +71,20 @@ def _opened(path: str | Path) -> Iterator[BinaryIO]:
         raise InputError(f"{path}: {reason}") from error
 
 
-def _split(content: bytes, name: str, before: int) -> list[str]:
+def _decoded(content: bytes, name: str, before: int) -> Iterator[list[str]]:
     """Decode bytes to lines; `before` is the number of lines already read."""
     try:
         text = content.decode("utf-8" if before else "utf-8-sig")
     except UnicodeDecodeError as error:
-        line = before + error.object.count(b"\n", 0, error.start) + 1  # counted without the BOM
+        good = error.object[: error.object.rfind(b"\n", 0, error.start) + 1]  # without the BOM
+        if good:
+            yield _split(good.decode())
+        line = before + good.count(b"\n") + 1
         raise InputError(f"{name}: line {line:,} is not UTF-8") from error
+    yield _split(text)
+
+
+def _split(text: str) -> list[str]:
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()

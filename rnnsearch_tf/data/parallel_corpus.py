@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from rnnsearch_tf.data.lines import blocks_of_lines, file_digest, is_compressed
+from rnnsearch_tf.data.lines import blocks_of_lines, is_compressed
+from rnnsearch_tf.digests import file_digest
 from rnnsearch_tf.errors import InputError
 
 BLOCK_PAIRS = 4_000  # maximum pairs of a block
@@ -76,7 +77,7 @@ class ParallelFiles:
 
         Raises:
             InputError: a file that cannot be read or is not UTF-8 (the message has the line's
-                number), unequal numbers of lines, no line at all; the blocks before the error have
+                number), unequal numbers of lines, no line at all; the pairs before the error have
                 been given by then.
         """
         for source, target in self._files:
@@ -117,11 +118,18 @@ def read_all(corpus: Corpus) -> ParallelText:
 
 def _in_lockstep(source: str | Path, target: str | Path) -> Iterator[ParallelText]:
     counts = [0, 0]
+    block = ParallelText([], [])
     sides = (blocks_of_lines(path, BLOCK_PAIRS) for path in (source, target))
-    for block in itertools.starmap(ParallelText, itertools.zip_longest(*sides, fillvalue=[])):
-        counts = [count + len(side) for count, side in zip(counts, block, strict=True)]
-        if counts[0] == counts[1]:
-            yield block
+    try:
+        for block in itertools.starmap(ParallelText, itertools.zip_longest(*sides, fillvalue=[])):
+            counts = [count + len(side) for count, side in zip(counts, block, strict=True)]
+            if counts[0] == counts[1]:
+                yield block
+    except InputError:
+        whole = min(map(len, block))
+        if counts[0] != counts[1] and whole:  # one side broke off in the block
+            yield ParallelText(block.source[:whole], block.target[:whole])
+        raise
     if counts[0] != counts[1]:
         raise InputError(
             f"{source} has {counts[0]:,} lines, {target} has {counts[1]:,}: "

@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rnnsearch_tf.data.lines import file_digest, is_compressed
+from rnnsearch_tf.data.lines import is_compressed
 from rnnsearch_tf.data.parallel_corpus import ParallelFiles
+from rnnsearch_tf.digests import file_digest
 from rnnsearch_tf.errors import InputError
 
 _LINE = re.compile(r"\s*(\d{1,9}-\d{1,9}(\s+|$))*", re.ASCII)

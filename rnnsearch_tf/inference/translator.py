@@ -34,8 +34,9 @@ from rnnsearch_tf.models.model_directory import BEST
 from rnnsearch_tf.progress import ProgressLine
 from rnnsearch_tf.results import Alignment, Translation
 from rnnsearch_tf.text.tokenizers import Tokenizer
+from rnnsearch_tf.windows import windows
 
-_LINES_AT_ONCE = 256  # sorted by length and searched together
+LINES_AT_ONCE = 256  # sorted by length and searched together
 _PAIRS_AT_ONCE = 64  # likewise; α is kept for each
 
 Item = TypeVar("Item")
@@ -54,7 +55,8 @@ class Translator:
 
     Lists are worked on in windows of a few hundred lines, each sorted by length; results come in
     the order of the input. Iterators of any length go through the methods that end in `_stream`,
-    which hold one window at a time.
+    which hold one window at a time. When their input raises an error, what was read before it is
+    answered first.
 
     Args:
         engine: a `TextModel`, or a SavedModel of one.
@@ -194,7 +196,7 @@ class Translator:
         beam_size: int | None = None,
         n_best: int = 1,
         return_alignment: bool = False,
-        lines_at_once: int = _LINES_AT_ONCE,
+        lines_at_once: int = LINES_AT_ONCE,
     ) -> Iterator[Translation]:
         """Translate sentences as they come; as `translate`.
 
@@ -208,9 +210,35 @@ class Translator:
         Raises:
             InputError: as `translate`.
         """
+        yield from self.translate_windows(
+            windows(lines, lines_at_once),
+            beam_size=beam_size,
+            n_best=n_best,
+            return_alignment=return_alignment,
+        )
+
+    def translate_windows(
+        self,
+        lines: Iterable[Sequence[Line]],
+        *,
+        beam_size: int | None = None,
+        n_best: int = 1,
+        return_alignment: bool = False,
+    ) -> Iterator[Translation]:
+        """Translate windows of sentences as they come; as `translate_stream`.
+
+        Args:
+            lines: windows of any size; each is searched as a whole, before the next one is read.
+            beam_size: hypotheses kept in the search; None: as configured.
+            n_best: different translations wanted.
+            return_alignment: whether hypotheses have their α.
+
+        Raises:
+            InputError: as `translate`.
+        """
         engine = self._engine_for(beam_size, n_best)
         search = engine.best if n_best == 1 else engine.candidates
-        for window in _windows(lines, lines_at_once):
+        for window in lines:
             results = read_translations(window, search(tf.constant(window)), n_best)
             yield from self._with_alignments(results) if return_alignment else results
 
@@ -256,7 +284,7 @@ class Translator:
 
     def score_stream(self, pairs: Iterable[tuple[Line, Target]]) -> Iterator[float]:
         """Score (source, target) pairs as they come; as `score`."""
-        for window in _windows(pairs, _LINES_AT_ONCE):
+        for window in windows(pairs, LINES_AT_ONCE):
             source, target = self._tokens(window)
             yield from self._engine.score_tokens(padded(source), padded(target)).numpy().tolist()
 
@@ -303,7 +331,7 @@ class Translator:
 
     def align_stream(self, pairs: Iterable[tuple[Line, Target]]) -> Iterator[Alignment]:
         """Align (source, target) pairs as they come; as `align`."""
-        for window in _windows(pairs, _PAIRS_AT_ONCE):
+        for window in windows(pairs, _PAIRS_AT_ONCE):
             yield from self._aligned(*self._tokens(window))
 
     def with_options(self, **options: Any) -> "Translator":
@@ -368,7 +396,7 @@ class Translator:
             for hypothesis in translation.hypotheses
         )
         alignments = itertools.chain.from_iterable(
-            self._aligned(*zip(*window, strict=True)) for window in _windows(pairs, _PAIRS_AT_ONCE)
+            self._aligned(*zip(*window, strict=True)) for window in windows(pairs, _PAIRS_AT_ONCE)
         )
         for translation in translations:
             yield dataclasses.replace(
@@ -378,12 +406,6 @@ class Translator:
                     for hypothesis in translation.hypotheses
                 ),
             )
-
-
-def _windows(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
-    items = iter(items)
-    while window := list(itertools.islice(items, size)):
-        yield window
 
 
 def _collected(stream: Iterator[Item], total: int, progress: bool) -> list[Item]:

@@ -10,12 +10,12 @@ import numpy as np
 from rnnsearch_tf.alignment.extraction import LinkMethod
 from rnnsearch_tf.alignment.formats import pharaoh
 from rnnsearch_tf.alignment.links import Links
-from rnnsearch_tf.data.parallel_corpus import ParallelFiles
+from rnnsearch_tf.data.parallel_corpus import ParallelFiles, each_pair
 from rnnsearch_tf.scripts.shared.alignment_flags import define_alignment, link_method, word_aligner
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.decoding_flags import define_model
+from rnnsearch_tf.scripts.shared.decoding_flags import define_model, model_dirs
 from rnnsearch_tf.scripts.shared.figure_flags import define_figures, draw_figure
-from rnnsearch_tf.scripts.shared.text_output import write_lines
+from rnnsearch_tf.scripts.shared.line_output import define_line_output, line_output, whole_lines
 
 if TYPE_CHECKING:
     from rnnsearch_tf.alignment.word_aligner import PairAlignment
@@ -35,7 +35,7 @@ COMMAND = Command(
 define_model(COMMAND)
 COMMAND.define("source", str, "sentences, UTF-8, plain or .gz")
 COMMAND.define("target", str, "their translations, line by line")
-COMMAND.define("output", str, "file for the links; - is standard output", "-")
+define_line_output(COMMAND, "links")
 COMMAND.define(
     "format",
     Format,
@@ -56,18 +56,20 @@ def main() -> int:
     with quiet_start():
         from rnnsearch_tf.progress import ProgressLine
 
+        reverse = flags.reverse_model_dir.split(",") if flags.reverse_model_dir else []
+        output = line_output(COMMAND, [*model_dirs(COMMAND), *reverse], whole_lines)
         aligner = word_aligner(COMMAND)
-    corpus = ParallelFiles([flags.source], [flags.target])
-    pairs = _drawn(_checked(aligner.align_stream(corpus)))
+    text = output.rest_of(each_pair(ParallelFiles([flags.source], [flags.target])))
+    pairs = _drawn(_checked(aligner.align_stream(text), output.done), output.done)
     if flags.output != "-" or not sys.stdout.isatty():
         pairs = ProgressLine().counted(pairs, "sentence pairs")
-    write_lines(flags.output, (_line(pair, method) for pair in pairs))
+    output.write(_line(pair, method) for pair in pairs)
     return 0
 
 
-def _checked(pairs: Iterable["PairAlignment"]) -> Iterator["PairAlignment"]:
+def _checked(pairs: Iterable["PairAlignment"], done: int) -> Iterator["PairAlignment"]:
     """Warn of sentences that are too long to be aligned whole."""
-    for number, pair in enumerate(pairs, 1):
+    for number, pair in enumerate(pairs, done + 1):
         tokens = pair.forward.source_tokens, pair.forward.target_tokens
         for side, read, length in zip(("source", "target"), tokens, pair.lengths, strict=True):
             if len(read) - 1 < length:
@@ -78,9 +80,9 @@ def _checked(pairs: Iterable["PairAlignment"]) -> Iterator["PairAlignment"]:
         yield pair
 
 
-def _drawn(pairs: Iterable["PairAlignment"]) -> Iterator["PairAlignment"]:
+def _drawn(pairs: Iterable["PairAlignment"], done: int) -> Iterator["PairAlignment"]:
     """Draw the forward model's alignment of each pair, where that is wanted."""
-    for number, pair in enumerate(pairs, 1):
+    for number, pair in enumerate(pairs, done + 1):
         forward = pair.forward
         draw_figure(COMMAND, number, forward.weights, forward.source_tokens, forward.target_tokens)
         yield pair

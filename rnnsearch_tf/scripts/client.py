@@ -10,8 +10,15 @@ from typing import TYPE_CHECKING, Any, Literal
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.limits import COUNT, INT64, Limits
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.line_output import (
+    LineOutput,
+    define_line_output,
+    line_output,
+    whole_lines,
+)
 from rnnsearch_tf.scripts.shared.text_input import decoded, input_lines
-from rnnsearch_tf.scripts.shared.text_output import show, write_lines
+from rnnsearch_tf.scripts.shared.text_output import show
+from rnnsearch_tf.terminal import single_line
 
 if TYPE_CHECKING:
     from rnnsearch_tf.client import Client
@@ -47,7 +54,7 @@ COMMAND.define(
 )
 COMMAND.define("input", str, "text, UTF-8, plain or .gz; - is standard input", "-")
 COMMAND.define("translation", str, "for --signature=score: translations, line by line")
-COMMAND.define("output", str, "file for the results; - is standard output", "-")
+define_line_output(COMMAND, "results")
 COMMAND.define(
     "deadline",
     float,
@@ -73,7 +80,8 @@ def main() -> int:
     with _client() as client:
         if flags.status:
             return _print_status(client)
-        write_lines(flags.output, _results(client))
+        output = line_output(COMMAND, [], whole_lines)
+        output.write(_results(client, output))
     return 0
 
 
@@ -116,18 +124,19 @@ def _print_status(client: "Client") -> int:
     return 0 if any(version.state == "AVAILABLE" for version in versions) else 1
 
 
-def _results(client: "Client") -> Iterator[str]:
+def _results(client: "Client", output: LineOutput) -> Iterator[str]:
     """Format the result for each line of the input."""
     flags = COMMAND.flags
     lines = _lines(flags.input)
     if flags.signature == "score":
-        pairs = _pairs(lines, _lines(flags.translation))
+        pairs = output.rest_of(_pairs(lines, _lines(flags.translation)))
         return (f"{score:.6f}" for score in client.score(pairs))
+    lines = output.rest_of(lines)
     if flags.signature == "nbest":
         return map(_n_best_json, client.n_best(lines))
     if flags.signature == "align":
         return map(_alignment_json, client.align(lines))
-    return (result.text for result in client.translate(lines))
+    return (single_line(result.text) for result in client.translate(lines))
 
 
 def _n_best_json(result: "Translation") -> str:

@@ -3,13 +3,14 @@
 import sys
 
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.outputs import OutputFolder
 
 COMMAND = Command(
     "rnnsearch-demo",
     "train RNNsearch and RNNencdec on the built-in English-French grammar, compare them by "
     "sentence length, draw an alignment, export a SavedModel and translate with it.",
 )
-COMMAND.define("output", str, "the folder for all of it", "demo")
+COMMAND.define("output", OutputFolder, "the folder for all of it", "demo")
 
 
 def main() -> int:

@@ -14,6 +14,7 @@ from rnnsearch_tf.scripts.shared.alignment_evaluation import (
 )
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.decoding_flags import define_decoding, model_dirs, open_translator
+from rnnsearch_tf.scripts.shared.outputs import OutputFile, OutputLines
 from rnnsearch_tf.scripts.shared.text_output import write_figures
 
 if TYPE_CHECKING:
@@ -41,10 +42,12 @@ COMMAND.define(
     "another system: a file of its translations, line by line, or whatever --model_dir takes; "
     "its scores, and p-values by paired bootstrap resampling",
 )  # fmt: skip
-COMMAND.define("translations", str, "a file to write the translations to")
-COMMAND.define("json", str, "a file to write the scores to; - is standard output, no table then")
+COMMAND.define("translations", OutputFile, "a file to write the translations to")
 COMMAND.define(
-    "sample_html", str,
+    "json", OutputLines, "a file to write the scores to; - is standard output, no table then"
+)
+COMMAND.define(
+    "sample_html", OutputFile,
     "a web page to write, of the sentences with the lowest and the highest chrF2: source, "
     "reference, translation, scores, and the interactive alignment",
 )  # fmt: skip

@@ -9,6 +9,7 @@ from rnnsearch_tf.scripts.shared.decoding_flags import (
     define_decoding,
     model_dirs,
 )
+from rnnsearch_tf.scripts.shared.outputs import OutputFolder
 from rnnsearch_tf.scripts.shared.text_output import show
 
 COMMAND = Command(
@@ -18,7 +19,7 @@ COMMAND = Command(
     "nbest (as many translations as the beam is wide) and score (of given translations). The "
     "search options become part of it. Several models, with commas, make an ensemble.",
 )
-COMMAND.define("export_dir", str, "the folder that a server watches")
+COMMAND.define("export_dir", OutputFolder, "the folder that a server watches")
 COMMAND.define(
     "version",
     int,

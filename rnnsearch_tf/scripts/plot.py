@@ -6,6 +6,7 @@ from pathlib import Path
 
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.outputs import OutputFile
 
 COMMAND = Command(
     "rnnsearch-plot",
@@ -18,7 +19,7 @@ COMMAND.define(
     "instead, files that rnnsearch-evaluate --json has written, with commas; a system that one was "
     "compared with has a curve too, with hollow marks where p ≥ 0.05 or unknown",
 )  # fmt: skip
-COMMAND.define("output", str, "the picture, a name that ends in .png or .svg")
+COMMAND.define("output", OutputFile, "the picture, a name that ends in .png or .svg")
 
 
 def main() -> int:

@@ -10,6 +10,7 @@ from rnnsearch_tf.config import Config, DecodingConfig, ModelConfig, MosesLangua
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.reproduction.models import MODELS, Size, preset
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.outputs import OutputFolder
 from rnnsearch_tf.scripts.shared.text_output import show
 
 if TYPE_CHECKING:
@@ -28,7 +29,9 @@ COMMAND.define("train", str, "stem of the training pairs; several with commas", 
 COMMAND.define("valid", str, "stem of the validation set, likewise", "valid")
 COMMAND.define("test", str, "stem of the test set, likewise", "test")
 COMMAND.define("test_lengths", str, "stem of the set for BLEU by length; unset, the test set")
-COMMAND.define("output", str, "the folder for model directories and report", "reproduction")
+COMMAND.define(
+    "output", OutputFolder, "the folder for model directories and report", "reproduction"
+)
 COMMAND.define("preset_size", Size, "settings to start from", "small")
 COMMAND.define("models", str, "models to train and evaluate", ",".join(MODELS))
 COMMAND.define(

@@ -1,10 +1,11 @@
 """rnnsearch-score: likelihood of given translations."""
 
 import sys
+from collections.abc import Iterable, Iterator
 
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.decoding_flags import define_model, open_translator
-from rnnsearch_tf.scripts.shared.text_output import write_lines
+from rnnsearch_tf.scripts.shared.decoding_flags import define_model, model_dirs, open_translator
+from rnnsearch_tf.scripts.shared.line_output import define_line_output, line_output, whole_lines
 
 COMMAND = Command(
     "rnnsearch-score",
@@ -14,7 +15,7 @@ COMMAND = Command(
 define_model(COMMAND)
 COMMAND.define("source", str, "sentences, UTF-8, plain or .gz")
 COMMAND.define("target", str, "their translations, line by line")
-COMMAND.define("output", str, "file for the scores; - is standard output", "-")
+define_line_output(COMMAND, "scores")
 
 
 def main() -> int:
@@ -24,12 +25,15 @@ def main() -> int:
     with quiet_start():
         from rnnsearch_tf.data.parallel_corpus import read_parallel
         from rnnsearch_tf.evaluation.likelihood import Nll
-        from rnnsearch_tf.progress import say
+        from rnnsearch_tf.progress import ProgressLine, say
 
+        output = line_output(COMMAND, model_dirs(COMMAND), whole_lines)
         translator = open_translator(COMMAND)
     text = read_parallel(flags.source, flags.target)
-    scores = translator.score(text.source, text.target)
-    write_lines(flags.output, (f"{score:.4f}" for score in scores))
+    scores = [float(line) for line in output.kept_lines()]
+    pairs = output.rest_of(zip(text.source, text.target, strict=True))
+    stream = ProgressLine().counted(translator.score_stream(pairs), "sentence pairs")
+    output.write(_lines(stream, scores))
     max_length = translator.config.decoding.max_length
     tokens = sum(min(length, max_length) + 1 for length in translator.target_lengths(text.target))
     nll = Nll(-sum(scores) / tokens, -sum(scores) / len(scores))
@@ -38,6 +42,13 @@ def main() -> int:
         f"perplexity {nll.perplexity:.2f}, {nll.per_sentence:.2f} nats per sentence"
     )
     return 0
+
+
+def _lines(stream: Iterable[float], scores: list[float]) -> Iterator[str]:
+    """Format scores, and collect them."""
+    for score in stream:
+        scores.append(score)
+        yield f"{score:.4f}"
 
 
 def run(arguments: list[str] | None = None) -> int:

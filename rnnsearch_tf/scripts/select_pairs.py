@@ -12,6 +12,7 @@ from rnnsearch_tf.config import MosesLanguage
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.limits import COUNT, SEED, Limits
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.outputs import OutputFile
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,11 +32,13 @@ COMMAND.define("pool_source", str, "source side of the pairs to choose from; rea
 COMMAND.define("pool_target", str, "their translations, line by line")
 COMMAND.define("keep", int, "number of pairs to keep", limits=COUNT)
 COMMAND.define(
-    "output_source", str, "the kept source sentences, in the pool's order; gzip when named .gz"
+    "output_source",
+    OutputFile,
+    "the kept source sentences, in the pool's order; gzip when named .gz",
 )
-COMMAND.define("output_target", str, "their translations")
+COMMAND.define("output_target", OutputFile, "their translations")
 COMMAND.define(
-    "scores", str,
+    "scores", OutputFile,
     "a file for the score of every pair of the pool, one a line in its order; lower is more "
     "in-domain, inf where a side is blank",
 )  # fmt: skip
@@ -65,7 +68,6 @@ def main() -> int:
     pool = ParallelFiles([flags.pool_source], [flags.pool_target])
     progress = ProgressLine()
     with contextlib.ExitStack() as stack:
-        # Opened first: a folder that cannot be written to is an error before the work.
         source, target = (stack.enter_context(sampling.writing(_value(n))) for n in _OUTPUTS)
         table = stack.enter_context(sampling.writing(flags.scores)) if flags.scores else None
         scores = moore_lewis.score_pairs(

@@ -2,15 +2,22 @@
 
 import sys
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import IO, TYPE_CHECKING, Literal
 
 from rnnsearch_tf.config import BEAM_SIZE
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.decoding_flags import define_decoding, open_translator
+from rnnsearch_tf.scripts.shared.decoding_flags import define_decoding, model_dirs, open_translator
 from rnnsearch_tf.scripts.shared.figure_flags import define_figures, draw_figure
-from rnnsearch_tf.scripts.shared.text_input import decoded, input_lines
-from rnnsearch_tf.scripts.shared.text_output import write_lines
+from rnnsearch_tf.scripts.shared.line_output import (
+    LineOutput,
+    define_line_output,
+    line_output,
+    whole_lines,
+)
+from rnnsearch_tf.scripts.shared.text_input import decoded, input_lines, is_live, live_windows
+from rnnsearch_tf.scripts.shared.translation_lines import SEPARATOR, json_line, plain_lines
+from rnnsearch_tf.windows import windows
 
 if TYPE_CHECKING:
     from rnnsearch_tf.inference.translator import Translator
@@ -21,11 +28,11 @@ AlignmentFormat = Literal["pharaoh", "json"]
 COMMAND = Command(
     "rnnsearch-translate",
     "translate text, one sentence per line: N lines in, N lines out, in order; a blank line gives "
-    "a blank line. At a terminal, each line is translated as it is typed. The search options below "
-    "override the model's own.",
+    "a blank line. At a terminal, each line is translated as it is typed, and a pipe is answered "
+    "when it waits. The search options below override the model's own.",
 )
 COMMAND.define("input", str, "text to translate, UTF-8, plain or .gz; - is standard input", "-")
-COMMAND.define("output", str, "file for the translations; - is standard output", "-")
+define_line_output(COMMAND, "translations")
 COMMAND.define("score", bool, "write log p(y|x), nats, after the translation and ' ||| '", False)
 COMMAND.define(
     "n_best",
@@ -52,18 +59,41 @@ def main() -> int:
     COMMAND.require("model_dir")
     if flags.alignment == "json" and flags.score:
         raise InputError("--alignment=json has the scores: --score is for lines of text")
+    is_list = flags.n_best > 1 and flags.alignment != "json"
     with quiet_start():
+        output = line_output(COMMAND, model_dirs(COMMAND), _whole_lists if is_list else whole_lines)
         translator = open_translator(COMMAND)
-    at_terminal = flags.input == "-" and sys.stdin.isatty()
-    lines = _typed() if at_terminal else input_lines(flags.input)
-    results = translator.translate_stream(
-        _checked(lines, translator),
+    results = translator.translate_windows(
+        _checked(_windows(output), translator, output.done),
         n_best=flags.n_best,
         return_alignment=bool(flags.alignment or flags.figures),
-        **({"lines_at_once": 1} if at_terminal else {}),
     )
-    write_lines(flags.output, _output(results))
+    output.write(_output(results, output.done))
     return 0
+
+
+def _whole_lists(file: IO[bytes]) -> tuple[int, int]:
+    """Count the n-best lists of a file, and their bytes, without the last, which may be cut off."""
+    count = size = end = 0
+    for line in file:
+        number, is_field, _ = line.partition(SEPARATOR.encode())
+        if not is_field or not number.isdigit():
+            break
+        if int(number) != count:
+            count, size = int(number), end
+        end += len(line)
+    return count, size
+
+
+def _windows(output: LineOutput) -> Iterator[list[bytes]]:
+    """Read the input in windows that are searched together."""
+    from rnnsearch_tf.inference.translator import LINES_AT_ONCE
+
+    path = COMMAND.flags.input
+    if path == "-" and sys.stdin is not None and sys.stdin.isatty():
+        return windows(output.rest_of(_typed()), 1)
+    lines = output.rest_of(input_lines(path))
+    return (live_windows if is_live(path) else windows)(lines, LINES_AT_ONCE)
 
 
 def _typed() -> Iterator[bytes]:
@@ -77,38 +107,45 @@ def _typed() -> Iterator[bytes]:
         yield line.rstrip(b"\r\n")
 
 
-def _checked(lines: Iterable[bytes], translator: "Translator") -> Iterator[bytes]:
-    """Pass lines on, with a warning for each that is not translated as it is."""
+def _checked(
+    lines: Iterable[list[bytes]], translator: "Translator", done: int
+) -> Iterator[list[bytes]]:
+    """Pass windows on, with a warning for each line that is not translated as it is."""
     max_length = translator.config.decoding.max_length
-    for number, line in enumerate(lines, 1):
-        decoded(line, number, COMMAND.warn)
-        if len(line) > max_length:  # a token has at least one byte
-            [length] = translator.source_lengths([line])
-            if length > max_length:
-                COMMAND.warn(f"line {number:,} has {length:,} tokens: only {max_length:,} are read")
-        yield line
+    for window in lines:
+        for number, line in enumerate(window, done + 1):
+            decoded(line, number, COMMAND.warn)
+            if len(line) > max_length:  # a token has at least one byte
+                [length] = translator.source_lengths([line])
+                if length > max_length:
+                    COMMAND.warn(
+                        f"line {number:,} has {length:,} tokens: only {max_length:,} are read"
+                    )
+        done += len(window)
+        yield window
 
 
-def _output(translations: Iterable["Translation"]) -> Iterator[str]:
+def _output(translations: Iterable["Translation"], done: int) -> Iterator[str]:
+    """Yield the line of each translation, or its lines."""
     from rnnsearch_tf.progress import ProgressLine
-    from rnnsearch_tf.scripts.shared.translation_lines import json_line, plain_lines
 
     flags = COMMAND.flags
     if not sys.stdout.isatty():
         translations = ProgressLine().counted(translations, "lines")
-    for number, result in enumerate(translations):
+    for number, result in enumerate(translations, done):
         if flags.figures:
             draw_figure(COMMAND, number + 1, result.alignment, result.source_tokens, result.tokens)
         if flags.alignment == "json":
             yield json_line(result)
         else:
-            yield from plain_lines(
+            lines = plain_lines(
                 result,
                 number,
                 n_best=flags.n_best,
                 with_score=flags.score,
                 with_links=flags.alignment == "pharaoh",
             )
+            yield "\n".join(lines)
 
 
 def run(arguments: list[str] | None = None) -> int:

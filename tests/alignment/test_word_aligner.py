@@ -7,7 +7,7 @@ from scripted_aligner import ScriptedTranslator
 
 from rnnsearch_tf.alignment.links import LinkRule
 from rnnsearch_tf.alignment.word_aligner import WordAligner
-from rnnsearch_tf.data.parallel_corpus import ParallelFiles, ParallelText
+from rnnsearch_tf.data.parallel_corpus import ParallelFiles, ParallelText, each_pair
 from rnnsearch_tf.errors import InputError
 
 EN_FR: Any = ScriptedTranslator("en-fr")
@@ -54,7 +54,7 @@ def test_a_stream_is_aligned_in_windows(tmp_path, monkeypatch):
     monkeypatch.setattr("rnnsearch_tf.data.parallel_corpus.BLOCK_PAIRS", 7)
     translator: Any = ScriptedTranslator("en-fr")
     corpus = ParallelFiles([tmp_path / "text.en"], [tmp_path / "text.fr"])
-    stream = WordAligner(translator).align_stream(corpus, pairs_at_once=5)
+    stream = WordAligner(translator).align_stream(each_pair(corpus), pairs_at_once=5)
     links = [LinkRule().links(pair.forward.weights) for pair in stream]
     assert links == [{(i % 2, 0)} for i in range(17)]
     assert translator.max_pairs == 5

@@ -20,10 +20,11 @@ PATIENT = "--deadline=300"
 
 
 def fails(capsys, *arguments, status=1):
-    """Run the script, which must fail with one line; return that."""
+    """Run the script, which must fail with one line, after one on what is kept; return the last."""
     capsys.readouterr()
     assert script.run([PATIENT, *map(str, arguments)]) == status
-    (line,) = capsys.readouterr().err.splitlines()
+    *kept, line = capsys.readouterr().err.splitlines()
+    assert not kept or (len(kept) == 1 and kept[0].endswith("--resume goes on there"))
     assert line.startswith("rnnsearch-client: ")
     return line
 
@@ -143,9 +144,11 @@ def test_input_that_cannot_be_read(capsys, tmp_path):
 
 
 @both
-def test_a_failure_leaves_the_output_file_as_it_was(serve, capsys, tmp_path):
+def test_a_failure_leaves_the_output_file_as_it_was_and_is_resumed(serve, capsys, tmp_path):
+    is_lucky = False
+
     def behaviour(request):
-        if "Sentence 9" in request.inputs["text"]:
+        if "Sentence 9" in request.inputs["text"] and not is_lucky:
             raise Refusal("INTERNAL", "out of luck")
         return obliging(request)
 
@@ -156,9 +159,15 @@ def test_a_failure_leaves_the_output_file_as_it_was(serve, capsys, tmp_path):
         line = fails(capsys, *flags, f"--output={tmp_path / 'out'}")
         assert line == f"rnnsearch-client: {served.url}: failed with INTERNAL: out of luck"
         assert (tmp_path / "out").read_text() == "kept\n"
-        assert len(list(tmp_path.iterdir())) == 2
+        assert (tmp_path / "out.partial").read_text() == "".join(
+            f"{translated(line)}\n" for line in LINES[:8]
+        )
         assert script.run([*flags, PATIENT]) == 1
-    assert capsys.readouterr().out == "".join(x.text + "\n" for x in expected(LINES[:8]))
+        assert capsys.readouterr().out == "".join(x.text + "\n" for x in expected(LINES[:8]))
+        is_lucky = True
+        assert script.run([*flags, f"--output={tmp_path / 'out'}", "--resume"]) == 0
+    assert (tmp_path / "out").read_text() == "".join(f"{translated(x)}\n" for x in LINES)
+    assert {path.name for path in tmp_path.iterdir()} == {"in", "out"}
 
 
 @both

@@ -12,7 +12,6 @@ import numpy as np
 
 from rnnsearch_tf.data.lines import is_compressed
 from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText, each_pair
-from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.files import replacing
 
 
@@ -91,14 +90,7 @@ def write_pairs(pool: Corpus, chosen: np.ndarray, source: IO[bytes], target: IO[
 
 @contextlib.contextmanager
 def writing(path: str | Path) -> Iterator[IO[bytes]]:
-    """Open a file to write, gzip when named .gz; it gets its name when the block ends well.
-
-    Raises:
-        InputError: its folder does not exist.
-    """
-    folder = Path(path).parent
-    if not folder.is_dir():
-        raise InputError(f"{folder}: no such folder")
+    """Open a file to write, gzip when named .gz; it gets its name when the block ends well."""
     with replacing(path) as temporary, open(temporary, "wb") as file:
         if not is_compressed(path):
             yield file

@@ -20,6 +20,8 @@ import rnnsearch_tf
 from rnnsearch_tf.config import RENAMED_FIELDS, RENAMED_VALUES, check_choice, choices
 from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.limits import Limits
+from rnnsearch_tf.scripts.shared import interrupts
+from rnnsearch_tf.scripts.shared.outputs import CHECKS, check_output
 from rnnsearch_tf.scripts.shared.standard_streams import drop_unwritten, open_closed_streams
 from rnnsearch_tf.terminal import printable
 
@@ -50,6 +52,7 @@ class Command:
         self._description = description
         self._choices: dict[str, tuple[str, ...]] = {}
         self._limits: dict[str, Limits] = {}
+        self._outputs: dict[str, type] = {}
 
     def define(
         self,
@@ -63,7 +66,8 @@ class Command:
 
         Args:
             name: of the flag.
-            flag_type: bool, int, float, str, or a `Literal` of str, whose values are the choices.
+            flag_type: bool, int, float, str, a `Literal` of str, whose values are the choices, or a
+                type of output (see `outputs`), which can be written when `main` begins.
             description: shown by `--help`.
             default: the flag's value where it is not given.
             limits: the range of a number, which every number needs.
@@ -74,6 +78,9 @@ class Command:
             self._limits[name] = limits
         if allowed := choices(flag_type):
             self._choices[name] = allowed
+            flag_type = str
+        elif flag_type in CHECKS:
+            self._outputs[name] = flag_type
             flag_type = str
         _DEFINERS[flag_type](name, default, description, flag_values=self.flags)
 
@@ -124,8 +131,14 @@ class Command:
             0; 1 for bad input, or too little memory or disk; 2 for bad usage; 70 for a bug;
             128 + the signal's number when stopped by one.
         """
-        arguments = sys.argv[1:] if arguments is None else arguments
         open_closed_streams()
+        if arguments is not None:
+            return self._finished(main, arguments)
+        with interrupts.forced(self._interrupted):
+            return self._finished(main, sys.argv[1:])
+
+    def _finished(self, main: Callable[[], int | None], arguments: list[str]) -> int:
+        """Return the exit status, errors told."""
         try:
             status = self._run(main, arguments)
             sys.stdout.flush()
@@ -136,8 +149,8 @@ class Command:
             return self._fail(str(error), 1)
         except BrokenPipeError:
             return 128 + _SIGPIPE
-        except KeyboardInterrupt:
-            return self._fail("interrupted", 128 + signal.SIGINT)
+        except KeyboardInterrupt as error:
+            return self._interrupted(error.args[0] if error.args else signal.SIGINT)
         except OSError as error:
             return self._fail(_described(error), 1)
         except Exception as error:
@@ -165,7 +178,9 @@ class Command:
                 f"unexpected argument {rest[0]!r}; flags begin with -- (see --help)", 2
             )
         self._check_values()
-        return main() or 0
+        self._check_outputs()
+        with interrupts.raised():
+            return main() or 0
 
     def help(self) -> str:
         """Return the text that `--help` prints."""
@@ -203,6 +218,16 @@ class Command:
             if limits := self._limits.get(name):
                 limits.check(f"--{name}", value, InputError)
 
+    def _check_outputs(self) -> None:
+        """Check the flags that name outputs.
+
+        Raises:
+            InputError: one cannot be written.
+        """
+        for name, output_type in self._outputs.items():
+            if (value := self.flags[name].value) is not None:
+                check_output(name, output_type, value)
+
     def _unrecognized(self, error: flags.UnrecognizedFlagError) -> str:
         """Line for an unknown flag, which names the new flag where version 0.1.0 had another."""
         new_name = _RENAMED_FLAGS.get(error.flagname)
@@ -226,6 +251,10 @@ class Command:
         except OSError:
             return f"{bug}; with {_DEBUG}=1 it ends in a traceback, to report"
         return f"{bug}; please report it with what {path} says"
+
+    def _interrupted(self, number: int) -> int:
+        name = signal.Signals(number).name
+        return self._fail("interrupted" if name == "SIGINT" else f"ended by {name}", 128 + number)
 
     def _fail(self, message: str, status: int) -> int:
         self.warn(message)
@@ -262,7 +291,7 @@ def quiet_start() -> Iterator[None]:
         os.dup2(captured.fileno(), 2)
         try:
             yield
-        except (InputError, OSError, MemoryError):
+        except (InputError, KeyboardInterrupt, OSError, MemoryError):
             raise
         except BaseException:
             sys.stderr.flush()

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from rnnsearch_tf.scripts.shared.command import Command
+from rnnsearch_tf.scripts.shared.outputs import OutputFolder
 
 FigureFormat = Literal["png", "svg", "html"]
 
@@ -14,7 +15,9 @@ FigureFormat = Literal["png", "svg", "html"]
 def define_figures(command: Command) -> None:
     """Add --figures and --figure_format."""
     command.define(
-        "figures", str, "a folder for a picture of each line's soft alignment: 1.png, 2.png, …"
+        "figures",
+        OutputFolder,
+        "a folder for a picture of each line's soft alignment: 1.png, 2.png, …",
     )
     command.define("figure_format", FigureFormat, "html is an interactive page", "png")
 

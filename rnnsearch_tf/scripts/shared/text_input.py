@@ -1,9 +1,18 @@
 """The text input of scripts: a file or standard input, line by line."""
 
+import os
+import queue
+import stat
 import sys
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator
 
 from rnnsearch_tf.data.lines import raw_lines, raw_lines_of
+from rnnsearch_tf.errors import InputError
+
+_PAUSE = 0.02  # seconds without a line, after which those before are answered
+_IDLE = 0.5  # seconds; Windows tells of Ctrl-C between waits
+_LINES_AHEAD = 4096
 
 
 def input_lines(path: str) -> Iterator[bytes]:
@@ -15,7 +24,89 @@ def input_lines(path: str) -> Iterator[bytes]:
     Raises:
         InputError: the file cannot be read.
     """
-    return raw_lines_of(sys.stdin.buffer) if path == "-" else raw_lines(path)
+    return raw_lines_of(_standard_input()) if path == "-" else raw_lines(path)
+
+
+def is_live(path: str) -> bool:
+    """Whether the writer of the input may wait for answers before it writes more."""
+    try:
+        return path == "-" and not stat.S_ISREG(os.fstat(sys.stdin.fileno()).st_mode)
+    except (AttributeError, OSError):
+        return False
+
+
+def live_windows(lines: Iterable[bytes], size: int) -> Iterator[list[bytes]]:
+    """Yield lists of `size` lines, or of fewer, when no more of them come for the moment.
+
+    Raises:
+        Exception: that of the lines, after the lines before it.
+    """
+    arriving: queue.Queue[bytes | Exception | None] = queue.Queue(_LINES_AHEAD)
+    threading.Thread(target=_read, args=(lines, arriving), daemon=True).start()
+    window: list[bytes] = []
+    while (item := _next(arriving, _PAUSE if window else _IDLE)) is not None:
+        if isinstance(item, bytes):
+            window.append(item)
+        if window and (len(window) == size or not isinstance(item, bytes)):
+            yield window
+            window = []
+        if isinstance(item, Exception):
+            raise item
+    if window:
+        yield window
+
+
+class _Pause:
+    """The absence of a line for the moment."""
+
+
+def _next(
+    arriving: "queue.Queue[bytes | Exception | None]", seconds: float
+) -> bytes | Exception | _Pause | None:
+    try:
+        return arriving.get(timeout=seconds)
+    except queue.Empty:
+        return _Pause()
+
+
+def _read(lines: Iterable[bytes], arriving: "queue.Queue[bytes | Exception | None]") -> None:
+    """Pass on all lines, and None or an error at their end."""
+    try:
+        for line in lines:
+            arriving.put(line)
+    except Exception as error:
+        arriving.put(error)
+    else:
+        arriving.put(None)
+
+
+def _standard_input() -> Iterator[bytes]:
+    """Read lines, most without their ends.
+
+    A thread that waits in Python's own reader would crash the interpreter at its end.
+
+    Raises:
+        InputError: it is closed or cannot be read.
+    """
+    if sys.stdin is None:
+        raise InputError("standard input is closed")
+    try:
+        descriptor = sys.stdin.fileno()
+    except OSError:  # an object in its place
+        yield from sys.stdin.buffer
+        return
+    parts: list[bytes] = []
+    try:
+        while chunk := os.read(descriptor, 1 << 16):
+            first, *others = chunk.split(b"\n")
+            parts.append(first)
+            for other in others:
+                yield b"".join(parts)
+                parts = [other]
+    except OSError as error:
+        raise InputError(f"standard input: {error.strerror}") from error
+    if any(parts):
+        yield b"".join(parts)
 
 
 def decoded(line: bytes, number: int, warn: Callable[[str], None]) -> str:

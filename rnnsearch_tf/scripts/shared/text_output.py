@@ -1,45 +1,20 @@
-"""The output of scripts: to standard output, or to a file, completely or not at all."""
+"""Figures that a script prints, and writes to a file."""
 
 import json
-import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, TextIO
 
-from rnnsearch_tf.files import replacing, write_atomically
+from rnnsearch_tf.files import write_atomically
 from rnnsearch_tf.terminal import printable
-
-_LINE_END = re.compile("\r\n|\r|\n")
-
-
-def write_lines(path: str, lines: Iterable[str]) -> None:
-    """Write lines as UTF-8, to standard output as they come.
-
-    Args:
-        path: a file; - is standard output.
-        lines: without their ends; an end of line inside one is written as a blank.
-
-    Raises:
-        OSError: the disk refuses.
-    """
-    single_lines = (_LINE_END.sub(" ", line) for line in lines)
-    if path == "-":
-        shown = _shown_by(sys.stdout)
-        for line in single_lines:
-            sys.stdout.buffer.write(f"{shown(line)}\n".encode())
-            sys.stdout.buffer.flush()
-        return
-    with replacing(path) as temporary, open(temporary, "wb") as file:
-        for line in single_lines:
-            file.write(f"{line}\n".encode())
 
 
 def show(text: str) -> None:
     """Print text to standard output, without the control characters where that is a terminal."""
-    print(_shown_by(sys.stdout)(text))
+    print(shown_by(sys.stdout)(text))
 
 
-def _shown_by(stream: TextIO) -> Callable[[str], str]:
+def shown_by(stream: TextIO) -> Callable[[str], str]:
     """Return what makes text fit for a stream: a pipe or a file gets it unchanged."""
     return printable if stream.isatty() else str
 

@@ -9,6 +9,7 @@ import numpy as np
 from rnnsearch_tf.alignment.formats import pharaoh
 from rnnsearch_tf.alignment.links import LinkRule
 from rnnsearch_tf.results import Hypothesis, Translation
+from rnnsearch_tf.terminal import single_line
 
 SEPARATOR = " ||| "
 _DIGITS = 6  # of a weight in JSON
@@ -27,7 +28,7 @@ def plain_lines(
         with_links: whether the links of the hard alignment, Pharaoh's `i-j`, come last.
     """
     for hypothesis in result.hypotheses:
-        fields = [hypothesis.text]
+        fields = [single_line(hypothesis.text)]
         if n_best > 1:
             scores = f"{hypothesis.score:.4f}", f"{hypothesis.normalized_score:.4f}"
             fields = [str(number), *fields, *scores]

@@ -1,0 +1,83 @@
+"""Signals that end a command in order; and at once where it computes in a graph."""
+
+import contextlib
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+_GRACE = 0.5  # seconds for Python to raise an error, which it cannot while a graph runs
+
+_has_raised = threading.Event()
+_last_words: list[Callable[[], None]] = []
+
+
+class Interrupted(KeyboardInterrupt):
+    """SIGINT, SIGTERM or SIGHUP, whose number is the argument."""
+
+
+@contextlib.contextmanager
+def raised() -> Iterator[None]:
+    """Raise `Interrupted` for signals that would end the process; not outside the main thread."""
+    names = "SIGINT", "SIGTERM", "SIGHUP"
+    defaults = {
+        number: signal.getsignal(number)
+        for number in (getattr(signal, name, None) for name in names)
+        if number and signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler)
+    }
+    if threading.current_thread() is not threading.main_thread():
+        defaults.clear()
+    for number in defaults:
+        signal.signal(number, _raise)
+    try:
+        yield
+    finally:
+        for number, handler in defaults.items():
+            signal.signal(number, handler)
+
+
+def _raise(number: int, frame: Any) -> None:
+    del frame
+    _has_raised.set()
+    raise Interrupted(number)
+
+
+@contextlib.contextmanager
+def forced(say: Callable[[int], int]) -> Iterator[None]:
+    """End the process when a signal comes and Python cannot raise `Interrupted` for it.
+
+    Args:
+        say: what to do last: tells that a signal has come, and returns the exit status.
+    """
+    reader, writer = socket.socketpair()  # Windows takes no pipe
+    writer.setblocking(False)
+    before = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
+    threading.Thread(target=_watch, args=(reader, say), daemon=True).start()
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
+        writer.close()
+
+
+def _watch(reader: socket.socket, say: Callable[[int], int]) -> None:
+    with reader:
+        while received := reader.recv(1):
+            number = received[0]
+            # Training has its own handler, which waits for the end of an update.
+            if signal.getsignal(number) is _raise and not _has_raised.wait(_GRACE):
+                for last_word in _last_words:
+                    last_word()
+                os._exit(say(number))
+
+
+@contextlib.contextmanager
+def last_word(say: Callable[[], None]) -> Iterator[None]:
+    """Have something done before a forced end within the block."""
+    _last_words.append(say)
+    try:
+        yield
+    finally:
+        _last_words.remove(say)

@@ -1,0 +1,254 @@
+"""Lines of output as they come; what is done when a command breaks off is kept, and resumed."""
+
+import errno
+import hashlib
+import itertools
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+from rnnsearch_tf.digests import file_digest
+from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.files import (
+    file_lock,
+    is_stream,
+    move_over,
+    opened_stream,
+    real_path,
+    write_atomically,
+)
+from rnnsearch_tf.json_files import read_json
+from rnnsearch_tf.scripts.shared.command import Command
+from rnnsearch_tf.scripts.shared.interrupts import last_word
+from rnnsearch_tf.scripts.shared.outputs import OutputLines
+from rnnsearch_tf.scripts.shared.text_output import shown_by
+from rnnsearch_tf.terminal import printable
+
+Item = TypeVar("Item")
+Measure = Callable[[IO[bytes]], tuple[int, int]]
+
+_HEAD = 256  # items of the input that are compared
+# Flags that may differ when a run is resumed; of models, the files are compared.
+_FREE = (
+    *("input", "source", "target", "translation", "output", "resume"),
+    *("model_dir", "reverse_model_dir", "deadline", "batch_size", "concurrency", "attempts"),
+)
+
+
+def define_line_output(command: Command, lines: str) -> None:
+    """Add --output and --resume; `lines` says what is written."""
+    command.define("output", OutputLines, f"file for the {lines}; - is standard output", "-")
+    command.define(
+        "resume",
+        bool,
+        "go on where a run that broke off has left OUTPUT.partial; with the same flags",
+        False,
+    )
+
+
+def line_output(command: Command, models: Sequence[str], measure: Measure) -> "LineOutput":
+    """Return the output that --output names.
+
+    Args:
+        command: with `define_line_output`.
+        models: the folders of all models that make the lines.
+        measure: returns, of a file, the number of items that it has all lines of, and of their
+            bytes.
+
+    Raises:
+        InputError: OUTPUT.partial is there and is not to be resumed, or cannot be.
+    """
+    flags = command.flags
+    if flags.output != "-" and not is_stream(flags.output):
+        compared = {name: flags[name].value for name in flags if name not in _FREE}
+        digests = [_model_digest(model, flags.weights) for model in models]
+        made_by = {"command": command.name, "flags": compared, "models": digests}
+        return _FileOutput(flags.output, made_by, measure, flags.resume)
+    if flags.resume:
+        raise InputError("--resume needs --output, with the name of a file")
+    return LineOutput(flags.output)
+
+
+def whole_lines(file: IO[bytes]) -> tuple[int, int]:
+    """Count the lines of a file, and their bytes, without one that was cut off."""
+    count = size = 0
+    for line in file:
+        if line.endswith(b"\n"):
+            count, size = count + 1, size + len(line)
+    return count, size
+
+
+class LineOutput:
+    """Lines for the items of an input, written to standard output, a pipe or a device.
+
+    Args:
+        path: where to; - is standard output.
+
+    Attributes:
+        done: the number of items whose lines are there from a run that broke off.
+    """
+
+    def __init__(self, path: str):
+        self.done = 0
+        self._path = path
+
+    def rest_of(self, items: Iterable[Item]) -> Iterator[Item]:
+        """Yield the items that are not done.
+
+        Raises:
+            InputError: those that are done are not those of the run that broke off.
+        """
+        return iter(items)
+
+    def kept_lines(self) -> list[bytes]:
+        """Return the lines of the items that are done."""
+        return []
+
+    def write(self, blocks: Iterable[str]) -> None:
+        """Write the lines of each item that is not done, as they come.
+
+        Args:
+            blocks: for each item its lines, the last one without its end.
+
+        Raises:
+            InputError: another process is writing them.
+            OSError: the disk refuses.
+        """
+        if self._path == "-":
+            _write(sys.stdout.buffer, map(shown_by(sys.stdout), blocks))
+            return
+        with opened_stream(self._path) as file:
+            _write(file, blocks)
+
+
+class _FileOutput(LineOutput):
+    """A file: OUTPUT.partial, with OUTPUT.partial.json beside it, until it is whole."""
+
+    def __init__(self, path: str, made_by: dict[str, Any], measure: Measure, resume: bool):
+        super().__init__(path)
+        self._target = real_path(path)
+        self._partial = self._target.with_name(f"{self._target.name}.partial")
+        self._record = self._target.with_name(f"{self._partial.name}.json")
+        self._made_by = made_by
+        self._measure = measure
+        self._head: list[Any] = []
+        self._known_head = _fingerprint([])
+        self._size = 0  # bytes of the lines that are done
+        self._found = self._partial.stat().st_size if self._partial.exists() else 0
+        if self._found and not resume:
+            raise InputError(
+                f"{self._partial} has the lines of a run that broke off: --resume goes on after "
+                "them; or remove it"
+            )
+        if self._found:
+            self._read_record()
+            self.done, self._size = self._measured()
+
+    def rest_of(self, items: Iterable[Item]) -> Iterator[Item]:
+        items = iter(items)
+        head = list(itertools.islice(items, self._known_head[0]))
+        if _fingerprint(head) != self._known_head:
+            raise InputError(f"{self._partial} was made of another input")
+        number = 0
+        for number, item in enumerate(itertools.chain(head, items), 1):
+            if number <= _HEAD:
+                self._head.append(item)
+            if number > self.done:
+                yield item
+        if number < self.done:
+            raise InputError(f"{self._partial} was made of an input with more lines")
+
+    def kept_lines(self) -> list[bytes]:
+        if not self.done:
+            return []
+        with open(self._partial, "rb") as file:
+            return file.read(self._size).splitlines()
+
+    def write(self, blocks: Iterable[str]) -> None:
+        try:
+            with file_lock(self._partial, wait=False) as file, last_word(self._tell):
+                if file.tell() != self._found:
+                    raise BlockingIOError
+                file.truncate(self._size)
+                _write(file, blocks if self._found else self._recorded(blocks))
+            move_over(self._partial, self._target)
+            self._record.unlink(missing_ok=True)
+        except BlockingIOError as error:
+            raise InputError(f"{self._partial}: another process is writing it") from error
+        except BaseException as error:
+            if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+                error.filename = str(self._partial)
+            self._tell()
+            raise
+
+    def _recorded(self, blocks: Iterable[str]) -> Iterator[str]:
+        """Write what makes the lines beside them, before the first one."""
+        for number, block in enumerate(blocks):
+            if not number:
+                record = {**self._made_by, "input": _fingerprint(self._head)}
+                write_atomically(self._record, json.dumps(record, indent=2).encode())
+            yield block
+
+    def _read_record(self) -> None:
+        """Read how the input began, and check that the same flags and models made the lines.
+
+        Raises:
+            InputError: they did not, or nothing tells.
+        """
+        try:
+            record = read_json(self._record)
+            command, flags, models = record["command"], dict(record["flags"]), record["models"]
+            count, digest = record["input"]
+            self._known_head = int(count), str(digest)
+        except (InputError, ValueError, KeyError, TypeError) as error:
+            raise InputError(
+                f"{self._record}: does not tell what made {self._partial}: start anew without both"
+            ) from error
+        for name, value in self._made_by["flags"].items():
+            if flags.get(name) != value:
+                raise InputError(f"{self._partial}: --{name} was {flags.get(name)}, not {value}")
+        if (command, models) != (self._made_by["command"], self._made_by["models"]):
+            raise InputError(f"{self._partial} was made by another command or another model")
+
+    def _tell(self) -> None:
+        """Say what can be resumed; remove what cannot."""
+        if not self._partial.exists():
+            return
+        done, _ = self._measured()
+        if done:
+            said = f"{self._partial} has the first {done:,} lines' results: --resume goes on there"
+            print(printable(f"{self._made_by['command']}: {said}"), file=sys.stderr)
+        else:
+            self._partial.unlink()
+            self._record.unlink(missing_ok=True)
+
+    def _measured(self) -> tuple[int, int]:
+        with open(self._partial, "rb") as file:
+            return self._measure(file)
+
+
+def _write(file: IO[bytes], blocks: Iterable[str]) -> None:
+    for block in blocks:
+        file.write(f"{block}\n".encode())
+        file.flush()
+
+
+def _fingerprint(items: Sequence[Any]) -> tuple[int, str]:
+    return len(items), hashlib.sha256(repr(list(items)).encode()).hexdigest()
+
+
+def _model_digest(path: str, weights: str) -> str:
+    """Return the SHA-256 of the files that a model's answers depend on."""
+    from rnnsearch_tf.inference.loading import find_version
+
+    version = find_version(path)
+    folder, patterns = version or Path(path), ["**/*"]
+    if version is None:
+        patterns = ["config.json", "*.vocab", f"{weights}.weights.h5", "lexicon.tsv"]
+    files = sorted(f for pattern in patterns for f in folder.glob(pattern) if f.is_file())
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(f"{file.relative_to(folder)} {file_digest(file)}\n".encode())
+    return digest.hexdigest()

@@ -1,0 +1,242 @@
+"""Lines of output: what is done when a command breaks off is kept, and resumed."""
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from scripted_aligner import installed
+from scripted_engine import ScriptedEngine, answer, engine, made_model
+
+from rnnsearch_tf.scripts import align, score, translate
+
+LINES = [f"line {i}" for i in range(1, 601)]
+ANSWERS = "".join(f"{answer(line)}\n" for line in LINES)
+
+__all__ = ["engine"]  # a fixture
+
+
+@pytest.fixture
+def flags(engine, tmp_path) -> list[str]:
+    (tmp_path / "in").write_text("".join(f"{line}\n" for line in LINES))
+    model = made_model(tmp_path / "model")
+    return [model, f"--input={tmp_path / 'in'}", f"--output={tmp_path / 'out'}"]
+
+
+def names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()} - {"in", "in.gz", "model"}
+
+
+def fails(capsys, *arguments: str, script=translate, status: int = 1) -> list[str]:
+    """Run a script that must fail; return what it says."""
+    capsys.readouterr()
+    assert script.run(list(arguments)) == status
+    said = capsys.readouterr().err.splitlines()
+    assert all(line.startswith(f"{script.COMMAND.name}: ") for line in said)
+    return [line.removeprefix(f"{script.COMMAND.name}: ") for line in said]
+
+
+@pytest.fixture
+def broken_off(capsys, flags, tmp_path) -> list[str]:
+    """The flags of a run whose input broke off after 400 lines."""
+    content = "".join(f"{line}\n" for line in LINES[:400])
+    (tmp_path / "in.gz").write_bytes(gzip.compress(content.encode()) + b"garbage")
+    (tmp_path / "out").write_text("old\n")
+    said = fails(capsys, *flags, f"--input={tmp_path / 'in.gz'}")
+    assert said[0] == (
+        f"{tmp_path / 'out.partial'} has the first 400 lines' results: --resume goes on there"
+    )
+    assert "in.gz: not a whole gzip file" in said[1] and len(said) == 2
+    assert (tmp_path / "out").read_text() == "old\n"
+    assert (tmp_path / "out.partial").read_text() == "".join(ANSWERS.splitlines(True)[:400])
+    return flags
+
+
+def test_what_was_read_before_the_input_broke_off_is_kept_and_resumed(
+    capsys, engine, broken_off, tmp_path
+):
+    assert [len(window) for window in engine.windows] == [256, 144]
+    assert translate.run([*broken_off, "--resume"]) == 0
+    assert (tmp_path / "out").read_text() == ANSWERS
+    assert names(tmp_path) == {"out"}
+    assert engine.windows[2] == LINES[400:]
+    assert capsys.readouterr().err == ""
+
+
+def test_a_line_that_was_cut_off_is_written_again(engine, broken_off, tmp_path):
+    content = (tmp_path / "out.partial").read_bytes()
+    (tmp_path / "out.partial").write_bytes(content[:-3])
+    assert translate.run([*broken_off, "--resume"]) == 0
+    assert (tmp_path / "out").read_text() == ANSWERS
+    assert engine.windows[2] == LINES[399:]
+
+
+def interrupt_at(engine: ScriptedEngine, search: int, act: Callable[[], object]) -> None:
+    """Begin to count searches anew, and act before one of them."""
+    engine.windows.clear()
+    engine.before = lambda number: act() if number == search else None
+
+
+def ctrl_c() -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_the_last_n_best_list_is_written_again(capsys, engine, flags, tmp_path):
+    flags.append("--n_best=2")
+    assert translate.run(flags) == 0
+    whole = (tmp_path / "out").read_bytes()
+    interrupt_at(engine, 1, ctrl_c)
+    said = fails(capsys, *flags, status=128 + signal.SIGINT)
+    assert "first 255 lines' results" in said[0] and said[1] == "interrupted"
+    partial = (tmp_path / "out.partial").read_bytes()
+    assert partial.count(b"\n") == 2 * 256
+    (tmp_path / "out.partial").write_bytes(partial[: partial.rindex(b"255 |||")])
+    interrupt_at(engine, -1, ctrl_c)
+    assert translate.run([*flags, "--resume"]) == 0
+    assert engine.windows[0][0] == LINES[255]
+    assert (tmp_path / "out").read_bytes() == whole
+
+
+def test_sigterm_ends_in_order(capsys, engine, flags, tmp_path):
+    interrupt_at(engine, 1, lambda: os.kill(os.getpid(), signal.SIGTERM))
+    said = fails(capsys, *flags, status=128 + signal.SIGTERM)
+    assert "first 256 lines' results" in said[0] and said[1:] == ["ended by SIGTERM"]
+    assert names(tmp_path) == {"out.partial", "out.partial.json"}
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_nothing_is_left_where_nothing_is_done(capsys, engine, flags, tmp_path):
+    interrupt_at(engine, 0, ctrl_c)
+    assert fails(capsys, *flags, status=130) == ["interrupted"]
+    assert names(tmp_path) == set()
+
+
+def test_what_is_done_is_not_overwritten_or_mixed(capsys, broken_off, tmp_path):
+    def refused(*changed: str) -> str:
+        kept = (tmp_path / "out.partial").read_bytes()
+        *_, line = fails(capsys, *broken_off, *changed)
+        assert (tmp_path / "out.partial").read_bytes() == kept
+        return line.replace(str(tmp_path / "out.partial"), "PARTIAL")
+
+    assert "PARTIAL has the lines of a run that broke off: --resume goes on" in refused()
+    assert refused("--resume", "--score") == "PARTIAL: --score was False, not True"
+    assert refused("--resume", "--beam_size=3") == "PARTIAL: --beam_size was None, not 3"
+    other = made_model(tmp_path / "other")
+    assert "by another command or another model" in refused("--resume", other)
+    (tmp_path / "2").write_text("".join(f"{line}\n" for line in ["a", *LINES]))
+    another = refused("--resume", f"--input={tmp_path / '2'}")
+    assert another == "PARTIAL was made of another input"
+    (tmp_path / "2").write_text("".join(f"{line}\n" for line in LINES[:300]))
+    shorter = refused("--resume", f"--input={tmp_path / '2'}")
+    assert shorter == "PARTIAL was made of an input with more lines"
+    assert refused("--resume", "--output=-") == "--resume needs --output, with the name of a file"
+    for content in ("5", "[" * 100_000, json.dumps({"command": "a", "flags": 1})):
+        (tmp_path / "out.partial.json").write_text(content)
+        assert "does not tell what made PARTIAL" in refused("--resume")
+
+
+def test_links_and_scores_are_resumed(capsys, engine, monkeypatch, tmp_path):
+    models = installed(monkeypatch)
+    model = made_model(tmp_path / "model")
+    models[str(tmp_path / "model")] = models["en-fr"]
+    text = [f"w{i} x" for i in range(300)]
+    (tmp_path / "en").write_text("".join(f"{line}\n" for line in text))
+    (tmp_path / "fr").write_bytes("".join(f"{line}\n" for line in text).encode())
+    flags = [model, f"--source={tmp_path / 'en'}", f"--target={tmp_path / 'fr'}"]
+    flags.append(f"--output={tmp_path / 'out'}")
+
+    whole = (tmp_path / "fr").read_bytes()
+    (tmp_path / "fr").write_bytes(whole.replace(b"w280", b"\xff"))
+    said = fails(capsys, *flags, script=align)
+    assert "first 280 lines' results" in said[0] and "line 281 is not UTF-8" in said[1]
+    (tmp_path / "fr").write_bytes(whole)
+    assert align.run([*flags, "--resume"]) == 0
+    assert (tmp_path / "out").read_text() == "0-0 1-1\n" * 300
+
+    interrupt_at(engine, 1, ctrl_c)
+    assert "first 256 lines' results" in fails(capsys, *flags, script=score, status=130)[0]
+    interrupt_at(engine, -1, ctrl_c)
+    assert score.run([*flags, "--resume"]) == 0
+    assert (tmp_path / "out").read_text() == "-1.0000\n" * 300
+    assert "300 pairs: 0.3333 nats per token" in capsys.readouterr().err
+    assert sum(map(len, engine.windows)) == 300 - 256
+
+
+def test_two_processes_do_not_write_the_same_lines(capsys, engine, flags):
+    interrupt_at(engine, 1, lambda: said.extend(fails(capsys, *flags, "--resume")))
+    said: list[str] = []
+    assert translate.run(flags) == 0
+    assert said and "out.partial: another process is writing it" in said[-1]
+
+
+# --- streams --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def co_process(engine, flags, monkeypatch):
+    """Standard input of a run in a thread, its output, and its status when it has ended."""
+    (read_in, write_in), (read_out, write_out) = os.pipe(), os.pipe()
+    with os.fdopen(read_in, "rb") as stdin, os.fdopen(read_out, "rb") as answers:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        status: list[int] = []
+        arguments = [flags[0], f"--output=/dev/fd/{write_out}"]
+
+        def run() -> None:
+            status.append(translate.run(arguments))
+            os.close(write_out)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        with os.fdopen(write_in, "wb") as questions:
+            yield questions, answers
+        thread.join()
+    assert status == [0]
+
+
+def test_a_pipe_is_answered_when_it_waits_and_read_in_full_windows(engine, co_process):
+    questions, answers = co_process
+    for line in ("\N{BYTE ORDER MARK}one", "two\r", ""):
+        questions.write(f"{line}\n".encode())
+        questions.flush()
+        assert answers.readline().decode() == answer(line.strip("\N{BYTE ORDER MARK}\r")) + "\n"
+    assert engine.windows == [["one"], ["two"], [""]]
+    engine.before = lambda number: written.wait() if number == 3 else None
+    written = threading.Event()
+    questions.write("".join(f"{line}\n" for line in LINES).encode() + b"last")
+    questions.close()
+    written.set()
+    assert answers.read().decode() == ANSWERS + "LAST\n"
+    sizes = [len(window) for window in engine.windows[3:]]
+    assert sizes[1] == 256 and sum(sizes) == len(LINES) + 1
+
+
+# A mutex that is locked twice waits for ever outside Python, whose handlers do not run meanwhile.
+IN_C = """
+import ctypes, os, sys, threading
+from rnnsearch_tf.scripts.shared.command import Command
+from rnnsearch_tf.scripts.shared.interrupts import last_word
+def main():
+    mutex, lock = ctypes.create_string_buffer(64), ctypes.CDLL(None).pthread_mutex_lock
+    with last_word(lambda: print("last word", file=sys.stderr)):
+        lock(mutex)
+        threading.Timer(1, os.kill, (os.getpid(), number)).start()
+        lock(mutex)
+number = int(sys.argv.pop())
+sys.exit(Command("sleeper", "sleeps.").run(main))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the mutex is Linux's")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_command_that_is_not_in_python(number):
+    command = [sys.executable, "-c", IN_C, str(int(number))]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    said = "interrupted" if number == signal.SIGINT else "ended by SIGTERM"
+    assert (done.returncode, done.stdout) == (128 + number, "")
+    assert done.stderr == f"last word\nsleeper: {said}\n"

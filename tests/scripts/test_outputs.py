@@ -1,0 +1,103 @@
+"""Flags that name outputs are checked before a command begins."""
+
+import os
+import socket
+import sys
+
+import pytest
+
+from rnnsearch_tf.scripts import (
+    align,
+    client,
+    demo,
+    evaluate,
+    export,
+    plot,
+    reproduce,
+    score,
+    select_pairs,
+    translate,
+)
+from rnnsearch_tf.scripts.shared.command import Command
+from rnnsearch_tf.scripts.shared.outputs import OutputFile, OutputFolder, OutputLines
+
+OUTPUTS = {
+    align: ("output", "figures"),
+    client: ("output",),
+    demo: ("output",),
+    evaluate: ("translations", "json", "sample_html"),
+    export: ("export_dir",),
+    plot: ("output",),
+    reproduce: ("output",),
+    score: ("output",),
+    select_pairs: ("output_source", "output_target", "scores"),
+    translate: ("output", "figures"),
+}
+EACH = [(script, name) for script, names in OUTPUTS.items() for name in names]
+
+
+@pytest.mark.parametrize(
+    ("script", "name"), EACH, ids=lambda value: getattr(value, "__name__", value)
+)
+def test_every_output_is_checked(capsys, script, name):
+    assert script.run([f"--{name}="]) == 1
+    assert capsys.readouterr().err == f"{script.COMMAND.name}: --{name}: is empty\n"
+    assert script.run([f"--{name}={__file__}/x"]) == 1
+    assert capsys.readouterr().err.startswith(f"{script.COMMAND.name}: --{name} {__file__}/x: ")
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command with three outputs; return whether it began, and what it says."""
+    command = Command("writer", "writes.")
+    command.define("file", OutputFile, "a file")
+    command.define("lines", OutputLines, "lines", "-")
+    command.define("folder", OutputFolder, "a folder")
+
+    def run(flag: str) -> tuple[bool, str]:
+        began: list[bool] = []
+        status = command.run(lambda: began.append(True), [flag])
+        assert status == (0 if began else 1)
+        return bool(began), capsys.readouterr().err.removeprefix("writer: ")
+
+    return run
+
+
+def test_what_can_be_written(run, tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "none")
+    (tmp_path / "old").touch()
+    values = ["--lines=-", f"--folder={tmp_path}", f"--folder={tmp_path / 'a' / 'b'}"]
+    values += [
+        f"--{name}={tmp_path / file}" for name in ("file", "lines") for file in ("new", "old")
+    ]
+    values += [f"--file={tmp_path / 'link'}"]
+    if sys.platform != "win32":
+        os.mkfifo(tmp_path / "fifo")
+        values += [f"--lines={tmp_path / 'fifo'}", "--lines=/dev/stdout", "--lines=/dev/null"]
+    before = sorted(tmp_path.rglob("*"))
+    assert [run(value) for value in values] == [(True, "")] * len(values)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="of POSIX")
+def test_what_cannot(run, tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    with socket.socket(socket.AF_UNIX) as served:
+        monkeypatch.chdir(tmp_path)
+        served.bind("socket")
+    said = {
+        "--lines=": "--lines: is empty",
+        "--file=-": "--file -: this output needs a file, - is no name",
+        "--file=.": "--file .: Is a directory",
+        "--file=new/": "--file new/: Is a directory",
+        "--file=socket": "--file socket: is a socket",
+        "--lines=none/new": "--lines none/new: none: no such folder",
+        "--lines=file/new": "--lines file/new: file: no such folder",
+        "--folder=file": f"--folder file: {tmp_path / 'file'}: Not a directory",
+        "--folder=file/new": f"--folder file/new: {tmp_path / 'file'}: Not a directory",
+    }
+    assert {flag: run(flag) for flag in said} == {f: (False, f"{s}\n") for f, s in said.items()}
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # which root is never told
+    assert run("--file=new") == (False, "--file new: Permission denied\n")
+    assert run("--lines=/dev/null") == (False, "--lines /dev/null: Permission denied\n")
+    assert run("--folder=new") == (False, f"--folder new: {tmp_path}: Permission denied\n")

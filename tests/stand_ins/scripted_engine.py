@@ -1,0 +1,81 @@
+"""A translator without a trained model: it answers in capital letters."""
+
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tensorflow as tf
+
+from rnnsearch_tf.config import WHITESPACE, DecodingConfig
+from rnnsearch_tf.inference.translator import Translator
+from rnnsearch_tf.scripts import score, translate
+from rnnsearch_tf.text.tokenizers import tokenizer_for
+
+MAX_LENGTH = 50
+
+
+def answer(line: str) -> str:
+    return line.upper()
+
+
+class ScriptedEngine:
+    """The functions of a `TextModel`.
+
+    Attributes:
+        windows: the lines of each search, so far.
+        before: called with the number of each search, from 0, before it.
+    """
+
+    def __init__(self) -> None:
+        self.windows: list[list[str]] = []
+        self.before: Callable[[int], None] = lambda number: None
+
+    def best(self, lines: tf.Tensor) -> dict[str, tf.Tensor]:
+        return self._found(lines, 1)
+
+    def candidates(self, lines: tf.Tensor) -> dict[str, tf.Tensor]:
+        return self._found(lines, 2)
+
+    def score_tokens(self, source: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
+        """-0.25 for each word."""
+        self.before(len(self.windows))
+        self.windows.append([b" ".join(row).decode() for row in source.numpy()])
+        is_word = tf.strings.length(tf.concat([source, target], axis=1)) > 0
+        return -0.25 * tf.reduce_sum(tf.cast(is_word, tf.float32), axis=1)
+
+    def _found(self, lines: tf.Tensor, size: int) -> dict[str, tf.Tensor]:
+        texts = [line.decode(errors="replace") for line in lines.numpy()]
+        self.before(len(self.windows))
+        self.windows.append(texts)
+        rows = len(texts)
+        return {
+            "text": tf.constant(
+                [[f"{answer(text)}{'!' * i}" for i in range(size)] for text in texts]
+            ),
+            "score": tf.fill([rows, size], -0.5),
+            "normalized_score": tf.fill([rows, size], -0.25),
+            "length": tf.fill([rows, size], 1),
+            "source_tokens": tf.fill([rows, 1], "</s>"),
+            "target_tokens": tf.fill([rows, size], "</s>"),
+        }
+
+
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch) -> ScriptedEngine:
+    """What rnnsearch-translate and rnnsearch-score find in every model directory."""
+    scripted = ScriptedEngine()
+    config: Any = types.SimpleNamespace(decoding=DecodingConfig(max_length=MAX_LENGTH, beam_size=2))
+    words = tokenizer_for(WHITESPACE, "")
+    translator = Translator(scripted, config, (words, words))
+    for script in (translate, score):
+        monkeypatch.setattr(script, "open_translator", lambda command: translator)
+    return scripted
+
+
+def made_model(folder: Path) -> str:
+    """The flag for a folder with a file of a model."""
+    folder.mkdir()
+    (folder / "config.json").write_text(folder.name)
+    return f"--model_dir={folder}"
