@@ -1,6 +1,7 @@
 # make demo   both models on the built-in grammar, in minutes; all it makes lies in demo/
 # make test   all tests; says what it skipped and why
 # make test-fast   those that need no long training, no browser and no server
+# make test-lowest   the same with the lowest versions of all packages that setup.py allows
 # make check  ruff (lint and format) and mypy, also for macOS and Windows
 # make docs   the line numbers in docs/equations.md
 # make site   the documentation with an API page from the docstrings, in site/
@@ -11,6 +12,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+LOWEST := .venv-lowest
 
 # Without DATA, the sets of the folder of real text that the tests use.
 ifndef DATA
@@ -28,7 +30,7 @@ OUTPUT ?= reproduction
 SIZE ?= small
 NO_DATA := make reproduce needs DATA=folder with train, valid and test, each .en and .fr or .gz
 
-.PHONY: demo test test-fast check docs site bench reproduce data-is-named clean
+.PHONY: demo test test-fast test-lowest check docs site bench reproduce data-is-named clean
 
 demo: $(VENV)/installed
 	rm -rf demo
@@ -39,6 +41,10 @@ test: $(VENV)/installed-test
 
 test-fast: $(VENV)/installed-test
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder \
+	    -m "not slow and not distributed and not browser and not serving"
+
+test-lowest: $(LOWEST)/installed
+	$(LOWEST)/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder \
 	    -m "not slow and not distributed and not browser and not serving"
 
 check: $(VENV)/installed-test
@@ -76,9 +82,18 @@ $(VENV)/installed-test: setup.py pyproject.toml $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --editable ".[test,check]"
 	touch $@
 
+# What setup.py asks for is known once the package itself is installed.
+$(LOWEST)/installed: setup.py pyproject.toml .ci/lowest_versions.py
+	$(PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/python -m pip install --quiet --no-deps --editable .
+	$(LOWEST)/bin/python .ci/lowest_versions.py > $(LOWEST)/constraints.txt
+	$(LOWEST)/bin/python -m pip install --quiet --constraint $(LOWEST)/constraints.txt \
+	    --editable ".[test]"
+	touch $@
+
 $(VENV)/installed-docs: setup.py pyproject.toml $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --editable ".[docs]"
 	touch $@
 
 clean:
-	rm -rf $(VENV) demo site build dist *.egg-info
+	rm -rf $(VENV) $(LOWEST) demo site build dist *.egg-info

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+_LIST = "digests.json"  # in a folder: the digests of its other files
 SEAL = "sha256"  # field of a JSON object: the digest of all others
-_BLOCK = 2**20
+_BLOCK = 2**16
 
 
 def file_digest(path: str | Path) -> str:
-    """Return the SHA-256 of a file, in hexadecimal; 0.4 to 1.5 GB/s."""
+    """Return the SHA-256 of a file, in hexadecimal; about 1 GB/s."""
     digest = hashlib.sha256()
     with open(path, "rb") as file:
         while block := file.read(_BLOCK):
@@ -32,6 +33,20 @@ def find_changed(folder: Path, digests: Mapping[str, str]) -> str | None:
         if not path.is_file() or file_digest(path) != digest:
             return name
     return None
+
+
+def write_digests(folder: Path) -> None:
+    """Write the digests of all files into a folder, for `is_intact`."""
+    (folder / _LIST).write_text(json.dumps(folder_digests(folder), indent=2) + "\n", "utf-8")
+
+
+def is_intact(folder: Path) -> bool:
+    """Whether all files are those that `write_digests` has seen; reads them all."""
+    try:
+        digests = json.loads((folder / _LIST).read_text("utf-8"))
+        return bool(digests) and find_changed(folder, digests) is None
+    except (OSError, ValueError, AttributeError):
+        return False
 
 
 def sealed(values: Mapping[str, Any]) -> dict[str, Any]:
