@@ -1,6 +1,7 @@
 # make demo   both models on the built-in grammar, in minutes; all it makes lies in demo/
 # make test   all tests; says what it skipped and why
 # make test-fast   those that need no long training, no browser and no server
+# make test-lowest   the same with the lowest versions of all packages that setup.py allows
 # make fuzz   damaged files and hostile strings by the ten thousand; FLAGS="--damages=… --seed=…"
 # make kill-test   250 trainings killed and resumed, in an hour or two; FLAGS="--kills=… --seed=…"
 # make check  ruff (lint and format) and mypy, also for macOS and Windows
@@ -13,6 +14,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+LOWEST := .venv-lowest
 
 # Without DATA, the sets of the folder of real text that the tests use.
 ifndef DATA
@@ -30,7 +32,7 @@ OUTPUT ?= reproduction
 SIZE ?= small
 NO_DATA := make reproduce needs DATA=folder with train, valid and test, each .en and .fr or .gz
 
-.PHONY: demo test test-fast fuzz kill-test check docs site bench reproduce data-is-named clean
+.PHONY: demo test test-fast test-lowest fuzz kill-test check docs site bench reproduce data-is-named clean
 
 demo: $(VENV)/installed
 	rm -rf demo
@@ -41,6 +43,10 @@ test: $(VENV)/installed-test
 
 test-fast: $(VENV)/installed-test
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder \
+	    -m "not slow and not distributed and not browser and not serving"
+
+test-lowest: $(LOWEST)/installed
+	$(LOWEST)/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder \
 	    -m "not slow and not distributed and not browser and not serving"
 
 fuzz: $(VENV)/installed-test
@@ -84,9 +90,18 @@ $(VENV)/installed-test: setup.py pyproject.toml $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --editable ".[test,check]"
 	touch $@
 
+# What setup.py asks for is known once the package itself is installed.
+$(LOWEST)/installed: setup.py pyproject.toml .ci/lowest_versions.py
+	$(PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/python -m pip install --quiet --no-deps --editable .
+	$(LOWEST)/bin/python .ci/lowest_versions.py > $(LOWEST)/constraints.txt
+	$(LOWEST)/bin/python -m pip install --quiet --constraint $(LOWEST)/constraints.txt \
+	    --editable ".[test]"
+	touch $@
+
 $(VENV)/installed-docs: setup.py pyproject.toml $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --editable ".[docs]"
 	touch $@
 
 clean:
-	rm -rf $(VENV) demo site build dist *.egg-info
+	rm -rf $(VENV) $(LOWEST) demo site build dist *.egg-info

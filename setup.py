@@ -28,8 +28,11 @@ setup(
     # Tried: Python 3.10 with Keras 3.12.4 and NumPy 2.2; 3.11 with Keras 3.15.1 and NumPy 2.4.
     install_requires=[
         "absl-py>=2.5",
+        "h5py>=3.14",
         "importlib_resources>=6",  # tensorflow-datasets 4.9.10 imports it and does not ask for it
-        "keras>=3.12,<3.16",
+        # 3.12.4, the last for Python 3.10, and 3.15.1: those before and between read weights from
+        # other files, or more than they are told.
+        "keras>=3.12.4,<3.16,!=3.13.*,!=3.14.*,!=3.15.0",
         "matplotlib>=3.10",
         "numpy>=2.2",
         "portalocker>=3",
@@ -38,7 +41,7 @@ setup(
         "tensorflow>=2.21,<2.22",
         "tensorflow-datasets>=4.9.9",
         "tensorflow-serving-api>=2.21,<2.22",
-        "urllib3>=2.2",
+        "urllib3>=2.8",  # those before unpack, read or wait without a limit
     ],
     extras_require={
         "select": ["nltk>=3.10.4"],
@@ -54,7 +57,7 @@ setup(
             "nltk>=3.10.4",
             "playwright>=1.50",
             "pytest>=8",
-            "pytest-xdist>=3.6",
+            "pytest-xdist>=3.6.1",
             "pyyaml>=6",
             "sacremoses>=0.1.1",
         ],

@@ -8,8 +8,9 @@ from typing import Any
 
 from rnnsearch_tf.errors import InputError
 
+_LIST = "digests.json"  # in a folder: the digests of its other files
 SEAL = "sha256"  # field of a JSON object: the digest of all others
-_BLOCK = 2**20
+_BLOCK = 2**16
 
 
 def file_digest(path: str | Path) -> str:
@@ -41,6 +42,20 @@ def find_changed(folder: Path, digests: Mapping[str, str]) -> str | None:
         if not path.is_file() or file_digest(path) != digest:
             return name
     return None
+
+
+def write_digests(folder: Path) -> None:
+    """Write the digests of all files into a folder, for `is_intact`."""
+    (folder / _LIST).write_text(json.dumps(folder_digests(folder), indent=2) + "\n", "utf-8")
+
+
+def is_intact(folder: Path) -> bool:
+    """Whether all files are those that `write_digests` has seen; reads them all."""
+    try:
+        digests = json.loads((folder / _LIST).read_text("utf-8"))
+        return bool(digests) and find_changed(folder, digests) is None
+    except (OSError, ValueError, AttributeError):
+        return False
 
 
 def sealed(values: Mapping[str, Any]) -> dict[str, Any]:

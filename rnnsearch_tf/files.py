@@ -16,6 +16,7 @@ from typing import IO, Any
 import portalocker
 
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.progress import say
 
 _RETRY_SECONDS = 0.1
 
@@ -194,7 +195,7 @@ def make_once(folder: Path, is_whole: Callable[[Path], bool], make: Callable[[Pa
 
     Args:
         folder: the path of the folder.
-        is_whole: whether a folder is what `make` makes; a damaged one is made again.
+        is_whole: whether a folder is what `make` makes; a damaged one is told, and made again.
         make: fills an empty folder.
 
     Raises:
@@ -206,6 +207,8 @@ def make_once(folder: Path, is_whole: Callable[[Path], bool], make: Callable[[Pa
         folder.parent.mkdir(parents=True, exist_ok=True)
         with file_lock(folder.with_name(f".{folder.name}.lock")):
             if not is_whole(folder):
+                if folder.exists():
+                    say(f"{folder}: damaged; it is made again")
                 _make(folder, make)
     except OSError as error:
         reason = error.strerror or str(error)

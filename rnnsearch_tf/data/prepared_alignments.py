@@ -3,7 +3,8 @@
 A folder, beside that of the prepared text whose words are linked, holds
 
 * `links`: int32, positions of source and target word of all links of all pairs;
-* `starts`: int64, the index of each pair's first link, and the number of all links.
+* `starts`: int64, the index of each pair's first link, and the number of all links;
+* `digests.json`: the SHA-256 of both.
 """
 
 import hashlib
@@ -15,6 +16,7 @@ import numpy as np
 
 from rnnsearch_tf.data.sentence_pairs import Pairs
 from rnnsearch_tf.data.word_alignments import WordAlignmentBlock, WordAlignmentFiles, WordAlignments
+from rnnsearch_tf.digests import is_intact, write_digests
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.files import make_once
 
@@ -35,7 +37,7 @@ def prepare_alignments(files: WordAlignmentFiles, text: Path, pairs: Pairs) -> W
     key = inspect.getsource(sys.modules[__name__]) + files.fingerprint()
     digest = hashlib.sha256(key.encode()).hexdigest()[:32]
     folder = text.with_name(f"{text.name}.alignments-{digest}")
-    make_once(folder, _is_whole, lambda empty: _write(empty, files, pairs))
+    make_once(folder, is_intact, lambda empty: _write(empty, files, pairs))
     return _read(folder)
 
 
@@ -55,6 +57,7 @@ def _write(folder: Path, files: WordAlignmentFiles, pairs: Pairs) -> None:
     if done != len(pairs):
         more = "at least " if done > len(pairs) else ""
         raise InputError(f"alignments of {more}{done:,} pairs, where the text has {len(pairs):,}")
+    write_digests(folder)
 
 
 def _check(block: WordAlignmentBlock, pairs: Pairs, rows: np.ndarray) -> None:
@@ -79,12 +82,3 @@ def _read(folder: Path) -> WordAlignments:
         np.asarray(np.memmap(links, np.int32, "r")).reshape(-1, 2),
         np.asarray(np.memmap(starts, np.int64, "r")),
     )
-
-
-def _is_whole(folder: Path) -> bool:
-    """Whether the lengths of the files agree."""
-    try:
-        alignments = _read(folder)
-    except (OSError, ValueError):
-        return False
-    return len(alignments.starts) > 0 and len(alignments.links) == alignments.starts[-1]

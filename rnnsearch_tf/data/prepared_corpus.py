@@ -1,6 +1,6 @@
 """Corpora as numbered tokens in files: written once, read by every training on them.
 
-A folder holds `meta.json` and, for each side,
+A folder holds `digests.json`, the SHA-256 of its other files, and, for each side,
 
 * `SIDE.words`: int32, the numbers of all tokens of all sentences; numbers are given in order of
   first appearance;
@@ -9,7 +9,6 @@ A folder holds `meta.json` and, for each side,
 * `SIDE.counts`: int64, the occurrences of each distinct token.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,10 +18,10 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 
 from rnnsearch_tf.data.sentence_pairs import Pairs, Sentences
+from rnnsearch_tf.digests import write_digests
 from rnnsearch_tf.text.vocabulary import UNK, Vocabulary
 
 SIDES = ("source", "target")
-_META = "meta.json"
 
 
 class Block(NamedTuple):
@@ -89,17 +88,6 @@ class _Side:
                 yield line[:-1]
 
 
-def is_whole(folder: Path) -> bool:
-    """Whether a `Writer` has finished the folder, and its files have kept their sizes."""
-    try:
-        sizes = json.loads((folder / _META).read_text("utf-8"))["bytes"]
-        return bool(sizes) and all(
-            (folder / name).stat().st_size == size for name, size in sizes.items()
-        )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return False
-
-
 class Writer:
     """Writes the files of a `PreparedText`, block by block; a context manager.
 
@@ -131,12 +119,10 @@ class Writer:
         self.pairs += len(source.lengths)
 
     def finish(self) -> None:
-        """Write types, counts and the sizes of all files."""
+        """Write types, counts and the digests of all files."""
         for side in self._sides:
             side.finish()
-        sizes = {path.name: path.stat().st_size for path in sorted(self._folder.iterdir())}
-        meta = {"pairs": self.pairs, "bytes": sizes}
-        (self._folder / _META).write_text(json.dumps(meta, indent=2) + "\n", "utf-8")
+        write_digests(self._folder)
 
 
 class _SideWriter:

@@ -29,8 +29,7 @@ class UnkReplacement(tf.Module):
     def __init__(self, lexicon: str | Path | None):
         super().__init__()
         self._lexicon: tf.lookup.StaticHashTable | None = None
-        if lexicon is not None:
-            _check(Path(lexicon))
+        if lexicon is not None and _words_in(Path(lexicon)):
             initializer = tf.lookup.TextFileInitializer(
                 str(lexicon), tf.string, 0, tf.string, 1, delimiter="\t"
             )
@@ -75,13 +74,13 @@ class UnkReplacement(tf.Module):
         return tf.where(translations == "", words, translations)
 
 
-def _check(lexicon: Path) -> None:
-    """Check a lexicon, which may have been edited by hand: lines of two words with a tab between.
+def _words_in(lexicon: Path) -> int:
+    """Count the words of a lexicon, which may have been edited by hand: a word, a tab, a word.
 
     Raises:
         InputError: it is none.
     """
-    seen = set()
+    seen: set[str] = set()
     try:
         with open(lexicon, encoding="utf-8", newline="\n") as file:
             for number, line in enumerate(file, 1):
@@ -91,6 +90,7 @@ def _check(lexicon: Path) -> None:
                 if words[0] in seen:
                     raise InputError(f"{lexicon}: line {number:,}: {words[0]} is there twice")
                 seen.add(words[0])
+        return len(seen)
     except OSError as error:
         raise InputError(f"{lexicon}: {error.strerror}") from error
     except UnicodeDecodeError as error:

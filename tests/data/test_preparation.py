@@ -203,23 +203,29 @@ def test_a_language_without_rules_is_told(tmp_path, capsys, train_flags):
 
 @pytest.mark.parametrize(
     "name", [f"{side}.{end}" for side in ("source", "target") for end in ("words", "starts")]
-    + ["source.types", "target.counts", "meta.json"],
+    + ["source.types", "target.counts", "digests.json"],
 )  # fmt: skip
-def test_a_damaged_cache_is_made_again(tmp_path, name):
+def test_a_damaged_cache_is_told_and_made_again(tmp_path, capsys, name):
     corpus = Counted()
     prepare(corpus, ENGLISH, FRENCH, tmp_path)
     whole = content(tmp_path)
     (path,) = tmp_path.glob(f"*/{name}")
+    flipped = bytearray(whole[name])
+    flipped[len(flipped) // 2] ^= 1
     for damage in (
+        lambda: path.write_bytes(flipped),
         lambda: path.write_bytes(whole[name][: len(whole[name]) // 2]),
         lambda: path.write_bytes(b""),
         lambda: path.write_bytes(whole[name] + b"more"),
         path.unlink,
     ):
         damage()
+        capsys.readouterr()
         prepare(corpus, ENGLISH, FRENCH, tmp_path)
         assert content(tmp_path) == whole
-    assert corpus.read == 5
+        told, *_ = capsys.readouterr().err.splitlines()  # and that it is prepared
+        assert told == f"{path.parent}: damaged; it is made again"
+    assert corpus.read == 6
 
 
 # --- never half -----------------------------------------------------------------------------------
@@ -295,7 +301,7 @@ def test_a_second_preparation_waits_for_the_first(tmp_path, begun):
         begun.kill()  # it will never be done: the second takes over
         second.result(timeout=60)
     assert corpus.read == 1
-    assert content(tmp_path)["meta.json"]
+    assert content(tmp_path)["digests.json"]
 
 
 def test_preparations_at_once_read_the_text_once(tmp_path):

@@ -64,10 +64,12 @@ def test_they_are_written_once_and_damaged_ones_again(tmp_path):
     assert prepared(tmp_path, *lines).links.tolist() == [[0, 0], [1, 1], [2, 2]]
     assert times() == first
     (links,) = tmp_path.glob("text.alignments-*/links")
-    links.write_bytes(links.read_bytes()[:-8])
-    damaged = times()
-    assert prepared(tmp_path, *lines).links.tolist() == [[0, 0], [1, 1], [2, 2]]
-    again = times()
-    assert len(again) == 1 and again != damaged
+    whole = links.read_bytes()
+    for content in (whole[:-8], b"\1" + whole[1:], b""):
+        links.write_bytes(content)
+        damaged = times()
+        assert prepared(tmp_path, *lines).links.tolist() == [[0, 0], [1, 1], [2, 2]]
+        again = times()
+        assert len(again) == 1 and again != damaged
     assert prepared(tmp_path, "0-1", "", "").links.tolist() == [[0, 1]]
     assert len(times()) == 2 and set(times()) > set(again)

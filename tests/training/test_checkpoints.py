@@ -77,14 +77,25 @@ def test_a_full_disk_leaves_the_older_ones(tmp_path, checkpoints, variable):
     assert restored(tmp_path) == (2, 20.0, 20)
 
 
-@pytest.mark.parametrize(("end", "left"), [("data-00000-of-00001", 5000), ("index", 50)])
+def cut(content: bytearray) -> None:
+    del content[50:]
+
+
+def flip(content: bytearray) -> None:
+    content[len(content) // 3] ^= 8
+
+
+@pytest.mark.parametrize("damage", [cut, flip])
+@pytest.mark.parametrize("end", ["data-00000-of-00001", "index"])
 def test_damaged_and_unfinished_ones_go_when_an_older_one_is_gone_back_to(
-    tmp_path, checkpoints, variable, capsys, end, left
+    tmp_path, checkpoints, variable, capsys, end, damage
 ):
     for value in (10, 20):
         save(checkpoints, variable, value)
     file = tmp_path / f"ckpt-2.{end}"
-    file.write_bytes(file.read_bytes()[:left])
+    content = bytearray(file.read_bytes())
+    damage(content)
+    file.write_bytes(content)
     (tmp_path / "ckpt-3.data-00000-of-00001").write_bytes(b"no index")
     (tmp_path / "ckpt-4_temp").mkdir()
     assert checkpoints.restore(ProgressLine()) == 1
