@@ -41,7 +41,7 @@ EACH = [(script, name) for script, names in OUTPUTS.items() for name in names]
 )
 def test_every_output_is_checked(capsys, script, name):
     assert script.run([f"--{name}="]) == 1
-    assert capsys.readouterr().err == f"{script.COMMAND.name}: --{name}: is empty\n"
+    assert capsys.readouterr().err == f"{script.COMMAND.name}: --{name} is empty\n"
     assert script.run([f"--{name}={__file__}/x"]) == 1
     assert capsys.readouterr().err.startswith(f"{script.COMMAND.name}: --{name} {__file__}/x: ")
 
@@ -86,7 +86,7 @@ def test_what_cannot(run, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
         served.bind("socket")
     said = {
-        "--lines=": "--lines: is empty",
+        "--lines=": "--lines is empty",
         "--file=-": "--file -: this output needs a file, - is no name",
         "--file=.": "--file .: Is a directory",
         "--file=new/": "--file new/: Is a directory",
