@@ -4,8 +4,8 @@ import sys
 
 from rnnsearch_tf.limits import COUNT
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.outputs import OutputFile, check_output
 from rnnsearch_tf.scripts.shared.decoding_flags import Weights
+from rnnsearch_tf.scripts.shared.outputs import OutputFile, check_output
 
 COMMAND = Command(
     "rnnsearch-lexicon",
