@@ -86,7 +86,7 @@ def test_what_cannot(run, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
         served.bind("socket")
     said = {
-        "--lines=": "--lines: is empty",
+        "--lines=": "--lines is empty",
         "--file=-": "--file -: this output needs a file, - is no name",
         "--file=.": "--file .: Is a directory",
         "--file=new/": "--file new/: Is a directory",

@@ -72,10 +72,8 @@ def check_output(name: str, output_type: type, path: str) -> None:
     """Check the value of a flag of one of these types.
 
     Raises:
-        InputError: it is empty, or cannot be written; the text names the flag.
+        InputError: it cannot be written; the text names the flag.
     """
-    if not path:
-        raise InputError(f"--{name}: is empty")
     try:
         CHECKS[output_type](path)
     except InputError as error:
