@@ -55,6 +55,8 @@ def check_weights(path: Path, config: Config) -> str:
     """
     with _told(path), h5py.File(path, "r") as file:
         arrays = _arrays(file)
+        if sum(array.nbytes for array in arrays.values()) > path.stat().st_size:
+            raise ValueError("it has more values than bytes")  # never written, but they take memory
         _check_sizes({array.shape for array in arrays.values()}, config.model)
         _check_training(file.attrs, config)
         digest = _digest(arrays, only_finite=True)
