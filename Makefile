@@ -8,8 +8,6 @@
 # make docs   the line numbers in docs/equations.md
 # make site   the documentation with an API page from the docstrings, in site/
 # make bench  training and search speed
-# make fuzz   files damaged and hostile strings sent by the ten thousand; also FLAGS
-# make kill-test   250 trainings killed and resumed; also FLAGS
 # make reproduce DATA=folder   the paper's four models, evaluated, with a report in OUTPUT;
 #                              also OUTPUT, SIZE, TRAIN, VALID, TEST, TEST_LENGTHS, FLAGS
 
@@ -73,14 +71,6 @@ site: $(VENV)/installed-docs
 bench: $(VENV)/installed
 	$(BIN)/python benchmark/training_speed.py --workload paper25
 	$(BIN)/python benchmark/search_speed.py --workload paper25
-
-# With FLAGS="--seed=2", other damages, strings and moments; see --help of each.
-.PHONY: fuzz kill-test
-fuzz: $(VENV)/installed-test
-	$(BIN)/python tests/reliability/fuzz.py $(FLAGS)
-
-kill-test: $(VENV)/installed-test
-	$(BIN)/python tests/reliability/kill_trainings.py $(FLAGS)
 
 reproduce: data-is-named $(VENV)/installed
 	$(BIN)/rnnsearch-reproduce --data "$(DATA)" --output "$(OUTPUT)" --preset_size "$(SIZE)" \
