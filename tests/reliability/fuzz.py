@@ -9,6 +9,7 @@ The status is 1 when anything was silently wrong, gave a traceback or changed it
 import argparse
 import contextlib
 import faulthandler
+import functools
 import os
 import shutil
 import sys
@@ -16,7 +17,6 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
@@ -38,6 +38,8 @@ ARCHITECTURES = ("rnnsearch", "rnnencdec")
 BATCH = 100  # hostile strings among the neighbors
 SECONDS_BETWEEN_REPORTS = 60
 TOLD = 10  # failures of each kind
+
+Target = Callable[[], contextlib.AbstractContextManager[Damaged]]
 
 
 def for_each(strategy: st.SearchStrategy, count: int, number: int, act: Callable) -> None:
@@ -139,6 +141,27 @@ def make_models(folder: Path) -> Path:
     return made
 
 
+def damage_all(made: Path, folder: Path, count: int, number: int) -> list[bool]:
+    """Damage `count` files: every kind of folder has its part of them."""
+    work = folder / "damaged"
+    shutil.rmtree(work, ignore_errors=True)
+    shutil.copytree(made, work)
+    targets: dict[str, Target] = {
+        "cache": functools.partial(damaged_folders.damaged_cache, work / "corpus", work / "cache")
+    }
+    for version, name in enumerate(ARCHITECTURES, 1):
+        path, exported = work / name, work / "exports" / str(version)
+        targets[f"{name}, model directory"] = functools.partial(damaged_folders.damaged_model, path)
+        targets[f"{name}, checkpoint"] = functools.partial(damaged_folders.damaged_checkpoint, path)
+        targets[f"{name}, export"] = functools.partial(damaged_folders.damaged_export, exported)
+    results = []
+    for i, (name, target) in enumerate(targets.items()):
+        part = (count + i) // len(targets)
+        with target() as damaged:
+            results.append(damage_files(name, damaged, part, number + i, folder / "current"))
+    return results
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, default=Path("fuzz"))
@@ -149,29 +172,11 @@ def main() -> int:
     faulthandler.enable()
     folder: Path = arguments.folder.resolve()
     made = make_models(folder)
-    work = folder / "damaged"
-    shutil.rmtree(work, ignore_errors=True)
-    shutil.copytree(made, work)
-
-    targets: dict[str, Callable[[], contextlib.AbstractContextManager[Any]]] = {
-        "cache": lambda: damaged_folders.damaged_cache(work / "corpus", folder / "damaged-cache")
-    }
-    for i, name in enumerate(ARCHITECTURES, 1):
-        path, version = work / name, work / "exports" / str(i)
-        targets[f"{name}, model directory"] = lambda p=path: damaged_folders.damaged_model(p)
-        targets[f"{name}, checkpoint"] = lambda p=path: damaged_folders.damaged_checkpoint(p)
-        targets[f"{name}, export"] = lambda v=version: damaged_folders.damaged_export(v)
-    results = []
-    for number, (name, target) in enumerate(targets.items()):
-        count = arguments.damages // len(targets) + (number < arguments.damages % len(targets))
-        with target() as damaged:
-            results.append(
-                damage_files(name, damaged, count, arguments.seed + number, folder / "current")
-            )
-    for i, name in enumerate(ARCHITECTURES, 1):
-        version = made / "exports" / str(i)
-        count = arguments.strings // len(ARCHITECTURES)
-        results.append(send_strings(name, version, count, arguments.seed + i))
+    results = damage_all(made, folder, arguments.damages, arguments.seed)
+    strings = arguments.strings // len(ARCHITECTURES)
+    for version, name in enumerate(ARCHITECTURES, 1):
+        exported = made / "exports" / str(version)
+        results.append(send_strings(name, exported, strings, arguments.seed + version))
     return 0 if all(results) else 1
 
 

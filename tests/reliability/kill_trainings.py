@@ -13,6 +13,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -303,6 +304,7 @@ def main() -> int:
     parser.add_argument("--worker_kills", type=int, default=50, help="of either of two workers")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # no training is left behind
     folder: Path = arguments.folder.resolve()
     corpus = folder / "corpus"
     corpus.mkdir(parents=True, exist_ok=True)
