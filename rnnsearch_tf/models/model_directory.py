@@ -104,7 +104,10 @@ class ModelDirectory:
         """
         self.load_vocabularies()
         stored = self.load_config()
-        if dataclasses.replace(stored, decoding=config.decoding) != config:
+        wanted = dataclasses.replace(
+            config, decoding=stored.decoding, training_id=stored.training_id
+        )
+        if stored != wanted:
             raise InputError(f"{self._config_path}: no longer the settings of this training")
 
     @contextlib.contextmanager
