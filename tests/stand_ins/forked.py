@@ -78,4 +78,6 @@ def _run(
     os.environ.update(environment)
     os.dup2(sender.fileno(), 2)
     sender.close()
+    # The server's stream may take the pipe for a file, which its own standard error may have been.
+    sys.stderr = os.fdopen(2, "w", buffering=1, encoding="utf-8", closefd=False)
     sys.exit(function(*arguments))
