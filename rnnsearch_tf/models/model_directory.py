@@ -97,17 +97,16 @@ class ModelDirectory:
             self.load_vocabularies()  # for its checks
 
     def check_unchanged(self, config: Config) -> None:
-        """Check that config.json and the vocabularies are those of a training.
+        """Check that the vocabularies and config.json are still those of a training.
+
+        Args:
+            config: as `load_config` read it when the training began.
 
         Raises:
-            InputError: they were changed or removed since it began.
+            InputError: they were changed or removed since, or are another training's.
         """
         self.load_vocabularies()
-        stored = self.load_config()
-        wanted = dataclasses.replace(
-            config, decoding=stored.decoding, training_id=stored.training_id
-        )
-        if stored != wanted:
+        if dataclasses.replace(self.load_config(), decoding=config.decoding) != config:
             raise InputError(f"{self._config_path}: no longer the settings of this training")
 
     @contextlib.contextmanager

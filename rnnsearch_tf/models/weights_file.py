@@ -80,7 +80,14 @@ def _told(path: Path) -> Iterator[None]:
     """Make one line of what h5py, Keras and the checks here raise."""
     try:
         yield
-    except (OSError, LookupError, RuntimeError, TypeError, ValueError) as error:
+    except (
+        AttributeError,
+        LookupError,
+        OSError,
+        RuntimeError,
+        TypeError,
+        ValueError,
+    ) as error:
         raise InputError(f"{path}: damaged, or of another model: {first_line(error)}") from error
 
 
