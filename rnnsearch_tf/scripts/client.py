@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import math
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.finite_values import FiniteCheck, json_weights
 from rnnsearch_tf.scripts.shared.text_input import decoded, input_lines
 from rnnsearch_tf.scripts.shared.text_output import write_lines
 
@@ -57,8 +59,9 @@ def main() -> int:
     with _client() as client:
         if flags.status:
             return _print_status(client)
-        write_lines(flags.output, _results(client))
-    return 0
+        finite = FiniteCheck(COMMAND.name, "no finite score")
+        write_lines(flags.output, _results(client, finite))
+    return finite.status
 
 
 def _check_flags() -> None:
@@ -104,18 +107,24 @@ def _print_status(client: "Client") -> int:
     return 0 if any(version.state == "AVAILABLE" for version in versions) else 1
 
 
-def _results(client: "Client") -> Iterator[str]:
+def _results(client: "Client", finite: FiniteCheck) -> Iterator[str]:
     """Format the result for each line of the input."""
     flags = COMMAND.flags
     lines = _lines(flags.input)
     if flags.signature == "score":
         pairs = _pairs(lines, _lines(flags.translation))
-        return (f"{score:.6f}" for score in client.score(pairs))
-    if flags.signature == "nbest":
-        return map(_n_best_json, client.n_best(lines))
-    if flags.signature == "align":
-        return map(_alignment_json, client.align(lines))
-    return (result.text.replace("\n", " ") for result in client.translate(lines))
+        for number, score in enumerate(client.score(pairs), 1):
+            finite.check(number, math.isfinite(score))
+            yield f"{score:.6f}"
+        return
+    call, line = {
+        "nbest": (client.n_best, _n_best_json),
+        "align": (client.align, _alignment_json),
+        "serving_default": (client.translate, lambda result: result.text.replace("\n", " ")),
+    }[flags.signature]
+    for number, result in enumerate(call(lines), 1):
+        finite.check(number, math.isfinite(result.score))
+        yield line(result)
 
 
 def _n_best_json(result: "Translation") -> str:
@@ -138,7 +147,7 @@ def _alignment_json(result: "Translation") -> str:
             "score": result.score,
             "source_tokens": result.source_tokens,
             "target_tokens": result.tokens,
-            "alignment": result.alignment.tolist(),
+            "alignment": json_weights(result.alignment),
         }
     )
 
@@ -148,12 +157,14 @@ def _json(record: dict[str, Any]) -> str:
 
 
 def _rounded(value: Any) -> Any:
-    """Round numbers to six decimals at every level of a record."""
+    """Round numbers to six decimals at every level of a record; those not finite become None."""
     if isinstance(value, dict):
         return {key: _rounded(item) for key, item in value.items()}
     if isinstance(value, tuple | list):
         return [_rounded(item) for item in value]
-    return round(value, 6) if isinstance(value, float) else value
+    if not isinstance(value, float):
+        return value
+    return round(value, 6) if math.isfinite(value) else None
 
 
 def _pairs(texts: Iterable[str], translations: Iterable[str]) -> Iterator[tuple[str, str]]:

@@ -1,5 +1,6 @@
 """rnnsearch-translate: text in, translations out, line by line."""
 
+import math
 import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
@@ -8,6 +9,7 @@ from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.decoding_flags import define_decoding, open_translator
 from rnnsearch_tf.scripts.shared.figure_flags import check_figures, define_figures, draw_figure
+from rnnsearch_tf.scripts.shared.finite_values import FiniteCheck
 from rnnsearch_tf.scripts.shared.text_input import decoded, input_lines
 from rnnsearch_tf.scripts.shared.text_output import write_lines
 
@@ -18,7 +20,8 @@ if TYPE_CHECKING:
 COMMAND = Command(
     "rnnsearch-translate",
     "translate text, one sentence per line: N lines in, N lines out, in order; a blank line gives "
-    "a blank line. At a terminal, each line is translated as it is typed. The search options below "
+    "a blank line, and so does (with a warning, and exit status 1) a line without a translation of "
+    "finite score. At a terminal, each line is translated as it is typed. The search options below "
     "override the model's own.",
 )
 COMMAND.define("input", str, "text to translate, UTF-8, plain or .gz; - is standard input", "-")
@@ -63,8 +66,9 @@ def main() -> int:
         return_alignment=bool(flags.alignment or flags.figures),
         **({"lines_at_once": 1} if at_terminal else {}),
     )
-    write_lines(flags.output, _output(results))
-    return 0
+    finite = FiniteCheck(COMMAND.name, "no translation with a finite score")
+    write_lines(flags.output, _output(results, finite))
+    return finite.status
 
 
 def _typed() -> Iterator[bytes]:
@@ -90,7 +94,7 @@ def _checked(lines: Iterable[bytes], translator: "Translator") -> Iterator[bytes
         yield line
 
 
-def _output(translations: Iterable["Translation"]) -> Iterator[str]:
+def _output(translations: Iterable["Translation"], finite: FiniteCheck) -> Iterator[str]:
     from rnnsearch_tf.progress import ProgressLine
     from rnnsearch_tf.scripts.shared.translation_lines import json_line, plain_lines
 
@@ -98,6 +102,7 @@ def _output(translations: Iterable["Translation"]) -> Iterator[str]:
     if not sys.stdout.isatty():
         translations = ProgressLine().counted(translations, "lines")
     for number, result in enumerate(translations):
+        finite.check(number + 1, math.isfinite(result.score))
         if flags.figures:
             draw_figure(COMMAND, number + 1, result.alignment, result.source_tokens, result.tokens)
         if flags.alignment == "json":
