@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -146,19 +147,25 @@ class ModelDirectory:
         try:
             records = map(json.loads, self.log_path.read_text("utf-8").splitlines())
             return [
-                {_RENAMED_LOG_FIELDS.get(name, name): value for name, value in record.items()}
+                {
+                    _RENAMED_LOG_FIELDS.get(name, name): math.nan if value is None else value
+                    for name, value in record.items()
+                }
                 for record in records
             ]
         except (OSError, ValueError, AttributeError) as error:
             raise InputError(f"{self.log_path}: {first_line(error)}") from error
 
     def write_log(self, records: list[dict[str, Any]]) -> None:
-        """Replace training.jsonl.
+        """Replace training.jsonl; numbers that are not finite are null in it.
 
         Raises:
             InputError: it cannot be written.
         """
-        lines = "".join(json.dumps(record) + "\n" for record in records)
+        lines = "".join(
+            json.dumps({name: _json_value(value) for name, value in record.items()}) + "\n"
+            for record in records
+        )
         try:
             write_atomically(self.log_path, lines.encode())
         except OSError as error:
@@ -204,6 +211,10 @@ class ModelDirectory:
                 f"{path}: damaged, or of another model: {first_line(error)}"
             ) from error
         return model
+
+
+def _json_value(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _file_size(model: TranslationModel) -> int:

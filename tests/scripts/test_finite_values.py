@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from test_scripts import fails
 
+from rnnsearch_tf.evaluation.metrics import METRICS
 from rnnsearch_tf.models.model_directory import BEST, ModelDirectory
-from rnnsearch_tf.scripts import align, export, score, translate
+from rnnsearch_tf.scripts import align, evaluate, export, score, translate
 
 pytestmark = pytest.mark.slow
 
@@ -72,3 +73,16 @@ def test_such_a_model_is_not_exported(capsys, overflowing, tmp_path):
     flags = [f"--model_dir={overflowing}", f"--export_dir={tmp_path / 'exports'}"]
     assert f"{overflowing}: scores are not finite" in fails(capsys, export, *flags)
     assert not (tmp_path / "exports").exists()
+
+
+def test_a_few_blank_translations_are_written_and_scored(capsys, overflowing, tmp_path, pairs):
+    """As the validation set of a training that diverges, which is translated in the same way."""
+    flags = [f"--model_dir={overflowing}", "--beam_size=1", f"--translations={tmp_path / 'out'}"]
+    files = [pairs[0], pairs[1].replace("--target", "--reference")]
+    assert evaluate.run([*flags, *files, "--json=-"]) == 0
+    said = capsys.readouterr()
+    assert (tmp_path / "out").read_text() == "\n\n\n"
+    assert "2 of 3 lines: no translation with a finite score" in said.err
+    scores = json.loads(said.out)
+    assert scores["bleu"]["score"] == 0
+    assert all(scores[name]["interval"] is None for name in METRICS)

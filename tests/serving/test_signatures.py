@@ -12,7 +12,7 @@ import tensorflow as tf
 from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.inference.loading import load_text_model
 from rnnsearch_tf.inference.n_best import LOWEST
-from rnnsearch_tf.inference.text_model import TextModel
+from rnnsearch_tf.inference.text_model import MAX_WEIGHTS, TextModel
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.scripts.shared.translation_lines import json_line, plain_lines
@@ -156,6 +156,14 @@ def test_align_gives_words_and_weights(call):
         np.testing.assert_allclose(rows[words].sum(axis=1), 1, atol=1e-5)
         assert not rows[~words].any()
         assert not rows[:, outputs["source_tokens"][i] == b""].any()
+
+
+def test_alignments_that_are_too_large_are_refused(text_model):
+    long, short = tf.fill([1, 499], "a"), tf.pad(tf.fill([4000, 1], "a"), [[0, 0], [0, 498]])
+    sizes = "4001 texts x 21 target tokens x 500 source tokens, padding counted, are more than"
+    with pytest.raises(tf.errors.InvalidArgumentError, match=f"{sizes} {MAX_WEIGHTS} weights"):
+        text_model.align_tokens(tf.concat([short, long], 0), tf.fill([4001, 20], "b"))
+    assert text_model.align_tokens(long, long[:, :2]).shape == [1, 3, 500]
 
 
 def test_scores_and_weights_that_are_not_finite_are_numbers_of_json(text_model, call):
