@@ -93,10 +93,12 @@ def test_a_score_that_is_not_finite_is_minus_infinity(serve):
         },
         "score": {"score": [LOWEST]},
     }
-    with serve(lambda request: behaviour[request.signature]) as served:
-        with client_of(served) as client:
-            [listed], [aligned] = client.n_best(["One"]), client.align(["One"])
-            assert list(client.score([("One", "Un")])) == [-math.inf]
+    with (
+        serve(lambda request: behaviour[request.signature]) as served,
+        client_of(served) as client,
+    ):
+        [listed], [aligned] = client.n_best(["One"]), client.align(["One"])
+        assert list(client.score([("One", "Un")])) == [-math.inf]
     nothing = Hypothesis("", (), -math.inf, -math.inf)
     assert listed == Translation("One", (), (nothing,))
     assert (aligned.text, aligned.tokens, aligned.score) == ("", ("</s>",), -math.inf)

@@ -102,7 +102,7 @@ def test_n_best_lists_as_json(serve, capsys, tmp_path):
 
 def test_what_is_not_finite_is_null_and_told(capsys, tmp_path):
     lowest = -3.4028235e38
-    answer = {
+    answer: dict[str, list] = {
         "translation": ["un", ""],
         "score": [-0.5, lowest],
         "source_tokens": [["</s>"]] * 2,
