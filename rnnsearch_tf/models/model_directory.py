@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import json
+import math
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
@@ -191,18 +192,24 @@ class ModelDirectory:
             values = typed(dict[str, Any], parse_json(line))
             typed(int, values.get("updates"), "updates")
             for name, value in values.items():
-                typed(str if name == "bleu_signature" else int | float, value, name)
+                typed(str if name == "bleu_signature" else int | float | None, value, name)
         except ValueError as error:
             raise InputError(f"{self.log_path}: line {number:,}: {error}") from error
-        return {_RENAMED_LOG_FIELDS.get(name, name): value for name, value in values.items()}
+        return {
+            _RENAMED_LOG_FIELDS.get(name, name): math.nan if value is None else value
+            for name, value in values.items()
+        }
 
     def write_log(self, records: list[dict[str, Any]]) -> None:
-        """Replace training.jsonl.
+        """Replace training.jsonl; numbers that are not finite are null in it.
 
         Raises:
             InputError: it cannot be written.
         """
-        lines = "".join(json.dumps(record) + "\n" for record in records)
+        lines = "".join(
+            json.dumps({name: _json_value(value) for name, value in record.items()}) + "\n"
+            for record in records
+        )
         try:
             write_atomically(self.log_path, lines.encode())
         except OSError as error:
@@ -257,6 +264,10 @@ class ModelDirectory:
         if not path.exists():
             raise InputError(f"{self.path}: no {path.name}: training has not saved any yet")
         return check_weights(path, self.load_config())
+
+
+def _json_value(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _file_size(model: TranslationModel) -> int:

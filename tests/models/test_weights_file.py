@@ -29,8 +29,10 @@ def made(path: Path, config: Config = CONFIG) -> ModelDirectory:
         Vocabulary([*SPECIAL_TOKENS, *"abcd"[:count]])
         for count in (config.model.source_vocabulary_size - 3, 4)
     )
-    digests = {"source_vocabulary": source.digest, "target_vocabulary": target.digest}
-    directory.create(dataclasses.replace(config, **digests), source, target)
+    config = dataclasses.replace(
+        config, source_vocabulary=source.digest, target_vocabulary=target.digest
+    )
+    directory.create(config, source, target)
     directory.save_weights(TranslationModel(config.model), "best")
     return directory
 
