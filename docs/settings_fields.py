@@ -13,6 +13,6 @@ class SettingsFields(Extension):
         """Rewrite such an attribute."""
         call = attr.value
         if isinstance(call, ExprCall) and str(call.function) == "setting":
-            default, description, *_ = call.arguments
+            default, description = call.arguments[:2]
             attr.value = default
             attr.docstring = Docstring(ast.literal_eval(f"({description})"), parent=attr)

@@ -259,17 +259,3 @@ def test_an_array_that_is_missing_without_a_digest(copy, name):
     edited(without_digest(copy), lambda file: file.move(name, "moved"))
     with pytest.raises(InputError, match="damaged, or of another model: A total of "):
         copy.load_model()
-
-
-def test_damage_anywhere_gives_equal_weights_or_a_line(copy):
-    digest = copy.check_weights()
-    content = copy.weights_path().read_bytes()
-    random = np.random.default_rng(1)
-    for place in random.choice(len(content), 100, replace=False):
-        damaged = bytearray(content)
-        damaged[place] ^= 1 << random.integers(8)
-        copy.weights_path().write_bytes(damaged)
-        try:
-            assert copy.check_weights() == digest
-        except InputError as error:
-            assert "\n" not in str(error)

@@ -23,11 +23,9 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 sys.path.insert(0, str(Path(__file__).parents[1] / "stand_ins"))
 
 import damaged_folders
-import hostile_strings
 from damage import EQUAL, REFUSED, SILENT, TRACEBACK, Damage, Damaged
-from hostile_strings import Company
-from hypothesis import HealthCheck, Phase, given, seed, settings
-from hypothesis import strategies as st
+from examples import for_each
+from hostile_strings import LONG_LINES, NEIGHBORS, Company, hostile_batches
 from interfaces import through_c, through_python
 from tfserving.c_session import CSession
 from tiny_training import training_flags, write_corpus
@@ -40,18 +38,6 @@ SECONDS_BETWEEN_REPORTS = 60
 TOLD = 10  # failures of each kind
 
 Target = Callable[[], contextlib.AbstractContextManager[Damaged]]
-
-
-def for_each(strategy: st.SearchStrategy, count: int, number: int, act: Callable) -> None:
-    """Call a function with `count` values, which depend on the seed `number` alone."""
-    options = settings(
-        max_examples=count,
-        deadline=None,
-        database=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
-    seed(number)(options(given(strategy)(act)))()
 
 
 class Reports:
@@ -79,7 +65,7 @@ def damage_files(name: str, damaged: Damaged, count: int, number: int, current: 
             failures.append(f"{outcome}: {damage!r}: {text}")
         reports.show(f"{outcomes.total():,}")
 
-    for_each(damaged.damages(), count, number, act)
+    for_each(damaged.damages(), count, act, number)
     counts = ", ".join(f"{outcomes[o]:,} {o}" for o in (EQUAL, REFUSED, SILENT, TRACEBACK))
     print(f"{name}: {outcomes.total():,} damaged files: {counts}; {minutes(started)}")
     for failure in failures[:TOLD]:
@@ -104,12 +90,11 @@ def send_strings(name: str, version: Path, count: int, number: int) -> bool:
                 failures.append(f"{hostile!r}: {error}")
             reports.show(f"{sent:,}")
 
-        for line in hostile_strings.LONG_LINES:
+        for line in LONG_LINES:
             act([line])
-        strings = st.lists(hostile_strings.hostile_strings(), min_size=BATCH, max_size=BATCH)
-        for_each(strings, -(-count // BATCH), number, act)
+        for_each(hostile_batches(BATCH), -(-count // BATCH), act, number)
     print(
-        f"{name}: {sent:,} strings through the C loader among {len(hostile_strings.NEIGHBORS)} "
+        f"{name}: {sent:,} strings through the C loader among {len(NEIGHBORS)} "
         f"neighbors a batch: {len(failures)} batches differ; {minutes(started)}"
     )
     for failure in failures[:TOLD]:

@@ -60,6 +60,11 @@ def hostile_strings(longest: int = 3000) -> st.SearchStrategy[bytes]:
     return st.one_of(encoded, encoded, torn, st.binary(max_size=60))
 
 
+def hostile_batches(size: int) -> st.SearchStrategy[list[bytes]]:
+    """Generate lists of `size` of them."""
+    return st.lists(hostile_strings(), min_size=size, max_size=size)
+
+
 def _texts(longest: int) -> st.SearchStrategy[str]:
     def of(letters: str) -> st.SearchStrategy[str]:
         return st.text(st.sampled_from(letters), min_size=1, max_size=60)
