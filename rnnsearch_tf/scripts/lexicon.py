@@ -4,6 +4,7 @@ import sys
 
 from rnnsearch_tf.limits import COUNT
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.outputs import OutputFile, check_output
 from rnnsearch_tf.scripts.shared.decoding_flags import Weights
 
 COMMAND = Command(
@@ -31,9 +32,10 @@ def main() -> int:
         from rnnsearch_tf.progress import say
 
         translator = Translator.load(flags.model_dir, weights=flags.weights)
+    path = ModelDirectory(flags.model_dir).lexicon_path
+    check_output("model_dir", OutputFile, str(path))
     training = ParallelFiles(flags.source.split(","), flags.target.split(","))
     lexicon = lexicon_of(translator, training, flags.pairs)
-    path = ModelDirectory(flags.model_dir).lexicon_path
     write_lexicon(path, lexicon)
     say(f"{path}: {len(lexicon):,} words")
     return 0

@@ -11,6 +11,7 @@ from rnnsearch_tf.data.word_alignments import WordAlignmentFiles
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.presets import PRESETS
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.outputs import OutputFolder
 
 COMMAND = Command(
     "rnnsearch-train",
@@ -36,14 +37,18 @@ COMMAND.define(
     f"{', '.join(WMT14_SUBSETS)}, with commas",
 )
 COMMAND.define("data_dir", str, "where TensorFlow Datasets keeps WMT '14, if not in its default")
-COMMAND.define("cache_dir", str, "where tokenised text is kept, if not in the user's cache")
+COMMAND.define(
+    "cache_dir", OutputFolder, "where tokenised text is kept, if not in the user's cache"
+)
 COMMAND.define(
     "valid_source",
     str,
     "source side of the validation set, which chooses the best weights; several with commas",
 )
 COMMAND.define("valid_target", str, "target side of the validation set")
-COMMAND.define("model_dir", str, "where the model goes; resumed from when it holds a training")
+COMMAND.define(
+    "model_dir", OutputFolder, "where the model goes; resumed from when it holds a training"
+)
 COMMAND.define("preset", str, f"settings to start from: {', '.join(PRESETS)}", "rnnsearch-small")
 COMMAND.define(
     "strategy",

@@ -94,7 +94,7 @@ def _windows(output: LineOutput) -> Iterator[list[bytes]]:
     from rnnsearch_tf.inference.translator import LINES_AT_ONCE
 
     path = COMMAND.flags.input
-    if path == "-" and sys.stdin is not None and sys.stdin.isatty():
+    if path == "-" and sys.stdin.isatty():
         return windows(output.rest_of(_typed()), 1)
     lines = output.rest_of(input_lines(path))
     return (live_windows if is_live(path) else windows)(lines, LINES_AT_ONCE)

@@ -6,7 +6,12 @@ import pytest
 
 from rnnsearch_tf.data import parallel_corpus
 from rnnsearch_tf.data.lines import read_lines
-from rnnsearch_tf.data.parallel_corpus import ParallelFiles, ParallelText, read_parallel
+from rnnsearch_tf.data.parallel_corpus import (
+    ParallelFiles,
+    ParallelText,
+    each_pair,
+    read_parallel,
+)
 from rnnsearch_tf.errors import InputError
 
 
@@ -136,6 +141,21 @@ def test_a_line_is_told_in_a_later_block(tmp_path, monkeypatch):
     corpus = files(tmp_path, b"a\nb\nc\nd\n", b"a\nb\nc\n\xe9\n")
     with pytest.raises(InputError, match=r"a.fr: line 4 is not UTF-8"):
         list(corpus.blocks())
+
+
+@pytest.mark.parametrize("block_pairs", [1, 2, 3, 4, 10])
+def test_the_pairs_before_an_error_are_given(tmp_path, monkeypatch, block_pairs):
+    monkeypatch.setattr(parallel_corpus, "BLOCK_PAIRS", block_pairs)
+    lines = [b"a\n", b"b\n", b"c\n", b"d\n", b"e\n"]
+    broken = write(tmp_path / "broken.gz", gzip.compress(b"".join(lines[:3])) + b"garbage")
+    latin = write(tmp_path / "latin", b"".join(lines[:3]) + b"\xe9\n")
+    whole = write(tmp_path / "whole", b"".join(lines))
+    for corpus in (ParallelFiles([broken], [whole]), ParallelFiles([whole], [latin])):
+        given: list[tuple[str, str]] = []
+        with pytest.raises(InputError, match=r"not a whole gzip file|line 4 is not UTF-8"):
+            for pair in each_pair(corpus):
+                given.append(pair)
+        assert given == [("a", "a"), ("b", "b"), ("c", "c")]
 
 
 def test_a_byte_order_mark_is_one_in_front_only(tmp_path, monkeypatch):

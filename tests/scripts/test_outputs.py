@@ -41,7 +41,7 @@ EACH = [(script, name) for script, names in OUTPUTS.items() for name in names]
 )
 def test_every_output_is_checked(capsys, script, name):
     assert script.run([f"--{name}="]) == 1
-    assert capsys.readouterr().err == f"{script.COMMAND.name}: --{name}: is empty\n"
+    assert capsys.readouterr().err == f"{script.COMMAND.name}: --{name} is empty\n"
     assert script.run([f"--{name}={__file__}/x"]) == 1
     assert capsys.readouterr().err.startswith(f"{script.COMMAND.name}: --{name} {__file__}/x: ")
 

@@ -281,7 +281,7 @@ def quiet_start() -> Iterator[None]:
     """Hide what TensorFlow's libraries write to standard error while they load.
 
     They write to the file descriptor, before any logging setting is read. When the block fails with
-    a bug or a signal, what they wrote is shown after all.
+    a bug, what they wrote is shown after all.
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("KERAS_BACKEND", "tensorflow")

@@ -31,7 +31,7 @@ def is_live(path: str) -> bool:
     """Whether the writer of the input may wait for answers before it writes more."""
     try:
         return path == "-" and not stat.S_ISREG(os.fstat(sys.stdin.fileno()).st_mode)
-    except (AttributeError, OSError):
+    except OSError:  # an object in its place
         return False
 
 
@@ -86,13 +86,11 @@ def _standard_input() -> Iterator[bytes]:
     A thread that waits in Python's own reader would crash the interpreter at its end.
 
     Raises:
-        InputError: it is closed or cannot be read.
+        InputError: it cannot be read.
     """
-    if sys.stdin is None:
-        raise InputError("standard input is closed")
     try:
         descriptor = sys.stdin.fileno()
-    except OSError:  # an object in its place
+    except OSError:
         yield from sys.stdin.buffer
         return
     parts: list[bytes] = []
