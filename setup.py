@@ -39,7 +39,7 @@ setup(
         "sacrebleu>=2.6,<3",
         "tensorboard>=2.20",
         "tensorflow>=2.21,<2.22",
-        "tensorflow-datasets>=4.9.9",
+        "tensorflow-datasets>=4.9.10",
         "tensorflow-serving-api>=2.21,<2.22",
         "urllib3>=2.8",  # those before unpack, read or wait without a limit
     ],

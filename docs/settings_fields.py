@@ -7,12 +7,12 @@ from griffe import Attribute, Docstring, ExprCall, Extension
 
 
 class SettingsFields(Extension):
-    """Read `name: type = setting(default, description)` as a default and a docstring."""
+    """Read `name: type = setting(default, description, limits)` as a default and a docstring."""
 
     def on_attribute_instance(self, *, attr: Attribute, **_: Any) -> None:
         """Rewrite such an attribute."""
         call = attr.value
         if isinstance(call, ExprCall) and str(call.function) == "setting":
-            default, description = call.arguments
+            default, description = call.arguments[:2]
             attr.value = default
             attr.docstring = Docstring(ast.literal_eval(f"({description})"), parent=attr)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 import typing
 from collections.abc import Sequence
 from typing import Any, Literal, TypeVar
@@ -205,7 +206,12 @@ class TrainingConfig:
 
 
 def selection_score(config: TrainingConfig, nll_per_token: float, bleu: float) -> float:
-    """Return the score that chooses the best weights, −NLL or BLEU; greater is better."""
+    """Return the score that chooses the best weights, −NLL or BLEU; greater is better.
+
+    Weights under which the NLL is not finite are never the best: −∞.
+    """
+    if not math.isfinite(nll_per_token):
+        return -math.inf
     return -nll_per_token if config.early_stopping == "nll" else bleu
 
 

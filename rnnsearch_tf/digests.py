@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.json_files import read_json, typed
 
 _LIST = "digests.json"  # in a folder: the digests of its other files
 SEAL = "sha256"  # field of a JSON object: the digest of all others
@@ -52,9 +53,9 @@ def write_digests(folder: Path) -> None:
 def is_intact(folder: Path) -> bool:
     """Whether all files are those that `write_digests` has seen; reads them all."""
     try:
-        digests = json.loads((folder / _LIST).read_text("utf-8"))
+        digests = typed(dict[str, str], read_json(folder / _LIST))
         return bool(digests) and find_changed(folder, digests) is None
-    except (OSError, ValueError, AttributeError):
+    except (InputError, ValueError):
         return False
 
 

@@ -1,10 +1,28 @@
 """Results of translation, the same from `Translator` and from `Client`."""
 
 import dataclasses
+import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import numpy as np  # a client that asks for no alignments does without
+
+
+_LOWEST = -3.4e38  # scores below it are float32's lowest number
+
+
+def received_score(score: float) -> float:
+    """Read a score of a model's answer, where float32's lowest number stands for −inf.
+
+    JSON, in which a server answers, has no −inf.
+    """
+    return -math.inf if score < _LOWEST else score
+
+
+def received_weights(weights: "np.ndarray") -> "np.ndarray":
+    """Read α, [Ty, Tx], of a model's answer, where a row of zeros stands for NaN; in place."""
+    weights[~weights.any(axis=1)] = math.nan
+    return weights
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,11 +36,12 @@ class Hypothesis:
         text: detokenised text.
         tokens: Ty target tokens, `</s>` last; of a blank sentence, `</s>` alone. Empty where the
             server was not asked for them.
-        score: log p(y|x) in nats, `</s>` counted.
+        score: log p(y|x) in nats, `</s>` counted; −inf where none is finite, as of a model whose
+            weights overflow. Its text is blank then.
         normalized_score: log p(y|x) / |y|^length_penalty in nats, by which hypotheses are ranked;
             None where the server was not asked for it.
         alignment: α, float32 [Ty, Tx], a row for each token and a column for each source token,
-            `</s>` included; None where it was not asked for.
+            `</s>` included; None where it was not asked for, NaN where it is not finite.
     """
 
     text: str
@@ -103,7 +122,7 @@ class Alignment:
     Attributes:
         source_tokens: Tx tokens, `</s>` last.
         target_tokens: Ty tokens, `</s>` last.
-        weights: α, float32 [Ty, Tx]; each row sums to 1.
+        weights: α, float32 [Ty, Tx]; each row sums to 1, or is NaN where it is not finite.
     """
 
     source_tokens: tuple[str, ...]

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 import typing
 
 import pytest
@@ -13,6 +14,7 @@ from rnnsearch_tf.config import (
     ModelConfig,
     StepOrder,
     TrainingConfig,
+    selection_score,
 )
 from rnnsearch_tf.digests import unsealed
 from rnnsearch_tf.presets import PRESETS
@@ -202,3 +204,11 @@ def test_the_long_run_is_the_papers_model_until_the_validation_set_stops_improvi
     assert long.training.early_stopping == "bleu"
     ends: dict = {"epochs": 5, "early_stopping": "none", "patience": 3}
     assert dataclasses.replace(long.training, **ends) == short.training
+
+
+def test_weights_without_a_finite_likelihood_are_never_the_best():
+    for monitor in ("bleu", "nll"):
+        config = TrainingConfig(early_stopping=monitor)
+        assert selection_score(config, 2.5, 7.0) == {"bleu": 7.0, "nll": -2.5}[monitor]
+        for nll in (math.nan, math.inf):
+            assert selection_score(config, nll, 7.0) == -math.inf

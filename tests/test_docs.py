@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = ["README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in ROOT.glob("docs/*.md"))]
+PAGES = [
+    *("README.md", "CONTRIBUTING.md", "SECURITY.md"),
+    *(f"docs/{path.name}" for path in ROOT.glob("docs/*.md")),
+]
 SCRIPTS = (
     "align", "client", "demo", "evaluate", "export", "lexicon", "plot", "reproduce", "score",
     "select_pairs", "train", "translate",

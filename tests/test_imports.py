@@ -58,7 +58,7 @@ ROOMS = {
     "demo": "__init__",
     "scripts": """
         __init__ shared shared.standard_streams shared.outputs shared.interrupts shared.command
-        shared.text_input shared.text_output shared.line_output
+        shared.text_input shared.text_output shared.line_output shared.finite_values
         shared.translation_lines shared.figure_flags shared.decoding_flags shared.alignment_flags
         shared.alignment_evaluation
         align client demo evaluate export lexicon plot reproduce score select_pairs train translate

@@ -71,6 +71,7 @@ function exactWeight(weight) {
 }
 
 function formatScore(score) {
+  if (score <= NOTHING_FOUND) return "−∞"; // no translation has a finite score
   return score.toFixed(3).replace("-", "−");
 }
 

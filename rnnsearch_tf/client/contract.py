@@ -93,6 +93,8 @@ def _checked(
     size = sizes.setdefault(dimensions[0], len(values))
     if len(values) != size:
         raise UnexpectedAnswer(f"has {len(values)} where {size} belong")
+    if not values:
+        raise UnexpectedAnswer("has an empty list")
     if len(dimensions) > 1:
         return [_checked(value, value_type, dimensions[1:], sizes) for value in values]
     return _texts(values) if value_type is str else _numbers(values)

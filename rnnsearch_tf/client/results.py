@@ -1,12 +1,11 @@
 """Results of a served model, row by row: `rnnsearch_tf.results` from the columns of its answers."""
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from rnnsearch_tf.client.contract import Columns
-from rnnsearch_tf.results import Hypothesis, Translation
-
-_EMPTY_SLOT = -3.4e38  # scores of slots of the n-best list that are not filled lie below
+from rnnsearch_tf.results import Hypothesis, Translation, received_score, received_weights
 
 
 class VersionStatus(NamedTuple):
@@ -21,18 +20,19 @@ class VersionStatus(NamedTuple):
 def translations(lines: Sequence[str], columns: Columns) -> Iterator[Translation]:
     """Read the rows of `serving_default`: texts and scores."""
     for line, text, score in zip(lines, columns["translation"], columns["score"], strict=True):
-        yield Translation(line, (), (Hypothesis(text, (), score, None),))
+        yield Translation(line, (), (Hypothesis(text, (), received_score(score), None),))
 
 
 def n_best_lists(lines: Sequence[str], columns: Columns) -> Iterator[Translation]:
     """Read the rows of `nbest`: several hypotheses, without the empty slots."""
     names = ("translations", "scores", "normalized_scores")
     for line, *row in zip(lines, *(columns[name] for name in names), strict=True):
-        hypotheses = (
-            Hypothesis(text, (), score, normalized_score)
+        first, *others = (
+            Hypothesis(text, (), received_score(score), received_score(normalized_score))
             for text, score, normalized_score in zip(*row, strict=True)
         )
-        yield Translation(line, (), tuple(h for h in hypotheses if h.score > _EMPTY_SLOT))
+        found = (other for other in others if other.score > -math.inf)
+        yield Translation(line, (), (first, *found))
 
 
 def alignments(lines: Sequence[str], columns: Columns) -> Iterator[Translation]:
@@ -46,13 +46,16 @@ def alignments(lines: Sequence[str], columns: Columns) -> Iterator[Translation]:
         source, target = _unpadded(source), _unpadded(target)
         rows = [row[: len(source)] for row in weights[: len(target)]]
         alignment = np.array(rows, np.float32).reshape(len(target), len(source))
-        yield Translation(line, source, (Hypothesis(text, target, score, None, alignment),))
+        hypothesis = Hypothesis(
+            text, target, received_score(score), None, received_weights(alignment)
+        )
+        yield Translation(line, source, (hypothesis,))
 
 
 def scores(lines: Sequence[str], columns: Columns) -> Iterator[float]:
     """Read the rows of `score`: log p(y|x) in nats."""
     del lines
-    return iter(columns["score"])
+    return map(received_score, columns["score"])
 
 
 def _unpadded(tokens: list[str]) -> tuple[str, ...]:

@@ -21,7 +21,9 @@ Rules of the beam:
 * Banned words are never chosen; the probabilities of the others are not rescaled.
 * Ties go to the continuation of the higher ranked hypothesis, within one hypothesis to the lower
   word id, and to eos last. In the final ranking they go to the hypothesis finished first.
-* A hypothesis whose logits hold a NaN or +inf ends there and is not returned.
+* A log p that is not finite counts as -inf, and such a continuation is never chosen: a hypothesis
+  whose logits hold a NaN or +inf ends there. A sentence of which nothing is left has one hypothesis
+  all the same: eos alone, with log p and score of -inf.
 """
 
 from __future__ import annotations
@@ -41,9 +43,10 @@ if TYPE_CHECKING:
 
 
 class Hypotheses(NamedTuple):
-    """The hypotheses of each sentence, best first.
+    """The hypotheses of each sentence, best first, at least one.
 
-    A slot without a hypothesis comes last: score and log p are -inf, length is 0.
+    The first has a score of -inf if none has a finite one. A slot without a hypothesis comes last:
+    score and log p are -inf, length is 0.
     """
 
     tokens: Int[Tensor, "B k T"]  # int32; each ends in eos, then 0
@@ -123,7 +126,7 @@ def beam_search(
             what else was finished by then. With `beam_size`, all slots are filled.
 
     Returns:
-        The hypotheses of each sentence, k of them, best score first.
+        The hypotheses of each sentence, k slots of them, best score first.
 
     Raises:
         ValueError: an option is out of range, or a shape is not as described.
@@ -296,9 +299,13 @@ def _rank(beam: _Beam, rules: _Rules) -> Hypotheses:
     """Sort the finished hypotheses by their score and clear the other slots."""
     finished = (beam.lengths > 0)[:, :, tf.newaxis]
     scores, order = tf.math.top_k(_scores(beam, rules), rules.beam_size)
+    tokens = tf.gather(tf.where(finished, beam.tokens, 0), order, batch_dims=1)
+    lengths = tf.gather(beam.lengths, order, batch_dims=1)
+    is_missing = (lengths == 0) & (tf.range(rules.beam_size) == 0)  # [B, k]; where none was found
+    is_first = tf.range(tf.shape(tokens)[2]) == 0  # [T]
     return Hypotheses(
-        tokens=tf.gather(tf.where(finished, beam.tokens, 0), order, batch_dims=1),
-        lengths=tf.gather(beam.lengths, order, batch_dims=1),
+        tokens=tf.where(is_missing[:, :, tf.newaxis] & is_first, rules.eos_id, tokens),
+        lengths=tf.where(is_missing, 1, lengths),
         log_probs=tf.gather(beam.log_probs, order, batch_dims=1),
         scores=scores,
     )
@@ -307,7 +314,7 @@ def _rank(beam: _Beam, rules: _Rules) -> Hypotheses:
 def _scores(beam: _Beam, rules: _Rules) -> Float[Tensor, "B Q"]:
     """Scores of the finished hypotheses, -inf for the others."""
     scores = rules.scoring.score(beam.log_probs, tf.maximum(beam.lengths, 1), beam.kept)
-    return tf.where(beam.lengths > 0, scores, -math.inf)
+    return tf.where((beam.lengths > 0) & (scores > -math.inf), scores, -math.inf)  # NaN is not
 
 
 def _is_live(beam: _Beam) -> Bool[Tensor, "B Q"]:

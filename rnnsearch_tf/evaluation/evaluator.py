@@ -1,6 +1,7 @@
 """Evaluation of a model on sentence pairs."""
 
 import functools
+import math
 from collections.abc import Sequence
 
 import tensorflow as tf
@@ -16,6 +17,7 @@ from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.progress import say
 from rnnsearch_tf.results import Translation
 from rnnsearch_tf.text.vocabulary import Vocabulary
 from rnnsearch_tf.tf_functions import graph_function
@@ -55,7 +57,7 @@ class Evaluator:
 
     def translate(self, lines: Sequence[str], progress: bool = True) -> list[str]:
         """Translate with the decoding options as they are; arguments as `Translator.translate`."""
-        return [result.text for result in self.translator.translate(lines, progress=progress)]
+        return _texts(self.translator.translate(lines, progress=progress))
 
     def translate_and_replace(self, lines: Sequence[str]) -> tuple[list[str], list[str] | None]:
         """Translate once, for translations with [UNK] and with [UNK] replaced.
@@ -67,7 +69,7 @@ class Evaluator:
         if self._replacing is None:
             return self.translate(lines), None
         results = self._replacing.translate(lines)
-        return self._replacing.texts_with_unknown(results), [result.text for result in results]
+        return self._replacing.texts_with_unknown(results), _texts(results)
 
     def translate_without_unk(self, lines: Sequence[str]) -> list[str]:
         """Translate with [UNK] not allowed in the output.
@@ -75,8 +77,7 @@ class Evaluator:
         Raises:
             InputError: an export, which has the options it was made with.
         """
-        results = self._without_unk.translate(lines)
-        return [result.text for result in results]
+        return _texts(self._without_unk.translate(lines))
 
     def translate_and_align(self, line: str) -> Translation:
         """Translate a sentence, with its soft alignment."""
@@ -182,3 +183,11 @@ class Evaluator:
             self.score(translations, text.target, unk_free) if unk_free else None,
             self.bleu_by_length(translations, text),
         )
+
+
+def _texts(results: Sequence[Translation]) -> list[str]:
+    """Return the best hypotheses' texts, and tell how many have no finite score."""
+    missing = sum(not math.isfinite(result.score) for result in results)
+    if missing:
+        say(f"{missing:,} of {len(results):,} lines: no translation with a finite score")
+    return [result.text for result in results]

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rnnsearch_tf.evaluation.metrics import MIN_TO_RESAMPLE, bleu
+from rnnsearch_tf.evaluation.metrics import bleu
 
 
 class LengthBin(NamedTuple):
@@ -56,11 +56,11 @@ def bleu_by_length(
         lengths: words of each source sentence.
         width: as of `length_bins`.
         bounds: as of `length_bins`.
-        intervals: compute the confidence interval of each bin of at least 10 sentences.
+        intervals: compute the confidence interval of each bin, as `Metric.score` does.
     """
     bins = []
     for span, rows in length_bins(lengths, width, bounds).items():
         ours, theirs = ([side[i] for i in rows] for side in (translations, references))
-        score = bleu(ours, theirs, intervals and len(rows) >= MIN_TO_RESAMPLE)
+        score = bleu(ours, theirs, intervals)
         bins.append(LengthBin(*span, len(rows), score.score, score.interval))
     return bins

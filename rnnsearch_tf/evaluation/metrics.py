@@ -7,7 +7,7 @@ the report and the page of samples go over that table.
 import dataclasses
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import sacrebleu
 import tensorflow as tf
@@ -24,7 +24,7 @@ class Score(NamedTuple):
 
     score: float
     signature: str  # sacreBLEU's: what was computed, and by which version
-    interval: float | None = None  # half of the 95% confidence interval, where asked for; not of 0
+    interval: float | None = None  # half of the 95% confidence interval, where there is one
 
     def __str__(self) -> str:
         """Return the score as tables have it: "26.75 ± 0.81"."""
@@ -55,6 +55,22 @@ class Metric:
         """Return a text, a title or a signature, with the note behind it."""
         return f"{text} ({self.note})" if self.note else text
 
+    def new(self) -> sacrebleu.metrics.base.Metric:
+        """Return a new metric object whose scores are Python's numbers.
+
+        sacreBLEU's (2.6.0) are NumPy's except for 0, and its bootstrap fails on a mixture.
+        """
+        metric = self.make()
+        compute = metric._compute_score_from_stats
+
+        def compute_plain(statistics: Any) -> Any:
+            result = compute(statistics)
+            result.score = float(result.score)
+            return result
+
+        metric._compute_score_from_stats = compute_plain
+        return metric
+
     def score(
         self, translations: Sequence[str], references: Sequence[str], intervals: bool = False
     ) -> Score:
@@ -63,9 +79,11 @@ class Metric:
         Args:
             translations: text, detokenised or in words as `on_words` has it.
             references: likewise.
-            intervals: compute the confidence interval, by sacreBLEU's bootstrap (1,000 samples).
+            intervals: compute the confidence interval, by sacreBLEU's bootstrap (1,000 samples); it
+                has none of fewer than 10 sentences, nor of a BLEU of 0.
         """
-        metric, samples = self.make(), SAMPLES if intervals else 1
+        metric = self.new()
+        samples = SAMPLES if intervals and len(references) >= MIN_TO_RESAMPLE else 1
         result = metric.corpus_score(translations, [references], n_bootstrap=samples)
         signature = str(metric.get_signature())
         fields = json.loads(result.format(width=6, signature=signature, is_json=True))

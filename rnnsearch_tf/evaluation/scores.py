@@ -7,7 +7,13 @@ from typing import Any, NamedTuple
 
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.evaluation.length_bins import LengthBin
-from rnnsearch_tf.evaluation.metrics import METRICS, Score, in_words, with_interval
+from rnnsearch_tf.evaluation.metrics import (
+    METRICS,
+    MIN_TO_RESAMPLE,
+    Score,
+    in_words,
+    with_interval,
+)
 from rnnsearch_tf.evaluation.significance import Comparison
 from rnnsearch_tf.json_files import read_json, typed
 from rnnsearch_tf.limits import Limits
@@ -189,7 +195,8 @@ def _difference(title: str, score: float, other: float, p_value: float | None) -
 def _signatures(scores: SetScores) -> list[str]:
     metrics = [(METRICS[name], score.signature) for name, score in scores.scores.items()]
     return [
-        "± is half of the 95% confidence interval.",
+        "± is half of the 95% confidence interval; there is none of fewer than "
+        f"{MIN_TO_RESAMPLE} sentences, nor of a BLEU of 0, and no p of so few.",
         *(f"{metric.title:16}  {metric.with_note(signature)}" for metric, signature in metrics),
     ]
 

@@ -94,7 +94,7 @@ def _difference(
     references: Sequence[str],
 ) -> Difference:
     systems = [("this", list(translations)), ("other", list(others))]
-    test = PairedTest(systems, {"": metric.make()}, [list(references)], "bs", SAMPLES)
+    test = PairedTest(systems, {"": metric.new()}, [list(references)], "bs", SAMPLES)
     signatures, results = test()
     [(title, signature)] = signatures.items()
     ours, theirs = results[title]

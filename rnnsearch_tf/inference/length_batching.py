@@ -21,7 +21,7 @@ def map_by_length(
 
     Args:
         function: maps the indices of a block's rows, int32 [R], to a nest of tensors [R, ...] or
-            ragged tensors [R, None]; the result for a row must not depend on the block.
+            ragged tensors [R, None, ...]; the result for a row must not depend on the block.
         lengths: int [B], tokens of each row.
         max_tokens: maximum tokens in a block, with padding.
         empty: the result of `function` for no rows.
@@ -57,5 +57,5 @@ def map_by_length(
 
 def _of_any_length(empty: Any) -> tf.TypeSpec:
     if isinstance(empty, tf.RaggedTensor):
-        return tf.RaggedTensorSpec([None, None], empty.dtype, row_splits_dtype=tf.int64)
+        return tf.RaggedTensorSpec([None] * empty.shape.rank, empty.dtype, 1, tf.int64)
     return tf.TensorSpec([None] * empty.shape.rank, empty.dtype)

@@ -5,13 +5,16 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from rnnsearch_tf.results import Hypothesis, Translation
+from rnnsearch_tf.results import Hypothesis, Translation, received_score
 
-NOT_FOUND = tf.float32.min  # the score of an empty slot: JSON has no minus infinity
+LOWEST = tf.float32.min  # the score of an empty slot, and what stands for −inf: JSON has none
 
 
 class NBest(NamedTuple):
-    """N hypotheses of each of B sentences with different texts, best first, then empty slots."""
+    """N hypotheses of each of B sentences with different texts, best first, then empty slots.
+
+    Scores that are not finite, and those of empty slots, are the lowest float32.
+    """
 
     text: tf.Tensor  # string [B, N]; "" in an empty slot
     score: tf.Tensor  # float32 [B, N]; log p(y|x), nats
@@ -29,6 +32,11 @@ def empty_n_best(size: int) -> NBest:
     return NBest(tf.zeros([0, size], tf.string), scores, scores, tf.zeros([0, size], tf.int32), ids)
 
 
+def finite_or_lowest(scores: tf.Tensor) -> tf.Tensor:
+    """Replace scores that are not finite, float32, by the lowest number (see `received_score`)."""
+    return tf.where(tf.math.is_finite(scores), scores, LOWEST)
+
+
 def without_repeats(
     text: tf.Tensor,
     score: tf.Tensor,
@@ -43,7 +51,7 @@ def without_repeats(
         score: float32 [B, N].
         normalized_score: float32 [B, N].
         tokens: ids int32 [B, N, T].
-        length: int32 [B, N]; 0 where the search found nothing.
+        length: int32 [B, N]; 0 in an empty slot.
     """
     is_found = length > 0
     equal = text[:, :, None] == text[:, None, :]  # [B, N, N]
@@ -58,8 +66,8 @@ def without_repeats(
     length = kept(length, 0)
     return NBest(
         kept(text, ""),
-        kept(score, NOT_FOUND),
-        kept(normalized_score, NOT_FOUND),
+        kept(finite_or_lowest(score), LOWEST),
+        kept(finite_or_lowest(normalized_score), LOWEST),
         length,
         _joined(tf.gather(tokens, order, batch_dims=1), length),
     )
@@ -101,8 +109,8 @@ def _hypotheses(row: dict[str, Any], n_best: int) -> Iterator[Hypothesis]:
             yield Hypothesis(
                 row["text"][i].decode(),
                 _unpadded(row["target_tokens"][ends[i] - length : ends[i]]),
-                float(row["score"][i]),
-                float(row["normalized_score"][i]),
+                received_score(float(row["score"][i])),
+                received_score(float(row["normalized_score"][i])),
             )
 
 

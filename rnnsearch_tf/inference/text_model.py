@@ -13,7 +13,12 @@ from rnnsearch_tf.decoding.beam_search import Hypotheses
 from rnnsearch_tf.decoding.model_search import search
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.inference.length_batching import map_by_length
-from rnnsearch_tf.inference.n_best import NBest, empty_n_best, without_repeats
+from rnnsearch_tf.inference.n_best import (
+    NBest,
+    empty_n_best,
+    finite_or_lowest,
+    without_repeats,
+)
 from rnnsearch_tf.inference.unk_replacement import UnkReplacement
 from rnnsearch_tf.inference.weight_storage import FULL, WeightStorage
 from rnnsearch_tf.models.ensemble import Ensemble
@@ -23,6 +28,7 @@ from rnnsearch_tf.text.vocabulary import EOS, PAD
 from rnnsearch_tf.tf_functions import graph_function
 
 _BLOCK_TOKENS = 1_000  # source tokens in a block, with padding
+MAX_WEIGHTS = 1 << 25  # of alignments computed at once, unless of a single pair: 128 MiB
 _TEXT = tf.TensorSpec([None], tf.string, "text")
 _TOKENS = tf.TensorSpec([None, None], tf.string)
 _IDS = tf.TensorSpec([None, None], tf.int32)
@@ -113,7 +119,8 @@ class TextModel(tf.Module):
             `score` float32 [B, 1], log p(y|x) in nats; `normalized_score` float32 [B, 1],
             log p(y|x) / |y|^length_penalty in nats; `length` int32 [B, 1], tokens with `</s>`;
             `target_tokens` string [B, Ty], then empty strings. A blank sentence has a blank text,
-            `</s>` alone and scores of 0.
+            `</s>` alone and scores of 0. So has one without a translation of finite log p, but its
+            scores are the lowest float32.
         """
         return self._translations(text, n_best=1)
 
@@ -135,7 +142,7 @@ class TextModel(tf.Module):
     def score_tokens(self, source: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
         """Score of given tokens: log p(y|x) in nats, `</s>` counted, float32 [B].
 
-        0 where both are blank.
+        0 where both are blank; the lowest float32 where log p is not finite.
 
         Args:
             source: string [B, Tx], without `</s>`, then empty strings.
@@ -150,7 +157,7 @@ class TextModel(tf.Module):
             return -tf.math.segment_sum(losses, block_y.value_rowids())
 
         scores = map_by_length(of_block, _longer(x, y), _BLOCK_TOKENS, tf.zeros([0]))
-        return tf.where(_longer(x, y) == 1, 0.0, scores)
+        return tf.where(_longer(x, y) == 1, 0.0, finite_or_lowest(scores))
 
     @graph_function(input_signature=[_TOKENS, _TOKENS])
     def align_tokens(self, source: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
@@ -161,18 +168,29 @@ class TextModel(tf.Module):
             target: string [B, Ty], likewise.
 
         Returns:
-            α, float32 [B, Ty + 1, Tx + 1], `</s>` included, zero at padding.
+            α, float32 [B, Ty + 1, Tx + 1], `</s>` included, zero at padding and where a weight is
+            not finite.
+
+        Raises:
+            tf.errors.InvalidArgumentError: B above 1 with more than `MAX_WEIGHTS` weights, padding
+                counted; nothing was computed.
         """
         x, y = self._ids(source, target)
-        longest = tf.stack([y.bounding_shape()[1], x.bounding_shape()[1]])
+        shape = tf.stack([x.nrows(), y.bounding_shape()[1], x.bounding_shape()[1]])
 
-        def of_block(rows: tf.Tensor) -> tf.Tensor:
-            weights = self.alignment(*(tf.gather(ids, rows).to_tensor(PAD) for ids in (x, y)))
-            missing = longest - tf.shape(weights, tf.int64)[1:]
-            return tf.pad(weights, [[0, 0], [0, missing[0]], [0, missing[1]]])
+        def of_block(rows: tf.Tensor) -> tf.RaggedTensor:
+            block_x, block_y = tf.gather(x, rows), tf.gather(y, rows)
+            weights = self.alignment(block_x.to_tensor(PAD), block_y.to_tensor(PAD))
+            missing = shape[2] - tf.shape(weights, tf.int64)[2]
+            weights = tf.pad(weights, [[0, 0], [0, 0], [0, missing]])
+            return tf.RaggedTensor.from_tensor(weights, block_y.row_lengths())
 
-        empty = tf.zeros(tf.concat([[0], longest], axis=0))
-        return map_by_length(of_block, _longer(x, y), _BLOCK_TOKENS, empty)
+        with tf.control_dependencies([_check_weights(shape)]):
+            empty = tf.RaggedTensor.from_row_splits(
+                tf.zeros([0, shape[2]]), tf.zeros([1], tf.int64), validate=False
+            )
+            weights = map_by_length(of_block, _longer(x, y), _BLOCK_TOKENS, empty)
+            return weights.to_tensor(0.0, shape=[None, None, None])
 
     def search(self, source: tf.Tensor, n_best: int = 1) -> Hypotheses:
         """Beam search for source ids int32 [B, Tx] with the decoding options."""
@@ -188,11 +206,11 @@ class TextModel(tf.Module):
             target: ids int32 [B, Ty].
 
         Returns:
-            α, float32 [B, Ty, Tx], zero where the target is padding.
+            α, float32 [B, Ty, Tx], zero where the target is padding or a weight is not finite.
         """
         with self._weights_in_use():
             weights = self.model.alignment(source, target)
-        return tf.where((target == PAD)[:, :, None], 0.0, weights)
+        return tf.where((target != PAD)[:, :, None] & tf.math.is_finite(weights), weights, 0.0)
 
     def _translations(self, text: tf.Tensor, n_best: int) -> dict[str, tf.Tensor]:
         tokens = self.source.read(text, self.config.decoding.max_length)
@@ -255,6 +273,17 @@ class TextModel(tf.Module):
         sides = (self.source, source), (self.target, target)
         x, y = (side.ids(tf.RaggedTensor.from_tensor(tokens, padding="")) for side, tokens in sides)
         return x, y
+
+
+def _check_weights(shape: tf.Tensor) -> tf.Operation:
+    """Assert that alignments of shape [B, Ty, Tx] are not too many for the memory."""
+    message = tf.strings.format(
+        "alignments of {} texts x {} target tokens x {} source tokens, padding counted, are more "
+        f"than {MAX_WEIGHTS} weights: send fewer texts at a time",
+        (shape[0], shape[1], shape[2]),
+    )
+    is_allowed = (shape[0] == 1) | (tf.reduce_prod(shape) <= MAX_WEIGHTS)
+    return tf.debugging.Assert(is_allowed, [message])
 
 
 def _longer(source: tf.RaggedTensor, target: tf.RaggedTensor) -> tf.Tensor:

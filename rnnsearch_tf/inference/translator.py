@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import itertools
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, overload
@@ -29,10 +30,10 @@ from rnnsearch_tf.inference.loading import (
     load_tokenizers,
 )
 from rnnsearch_tf.inference.n_best import read_translations
-from rnnsearch_tf.inference.text_model import TextModel
+from rnnsearch_tf.inference.text_model import MAX_WEIGHTS, TextModel
 from rnnsearch_tf.models.model_directory import BEST
 from rnnsearch_tf.progress import ProgressLine
-from rnnsearch_tf.results import Alignment, Translation
+from rnnsearch_tf.results import Alignment, Translation, received_score, received_weights
 from rnnsearch_tf.text.tokenizers import Tokenizer
 from rnnsearch_tf.windows import windows
 
@@ -272,7 +273,7 @@ class Translator:
 
         Returns:
             Nats, `</s>` counted; of either text the first `max_length` tokens are read. 0 where
-            both are blank.
+            both are blank, −inf where log p is not finite.
 
         Raises:
             InputError: not as many translations as sentences.
@@ -286,7 +287,8 @@ class Translator:
         """Score (source, target) pairs as they come; as `score`."""
         for window in windows(pairs, LINES_AT_ONCE):
             source, target = self._tokens(window)
-            yield from self._engine.score_tokens(padded(source), padded(target)).numpy().tolist()
+            scores = self._engine.score_tokens(padded(source), padded(target)).numpy().tolist()
+            yield from map(received_score, scores)
 
     @overload
     def align(  # type: ignore[overload-overlap]
@@ -383,11 +385,17 @@ class Translator:
     def _aligned(
         self, source: Sequence[Sequence[Line]], target: Sequence[Sequence[Line]]
     ) -> Iterator[Alignment]:
-        """Align tokens without `</s>`."""
+        """Align tokens without `</s>`, as many pairs at once as the engine takes."""
+        weights_each = math.prod(max(map(len, tokens)) + 1 for tokens in (source, target))
+        if len(source) > 1 and len(source) * weights_each > MAX_WEIGHTS:
+            half = len(source) // 2
+            yield from self._aligned(source[:half], target[:half])
+            yield from self._aligned(source[half:], target[half:])
+            return
         alignments = self._engine.align_tokens(padded(source), padded(target)).numpy()
         for x, y, weights in zip(source, target, alignments, strict=True):
             own = weights[: len(y) + 1, : len(x) + 1].copy()  # a view would keep the whole window
-            yield Alignment(with_end(x), with_end(y), own)
+            yield Alignment(with_end(x), with_end(y), received_weights(own))
 
     def _with_alignments(self, translations: Sequence[Translation]) -> Iterator[Translation]:
         pairs = (

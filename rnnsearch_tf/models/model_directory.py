@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import json
+import math
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
@@ -97,14 +98,16 @@ class ModelDirectory:
             self.load_vocabularies()  # for its checks
 
     def check_unchanged(self, config: Config) -> None:
-        """Check that config.json and the vocabularies are those of a training.
+        """Check that the vocabularies and config.json are still those of a training.
+
+        Args:
+            config: as `load_config` read it when the training began.
 
         Raises:
-            InputError: they were changed or removed since it began.
+            InputError: they were changed or removed since, or are another training's.
         """
         self.load_vocabularies()
-        stored = self.load_config()
-        if dataclasses.replace(stored, decoding=config.decoding) != config:
+        if dataclasses.replace(self.load_config(), decoding=config.decoding) != config:
             raise InputError(f"{self._config_path}: no longer the settings of this training")
 
     @contextlib.contextmanager
@@ -189,18 +192,24 @@ class ModelDirectory:
             values = typed(dict[str, Any], parse_json(line))
             typed(int, values.get("updates"), "updates")
             for name, value in values.items():
-                typed(str if name == "bleu_signature" else int | float, value, name)
+                typed(str if name == "bleu_signature" else int | float | None, value, name)
         except ValueError as error:
             raise InputError(f"{self.log_path}: line {number:,}: {error}") from error
-        return {_RENAMED_LOG_FIELDS.get(name, name): value for name, value in values.items()}
+        return {
+            _RENAMED_LOG_FIELDS.get(name, name): math.nan if value is None else value
+            for name, value in values.items()
+        }
 
     def write_log(self, records: list[dict[str, Any]]) -> None:
-        """Replace training.jsonl.
+        """Replace training.jsonl; numbers that are not finite are null in it.
 
         Raises:
             InputError: it cannot be written.
         """
-        lines = "".join(json.dumps(record) + "\n" for record in records)
+        lines = "".join(
+            json.dumps({name: _json_value(value) for name, value in record.items()}) + "\n"
+            for record in records
+        )
         try:
             write_atomically(self.log_path, lines.encode())
         except OSError as error:
@@ -255,6 +264,10 @@ class ModelDirectory:
         if not path.exists():
             raise InputError(f"{self.path}: no {path.name}: training has not saved any yet")
         return check_weights(path, self.load_config())
+
+
+def _json_value(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _file_size(model: TranslationModel) -> int:

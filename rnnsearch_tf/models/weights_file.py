@@ -55,6 +55,8 @@ def check_weights(path: Path, config: Config) -> str:
     """
     with _told(path), h5py.File(path, "r") as file:
         arrays = _arrays(file)
+        if sum(array.nbytes for array in arrays.values()) > path.stat().st_size:
+            raise ValueError("it has more values than bytes")  # never written, but they take memory
         _check_sizes({array.shape for array in arrays.values()}, config.model)
         _check_training(file.attrs, config)
         digest = _digest(arrays, only_finite=True)
@@ -78,7 +80,14 @@ def _told(path: Path) -> Iterator[None]:
     """Make one line of what h5py, Keras and the checks here raise."""
     try:
         yield
-    except (OSError, LookupError, RuntimeError, TypeError, ValueError) as error:
+    except (
+        AttributeError,
+        LookupError,
+        OSError,
+        RuntimeError,
+        TypeError,
+        ValueError,
+    ) as error:
         raise InputError(f"{path}: damaged, or of another model: {first_line(error)}") from error
 
 

@@ -176,8 +176,8 @@ def _table_1(models: Sequence[ModelResults]) -> list[str]:
         "allowed in the output. Replaced: each [UNK] by the most frequent translation of the "
         "attended source word in the training text, or else by that word itself. Without: [UNK] "
         "not allowed in the output. BLEU is sacreBLEU, cased and detokenised, ± half of the 95% "
-        "confidence interval (1,000 bootstrap samples); tokenised BLEU is over cased Moses tokens, "
-        "as in the paper.",
+        "confidence interval (1,000 bootstrap samples; there is none of fewer than 10 sentences); "
+        "tokenised BLEU is over cased Moses tokens, as in the paper.",
         "",
         *_other_metrics(models),
         "",

@@ -5,8 +5,6 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
 from rnnsearch_tf.alignment.extraction import LinkMethod
 from rnnsearch_tf.alignment.formats import pharaoh
 from rnnsearch_tf.alignment.links import Links
@@ -15,22 +13,21 @@ from rnnsearch_tf.scripts.shared.alignment_flags import define_alignment, link_m
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.decoding_flags import define_model, model_dirs
 from rnnsearch_tf.scripts.shared.figure_flags import define_figures, draw_figure
+from rnnsearch_tf.scripts.shared.finite_values import FiniteCheck, are_finite, json_weights
 from rnnsearch_tf.scripts.shared.line_output import define_line_output, line_output, whole_lines
 
 if TYPE_CHECKING:
     from rnnsearch_tf.alignment.word_aligner import PairAlignment
-    from rnnsearch_tf.results import Alignment
 
 Format = Literal["pharaoh", "json"]
-_DIGITS = 6  # of a weight in JSON
 
 COMMAND = Command(
     "rnnsearch-align",
     "link the words of given sentence pairs: N pairs in, N lines out, in order; a blank sentence "
-    "has no links. A model reads the target by teacher forcing, and its attention gives the "
-    "links. i-j is source word i and target word j, from 0: tokens of the model's tokeniser, which "
-    "are Moses' or, of a model trained with --tokenizer=whitespace, the file's own words; </s> is "
-    "not counted.",
+    "has no links, nor has one whose weights are not finite (with a warning, and exit status 1). A "
+    "model reads the target by teacher forcing, and its attention gives the links. i-j is source "
+    "word i and target word j, from 0: tokens of the model's tokeniser, which are Moses' or, of a "
+    "model trained with --tokenizer=whitespace, the file's own words; </s> is not counted.",
 )
 define_model(COMMAND)
 COMMAND.define("source", str, "sentences, UTF-8, plain or .gz")
@@ -60,16 +57,20 @@ def main() -> int:
         output = line_output(COMMAND, [*model_dirs(COMMAND), *reverse], whole_lines)
         aligner = word_aligner(COMMAND)
     text = output.rest_of(each_pair(ParallelFiles([flags.source], [flags.target])))
-    pairs = _drawn(_checked(aligner.align_stream(text), output.done), output.done)
+    finite = FiniteCheck(COMMAND, "no finite alignment")
+    pairs = _drawn(_checked(aligner.align_stream(text), finite, output.done), output.done)
     if flags.output != "-" or not sys.stdout.isatty():
         pairs = ProgressLine().counted(pairs, "sentence pairs")
     output.write(_line(pair, method) for pair in pairs)
-    return 0
+    return finite.status
 
 
-def _checked(pairs: Iterable["PairAlignment"], done: int) -> Iterator["PairAlignment"]:
-    """Warn of sentences that are too long to be aligned whole."""
+def _checked(
+    pairs: Iterable["PairAlignment"], finite: FiniteCheck, done: int
+) -> Iterator["PairAlignment"]:
+    """Warn of sentences that are too long to be aligned whole, and of weights not finite."""
     for number, pair in enumerate(pairs, done + 1):
+        finite.check(number, all(are_finite(w) for w in pair.weights if w is not None))
         tokens = pair.forward.source_tokens, pair.forward.target_tokens
         for side, read, length in zip(("source", "target"), tokens, pair.lengths, strict=True):
             if len(read) - 1 < length:
@@ -97,16 +98,12 @@ def _json(pair: "PairAlignment", links: Links) -> str:
     values: dict[str, Any] = {
         "source_tokens": pair.forward.source_tokens,
         "target_tokens": pair.forward.target_tokens,
-        "alignment": _rounded(pair.forward),
+        "alignment": json_weights(pair.forward.weights),
     }
     if pair.reverse is not None:
-        values["reverse_alignment"] = _rounded(pair.reverse)
+        values["reverse_alignment"] = json_weights(pair.reverse.weights)
     values["links"] = sorted(links)
     return json.dumps(values, ensure_ascii=False)
-
-
-def _rounded(alignment: "Alignment") -> list[list[float]]:
-    return np.round(alignment.weights.astype(np.float64), _DIGITS).tolist()
 
 
 def run(arguments: list[str] | None = None) -> int:

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import math
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.limits import COUNT, INT64, Limits
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.finite_values import FiniteCheck, json_weights
 from rnnsearch_tf.scripts.shared.line_output import (
     LineOutput,
     define_line_output,
@@ -81,8 +83,9 @@ def main() -> int:
         if flags.status:
             return _print_status(client)
         output = line_output(COMMAND, [], whole_lines)
-        output.write(_results(client, output))
-    return 0
+        finite = FiniteCheck(COMMAND, "no finite score")
+        output.write(_results(client, output, finite))
+    return finite.status
 
 
 def _check_flags() -> None:
@@ -124,19 +127,24 @@ def _print_status(client: "Client") -> int:
     return 0 if any(version.state == "AVAILABLE" for version in versions) else 1
 
 
-def _results(client: "Client", output: LineOutput) -> Iterator[str]:
+def _results(client: "Client", output: LineOutput, finite: FiniteCheck) -> Iterator[str]:
     """Format the result for each line of the input."""
     flags = COMMAND.flags
     lines = _lines(flags.input)
     if flags.signature == "score":
         pairs = output.rest_of(_pairs(lines, _lines(flags.translation)))
-        return (f"{score:.6f}" for score in client.score(pairs))
-    lines = output.rest_of(lines)
-    if flags.signature == "nbest":
-        return map(_n_best_json, client.n_best(lines))
-    if flags.signature == "align":
-        return map(_alignment_json, client.align(lines))
-    return (single_line(result.text) for result in client.translate(lines))
+        for number, score in enumerate(client.score(pairs), output.done + 1):
+            finite.check(number, math.isfinite(score))
+            yield f"{score:.6f}"
+        return
+    call, line = {
+        "nbest": (client.n_best, _n_best_json),
+        "align": (client.align, _alignment_json),
+        "serving_default": (client.translate, lambda result: single_line(result.text)),
+    }[flags.signature]
+    for number, result in enumerate(call(output.rest_of(lines)), output.done + 1):
+        finite.check(number, math.isfinite(result.score))
+        yield line(result)
 
 
 def _n_best_json(result: "Translation") -> str:
@@ -159,7 +167,7 @@ def _alignment_json(result: "Translation") -> str:
             "score": result.score,
             "source_tokens": result.source_tokens,
             "target_tokens": result.tokens,
-            "alignment": result.alignment.tolist(),
+            "alignment": json_weights(result.alignment),
         }
     )
 
@@ -169,12 +177,14 @@ def _json(record: dict[str, Any]) -> str:
 
 
 def _rounded(value: Any) -> Any:
-    """Round numbers to six decimals at every level of a record."""
+    """Round numbers to six decimals at every level of a record; those not finite become None."""
     if isinstance(value, dict):
         return {key: _rounded(item) for key, item in value.items()}
     if isinstance(value, tuple | list):
         return [_rounded(item) for item in value]
-    return round(value, 6) if isinstance(value, float) else value
+    if not isinstance(value, float):
+        return value
+    return round(value, 6) if math.isfinite(value) else None
 
 
 def _pairs(texts: Iterable[str], translations: Iterable[str]) -> Iterator[tuple[str, str]]:

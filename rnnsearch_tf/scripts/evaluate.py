@@ -80,9 +80,6 @@ def main() -> int:
         lengths = evaluator.source_lengths(text.source)
         comparison = compare(flags.compare, translations, others, text.target, lengths)
         scores = scores._replace(comparison=comparison)
-    if flags.translations:
-        content = "".join(line + "\n" for line in translations)
-        write_atomically(flags.translations, content.encode())
     if flags.sample_html:
         _write_sample(evaluator.translator, text, translations)
     write_figures(flags.json, scores.as_dict(), scores.table())
@@ -101,7 +98,8 @@ def _systems(
 ) -> tuple[list[str], list[str] | None, list[str] | None]:
     """Return the translations to score, those with [UNK] replaced, and the other system's, if any.
 
-    Files are read before a model translates.
+    Files are read before a model translates, and the translations are written as soon as they are
+    there.
     """
     flags = COMMAND.flags
     ours = _lines(flags.hypotheses) if flags.hypotheses else None
@@ -110,6 +108,8 @@ def _systems(
     replaced = None
     if ours is None:
         ours, replaced = evaluator.translate_and_replace(sources)
+    if flags.translations:
+        write_atomically(flags.translations, "".join(line + "\n" for line in ours).encode())
     if is_model:
         results = open_translator(COMMAND, flags.compare).translate(sources)
         others = [result.text for result in results]

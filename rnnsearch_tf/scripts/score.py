@@ -1,16 +1,19 @@
 """rnnsearch-score: likelihood of given translations."""
 
+import math
 import sys
 from collections.abc import Iterable, Iterator
 
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.decoding_flags import define_model, model_dirs, open_translator
+from rnnsearch_tf.scripts.shared.finite_values import FiniteCheck
 from rnnsearch_tf.scripts.shared.line_output import define_line_output, line_output, whole_lines
 
 COMMAND = Command(
     "rnnsearch-score",
     "score given translations: log p(y|x) in nats, </s> counted, a line for each pair; 0 where "
-    "both are blank. The means, and the perplexity, go to standard error.",
+    "both are blank, -inf (and exit status 1) where it is not finite. The means, and the "
+    "perplexity, go to standard error.",
 )
 define_model(COMMAND)
 COMMAND.define("source", str, "sentences, UTF-8, plain or .gz")
@@ -34,6 +37,9 @@ def main() -> int:
     pairs = output.rest_of(zip(text.source, text.target, strict=True))
     stream = ProgressLine().counted(translator.score_stream(pairs), "sentence pairs")
     output.write(_lines(stream, scores))
+    finite = FiniteCheck(COMMAND, "no finite score")
+    for number, score in enumerate(scores, 1):
+        finite.check(number, math.isfinite(score))
     max_length = translator.config.decoding.max_length
     tokens = sum(min(length, max_length) + 1 for length in translator.target_lengths(text.target))
     nll = Nll(-sum(scores) / tokens, -sum(scores) / len(scores))
@@ -41,7 +47,7 @@ def main() -> int:
         f"{len(scores):,} pairs: {nll.per_token:.4f} nats per token, "
         f"perplexity {nll.perplexity:.2f}, {nll.per_sentence:.2f} nats per sentence"
     )
-    return 0
+    return finite.status
 
 
 def _lines(stream: Iterable[float], scores: list[float]) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """rnnsearch-translate: text in, translations out, line by line."""
 
+import math
 import sys
 from collections.abc import Iterable, Iterator
 from typing import IO, TYPE_CHECKING, Literal
@@ -9,6 +10,7 @@ from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.decoding_flags import define_decoding, model_dirs, open_translator
 from rnnsearch_tf.scripts.shared.figure_flags import define_figures, draw_figure
+from rnnsearch_tf.scripts.shared.finite_values import FiniteCheck
 from rnnsearch_tf.scripts.shared.line_output import (
     LineOutput,
     define_line_output,
@@ -28,7 +30,8 @@ AlignmentFormat = Literal["pharaoh", "json"]
 COMMAND = Command(
     "rnnsearch-translate",
     "translate text, one sentence per line: N lines in, N lines out, in order; a blank line gives "
-    "a blank line. At a terminal, each line is translated as it is typed, and a pipe is answered "
+    "a blank line, and so does (with a warning, and exit status 1) a line without a translation of "
+    "finite score. At a terminal, each line is translated as it is typed, and a pipe is answered "
     "when it waits. The search options below override the model's own.",
 )
 COMMAND.define("input", str, "text to translate, UTF-8, plain or .gz; - is standard input", "-")
@@ -68,8 +71,9 @@ def main() -> int:
         n_best=flags.n_best,
         return_alignment=bool(flags.alignment or flags.figures),
     )
-    output.write(_output(results, output.done))
-    return 0
+    finite = FiniteCheck(COMMAND, "no translation with a finite score")
+    output.write(_output(results, finite, output.done))
+    return finite.status
 
 
 def _whole_lists(file: IO[bytes]) -> tuple[int, int]:
@@ -125,7 +129,7 @@ def _checked(
         yield window
 
 
-def _output(translations: Iterable["Translation"], done: int) -> Iterator[str]:
+def _output(translations: Iterable["Translation"], finite: FiniteCheck, done: int) -> Iterator[str]:
     """Yield the line of each translation, or its lines."""
     from rnnsearch_tf.progress import ProgressLine
 
@@ -133,6 +137,7 @@ def _output(translations: Iterable["Translation"], done: int) -> Iterator[str]:
     if not sys.stdout.isatty():
         translations = ProgressLine().counted(translations, "lines")
     for number, result in enumerate(translations, done):
+        finite.check(number + 1, math.isfinite(result.score))
         if flags.figures:
             draw_figure(COMMAND, number + 1, result.alignment, result.source_tokens, result.tokens)
         if flags.alignment == "json":

@@ -15,12 +15,15 @@ from rnnsearch_tf.digests import folder_digests, sealed
 from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.files import synchronize
 from rnnsearch_tf.inference.loading import CARD, load_text_model, versions
+from rnnsearch_tf.inference.n_best import LOWEST
 from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.inference.weight_storage import FULL, WEIGHT_DTYPES
 from rnnsearch_tf.models.model_directory import BEST
 from rnnsearch_tf.serving.model_card import model_card
 from rnnsearch_tf.serving.signatures import signatures
-from rnnsearch_tf.serving.warmup import write_warmup_requests
+from rnnsearch_tf.serving.warmup import frequent_words, write_warmup_requests
+
+_PROBED = 48  # tokens of either side of the pair that is scored before a model is exported
 
 
 def export(
@@ -53,7 +56,8 @@ def export(
         The folder written.
 
     Raises:
-        InputError: an unusable model directory, a version that exists, a disk that refuses.
+        InputError: an unusable model directory, a model whose scores are not finite, a version
+            that exists, a disk that refuses.
     """
     export_dir = Path(export_dir)
     if version is None:
@@ -65,6 +69,7 @@ def export(
         raise InputError(f"{target} exists; nothing was overwritten")
     check_choice("weights_dtype", weights_dtype, WEIGHT_DTYPES, InputError)
     text_model = load_text_model(model_dirs, decoding, weights, weights_dtype)
+    _check_finite(text_model, model_dirs)
     card = model_card(model_dirs, weights, weights_dtype, text_model.config.decoding)
     try:
         export_dir.mkdir(parents=True, exist_ok=True)
@@ -80,6 +85,19 @@ def export(
     except (OSError, tf.errors.OpError) as error:
         raise InputError(f"{target}: cannot be written: {first_line(error)}") from error
     return target
+
+
+def _check_finite(text_model: TextModel, model_dirs: Sequence[str | Path]) -> None:
+    """Check that a pair of sentences has a finite score; weights may be finite and too large."""
+    sides = (text_model.source, text_model.target)
+    tokens = (tf.constant([frequent_words(side)[:_PROBED]], tf.string) for side in sides)
+    # Without a trace, which would be saved with the model.
+    [score] = text_model.score_tokens.python_function(*tokens).numpy()
+    if score == LOWEST:
+        names = ", ".join(map(str, model_dirs))
+        raise InputError(
+            f"{names}: scores are not finite, the weights too large or damaged; not exported"
+        )
 
 
 def _save(text_model: TextModel, path: Path) -> None:

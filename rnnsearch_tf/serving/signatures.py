@@ -25,7 +25,8 @@ def signatures(text_model: TextModel) -> dict[str, Callable[..., Outputs]]:
 
         Returns:
             `translation` string [B]; `score` float32 [B], log p(y|x) in nats of the hypothesis
-            with the best decoding score. A blank sentence gives a blank and 0.
+            with the best decoding score. A blank sentence gives a blank and 0; one without a
+            translation of finite log p gives a blank and the lowest float32.
         """
         return _best(text_model.best(text))
 
@@ -39,19 +40,19 @@ def signatures(text_model: TextModel) -> dict[str, Callable[..., Outputs]]:
         Returns:
             Also `source_tokens` string [B, Tx] and `target_tokens` string [B, Ty], each sentence
             with its `</s>`, then empty strings; `alignment` float32 [B, Ty, Tx], where row i is
-            α_i, the weights under which word i was written (zero at padding).
+            α_i, the weights under which word i was written (zero at padding, and where a weight
+            is not finite).
+
+        Raises:
+            tf.errors.InvalidArgumentError: more weights than `align_tokens` computes at once.
         """
         outputs = text_model.best(text)
         source, target = outputs["source_tokens"], outputs["target_tokens"]
-        weights = text_model.align_tokens(_without_end(source), _without_end(target))
-        # Where nothing was found there is no token, not even the `</s>` that was aligned.
-        is_token = target != ""
-        alignment = tf.where(is_token[:, :, None], weights[:, : tf.shape(target)[1]], 0.0)
         return {
             **_best(outputs),
             "source_tokens": source,
             "target_tokens": target,
-            "alignment": alignment,
+            "alignment": text_model.align_tokens(_without_end(source), _without_end(target)),
         }
 
     @graph_function(input_signature=[_TEXT])
@@ -65,7 +66,8 @@ def signatures(text_model: TextModel) -> dict[str, Callable[..., Outputs]]:
             `translations` string [B, N], best first; `scores` float32 [B, N], log p(y|x) in nats;
             `normalized_scores` float32 [B, N], log p(y|x) / |y|^length_penalty in nats, by which
             they are ranked. In a slot for which nothing was found, the text is empty and both
-            scores are the lowest float32. A blank sentence has a blank with score 0, and no other.
+            scores are the lowest float32. A blank sentence has a blank with score 0, and no other;
+            one without a translation of finite log p has no slot filled.
         """
         outputs = text_model.candidates(text)
         return {
@@ -84,7 +86,8 @@ def signatures(text_model: TextModel) -> dict[str, Callable[..., Outputs]]:
 
         Returns:
             `score` float32 [B], log p(y|x) in nats of the translation's tokens and `</s>`; of
-            either text the first `max_length` tokens are read. 0 where both are blank.
+            either text the first `max_length` tokens are read. 0 where both are blank, the lowest
+            float32 where log p is not finite.
 
         Raises:
             tf.errors.InvalidArgumentError: not as many translations as texts.

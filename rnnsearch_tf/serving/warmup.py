@@ -7,6 +7,7 @@ from pathlib import Path
 import tensorflow as tf
 
 from rnnsearch_tf.inference.text_model import TextModel
+from rnnsearch_tf.text.vectorizer import TextVectorizer
 from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS
 
 WARMUP_REQUESTS = Path("assets.extra") / "tf_serving_warmup_requests"
@@ -49,15 +50,16 @@ def write_warmup_requests(text_model: TextModel, path: Path) -> None:
 
 def _requests(text_model: TextModel) -> Iterator[tuple[str, list[str]]]:
     """Iterate over signature and sentences of each request."""
-    words = _frequent_words(text_model)
+    words = frequent_words(text_model.source)
     for signature, shapes in _SHAPES.items():
         for count, length in shapes:
             yield signature, [_sentence(words, i, length) for i in range(count)]
 
 
-def _frequent_words(text_model: TextModel) -> list[str]:
+def frequent_words(vectorizer: TextVectorizer) -> list[str]:
+    """Return the 200 most frequent words of a vocabulary."""
     ids = tf.RaggedTensor.from_tensor(tf.range(len(SPECIAL_TOKENS), 203)[None])
-    words = text_model.source.tokens(ids).flat_values.numpy()
+    words = vectorizer.tokens(ids).flat_values.numpy()
     return [word.decode() for word in words if word]
 
 

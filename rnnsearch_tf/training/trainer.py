@@ -73,7 +73,7 @@ class Trainer:
         callbacks: Sequence[keras.callbacks.Callback] = (),
         alignments: WordAlignments | None = None,
     ):
-        self._all_settings = config
+        self._stored_config = directory.load_config()
         self._config = config.training
         self._model = model
         self._directory = directory
@@ -232,7 +232,7 @@ class Trainer:
         state.evaluations += 1
         state.metrics = RunningMetrics()
         if self._workers.is_chief:
-            self._directory.check_unchanged(self._all_settings)
+            self._directory.check_unchanged(self._stored_config)
             if is_best:
                 self._directory.save_weights(self._model, BEST)
             self._directory.write_log([*self._directory.read_log(), record])
@@ -280,7 +280,7 @@ class Trainer:
     def _save(self) -> None:
         """Write the weights and a checkpoint."""
         if self._workers.is_chief:
-            self._directory.check_unchanged(self._all_settings)
+            self._directory.check_unchanged(self._stored_config)
             self._directory.save_weights(self._model, LAST)
             if not self._directory.weights_path(BEST).exists():
                 self._directory.save_weights(self._model, BEST)

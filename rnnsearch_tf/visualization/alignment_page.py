@@ -131,7 +131,8 @@ def _section(sentence: AlignedSentence, number: int, languages: tuple[str, str])
     content = {
         "source": pair.source_tokens,
         "target": pair.target_tokens,
-        "alignment": np.asarray(pair.weights, np.float64).round(_DIGITS).tolist(),
+        # JSON has no NaN: rows that are not finite are drawn empty.
+        "alignment": np.nan_to_num(np.float64(pair.weights)).round(_DIGITS).tolist(),
         "languages": languages,
     }
     # Without "<", nothing in it can end the element.

@@ -1,5 +1,6 @@
 """The client of a served model: results, order, bounds, cancelling, arguments."""
 
+import math
 import random
 import subprocess
 import sys
@@ -7,6 +8,7 @@ import threading
 import time
 from typing import Any
 
+import numpy as np
 import pytest
 from scripted_model import (
     LINES,
@@ -72,6 +74,35 @@ def test_n_best_lists_have_no_empty_slots(serve):
     assert [(result.text, result.normalized_score) for result in results] == [
         (text, -0.25) for text in "abc"
     ]
+
+
+@both
+def test_a_score_that_is_not_finite_is_minus_infinity(serve):
+    behaviour = {
+        "nbest": {
+            "translations": [["", ""]],
+            "scores": [[LOWEST, LOWEST]],
+            "normalized_scores": [[LOWEST, LOWEST]],
+        },
+        "align": {
+            "translation": [""],
+            "score": [LOWEST],
+            "source_tokens": [["One", "</s>"]],
+            "target_tokens": [["</s>"]],
+            "alignment": [[[0.0, 0.0]]],
+        },
+        "score": {"score": [LOWEST]},
+    }
+    with (
+        serve(lambda request: behaviour[request.signature]) as served,
+        client_of(served) as client,
+    ):
+        [listed], [aligned] = client.n_best(["One"]), client.align(["One"])
+        assert list(client.score([("One", "Un")])) == [-math.inf]
+    nothing = Hypothesis("", (), -math.inf, -math.inf)
+    assert listed == Translation("One", (), (nothing,))
+    assert (aligned.text, aligned.tokens, aligned.score) == ("", ("</s>",), -math.inf)
+    assert np.isnan(aligned.alignment).all()
 
 
 @both

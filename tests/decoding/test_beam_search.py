@@ -512,8 +512,42 @@ def test_logits_without_a_distribution_end_the_search(value):
         eos_id=EOS,
     )
     assert steps_run(hypotheses) == 1
-    assert words_of(hypotheses) == []
+    for sentence in range(2):  # one hypothesis all the same
+        assert words_of(hypotheses, sentence) == [(EOS,)]
+    np.testing.assert_array_equal(hypotheses.lengths, [[1, 0, 0]] * 2)
     np.testing.assert_array_equal(hypotheses.scores, np.full([2, 3], -np.inf))
+    np.testing.assert_array_equal(hypotheses.log_probs, np.full([2, 3], -np.inf))
+
+
+def test_a_sentence_without_a_finite_score_leaves_the_others_alone():
+    logits = tf.math.log([[[0.2, 0.5, 0.3]], [[np.nan, 0.5, 0.3]], [[0.1, 0.7, 0.2]]])
+    hypotheses = beam_search(
+        lambda state: tf.repeat(logits, tf.shape(state)[1], axis=1),
+        lambda state, words: state,
+        tf.zeros([3, 1]),
+        beam_size=2,
+        n_best=2,
+        max_lengths=tf.fill([3], 2),
+        eos_id=EOS,
+    )
+    assert [words_of(hypotheses, i) for i in range(3)] == [
+        [(EOS,), (2, EOS)], [(EOS,)], [(EOS,), (2, EOS)],
+    ]  # fmt: skip
+    np.testing.assert_allclose(
+        hypotheses.scores[:, 0], [math.log(0.5), -np.inf, math.log(0.7)], 1e-6
+    )
+
+
+def test_a_score_that_is_not_a_number_is_the_worst():
+    class NoNumber(WordBonus):
+        def score(self, log_probs, lengths, kept):
+            return tf.where(lengths == 1, np.nan, super().score(log_probs, lengths, kept))
+
+    hypotheses = Trellis(SHRINKING).search(
+        max_length=7, beam_size=3, n_best=3, scoring=NoNumber(0.0)
+    )
+    assert words_of(hypotheses) == [(B, EOS), (A, C, EOS), (EOS,)]
+    np.testing.assert_allclose(hypotheses.scores[0], [math.log(0.2), math.log(0.18), -np.inf], 1e-6)
 
 
 @pytest.mark.parametrize("ill", [A, B, C])

@@ -6,6 +6,7 @@ import pytest
 import sacrebleu
 
 from rnnsearch_tf.evaluation.metrics import METRICS, Score, bleu, in_words, text_metrics
+from rnnsearch_tf.evaluation.significance import compare
 from rnnsearch_tf.text.moses import MosesTokenizer
 
 LINES = ["Le chat dort sur le lit.", "Il fait beau à Paris aujourd'hui.", "Une dame lit un livre."]
@@ -56,19 +57,41 @@ def test_ter_by_hand():
 
 
 def test_intervals_are_of_every_metric_and_in_the_signature():
-    lines = [LINES[0], *OTHER[1:]]
+    lines, right = [LINES[0], *OTHER[1:]] * 4, LINES * 4
     for metric in (bleu, chrf, ter):
-        plain, sampled = metric(lines, LINES), metric(lines, LINES, intervals=True)
+        plain, sampled = metric(lines, right), metric(lines, right, intervals=True)
         assert sampled.score == plain.score
         assert plain.interval is None and (sampled.interval or 0) > 1
         assert "bs:1000" in sampled.signature and "bs:" not in plain.signature
-    assert (tokenized_bleu(lines, LINES, intervals=True).interval or 0) > 1
+    assert (tokenized_bleu(lines, right, intervals=True).interval or 0) > 1
 
 
 def test_a_bootstrap_interval_grows_with_what_differs():
-    assert bleu(LINES, LINES, intervals=True).interval == pytest.approx(0, abs=1e-4)
-    assert (bleu([LINES[0], *OTHER[1:]], LINES, intervals=True).interval or 0) > 1
-    assert bleu(["x"], ["a b c d e"], intervals=True).interval is None
+    lines, right = [LINES[0], *OTHER[1:]] * 4, LINES * 4
+    assert bleu(right, right, intervals=True).interval == pytest.approx(0, abs=1e-4)
+    assert (bleu(lines, right, intervals=True).interval or 0) > 1
+    assert bleu(["x"] * 10, ["a b c d e"] * 10, intervals=True).interval is None  # of 0
+
+
+@pytest.mark.parametrize(
+    ("translations", "references"),
+    [
+        ([""], [""]),
+        (["Un chat."], ["Un chat dort."]),
+        (["Un chat.", "", "Le chien dort."], ["Un chat dort.", "", "Le chien dort ici."]),
+        ([""] * 20, ["Un chat dort."] * 20),
+        (["x"] * 19 + ["Un chat dort ici."], [""] * 18 + ["Un chat dort ici."] * 2),
+    ],
+)
+def test_text_of_few_lines_blanks_and_next_to_no_score_is_scored(translations, references):
+    for metric in METRICS.values():
+        plain = metric.score(translations, references)
+        sampled = metric.score(translations, references, intervals=True)
+        assert sampled.score == plain.score
+        assert type(sampled.score) is float
+        if len(references) < 10:
+            assert sampled == plain and plain.interval is None
+    compare("other", translations, references, references, [3] * len(references))
 
 
 def test_tokenized_bleu_counts_moses_tokens():

@@ -56,9 +56,23 @@ def test_in_a_graph_with_a_result_of_three_axes():
 
         return map_by_length(function, lengths, 6, tf.zeros([0, 7, 11], lengths.dtype))
 
+    @tf.function
+    def ragged(lengths: tf.Tensor) -> tf.Tensor:
+        def function(rows: tf.Tensor) -> tf.RaggedTensor:
+            chosen = tf.gather(lengths, rows)
+            values = tf.tile(tf.repeat(chosen, chosen)[:, None], [1, 7])
+            return tf.RaggedTensor.from_row_lengths(values, chosen)
+
+        splits = tf.zeros([1], tf.int64)
+        empty = tf.RaggedTensor.from_row_splits(tf.zeros([0, 7], lengths.dtype), splits)
+        return map_by_length(function, lengths, 6, empty).to_tensor()
+
     result = together(tf.constant(lengths)).numpy()
     assert result.shape == (5, 7, 11)
     np.testing.assert_array_equal(result[:, 6, 10], lengths)
+    result = ragged(tf.constant(lengths)).numpy()
+    assert result.shape == (5, 5, 7)
+    np.testing.assert_array_equal(result[:, :, 6].sum(axis=1), lengths**2)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from rnnsearch_tf.inference.n_best import NOT_FOUND, without_repeats
+from rnnsearch_tf.inference.n_best import LOWEST, without_repeats
 
 
 def test_equal_texts_are_listed_once():
@@ -15,8 +15,8 @@ def test_equal_texts_are_listed_once():
         ["a", "b", "c", ""], ["", "d", "", ""], ["e", "f", "", ""],
     ]  # fmt: skip
     assert n_best.score.numpy().tolist() == [
-        [-1, -2, -4, NOT_FOUND], [-1, -3, NOT_FOUND, NOT_FOUND], [-1, -2, NOT_FOUND, NOT_FOUND],
+        [-1, -2, -4, LOWEST], [-1, -3, LOWEST, LOWEST], [-1, -2, LOWEST, LOWEST],
     ]  # fmt: skip
-    assert n_best.normalized_score.numpy()[0].tolist() == [-2, -4, -8, NOT_FOUND]
+    assert n_best.normalized_score.numpy()[0].tolist() == [-2, -4, -8, LOWEST]
     assert n_best.length.numpy().tolist() == [[3, 2, 3, 0], [3, 2, 0, 0], [3, 2, 0, 0]]
     assert n_best.target.to_list() == [[7, 8, 1, 9, 1, 5, 4, 1], [7, 8, 1, 6, 1], [7, 8, 1, 9, 1]]

@@ -14,6 +14,7 @@ from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.inference import translator as module
 from rnnsearch_tf.inference.loading import find_version, load_config, load_tokenizers
+from rnnsearch_tf.inference.text_model import MAX_WEIGHTS
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.results import Hypothesis, Translation
 from rnnsearch_tf.text.tokenizers import WhitespaceTokenizer
@@ -195,6 +196,30 @@ def test_only_so_many_tokens_are_read(translator):
     assert alignment.weights.shape == (21, 21)
     assert translator.score(long, long) == translator.score("word " * 20, "word " * 20)
     assert translator.source_lengths([long, "It is cold."]) == [50, 4]
+
+
+def test_no_more_pairs_are_aligned_at_once_than_the_engine_takes(translator, monkeypatch):
+    assert module._PAIRS_AT_ONCE * (DecodingConfig().max_length + 1) ** 2 <= MAX_WEIGHTS / 2
+    pairs = SENTENCES * 2, ["Il fait froid."] * 8
+    expected = translator.align(*pairs)
+    shapes = []
+
+    class Engine:
+        def align_tokens(self, source, target):
+            weights = translator._engine.align_tokens(source, target)
+            shapes.append(tuple(weights.shape))
+            return weights
+
+    monkeypatch.setattr(module, "MAX_WEIGHTS", 100)
+    limited = Translator(
+        Engine(), translator.config, (translator.source_tokenizer, translator.target_tokenizer)
+    )
+    for one, other in zip(limited.align(*pairs), expected, strict=True):
+        assert one.source_tokens == other.source_tokens
+        np.testing.assert_allclose(one.weights, other.weights, atol=1e-6)
+    assert sum(shape[0] for shape in shapes) == 8
+    assert all(shape[0] == 1 or np.prod(shape) <= 100 for shape in shapes)
+    assert max(shape[0] for shape in shapes) == 2
 
 
 def test_pairs_that_do_not_fit(translator):

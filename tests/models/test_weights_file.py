@@ -29,8 +29,10 @@ def made(path: Path, config: Config = CONFIG) -> ModelDirectory:
         Vocabulary([*SPECIAL_TOKENS, *"abcd"[:count]])
         for count in (config.model.source_vocabulary_size - 3, 4)
     )
-    digests = {"source_vocabulary": source.digest, "target_vocabulary": target.digest}
-    directory.create(dataclasses.replace(config, **digests), source, target)
+    config = dataclasses.replace(
+        config, source_vocabulary=source.digest, target_vocabulary=target.digest
+    )
+    directory.create(config, source, target)
     directory.save_weights(TranslationModel(config.model), "best")
     return directory
 
@@ -228,6 +230,7 @@ def cycle(file: h5py.File) -> None:
         (lambda file: replace(file, f"{READOUT}/4", dtype="f8"), "4 is not a plain float32 array"),
         (lambda file: replace(file, f"{READOUT}/4", compression="gzip"), "4 is not a plain"),
         (lambda file: file.pop(f"{READOUT}/4"), "no array is [19, 7]"),
+        (lambda file: file.create_dataset("more", (10**12,), "f4"), "more values than bytes"),
     ],
 )
 def test_only_plain_arrays_of_the_model_are_read(copy, edit, reason):
@@ -256,17 +259,3 @@ def test_an_array_that_is_missing_without_a_digest(copy, name):
     edited(without_digest(copy), lambda file: file.move(name, "moved"))
     with pytest.raises(InputError, match="damaged, or of another model: A total of "):
         copy.load_model()
-
-
-def test_damage_anywhere_gives_equal_weights_or_a_line(copy):
-    digest = copy.check_weights()
-    content = copy.weights_path().read_bytes()
-    random = np.random.default_rng(1)
-    for place in random.choice(len(content), 200, replace=False):
-        damaged = bytearray(content)
-        damaged[place] ^= 1 << random.integers(8)
-        copy.weights_path().write_bytes(damaged)
-        try:
-            assert copy.check_weights() == digest
-        except InputError as error:
-            assert "\n" not in str(error)

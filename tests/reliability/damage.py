@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import io
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -92,7 +93,8 @@ class Damaged:
         """
         with self._damaged(damage):
             try:
-                found = self._read(damage.file)
+                with contextlib.redirect_stderr(io.StringIO()):
+                    found = self._read(damage.file)
             except InputError as error:
                 text = str(error)
                 return (TRACEBACK if "\n" in text else REFUSED), text

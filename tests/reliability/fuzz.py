@@ -9,6 +9,7 @@ The status is 1 when anything was silently wrong, gave a traceback or changed it
 import argparse
 import contextlib
 import faulthandler
+import functools
 import os
 import shutil
 import sys
@@ -16,18 +17,15 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 sys.path.insert(0, str(Path(__file__).parents[1] / "stand_ins"))
 
 import damaged_folders
-import hostile_strings
 from damage import EQUAL, REFUSED, SILENT, TRACEBACK, Damage, Damaged
-from hostile_strings import Company
-from hypothesis import HealthCheck, Phase, given, seed, settings
-from hypothesis import strategies as st
+from examples import for_each
+from hostile_strings import LONG_LINES, NEIGHBORS, Company, hostile_batches
 from interfaces import through_c, through_python
 from tfserving.c_session import CSession
 from tiny_training import training_flags, write_corpus
@@ -39,17 +37,7 @@ BATCH = 100  # hostile strings among the neighbors
 SECONDS_BETWEEN_REPORTS = 60
 TOLD = 10  # failures of each kind
 
-
-def for_each(strategy: st.SearchStrategy, count: int, number: int, act: Callable) -> None:
-    """Call a function with `count` values, which depend on the seed `number` alone."""
-    options = settings(
-        max_examples=count,
-        deadline=None,
-        database=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
-    seed(number)(options(given(strategy)(act)))()
+Target = Callable[[], contextlib.AbstractContextManager[Damaged]]
 
 
 class Reports:
@@ -77,7 +65,7 @@ def damage_files(name: str, damaged: Damaged, count: int, number: int, current: 
             failures.append(f"{outcome}: {damage!r}: {text}")
         reports.show(f"{outcomes.total():,}")
 
-    for_each(damaged.damages(), count, number, act)
+    for_each(damaged.damages(), count, act, number)
     counts = ", ".join(f"{outcomes[o]:,} {o}" for o in (EQUAL, REFUSED, SILENT, TRACEBACK))
     print(f"{name}: {outcomes.total():,} damaged files: {counts}; {minutes(started)}")
     for failure in failures[:TOLD]:
@@ -102,12 +90,11 @@ def send_strings(name: str, version: Path, count: int, number: int) -> bool:
                 failures.append(f"{hostile!r}: {error}")
             reports.show(f"{sent:,}")
 
-        for line in hostile_strings.LONG_LINES:
+        for line in LONG_LINES:
             act([line])
-        strings = st.lists(hostile_strings.hostile_strings(), min_size=BATCH, max_size=BATCH)
-        for_each(strings, -(-count // BATCH), number, act)
+        for_each(hostile_batches(BATCH), -(-count // BATCH), act, number)
     print(
-        f"{name}: {sent:,} strings through the C loader among {len(hostile_strings.NEIGHBORS)} "
+        f"{name}: {sent:,} strings through the C loader among {len(NEIGHBORS)} "
         f"neighbors a batch: {len(failures)} batches differ; {minutes(started)}"
     )
     for failure in failures[:TOLD]:
@@ -139,6 +126,27 @@ def make_models(folder: Path) -> Path:
     return made
 
 
+def damage_all(made: Path, folder: Path, count: int, number: int) -> list[bool]:
+    """Damage `count` files: every kind of folder has its part of them."""
+    work = folder / "damaged"
+    shutil.rmtree(work, ignore_errors=True)
+    shutil.copytree(made, work)
+    targets: dict[str, Target] = {
+        "cache": functools.partial(damaged_folders.damaged_cache, work / "corpus", work / "cache")
+    }
+    for version, name in enumerate(ARCHITECTURES, 1):
+        path, exported = work / name, work / "exports" / str(version)
+        targets[f"{name}, model directory"] = functools.partial(damaged_folders.damaged_model, path)
+        targets[f"{name}, checkpoint"] = functools.partial(damaged_folders.damaged_checkpoint, path)
+        targets[f"{name}, export"] = functools.partial(damaged_folders.damaged_export, exported)
+    results = []
+    for i, (name, target) in enumerate(targets.items()):
+        part = (count + i) // len(targets)
+        with target() as damaged:
+            results.append(damage_files(name, damaged, part, number + i, folder / "current"))
+    return results
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, default=Path("fuzz"))
@@ -149,29 +157,11 @@ def main() -> int:
     faulthandler.enable()
     folder: Path = arguments.folder.resolve()
     made = make_models(folder)
-    work = folder / "damaged"
-    shutil.rmtree(work, ignore_errors=True)
-    shutil.copytree(made, work)
-
-    targets: dict[str, Callable[[], contextlib.AbstractContextManager[Any]]] = {
-        "cache": lambda: damaged_folders.damaged_cache(work / "corpus", folder / "damaged-cache")
-    }
-    for i, name in enumerate(ARCHITECTURES, 1):
-        path, version = work / name, work / "exports" / str(i)
-        targets[f"{name}, model directory"] = lambda p=path: damaged_folders.damaged_model(p)
-        targets[f"{name}, checkpoint"] = lambda p=path: damaged_folders.damaged_checkpoint(p)
-        targets[f"{name}, export"] = lambda v=version: damaged_folders.damaged_export(v)
-    results = []
-    for number, (name, target) in enumerate(targets.items()):
-        count = arguments.damages // len(targets) + (number < arguments.damages % len(targets))
-        with target() as damaged:
-            results.append(
-                damage_files(name, damaged, count, arguments.seed + number, folder / "current")
-            )
-    for i, name in enumerate(ARCHITECTURES, 1):
-        version = made / "exports" / str(i)
-        count = arguments.strings // len(ARCHITECTURES)
-        results.append(send_strings(name, version, count, arguments.seed + i))
+    results = damage_all(made, folder, arguments.damages, arguments.seed)
+    strings = arguments.strings // len(ARCHITECTURES)
+    for version, name in enumerate(ARCHITECTURES, 1):
+        exported = made / "exports" / str(version)
+        results.append(send_strings(name, exported, strings, arguments.seed + version))
     return 0 if all(results) else 1
 
 

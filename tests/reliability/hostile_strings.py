@@ -45,7 +45,6 @@ _PATTERN = "aA0.*+?()[]{}|\\^$-,:=!<>PpLNsSdDwWbB&"
 _RIGHT_TO_LEFT = "אבגםןابتثلا٠١٢ abc\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2069"
 _EMOJI = "😀👩🏽💻👨👧🇫🇷🏳🌈❤\u200d\u200d\ufe0f\ufe0e"
 _MARKS = "\u0301\u0308\u0323\u20dd\u0489\u0e47\u1ab0"
-_INVISIBLE = ("Cc", "Cf", "Cn", "Co", "Mc", "Me", "Mn", "Zl", "Zp", "Zs")
 
 
 def hostile_strings(longest: int = 3000) -> st.SearchStrategy[bytes]:
@@ -61,16 +60,22 @@ def hostile_strings(longest: int = 3000) -> st.SearchStrategy[bytes]:
     return st.one_of(encoded, encoded, torn, st.binary(max_size=60))
 
 
+def hostile_batches(size: int) -> st.SearchStrategy[list[bytes]]:
+    """Generate lists of `size` of them."""
+    return st.lists(hostile_strings(), min_size=size, max_size=size)
+
+
 def _texts(longest: int) -> st.SearchStrategy[str]:
     def of(letters: str) -> st.SearchStrategy[str]:
         return st.text(st.sampled_from(letters), min_size=1, max_size=60)
 
+    invisible = st.characters(categories=["Cc", "Cf", "Cn", "Co", "M", "Z"])
     words, times = st.sampled_from(_ODD_WORDS), st.integers(1, longest)
     short = st.text(max_size=2)
     return st.one_of(
         st.text(max_size=60),
         st.text(st.characters(max_codepoint=0x9F), max_size=40),  # half of them control characters
-        st.text(st.characters(categories=_INVISIBLE), max_size=40),
+        st.text(invisible, max_size=40),
         st.text(st.characters(categories=["Cs"]), min_size=1, max_size=10),
         *map(of, (_PATTERN, _RIGHT_TO_LEFT, _EMOJI)),
         st.lists(words, max_size=30).map(" ".join),

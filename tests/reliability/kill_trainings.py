@@ -1,5 +1,8 @@
 """Kill trainings at random moments, start them again, and compare them with one left alone.
 
+Each is a process of its own, forked from one that has imported TensorFlow and nothing else, so that
+a start takes half the time; what happens before the fork is not under test.
+
     python tests/reliability/kill_trainings.py --folder=kill-test
 
 Every kill and every end is a line of FOLDER/one/events.jsonl or FOLDER/workers/events.jsonl; the
@@ -13,6 +16,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -23,10 +27,12 @@ from typing import Any
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
+os.environ["RNNSEARCH_DEBUG"] = "1"  # tracebacks go to standard error
 sys.path.insert(0, str(Path(__file__).parents[1] / "stand_ins"))
 
+from forked import ForkedProcess
 from tiny_training import training_flags, write_corpus
-from training_process import launch
+from training_process import start_workers
 from training_result import (
     assert_same,
     assert_same_weights,
@@ -37,6 +43,8 @@ from training_result import (
     log,
 )
 
+from rnnsearch_tf.scripts import train
+
 FLAGS = (
     "--epochs=1000",
     "--checkpoint_interval=3",
@@ -44,7 +52,7 @@ FLAGS = (
     "--dropout=0.3",
     "--seed=5",
 )
-STARTUP_SECONDS = 8.0  # until the first update, or more
+STARTUP_SECONDS = 5.0  # until the first update, or more
 # A worker that loses its partner in an update ends by itself; one that is waiting for a partner
 # that has not come yet, goes on waiting, and is ended.
 SURVIVOR_SECONDS = 30.0
@@ -203,7 +211,7 @@ class KillTest:
             else:
                 self._note("end", **self._after_end(processes))
 
-    def _after_kill(self, processes: list[subprocess.Popen], victim: int) -> dict[str, Any]:
+    def _after_kill(self, processes: list[ForkedProcess], victim: int) -> dict[str, Any]:
         killed = time.monotonic()
         processes[victim].wait()
         event: dict[str, Any] = {"checkpoint": newest(self._path), "left": unfinished(self._path)}
@@ -214,7 +222,7 @@ class KillTest:
                 event["survivor_seconds"] = round(time.monotonic() - killed, 1)
         return {**event, "complaint": self._complaint()}
 
-    def _after_end(self, processes: list[subprocess.Popen]) -> dict[str, Any]:
+    def _after_end(self, processes: list[ForkedProcess]) -> dict[str, Any]:
         codes = [ended_within(process, 10 * SURVIVOR_SECONDS, "stuck") for process in processes]
         difference = "" if codes == [0] * len(codes) else f"status {codes}: {self._said()[-2000:]}"
         if not difference:
@@ -238,17 +246,20 @@ class KillTest:
         return self._folder / "cache"
 
     @contextlib.contextmanager
-    def _launched(self, path: Path) -> Iterator[list[subprocess.Popen]]:
+    def _launched(self, path: Path) -> Iterator[list[ForkedProcess]]:
         flags = [*self._flags, f"--model_dir={path}", f"--cache_dir={self._cache}"]
-        with contextlib.ExitStack() as stack:
-            logs = [stack.enter_context(open(log, "w")) for log in self._logs()]
-            processes = launch(flags, logs)
-            try:
-                yield processes
-            finally:
-                for process in processes:
-                    process.kill()
-                    process.wait()
+        for file in self._logs():
+            file.write_text("")
+        if self._workers == 1:
+            processes = [ForkedProcess(train.run, flags, log=self._logs()[0])]
+        else:
+            processes = start_workers(flags, logs=self._logs())
+        try:
+            yield processes
+        finally:
+            for process in processes:
+                process.kill()
+                process.wait()
 
     def _logs(self) -> list[Path]:
         return [self._folder / f"said-{i}" for i in range(self._workers)]
@@ -266,7 +277,7 @@ class KillTest:
             file.write(json.dumps({"event": event, **values, "time": round(time.time())}) + "\n")
 
 
-def ended_within(process: subprocess.Popen, seconds: float, otherwise: str) -> int | str:
+def ended_within(process: ForkedProcess, seconds: float, otherwise: str) -> int | str:
     """Return the exit status of a process, or `otherwise` when it goes on."""
     try:
         return process.wait(seconds)
@@ -303,6 +314,7 @@ def main() -> int:
     parser.add_argument("--worker_kills", type=int, default=50, help="of either of two workers")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # no training is left behind
     folder: Path = arguments.folder.resolve()
     corpus = folder / "corpus"
     corpus.mkdir(parents=True, exist_ok=True)

@@ -101,6 +101,26 @@ def test_n_best_lists_as_json(serve, capsys, tmp_path):
     )
 
 
+def test_what_is_not_finite_is_null_and_told(capsys, tmp_path):
+    lowest = -3.4028235e38
+    answer: dict[str, list] = {
+        "translation": ["un", ""],
+        "score": [-0.5, lowest],
+        "source_tokens": [["</s>"]] * 2,
+        "target_tokens": [["</s>"]] * 2,
+        "alignment": [[[1.0]], [[0.0]]],
+    }
+    (tmp_path / "in").write_text("one\ntwo\n")
+    with over_http(lambda request: answer) as served:
+        flags = [f"--server={served.url}", "--signature=align", f"--input={tmp_path / 'in'}"]
+        assert script.run([*flags, PATIENT]) == 1
+    said = capsys.readouterr()
+    records = [json.loads(line) for line in said.out.splitlines()]
+    assert [one["score"] for one in records] == [-0.5, None]
+    assert [one["alignment"] for one in records] == [[[1.0]], None]
+    assert said.err == "rnnsearch-client: line 2: no finite score\n"
+
+
 @both
 def test_scores(serve, capsys, tmp_path):
     def behaviour(request):

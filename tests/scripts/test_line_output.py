@@ -80,7 +80,12 @@ def test_a_line_that_was_cut_off_is_written_again(engine, broken_off, tmp_path):
 def interrupt_at(engine: ScriptedEngine, search: int, act: Callable[[], object]) -> None:
     """Begin to count searches anew, and act before one of them."""
     engine.windows.clear()
-    engine.before = lambda number: act() if number == search else None
+
+    def before(number: int) -> None:
+        if number == search:
+            act()
+
+    engine.before = before
 
 
 def ctrl_c() -> None:
@@ -206,8 +211,8 @@ def test_a_pipe_is_answered_when_it_waits_and_read_in_full_windows(engine, co_pr
         questions.flush()
         assert answers.readline().decode() == answer(line.strip("\N{BYTE ORDER MARK}\r")) + "\n"
     assert engine.windows == [["one"], ["two"], [""]]
-    engine.before = lambda number: written.wait() if number == 3 else None
     written = threading.Event()
+    engine.before = lambda number: written.wait() if number == 3 else None
     questions.write("".join(f"{line}\n" for line in LINES).encode() + b"last")
     questions.close()
     written.set()

@@ -188,6 +188,7 @@ def test_scores_that_cannot_be_drawn(capsys, tmp_path, field, value, said):
 )
 def test_settings_of_a_model_or_export_that_cannot_be(capsys, tmp_path, model_dir, settings, said):
     config = {**json.loads((model_dir / "config.json").read_text()), **settings}
+    del config["sha256"]  # as an older version left it
     (tmp_path / "config.json").write_text(json.dumps(config))
     assert said in one_line(capsys, translate, f"--model_dir={tmp_path}")
     (tmp_path / "saved_model.pb").touch()
@@ -222,7 +223,8 @@ def test_errors_that_nobody_hears_have_their_status(target):
 def test_a_closed_input_is_an_error():
     finished = shell("<&-", "client", "--server=http://127.0.0.1:9")
     assert finished.returncode == 1
-    assert finished.stderr == b"rnnsearch-client: standard input or output is closed\n"
+    (line,) = finished.stderr.decode().splitlines()
+    assert line.startswith("rnnsearch-client: standard input")
 
 
 def test_all_is_printed_whatever_the_locale(monkeypatch):

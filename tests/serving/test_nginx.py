@@ -120,8 +120,8 @@ def test_what_is_answered_and_with_which_headers(front, path, method, status):
 
 
 def test_who_names_no_version_means_the_stable_one(front):
-    for asked, meant in (({}, "labels/stable"), ({"version": 1}, "versions/1")):
-        with Client(front.url, deadline=SECONDS, **asked) as client:
+    for version, meant in ((None, "labels/stable"), (1, "versions/1")):
+        with Client(front.url, version=version, deadline=SECONDS) as client:
             assert list(client.translate(["One."])) == expected(["One."])
         assert front.served.requests[-1].model == f"rnnsearch/{meant}"
 

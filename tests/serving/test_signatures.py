@@ -1,6 +1,8 @@
 """The signatures: the model's scores and alignments, and a sentence never feels its neighbours."""
 
 import dataclasses
+import json
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -9,9 +11,11 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.inference.loading import load_text_model
-from rnnsearch_tf.inference.n_best import NOT_FOUND
-from rnnsearch_tf.inference.text_model import TextModel
+from rnnsearch_tf.inference.n_best import LOWEST
+from rnnsearch_tf.inference.text_model import MAX_WEIGHTS, TextModel
+from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.scripts.shared.translation_lines import json_line, plain_lines
 from rnnsearch_tf.serving.signatures import signatures
 from rnnsearch_tf.text.vocabulary import PAD
 
@@ -110,7 +114,7 @@ def test_the_n_best_are_ranked_by_the_normalized_score(model_dir):
 def test_a_blank_has_one_translation(call):
     outputs = call("nbest", [" \t"])
     assert outputs["translations"].tolist() == [[b""] * SEARCH.beam_size]
-    assert outputs["scores"].tolist() == [[0, NOT_FOUND, NOT_FOUND]]
+    assert outputs["scores"].tolist() == [[0, LOWEST, LOWEST]]
     aligned = call("align", ["", "It is cold."])
     assert aligned["target_tokens"][0].tolist()[:2] == [b"</s>", b""]
 
@@ -154,13 +158,38 @@ def test_align_gives_words_and_weights(call):
         assert not rows[:, outputs["source_tokens"][i] == b""].any()
 
 
-def test_a_model_of_no_numbers_finds_nothing(model_dir):
-    text_model = load_text_model(model_dir, SEARCH)
+def test_alignments_that_are_too_large_are_refused(text_model):
+    long, short = tf.fill([1, 499], "a"), tf.pad(tf.fill([4000, 1], "a"), [[0, 0], [0, 498]])
+    sizes = "4001 texts x 21 target tokens x 500 source tokens, padding counted, are more than"
+    with pytest.raises(tf.errors.InvalidArgumentError, match=f"{sizes} {MAX_WEIGHTS} weights"):
+        text_model.align_tokens(tf.concat([short, long], 0), tf.fill([4001, 20], "b"))
+    assert text_model.align_tokens(long, long[:, :2]).shape == [1, 3, 500]
+
+
+def test_scores_and_weights_that_are_not_finite_are_numbers_of_json(text_model, call):
     assert isinstance(text_model.model, TranslationModel)
-    bias = text_model.model.readout.b
-    bias.assign(bias.value * np.nan)
-    outputs = caller(text_model)("align", ["It is cold.", ""])
+    [weights] = [w for w in text_model.model.weights if w.path.endswith("attention/W_a")]
+    before = weights.numpy()
+    weights.assign(before * np.nan)
+    try:
+        outputs, lists = call("align", ["It is cold.", ""]), call("nbest", ["It is cold.", ""])
+        scores = call("score", ["It is cold.", ""], ["Il fait froid.", ""])["score"]
+        result = Translator.of(text_model).translate("It is cold.", return_alignment=True)
+        given = Translator.of(text_model).score("It is cold.", "Il fait froid.")
+    finally:
+        weights.assign(before)
     assert outputs["translation"].tolist() == [b"", b""]
-    assert outputs["score"].tolist() == [NOT_FOUND, 0]
-    assert outputs["target_tokens"].tolist() == [[b""], [b"</s>"]]
-    assert outputs["alignment"][:, 0].tolist() == [[0] * 5, [1] + [0] * 4]
+    assert outputs["score"].tolist() == scores.tolist() == [LOWEST, 0]
+    assert outputs["target_tokens"].tolist() == [[b"</s>"], [b"</s>"]]
+    assert not outputs["alignment"].any()
+    assert lists["translations"].tolist() == [[b""] * 3] * 2
+    assert lists["scores"].tolist() == [[LOWEST] * 3, [0, LOWEST, LOWEST]]
+    # In Python they are what they are, and null in JSON.
+    assert (result.text, result.tokens, result.score) == ("", ("</s>",), -math.inf)
+    assert result.normalized_score == given == -math.inf
+    assert np.isnan(result.alignment).all() and result.alignment.shape == (1, 5)
+    [hypothesis] = json.loads(json_line(result))["hypotheses"]
+    assert hypothesis["score"] is hypothesis["normalized_score"] is hypothesis["alignment"] is None
+    assert (
+        next(plain_lines(result, 0, n_best=1, with_score=True, with_links=True)) == " ||| -inf ||| "
+    )

@@ -20,6 +20,8 @@ import grpc
 import numpy as np
 import pytest
 import tensorflow as tf
+from examples import for_each
+from hostile_strings import LONG_LINES, Company, Translations, hostile_batches
 from tensorflow_serving.apis import (
     get_model_metadata_pb2,
     get_model_status_pb2,
@@ -111,6 +113,10 @@ def arrays(response: Any) -> dict[str, np.ndarray]:
     return {name: to_array(proto) for name, proto in response.outputs.items()}
 
 
+def encoded(texts: list[str] | list[bytes]) -> list[bytes]:
+    return [text if isinstance(text, bytes) else text.encode() for text in texts]
+
+
 def code_of(call: Callable[..., Any], *arguments: Any) -> grpc.StatusCode:
     with pytest.raises(grpc.RpcError) as caught:
         call(*arguments)
@@ -194,9 +200,8 @@ def alone(export_dir) -> Iterator[Callable[..., dict[str, np.ndarray]]]:
     """Answers without a server."""
     with CSession(export_dir / "1") as session:
 
-        def run(signature: str, **inputs: list[str]) -> dict[str, np.ndarray]:
-            encoded = {name: [text.encode() for text in texts] for name, texts in inputs.items()}
-            return session.run(signature, encoded)
+        def run(signature: str, **inputs: list[str] | list[bytes]) -> dict[str, np.ndarray]:
+            return session.run(signature, {name: encoded(texts) for name, texts in inputs.items()})
 
         yield run
 
@@ -268,6 +273,21 @@ def test_bytes_that_are_not_utf_8(labelled, alone):
         reply = rest(labelled, ":predict", body + b', "signature_name": "align"}')
         assert reply.body["predictions"][0]["source_tokens"] == ["a", "caf", "\ufffd", "</s>"]
         assert reply.body["predictions"][0]["translation"].encode() == expected["translation"][0]
+
+
+def test_neighbors_of_hostile_strings_do_not_change(labelled, alone):
+    def read(outputs: dict[str, np.ndarray]) -> Translations:
+        return Translations(outputs["translation"].tolist(), outputs["score"])
+
+    def without_server(lines: list[bytes]) -> Translations:
+        return read(alone("serving_default", text=lines))
+
+    with channel(labelled) as connection:
+        company = Company(
+            lambda lines: read(arrays(predict(connection, predict_request(text=lines))))
+        )
+        for_each(hostile_batches(100), 1, lambda batch: company.check(batch, without_server))
+        company.check(LONG_LINES[-1:], without_server)
 
 
 def test_outputs_can_be_chosen(labelled):

@@ -1,19 +1,14 @@
 """Trainings in processes of their own, for tests that end them."""
 
 import json
-import os
 import socket
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO
 
 from forked import ForkedProcess
 
 from rnnsearch_tf.scripts import train
 
-ROOT = Path(__file__).parents[2]
 _CLUSTER = "TF_CONFIG"  # names the workers
 
 
@@ -24,23 +19,22 @@ def start(flags: list[str], path: Path) -> ForkedProcess:
     return process
 
 
-def start_workers(flags: list[str], own: Sequence[str] = ("--", "--")) -> list[ForkedProcess]:
-    """Start two workers; `own` is a flag of each that the other does not have."""
-    return [
-        ForkedProcess(train.run, [*flags, "--strategy=multi_worker", flag], environment=variables)
-        for flag, variables in zip(own, _cluster(), strict=True)
-    ]
+def start_workers(
+    flags: list[str],
+    own: Sequence[str] = ("--", "--"),
+    logs: Sequence[Path | None] = (None, None),
+) -> list[ForkedProcess]:
+    """Start two workers.
 
-
-def launch(flags: list[str], stderr: Sequence[IO[str]]) -> list[subprocess.Popen]:
-    """Start `rnnsearch-train` as a shell does: one worker, or two, for each its standard error."""
-    command = [sys.executable, "-m", "rnnsearch_tf.scripts.train", *flags]
-    if len(stderr) == 1:
-        return [subprocess.Popen(command, cwd=ROOT, stderr=stderr[0])]
-    command.append("--strategy=multi_worker")
+    Args:
+        flags: of both.
+        own: a flag of each that the other does not have.
+        logs: files for the standard error of each.
+    """
+    flags = [*flags, "--strategy=multi_worker"]
     return [
-        subprocess.Popen(command, cwd=ROOT, env={**os.environ, **variables}, stderr=file)
-        for file, variables in zip(stderr, _cluster(), strict=True)
+        ForkedProcess(train.run, [*flags, flag], environment=variables, log=log)
+        for flag, variables, log in zip(own, _cluster(), logs, strict=True)
     ]
 
 

@@ -1,5 +1,6 @@
 """Running metrics, records of evaluations, Keras logs and lines of text."""
 
+import json
 import math
 
 import pytest
@@ -135,6 +136,15 @@ def test_an_update_has_logs_and_a_line(metrics):
         "guided_alignment 1.500 nats, gradient norm 2.50 (50% clipped, 33.3% NOT FINITE and "
         "skipped), 3,000 tokens/s"
     )
+
+
+def test_numbers_that_are_not_finite_are_null_in_the_file(tmp_path):
+    directory = ModelDirectory(tmp_path)
+    directory.write_log([{"updates": 10, "nll_per_token": math.nan, "bleu_signature": "s"}])
+    content = directory.log_path.read_text("utf-8")
+    assert json.loads(content) == {"updates": 10, "nll_per_token": None, "bleu_signature": "s"}
+    [record] = directory.read_log()
+    assert math.isnan(record["nll_per_token"])
 
 
 def test_a_log_of_version_0_1_0_has_the_names_of_this_version(tmp_path):

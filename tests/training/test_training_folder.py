@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from rnnsearch_tf.models.losses import LossTotal
+from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.scripts import train
 from rnnsearch_tf.training.train_step import TrainStep, UpdateMetrics
 
@@ -63,6 +64,14 @@ def test_checkpoints_that_were_removed(path, train_flags, capsys, left):
     assert "its checkpoints are gone: put them back, or" in line and line.endswith(left)
 
 
+def begin_another(path: Path) -> None:
+    """Put the folder of another training with the same settings in its place."""
+    directory = ModelDirectory(path)
+    config, vocabularies = directory.load_config(), directory.load_vocabularies()
+    remove(path)
+    directory.create(config, *vocabularies)
+
+
 @pytest.fixture
 def flags(train_flags) -> list[str]:
     """Flags of a training without validation."""
@@ -74,6 +83,7 @@ def test_a_folder_that_is_changed_while_the_training_goes_on(tmp_path, flags, mo
     changes = {
         "target.vocab: not the vocabulary": lambda: exchange_words(path / "target.vocab"),
         "no config.json": lambda: remove(path / "config.json"),
+        "no longer the settings of this training": lambda: begin_another(path),
     }
 
     def step(self, batch, stop):

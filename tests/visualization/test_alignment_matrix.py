@@ -3,6 +3,7 @@
 import warnings
 import xml.etree.ElementTree as ET
 
+import matplotlib
 import numpy as np
 import pytest
 from made_font import FIRST, install_font
@@ -50,6 +51,10 @@ def test_an_svg_has_the_words_as_text_in_order(tmp_path):
     assert svg_texts(tmp_path / "a.svg") == [*source, *target]
 
 
+@pytest.mark.skipif(
+    matplotlib.__version_info__ < (3, 11),
+    reason="Matplotlib 3.10 takes letters that no font here has for narrow ones",
+)
 def test_an_svg_leaves_room_for_wide_letters(tmp_path):
     widths = []
     for word in ("l" * 10, "中" * 10):

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from rnnsearch_tf.scripts.shared.command import Command
+from rnnsearch_tf.scripts.shared.finite_values import are_finite
 from rnnsearch_tf.scripts.shared.outputs import OutputFolder
 
 FigureFormat = Literal["png", "svg", "html"]
@@ -29,10 +30,10 @@ def draw_figure(
     source_tokens: Sequence[str],
     target_tokens: Sequence[str],
 ) -> None:
-    """Draw line `number`, from 1, where pictures are wanted and the line is not blank."""
+    """Draw line `number`, from 1, where pictures are wanted, and there is something to draw."""
     from rnnsearch_tf.visualization.alignment_matrix import draw_alignment
 
     flags = command.flags
-    if flags.figures and len(source_tokens) > 1:
+    if flags.figures and len(source_tokens) > 1 and are_finite(weights):
         path = Path(flags.figures) / f"{number}.{flags.figure_format}"
         draw_alignment(path, weights, source_tokens, target_tokens)

@@ -9,10 +9,10 @@ import numpy as np
 from rnnsearch_tf.alignment.formats import pharaoh
 from rnnsearch_tf.alignment.links import LinkRule
 from rnnsearch_tf.results import Hypothesis, Translation
+from rnnsearch_tf.scripts.shared.finite_values import json_score, json_weights
 from rnnsearch_tf.terminal import single_line
 
 SEPARATOR = " ||| "
-_DIGITS = 6  # of a weight in JSON
 
 
 def plain_lines(
@@ -40,7 +40,10 @@ def plain_lines(
 
 
 def json_line(result: Translation) -> str:
-    """Format a JSON object with tokens, scores and α of all hypotheses, in one line."""
+    """Format a JSON object with tokens, scores and α of all hypotheses, in one line.
+
+    What is not finite is null.
+    """
     return json.dumps(
         {
             "source": result.source,
@@ -54,10 +57,10 @@ def json_line(result: Translation) -> str:
 def _hypothesis(hypothesis: Hypothesis) -> dict[str, Any]:
     return {
         "translation": hypothesis.text,
-        "score": hypothesis.score,
-        "normalized_score": hypothesis.normalized_score,
+        "score": json_score(hypothesis.score),
+        "normalized_score": json_score(hypothesis.normalized_score),
         "target_tokens": hypothesis.tokens,
-        "alignment": _weights(hypothesis).astype(float).round(_DIGITS).tolist(),
+        "alignment": json_weights(_weights(hypothesis)),
     }
 
 

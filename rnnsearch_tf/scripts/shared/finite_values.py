@@ -1,0 +1,49 @@
+"""Scores and weights that are not finite: null in JSON, a warning, an exit status."""
+
+import math
+from typing import TYPE_CHECKING
+
+from rnnsearch_tf.scripts.shared.command import Command
+
+if TYPE_CHECKING:
+    import numpy as np  # the client does without
+
+_DIGITS = 6  # of a weight in JSON
+
+
+def json_score(score: float | None) -> float | None:
+    """Return a score; None, null in JSON, where it is not finite."""
+    return score if score is not None and math.isfinite(score) else None
+
+
+def json_weights(weights: "np.ndarray") -> list[list[float]] | None:
+    """Return α with six decimals as lists; None, null in JSON, where a weight is not finite."""
+    return weights.astype(float).round(_DIGITS).tolist() if are_finite(weights) else None
+
+
+def are_finite(weights: "np.ndarray") -> bool:
+    """Return whether all weights are finite."""
+    return math.isfinite(weights.sum())
+
+
+class FiniteCheck:
+    """Lines whose results should be finite: each that is not is told on standard error.
+
+    Args:
+        command: warns of them.
+        problem: what a line has, or has not.
+
+    Attributes:
+        status: the exit status: 0, or 1 after a line that is not finite.
+    """
+
+    def __init__(self, command: Command, problem: str):
+        self._command = command
+        self._problem = problem
+        self.status = 0
+
+    def check(self, number: int, is_finite: bool) -> None:
+        """Check line `number`, from 1."""
+        if not is_finite:
+            self.status = 1
+            self._command.warn(f"line {number:,}: {self._problem}")
