@@ -120,6 +120,10 @@ def test_nothing_is_left_where_nothing_is_done(capsys, engine, flags, tmp_path):
     interrupt_at(engine, 0, ctrl_c)
     assert fails(capsys, *flags, status=130) == ["interrupted"]
     assert names(tmp_path) == set()
+    missing = tmp_path / "none"
+    said = fails(capsys, *flags, f"--input={missing}")
+    assert said == [f"{missing}: No such file or directory"]
+    assert names(tmp_path) == set()
 
 
 def test_what_is_done_is_not_overwritten_or_mixed(capsys, broken_off, tmp_path):

@@ -1,6 +1,5 @@
 """The console scripts: help, usage, and one clear line for each sort of bad input."""
 
-import gzip
 import json
 import os
 import shutil
@@ -192,17 +191,6 @@ def test_an_export_that_exists_is_not_overwritten(capsys, model_dir, tmp_path):
     assert "nothing was overwritten" in fails(capsys, export, *flags, "--version=1")
     assert list((tmp_path / "1").iterdir()) == []
     assert "--version 0: must be at least 1" in fails(capsys, export, *flags, "--version=0")
-
-
-def test_text_to_translate_that_cannot_be_read(capsys, model_dir, tmp_path):
-    flags = [f"--model_dir={model_dir}", f"--output={tmp_path / 'out'}"]
-    (tmp_path / "out").write_text("kept\n")
-    line = fails(capsys, translate, *flags, f"--input={tmp_path / 'none'}")
-    assert "none: No such file or directory" in line
-    (tmp_path / "half.gz").write_bytes(gzip.compress(b"good\n" * 100)[:-10])
-    line = fails(capsys, translate, *flags, f"--input={tmp_path / 'half.gz'}")
-    assert "half.gz: not a whole gzip file" in line
-    assert (tmp_path / "out").read_text() == "kept\n"
 
 
 def test_text_that_is_not_utf8_is_translated_as_a_server_does(capsys, model_dir, tmp_path):
