@@ -383,6 +383,13 @@ def test_outputs_that_do_not_fit_each_other(serve):
         pytest.raises(AnswerError, match="output 'scores' has 1 where 2 belong"),
     ):
         list(client.n_best(["a"]))
+    empty: dict[str, list] = {name: [[]] for name in wide}
+    with (
+        serve(lambda request: empty) as served,
+        client_of(served) as client,
+        pytest.raises(AnswerError, match="output 'translations' has an empty list"),
+    ):
+        list(client.n_best(["a"]))
 
 
 @pytest.mark.parametrize(

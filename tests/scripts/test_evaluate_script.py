@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from test_scripts import fails
 
+from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.evaluation.evaluator import Evaluator
 from rnnsearch_tf.scripts import evaluate
 
 pytestmark = pytest.mark.slow
@@ -44,6 +46,18 @@ def test_it_translates_scores_and_keeps_what_it_is_told_to(capsys, flags, tmp_pa
     # Scored again from the file, without translating, they have the same scores.
     again = run(capsys, *flags, f"--hypotheses={tmp_path / 'translations'}", "--json=-")
     assert json.loads(again) == {**values, "unknown_replaced": None}
+
+
+def test_translations_are_written_before_they_are_scored(
+    capsys, flags, corpus, tmp_path, monkeypatch
+):
+    def refuse(*_):
+        raise InputError("no scores today")
+
+    monkeypatch.setattr(Evaluator, "evaluate", refuse)
+    given = [f"--hypotheses={corpus / 'valid.en'}", f"--translations={tmp_path / 'kept'}"]
+    assert "no scores today" in fails(capsys, evaluate, *flags, *given)
+    assert (tmp_path / "kept").read_bytes() == (corpus / "valid.en").read_bytes()
 
 
 def test_a_file_and_a_model_are_other_systems(capsys, flags, corpus, model_dir):
