@@ -90,6 +90,11 @@ def main() -> int:
 def _check_flags() -> None:
     flags = COMMAND.flags
     COMMAND.require(*_INPUTS, "keep", *_OUTPUTS)
+    for name in _INPUTS:
+        if Path(_value(name)).is_fifo():
+            raise InputError(
+                f"--{name} {_value(name)}: is read more than once, which no pipe can be"
+            )
     taken = {Path(_value(name)).resolve() for name in _INPUTS}
     for name in (*_OUTPUTS, *(["scores"] if flags.scores else [])):
         path = Path(_value(name)).resolve()

@@ -3,6 +3,7 @@
 import contextlib
 import importlib
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from rnnsearch_tf.client.json_answer import parse_in_pieces
-from rnnsearch_tf.scripts import plot, reproduce, train, translate
+from rnnsearch_tf.scripts import plot, reproduce, select_pairs, train, translate
 from rnnsearch_tf.scripts.shared.command import BUG, Command
 
 SCRIPTS = [
@@ -100,6 +101,18 @@ def test_flags_that_no_file_can_have(capsys, tmp_path):
     (tmp_path / "flags").write_bytes(b"--output=\xff\n")
     assert "not UTF-8" in one_line(capsys, plot, f"--flagfile={tmp_path / 'flags'}")
     assert "flagfile" in one_line(capsys, plot, f"--flagfile={tmp_path}")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it has no such pipes")
+def test_a_pipe_that_would_be_read_twice(capsys, tmp_path, train_flags):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    flags = [*train_flags, f"--train_source={pipe}", f"--model_dir={tmp_path / 'model'}"]
+    assert f"{pipe}: a pipe, and" in one_line(capsys, train, *flags)
+    names = ("in_domain_source", "in_domain_target", "pool_source", "pool_target")
+    files = [f"--{name}={pipe}" for name in (*names, "output_source", "output_target")]
+    said = one_line(capsys, select_pairs, *files, "--keep=1")
+    assert said.endswith("is read more than once, which no pipe can be")
 
 
 # --- files ----------------------------------------------------------------------------------------
