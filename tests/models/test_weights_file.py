@@ -116,13 +116,13 @@ SIZES = [field.name for field in dataclasses.fields(ModelConfig) if field.name.e
 
 @pytest.mark.parametrize("name", SIZES)
 def test_sizes_are_compared_before_a_model_is_built(copy, name):
-    change_config(copy, **{name: 9_999_999})
-    assert re.search(r"no array is .*9999999.*, as the sizes in config\.json need", said(copy))
+    change_config(copy, **{name: 999_999})
+    assert re.search(r"no array is .*999999.*, as the sizes in config\.json need", said(copy))
 
 
 def test_a_size_that_no_model_has_is_told_by_the_config_alone(copy):
     change_config(copy, hidden_size=10**12)
-    with pytest.raises(InputError, match=r"config\.json: hidden_size 1000000000000: must be in"):
+    with pytest.raises(InputError, match=r"config\.json: hidden_size 1000000000000: must be at"):
         copy.load_model()
 
 
