@@ -2,8 +2,8 @@
 # make test   all tests; says what it skipped and why
 # make test-fast   those that need no long training, no browser and no server
 # make test-lowest   the same with the lowest versions of all packages that setup.py allows
-# make fuzz   damaged files and hostile strings by the ten thousand; FLAGS="--damages=… --seed=…"
-# make kill-test   250 trainings killed and resumed, in an hour or two; FLAGS="--kills=… --seed=…"
+# make fuzz   damaged files and hostile strings; also DAMAGES, STRINGS, SEED
+# make kill-test   trainings killed and resumed, for an hour or two; also KILLS, WORKER_KILLS, SEED
 # make check  ruff (lint and format) and mypy, also for macOS and Windows
 # make docs   the line numbers in docs/equations.md
 # make site   the documentation with an API page from the docstrings, in site/
@@ -29,6 +29,11 @@ VALID ?= valid
 TEST ?= test
 TEST_LENGTHS ?= $(TEST)
 OUTPUT ?= reproduction
+DAMAGES ?= 20000
+STRINGS ?= 100000
+KILLS ?= 200
+WORKER_KILLS ?= 50
+SEED ?= 1
 SIZE ?= small
 NO_DATA := make reproduce needs DATA=folder with train, valid and test, each .en and .fr or .gz
 
@@ -50,10 +55,12 @@ test-lowest: $(LOWEST)/installed
 	    -m "not slow and not distributed and not browser and not serving"
 
 fuzz: $(VENV)/installed-test
-	$(BIN)/python tests/reliability/fuzz.py $(FLAGS)
+	$(BIN)/python tests/reliability/fuzz.py \
+	    --damages=$(DAMAGES) --strings=$(STRINGS) --seed=$(SEED)
 
 kill-test: $(VENV)/installed-test
-	$(BIN)/python tests/reliability/kill_trainings.py $(FLAGS)
+	$(BIN)/python tests/reliability/kill_trainings.py \
+	    --kills=$(KILLS) --worker_kills=$(WORKER_KILLS) --seed=$(SEED)
 
 check: $(VENV)/installed-test
 	$(BIN)/ruff check .

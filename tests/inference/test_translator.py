@@ -155,7 +155,7 @@ def test_a_damaged_export(export_dir, tmp_path):
     with pytest.raises(InputError, match="no such model directory"):
         Translator.load(tmp_path / "none")
     (tmp_path / "3").mkdir()
-    with pytest.raises(InputError, match=r"3/model\.json: not of an export .*: .*No such file"):
+    with pytest.raises(InputError, match=r"3/model\.json: No such file"):
         Translator.load(tmp_path)
     (tmp_path / "3" / "model.json").write_bytes((export_dir / "1" / "model.json").read_bytes())
     with pytest.raises(InputError, match=r"3/assets/source\.vocab: No such file"):

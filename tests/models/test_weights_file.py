@@ -122,7 +122,7 @@ def test_sizes_are_compared_before_a_model_is_built(copy, name):
 
 def test_a_size_that_no_model_has_is_told_by_the_config_alone(copy):
     change_config(copy, hidden_size=10**12)
-    with pytest.raises(InputError, match=r"config\.json: hidden_size 1000000000000: must be"):
+    with pytest.raises(InputError, match=r"config\.json: hidden_size 1000000000000: must be at"):
         copy.load_model()
 
 

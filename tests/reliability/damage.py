@@ -67,7 +67,6 @@ class Damaged:
         folder: may be changed while this is in use.
         files: the paths of those to damage, in the folder.
         read: reads the folder, of which the named file is damaged: nested lists, arrays, values.
-        keep: whether the reader may mend the file itself, which is then written anew.
     """
 
     def __init__(self, name: str, folder: Path, files: Sequence[str], read: Callable[[str], Any]):

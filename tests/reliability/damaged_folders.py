@@ -115,8 +115,6 @@ def damaged_export(version: Path) -> Iterator[Damaged]:
 def damaged_cache(corpus: Path, folder: Path) -> Iterator[Damaged]:
     """A cache of prepared text and alignments, which are made again where they are damaged."""
     whole = folder.with_name(f"{folder.name}-whole")
-    for old in (folder, whole):
-        shutil.rmtree(old, ignore_errors=True)
     text = ParallelFiles([corpus / "train.en"], [corpus / "train.fr"])
     links = WordAlignmentFiles([corpus / "train.links"], [corpus / "train.en"])
     tokenizers = MosesTokenizer("en"), MosesTokenizer("fr")

@@ -2,8 +2,8 @@
 
     python tests/reliability/fuzz.py --folder=fuzz --damages=20000 --strings=100000 --seed=1
 
-Both models are trained for a minute or so and exported; the folder keeps them for the next time.
-The status is 1 when anything was silently wrong, gave a traceback or changed its neighbors.
+Both models are trained for a minute or so and exported first. The status is 1 when anything was
+silently wrong, gave a traceback or changed its neighbors.
 """
 
 import argparse
@@ -30,32 +30,21 @@ from interfaces import through_c, through_python
 from tfserving.c_session import CSession
 from tiny_training import training_flags, write_corpus
 
+from rnnsearch_tf.progress import ProgressLine
 from rnnsearch_tf.scripts import export, train
 
 ARCHITECTURES = ("rnnsearch", "rnnencdec")
 BATCH = 100  # hostile strings among the neighbors
-SECONDS_BETWEEN_REPORTS = 60
 TOLD = 10  # failures of each kind
 
 Target = Callable[[], contextlib.AbstractContextManager[Damaged]]
 
 
-class Reports:
-    """Lines of progress, a minute apart."""
-
-    def __init__(self) -> None:
-        self._next = time.monotonic() + SECONDS_BETWEEN_REPORTS
-
-    def show(self, text: str) -> None:
-        if time.monotonic() >= self._next:
-            print(f"  {text}", flush=True)
-            self._next = time.monotonic() + SECONDS_BETWEEN_REPORTS
-
-
 def damage_files(name: str, damaged: Damaged, count: int, number: int, current: Path) -> bool:
     """Damage files, tell what came of it, and return whether all was well."""
     outcomes: Counter[str] = Counter()
-    failures, reports, started = [], Reports(), time.monotonic()
+    failures: list[str] = []
+    report, started = ProgressLine().counter(count, "files"), time.monotonic()
 
     def act(damage: Damage) -> None:
         current.write_text(f"{name}: {damage!r}\n")  # says what it was, should the process crash
@@ -63,7 +52,7 @@ def damage_files(name: str, damaged: Damaged, count: int, number: int, current: 
         outcomes[outcome] += 1
         if outcome in (SILENT, TRACEBACK):
             failures.append(f"{outcome}: {damage!r}: {text}")
-        reports.show(f"{outcomes.total():,}")
+        report(outcomes.total())
 
     for_each(damaged.damages(), count, act, number)
     counts = ", ".join(f"{outcomes[o]:,} {o}" for o in (EQUAL, REFUSED, SILENT, TRACEBACK))
@@ -76,7 +65,7 @@ def damage_files(name: str, damaged: Damaged, count: int, number: int, current: 
 def send_strings(name: str, version: Path, count: int, number: int) -> bool:
     """Send hostile strings through the C loader, and return whether all was well."""
     failures: list[str] = []
-    reports, started = Reports(), time.monotonic()
+    report, started = ProgressLine().counter(count, "strings"), time.monotonic()
     sent = 0
     with CSession(version) as session:
         company, reference = Company(through_c(session)), through_python(version)
@@ -88,7 +77,7 @@ def send_strings(name: str, version: Path, count: int, number: int) -> bool:
                 company.check(hostile, reference)
             except Exception as error:
                 failures.append(f"{hostile!r}: {error}")
-            reports.show(f"{sent:,}")
+            report(sent)
 
         for line in LONG_LINES:
             act([line])
@@ -106,36 +95,28 @@ def minutes(started: float) -> str:
     return f"{(time.monotonic() - started) / 60:.1f} min"
 
 
-def make_models(folder: Path) -> Path:
-    """Train both models on a corpus, and export them, unless that was done before."""
-    made = folder / "made"
-    if made.exists():
-        return made
-    unfinished = folder / "unfinished"
-    shutil.rmtree(unfinished, ignore_errors=True)
-    corpus = unfinished / "corpus"
+def make_models(folder: Path) -> None:
+    """Train both models on a corpus, and export them: versions 1 and 2."""
+    corpus = folder / "corpus"
     corpus.mkdir(parents=True)
     write_corpus(corpus)
     for name in ARCHITECTURES:
         flags = [*training_flags(corpus, f"{name}-tiny"), "--epochs=60", "--dropout=0"]
-        flags += [f"--cache_dir={unfinished / 'text'}", f"--model_dir={unfinished / name}"]
+        flags += [f"--cache_dir={folder / 'text'}", f"--model_dir={folder / name}"]
         assert train.run([*flags, "--evaluation_interval=100"]) == 0
-        exports = [f"--model_dir={unfinished / name}", f"--export_dir={unfinished / 'exports'}"]
+        exports = [f"--model_dir={folder / name}", f"--export_dir={folder / 'exports'}"]
         assert export.run([*exports, "--beam_size=3"]) == 0
-    unfinished.rename(made)
-    return made
 
 
-def damage_all(made: Path, folder: Path, count: int, number: int) -> list[bool]:
+def damage_all(folder: Path, count: int, number: int) -> list[bool]:
     """Damage `count` files: every kind of folder has its part of them."""
-    work = folder / "damaged"
-    shutil.rmtree(work, ignore_errors=True)
-    shutil.copytree(made, work)
     targets: dict[str, Target] = {
-        "cache": functools.partial(damaged_folders.damaged_cache, work / "corpus", work / "cache")
+        "cache": functools.partial(
+            damaged_folders.damaged_cache, folder / "corpus", folder / "cache"
+        )
     }
     for version, name in enumerate(ARCHITECTURES, 1):
-        path, exported = work / name, work / "exports" / str(version)
+        path, exported = folder / name, folder / "exports" / str(version)
         targets[f"{name}, model directory"] = functools.partial(damaged_folders.damaged_model, path)
         targets[f"{name}, checkpoint"] = functools.partial(damaged_folders.damaged_checkpoint, path)
         targets[f"{name}, export"] = functools.partial(damaged_folders.damaged_export, exported)
@@ -156,11 +137,12 @@ def main() -> int:
     arguments = parser.parse_args()
     faulthandler.enable()
     folder: Path = arguments.folder.resolve()
-    made = make_models(folder)
-    results = damage_all(made, folder, arguments.damages, arguments.seed)
+    shutil.rmtree(folder, ignore_errors=True)
+    make_models(folder)
+    results = damage_all(folder, arguments.damages, arguments.seed)
     strings = arguments.strings // len(ARCHITECTURES)
     for version, name in enumerate(ARCHITECTURES, 1):
-        exported = made / "exports" / str(version)
+        exported = folder / "exports" / str(version)
         results.append(send_strings(name, exported, strings, arguments.seed + version))
     return 0 if all(results) else 1
 

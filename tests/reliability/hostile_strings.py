@@ -44,16 +44,13 @@ _ODD_WORDS = (
 _PATTERN = "aA0.*+?()[]{}|\\^$-,:=!<>PpLNsSdDwWbB&"
 _RIGHT_TO_LEFT = "אבגםןابتثلا٠١٢ abc\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2069"
 _EMOJI = "😀👩🏽💻👨👧🇫🇷🏳🌈❤\u200d\u200d\ufe0f\ufe0e"
+_REPETITIONS = 3000  # of a character, at most
 _MARKS = "\u0301\u0308\u0323\u20dd\u0489\u0e47\u1ab0"
 
 
-def hostile_strings(longest: int = 3000) -> st.SearchStrategy[bytes]:
-    """Generate strings, most of them short.
-
-    Args:
-        longest: repetitions of a character or a word.
-    """
-    encoded = _texts(longest).map(lambda text: text.encode("utf-8", "surrogatepass"))
+def hostile_strings() -> st.SearchStrategy[bytes]:
+    """Generate strings, most of them short."""
+    encoded = _texts().map(lambda text: text.encode("utf-8", "surrogatepass"))
     torn = st.builds(
         lambda text, byte: byte + text + byte, encoded, st.binary(min_size=1, max_size=2)
     )
@@ -65,12 +62,12 @@ def hostile_batches(size: int) -> st.SearchStrategy[list[bytes]]:
     return st.lists(hostile_strings(), min_size=size, max_size=size)
 
 
-def _texts(longest: int) -> st.SearchStrategy[str]:
+def _texts() -> st.SearchStrategy[str]:
     def of(letters: str) -> st.SearchStrategy[str]:
         return st.text(st.sampled_from(letters), min_size=1, max_size=60)
 
     invisible = st.characters(categories=["Cc", "Cf", "Cn", "Co", "M", "Z"])
-    words, times = st.sampled_from(_ODD_WORDS), st.integers(1, longest)
+    words, times = st.sampled_from(_ODD_WORDS), st.integers(1, _REPETITIONS)
     short = st.text(max_size=2)
     return st.one_of(
         st.text(max_size=60),
@@ -90,12 +87,11 @@ class Company:
 
     Args:
         translate: through the interface under test.
-        neighbors: the sentences.
     """
 
-    def __init__(self, translate: Translate, neighbors: Sequence[bytes] = NEIGHBORS):
+    def __init__(self, translate: Translate):
         self._translate = translate
-        self._neighbors = list(neighbors)
+        self._neighbors = list(NEIGHBORS)
         self._alone = translate(self._neighbors)
 
     def check(self, hostile: Sequence[bytes], reference: Translate | None = None) -> None:

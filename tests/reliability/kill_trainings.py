@@ -5,7 +5,7 @@ a start takes half the time; what happens before the fork is not under test.
 
     python tests/reliability/kill_trainings.py --folder=kill-test
 
-Every kill and every end is a line of FOLDER/one/events.jsonl or FOLDER/workers/events.jsonl; the
+Every kill and every end is a line of FOLDER/seed-N/one/events.jsonl or …/workers/events.jsonl; the
 same command takes an interrupted test up again. Each training is killed about 20 times before it
 ends; then another begins in an empty folder, with an empty cache, until there were enough kills.
 """
@@ -315,7 +315,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # no training is left behind
-    folder: Path = arguments.folder.resolve()
+    folder: Path = arguments.folder.resolve() / f"seed-{arguments.seed}"
     corpus = folder / "corpus"
     corpus.mkdir(parents=True, exist_ok=True)
     write_corpus(corpus)

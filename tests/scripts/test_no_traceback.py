@@ -159,8 +159,7 @@ def test_results_of_a_reproduction_that_are_not(capsys, tmp_path, corpus, name):
     [
         ('{"updates": "x"}', "updates: expected int, not 'x'"),
         ('{"epoch": 1.0}', "updates: expected int, not None"),
-        ('{"updates": 3, "bleu": {}}', "bleu: expected int or float, not {}"),
-        ('{"updates": 3, "train_nll_per_token": null}', "expected int or float, not None"),
+        ('{"updates": 3, "bleu": {}}', "bleu: expected int or float or null, not {}"),
     ],
 )
 def test_a_log_with_other_records(capsys, copy, train_flags, record, said):
