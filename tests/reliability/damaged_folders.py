@@ -40,7 +40,11 @@ def damaged_model(folder: Path) -> Iterator[Damaged]:
         return directory.load_config(), vocabularies, weights
 
     with mock.patch.object(model_directory, "TranslationModel", _Built()):
-        yield Damaged("model", folder, files, read)
+        damaged = Damaged("model", folder, files, read)
+        # Either may be copied over the other: both are whole weights of this training.
+        for which in (BEST, LAST):
+            damaged.allow(read(which))
+        yield damaged
 
 
 class _Built:
