@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import hashlib
+import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -124,20 +125,13 @@ def _items(group: h5py.Group, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _check_sizes(shapes: set[tuple[int, ...]], config: ModelConfig) -> None:
-    """Check that arrays of the config's sizes are there, before a model takes their memory."""
-    embedding, hidden = config.embedding_size, config.hidden_size
-    needed = [
-        (config.source_vocabulary_size, embedding),
-        (config.target_vocabulary_size, embedding),
-        (embedding, hidden),
-        (hidden, hidden),
-        (config.maxout_size, config.target_vocabulary_size),
-    ]
-    if config.has_attention:
-        needed.append((hidden, config.attention_size))
-    for shape in needed:
-        if shape not in shapes:
-            raise ValueError(f"no array is {list(shape)}, as the sizes in config.json need")
+    """Check that arrays have the config's sizes, before a model takes their memory."""
+    sides = set(itertools.chain.from_iterable(shapes))
+    for field in dataclasses.fields(config):
+        name, size = field.name, getattr(config, field.name)
+        is_used = name.endswith("_size") and (config.has_attention or name != "attention_size")
+        if is_used and size not in sides:
+            raise ValueError(f"no array has a side of {size}, which is {name} in config.json")
 
 
 def _training(config: Config) -> dict[str, Any]:
