@@ -69,7 +69,10 @@ def test_the_better_evaluation_is_told(model_dir, tmp_path):
     def told(weights: str) -> dict | None:
         return model_card([tmp_path], weights, "float32", SEARCH)["models"][0]["evaluation"]
 
-    records = [{"bleu": 3.0, "nll_per_token": 2.0}, {"bleu": 2.0, "nll_per_token": 1.0}]
+    records = [
+        {"updates": 1, "bleu": 3.0, "nll_per_token": 2.0},
+        {"updates": 2, "bleu": 2.0, "nll_per_token": 1.0},
+    ]
     for file in ("config.json", "best.weights.h5", "last.weights.h5"):
         (tmp_path / file).write_bytes((model_dir / file).read_bytes())
     directory = ModelDirectory(tmp_path)
