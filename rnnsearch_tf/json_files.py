@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import json
+import math
 import reprlib
 import types
 import typing
@@ -40,6 +41,11 @@ def read_json(path: str | Path) -> Any:
         raise InputError(f"{path}: {error.strerror}") from error
     except ValueError as error:
         raise InputError(f"{path}: {error}") from error
+
+
+def finite_or_none(value: Any) -> Any:
+    """Return the value; None, null in JSON, for a number that is not finite."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def typed(expected: Any, value: Any, name: str = "") -> Any:

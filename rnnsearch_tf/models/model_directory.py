@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rnnsearch_tf.config import Config
 from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.files import check_space, file_lock, replacing, synchronize, write_atomically
-from rnnsearch_tf.json_files import parse_json, typed
+from rnnsearch_tf.json_files import finite_or_none, parse_json, typed
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.models.weights_file import check_weights, read_weights, write_weights
 from rnnsearch_tf.text.vocabulary import Vocabulary
@@ -207,7 +207,7 @@ class ModelDirectory:
             InputError: it cannot be written.
         """
         lines = "".join(
-            json.dumps({name: _json_value(value) for name, value in record.items()}) + "\n"
+            json.dumps({name: finite_or_none(value) for name, value in record.items()}) + "\n"
             for record in records
         )
         try:
@@ -264,10 +264,6 @@ class ModelDirectory:
         if not path.exists():
             raise InputError(f"{self.path}: no {path.name}: training has not saved any yet")
         return check_weights(path, self.load_config())
-
-
-def _json_value(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _file_size(model: TranslationModel) -> int:

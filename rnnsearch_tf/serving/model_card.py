@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rnnsearch_tf.config import DecodingConfig, selection_score
+from rnnsearch_tf.json_files import finite_or_none
 from rnnsearch_tf.models.model_directory import LAST, ModelDirectory
 from rnnsearch_tf.provenance import commit, library_versions
 
@@ -58,11 +59,13 @@ def model_card(
 def _model(directory: ModelDirectory, weights: str) -> dict[str, Any]:
     config = dataclasses.asdict(directory.load_config())
     del config["decoding"]  # the export's own stands beside
+    evaluation = _evaluation(directory, weights)
     return {
         **config,
         "weights": weights,
         "weights_sha256": directory.check_weights(weights),
-        "evaluation": _evaluation(directory, weights),
+        "evaluation": evaluation
+        and {name: finite_or_none(value) for name, value in evaluation.items()},
     }
 
 

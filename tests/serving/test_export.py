@@ -3,6 +3,7 @@
 import errno
 import hashlib
 import json
+import math
 import os
 import shutil
 
@@ -85,6 +86,8 @@ def test_the_better_evaluation_is_told(model_dir, tmp_path):
     del config["sha256"]  # of the config before the change
     (tmp_path / "config.json").write_text(json.dumps(config), "utf-8")
     assert told("best") == records[1]
+    directory.write_log([{"updates": 3, "bleu": 0.0, "nll_per_token": math.nan}])
+    assert told("last") == {"updates": 3, "bleu": 0.0, "nll_per_token": None}
 
 
 def test_the_server_is_warmed_up_with_every_signature(folder):

@@ -11,11 +11,6 @@ if TYPE_CHECKING:
 _DIGITS = 6  # of a weight in JSON
 
 
-def json_score(score: float | None) -> float | None:
-    """Return a score; None, null in JSON, where it is not finite."""
-    return score if score is not None and math.isfinite(score) else None
-
-
 def json_weights(weights: "np.ndarray") -> list[list[float]] | None:
     """Return α with six decimals as lists; None, null in JSON, where a weight is not finite."""
     return weights.astype(float).round(_DIGITS).tolist() if are_finite(weights) else None

@@ -8,8 +8,9 @@ import numpy as np
 
 from rnnsearch_tf.alignment.formats import pharaoh
 from rnnsearch_tf.alignment.links import LinkRule
+from rnnsearch_tf.json_files import finite_or_none
 from rnnsearch_tf.results import Hypothesis, Translation
-from rnnsearch_tf.scripts.shared.finite_values import json_score, json_weights
+from rnnsearch_tf.scripts.shared.finite_values import json_weights
 from rnnsearch_tf.terminal import single_line
 
 SEPARATOR = " ||| "
@@ -57,8 +58,8 @@ def json_line(result: Translation) -> str:
 def _hypothesis(hypothesis: Hypothesis) -> dict[str, Any]:
     return {
         "translation": hypothesis.text,
-        "score": json_score(hypothesis.score),
-        "normalized_score": json_score(hypothesis.normalized_score),
+        "score": finite_or_none(hypothesis.score),
+        "normalized_score": finite_or_none(hypothesis.normalized_score),
         "target_tokens": hypothesis.tokens,
         "alignment": json_weights(_weights(hypothesis)),
     }
