@@ -87,23 +87,14 @@ def guided_flags(corpus, flags) -> list[str]:
     return [*flags, f"--train_alignments={corpus / 'train.links'}", "--guided_alignment_weight=3"]
 
 
-@pytest.fixture(scope="module")
-def three_devices(tmp_path_factory, flags, guided_flags) -> Path:
-    """A folder of trainings in one process: plain and guided."""
-    folder = tmp_path_factory.mktemp("three")
-    plain = [*flags, "--strategy=mirrored", f"--model_dir={folder / 'plain'}"]
-    guided = [*guided_flags, "--strategy=mirrored", f"--model_dir={folder / 'guided'}"]
-    finish(start(plain, guided, devices=3))
-    return folder
+def test_two_devices_give_the_weights_of_one(one_device, two_devices):
+    assert_same_weights(two_devices / "plain", one_device)
 
 
-@pytest.mark.parametrize("devices", ["two_devices", "three_devices"])
-def test_logical_devices_give_the_weights_of_one(one_device, devices, request):
-    assert_same_weights(request.getfixturevalue(devices) / "plain", one_device)
-
-
-def test_guided_attention_is_the_same_on_three_devices(tmp_path, guided_flags, three_devices):
-    one, three = tmp_path / "one", three_devices / "guided"
+def test_three_devices_give_the_weights_and_both_losses_of_one(tmp_path, guided_flags):
+    """With guided attention, whose loss is added to that of a plain training."""
+    one, three = tmp_path / "one", tmp_path / "three"
+    finish(start([*guided_flags, "--strategy=mirrored", f"--model_dir={three}"], devices=3))
     assert train.run([*guided_flags, f"--model_dir={one}"]) == 0
     assert_same_weights(three, one)
     losses = [
