@@ -57,7 +57,7 @@ setup(
             "nltk>=3.10.4",
             "playwright>=1.50",
             "pytest>=8",
-            "pytest-xdist>=3.7",
+            "pytest-xdist>=3.8",
             "pyyaml>=6",
             "sacremoses>=0.1.1",
         ],
