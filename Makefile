@@ -43,9 +43,8 @@ demo: $(VENV)/installed
 	rm -rf demo
 	$(BIN)/rnnsearch-demo --output demo
 
-# Three processes for two cores: some of the time, one waits for a browser or a server.
 test: $(VENV)/installed-test
-	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 test-fast: $(VENV)/installed-test
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder \

@@ -19,13 +19,18 @@ import tiny_training
 
 shape_checks.install()
 
-# Files that take a minute or more: two processes that share the work begin with them.
+# Files that take half a minute or more: two processes that share the work begin with them.
 LONGEST = (
     "test_training.py",
     "test_resume.py",
     "test_distribution.py",
     "test_reproduction.py",
     "test_notebooks.py",
+    "test_end_to_end.py",
+    "test_export_contract.py",
+    "test_model_server.py",
+    "test_guided_training.py",
+    "test_backends.py",
 )
 
 
