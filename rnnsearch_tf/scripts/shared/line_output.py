@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
-from rnnsearch_tf.digests import file_digest
+from rnnsearch_tf.digests import file_digest, folder_digests
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.files import (
     file_lock,
@@ -24,7 +24,6 @@ from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.interrupts import last_word
 from rnnsearch_tf.scripts.shared.outputs import OutputLines
 from rnnsearch_tf.scripts.shared.text_output import shown_by
-from rnnsearch_tf.terminal import printable
 
 Item = TypeVar("Item")
 Measure = Callable[[IO[bytes]], tuple[int, int]]
@@ -63,9 +62,9 @@ def line_output(command: Command, models: Sequence[str], measure: Measure) -> "L
     flags = command.flags
     if flags.output != "-" and not is_stream(flags.output):
         compared = {name: flags[name].value for name in flags if name not in _FREE}
-        digests = [_model_digest(model, flags.weights) for model in models]
+        digests = [_model_digests(model, flags.weights) for model in models]
         made_by = {"command": command.name, "flags": compared, "models": digests}
-        return _FileOutput(flags.output, made_by, measure, flags.resume)
+        return _FileOutput(command, made_by, measure)
     if flags.resume:
         raise InputError("--resume needs --output, with the name of a file")
     return LineOutput(flags.output)
@@ -126,9 +125,10 @@ class LineOutput:
 class _FileOutput(LineOutput):
     """A file: OUTPUT.partial, with OUTPUT.partial.json beside it, until it is whole."""
 
-    def __init__(self, path: str, made_by: dict[str, Any], measure: Measure, resume: bool):
-        super().__init__(path)
-        self._target = real_path(path)
+    def __init__(self, command: Command, made_by: dict[str, Any], measure: Measure):
+        super().__init__(command.flags.output)
+        self._warn = command.warn
+        self._target = real_path(self._path)
         self._partial = self._target.with_name(f"{self._target.name}.partial")
         self._record = self._target.with_name(f"{self._partial.name}.json")
         self._made_by = made_by
@@ -137,7 +137,7 @@ class _FileOutput(LineOutput):
         self._known_head = _fingerprint([])
         self._size = 0  # bytes of the lines that are done
         self._found = self._partial.stat().st_size if self._partial.exists() else 0
-        if self._found and not resume:
+        if self._found and not command.flags.resume:
             raise InputError(
                 f"{self._partial} has the lines of a run that broke off: --resume goes on after "
                 "them; or remove it"
@@ -218,8 +218,9 @@ class _FileOutput(LineOutput):
             return
         done, _ = self._measured()
         if done:
-            said = f"{self._partial} has the first {done:,} lines' results: --resume goes on there"
-            print(printable(f"{self._made_by['command']}: {said}"), file=sys.stderr)
+            self._warn(
+                f"{self._partial} has the first {done:,} lines' results: --resume goes on there"
+            )
         else:
             self._partial.unlink()
             self._record.unlink(missing_ok=True)
@@ -239,16 +240,12 @@ def _fingerprint(items: Sequence[Any]) -> tuple[int, str]:
     return len(items), hashlib.sha256(repr(list(items)).encode()).hexdigest()
 
 
-def _model_digest(path: str, weights: str) -> str:
-    """Return the SHA-256 of the files that a model's answers depend on."""
+def _model_digests(path: str, weights: str) -> dict[str, str]:
+    """Return the SHA-256 of each file that a model's answers depend on."""
     from rnnsearch_tf.inference.loading import find_version
 
-    version = find_version(path)
-    folder, patterns = version or Path(path), ["**/*"]
-    if version is None:
-        patterns = ["config.json", "*.vocab", f"{weights}.weights.h5", "lexicon.tsv"]
-    files = sorted(f for pattern in patterns for f in folder.glob(pattern) if f.is_file())
-    digest = hashlib.sha256()
-    for file in files:
-        digest.update(f"{file.relative_to(folder)} {file_digest(file)}\n".encode())
-    return digest.hexdigest()
+    if version := find_version(path):
+        return folder_digests(version)
+    names = ("config.json", "source.vocab", "target.vocab", f"{weights}.weights.h5", "lexicon.tsv")
+    files = {name: Path(path) / name for name in names}
+    return {name: file_digest(file) for name, file in files.items() if file.is_file()}
