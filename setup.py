@@ -36,6 +36,7 @@ setup(
         "matplotlib>=3.10",
         "numpy>=2.2",
         "portalocker>=3",
+        "rich>=13.9",  # Keras needs it too
         "sacrebleu>=2.6,<3",
         "tensorboard>=2.20",
         "tensorflow>=2.21,<2.22",
@@ -56,6 +57,7 @@ setup(
             "nbformat>=5.10",
             "nltk>=3.10.4",
             "playwright>=1.50",
+            "pyte>=0.8.2",
             "pytest>=8",
             "pytest-xdist>=3.8",
             "pyyaml>=6",

@@ -56,7 +56,7 @@ class Bars(Progress):
         """
         fields = {
             "name": name,
-            "percentage": f"{done / total:4.0%}" if total else "",
+            "percentage": f"{100 * done // total:3}%" if total else "",
             "count": f"{done:,}/{total:,}" if total else f"{done:,}",
             "notes": notes,
         }

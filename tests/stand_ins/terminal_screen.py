@@ -1,22 +1,28 @@
-"""A terminal for the standard error of a process, and what a person sees on it, drawn by pyte."""
+"""A terminal for a process, and what a person sees on it, as pyte draws it."""
 
 import fcntl
 import os
 import pty
 import select
 import struct
+import subprocess
 import termios
 import time
-from collections.abc import Callable
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Protocol
 
 import pyte
 
-_ROWS = 100  # so many that nothing is scrolled away
+_ROWS = 40  # so many that nothing is scrolled away
+
+
+class _Process(Protocol):
+    def poll(self) -> int | None: ...
 
 
 class TerminalScreen:
-    """A terminal of some columns.
+    """A terminal of some columns; a context.
 
     Args:
         columns: of the terminal.
@@ -35,37 +41,58 @@ class TerminalScreen:
         self._screen = pyte.Screen(columns, _ROWS)
         self._stream = pyte.ByteStream(self._screen)
 
+    def __enter__(self) -> "TerminalScreen":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        os.close(self._master)
+        os.close(self._slave)
+
+    def start(self, command: list[str], environment: Mapping[str, str]) -> subprocess.Popen:
+        """Start a command whose terminal this is: keys give it signals.
+
+        Args:
+            command: the command.
+            environment: variables besides this process's.
+        """
+        return subprocess.Popen(
+            command,
+            stdin=self._slave,
+            stdout=self._slave,
+            stderr=self._slave,
+            env={**os.environ, "TERM": "xterm-256color", **environment},
+            start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        )
+
     def type(self, keys: bytes) -> None:
-        """Type keys, which the terminal shows; a process gets no signal from them."""
+        """Type keys."""
         os.write(self._master, keys)
 
-    def lines(self) -> list[str]:
-        """Return the lines on the screen, without the empty ones at its end."""
-        text = "\n".join(line.rstrip() for line in self._screen.display)
-        return text.rstrip().splitlines()
+    def views(self, process: _Process, seconds: float = 300) -> Iterator[list[str]]:
+        """Yield the lines on the screen, up to the last that is not empty, as they change.
 
-    def bars(self, name: str) -> int:
-        """Count the lines of the bar of that name."""
-        return sum(line.startswith(f"{name} ") and "━" in line for line in self.lines())
+        Args:
+            process: what writes to the terminal; the last lines are those when it has ended.
+            seconds: it may take.
+        """
+        end = time.monotonic() + seconds
+        while True:
+            has_ended = process.poll() is not None
+            while select.select([self._master], [], [], 0.02)[0]:
+                piece = os.read(self._master, 1 << 12)
+                self.written += piece
+                self._stream.feed(piece)
+                yield self._lines()
+            if has_ended:
+                return
+            assert time.monotonic() < end, self._lines()
+
+    def _lines(self) -> list[str]:
+        text = "\n".join(line.rstrip() for line in self._screen.display)
+        return text.rstrip().splitlines() or [""]
 
     @property
     def has_cursor(self) -> bool:
         """Whether the cursor is shown."""
         return not self._screen.cursor.hidden
-
-    def watch(self, until: Callable[[], bool], check: Callable[[], bool], seconds: float = 300):
-        """Draw what is written until a condition holds; check something after each piece."""
-        end = time.monotonic() + seconds
-        while not until():
-            assert time.monotonic() < end, self.lines()
-            if not select.select([self._master], [], [], 0.05)[0]:
-                continue
-            piece = os.read(self._master, 1 << 16)
-            self.written += piece
-            self._stream.feed(piece)
-            assert check(), self.lines()
-
-    def close(self) -> None:
-        """Close the terminal, once the process has ended."""
-        os.close(self._master)
-        os.close(self._slave)
