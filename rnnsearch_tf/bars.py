@@ -2,94 +2,88 @@
 
 import logging
 import sys
-from collections.abc import Sequence
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 from rich.console import Console, RenderableType
 from rich.constrain import Constrain
-from rich.progress import BarColumn, Progress, TaskID, TextColumn
-from rich.table import Column
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Column, Table
 
-_FIELDS = ("name", "percentage", "count", "status")
 _MARGIN = 4  # columns at the right for the ^C ^C that a terminal shows; a full line would wrap
 _MIN_BAR = 6
+_LABELS = 3
 
 
-class Bars(Progress):
-    """All bars of a process, with the terminal that they are on: standard error.
+class Work(NamedTuple):
+    """Content of a bar; of the notes, the most important first, it shows those that fit."""
 
-    Lines that Python prints or logs to standard error, or to standard output on the same terminal,
-    go above the bars. Nothing is drawn between two calls, so there is no thread.
+    name: str
+    done: int
+    total: int | None
+    notes: list[str]
+
+    @property
+    def labels(self) -> tuple[str, str, str]:
+        """Name, percentage and count."""
+        if not self.total:
+            return self.name, "", f"{self.done:,}"
+        percentage = f"{100 * self.done // self.total:3}%"
+        return self.name, percentage, f"{self.done:,}/{self.total:,}"
+
+
+class Bars(Live):
+    """The bars of a process, with their terminal: standard error.
+
+    What Python prints or logs there, or to standard output on the same terminal, goes above them.
+    They are drawn in calls alone, without a thread.
     """
 
     def __init__(self) -> None:
-        name, percentage, count, status = (
-            TextColumn(f"{{task.fields[{f}]}}", markup=False, table_column=Column(no_wrap=True))
-            for f in _FIELDS
-        )
-        # Before rich's own beginning, which asks for the bars.
-        self._console = Console(stderr=True, markup=False, highlight=False, emoji=False)
+        self._work: dict[object, Work] = {}
         super().__init__(
-            *(name, BarColumn(bar_width=None), percentage, count, status),
-            console=self._console,
+            console=Console(stderr=True, markup=False, highlight=False, emoji=False),
             auto_refresh=False,
             transient=True,
             redirect_stdout=sys.stdout.isatty(),
-            expand=True,
+            get_renderable=self._table,
         )
-        self._ids: dict[object, TaskID] = {}
         stream = sys.stderr
         self.start()
         _move_handlers(stream, sys.stderr)
 
-    def show(
-        self, bar: object, name: str, done: int, total: int | None, notes: Sequence[str]
-    ) -> None:
-        """Draw a bar, or draw it anew.
-
-        Args:
-            bar: which one.
-            name: of what is counted.
-            done: how many.
-            total: of how many; None: unknown.
-            notes: the most important first; those that fit are shown.
-        """
-        fields = {
-            "name": name,
-            "percentage": f"{100 * done // total:3}%" if total else "",
-            "count": f"{done:,}/{total:,}" if total else f"{done:,}",
-            "notes": notes,
-        }
-        if bar not in self._ids:
-            self._ids[bar] = self.add_task(name, total=total, **fields)
-        self.update(self._ids[bar], completed=done, refresh=True, **fields)
+    def show(self, bar: object, work: Work) -> None:
+        """Draw a bar, or draw it anew."""
+        self._work[bar] = work
+        self.refresh()
 
     def remove(self, bar: object) -> bool:
-        """Erase a bar; return whether there are others."""
-        if bar in self._ids and len(self._ids) > 1:
-            self.remove_task(self._ids.pop(bar))
+        """Erase a bar and return True; the last one is for `stop` to erase: return False."""
+        others = self._work.keys() - {bar}
+        if others:
+            self._work.pop(bar, None)
             self.refresh()
-        elif bar in self._ids:
-            self.close()
-        return bool(self._ids)
+        return bool(others)
 
-    def close(self) -> None:
+    def stop(self) -> None:
         """Erase all bars, and give the terminal back."""
-        self._ids.clear()
         stream = sys.stderr
-        self.stop()
+        super().stop()
         _move_handlers(stream, sys.stderr)
 
-    def get_renderables(self) -> list[RenderableType]:
-        """Return the bars, for rich to draw."""
-        width = self._console.width - _MARGIN
-        taken = (max((len(t.fields[f]) for t in self.tasks), default=0) + 1 for f in _FIELDS[:3])
-        room = width - sum(taken) - _MIN_BAR - 1
-        for task in self.tasks:
-            notes = task.fields["notes"]
-            fitting = (", ".join(notes[:n]) for n in range(len(notes), 0, -1))
-            task.fields["status"] = next((text for text in fitting if len(text) <= room), "")
-        return [Constrain(self.make_tasks_table(self.tasks), width)]
+    def _table(self) -> RenderableType:
+        width = self.console.width - _MARGIN
+        work = self._work.values()
+        longest = (max((len(w.labels[i]) for w in work), default=0) for i in range(_LABELS))
+        room = width - _MIN_BAR - sum(longest) - _LABELS - 1  # for the notes; blanks between all
+        columns = (Column(no_wrap=i != 1) for i in range(_LABELS + 2))
+        table = Table.grid(*columns, padding=(0, 1), expand=True)
+        for w in work:
+            name, percentage, count = w.labels
+            texts = (", ".join(w.notes[:n]) for n in range(len(w.notes), 0, -1))
+            fitting = next((text for text in texts if len(text) <= room), "")
+            table.add_row(name, ProgressBar(w.total, w.done), percentage, count, fitting)
+        return Constrain(table, width)
 
 
 def _move_handlers(before: TextIO, after: TextIO) -> None:

@@ -26,7 +26,7 @@ def say(line: str) -> None:
 
 
 class Bar:
-    """How far long work has come; to be closed.
+    """Progress of long work; to be closed.
 
     On a terminal, this is a bar that is redrawn every half second. In a log file, or a notebook, it
     is a line every 20 seconds. Work that takes less time shows nothing.
@@ -69,18 +69,16 @@ class Bar:
 
     def close(self) -> None:
         """Erase the bar."""
-        global _bars
         if _bars is not None and not _bars.remove(self):
-            _bars = None
+            close_bars()
 
     def _draw(self, done: int, notes: list[str]) -> None:
         global _bars
-        if _bars is None:
-            # rich takes time to import, which is spent only where a bar is shown.
-            from rnnsearch_tf.bars import Bars
+        # rich takes time to import, which is spent only where a bar is shown.
+        from rnnsearch_tf.bars import Bars, Work
 
-            _bars = Bars()
-        _bars.show(self, self._name, done, self._total, [printable(note) for note in notes])
+        _bars = _bars or Bars()
+        _bars.show(self, Work(self._name, done, self._total, list(map(printable, notes))))
 
     def _pace(self, now: float, done: int) -> list[str]:
         """Describe the time left or, where that is unknown, the speed."""
@@ -113,7 +111,7 @@ def close_bars() -> None:
     """Erase all bars, for the last words of a process."""
     global _bars
     if _bars is not None:
-        _bars.close()
+        _bars.stop()
         _bars = None
 
 
