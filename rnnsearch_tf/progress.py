@@ -40,7 +40,8 @@ class Bar:
     def __init__(self, name: str, total: int | None = None, begins_at: int | None = None):
         self._name = name
         self._total = total
-        self._on_terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        can_have_bars = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self._on_terminal = _bars is not None or can_have_bars
         self._seconds = _TERMINAL_SECONDS if self._on_terminal else _LOG_SECONDS
         self._next = time.monotonic() + (self._seconds if begins_at is None else 0)
         self._first: tuple[float, int] | None = None
