@@ -51,16 +51,13 @@ def main() -> int:
     COMMAND.require("model_dir", "source", "target")
     method = link_method(COMMAND)
     with quiet_start():
-        from rnnsearch_tf.progress import counted
-
         reverse = flags.reverse_model_dir.split(",") if flags.reverse_model_dir else []
         output = line_output(COMMAND, [*model_dirs(COMMAND), *reverse], whole_lines)
         aligner = word_aligner(COMMAND)
     text = output.rest_of(each_pair(ParallelFiles([flags.source], [flags.target])))
     finite = FiniteCheck(COMMAND, "no finite alignment")
     pairs = _drawn(_checked(aligner.align_stream(text), finite, output.done), output.done)
-    if flags.output != "-" or not sys.stdout.isatty():
-        pairs = counted(pairs, "sentence pair")
+    pairs = output.counted(pairs, "sentence pair")
     output.write(_line(pair, method) for pair in pairs)
     return finite.status
 
