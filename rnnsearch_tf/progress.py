@@ -109,10 +109,11 @@ def counted(items: Iterable[Item], name: str, total: int | None = None) -> Itera
         total: how many there are; None: unknown.
     """
     with contextlib.closing(Bar(name, total)) as bar:
-        bar.update(0)
-        for done, item in enumerate(items, 1):
-            yield item
+        # The items before this one: it may be the first of many that come at once, whose time would
+        # be taken for its own.
+        for done, item in enumerate(items):
             bar.update(done)
+            yield item
 
 
 def close_bars() -> None:
