@@ -12,7 +12,7 @@ from rnnsearch_tf.data.parallel_corpus import ParallelFiles, each_pair
 from rnnsearch_tf.scripts.shared.alignment_flags import define_alignment, link_method, word_aligner
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.decoding_flags import define_model, model_dirs
-from rnnsearch_tf.scripts.shared.figure_flags import define_figures, draw_figure
+from rnnsearch_tf.scripts.shared.figure_flags import check_figures, define_figures, draw_figure
 from rnnsearch_tf.scripts.shared.finite_values import FiniteCheck, are_finite, json_weights
 from rnnsearch_tf.scripts.shared.line_output import define_line_output, line_output, whole_lines
 
@@ -49,6 +49,7 @@ def main() -> int:
     """Align."""
     flags = COMMAND.flags
     COMMAND.require("model_dir", "source", "target")
+    check_figures(COMMAND)
     method = link_method(COMMAND)
     with quiet_start():
         from rnnsearch_tf.progress import ProgressLine

@@ -9,10 +9,10 @@ import keras
 import tensorflow as tf
 
 from rnnsearch_tf.config import TrainingConfig
+from rnnsearch_tf.extras import is_installed
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.progress import ProgressLine
 from rnnsearch_tf.training.logs import update_text
-from rnnsearch_tf.visualization.alignment_matrix import paint_alignment
 
 Logs = dict[str, float]
 _MONITORED = {"bleu": ("val_bleu", "max"), "nll": ("val_nll_per_token", "min")}
@@ -83,7 +83,7 @@ class ProgressBar(keras.callbacks.Callback):
 
 
 class Summaries(keras.callbacks.Callback):
-    """TensorBoard's summaries: scalars, translations and an image of an alignment.
+    """TensorBoard's summaries: scalars, translations and (by Matplotlib) an image of an alignment.
 
     Args:
         folder: for the event files.
@@ -130,11 +130,14 @@ class Summaries(keras.callbacks.Callback):
         results = translator.translate(self._sentences, return_alignment=True, progress=False)
         rows = [f"{result.source} | {result.text}" for result in results]
         table = "\n".join(["source | translation", "--- | ---", *rows])
-        first = results[0]
-        image = paint_alignment(first.alignment, first.source_tokens, first.tokens)
         with self._writer.as_default(step):
             tf.summary.text("translations", table)
-            tf.summary.image("alignment", image[None])
+            if is_installed("matplotlib"):
+                from rnnsearch_tf.visualization.alignment_matrix import paint_alignment
+
+                first = results[0]
+                image = paint_alignment(first.alignment, first.source_tokens, first.tokens)
+                tf.summary.image("alignment", image[None])
 
     def _write_scalars(self, part: str, logs: Logs) -> None:
         with self._writer.as_default(int(logs["updates"])):

@@ -372,15 +372,25 @@ def test_arguments_that_cannot_be_used(arguments, said):
         Client("http://localhost:8501", **arguments)
 
 
-def test_rest_imports_neither_tensorflow_nor_grpc():
+@both
+def test_a_client_needs_no_tensorflow(serve):
+    """It runs where only what docs/installation.md names for a client is installed."""
     code = """
 import sys
-from rnnsearch_tf.client import Client, UnavailableError
-try:
-    with Client("http://127.0.0.1:9", attempts=1) as client:
-        list(client.translate(["a"]))
-except UnavailableError:
-    print(sorted({"tensorflow", "keras", "grpc", "numpy"} & set(sys.modules)))
+for name in ("tensorflow", "keras", "h5py", "sacrebleu", "matplotlib", "tensorboard"):
+    sys.modules[name] = None  # as if it were not installed
+from rnnsearch_tf.client import Client
+with Client(sys.argv[1]) as client:
+    print([result.text for result in client.translate(["a", "b"])])
+print(sorted({"grpc", "numpy"} & set(sys.modules)))
+from rnnsearch_tf.scripts import client as script
+script.run([f"--server={sys.argv[1]}", "--status"])
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
+    with serve() as served:
+        command = [sys.executable, "-c", code, served.url]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        libraries = ["grpc"] if served.url.startswith("grpc") else []
+    texts, imported, *versions = done.stdout.splitlines()
+    assert texts == str([translated("a"), translated("b")])
+    assert imported == str(libraries)
+    assert versions and versions[0].startswith("version ")
