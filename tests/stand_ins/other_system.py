@@ -50,7 +50,7 @@ def _take_away() -> None:
                 delattr(module, name)
     for name in _MODULES:
         sys.modules[name] = None  # type: ignore[assignment]
-    os.open, os.fsync = _open_on_windows, _fsync_on_windows
+    os.open, os.fsync = _open_on_windows, _fsync_on_windows  # type: ignore[assignment]
 
 
 def _open_on_windows(path: Any, flags: int, *rest: Any, **named: Any) -> int:
