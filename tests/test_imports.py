@@ -14,7 +14,7 @@ PACKAGE = Path(rnnsearch_tf.__file__).parent
 # of a room only modules before them. A new module is put behind all that it imports.
 ROOMS = {
     "": """
-        __init__ errors extras terminal limits json_files results progress windows tensor_types
+        __init__ errors extras terminal limits json_files results bars progress windows tensor_types
         digests config presets tf_functions provenance files
     """,
     "text": "__init__ fingerprint nonbreaking_prefixes moses vocabulary tokenizers vectorizer",
@@ -53,7 +53,7 @@ ROOMS = {
     "serving": "__init__ kit model_card signatures warmup export",
     "training": """
         __init__ signals optimizers distribution train_step logs state checkpoints callbacks
-        trainer validation run
+        trainer validation summaries run
     """,
     "reproduction": "__init__ models results claims assessment report reproduce",
     "demo": "__init__",
@@ -71,6 +71,7 @@ WITHOUT_TENSORFLOW = (
     "client",
     "synthetic",
     "",  # the package itself
+    "bars",
     "config",
     "digests",
     "errors",

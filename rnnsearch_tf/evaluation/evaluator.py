@@ -14,10 +14,10 @@ from rnnsearch_tf.evaluation.likelihood import Nll, nll
 from rnnsearch_tf.evaluation.scores import SetScores, TranslationScores, score_set
 from rnnsearch_tf.evaluation.unk_free import unk_free_sentences
 from rnnsearch_tf.inference.text_model import TextModel
-from rnnsearch_tf.inference.translator import Translator
+from rnnsearch_tf.inference.translator import LINES_AT_ONCE, Translator
 from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.models.translation_model import TranslationModel
-from rnnsearch_tf.progress import say
+from rnnsearch_tf.progress import counted, say
 from rnnsearch_tf.results import Translation
 from rnnsearch_tf.text.vocabulary import Vocabulary
 from rnnsearch_tf.tf_functions import graph_function
@@ -55,9 +55,18 @@ class Evaluator:
 
     # --- translations -----------------------------------------------------------------------------
 
-    def translate(self, lines: Sequence[str], progress: bool = True) -> list[str]:
-        """Translate with the decoding options as they are; arguments as `Translator.translate`."""
-        return _texts(self.translator.translate(lines, progress=progress))
+    def translate(
+        self, lines: Sequence[str], name: str = "line", lines_at_once: int = LINES_AT_ONCE
+    ) -> list[str]:
+        """Translate with the decoding options as they are.
+
+        Args:
+            lines: one sentence each.
+            name: of what the progress counts.
+            lines_at_once: lines translated before the progress is shown.
+        """
+        stream = self.translator.translate_stream(lines, lines_at_once=lines_at_once)
+        return _texts(list(counted(stream, name, len(lines))))
 
     def translate_and_replace(self, lines: Sequence[str]) -> tuple[list[str], list[str] | None]:
         """Translate once, for translations with [UNK] and with [UNK] replaced.

@@ -32,7 +32,7 @@ from rnnsearch_tf.inference.loading import (
 from rnnsearch_tf.inference.n_best import read_translations
 from rnnsearch_tf.inference.text_model import MAX_WEIGHTS, TextModel
 from rnnsearch_tf.models.model_directory import BEST
-from rnnsearch_tf.progress import ProgressLine
+from rnnsearch_tf.progress import counted
 from rnnsearch_tf.results import Alignment, Translation, received_score, received_weights
 from rnnsearch_tf.text.tokenizers import Tokenizer
 from rnnsearch_tf.windows import windows
@@ -172,7 +172,7 @@ class Translator:
             beam_size: hypotheses kept in the search; None: as configured.
             n_best: different translations wanted; there may be fewer.
             return_alignment: whether hypotheses have their α.
-            progress: whether a line on standard error tells the progress, when it takes long.
+            progress: whether standard error shows the progress, when it takes long.
 
         Returns:
             A `Translation`, or a list of them. Scores are in nats.
@@ -269,7 +269,7 @@ class Translator:
             source: a sentence, or a list of them.
             target: a translation, or as many: text, which is split into tokens, or a result of
                 `translate`, whose tokens are taken as they are.
-            progress: whether a line on standard error tells the progress, when it takes long.
+            progress: whether standard error shows the progress, when it takes long.
 
         Returns:
             Nats, `</s>` counted; of either text the first `max_length` tokens are read. 0 where
@@ -317,7 +317,7 @@ class Translator:
         Args:
             source: a sentence, or a list of them.
             target: as for `score`.
-            progress: whether a line on standard error tells the progress, when it takes long.
+            progress: whether standard error shows the progress, when it takes long.
 
         Returns:
             α over the tokens of both, `</s>` included; of either text the first `max_length`
@@ -417,13 +417,4 @@ class Translator:
 
 
 def _collected(stream: Iterator[Item], total: int, progress: bool) -> list[Item]:
-    """Collect a stream, with a line that tells the progress."""
-    line = ProgressLine()
-    report = line.counter(total, "lines")
-    results = []
-    for item in stream:
-        results.append(item)
-        if progress:
-            report(len(results))
-    line.clear()
-    return results
+    return list(counted(stream, "line", total) if progress else stream)

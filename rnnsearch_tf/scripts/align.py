@@ -52,7 +52,7 @@ def main() -> int:
     check_figures(COMMAND)
     method = link_method(COMMAND)
     with quiet_start():
-        from rnnsearch_tf.progress import ProgressLine
+        from rnnsearch_tf.progress import counted
 
         reverse = flags.reverse_model_dir.split(",") if flags.reverse_model_dir else []
         output = line_output(COMMAND, [*model_dirs(COMMAND), *reverse], whole_lines)
@@ -61,7 +61,7 @@ def main() -> int:
     finite = FiniteCheck(COMMAND, "no finite alignment")
     pairs = _drawn(_checked(aligner.align_stream(text), finite, output.done), output.done)
     if flags.output != "-" or not sys.stdout.isatty():
-        pairs = ProgressLine().counted(pairs, "sentence pairs")
+        pairs = counted(pairs, "sentence pair")
     output.write(_line(pair, method) for pair in pairs)
     return finite.status
 

@@ -95,7 +95,7 @@ def text(corpus: Path) -> ParallelText:
 
 def test_one_search_gives_translations_with_unk_and_with_it_replaced(evaluator, text):
     translations, replaced = evaluator.translate_and_replace(text.source)
-    assert translations == evaluator.translate(text.source, progress=False)
+    assert translations == evaluator.translate(text.source)
     other = evaluator.translator.with_options(replace_unknown=True)
     assert replaced == [result.text for result in other.translate(text.source)]
     assert any("[UNK]" in line for line in translations)
