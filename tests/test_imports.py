@@ -17,7 +17,10 @@ ROOMS = {
         __init__ errors extras terminal limits json_files results bars progress windows tensor_types
         digests config presets tf_functions provenance files
     """,
-    "text": "__init__ fingerprint nonbreaking_prefixes moses vocabulary tokenizers vectorizer",
+    "text": """
+        __init__ fingerprint cleaning letters nonbreaking_prefixes moses vocabulary tokenizers
+        vectorizer
+    """,
     "layers": """
         initializers precision scan embedding gru attention deep_output encoder decoder __init__
     """,
