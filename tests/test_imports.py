@@ -14,7 +14,7 @@ PACKAGE = Path(rnnsearch_tf.__file__).parent
 # of a room only modules before them. A new module is put behind all that it imports.
 ROOMS = {
     "": """
-        __init__ errors terminal limits json_files results progress windows tensor_types digests
+        __init__ errors terminal limits json_files result_html results progress windows tensor_types digests
         config presets tf_functions provenance files
     """,
     "text": "__init__ fingerprint nonbreaking_prefixes moses vocabulary tokenizers vectorizer",
@@ -76,6 +76,7 @@ WITHOUT_TENSORFLOW = (
     "files",
     "presets",
     "progress",
+    "result_html",
     "results",
     "terminal",
     "windows",
