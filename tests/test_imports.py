@@ -14,8 +14,8 @@ PACKAGE = Path(rnnsearch_tf.__file__).parent
 # of a room only modules before them. A new module is put behind all that it imports.
 ROOMS = {
     "": """
-        __init__ errors extras terminal limits json_files results bars progress windows tensor_types
-        digests config presets tf_functions provenance files
+        __init__ errors extras terminal limits json_files result_html results bars progress windows
+        tensor_types digests config presets tf_functions provenance files
     """,
     "text": """
         __init__ fingerprint cleaning letters nonbreaking_prefixes moses vocabulary tokenizers
@@ -82,6 +82,7 @@ WITHOUT_TENSORFLOW = (
     "files",
     "presets",
     "progress",
+    "result_html",
     "results",
     "terminal",
     "windows",

@@ -37,7 +37,8 @@ COMMAND.define(
     "format",
     Format,
     "pharaoh: i-j i-j …; json: an object a line with source_tokens, target_tokens (each with its "
-    "</s>), alignment (the weights, a row for each target token), reverse_alignment (of the "
+    "</s>), unknown_source, unknown_target (places of tokens that the vocabulary lacks), alignment "
+    "(the weights, a row for each target token), reverse_alignment (of the "
     "reverse model, a row for each source token) and links",
     "pharaoh",
 )
@@ -99,6 +100,8 @@ def _json(pair: "PairAlignment", links: Links) -> str:
     values: dict[str, Any] = {
         "source_tokens": pair.forward.source_tokens,
         "target_tokens": pair.forward.target_tokens,
+        "unknown_source": pair.forward.unknown_source,
+        "unknown_target": pair.forward.unknown_target,
         "alignment": json_weights(pair.forward.weights),
     }
     if pair.reverse is not None:
