@@ -62,7 +62,7 @@ setup(
             "sacremoses>=0.1.1",
         ],
         "check": ["mypy>=1.11", "ruff>=0.9"],
-        "docs": ["mkdocs-material>=9.6,<10", "mkdocstrings[python]>=1,<2"],
+        "docs": ["latex2mathml>=3.78", "mkdocs-material>=9.6,<10", "mkdocstrings[python]>=1,<2"],
     },
     entry_points={
         "console_scripts": [
