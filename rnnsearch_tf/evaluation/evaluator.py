@@ -19,7 +19,6 @@ from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.progress import counted, say
 from rnnsearch_tf.results import Translation
-from rnnsearch_tf.text.vocabulary import Vocabulary
 from rnnsearch_tf.tf_functions import graph_function
 
 
@@ -28,7 +27,6 @@ class Evaluator:
 
     Args:
         translator: the model with its decoding options.
-        vocabularies: of source and target.
         model: the translator's model, for `nll`; an export has none.
 
     Attributes:
@@ -36,22 +34,19 @@ class Evaluator:
     """
 
     def __init__(
-        self,
-        translator: Translator,
-        vocabularies: tuple[Vocabulary, Vocabulary],
-        model: TranslationModel | Ensemble | None = None,
+        self, translator: Translator, model: TranslationModel | Ensemble | None = None
     ):
         self.translator = translator
-        self._vocabularies = vocabularies
+        self._vocabularies = translator.vocabularies
         self._model = model
         # The model's tokens go with its vocabularies. Length bins and tokenised BLEU count words.
         self._tokenizers = translator.source_tokenizer, translator.target_tokenizer
         self._word_tokenizers = translator.source_word_tokenizer, translator.target_word_tokenizer
 
     @classmethod
-    def of(cls, model: TextModel, vocabularies: tuple[Vocabulary, Vocabulary]) -> "Evaluator":
+    def of(cls, model: TextModel) -> "Evaluator":
         """Return the evaluator of a model that is in memory."""
-        return cls(Translator.of(model), vocabularies, model.model)
+        return cls(Translator.of(model), model.model)
 
     # --- translations -----------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 import sys
 
+from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.outputs import OutputFolder
 
@@ -21,6 +22,7 @@ COMMAND.define(
 
 def main() -> int:
     """Run the demonstration."""
+    require_package("matplotlib")
     with quiet_start():
         from rnnsearch_tf.demo import run as run_demo
 

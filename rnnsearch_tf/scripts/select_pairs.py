@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rnnsearch_tf.config import MosesLanguage
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.limits import COUNT, SEED, Limits
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.outputs import OutputFile
@@ -52,16 +53,11 @@ COMMAND.define("seed", int, "of the sample of the pool", 1, SEED)
 def main() -> int:
     """Select."""
     _check_flags()
+    require_package("nltk")
     flags = COMMAND.flags
     with quiet_start():
-        try:
-            from rnnsearch_tf.data.selection import moore_lewis
-        except ModuleNotFoundError as error:
-            if (error.name or "").split(".")[0] != "nltk":
-                raise
-            raise InputError("NLTK is missing: pip install 'rnnsearch-tf[select]'") from error
         from rnnsearch_tf.data.parallel_corpus import ParallelFiles
-        from rnnsearch_tf.data.selection import sampling
+        from rnnsearch_tf.data.selection import moore_lewis, sampling
         from rnnsearch_tf.progress import say
 
     in_domain = ParallelFiles([flags.in_domain_source], [flags.in_domain_target])

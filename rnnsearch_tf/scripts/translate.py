@@ -9,7 +9,7 @@ from rnnsearch_tf.config import BEAM_SIZE
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.decoding_flags import define_decoding, model_dirs, open_translator
-from rnnsearch_tf.scripts.shared.figure_flags import define_figures, draw_figure
+from rnnsearch_tf.scripts.shared.figure_flags import check_figures, define_figures, draw_figure
 from rnnsearch_tf.scripts.shared.finite_values import FiniteCheck
 from rnnsearch_tf.scripts.shared.line_output import (
     LineOutput,
@@ -60,6 +60,7 @@ def main() -> int:
     """Translate."""
     flags = COMMAND.flags
     COMMAND.require("model_dir")
+    check_figures(COMMAND)
     if flags.alignment == "json" and flags.score:
         raise InputError("--alignment=json has the scores: --score is for lines of text")
     is_list = flags.n_best > 1 and flags.alignment != "json"

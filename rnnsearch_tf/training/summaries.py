@@ -13,8 +13,8 @@ import tensorflow as tf
 from rnnsearch_tf.config import Config
 from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.evaluation.likelihood import perplexity
+from rnnsearch_tf.extras import is_installed
 from rnnsearch_tf.inference.translator import Translator
-from rnnsearch_tf.visualization.alignment_matrix import paint_alignment
 
 TRAIN, VALIDATION = "train", "validation"
 Logs = dict[str, float]
@@ -124,11 +124,14 @@ class Summaries(keras.callbacks.Callback):
         results = translator.translate(samples.source, return_alignment=True, progress=False)
         texts = [result.text for result in results]
         rows = zip(samples.source, samples.target, texts, strict=True)
-        first = results[0]
-        image = paint_alignment(first.alignment, first.source_tokens, first.tokens)
         with self._run(VALIDATION).as_default(step):
             tf.summary.text("translations", _table(("source", "reference", "translation"), rows))
-            tf.summary.image("alignment", image[None])
+            if is_installed("matplotlib"):
+                from rnnsearch_tf.visualization.alignment_matrix import paint_alignment
+
+                first = results[0]
+                image = paint_alignment(first.alignment, first.source_tokens, first.tokens)
+                tf.summary.image("alignment", image[None])
 
 
 def _config_table(config: Config) -> str:

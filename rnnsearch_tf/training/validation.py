@@ -43,7 +43,7 @@ class ValidationSet:
             dataclasses.replace(config, decoding=_GREEDY),
             *vectorizers_for(directory),
         )
-        self._evaluator = Evaluator.of(text_model, directory.load_vocabularies())
+        self._evaluator = Evaluator.of(text_model)
         self.translator = self._evaluator.translator
         self._pairs = self._evaluator.pairs(text)
 

@@ -19,6 +19,7 @@ from absl import flags
 import rnnsearch_tf
 from rnnsearch_tf.config import RENAMED_FIELDS, RENAMED_VALUES, check_choice, choices
 from rnnsearch_tf.errors import InputError, first_line
+from rnnsearch_tf.extras import explain_missing
 from rnnsearch_tf.limits import Limits
 from rnnsearch_tf.progress import close_bars
 from rnnsearch_tf.scripts.shared import interrupts
@@ -296,7 +297,9 @@ def quiet_start() -> Iterator[None]:
             yield
         except (InputError, KeyboardInterrupt, OSError, MemoryError):
             raise
-        except BaseException:
+        except BaseException as error:
+            if isinstance(error, ModuleNotFoundError):
+                explain_missing(error)
             sys.stderr.flush()
             captured.seek(0)
             os.write(kept, captured.read())
