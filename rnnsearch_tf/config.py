@@ -285,7 +285,13 @@ class Config:
         _check_fields(self)
         if self.tokenizer == MOSES:
             for name in ("source_language", "target_language"):
-                check_choice(name, getattr(self, name), MOSES_LANGUAGES)
+                language = getattr(self, name)
+                _require(
+                    language in MOSES_LANGUAGES,
+                    f"{name} {language!r}: the Moses tokeniser has rules for "
+                    f"{' and '.join(MOSES_LANGUAGES)}; text in another language has to be "
+                    "pre-tokenised, with --tokenizer=whitespace",
+                )
 
     def to_json(self) -> str:
         """Return indented JSON, with the fields in the order of the class, then their digest."""

@@ -33,11 +33,11 @@ ROOMS = {
     "data": """
         __init__ permutation lines parallel_corpus wmt14 sentence_pairs word_alignments
         prepared_alignments prepared_corpus preparation batching training_data
-        selection selection.ngram_model selection.sampling selection.moore_lewis
+        held_out selection selection.ngram_model selection.sampling selection.moore_lewis
     """,
     "decoding": "__init__ scoring top_k beam_search model_search",
     "inference": """
-        __init__ length_batching weight_storage unk_replacement n_best text_model loading
+        __init__ exported length_batching weight_storage unk_replacement n_best text_model loading
         given_pairs translator
     """,
     "evaluation": """
@@ -51,7 +51,7 @@ ROOMS = {
     """,
     "serving": "__init__ model_card signatures warmup export",
     "training": """
-        __init__ signals optimizers distribution train_step logs state checkpoints callbacks
+        __init__ checks signals optimizers distribution train_step logs state checkpoints callbacks
         trainer validation run
     """,
     "reproduction": "__init__ models results claims assessment report reproduce",

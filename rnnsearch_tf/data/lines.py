@@ -11,6 +11,8 @@ from typing import BinaryIO, cast
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.windows import windows
 
+_HEAD = 8_192  # bytes that tell text from other files
+
 
 def read_lines(path: str | Path) -> list[str]:
     r"""Read the lines of a UTF-8 text file, plain or .gz; only \n and \r\n end a line.
@@ -49,6 +51,17 @@ def raw_lines_of(lines: Iterable[bytes]) -> Iterator[bytes]:
     for number, line in enumerate(lines):
         line = line if number else line.removeprefix(codecs.BOM_UTF8)
         yield line.removesuffix(b"\n").removesuffix(b"\r")
+
+
+def check_is_text(path: str | Path) -> None:
+    """Check the beginning of a file, plain or .gz.
+
+    Raises:
+        InputError: it cannot be read, or is binary.
+    """
+    with _opened(path) as file:
+        if b"\0" in file.read(_HEAD):
+            raise InputError(f"{path}: binary, or UTF-16; text has to be UTF-8")
 
 
 def is_compressed(path: str | Path) -> bool:

@@ -92,6 +92,57 @@ class ParallelFiles:
         return read_all(self)
 
 
+class TabSeparatedFiles:
+    """Files of sentence pairs, each plain or .gz; a line is a source, a tab and its target.
+
+    Further columns are ignored.
+
+    Args:
+        paths: files.
+    """
+
+    def __init__(self, paths: Sequence[str | Path]):
+        self._paths = list(paths)
+
+    def fingerprint(self) -> str:
+        """Return the SHA-256 of the files.
+
+        Raises:
+            InputError: a file that cannot be read.
+        """
+        files = [[is_compressed(path), file_digest(path)] for path in self._paths]
+        return hashlib.sha256(json.dumps(["tsv", files]).encode()).hexdigest()
+
+    def blocks(self) -> Iterator[ParallelText]:
+        """Read the pairs in order, a block at a time.
+
+        Raises:
+            InputError: a file that cannot be read, is not UTF-8 or empty, or a line without a tab;
+                the pairs before the error have been given by then.
+        """
+        for path in self._paths:
+            done = 0
+            for lines in blocks_of_lines(path, BLOCK_PAIRS):
+                rows = [line.split("\t") for line in lines]
+                whole = list(itertools.takewhile(lambda row: len(row) > 1, rows))
+                yield ParallelText([row[0] for row in whole], [row[1] for row in whole])
+                done += len(whole)
+                if len(whole) < len(rows):
+                    raise InputError(
+                        f"{path}: line {done + 1:,} has no tab between source and target"
+                    )
+            if not done:
+                raise InputError(f"{path} is empty")
+
+    def read(self) -> ParallelText:
+        """Read all pairs into memory.
+
+        Raises:
+            InputError: as `blocks`.
+        """
+        return read_all(self)
+
+
 def read_parallel(source: str | Path, target: str | Path) -> ParallelText:
     """Read a pair of files, each plain or .gz, into memory.
 

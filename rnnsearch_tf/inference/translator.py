@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import Config, DecodingConfig
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.inference.exported import find_version, load_config, load_tokenizers
 from rnnsearch_tf.inference.given_pairs import (
     Line,
     Target,
@@ -22,13 +23,7 @@ from rnnsearch_tf.inference.given_pairs import (
     tokens_of_pairs,
     with_end,
 )
-from rnnsearch_tf.inference.loading import (
-    find_version,
-    load_config,
-    load_export,
-    load_text_model,
-    load_tokenizers,
-)
+from rnnsearch_tf.inference.loading import load_export, load_text_model
 from rnnsearch_tf.inference.n_best import read_translations
 from rnnsearch_tf.inference.text_model import MAX_WEIGHTS, TextModel
 from rnnsearch_tf.models.model_directory import BEST

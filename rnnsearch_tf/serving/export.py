@@ -14,7 +14,8 @@ from rnnsearch_tf.config import DecodingConfig, check_choice
 from rnnsearch_tf.digests import folder_digests, sealed
 from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.files import synchronize
-from rnnsearch_tf.inference.loading import CARD, load_text_model, versions
+from rnnsearch_tf.inference.exported import CARD, versions
+from rnnsearch_tf.inference.loading import load_text_model
 from rnnsearch_tf.inference.n_best import LOWEST
 from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.inference.weight_storage import FULL, WEIGHT_DTYPES

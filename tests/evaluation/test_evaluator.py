@@ -13,7 +13,8 @@ from rnnsearch_tf.evaluation.evaluator import Evaluator
 from rnnsearch_tf.evaluation.length_bins import bleu_by_length
 from rnnsearch_tf.evaluation.metrics import in_words
 from rnnsearch_tf.evaluation.scores import score_set
-from rnnsearch_tf.inference.loading import load_text_model, load_vocabularies
+from rnnsearch_tf.inference.exported import load_vocabularies
+from rnnsearch_tf.inference.loading import load_text_model
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
