@@ -1,9 +1,10 @@
 """Exports on disk, read without TensorFlow: their versions, cards and vocabularies."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rnnsearch_tf.config import Config, read_settings
+from rnnsearch_tf.config import Config, DecodingConfig, read_settings
 from rnnsearch_tf.digests import unsealed
 from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.json_files import read_json, typed
@@ -25,6 +26,23 @@ def versions(export_dir: Path) -> list[int]:
     """
     paths = export_dir.iterdir() if export_dir.is_dir() else ()
     return sorted(int(p.name) for p in paths if p.name.isascii() and p.name.isdigit())
+
+
+def new_version(export_dir: str | Path, version: int | None = None) -> Path:
+    """Return the folder of a version to be exported; without a number, one above the highest.
+
+    Raises:
+        InputError: the version exists, or its number is not positive.
+    """
+    export_dir = Path(export_dir)
+    if version is None:
+        version = 1 + max(versions(export_dir), default=0)
+    if version < 1:
+        raise InputError(f"version {version}: must be positive")
+    target = export_dir / str(version)
+    if target.exists():
+        raise InputError(f"{target} exists; nothing was overwritten")
+    return target
 
 
 def find_version(path: str | Path) -> Path | None:
@@ -95,6 +113,52 @@ def load_vocabularies(version: Path) -> tuple[Vocabulary, Vocabulary]:
         for side, digest in digests.items()
     )
     return source, target
+
+
+def check_models(paths: Sequence[str | Path], weights: str) -> None:
+    """Check a model directory, an export, or the model directories of an ensemble.
+
+    The values of the weights are not read.
+
+    Args:
+        paths: the folders.
+        weights: "best" or "last".
+
+    Raises:
+        InputError: a folder is absent, incomplete or damaged, or has other vocabularies than the
+            first.
+    """
+    if len(paths) == 1 and find_version(paths[0]):
+        vocabularies_of(paths[0])
+        return
+    directories = [ModelDirectory(path) for path in paths]
+    for directory in directories:
+        directory.load_vocabularies()  # for its checks
+        directory.find_weights(weights)
+        if _text_settings(directory) != _text_settings(directories[0]):
+            raise InputError(f"{directory.path}: other vocabularies than {directories[0].path}")
+
+
+def _text_settings(directory: ModelDirectory) -> tuple[str, ...]:
+    """Return the settings that members of an ensemble must have in common."""
+    config = directory.load_config()
+    return (
+        config.source_language,
+        config.target_language,
+        config.tokenizer,
+        config.source_vocabulary,
+        config.target_vocabulary,
+    )
+
+
+def check_options(version: Path, decoding: DecodingConfig) -> None:
+    """Check decoding options that are asked of an export.
+
+    Raises:
+        InputError: they are not its own.
+    """
+    if decoding != load_config(version).decoding:
+        raise InputError(f"{version}: an export searches with the options it was made with")
 
 
 def config_of(path: str | Path) -> Config:

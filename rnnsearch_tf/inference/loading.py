@@ -7,10 +7,10 @@ from typing import Any
 
 import tensorflow as tf
 
-from rnnsearch_tf.config import Config, DecodingConfig
+from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.digests import find_changed
 from rnnsearch_tf.errors import InputError, first_line
-from rnnsearch_tf.inference.exported import load_vocabularies, read_card
+from rnnsearch_tf.inference.exported import check_models, load_vocabularies, read_card
 from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.inference.weight_storage import FULL
 from rnnsearch_tf.models.model_directory import BEST, ModelDirectory
@@ -72,14 +72,10 @@ def load_text_model(
             the first.
     """
     paths = [path] if isinstance(path, str | Path) else path
+    check_models(paths, weights)
     directories = [ModelDirectory(one) for one in paths]
-    for directory in directories:
-        directory.load_vocabularies()  # for its checks
-    first, configs = directories[0], [directory.load_config() for directory in directories]
-    for directory, config in zip(directories, configs, strict=True):
-        if _text_settings(config) != _text_settings(configs[0]):
-            raise InputError(f"{directory.path}: other vocabularies than {first.path}")
-    config = configs[0]
+    first = directories[0]
+    config = first.load_config()
     if decoding is not None:
         config = dataclasses.replace(config, decoding=decoding)
     return TextModel(
@@ -88,15 +84,4 @@ def load_text_model(
         *vectorizers_for(first),
         weights_dtype=weights_dtype,
         lexicon=first.find_lexicon(),
-    )
-
-
-def _text_settings(config: Config) -> tuple[str, ...]:
-    """The settings that members of an ensemble must have in common."""
-    return (
-        config.source_language,
-        config.target_language,
-        config.tokenizer,
-        config.source_vocabulary,
-        config.target_vocabulary,
     )

@@ -12,7 +12,12 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import Config, DecodingConfig
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.inference.exported import find_version, load_config, load_tokenizers
+from rnnsearch_tf.inference.exported import (
+    check_options,
+    find_version,
+    load_config,
+    load_tokenizers,
+)
 from rnnsearch_tf.inference.given_pairs import (
     Line,
     Target,
@@ -103,10 +108,9 @@ class Translator:
         version = find_version(path) if isinstance(path, str | Path) else None
         if version is None:
             return cls.of(load_text_model(path, decoding, weights))
-        config = load_config(version)
-        if decoding not in (None, config.decoding):
-            raise InputError(f"{version}: an export searches with the options it was made with")
-        return cls(load_export(version), config, load_tokenizers(version))
+        if decoding is not None:
+            check_options(version, decoding)
+        return cls(load_export(version), load_config(version), load_tokenizers(version))
 
     @classmethod
     def of(cls, text_model: TextModel) -> "Translator":

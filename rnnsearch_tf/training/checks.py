@@ -64,6 +64,8 @@ def check_same(directory: ModelDirectory, config: Config) -> None:
         if name not in unknown and asked[name] != value:
             difference = _DIGESTED.get(name, f"{name} is {value}, not {asked[name]}")
             way_out = "" if name in _DIGESTED else f"give --{name}={value}, or "
+            if name == "architecture":
+                way_out = f"take a --preset of {value}, or "
             raise InputError(
                 f"{directory.path} holds a training with other settings: {difference}; {way_out}"
                 "train in another --model_dir"

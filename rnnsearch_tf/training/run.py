@@ -16,8 +16,8 @@ from rnnsearch_tf.layers.precision import dtype_policy
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.progress import say
-from rnnsearch_tf.training.checks import check_inputs, check_same
 from rnnsearch_tf.training.callbacks import ProgressBar, Summaries
+from rnnsearch_tf.training.checks import check_inputs, check_same
 from rnnsearch_tf.training.distribution import Workers
 from rnnsearch_tf.training.trainer import Trainer
 from rnnsearch_tf.training.validation import ValidationSet

@@ -1,17 +1,19 @@
 """A translator without a trained model: it answers in capital letters."""
 
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import tensorflow as tf
 
-from rnnsearch_tf.config import WHITESPACE, DecodingConfig
+from rnnsearch_tf.config import WHITESPACE, Config, DecodingConfig
 from rnnsearch_tf.inference.translator import Translator
+from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.scripts import score, translate
 from rnnsearch_tf.text.tokenizers import tokenizer_for
+from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, Vocabulary
 
 MAX_LENGTH = 50
 
@@ -74,8 +76,12 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> ScriptedEngine:
     return scripted
 
 
-def made_model(folder: Path) -> str:
-    """The flag for a folder with a file of a model."""
-    folder.mkdir()
-    (folder / "config.json").write_text(folder.name)
+def made_model(folder: Path, words: Iterable[str] = ()) -> str:
+    """The flag for a model directory without weights; it knows words, or many of the tests'."""
+    known = words or ["line", "x", *(f"{w}{i}" for i in range(1000) for w in ("", "w"))]
+    vocabulary = Vocabulary([*SPECIAL_TOKENS, *known])
+    digests = {f"{side}_vocabulary": vocabulary.digest for side in ("source", "target")}
+    directory = ModelDirectory(folder)
+    directory.create(Config(tokenizer=WHITESPACE, **digests), vocabulary, vocabulary)
+    directory.weights_path().touch()
     return f"--model_dir={folder}"
