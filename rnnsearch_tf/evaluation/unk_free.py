@@ -1,16 +1,15 @@
 """Unknown words: sentences without them, the paper's column "No UNK", and texts full of them."""
 
-from collections.abc import Sequence
-
-import tensorflow as tf
+from collections.abc import Mapping, Sequence
 
 from rnnsearch_tf.data.sentence_pairs import tokenize
 from rnnsearch_tf.evaluation.metrics import Reference, reference_sets
 from rnnsearch_tf.text.tokenizers import Tokenizer
 from rnnsearch_tf.text.vocabulary import UNK, Vocabulary
 
-_MANY = 0.3  # share of unknown words in a text that is probably not the model's language
-_MIN_WORDS = 30  # of a text, to tell
+_FIRST = 256  # sentences of a text that tell its language
+_MIN_TOKENS = 30  # in them
+_MANY = 0.3  # share of unknown words in a text that is probably in another language
 
 
 def unk_free_sentences(
@@ -31,38 +30,39 @@ def unk_free_sentences(
         Their indices, from 0, ascending.
     """
     (source, target), (source_words, target_words) = tokenizers, vocabularies
-    unknown = [_unknown(sources, source, source_words)]
-    unknown += [_unknown(lines, target, target_words) for lines in reference_sets(references)]
-    return [i for i, counts in enumerate(zip(*unknown, strict=True)) if not any(counts)]
+    texts = [_ids(sources, source, source_words)]
+    texts += [_ids(lines, target, target_words) for lines in reference_sets(references)]
+    return [i for i, rows in enumerate(zip(*texts, strict=True)) if not any(UNK in r for r in rows)]
 
 
-def many_unknown(
-    name: str, lines: Sequence[str], tokenizer: Tokenizer, vocabulary: Vocabulary
-) -> str | None:
-    """Return what to say of a text whose words are mostly unknown; None of any other.
+def mostly_unknown(
+    texts: Mapping[str, Sequence[str]],
+    tokenizers: tuple[Tokenizer, Tokenizer],
+    vocabularies: tuple[Vocabulary, Vocabulary],
+) -> list[str]:
+    """Return what to say of texts whose first sentences are mostly unknown words.
 
     Args:
-        name: of the text.
-        lines: its first sentences.
-        tokenizer: of its language, into the tokens of the vocabulary.
-        vocabulary: of the model.
+        texts: by name: sentences of the source, and of the target where there are any.
+        tokenizers: of source and target, into the tokens of the vocabularies.
+        vocabularies: of source and target.
     """
-    tokens = sum(len(line.split()) for line in lines)
-    if tokens < _MIN_WORDS:
-        return None
-    tokens = int(tf.size(tokenize(lines, tokenizer).flat_values))
-    share = sum(_unknown(lines, tokenizer, vocabulary)) / max(tokens, 1)
-    if share < _MANY:
-        return None
-    return (
-        f"{share:.0%} of the {name}'s words are unknown to the model: are source and target "
-        "swapped, is it another language, or not tokenised as the training text was?"
-    )
+    problems = []
+    sides = zip(texts.items(), tokenizers, vocabularies, strict=False)
+    for (name, lines), tokenizer, vocabulary in sides:
+        rows = _ids(lines[:_FIRST], tokenizer, vocabulary)
+        tokens = sum(len(row) - 1 for row in rows)  # without </s>
+        unknown = sum(row.count(UNK) for row in rows)
+        if tokens >= _MIN_TOKENS and unknown > _MANY * tokens:
+            problems.append(
+                f"{unknown / tokens:.0%} of the words of {name} are unknown to the model: are "
+                "source and target swapped, is it in another language, or not tokenised as the "
+                "training text was?"
+            )
+    return problems
 
 
-def _unknown(lines: Sequence[str], tokenizer: Tokenizer, vocabulary: Vocabulary) -> list[int]:
-    """Count the tokens of each sentence that are not in the vocabulary."""
-    return [
-        vocabulary.encode(token.decode() for token in sentence).count(UNK)
-        for sentence in tokenize(lines, tokenizer).to_list()
-    ]
+def _ids(lines: Sequence[str], tokenizer: Tokenizer, vocabulary: Vocabulary) -> list[list[int]]:
+    """Return each sentence's tokens as ids, with that of `</s>`."""
+    sentences = tokenize(lines, tokenizer).to_list() if lines else []
+    return [vocabulary.encode(token.decode() for token in sentence) for sentence in sentences]

@@ -33,7 +33,7 @@ COMMAND = Command(
     "rnnsearch-client",
     "translate text by a model that TensorFlow Serving serves, one sentence per line: N lines in, "
     "N lines out, in order; a blank line gives a blank line.",
-    "rnnsearch-client --server=grpc://localhost:8500 --input=test.en --output=test.fr",
+    "rnnsearch-client --server=grpc://localhost:8500 --input=test.en",
 )
 COMMAND.group("Server")
 COMMAND.define(

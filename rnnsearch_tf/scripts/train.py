@@ -153,7 +153,8 @@ def _config() -> Config:
 
 
 def _defaults() -> dict[str, Any]:
-    config = _config()
+    """Return what `--help` shows of settings: those of the preset, where there is such a preset."""
+    config = PRESETS.get(COMMAND.flags.preset, PRESETS["rnnsearch-small"])
     return {**dataclasses.asdict(config), **setting_values(config)}
 
 

@@ -1,7 +1,7 @@
 """A warning of text in another language than the model's."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from rnnsearch_tf.inference.exported import vocabularies_of
 from rnnsearch_tf.scripts.shared.command import Command
@@ -11,37 +11,33 @@ from rnnsearch_tf.windows import windows
 if TYPE_CHECKING:
     from rnnsearch_tf.inference.translator import Translator
 
-_FIRST = 256  # sentences that are looked at
-
-Item = TypeVar("Item")
+_WINDOW = 256
 
 
 def warn_of_unknown_words(
     command: Command, translator: "Translator", source: Sequence[str], target: Sequence[str] = ()
 ) -> None:
-    """Warn once of each side whose words the model mostly does not know.
+    """Warn where a model does not know most words of a text.
 
     Args:
         command: warns.
         translator: the model of --model_dir.
-        source: the first sentences of a text.
-        target: of their translations, where they are given.
+        source: the first sentences.
+        target: their translations, where they are given.
     """
-    from rnnsearch_tf.evaluation.unk_free import many_unknown
+    from rnnsearch_tf.evaluation.unk_free import mostly_unknown
 
+    texts = {"the source": source, "the target": target}
     tokenizers = translator.source_tokenizer, translator.target_tokenizer
-    vocabularies = vocabularies_of(model_dirs(command)[0])
-    sides = zip(("source", "target"), (source, target), tokenizers, vocabularies, strict=True)
-    for name, lines, tokenizer, vocabulary in sides:
-        if problem := many_unknown(name, lines[:_FIRST], tokenizer, vocabulary):
-            command.warn(problem)
+    for problem in mostly_unknown(texts, tokenizers, vocabularies_of(model_dirs(command)[0])):
+        command.warn(problem)
 
 
 def with_warning(
     command: Command, translator: "Translator", pairs: Iterable[tuple[str, str]]
 ) -> Iterator[tuple[str, str]]:
     """Pass pairs on, after `warn_of_unknown_words` of the first."""
-    for number, window in enumerate(windows(pairs, _FIRST)):
+    for number, window in enumerate(windows(pairs, _WINDOW)):
         if not number:
             source, target = zip(*window, strict=True)
             warn_of_unknown_words(command, translator, source, target)
