@@ -86,7 +86,7 @@ def _standard_input() -> Iterator[bytes]:
     A thread that waits in Python's own reader would crash the interpreter at its end.
 
     Raises:
-        InputError: it cannot be read.
+        InputError: it cannot be read, or begins as a binary file.
     """
     try:
         descriptor = sys.stdin.fileno()
@@ -94,8 +94,12 @@ def _standard_input() -> Iterator[bytes]:
         yield from sys.stdin.buffer
         return
     parts: list[bytes] = []
+    has_begun = False
     try:
         while chunk := os.read(descriptor, 1 << 16):
+            if not has_begun and b"\0" in chunk:
+                raise InputError("standard input: binary, or UTF-16; text has to be UTF-8")
+            has_begun = True
             first, *others = chunk.split(b"\n")
             parts.append(first)
             for other in others:
