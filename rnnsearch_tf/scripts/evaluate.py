@@ -125,7 +125,7 @@ def _check_inputs() -> ParallelText:
     flags = COMMAND.flags
     if flags.sample_html and Path(flags.sample_html).suffix != ".html":
         raise InputError(f"--sample_html {flags.sample_html}: must end in .html")
-    files = needed_pairs(COMMAND, target_name="reference")
+    files = needed_pairs(COMMAND, target="reference")
     checked_models(COMMAND)
     if _is_model(flags.compare):
         checked_models(COMMAND, flags.compare)

@@ -18,7 +18,7 @@ from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.reproduction.models import MODELS, Size, Texts, preset
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.file_flags import InputFolder, OutputFolder
+from rnnsearch_tf.scripts.shared.file_flags import OutputFolder
 from rnnsearch_tf.scripts.shared.text_output import show
 from rnnsearch_tf.training.checks import check_same
 
@@ -33,7 +33,7 @@ COMMAND = Command(
 COMMAND.group("Data")
 COMMAND.define(
     "data",
-    InputFolder,
+    str,
     "the folder of the texts: STEM.en and STEM.fr, plain or .gz",
     required=True,
 )

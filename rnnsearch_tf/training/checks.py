@@ -74,12 +74,9 @@ def check_same(directory: ModelDirectory, config: Config) -> None:
 
 def _settings(config: Config) -> dict[str, Any]:
     """Return the settings that may not change between two runs of a training."""
-    settings = {**dataclasses.asdict(config.model), **dataclasses.asdict(config.training)}
-    for field in dataclasses.fields(config):
-        value = getattr(config, field.name)
-        if isinstance(value, str):
-            settings[field.name] = value
-    return {name: value for name, value in settings.items() if name not in _MAY_CHANGE}
+    own = {name: value for name, value in vars(config).items() if isinstance(value, str)}
+    parts = dataclasses.asdict(config.model), dataclasses.asdict(config.training), own
+    return {n: value for part in parts for n, value in part.items() if n not in _MAY_CHANGE}
 
 
 def check_cluster(text: str | None) -> None:

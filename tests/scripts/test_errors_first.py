@@ -70,7 +70,7 @@ CASES = [
     ("client", ["--ca_certificate=none"], "--ca_certificate none: No such file"),
     ("plot", ["--model_dir=none", "--output=a.png"], "none: no such model directory"),
     ("plot", ["--evaluations=none", "--output=a.png"], "none: No such file"),
-    ("reproduce", ["--data=none"], "--data none: no such folder"),
+    ("reproduce", ["--data=none"], "none/train.en: no such file"),
     ("reproduce", ["--data=empty"], "empty/train.en: no such file"),
     ("select_pairs", ["--in_domain_source=none"], "none: No such file"),
     ("demo", ["--output=en"], "--output en: "),

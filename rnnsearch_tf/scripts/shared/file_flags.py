@@ -22,10 +22,6 @@ class InputLines(str):
     """The type of a flag that names such a file, or - for standard input."""
 
 
-class InputFolder(str):
-    """The type of a flag that names a folder."""
-
-
 class ModelFolders(str):
     """The type of a flag that names models, with commas; see `model_flags`."""
 
@@ -68,11 +64,6 @@ def _check_inputs(paths: str) -> None:
 def _check_input_lines(path: str) -> None:
     if path != "-":
         _check_input(path)
-
-
-def _check_input_folder(path: str) -> None:
-    if not Path(path).is_dir():
-        raise InputError("no such folder")
 
 
 def _check_file(path: str) -> None:
@@ -119,7 +110,6 @@ CHECKS: dict[type, Callable[[str], None]] = {
     InputFile: _check_input,
     InputFiles: _check_inputs,
     InputLines: _check_input_lines,
-    InputFolder: _check_input_folder,
     ModelFolders: lambda path: None,
     OutputFile: _check_file,
     OutputLines: _check_lines,
@@ -127,7 +117,7 @@ CHECKS: dict[type, Callable[[str], None]] = {
 }
 PLACEHOLDERS = {
     **dict.fromkeys((InputFile, InputLines, OutputFile, OutputLines), "FILE"),
-    **dict.fromkeys((InputFolder, OutputFolder), "FOLDER"),
+    OutputFolder: "FOLDER",
     InputFiles: "FILE[,FILE…]",
     ModelFolders: "FOLDER[,FOLDER…]",
 }

@@ -32,44 +32,40 @@ def define_tsv(command: Command, instead_of: str, prefix: str = "") -> None:
     )
 
 
-def find_pairs(command: Command, prefix: str = "", target_name: str = "target") -> PairFiles | None:
+def find_pairs(command: Command, prefix: str = "", target: str = "target") -> PairFiles | None:
     """Return the files that the flags name, or None where they name none.
 
     Args:
         command: with the flags.
         prefix: of their names.
-        target_name: name of the target's flag behind the prefix; of several values the first is
-            taken.
+        target: name of the target's flag; of several values the first is taken.
 
     Raises:
         InputError: one side alone, both ways at once, or not as many files on both sides.
     """
-    names = f"{prefix}source", f"{prefix}{target_name}"
-    source, target = (command.flags[name].value for name in names)
-    tsv = command.flags[f"{prefix}tsv"].value
-    if tsv is not None and (source is not None or target is not None):
-        raise InputError(f"--{prefix}tsv takes the place of --{names[0]} and --{names[1]}")
-    if (source is None) != (target is None):
-        raise InputError(f"--{names[0]} and --{names[1]} go together (see --help)")
-    if tsv is not None:
-        return TabSeparatedFiles(tsv.split(","))
-    if source is None:
-        return None
-    return ParallelFiles(
-        source.split(","), (target if isinstance(target, str) else target[0]).split(",")
+    names = f"--{prefix}source and --{prefix}{target}"
+    sources, targets, tsv = (
+        command.flags[f"{prefix}{name}"].value for name in ("source", target, "tsv")
     )
+    if tsv is not None and (sources, targets) != (None, None):
+        raise InputError(f"--{prefix}tsv takes the place of {names}")
+    if (sources is None) != (targets is None):
+        raise InputError(f"{names} go together (see --help)")
+    if sources is not None:
+        targets = targets if isinstance(targets, str) else targets[0]
+        return ParallelFiles(sources.split(","), targets.split(","))
+    return None if tsv is None else TabSeparatedFiles(tsv.split(","))
 
 
-def needed_pairs(command: Command, prefix: str = "", target_name: str = "target") -> PairFiles:
-    """Return the files that the flags name; arguments as of `find_pairs`.
+def needed_pairs(command: Command, prefix: str = "", target: str = "target") -> PairFiles:
+    """Return the files that the flags name; arguments and errors as of `find_pairs`.
 
     Raises:
-        InputError: none are named; and as `find_pairs`.
+        InputError: none are named.
     """
-    files = find_pairs(command, prefix, target_name)
+    files = find_pairs(command, prefix, target)
     if files is None:
         raise InputError(
-            f"--{prefix}source and --{prefix}{target_name} are needed, or --{prefix}tsv "
-            "(see --help)"
+            f"--{prefix}source and --{prefix}{target} are needed, or --{prefix}tsv (see --help)"
         )
     return files
