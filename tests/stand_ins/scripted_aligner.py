@@ -9,8 +9,9 @@ import pytest
 from rnnsearch_tf.config import WHITESPACE, Config
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.results import Alignment
-from rnnsearch_tf.scripts.shared import alignment_flags, decoding_flags
+from rnnsearch_tf.scripts.shared import alignment_flags, decoding_flags, unknown_words
 from rnnsearch_tf.text.tokenizers import tokenizer_for
+from rnnsearch_tf.text.vocabulary import EOS
 
 
 class ScriptedTranslator:
@@ -79,4 +80,6 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> dict[str, ScriptedTranslator]:
     monkeypatch.setattr(alignment_flags, "open_translator", lambda c: load(c.flags.model_dir))
     monkeypatch.setattr(decoding_flags, "check_models", lambda paths, weights: None)
     monkeypatch.setattr(decoding_flags, "config_of", lambda path: Config())
+    known = types.SimpleNamespace(encode=lambda tokens: [EOS])  # and nothing is unknown
+    monkeypatch.setattr(unknown_words, "vocabularies_of", lambda path: (known, known))
     return models

@@ -47,7 +47,7 @@ class Run(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class _Spec:
-    """What the values of a flag have to be."""
+    """Conditions for the values of a flag."""
 
     flag_type: Any
     limits: Limits | None
@@ -55,7 +55,7 @@ class _Spec:
 
     @property
     def placeholder(self) -> str:
-        """What `--help` shows behind the flag's name."""
+        """Text that `--help` shows behind the name of the flag."""
         numbers = {int: "N", float: "X", str: "TEXT"}
         allowed = "|".join(choices(self.flag_type))
         return allowed or PLACEHOLDERS.get(self.flag_type) or numbers.get(self.flag_type, "")
