@@ -53,8 +53,7 @@ COMMAND.define("source", InputFiles, "test sentences, UTF-8, plain or .gz")
 COMMAND.define(
     "reference",
     InputFiles,
-    "their reference translations, line by line; several --reference=FILE are several references "
-    "of each sentence",
+    "their reference translations, line by line, one or several of each sentence",
     repeated=True,
 )
 define_tsv(COMMAND, "--source and --reference")

@@ -163,7 +163,7 @@ def _training() -> Corpus:
     if flags.wmt14 is None:
         return needed_pairs(COMMAND, "train_")
     if flags.train_source or flags.train_target or flags.train_tsv:
-        raise InputError("--wmt14 takes the place of files with training pairs")
+        raise InputError("--wmt14 takes the place of --train_source and --train_target")
     subsets = WMT14_SUBSETS if flags.wmt14 == "all" else flags.wmt14.split(",")
     config = _config()
     return Wmt14(subsets, flags.data_dir, config.source_language, config.target_language)
@@ -175,7 +175,7 @@ def _alignments() -> WordAlignmentFiles | None:
         return None
     sentences = flags.train_source or flags.train_tsv
     if sentences is None:
-        raise InputError("--train_alignments goes with files of training pairs")
+        raise InputError("--train_alignments goes with --train_source and --train_target")
     return WordAlignmentFiles(flags.train_alignments.split(","), sentences.split(","))
 
 

@@ -85,11 +85,6 @@ def test_training_text_that_cannot_be_used(capsys, tmp_path):
     assert "none of the 2 pairs" in train_on(capsys, tmp_path, b"\nOne.\n", b"Un.\n\n")
 
 
-def test_one_side_of_the_validation_set(capsys, train_flags, tmp_path):
-    flags = [flag for flag in train_flags if not flag.startswith("--valid_target")]
-    assert "go together" in fails(capsys, train, *flags, f"--model_dir={tmp_path / 'm'}")
-
-
 def copied(model_dir: Path, tmp_path: Path) -> Path:
     return shutil.copytree(model_dir, tmp_path / "copy")
 

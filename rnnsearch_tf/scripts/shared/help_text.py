@@ -76,7 +76,7 @@ def _entry(left: str, text: str) -> Iterator[str]:
 
 def _wrapped(text: str, indent: str = "", first_indent: str = "") -> list[str]:
     return textwrap.wrap(
-        text,
+        " ".join(text.split()),
         _WIDTH,
         initial_indent=first_indent,
         subsequent_indent=indent,
