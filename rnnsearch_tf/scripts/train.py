@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from rnnsearch_tf.config import (
+    FORMAT,
     Config,
     ModelConfig,
     StrategyName,
@@ -111,7 +112,7 @@ def main() -> int:
     flags = COMMAND.flags
     config = _config()
     if flags.print_config:
-        print(json.dumps(config.given_settings(), indent=2))
+        print(json.dumps({"format": FORMAT, **config.given_settings()}, indent=2))
         return 0
     training, alignments = _training(), _alignments()
     valid_files = _validation_files()

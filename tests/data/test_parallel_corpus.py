@@ -202,7 +202,7 @@ def test_pairs_of_one_file_may_be_gzipped_and_have_more_columns(tmp_path):
 def test_a_line_without_a_tab_is_named_after_the_pairs_before_it(tmp_path, monkeypatch):
     monkeypatch.setattr(parallel_corpus, "BLOCK_PAIRS", 2)
     path = write(tmp_path / "a.tsv", b"a\tb\nc\td\ne\tf\nno tab\ng\th\n")
-    given = []
+    given: list[tuple[str, str]] = []
     with pytest.raises(InputError, match=r"a.tsv: line 4 has no tab between source and target$"):
         given.extend(each_pair(TabSeparatedFiles([path])))
     blocks = TabSeparatedFiles([path]).blocks()

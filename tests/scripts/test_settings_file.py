@@ -11,7 +11,9 @@ from rnnsearch_tf.scripts import train
 
 def printed(capsys, *flags: str) -> dict:
     assert train.run([*flags, "--print_config"]) == 0
-    return json.loads(capsys.readouterr().out)
+    values = json.loads(capsys.readouterr().out)
+    assert values.pop("format") == 1
+    return values
 
 
 def fails(capsys, path, content: str) -> str:

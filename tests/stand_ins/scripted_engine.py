@@ -80,8 +80,9 @@ def made_model(folder: Path, words: Iterable[str] = ()) -> str:
     """The flag for a model directory without weights; it knows words, or many of the tests'."""
     known = words or ["line", "x", *(f"{w}{i}" for i in range(1000) for w in ("", "w"))]
     vocabulary = Vocabulary([*SPECIAL_TOKENS, *known])
-    digests = {f"{side}_vocabulary": vocabulary.digest for side in ("source", "target")}
+    digest = vocabulary.digest
+    config = Config(tokenizer=WHITESPACE, source_vocabulary=digest, target_vocabulary=digest)
     directory = ModelDirectory(folder)
-    directory.create(Config(tokenizer=WHITESPACE, **digests), vocabulary, vocabulary)
+    directory.create(config, vocabulary, vocabulary)
     directory.weights_path().touch()
     return f"--model_dir={folder}"

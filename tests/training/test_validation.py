@@ -13,10 +13,9 @@ def test_a_swapped_validation_set_is_told(capsys, model_dir, corpus):
     directory = ModelDirectory(model_dir)
     model = directory.load_model()
     text = read_parallel(corpus / "valid.en", corpus / "valid.fr")
-    for given, names in (
-        (text, []),
-        (ParallelText(text.target, text.source), ["source", "target"]),
-    ):
+    swapped = ParallelText(text.target, text.source)
+    cases: list[tuple[ParallelText, list[str]]] = [(text, []), (swapped, ["source", "target"])]
+    for given, names in cases:
         ValidationSet(model, directory.load_config(), directory, given)
         said = capsys.readouterr().err.splitlines()
         assert [line.split(" are unknown to the model: ")[0].split()[-2:] for line in said] == [

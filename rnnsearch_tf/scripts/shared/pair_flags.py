@@ -49,12 +49,14 @@ def find_pairs(command: Command, prefix: str = "", target: str = "target") -> Pa
     )
     if tsv is not None and (sources, targets) != (None, None):
         raise InputError(f"--{prefix}tsv takes the place of {names}")
-    if (sources is None) != (targets is None):
+    if tsv is not None:
+        return TabSeparatedFiles(tsv.split(","))
+    if sources is None and targets is None:
+        return None
+    if sources is None or targets is None:
         raise InputError(f"{names} go together (see --help)")
-    if sources is not None:
-        targets = targets if isinstance(targets, str) else targets[0]
-        return ParallelFiles(sources.split(","), targets.split(","))
-    return None if tsv is None else TabSeparatedFiles(tsv.split(","))
+    targets = targets if isinstance(targets, str) else targets[0]
+    return ParallelFiles(sources.split(","), targets.split(","))
 
 
 def needed_pairs(command: Command, prefix: str = "", target: str = "target") -> PairFiles:

@@ -42,8 +42,9 @@ def read_settings_file(path: str, base: Config) -> Config:
             if name in (SEAL, *FILLED_IN):
                 continue
             own = settings.get(name)
-            both = isinstance(own, dict) and isinstance(value, dict)
-            settings[name] = {**own, **value} if both else value
+            if isinstance(own, dict) and isinstance(value, dict):
+                value = {**own, **value}
+            settings[name] = value
         return read_settings(Config, settings)
     except OSError as error:
         raise InputError(f"--config {path}: {error.strerror}") from error
