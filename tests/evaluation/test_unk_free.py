@@ -21,7 +21,7 @@ def test_both_sides_must_be_known():
 
 
 @pytest.mark.parametrize(
-    ("unknown", "named"), [((20, 0), []), ((40, 0), ["a"]), ((40, 60), ["a", "b"])]
+    ("unknown", "named"), [((30, 0), []), ((50, 0), ["a"]), ((50, 60), ["a", "b"])]
 )
 def test_texts_full_of_unknown_words(unknown, named):
     vocabulary = Vocabulary([*SPECIAL_TOKENS, "x"])
