@@ -128,8 +128,9 @@ def check_models(paths: Sequence[str | Path], weights: str) -> None:
         InputError: a folder is absent, incomplete or damaged, or has other vocabularies than the
             first.
     """
-    if len(paths) == 1 and find_version(paths[0]):
-        vocabularies_of(paths[0])
+    if len(paths) == 1 and (version := find_version(paths[0])):
+        load_config(version)  # these for their checks
+        load_vocabularies(version)
         return
     directories = [ModelDirectory(path) for path in paths]
     for directory in directories:
