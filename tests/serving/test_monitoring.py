@@ -37,7 +37,9 @@ def panel_expressions() -> list[str]:
 def metrics(expression: str) -> set[str]:
     """The names of TensorFlow's metrics in an expression, histograms without their suffix."""
     names = re.findall(r":tensorflow:[\w:]+", expression)
-    return {re.sub("_(bucket|sum)$|(?<=latency)_count$|(?<=size)_count$", "", name) for name in names}
+    return {
+        re.sub("_(bucket|sum)$|(?<=latency)_count$|(?<=size)_count$", "", name) for name in names
+    }
 
 
 def described() -> set[str]:

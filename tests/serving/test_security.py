@@ -218,7 +218,9 @@ def test_images_are_pinned(tmp_path):
 
 def test_the_image_for_gpus_is_pinned_when_it_is_asked_for(tmp_path):
     pin(tmp_path, f"Digest: {DIGEST}", "gpu")
-    assert re.match(r"TF_SERVING_IMAGE=tensorflow/serving:\S+-gpu@", (tmp_path / ".env").read_text())
+    assert re.match(
+        r"TF_SERVING_IMAGE=tensorflow/serving:\S+-gpu@", (tmp_path / ".env").read_text()
+    )
     wrong = pin(tmp_path, f"Digest: {DIGEST}", "tpu")
     assert (wrong.returncode, wrong.stderr) == (2, "usage: pin_images.sh [gpu]\n")
 
