@@ -202,7 +202,7 @@ def pin(tmp_path: Path, answer: str, *arguments: str) -> subprocess.CompletedPro
     docker.write_text(f"#!/bin/sh\necho Name: $4\ncat <<'END'\n{answer}\nEND\n")
     docker.chmod(0o755)
     path = f"{docker.parent}{os.pathsep}{os.environ['PATH']}"
-    command = [tmp_path / "pin_images.sh", *arguments]
+    command = [str(tmp_path / "pin_images.sh"), *arguments]
     return subprocess.run(command, env={"PATH": path}, capture_output=True, text=True, check=False)
 
 
@@ -218,7 +218,9 @@ def test_images_are_pinned(tmp_path):
 
 def test_the_image_for_gpus_is_pinned_when_it_is_asked_for(tmp_path):
     pin(tmp_path, f"Digest: {DIGEST}", "gpu")
-    assert re.match(r"TF_SERVING_IMAGE=tensorflow/serving:\S+-gpu@", (tmp_path / ".env").read_text())
+    assert re.match(
+        r"TF_SERVING_IMAGE=tensorflow/serving:\S+-gpu@", (tmp_path / ".env").read_text()
+    )
     wrong = pin(tmp_path, f"Digest: {DIGEST}", "tpu")
     assert (wrong.returncode, wrong.stderr) == (2, "usage: pin_images.sh [gpu]\n")
 
