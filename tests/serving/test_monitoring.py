@@ -1,4 +1,4 @@
-"""Metrics, alert rules and the dashboard in export/: they name what there is, and fire when they should."""
+"""Metrics, alert rules and the dashboard in export/: they name what there is, and fire."""
 
 import json
 import re
