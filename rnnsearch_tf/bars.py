@@ -2,6 +2,7 @@
 
 import logging
 import sys
+from collections.abc import Collection
 from typing import NamedTuple, TextIO
 
 from rich.console import Console, RenderableType
@@ -37,7 +38,7 @@ class Bars(Live):
             auto_refresh=False,
             transient=True,
             redirect_stdout=sys.stdout.isatty(),
-            get_renderable=self._table,
+            get_renderable=lambda: drawn(self._rows.values(), self.console.width - _MARGIN),
         )
         stream = sys.stderr
         self.start()
@@ -62,19 +63,19 @@ class Bars(Live):
         super().stop()
         _move_handlers(stream, sys.stderr)
 
-    def _table(self) -> RenderableType:
-        width = self.console.width - _MARGIN
-        rows = self._rows.values()
-        longest = (max((len(row.labels[i]) for row in rows), default=0) for i in range(_LABELS))
-        room = width - _MIN_BAR - sum(longest) - _LABELS - 1  # for the notes; blanks between all
-        columns = (Column(no_wrap=i != 1) for i in range(_LABELS + 2))
-        table = Table.grid(*columns, padding=(0, 1), expand=True)
-        for (name, *numbers), part, notes in rows:
-            texts = (", ".join(notes[:n]) for n in range(len(notes), 0, -1))
-            fitting = next((text for text in texts if len(text) <= room), "")
-            bar = ProgressBar(None if part is None else 1.0, part or 0.0)
-            table.add_row(name, bar, *numbers, fitting)
-        return Constrain(table, width)
+
+def drawn(rows: Collection[Row], width: int) -> RenderableType:
+    """Draw bars below each other, no wider than `width` columns."""
+    longest = (max((len(row.labels[i]) for row in rows), default=0) for i in range(_LABELS))
+    room = width - _MIN_BAR - sum(longest) - _LABELS - 1  # for the notes; blanks between all
+    columns = (Column(no_wrap=i != 1) for i in range(_LABELS + 2))
+    table = Table.grid(*columns, padding=(0, 1), expand=True)
+    for (name, *numbers), part, notes in rows:
+        texts = (", ".join(notes[:n]) for n in range(len(notes), 0, -1))
+        fitting = next((text for text in texts if len(text) <= room), "")
+        bar = ProgressBar(None if part is None else 1.0, part or 0.0)
+        table.add_row(name, bar, *numbers, fitting)
+    return Constrain(table, width)
 
 
 def _move_handlers(before: TextIO, after: TextIO) -> None:

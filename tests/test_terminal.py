@@ -1,6 +1,7 @@
 """What a terminal shows: text that it does not obey, and bars; what a log has instead."""
 
 import contextlib
+import io
 import re
 import subprocess
 import sys
@@ -8,9 +9,11 @@ from typing import NamedTuple
 
 import bars_on_terminal
 import pytest
+from rich.console import Console
 from terminal_screen import TerminalScreen
 
 from rnnsearch_tf import progress
+from rnnsearch_tf.bars import Row, drawn
 from rnnsearch_tf.progress import Bar, counted, say
 from rnnsearch_tf.terminal import printable
 
@@ -141,13 +144,27 @@ def test_bars_stay_below_what_is_said_and_leave_nothing(columns):
     assert max(len(line) for lines in views for line in bars(lines)) <= columns - 4
 
 
-def test_what_fits_in_80_columns():
-    views = painted("train").views
-    lines = [line for view in views for line in bars(view)]
-    update = r"update ━+[╸╺━]* +40% 12,00\d/30,000 [\w ]+ left, 3\.421 nats/token, 12,345 tok/s"
-    validation = r"validation ━*[╸╺━]* +2% +\d\d/1,040 [\w ]+ left"
-    for pattern in (update, validation):
-        assert any(re.fullmatch(pattern, line) for line in lines), lines
+@pytest.mark.parametrize(
+    ("width", "expected"),
+    [
+        (76, ["update 40% 12,000/30,000 12 min left, 3.421 nats/token",
+              "validation 2% 25/1,040 40 s left",
+              "update 40% 12,000/30,000 12 min left, 3.421 nats/token, 12,345 tok/s"]),
+        (40, ["update 40% 12,000/30,000", "validation 2% 25/1,040", "update 40% 12,000/30,000"]),
+    ],
+)  # fmt: skip
+def test_what_fits(width, expected):
+    notes = ["12 min left", "3.421 nats/token", "12,345 tok/s", "perplexity 30.6"]
+    update = Row(("update", " 40%", "12,000/30,000"), 0.4, notes)
+    validation = Row(("validation", "  2%", "25/1,040"), 0.02, ["40 s left"])
+    console = Console(width=200, file=io.StringIO())
+    with console.capture() as written:
+        console.print(drawn([update, validation], width))
+        console.print(drawn([update], width))
+    lines = written.get().splitlines()
+    assert {len(line) for line in lines} == {width}
+    assert lines[0].startswith("update     ━")
+    assert [re.sub("[╸╺━ ]+", " ", line).strip() for line in lines] == expected
 
 
 def test_no_color():
