@@ -162,7 +162,7 @@ def test_what_fits(width, expected):
         console.print(drawn([update, validation], width))
         console.print(drawn([update], width))
     lines = written.get().splitlines()
-    assert {len(line) for line in lines} == {width}
+    assert max(map(len, lines)) <= width
     assert lines[0].startswith("update     ━")
     assert [re.sub("[╸╺━ ]+", " ", line).strip() for line in lines] == expected
 
