@@ -5,6 +5,7 @@ import io
 import re
 import subprocess
 import sys
+import time
 from typing import NamedTuple
 
 import bars_on_terminal
@@ -116,8 +117,8 @@ def painted(name: str, columns: int = 80, keys: bytes = b"", **environment: str)
         views = []
         for lines in screen.views(process):
             views.append(lines)
-            # The whole bar: what is not yet written is dropped when a key gives a signal.
             if keys and re.fullmatch("line .+ 0", lines[-1]):
+                time.sleep(0.5)  # it may still be drawing, and sleeps then
                 screen.type(keys)
                 keys = b""
         assert screen.has_cursor
