@@ -55,15 +55,18 @@ def find_version(path: str | Path) -> Path | None:
 
 
 def load_config(version: Path) -> Config:
-    """Read languages, tokeniser and decoding options of an export; the rest is left at defaults.
+    """Read languages, tokeniser, decoding options and first model of an export.
+
+    The rest is left at defaults.
 
     Raises:
         InputError: no card, or one that is damaged or that this version cannot read.
     """
     card = read_card(version)
     try:
-        return read_settings(Config, {name: card.get(name) for name in _SETTINGS})
-    except ValueError as error:
+        settings = {name: card.get(name) for name in _SETTINGS}
+        return read_settings(Config, {**settings, "model": card["models"][0]["model"]})
+    except (LookupError, TypeError, ValueError) as error:
         raise _unreadable(version, error) from error
 
 
@@ -170,14 +173,3 @@ def config_of(path: str | Path) -> Config:
     """
     version = find_version(path)
     return ModelDirectory(path).load_config() if version is None else load_config(version)
-
-
-def vocabularies_of(path: str | Path) -> tuple[Vocabulary, Vocabulary]:
-    """Read the source's and the target's vocabulary of a model directory or an export.
-
-    Raises:
-        InputError: it is neither, or damaged.
-    """
-    version = find_version(path)
-    directory = ModelDirectory(path)
-    return directory.load_vocabularies() if version is None else load_vocabularies(version)

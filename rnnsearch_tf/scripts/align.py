@@ -17,7 +17,7 @@ from rnnsearch_tf.scripts.shared.alignment_flags import (
 )
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.decoding_flags import define_model
-from rnnsearch_tf.scripts.shared.figure_flags import define_figures, draw_figure
+from rnnsearch_tf.scripts.shared.figure_flags import check_figures, define_figures, draw_figure
 from rnnsearch_tf.scripts.shared.finite_values import FiniteCheck, are_finite, json_weights
 from rnnsearch_tf.scripts.shared.line_output import define_line_output, line_output, whole_lines
 from rnnsearch_tf.scripts.shared.pair_flags import define_pairs, needed_pairs
@@ -46,7 +46,8 @@ COMMAND.define(
     "format",
     Format,
     "pharaoh: i-j i-j …; json: an object a line with source_tokens, target_tokens (each with its "
-    "</s>), alignment (the weights, a row for each target token), reverse_alignment (of the "
+    "</s>), unknown_source, unknown_target (places of tokens that the vocabulary lacks), alignment "
+    "(the weights, a row for each target token), reverse_alignment (of the "
     "reverse model, a row for each source token) and links",
     "pharaoh",
 )
@@ -57,18 +58,19 @@ define_alignment(COMMAND)
 def main() -> int:
     """Align."""
     flags = COMMAND.flags
+    check_figures(COMMAND)
     files = needed_pairs(COMMAND)
     method = link_method(COMMAND)
     output = line_output(COMMAND, aligned_models(COMMAND), whole_lines)
     with quiet_start():
-        from rnnsearch_tf.progress import ProgressLine
+        from rnnsearch_tf.progress import counted
 
         aligner = word_aligner(COMMAND)
     text = output.rest_of(with_warning(COMMAND, aligner.forward, each_pair(files)))
     finite = FiniteCheck(COMMAND, "no finite alignment")
     pairs = _drawn(_checked(aligner.align_stream(text), finite, output.done), output.done)
     if flags.output != "-" or not sys.stdout.isatty():
-        pairs = ProgressLine().counted(pairs, "sentence pairs")
+        pairs = counted(pairs, "sentence pair")
     output.write(_line(pair, method) for pair in pairs)
     return finite.status
 
@@ -106,6 +108,8 @@ def _json(pair: "PairAlignment", links: Links) -> str:
     values: dict[str, Any] = {
         "source_tokens": pair.forward.source_tokens,
         "target_tokens": pair.forward.target_tokens,
+        "unknown_source": pair.forward.unknown_source,
+        "unknown_target": pair.forward.unknown_target,
         "alignment": json_weights(pair.forward.weights),
     }
     if pair.reverse is not None:

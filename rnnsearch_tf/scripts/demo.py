@@ -2,6 +2,7 @@
 
 import sys
 
+from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.file_flags import OutputFolder
 
@@ -12,11 +13,18 @@ COMMAND = Command(
     "rnnsearch-demo --output=demo",
 )
 COMMAND.group("Output")
-COMMAND.define("output", OutputFolder, "the folder for all of it", "demo")
+COMMAND.define(
+    "output",
+    OutputFolder,
+    "the folder for all of it; an earlier demonstration there is resumed or, where it has ended, "
+    "replaced, and other files stay",
+    "demo",
+)
 
 
 def main() -> int:
     """Run the demonstration."""
+    require_package("matplotlib")
     with quiet_start():
         from rnnsearch_tf.demo import run as run_demo
 

@@ -8,7 +8,6 @@ from rnnsearch_tf.data.lines import read_lines
 from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.files import write_atomically
-from rnnsearch_tf.inference.exported import vocabularies_of
 from rnnsearch_tf.limits import COUNT
 from rnnsearch_tf.scripts.shared.alignment_evaluation import (
     define_alignment_evaluation,
@@ -20,7 +19,6 @@ from rnnsearch_tf.scripts.shared.decoding_flags import (
     checked_models,
     define_decoding,
     define_model,
-    model_dirs,
     open_translator,
 )
 from rnnsearch_tf.scripts.shared.file_flags import (
@@ -99,8 +97,7 @@ def main() -> int:
         from rnnsearch_tf.evaluation.evaluator import EvaluationSet, Evaluator
         from rnnsearch_tf.evaluation.significance import compare
 
-        vocabularies = vocabularies_of(model_dirs(COMMAND)[0])
-        evaluator = Evaluator(open_translator(COMMAND), vocabularies)
+        evaluator = Evaluator(open_translator(COMMAND))
     warn_of_unknown_words(COMMAND, evaluator.translator, *text)
     translations, replaced = _translations(evaluator, text.source, ours)
     if _is_model(flags.compare):

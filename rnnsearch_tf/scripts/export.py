@@ -1,6 +1,7 @@
 """rnnsearch-export: a SavedModel from a model directory."""
 
 import sys
+from pathlib import Path
 
 from rnnsearch_tf.config import WeightsDtype
 from rnnsearch_tf.inference.exported import new_version
@@ -14,6 +15,7 @@ from rnnsearch_tf.scripts.shared.decoding_flags import (
 )
 from rnnsearch_tf.scripts.shared.file_flags import OutputFolder
 from rnnsearch_tf.scripts.shared.text_output import show
+from rnnsearch_tf.serving.kit import check_kit_folder, write_kit
 
 COMMAND = Command(
     "rnnsearch-export",
@@ -38,11 +40,29 @@ COMMAND.define(
     "dtype of the weights; float16 and bfloat16 take half the space",
     "float32",
 )
+COMMAND.define(
+    "kit",
+    OutputFolder,
+    "a new folder for the files around TensorFlow Serving: Docker, Kubernetes, nginx, the web page "
+    "and a README; without --model_dir, they are all that is written",
+)
 define_decoding(COMMAND)
 
 
 def main() -> int:
-    """Export."""
+    """Export, and write the kit where it is asked for."""
+    flags = COMMAND.flags
+    if flags.kit is not None:
+        check_kit_folder(flags.kit)
+    if flags.kit is None or flags.model_dir is not None:
+        _export()
+    if flags.kit is not None:
+        write_kit(flags.kit)
+        show(str(Path(flags.kit) / "README.md"))
+    return 0
+
+
+def _export() -> None:
     flags = COMMAND.flags
     models = checked_models(COMMAND)
     decoding = decoding_settings(COMMAND)
@@ -54,7 +74,6 @@ def main() -> int:
             models, flags.export_dir, flags.version, decoding, flags.weights, flags.weights_dtype
         )
     show(str(path))
-    return 0
 
 
 run = COMMAND.entry(main)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.file_flags import InputFiles, ModelFolders, OutputFile
@@ -29,6 +30,7 @@ COMMAND.define("output", OutputFile, "the picture, a name that ends in .png or .
 def main() -> int:
     """Plot."""
     flags = COMMAND.flags
+    require_package("matplotlib")
     if (flags.model_dir is None) == (flags.evaluations is None):
         raise InputError("one of --model_dir and --evaluations is needed (see --help)")
     if flags.model_dir is not None:

@@ -15,6 +15,7 @@ from rnnsearch_tf.config import (
 )
 from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelFiles
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.reproduction.models import MODELS, Size, Texts, preset
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
@@ -66,6 +67,7 @@ COMMAND.show_defaults(lambda: setting_values(preset("rnnsearch-50", COMMAND.flag
 def main() -> int:
     """Reproduce; the exit status is 0, or 128 + the signal that stopped a training."""
     flags = COMMAND.flags
+    require_package("matplotlib")
     configs = _configs()
     for name, config in configs.items():
         directory = ModelDirectory(Path(flags.output) / name)

@@ -14,6 +14,7 @@ from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.progress import say
 from rnnsearch_tf.training.logs import Evaluation
 
+_SENTENCES_AT_ONCE = 64
 _GREEDY = DecodingConfig(beam_size=1, max_length_ratio=2.0)
 
 
@@ -44,20 +45,24 @@ class ValidationSet:
             dataclasses.replace(config, decoding=_GREEDY),
             *vectorizers_for(directory),
         )
-        vocabularies = directory.load_vocabularies()
-        self._evaluator = Evaluator.of(text_model, vocabularies)
+        self._evaluator = Evaluator.of(text_model)
         self.translator = self._evaluator.translator
+        texts = {"the validation source": text.source, "the validation target": text.target}
         tokenizers = self.translator.source_tokenizer, self.translator.target_tokenizer
-        names = "the validation source", "the validation target"
-        for problem in mostly_unknown(
-            dict(zip(names, text, strict=True)), tokenizers, vocabularies
-        ):
+        for problem in mostly_unknown(texts, tokenizers, self.translator.vocabularies):
             say(problem)
         self._pairs = self._evaluator.pairs(text)
 
     def __call__(self) -> Evaluation:
         """Evaluate the model as it is now."""
         likelihood = self._evaluator.nll(self._pairs)
-        translations = self._evaluator.translate(self.text.source, progress=False)
-        score = bleu(translations, self.text.target).score
+        score = bleu(self._translations(), self.text.target).score
         return Evaluation(likelihood.per_token, likelihood.per_sentence, score)
+
+    def _translations(self) -> list[str]:
+        """Translate, the longest sentences first: a few at a time are then of one length."""
+        source = self.text.source
+        order = sorted(range(len(source)), key=lambda row: -len(source[row]))
+        lines = [source[row] for row in order]
+        texts = self._evaluator.translate(lines, "validation", _SENTENCES_AT_ONCE)
+        return [text for _, text in sorted(zip(order, texts, strict=True))]

@@ -9,7 +9,7 @@ import pytest
 from rnnsearch_tf.config import WHITESPACE, Config
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.results import Alignment
-from rnnsearch_tf.scripts.shared import alignment_flags, decoding_flags, unknown_words
+from rnnsearch_tf.scripts.shared import alignment_flags, decoding_flags
 from rnnsearch_tf.text.tokenizers import tokenizer_for
 from rnnsearch_tf.text.vocabulary import EOS
 
@@ -45,6 +45,8 @@ class ScriptedTranslator:
         )
         self.max_pairs = 0  # aligned at once
         self.source_tokenizer = self.target_tokenizer = tokenizer_for(WHITESPACE, "")
+        known = types.SimpleNamespace(encode=lambda tokens: [EOS])  # and nothing is unknown
+        self.vocabularies = known, known
 
     def align(
         self, source: Sequence[str], target: Sequence[str], progress: bool = True
@@ -80,6 +82,4 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> dict[str, ScriptedTranslator]:
     monkeypatch.setattr(alignment_flags, "open_translator", lambda c: load(c.flags.model_dir))
     monkeypatch.setattr(decoding_flags, "check_models", lambda paths, weights: None)
     monkeypatch.setattr(decoding_flags, "config_of", lambda path: Config())
-    known = types.SimpleNamespace(encode=lambda tokens: [EOS])  # and nothing is unknown
-    monkeypatch.setattr(unknown_words, "vocabularies_of", lambda path: (known, known))
     return models

@@ -16,6 +16,10 @@ from rnnsearch_tf.text.tokenizers import tokenizer_for
 from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, Vocabulary
 
 MAX_LENGTH = 50
+# Words of the tests.
+KNOWN = Vocabulary(
+    [*SPECIAL_TOKENS, "line", "x", *(w + str(i) for i in range(1000) for w in ("", "w"))]
+)
 
 
 def answer(line: str) -> str:
@@ -70,16 +74,15 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> ScriptedEngine:
     scripted = ScriptedEngine()
     config: Any = types.SimpleNamespace(decoding=DecodingConfig(max_length=MAX_LENGTH, beam_size=2))
     words = tokenizer_for(WHITESPACE, "")
-    translator = Translator(scripted, config, (words, words))
+    translator = Translator(scripted, config, (words, words), (KNOWN, KNOWN))
     for script in (translate, score):
         monkeypatch.setattr(script, "open_translator", lambda command: translator)
     return scripted
 
 
 def made_model(folder: Path, words: Iterable[str] = ()) -> str:
-    """The flag for a model directory without weights; it knows words, or many of the tests'."""
-    known = words or ["line", "x", *(f"{w}{i}" for i in range(1000) for w in ("", "w"))]
-    vocabulary = Vocabulary([*SPECIAL_TOKENS, *known])
+    """The flag for a model directory without weights; it knows these words, or many."""
+    vocabulary = Vocabulary([*SPECIAL_TOKENS, *words]) if words else KNOWN
     digest = vocabulary.digest
     config = Config(tokenizer=WHITESPACE, source_vocabulary=digest, target_vocabulary=digest)
     directory = ModelDirectory(folder)

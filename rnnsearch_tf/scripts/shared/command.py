@@ -18,7 +18,9 @@ from absl import flags
 import rnnsearch_tf
 from rnnsearch_tf.config import RENAMED_FIELDS, RENAMED_VALUES, check_choice, choices
 from rnnsearch_tf.errors import InputError, first_line
+from rnnsearch_tf.extras import explain_missing
 from rnnsearch_tf.limits import Limits
+from rnnsearch_tf.progress import close_bars
 from rnnsearch_tf.scripts.shared import interrupts
 from rnnsearch_tf.scripts.shared.file_flags import PLACEHOLDERS, check_path
 from rnnsearch_tf.scripts.shared.help_text import help_text
@@ -214,6 +216,7 @@ class Command:
                 raise
             return self._fail(self._reported(error, arguments), BUG)
         finally:
+            close_bars()
             drop_unwritten()
 
     def _run(self, main: Callable[[], int | None], arguments: list[str]) -> int:
@@ -315,6 +318,7 @@ class Command:
         return self._fail("interrupted" if name == "SIGINT" else f"ended by {name}", 128 + number)
 
     def _fail(self, message: str, status: int) -> int:
+        close_bars()
         self.warn(message)
         return status
 
@@ -351,7 +355,9 @@ def quiet_start() -> Iterator[None]:
             yield
         except (InputError, KeyboardInterrupt, OSError, MemoryError):
             raise
-        except BaseException:
+        except BaseException as error:
+            if isinstance(error, ModuleNotFoundError):
+                explain_missing(error)
             sys.stderr.flush()
             captured.seek(0)
             os.write(kept, captured.read())

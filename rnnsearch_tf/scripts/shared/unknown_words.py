@@ -3,9 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from rnnsearch_tf.inference.exported import vocabularies_of
 from rnnsearch_tf.scripts.shared.command import Command
-from rnnsearch_tf.scripts.shared.decoding_flags import model_dirs
 from rnnsearch_tf.windows import windows
 
 if TYPE_CHECKING:
@@ -29,7 +27,7 @@ def warn_of_unknown_words(
 
     texts = {"the source": source, "the target": target}
     tokenizers = translator.source_tokenizer, translator.target_tokenizer
-    for problem in mostly_unknown(texts, tokenizers, vocabularies_of(model_dirs(command)[0])):
+    for problem in mostly_unknown(texts, tokenizers, translator.vocabularies):
         command.warn(problem)
 
 
