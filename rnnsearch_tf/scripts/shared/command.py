@@ -170,6 +170,7 @@ class Command:
         def run(arguments: list[str] | None = None) -> int:
             return self.run(main, arguments)
 
+        run.__module__, run.__qualname__ = main.__module__, "run"  # where pickle finds it
         return run
 
     def run(self, main: Callable[[], int | None], arguments: list[str] | None = None) -> int:
