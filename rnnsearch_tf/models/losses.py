@@ -35,6 +35,7 @@ class LossTotal(NamedTuple):
     count: Float[Tensor, ""]  # float32; the tokens or linked words that the sum is over
 
 
+@keras.saving.register_keras_serializable("rnnsearch_tf")
 class SentenceLoss(keras.losses.Loss):
     """−log p(y|x) for `model.compile` and `model.fit`: the mean over sentences, in nats.
 
