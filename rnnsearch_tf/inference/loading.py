@@ -17,6 +17,7 @@ from rnnsearch_tf.models.model_directory import BEST, ModelDirectory
 from rnnsearch_tf.text.tokenizers import Tokenizer, tokenizers_for
 from rnnsearch_tf.text.vectorizer import TextVectorizer
 from rnnsearch_tf.text.vocabulary import Vocabulary
+from rnnsearch_tf.tf_functions import check_backend
 
 CARD = "model.json"  # beside the graph: what it was made of (see `serving.model_card`)
 _GRAPH = "saved_model.pb"
@@ -146,8 +147,9 @@ def load_text_model(
 
     Raises:
         InputError: a directory is absent, incomplete or damaged, or has other vocabularies than
-            the first.
+            the first; or Keras works on another backend than TensorFlow.
     """
+    check_backend()
     paths = [path] if isinstance(path, str | Path) else path
     directories = [ModelDirectory(one) for one in paths]
     for directory in directories:

@@ -18,6 +18,7 @@ from rnnsearch_tf.layers.precision import dtype_policy
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.progress import say
+from rnnsearch_tf.tf_functions import check_backend
 from rnnsearch_tf.training.callbacks import ProgressBar, Summaries
 from rnnsearch_tf.training.distribution import Workers
 from rnnsearch_tf.training.trainer import Trainer
@@ -54,8 +55,10 @@ def train(
 
     Raises:
         InputError: unusable text or alignments, alignments without a weight or the reverse, a
-            folder made with other settings or from other text, and as `Trainer.run`.
+            folder made with other settings or from other text, Keras on another backend than
+            TensorFlow, and as `Trainer.run`.
     """
+    check_backend()
     if validation is None and config.training.early_stopping != "none":
         raise InputError("early stopping needs a validation set")
     _check_guided_alignment(config, alignments)
