@@ -143,7 +143,8 @@ def output_cross_entropy(
         exponentials = ops.exp(logits - highest)
         sums = ops.sum(exponentials, axis=1, keepdims=True)
 
-        def gradient(upstream: Any) -> tuple[Any, Any, Any]:
+        def gradient(*given: Any, upstream: Any = None) -> tuple[Any, Any, Any]:
+            upstream = given[0] if upstream is None else upstream  # by name on PyTorch
             upstream = ops.expand_dims(upstream, 1)  # [N, 1]
             scale = upstream / sums
             rows = ops.arange(ops.shape(targets)[0], dtype="int32")
