@@ -271,5 +271,7 @@ def test_the_encoders_cells_may_have_their_earlier_names(copy):
     for values, right in zip(copy.load_model().get_weights(), expected, strict=True):
         np.testing.assert_array_equal(values, right)
     edited(copy, lambda file: file.pop("layers/encoder/forward/vars/0"))
-    with pytest.raises(InputError, match="damaged, or of another model: Layer 'forward' expected 9"):
+    with pytest.raises(
+        InputError, match="damaged, or of another model: Layer 'forward' expected 9"
+    ):
         copy.load_model()
