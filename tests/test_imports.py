@@ -19,7 +19,8 @@ ROOMS = {
     """,
     "text": "__init__ fingerprint nonbreaking_prefixes moses vocabulary tokenizers vectorizer",
     "layers": """
-        initializers precision scan embedding gru attention_inputs attention deep_output encoder decoder __init__
+        initializers precision scan embedding gru attention_inputs attention deep_output encoder
+        decoder __init__
     """,
     "models": "__init__ losses translation_model ensemble weights_file model_directory",
     "synthetic": """
