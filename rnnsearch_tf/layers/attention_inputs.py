@@ -10,14 +10,7 @@ from keras import ops
 def check_shapes(
     layer: keras.layers.Layer, state: Any, annotations: Any, n: Any = None, two_n: Any = None
 ) -> None:
-    """Check the shapes of an attention's arguments.
-
-    Args:
-        layer: the attention.
-        state: [R, n] or [B, Ty, n].
-        annotations: [B, Tx, 2n].
-        n: the width of states that the layer was built for; None before.
-        two_n: likewise of annotations.
+    """Check the shapes of states and annotations, and the widths that the layer was built for.
 
     Raises:
         ValueError: another rank or width; the text says whether the two are swapped.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -159,20 +159,17 @@ class TranslationModel(keras.Model):
         return model
 
     def load_weights(self, filepath: Any, *args: Any, **kwargs: Any) -> None:
-        """Read a weights file, also one whose encoder has its cells under their earlier names."""
+        """Read a weights file, also one that has the encoder's cells under their earlier names."""
+        if not (str(filepath).endswith(".weights.h5") and Path(filepath).exists()):
+            return super().load_weights(filepath, *args, **kwargs)
+        cells = {"forward": self.encoder.forward_cell, "backward": self.encoder.backward_cell}
         read = []
-        if str(filepath).endswith(".weights.h5") and Path(filepath).exists():
-            with h5py.File(filepath, "r") as file:
-                read = list(self._load_renamed_cells(file))
-        super().load_weights(filepath, *args, objects_to_skip=read, **kwargs)
-
-    def _load_renamed_cells(self, file: h5py.File) -> Iterator[keras.layers.Layer]:
-        """Read and yield the cells that the file has without the "_cell" of `Encoder`'s names."""
-        for name in ("forward", "backward"):
-            cell, path = getattr(self.encoder, f"{name}_cell"), f"layers/encoder/{name}/vars"
-            if cell is not None and path in file:
-                cell.load_own_variables({key: array[()] for key, array in file[path].items()})
-                yield cell
+        with h5py.File(filepath, "r") as file:
+            for name, cell in cells.items():
+                if cell is not None and (path := f"layers/encoder/{name}/vars") in file:
+                    cell.load_own_variables({key: array[()] for key, array in file[path].items()})
+                    read.append(cell)
+        return super().load_weights(filepath, *args, objects_to_skip=read, **kwargs)
 
 
 def _layers(config: ModelConfig) -> tuple[Encoder, Decoder, MaxoutDeepOutput]:
