@@ -13,7 +13,7 @@ from nbclient import NotebookClient
 from tfserving import running
 
 COLAB = Path(__file__).parent.parent / "colab"
-NAMES = ("train", "attention", "serving")
+NAMES = ("train", "attention", "serving", "layers")
 PNG = b"\x89PNG"
 SECONDS = 600  # a safety net: for a cell
 
@@ -189,6 +189,14 @@ def test_serving(execute, model_dir, export_dir):
     answers = re.findall(r'^(\w+): {"predictions": \[', printed(outputs["ask-server"]), re.M)
     assert answers == ["serving_default", "align", "nbest", "score"]
     assert len(re.findall(r"^ *-\d+\.\d{3}  ", printed(outputs["ask-server"]), re.M)) == 2
+
+
+@pytest.mark.slow
+def test_layers(execute):
+    outputs = execute("layers", PAIRS=40, EPOCHS=1, UNITS=4, DATES=["01 Jan 2000"])
+    assert Path("date_1.png").read_bytes().startswith(PNG)
+    assert "image/png" in outputs["draw"][0].data
+    assert printed(outputs["save"]) == printed(outputs["write"])
 
 
 def curl_lines(outputs):

@@ -346,7 +346,7 @@ def quiet_start() -> Iterator[None]:
     a bug, what they wrote is shown after all.
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+    os.environ["KERAS_BACKEND"] = "tensorflow"  # whatever the user's other work has
     sys.stderr.flush()
     kept = os.dup(2)
     with tempfile.TemporaryFile() as captured:
