@@ -55,7 +55,7 @@ def test_links_lead_somewhere(page):
 def test_flags_exist(page):
     known = set().union(*map(flags, SCRIPTS))
     used = set(re.findall(r"(?<![\w-])--(\w+)", read(page)))
-    assert used <= known | {"logdir"}, used - known  # TensorBoard's
+    assert used <= known | {"logdir", "no"}, used - known  # TensorBoard's, pip's --no-deps
 
 
 @for_each

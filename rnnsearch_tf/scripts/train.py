@@ -9,6 +9,7 @@ from rnnsearch_tf.data.wmt14 import SUBSETS as WMT14_SUBSETS
 from rnnsearch_tf.data.wmt14 import Wmt14
 from rnnsearch_tf.data.word_alignments import WordAlignmentFiles
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.presets import PRESETS
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.outputs import OutputFolder
@@ -78,6 +79,8 @@ def main() -> int:
         COMMAND.require("train_source", "train_target")
     elif flags.train_source is not None or flags.train_target is not None:
         raise InputError("--wmt14 takes the place of --train_source and --train_target")
+    else:
+        require_package("tensorflow_datasets")
     COMMAND.require("model_dir")
     if flags.train_alignments is not None and flags.train_source is None:
         raise InputError("--train_alignments goes with --train_source and --train_target")
