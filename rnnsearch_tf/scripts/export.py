@@ -12,7 +12,7 @@ from rnnsearch_tf.scripts.shared.decoding_flags import (
 )
 from rnnsearch_tf.scripts.shared.outputs import OutputFolder
 from rnnsearch_tf.scripts.shared.text_output import show
-from rnnsearch_tf.serving.kit import check_kit_folder, write_kit
+from rnnsearch_tf.serving.kit import write_kit
 
 COMMAND = Command(
     "rnnsearch-export",
@@ -44,20 +44,13 @@ define_decoding(COMMAND)
 
 
 def main() -> int:
-    """Export, and write the kit where it is asked for."""
+    """Export."""
     flags = COMMAND.flags
-    if flags.kit is not None:
-        check_kit_folder(flags.kit)
-    if flags.kit is None or flags.model_dir is not None:
-        _export()
     if flags.kit is not None:
         write_kit(flags.kit)
         show(str(Path(flags.kit) / "README.md"))
-    return 0
-
-
-def _export() -> None:
-    flags = COMMAND.flags
+        if flags.model_dir is None:
+            return 0
     COMMAND.require("model_dir", "export_dir")
     with quiet_start():
         from rnnsearch_tf.serving.export import export
@@ -68,6 +61,7 @@ def _export() -> None:
             models, flags.export_dir, flags.version, decoding, flags.weights, flags.weights_dtype
         )
     show(str(path))
+    return 0
 
 
 def run(arguments: list[str] | None = None) -> int:
