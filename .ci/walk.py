@@ -13,8 +13,8 @@ from pathlib import Path
 TEST_PYTHON, CLIENT_BIN, STAND_INS = sys.argv[1:]
 SIZES = [f"--{name}_size=32" for name in ("embedding", "hidden", "attention", "maxout")]
 SERVER = """
-import sys, tfserving
-with tfserving.running("exports") as server:
+import os, sys, tfserving
+with tfserving.running(os.path.abspath("exports")) as server:
     print(server.grpc, server.rest, flush=True)
     sys.stdin.read()
 """
