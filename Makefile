@@ -1,4 +1,5 @@
-# make demo   both models on the built-in grammar, in minutes; all it makes lies in demo/
+# make demo   both models on the built-in grammar, in minutes; all it makes lies in demo/, where
+#             it replaces what an earlier one made and keeps other files
 # make test   all tests; says what it skipped and why
 # make test-fast   those that need no long training, no browser and no server
 # make test-lowest   the same with the lowest versions of all packages that pyproject.toml allows;
@@ -22,6 +23,9 @@ LOWEST := .venv-lowest
 BUILD := build/venv
 # Its code runs with every protobuf that pyproject.toml allows; grpcio-tools has no wheel for 3.13.
 PROTOC := grpcio-tools==1.62.3
+DOWNLOAD := about 0.7 GB to download
+# On a terminal, pip shows what it downloads and how far it is.
+QUIET_PIP = $$([ -t 2 ] || echo --quiet)
 
 # Without DATA, the sets of the folder of real text that the tests use.
 ifndef DATA
@@ -47,7 +51,6 @@ NO_DATA := make reproduce needs DATA=folder with train, valid and test, each .en
 .PHONY: demo test test-fast test-lowest fuzz kill-test check docs site dist walk protos bench reproduce data-is-named clean
 
 demo: $(VENV)/installed
-	rm -rf demo
 	$(BIN)/rnnsearch-demo --output demo
 
 test: $(VENV)/installed-test
@@ -110,7 +113,8 @@ data-is-named:
 # A stamp is written last, so an install that broke off is taken up again.
 $(VENV)/installed: setup.py pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --editable ".[all]"
+	@echo "Installing rnnsearch_tf with TensorFlow in $(VENV): $(DOWNLOAD)"
+	$(BIN)/python -m pip install $(QUIET_PIP) --editable ".[all]"
 	touch $@
 
 $(BUILD)/installed:

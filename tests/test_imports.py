@@ -14,10 +14,13 @@ PACKAGE = Path(rnnsearch_tf.__file__).parent
 # of a room only modules before them. A new module is put behind all that it imports.
 ROOMS = {
     "": """
-        __init__ errors extras terminal limits json_files results progress windows tensor_types
-        digests config presets tf_functions provenance files
+        __init__ errors extras terminal limits json_files result_html results bars progress windows
+        tensor_types digests config presets tf_functions provenance files
     """,
-    "text": "__init__ fingerprint nonbreaking_prefixes moses vocabulary tokenizers vectorizer",
+    "text": """
+        __init__ fingerprint cleaning letters nonbreaking_prefixes moses vocabulary tokenizers
+        vectorizer
+    """,
     "layers": """
         initializers precision scan embedding gru attention deep_output encoder decoder __init__
     """,
@@ -53,7 +56,7 @@ ROOMS = {
     "serving": "__init__ kit model_card signatures warmup export",
     "training": """
         __init__ signals optimizers distribution train_step logs state checkpoints callbacks
-        trainer validation run
+        trainer validation summaries run
     """,
     "reproduction": "__init__ models results claims assessment report reproduce",
     "demo": "__init__",
@@ -71,6 +74,7 @@ WITHOUT_TENSORFLOW = (
     "client",
     "synthetic",
     "",  # the package itself
+    "bars",
     "config",
     "digests",
     "errors",
@@ -78,6 +82,7 @@ WITHOUT_TENSORFLOW = (
     "files",
     "presets",
     "progress",
+    "result_html",
     "results",
     "terminal",
     "windows",

@@ -96,6 +96,7 @@ class Client:
         if not 0 < deadline <= _MAX_DEADLINE:
             raise InputError(f"deadline {deadline} s: must be above 0, and at most a day")
         self._address = parse_address(server)
+        self._spec = model_spec(model, version, label)
         if tls and any(tls) and not self._address.is_secure:
             raise InputError(f"server {server!r}: certificates are for https:// and grpcs://")
         self._deadline = deadline
@@ -106,8 +107,11 @@ class Client:
         self._running: weakref.WeakSet[Running[Any]] = weakref.WeakSet()
         self._is_closed = False
         self._transport = _transport(
-            self._address, model_spec(model, version, label), tls or Tls(), max_message_bytes
+            self._address, self._spec, tls or Tls(), max_message_bytes
         )
+
+    def __repr__(self) -> str:
+        return f"Client({self._address}, {self._spec})"
 
     def __enter__(self) -> "Client":
         return self

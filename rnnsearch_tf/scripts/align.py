@@ -37,7 +37,8 @@ COMMAND.define(
     "format",
     Format,
     "pharaoh: i-j i-j …; json: an object a line with source_tokens, target_tokens (each with its "
-    "</s>), alignment (the weights, a row for each target token), reverse_alignment (of the "
+    "</s>), unknown_source, unknown_target (places of tokens that the vocabulary lacks), alignment "
+    "(the weights, a row for each target token), reverse_alignment (of the "
     "reverse model, a row for each source token) and links",
     "pharaoh",
 )
@@ -52,7 +53,7 @@ def main() -> int:
     check_figures(COMMAND)
     method = link_method(COMMAND)
     with quiet_start():
-        from rnnsearch_tf.progress import ProgressLine
+        from rnnsearch_tf.progress import counted
 
         reverse = flags.reverse_model_dir.split(",") if flags.reverse_model_dir else []
         output = line_output(COMMAND, [*model_dirs(COMMAND), *reverse], whole_lines)
@@ -61,7 +62,7 @@ def main() -> int:
     finite = FiniteCheck(COMMAND, "no finite alignment")
     pairs = _drawn(_checked(aligner.align_stream(text), finite, output.done), output.done)
     if flags.output != "-" or not sys.stdout.isatty():
-        pairs = ProgressLine().counted(pairs, "sentence pairs")
+        pairs = counted(pairs, "sentence pair")
     output.write(_line(pair, method) for pair in pairs)
     return finite.status
 
@@ -99,6 +100,8 @@ def _json(pair: "PairAlignment", links: Links) -> str:
     values: dict[str, Any] = {
         "source_tokens": pair.forward.source_tokens,
         "target_tokens": pair.forward.target_tokens,
+        "unknown_source": pair.forward.unknown_source,
+        "unknown_target": pair.forward.unknown_target,
         "alignment": json_weights(pair.forward.weights),
     }
     if pair.reverse is not None:

@@ -11,7 +11,13 @@ COMMAND = Command(
     "train RNNsearch and RNNencdec on the built-in English-French grammar, compare them by "
     "sentence length, draw an alignment, export a SavedModel and translate with it.",
 )
-COMMAND.define("output", OutputFolder, "the folder for all of it", "demo")
+COMMAND.define(
+    "output",
+    OutputFolder,
+    "the folder for all of it; an earlier demonstration there is resumed or, where it has ended, "
+    "replaced, and other files stay",
+    "demo",
+)
 
 
 def main() -> int:

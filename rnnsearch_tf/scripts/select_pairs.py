@@ -58,11 +58,10 @@ def main() -> int:
     with quiet_start():
         from rnnsearch_tf.data.parallel_corpus import ParallelFiles
         from rnnsearch_tf.data.selection import moore_lewis, sampling
-        from rnnsearch_tf.progress import ProgressLine
+        from rnnsearch_tf.progress import say
 
     in_domain = ParallelFiles([flags.in_domain_source], [flags.in_domain_target])
     pool = ParallelFiles([flags.pool_source], [flags.pool_target])
-    progress = ProgressLine()
     with contextlib.ExitStack() as stack:
         source, target = (stack.enter_context(sampling.writing(_value(n))) for n in _OUTPUTS)
         table = stack.enter_context(sampling.writing(flags.scores)) if flags.scores else None
@@ -72,14 +71,13 @@ def main() -> int:
             (flags.source_language, flags.target_language),
             flags.order,
             flags.seed,
-            lambda total: progress.counter(total, "pairs"),
         )
         candidates = sampling.first_occurrences(pool) if flags.drop_duplicates else None
         chosen = moore_lewis.best_pairs(scores, flags.keep, candidates)
         sampling.write_pairs(pool, chosen, source, target)
         if table:
             table.writelines(f"{score:.6f}\n".encode() for score in scores)
-    progress.finish(_summary(scores, chosen))
+    say(_summary(scores, chosen))
     return 0
 
 

@@ -132,11 +132,11 @@ def _checked(
 
 def _output(translations: Iterable["Translation"], finite: FiniteCheck, done: int) -> Iterator[str]:
     """Yield the line of each translation, or its lines."""
-    from rnnsearch_tf.progress import ProgressLine
+    from rnnsearch_tf.progress import counted
 
     flags = COMMAND.flags
     if not sys.stdout.isatty():
-        translations = ProgressLine().counted(translations, "lines")
+        translations = counted(translations, "line")
     for number, result in enumerate(translations, done):
         finite.check(number + 1, math.isfinite(result.score))
         if flags.figures:

@@ -105,14 +105,18 @@ def test_a_score_that_is_not_finite_is_minus_infinity(serve):
     assert np.isnan(aligned.alignment).all()
 
 
+@pytest.mark.parametrize("told", [{}, {"model_input": [["One", "[UNK]", "</s>"], ["</s>", "", ""]]}])
 @both
-def test_alignments_have_no_padding(serve):
+def test_alignments_have_no_padding(serve, told):
+    """Exports of version 0.1.0 do not tell which words they do not know."""
+
     def behaviour(request):
         assert request.signature == "align"
         return {
             "translation": ["Un deux", ""],
             "score": [-1.0, 0.0],
             "source_tokens": [["One", "two", "</s>"], ["</s>", "", ""]],
+            **told,
             "target_tokens": [["Un", "deux", "</s>", ""], ["</s>", "", "", ""]],
             "alignment": [
                 [[0.5, 0.25, 0.25], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]],
@@ -129,6 +133,7 @@ def test_alignments_have_no_padding(serve):
     assert (first.source, first.text, first.score) == ("One two", "Un deux", -1.0)
     assert (blank.text, blank.score, blank.source_tokens) == ("", 0.0, ("</s>",))
     assert (blank.tokens, blank.alignment.tolist()) == (("</s>",), [[1.0]])
+    assert (first.unknown, blank.unknown) == (((1,), ()) if told else (None, None))
 
 
 def test_what_was_not_asked_for_is_missing_and_says_so():
@@ -394,3 +399,9 @@ script.run([f"--server={sys.argv[1]}", "--status"])
     assert texts == str([translated("a"), translated("b")])
     assert imported == str(libraries)
     assert versions and versions[0].startswith("version ")
+
+
+def test_a_client_tells_what_it_calls():
+    assert repr(Client(label="stable")) == (
+        "Client(http://localhost:8501, label stable of model rnnsearch)"
+    )

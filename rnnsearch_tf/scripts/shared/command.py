@@ -21,6 +21,7 @@ from rnnsearch_tf.config import RENAMED_FIELDS, RENAMED_VALUES, check_choice, ch
 from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.limits import Limits
+from rnnsearch_tf.progress import close_bars
 from rnnsearch_tf.scripts.shared import interrupts
 from rnnsearch_tf.scripts.shared.outputs import CHECKS, check_output
 from rnnsearch_tf.scripts.shared.standard_streams import drop_unwritten, open_closed_streams
@@ -161,6 +162,7 @@ class Command:
                 raise
             return self._fail(self._reported(error, arguments), BUG)
         finally:
+            close_bars()
             drop_unwritten()
 
     def _run(self, main: Callable[[], int | None], arguments: list[str]) -> int:
@@ -258,6 +260,7 @@ class Command:
         return self._fail("interrupted" if name == "SIGINT" else f"ended by {name}", 128 + number)
 
     def _fail(self, message: str, status: int) -> int:
+        close_bars()
         self.warn(message)
         return status
 
