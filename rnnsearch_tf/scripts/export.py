@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 from rnnsearch_tf.config import WeightsDtype
+from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.inference.exported import new_version
 from rnnsearch_tf.limits import INT64, Limits
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
@@ -24,6 +25,7 @@ COMMAND = Command(
     "nbest (as many translations as the beam is wide) and score (of given translations). The "
     "search options become part of it. Several models, with commas, make an ensemble.",
     "rnnsearch-export --model_dir=model --export_dir=exports",
+    alone="kit",
 )
 define_model(COMMAND)
 COMMAND.group("Output")
@@ -52,6 +54,8 @@ define_decoding(COMMAND)
 def main() -> int:
     """Export."""
     flags = COMMAND.flags
+    if (flags.model_dir is None) != (flags.export_dir is None):
+        raise InputError("--model_dir and --export_dir go together")
     if flags.kit is not None:
         write_kit(flags.kit)
         show(str(Path(flags.kit) / "README.md"))
