@@ -46,6 +46,7 @@ setup(
     extras_require={
         "select": ["nltk>=3.10.4"],
         "test": [
+            "axe-playwright-python>=0.1.4",
             "beartype>=0.19",
             "hypothesis>=6.100",
             "ipykernel>=6.29",
