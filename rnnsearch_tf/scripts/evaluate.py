@@ -128,7 +128,7 @@ def _write_sample(translator: "Translator", text: "ParallelText", translations: 
     flags = COMMAND.flags
     languages = translator.config.source_language, translator.config.target_language
     sample = SampleText(text.source, text.target, translations, languages)
-    write_sample(flags.sample_html, sample, translator.align, flags.sample)
+    write_sample(flags.sample_html, sample, translator.align, translator.score, flags.sample)
 
 
 def run(arguments: list[str] | None = None) -> int:
