@@ -14,8 +14,8 @@ PACKAGE = Path(rnnsearch_tf.__file__).parent
 # of a room only modules before them. A new module is put behind all that it imports.
 ROOMS = {
     "": """
-        __init__ errors terminal limits json_files result_html results progress windows tensor_types digests
-        config presets tf_functions provenance files
+        __init__ errors terminal limits json_files result_html results progress windows tensor_types
+        digests config presets tf_functions provenance files
     """,
     "text": "__init__ fingerprint nonbreaking_prefixes moses vocabulary tokenizers vectorizer",
     "layers": """

@@ -108,7 +108,9 @@ def test_what_cannot_be_installed_is_told_in_a_line(name, monkeypatch, tmp_path)
     with pytest.raises(SystemExit) as stopped:
         install(name, monkeypatch, False, tmp_path, pip_succeeds=False)
     message = str(stopped.value)
-    assert message.startswith(f"git+{repository(read(name))} could not be installed: set REPOSITORY")
+    assert message.startswith(
+        f"git+{repository(read(name))} could not be installed: set REPOSITORY"
+    )
     assert "\n" not in message
 
 
@@ -204,7 +206,7 @@ def test_serving(execute, model_dir, export_dir):
         outputs = execute("serving", MODEL_DIR=str(model_dir), SERVER=served.rest)
     assert str(Path("exports", "1", "saved_model.pb")) in printed(outputs["write-export"]).split()
     signatures = re.findall(r"^\w+", printed(outputs["list-signatures"]), re.M)
-    assert sorted(signatures) == ["align", "nbest", "score", "serving_default"]
+    assert sorted(signatures) == ["align", "describe", "nbest", "score", "serving_default"]
     assert len(printed(outputs["call-default"]).splitlines()) == 2
     assert printed(outputs["call-align"]).splitlines()[-1].lstrip().startswith("</s>  <-  ")
     assert len(printed(outputs["call-nbest"]).splitlines()) == 5

@@ -33,9 +33,7 @@ class Evaluator:
         translator: as given.
     """
 
-    def __init__(
-        self, translator: Translator, model: TranslationModel | Ensemble | None = None
-    ):
+    def __init__(self, translator: Translator, model: TranslationModel | Ensemble | None = None):
         self.translator = translator
         self._vocabularies = translator.vocabularies
         self._model = model

@@ -15,7 +15,11 @@ from matplotlib.font_manager import FontProperties
 
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.results import Alignment
-from rnnsearch_tf.visualization.alignment_page import AlignedSentence, write_alignment_page
+from rnnsearch_tf.visualization.alignment_page import (
+    AlignedSentence,
+    alignment_page,
+    write_page,
+)
 from rnnsearch_tf.visualization.fonts import DEFAULT, font_families
 from rnnsearch_tf.visualization.image_files import (
     HTML,
@@ -61,7 +65,7 @@ def draw_alignment(
     ending = image_format(path, (PNG, SVG, HTML))
     if ending == HTML:
         pair = Alignment(tuple(source_tokens), tuple(target_tokens), np.asarray(alignment))
-        write_alignment_page(path, [AlignedSentence(pair)], "Soft alignment")
+        write_page(path, alignment_page([AlignedSentence(pair)], "Soft alignment"))
         return
     families = font_families([*source_tokens, *target_tokens]) if ending == PNG else [DEFAULT]
     figure = _alignment_figure(alignment, source_tokens, target_tokens, families, max_pixels)

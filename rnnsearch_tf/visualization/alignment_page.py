@@ -90,16 +90,8 @@ def alignment_page(
     )
 
 
-def write_alignment_page(
-    path: str | Path,
-    sentences: Iterable[AlignedSentence],
-    title: str,
-    introduction: str = "",
-    source_language: str = "",
-    target_language: str = "",
-) -> None:
-    """Write the page that `alignment_page` makes, and the file's folder where it is missing."""
-    page = alignment_page(sentences, title, introduction, source_language, target_language)
+def write_page(path: str | Path, page: str) -> None:
+    """Write an HTML file, and its folder where that is missing."""
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, page.encode("utf-8", "replace"))
 
@@ -121,10 +113,11 @@ def _section(sentence: AlignedSentence, number: int, languages: tuple[str, str])
     data = json.dumps(content, ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c")
     heading = sentence.heading or f"Sentence {number}"
     hidden = "" if sentence.heading else ' class="unseen"'
-    figures = {name: finite_or_none(value) for name, value in sentence.figures.items()}
+    finite = {name: finite_or_none(value) for name, value in sentence.figures.items()}
+    figures = html.escape(json.dumps(finite))
     return "\n".join(
         [
-            f'<section aria-labelledby="sentence-{number}" data-figures="{html.escape(json.dumps(figures))}">',
+            f'<section aria-labelledby="sentence-{number}" data-figures="{figures}">',
             f'<h2 id="sentence-{number}" tabindex="-1"{hidden}>{html.escape(heading)}</h2>',
             *_texts(sentence.texts),
             f'<script type="application/json">{data}</script>',

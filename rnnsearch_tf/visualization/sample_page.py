@@ -11,7 +11,8 @@ from rnnsearch_tf.results import Alignment
 from rnnsearch_tf.visualization.alignment_page import (
     AlignedSentence,
     LabelledText,
-    write_alignment_page,
+    alignment_page,
+    write_page,
 )
 
 Align = Callable[[list[str], list[str]], list[Alignment]]
@@ -87,8 +88,8 @@ def write_sample(
         "effective order). Marked words of translation and reference are not in the other, or not "
         "in the same order."
     )
-    write_alignment_page(path, sentences, "Worst and best translations", introduction,
-                         *text.languages)  # fmt: skip
+    title = "Worst and best translations"
+    write_page(path, alignment_page(sentences, title, introduction, *text.languages))
 
 
 def _ranks(label: str, rows: Sequence[int]) -> list[str]:

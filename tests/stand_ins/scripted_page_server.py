@@ -1,7 +1,7 @@
 """A server of the page whose every answer is decided by a test, and a model that is no model.
 
-The model's translations are the words in capitals, its weights are drawn by chance. It knows all words
-but one.
+The model's translations are the words in capitals, its weights are drawn by chance. It knows all
+words but one.
 """
 
 import json

@@ -17,7 +17,7 @@ from rnnsearch_tf.visualization.alignment_page import (
     AlignedSentence,
     LabelledText,
     alignment_page,
-    write_alignment_page,
+    write_page,
 )
 
 CHROMIUM = shutil.which("chromium")
@@ -138,7 +138,7 @@ def visit(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Any]]:
     contexts = []
 
     def open_page(*sentences: AlignedSentence, **context: Any) -> Any:
-        write_alignment_page(path, sentences, "Alignments", "", "en", "")
+        write_page(path, alignment_page(sentences, "Alignments", "", "en", ""))
         contexts.append(browser.new_context(**context))
         page = contexts[-1].new_page()
         page.on("console", lambda message: complaints.append(message.text))
