@@ -12,7 +12,7 @@ async function askLanguages(settings, signal) {
 
 function languageTag(text) {
   try {
-    return Intl.getCanonicalLocales(text)[0] ?? "";
+    return new Intl.Locale(text).baseName;
   } catch {
     return "";
   }

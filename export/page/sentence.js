@@ -66,7 +66,7 @@ function strongest(words, weights) {
 }
 
 function percent(weight) {
-  return `${Math.round(100 * weight)} %`;
+  return `${Math.round(100 * weight)}\u00a0%`;
 }
 
 function formatScore(score) {
