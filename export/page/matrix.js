@@ -20,7 +20,8 @@ class AlignmentMatrix {
     this.box.hidden = !drawable;
     this.table.replaceChildren();
     if (!drawable) return;
-    this.table.classList.toggle("small", source.length > 14);
+    this.table.classList.toggle("small", source.length > 14 && source.length <= 22);
+    this.table.classList.toggle("tiny", source.length > 22);
     this.table.createTHead().append(headRow(source, unknown));
     this.table.createTBody().append(...target.map((word, i) => bodyRow(word, alignment[i])));
     this.table.querySelector("tbody td")?.setAttribute("tabindex", "0");
