@@ -71,7 +71,7 @@ def test_no_path_of_a_private_machine(name):
 
 def install(name, monkeypatch, is_installed, folder, pip_succeeds=True):
     """Run the cell that installs in a folder; return the arguments that pip was given, if any."""
-    given = []
+    given: list[str] = []
 
     def find_spec(package):
         return object() if is_installed or (given and pip_succeeds) else None

@@ -209,8 +209,8 @@ class Translator:
         Raises:
             InputError: more translations than the beam is wide, or another beam than the export's.
         """
-        is_single = isinstance(text, str | bytes)
-        lines = [text] if is_single else text
+        lines = [text] if isinstance(text, str | bytes) else text
+        is_single = lines is not text
         stream = self.translate_stream(
             lines, beam_size=beam_size, n_best=n_best, return_alignment=return_alignment
         )
