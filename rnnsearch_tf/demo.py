@@ -92,12 +92,12 @@ def run(output: str | Path, size: Size = DEFAULT_SIZE, seed: int = 1) -> None:
         translators[name] = Translator.load(output / architecture)
         curves[name] = _bleu_by_length(translators[name], test)
     print(_table(curves))
-    draw_bleu_by_length(output / "figures" / "bleu_by_length.png", curves)
+    draw_bleu_by_length(output / "figures" / "bleu_by_length.svg", curves, [TRAINING_LENGTH])
     translator = translators["RNNsearch"]
     error_rate = _alignment_scores(translator, test).aer
     print(f"Alignment error rate of RNNsearch's attention, against the grammar's: {error_rate:.3f}")
     result = translator.translate(SENTENCES[0], return_alignment=True)
-    figure = output / "figures" / "alignment.png"
+    figure = output / "figures" / "alignment.svg"
     draw_alignment(figure, result.alignment, result.source_tokens, result.tokens)
     path = export([output / "rnnsearch"], output / "export")
     print(f"\n{path}, loaded by a fresh process that imports TensorFlow but not this package:")
@@ -129,7 +129,8 @@ def _test_pairs(per_bin: int, seed: int) -> list[SentencePair]:
 def _bleu_by_length(translator: Translator, test: Sequence[SentencePair]) -> list[LengthBin]:
     text = _text(test)
     translations = [result.text for result in translator.translate(text.source)]
-    return bleu_by_length(translations, text.target, [len(pair.source_tokens) for pair in test])
+    lengths = [len(pair.source_tokens) for pair in test]
+    return bleu_by_length(translations, text.target, lengths, intervals=True)
 
 
 def _table(curves: dict[str, list[LengthBin]]) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.outputs import OutputFile
+from rnnsearch_tf.visualization.image_files import image_format
 
 COMMAND = Command(
     "rnnsearch-plot",
@@ -19,7 +20,7 @@ COMMAND.define(
     "instead, files that rnnsearch-evaluate --json has written, with commas; a system that one was "
     "compared with has a curve too, with hollow marks where p ≥ 0.05 or unknown",
 )  # fmt: skip
-COMMAND.define("output", OutputFile, "the picture, a name that ends in .png or .svg")
+COMMAND.define("output", OutputFile, "the picture, a name that ends in .png, .svg or .pdf")
 
 
 def main() -> int:
@@ -28,6 +29,7 @@ def main() -> int:
     COMMAND.require("output")
     if (flags.model_dir is None) == (flags.evaluations is None):
         raise InputError("one of --model_dir and --evaluations is needed (see --help)")
+    image_format(flags.output)
     if flags.model_dir is not None:
         _plot_trainings(flags.model_dir.split(","))
     else:

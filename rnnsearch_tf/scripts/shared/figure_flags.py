@@ -10,7 +10,7 @@ from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.finite_values import are_finite
 from rnnsearch_tf.scripts.shared.outputs import OutputFolder
 
-FigureFormat = Literal["png", "svg", "html"]
+FigureFormat = Literal["png", "svg", "pdf", "html"]
 
 
 def define_figures(command: Command) -> None:
