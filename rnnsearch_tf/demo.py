@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from rnnsearch_tf.alignment.error_rate import AlignmentScores, GoldLinks, alignment_scores
 from rnnsearch_tf.alignment.links import LinkRule
+from rnnsearch_tf.config import Config
 from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.evaluation.length_bins import LengthBin, bleu_by_length
@@ -43,11 +44,6 @@ outputs = serve(text=tf.constant(sys.argv[2:]))
 for text, score in zip(outputs["translation"].numpy(), outputs["score"].numpy()):
     sys.stdout.buffer.write(f"{score:.3f}\\t".encode() + text + b"\\n")
 """
-
-
-# Every sentence is seen once, in small batches: in the same time, a model learns more from many
-# sentences than from a few in several epochs.
-_TRAINING = {"epochs": 1, "batch_size": 40, "evaluation_interval": 400}
 
 
 class Size(NamedTuple):
@@ -86,9 +82,8 @@ def run(output: str | Path, size: Size = DEFAULT_SIZE, seed: int = 1) -> None:
         say(
             f"\n{name}: training on {len(training.source):,} pairs of 1 to {TRAINING_LENGTH} tokens"
         )
-        preset = PRESETS[f"{architecture}-tiny"]
         stopped_by = train(
-            dataclasses.replace(preset, training=dataclasses.replace(preset.training, **_TRAINING)),
+            _config(architecture),
             output / architecture,
             training,
             validation,
@@ -111,6 +106,18 @@ def run(output: str | Path, size: Size = DEFAULT_SIZE, seed: int = 1) -> None:
     for sentence, (translation, score) in zip(SENTENCES, _serve(path, SENTENCES), strict=True):
         print(f"  {sentence}\n    {translation}   (log p {score} nats)")
     print(f"\nFigures: {output / 'figures'}. {time.monotonic() - started:.0f} s in all.")
+
+
+def _config(architecture: str) -> Config:
+    """Return settings for a training that sees each sentence once, in small batches.
+
+    In the same time, a model learns more from many sentences than from few in several epochs.
+    """
+    preset = PRESETS[f"{architecture}-tiny"]
+    training = dataclasses.replace(
+        preset.training, epochs=1, batch_size=40, evaluation_interval=400
+    )
+    return dataclasses.replace(preset, training=training)
 
 
 def _text(pairs: Any) -> ParallelText:
