@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -82,7 +83,14 @@ def test_an_export_needs_core_tensorflow_alone(exported):
 def test_a_demonstration_of_seconds(tmp_path, capsys):
     from rnnsearch_tf.demo import Size, run
 
+    kept = [tmp_path / "demo" / name for name in ("own.txt", "rnnsearch/lexicon.tsv", "export/2/x")]
+    left = [tmp_path / "demo" / name for name in ("export/1/old", "rnnencdec/config.json")]
+    for path in (*kept, *left):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("of an earlier demonstration, or someone's own")
     run(tmp_path / "demo", Size(training_pairs=200, validation_pairs=5, pairs_per_length_bin=2), 3)
+    assert all(path.read_text().endswith("someone's own") for path in kept)
+    assert not left[0].exists()
     made = {str(path.relative_to(tmp_path / "demo")) for path in (tmp_path / "demo").rglob("*")}
     assert {
         "rnnsearch/best.weights.h5",
@@ -92,3 +100,13 @@ def test_a_demonstration_of_seconds(tmp_path, capsys):
         "figures/bleu_by_length.svg",
     } <= made
     assert "Alignment error rate" in capsys.readouterr().out
+
+
+def test_make_removes_nothing_unasked():
+    """The examples of the README work in the folder of the demonstration."""
+    root = Path(__file__).parents[1]
+    for target in ("demo", "--assume-new=setup.py"):
+        command = ["make", "--dry-run", target]
+        printed = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
+        assert "rnnsearch-demo --output demo" in printed.stdout
+        assert "rm " not in printed.stdout

@@ -99,7 +99,11 @@ def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path):
     assert (tmp_path / "file").read_bytes() == b"old"
 
 
-def test_a_file_larger_than_the_disk_is_refused(tmp_path):
+@pytest.mark.parametrize("platform", [sys.platform, "darwin"])
+def test_a_file_larger_than_the_disk_is_refused(tmp_path, monkeypatch, platform):
+    if platform == "darwin":
+        monkeypatch.setattr(sys, "platform", platform)
+        monkeypatch.delattr(os, "posix_fallocate", raising=False)
     check_space(tmp_path / "file", 1000)
     with pytest.raises(OSError):
         check_space(tmp_path / "file", 2**62)

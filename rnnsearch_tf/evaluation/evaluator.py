@@ -14,12 +14,11 @@ from rnnsearch_tf.evaluation.likelihood import Nll, nll
 from rnnsearch_tf.evaluation.scores import SetScores, TranslationScores, score_set
 from rnnsearch_tf.evaluation.unk_free import unk_free_sentences
 from rnnsearch_tf.inference.text_model import TextModel
-from rnnsearch_tf.inference.translator import Translator
+from rnnsearch_tf.inference.translator import LINES_AT_ONCE, Translator
 from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.models.translation_model import TranslationModel
-from rnnsearch_tf.progress import say
+from rnnsearch_tf.progress import counted, say
 from rnnsearch_tf.results import Translation
-from rnnsearch_tf.text.vocabulary import Vocabulary
 from rnnsearch_tf.tf_functions import graph_function
 
 
@@ -28,7 +27,6 @@ class Evaluator:
 
     Args:
         translator: the model with its decoding options.
-        vocabularies: of source and target.
         model: the translator's model, for `nll`; an export has none.
 
     Attributes:
@@ -36,28 +34,34 @@ class Evaluator:
     """
 
     def __init__(
-        self,
-        translator: Translator,
-        vocabularies: tuple[Vocabulary, Vocabulary],
-        model: TranslationModel | Ensemble | None = None,
+        self, translator: Translator, model: TranslationModel | Ensemble | None = None
     ):
         self.translator = translator
-        self._vocabularies = vocabularies
+        self._vocabularies = translator.vocabularies
         self._model = model
         # The model's tokens go with its vocabularies. Length bins and tokenised BLEU count words.
         self._tokenizers = translator.source_tokenizer, translator.target_tokenizer
         self._word_tokenizers = translator.source_word_tokenizer, translator.target_word_tokenizer
 
     @classmethod
-    def of(cls, model: TextModel, vocabularies: tuple[Vocabulary, Vocabulary]) -> "Evaluator":
+    def of(cls, model: TextModel) -> "Evaluator":
         """Return the evaluator of a model that is in memory."""
-        return cls(Translator.of(model), vocabularies, model.model)
+        return cls(Translator.of(model), model.model)
 
     # --- translations -----------------------------------------------------------------------------
 
-    def translate(self, lines: Sequence[str], progress: bool = True) -> list[str]:
-        """Translate with the decoding options as they are; arguments as `Translator.translate`."""
-        return _texts(self.translator.translate(lines, progress=progress))
+    def translate(
+        self, lines: Sequence[str], name: str = "line", lines_at_once: int = LINES_AT_ONCE
+    ) -> list[str]:
+        """Translate with the decoding options as they are.
+
+        Args:
+            lines: one sentence each.
+            name: of what the progress counts.
+            lines_at_once: lines translated before the progress is shown.
+        """
+        stream = self.translator.translate_stream(lines, lines_at_once=lines_at_once)
+        return _texts(list(counted(stream, name, len(lines))))
 
     def translate_and_replace(self, lines: Sequence[str]) -> tuple[list[str], list[str] | None]:
         """Translate once, for translations with [UNK] and with [UNK] replaced.

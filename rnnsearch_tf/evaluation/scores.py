@@ -1,6 +1,7 @@
 """Scores of a test set: a table for people, and JSON."""
 
 import dataclasses
+import html
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -99,6 +100,9 @@ class TranslationScores(NamedTuple):
             "by_length": [length_bin._asdict() for length_bin in self.by_length],
             "comparison": self.comparison.as_dict() if self.comparison else None,
         }
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self.table())}</pre>"
 
     def table(self) -> str:
         """Return a table for people."""

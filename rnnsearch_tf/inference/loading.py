@@ -63,15 +63,18 @@ def load_export(version: Path) -> Any:
 
 
 def load_config(version: Path) -> Config:
-    """Read languages, tokeniser and decoding options of an export; the rest is left at defaults.
+    """Read languages, tokeniser, decoding options and first model of an export.
+
+    The rest is left at defaults.
 
     Raises:
         InputError: no card, or one that is damaged or that this version cannot read.
     """
     card = _read_card(version)
     try:
-        return read_settings(Config, {name: card.get(name) for name in _SETTINGS})
-    except ValueError as error:
+        settings = {name: card.get(name) for name in _SETTINGS}
+        return read_settings(Config, {**settings, "model": card["models"][0]["model"]})
+    except (LookupError, TypeError, ValueError) as error:
         raise _unreadable(version, error) from error
 
 

@@ -5,6 +5,7 @@ import dataclasses
 import json
 import math
 import secrets
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -218,6 +219,15 @@ class ModelDirectory:
     def remove_leftovers(self) -> None:
         """Remove the unfinished files of a run that was killed while it wrote."""
         for path in self.path.glob(".*.tmp*"):
+            path.unlink(missing_ok=True)
+
+    def remove_training(self) -> None:
+        """Remove what a training has written; a lexicon and other files stay."""
+        for folder in (self.checkpoints_path, self.tensorboard_path):
+            shutil.rmtree(folder, ignore_errors=True)
+        weights = self.weights_path(BEST), self.weights_path(LAST)
+        vocabularies = self.source_vocabulary_path, self.target_vocabulary_path
+        for path in (*weights, self.log_path, self._config_path, *vocabularies):
             path.unlink(missing_ok=True)
 
     def weights_path(self, which: str = BEST) -> Path:

@@ -12,7 +12,7 @@ from rnnsearch_tf.data.parallel_corpus import ParallelFiles, each_pair
 from rnnsearch_tf.scripts.shared.alignment_flags import define_alignment, link_method, word_aligner
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.decoding_flags import define_model, model_dirs
-from rnnsearch_tf.scripts.shared.figure_flags import define_figures, draw_figure
+from rnnsearch_tf.scripts.shared.figure_flags import check_figures, define_figures, draw_figure
 from rnnsearch_tf.scripts.shared.finite_values import FiniteCheck, are_finite, json_weights
 from rnnsearch_tf.scripts.shared.line_output import define_line_output, line_output, whole_lines
 
@@ -37,7 +37,8 @@ COMMAND.define(
     "format",
     Format,
     "pharaoh: i-j i-j …; json: an object a line with source_tokens, target_tokens (each with its "
-    "</s>), alignment (the weights, a row for each target token), reverse_alignment (of the "
+    "</s>), unknown_source, unknown_target (places of tokens that the vocabulary lacks), alignment "
+    "(the weights, a row for each target token), reverse_alignment (of the "
     "reverse model, a row for each source token) and links",
     "pharaoh",
 )
@@ -49,9 +50,10 @@ def main() -> int:
     """Align."""
     flags = COMMAND.flags
     COMMAND.require("model_dir", "source", "target")
+    check_figures(COMMAND)
     method = link_method(COMMAND)
     with quiet_start():
-        from rnnsearch_tf.progress import ProgressLine
+        from rnnsearch_tf.progress import counted
 
         reverse = flags.reverse_model_dir.split(",") if flags.reverse_model_dir else []
         output = line_output(COMMAND, [*model_dirs(COMMAND), *reverse], whole_lines)
@@ -60,7 +62,7 @@ def main() -> int:
     finite = FiniteCheck(COMMAND, "no finite alignment")
     pairs = _drawn(_checked(aligner.align_stream(text), finite, output.done), output.done)
     if flags.output != "-" or not sys.stdout.isatty():
-        pairs = ProgressLine().counted(pairs, "sentence pairs")
+        pairs = counted(pairs, "sentence pair")
     output.write(_line(pair, method) for pair in pairs)
     return finite.status
 
@@ -98,6 +100,8 @@ def _json(pair: "PairAlignment", links: Links) -> str:
     values: dict[str, Any] = {
         "source_tokens": pair.forward.source_tokens,
         "target_tokens": pair.forward.target_tokens,
+        "unknown_source": pair.forward.unknown_source,
+        "unknown_target": pair.forward.unknown_target,
         "alignment": json_weights(pair.forward.weights),
     }
     if pair.reverse is not None:

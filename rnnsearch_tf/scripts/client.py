@@ -166,6 +166,7 @@ def _alignment_json(result: "Translation") -> str:
             "translation": result.text,
             "score": result.score,
             "source_tokens": result.source_tokens,
+            "unknown": result.unknown,
             "target_tokens": result.tokens,
             "alignment": json_weights(result.alignment),
         }

@@ -2,6 +2,7 @@
 
 import sys
 
+from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.outputs import OutputFolder
 
@@ -10,11 +11,18 @@ COMMAND = Command(
     "train RNNsearch and RNNencdec on the built-in English-French grammar, compare them by "
     "sentence length, draw an alignment, export a SavedModel and translate with it.",
 )
-COMMAND.define("output", OutputFolder, "the folder for all of it", "demo")
+COMMAND.define(
+    "output",
+    OutputFolder,
+    "the folder for all of it; an earlier demonstration there is resumed or, where it has ended, "
+    "replaced, and other files stay",
+    "demo",
+)
 
 
 def main() -> int:
     """Run the demonstration."""
+    require_package("matplotlib")
     with quiet_start():
         from rnnsearch_tf.demo import run as run_demo
 

@@ -13,7 +13,7 @@ from rnnsearch_tf.scripts.shared.alignment_evaluation import (
     wants_alignments,
 )
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.decoding_flags import define_decoding, model_dirs, open_translator
+from rnnsearch_tf.scripts.shared.decoding_flags import define_decoding, open_translator
 from rnnsearch_tf.scripts.shared.outputs import OutputFile, OutputLines
 from rnnsearch_tf.scripts.shared.text_output import write_figures
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from rnnsearch_tf.data.parallel_corpus import ParallelText
     from rnnsearch_tf.evaluation.evaluator import Evaluator
     from rnnsearch_tf.inference.translator import Translator
-    from rnnsearch_tf.text.vocabulary import Vocabulary
 
 COMMAND = Command(
     "rnnsearch-evaluate",
@@ -70,7 +69,7 @@ def main() -> int:
         from rnnsearch_tf.evaluation.evaluator import Evaluator
         from rnnsearch_tf.evaluation.significance import compare
 
-        evaluator = Evaluator(open_translator(COMMAND), _vocabularies())
+        evaluator = Evaluator(open_translator(COMMAND))
     text = read_parallel(flags.source, flags.reference)
     translations, replaced, others = _systems(evaluator, text.source)
     scores = evaluator.evaluate(translations, text)
@@ -121,15 +120,6 @@ def _lines(path: str) -> list[str]:
     from rnnsearch_tf.data.parallel_corpus import read_parallel
 
     return read_parallel(COMMAND.flags.source, path).target
-
-
-def _vocabularies() -> "tuple[Vocabulary, Vocabulary]":
-    from rnnsearch_tf.inference.loading import find_version, load_vocabularies
-    from rnnsearch_tf.models.model_directory import ModelDirectory
-
-    path = model_dirs(COMMAND)[0]
-    version = find_version(path)
-    return load_vocabularies(version) if version else ModelDirectory(path).load_vocabularies()
 
 
 def _write_sample(translator: "Translator", text: "ParallelText", translations: list[str]) -> None:

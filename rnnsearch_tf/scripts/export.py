@@ -1,6 +1,7 @@
 """rnnsearch-export: a SavedModel from a model directory."""
 
 import sys
+from pathlib import Path
 
 from rnnsearch_tf.limits import INT64, Limits
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
@@ -11,6 +12,7 @@ from rnnsearch_tf.scripts.shared.decoding_flags import (
 )
 from rnnsearch_tf.scripts.shared.outputs import OutputFolder
 from rnnsearch_tf.scripts.shared.text_output import show
+from rnnsearch_tf.serving.kit import check_kit_folder, write_kit
 
 COMMAND = Command(
     "rnnsearch-export",
@@ -32,11 +34,29 @@ COMMAND.define(
     "dtype of the weights: float32; float16 and bfloat16 take half the space",
     "float32",
 )
+COMMAND.define(
+    "kit",
+    OutputFolder,
+    "a new folder for the files around TensorFlow Serving: Docker, Kubernetes, nginx, the web page "
+    "and a README; without --model_dir, they are all that is written",
+)
 define_decoding(COMMAND)
 
 
 def main() -> int:
-    """Export."""
+    """Export, and write the kit where it is asked for."""
+    flags = COMMAND.flags
+    if flags.kit is not None:
+        check_kit_folder(flags.kit)
+    if flags.kit is None or flags.model_dir is not None:
+        _export()
+    if flags.kit is not None:
+        write_kit(flags.kit)
+        show(str(Path(flags.kit) / "README.md"))
+    return 0
+
+
+def _export() -> None:
     flags = COMMAND.flags
     COMMAND.require("model_dir", "export_dir")
     with quiet_start():
@@ -48,7 +68,6 @@ def main() -> int:
             models, flags.export_dir, flags.version, decoding, flags.weights, flags.weights_dtype
         )
     show(str(path))
-    return 0
 
 
 def run(arguments: list[str] | None = None) -> int:

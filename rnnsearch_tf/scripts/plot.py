@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.outputs import OutputFile
 from rnnsearch_tf.visualization.image_files import image_format
@@ -27,6 +28,7 @@ def main() -> int:
     """Plot."""
     flags = COMMAND.flags
     COMMAND.require("output")
+    require_package("matplotlib")
     if (flags.model_dir is None) == (flags.evaluations is None):
         raise InputError("one of --model_dir and --evaluations is needed (see --help)")
     image_format(flags.output)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rnnsearch_tf.config import Config, DecodingConfig, ModelConfig, MosesLanguage, TrainingConfig
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.reproduction.models import MODELS, Size, preset
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.outputs import OutputFolder
@@ -49,6 +50,7 @@ def main() -> int:
     """Reproduce; the exit status is 0, or 128 + the signal that stopped a training."""
     flags = COMMAND.flags
     COMMAND.require("data")
+    require_package("matplotlib")
     with quiet_start():
         from rnnsearch_tf.reproduction.reproduce import reproduce
 

@@ -28,14 +28,15 @@ def main() -> int:
     with quiet_start():
         from rnnsearch_tf.data.parallel_corpus import read_parallel
         from rnnsearch_tf.evaluation.likelihood import Nll
-        from rnnsearch_tf.progress import ProgressLine, say
+        from rnnsearch_tf.progress import counted, say
 
         output = line_output(COMMAND, model_dirs(COMMAND), whole_lines)
         translator = open_translator(COMMAND)
     text = read_parallel(flags.source, flags.target)
     scores = [float(line) for line in output.kept_lines()]
     pairs = output.rest_of(zip(text.source, text.target, strict=True))
-    stream = ProgressLine().counted(translator.score_stream(pairs), "sentence pairs")
+    left = len(text.source) - len(scores)
+    stream = counted(translator.score_stream(pairs), "sentence pair", left)
     output.write(_lines(stream, scores))
     finite = FiniteCheck(COMMAND, "no finite score")
     for number, score in enumerate(scores, 1):

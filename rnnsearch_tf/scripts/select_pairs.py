@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rnnsearch_tf.config import MosesLanguage
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.limits import COUNT, SEED, Limits
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.outputs import OutputFile
@@ -52,21 +53,15 @@ COMMAND.define("seed", int, "of the sample of the pool", 1, SEED)
 def main() -> int:
     """Select."""
     _check_flags()
+    require_package("nltk")
     flags = COMMAND.flags
     with quiet_start():
-        try:
-            from rnnsearch_tf.data.selection import moore_lewis
-        except ModuleNotFoundError as error:
-            if (error.name or "").split(".")[0] != "nltk":
-                raise
-            raise InputError("NLTK is missing: pip install 'rnnsearch-tf[select]'") from error
         from rnnsearch_tf.data.parallel_corpus import ParallelFiles
-        from rnnsearch_tf.data.selection import sampling
-        from rnnsearch_tf.progress import ProgressLine
+        from rnnsearch_tf.data.selection import moore_lewis, sampling
+        from rnnsearch_tf.progress import say
 
     in_domain = ParallelFiles([flags.in_domain_source], [flags.in_domain_target])
     pool = ParallelFiles([flags.pool_source], [flags.pool_target])
-    progress = ProgressLine()
     with contextlib.ExitStack() as stack:
         source, target = (stack.enter_context(sampling.writing(_value(n))) for n in _OUTPUTS)
         table = stack.enter_context(sampling.writing(flags.scores)) if flags.scores else None
@@ -76,14 +71,13 @@ def main() -> int:
             (flags.source_language, flags.target_language),
             flags.order,
             flags.seed,
-            lambda total: progress.counter(total, "pairs"),
         )
         candidates = sampling.first_occurrences(pool) if flags.drop_duplicates else None
         chosen = moore_lewis.best_pairs(scores, flags.keep, candidates)
         sampling.write_pairs(pool, chosen, source, target)
         if table:
             table.writelines(f"{score:.6f}\n".encode() for score in scores)
-    progress.finish(_summary(scores, chosen))
+    say(_summary(scores, chosen))
     return 0
 
 

@@ -9,7 +9,7 @@ from rnnsearch_tf.config import BEAM_SIZE
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.decoding_flags import define_decoding, model_dirs, open_translator
-from rnnsearch_tf.scripts.shared.figure_flags import define_figures, draw_figure
+from rnnsearch_tf.scripts.shared.figure_flags import check_figures, define_figures, draw_figure
 from rnnsearch_tf.scripts.shared.finite_values import FiniteCheck
 from rnnsearch_tf.scripts.shared.line_output import (
     LineOutput,
@@ -60,6 +60,7 @@ def main() -> int:
     """Translate."""
     flags = COMMAND.flags
     COMMAND.require("model_dir")
+    check_figures(COMMAND)
     if flags.alignment == "json" and flags.score:
         raise InputError("--alignment=json has the scores: --score is for lines of text")
     is_list = flags.n_best > 1 and flags.alignment != "json"
@@ -131,11 +132,11 @@ def _checked(
 
 def _output(translations: Iterable["Translation"], finite: FiniteCheck, done: int) -> Iterator[str]:
     """Yield the line of each translation, or its lines."""
-    from rnnsearch_tf.progress import ProgressLine
+    from rnnsearch_tf.progress import counted
 
     flags = COMMAND.flags
     if not sys.stdout.isatty():
-        translations = ProgressLine().counted(translations, "lines")
+        translations = counted(translations, "line")
     for number, result in enumerate(translations, done):
         finite.check(number + 1, math.isfinite(result.score))
         if flags.figures:

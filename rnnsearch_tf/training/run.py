@@ -18,8 +18,9 @@ from rnnsearch_tf.layers.precision import dtype_policy
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.progress import say
-from rnnsearch_tf.training.callbacks import ProgressBar, Summaries
+from rnnsearch_tf.training.callbacks import ProgressBar
 from rnnsearch_tf.training.distribution import Workers
+from rnnsearch_tf.training.summaries import Summaries
 from rnnsearch_tf.training.trainer import Trainer
 from rnnsearch_tf.training.validation import ValidationSet
 
@@ -115,17 +116,27 @@ class _Run:
         validation_set = (
             ValidationSet(model, config, self._directory, validation) if validation else None
         )
-        trainer = Trainer(
-            config,
-            model,
-            self._directory,
-            self._text.pairs,
-            validation_set,
-            self._strategy,
-            [ProgressBar(), _summaries(self._directory, validation_set), *callbacks],
-            self._text.links,
-        )
-        return trainer.run()
+        with contextlib.closing(ProgressBar()) as bar:
+            trainer = Trainer(
+                config,
+                model,
+                self._directory,
+                self._text.pairs,
+                validation_set,
+                self._strategy,
+                [bar, self._summaries(validation_set), *callbacks],
+                self._text.links,
+            )
+            return trainer.run()
+
+    def _summaries(self, validation_set: ValidationSet | None) -> Summaries:
+        folder, config = self._directory.tensorboard_path, self._text.config
+        if validation_set is None:
+            return Summaries(folder, config)
+        pairs = zip(*validation_set.text, strict=True)
+        samples = [(source, target) for source, target in pairs if source.strip()][:_SAMPLES]
+        text = ParallelText(*map(list, zip(*samples, strict=True))) if samples else None
+        return Summaries(folder, config, validation_set.translator, text)
 
     def _on_chief(self, act: Callable[[], None]) -> None:
         """Act on the chief alone; the other workers wait for it, and fail with it."""
@@ -147,13 +158,6 @@ def _check_guided_alignment(config: Config, alignments: WordAlignmentFiles | Non
     if alignments is not None and not config.model.has_attention:
         architecture = config.model.architecture
         raise InputError(f"--train_alignments: {architecture} has no attention to guide")
-
-
-def _summaries(directory: ModelDirectory, validation_set: ValidationSet | None) -> Summaries:
-    if validation_set is None:
-        return Summaries(directory.tensorboard_path)
-    samples = [line for line in validation_set.text.source if line.strip()][:_SAMPLES]
-    return Summaries(directory.tensorboard_path, validation_set.translator, samples)
 
 
 # Settings that may change when a training is resumed: a finished one may be made longer. The id is

@@ -20,7 +20,6 @@ from rnnsearch_tf.inference import loading
 from rnnsearch_tf.models import model_directory
 from rnnsearch_tf.models.model_directory import BEST, LAST, ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
-from rnnsearch_tf.progress import ProgressLine
 from rnnsearch_tf.text.moses import MosesTokenizer
 from rnnsearch_tf.training.checkpoints import Checkpoints
 from rnnsearch_tf.training.optimizers import build_optimizer
@@ -80,7 +79,7 @@ def damaged_checkpoint(folder: Path) -> Iterator[Damaged]:
     def read(_: str) -> Any:
         _forget(variables)
         checkpoints = Checkpoints(directory.checkpoints_path, model=model, optimizer=optimizer)
-        checkpoints.restore(ProgressLine())
+        checkpoints.restore()
         return [variable.numpy() for variable in variables], checkpoints.state.to_json()
 
     path = directory.checkpoints_path

@@ -12,6 +12,7 @@ from rnnsearch_tf.config import WHITESPACE, DecodingConfig
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.scripts import score, translate
 from rnnsearch_tf.text.tokenizers import tokenizer_for
+from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, Vocabulary
 
 MAX_LENGTH = 50
 
@@ -68,7 +69,8 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> ScriptedEngine:
     scripted = ScriptedEngine()
     config: Any = types.SimpleNamespace(decoding=DecodingConfig(max_length=MAX_LENGTH, beam_size=2))
     words = tokenizer_for(WHITESPACE, "")
-    translator = Translator(scripted, config, (words, words))
+    nothing = Vocabulary(SPECIAL_TOKENS)
+    translator = Translator(scripted, config, (words, words), (nothing, nothing))
     for script in (translate, score):
         monkeypatch.setattr(script, "open_translator", lambda command: translator)
     return scripted

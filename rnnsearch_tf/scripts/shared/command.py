@@ -19,7 +19,9 @@ from absl import flags
 import rnnsearch_tf
 from rnnsearch_tf.config import RENAMED_FIELDS, RENAMED_VALUES, check_choice, choices
 from rnnsearch_tf.errors import InputError, first_line
+from rnnsearch_tf.extras import explain_missing
 from rnnsearch_tf.limits import Limits
+from rnnsearch_tf.progress import close_bars
 from rnnsearch_tf.scripts.shared import interrupts
 from rnnsearch_tf.scripts.shared.outputs import CHECKS, check_output
 from rnnsearch_tf.scripts.shared.standard_streams import drop_unwritten, open_closed_streams
@@ -160,6 +162,7 @@ class Command:
                 raise
             return self._fail(self._reported(error, arguments), BUG)
         finally:
+            close_bars()
             drop_unwritten()
 
     def _run(self, main: Callable[[], int | None], arguments: list[str]) -> int:
@@ -257,6 +260,7 @@ class Command:
         return self._fail("interrupted" if name == "SIGINT" else f"ended by {name}", 128 + number)
 
     def _fail(self, message: str, status: int) -> int:
+        close_bars()
         self.warn(message)
         return status
 
@@ -293,7 +297,9 @@ def quiet_start() -> Iterator[None]:
             yield
         except (InputError, KeyboardInterrupt, OSError, MemoryError):
             raise
-        except BaseException:
+        except BaseException as error:
+            if isinstance(error, ModuleNotFoundError):
+                explain_missing(error)
             sys.stderr.flush()
             captured.seek(0)
             os.write(kept, captured.read())
