@@ -241,7 +241,7 @@ def test_possessor() -> None:
 
 
 def test_owners_are_common_with_and_without_adjectives() -> None:
-    """Else a model of 24,000 pairs does not learn *du vieil homme* from "the old man's"."""
+    """Else a model trained on 24,000 pairs does not learn *du vieil homme* from "the old man's"."""
     owners = [
         owner.split()
         for p in pairs()
