@@ -97,7 +97,7 @@ def axes(shape: Iterable[int]) -> str:
 
 def layers_with_weights(model: TranslationModel) -> dict[str, keras.layers.Layer]:
     """Return the innermost layers that have weights, by name."""
-    found = {}
+    found: dict[str, keras.layers.Layer] = {}
     for layer in model.layers:
         inner = [each for each in layer._flatten_layers(include_self=False) if each.weights]
         found |= {each.name: each for each in (inner or [layer]) if each.weights}

@@ -37,11 +37,11 @@ ROOMS = {
     "data": """
         __init__ permutation lines parallel_corpus wmt14 sentence_pairs word_alignments
         prepared_alignments prepared_corpus preparation batching training_data
-        selection selection.ngram_model selection.sampling selection.moore_lewis
+        held_out selection selection.ngram_model selection.sampling selection.moore_lewis
     """,
     "decoding": "__init__ scoring top_k beam_search model_search",
     "inference": """
-        __init__ length_batching weight_storage unk_replacement n_best text_model loading
+        __init__ exported length_batching weight_storage unk_replacement n_best text_model loading
         given_pairs translator
     """,
     "evaluation": """
@@ -55,16 +55,16 @@ ROOMS = {
     """,
     "serving": "__init__ kit model_card signatures warmup export",
     "training": """
-        __init__ signals optimizers distribution train_step logs state checkpoints callbacks
+        __init__ checks signals optimizers distribution train_step logs state checkpoints callbacks
         trainer validation summaries run
     """,
     "reproduction": "__init__ models results claims assessment report reproduce",
     "demo": "__init__",
     "scripts": """
-        __init__ shared shared.standard_streams shared.outputs shared.interrupts shared.command
-        shared.text_input shared.text_output shared.line_output shared.finite_values
+        __init__ shared shared.standard_streams shared.file_flags shared.help_text shared.interrupts
+        shared.command shared.text_input shared.text_output shared.line_output shared.finite_values
         shared.translation_lines shared.figure_flags shared.decoding_flags shared.alignment_flags
-        shared.alignment_evaluation
+        shared.alignment_evaluation shared.pair_flags shared.unknown_words shared.settings_file
         align client demo evaluate export lexicon plot reproduce score select_pairs train translate
     """,
 }

@@ -106,9 +106,7 @@ class Client:
         self._lock = threading.Lock()
         self._running: weakref.WeakSet[Running[Any]] = weakref.WeakSet()
         self._is_closed = False
-        self._transport = _transport(
-            self._address, self._spec, tls or Tls(), max_message_bytes
-        )
+        self._transport = _transport(self._address, self._spec, tls or Tls(), max_message_bytes)
 
     def __repr__(self) -> str:
         return f"Client({self._address}, {self._spec})"

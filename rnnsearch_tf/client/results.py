@@ -7,7 +7,6 @@ from typing import NamedTuple
 from rnnsearch_tf.client.contract import Columns
 from rnnsearch_tf.results import Hypothesis, Translation, received_score, received_weights
 
-
 _UNKNOWN = "[UNK]"  # what a model reads in place of a token that its vocabulary lacks
 
 

@@ -3,6 +3,7 @@
 import functools
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import tensorflow as tf
 
@@ -11,6 +12,7 @@ from rnnsearch_tf.data.sentence_pairs import Pairs, to_sentences, tokenize
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.evaluation.length_bins import LengthBin, bleu_by_length
 from rnnsearch_tf.evaluation.likelihood import Nll, nll
+from rnnsearch_tf.evaluation.metrics import Reference
 from rnnsearch_tf.evaluation.scores import SetScores, TranslationScores, score_set
 from rnnsearch_tf.evaluation.unk_free import unk_free_sentences
 from rnnsearch_tf.inference.text_model import TextModel
@@ -20,6 +22,13 @@ from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.progress import counted, say
 from rnnsearch_tf.results import Translation
 from rnnsearch_tf.tf_functions import graph_function
+
+
+class EvaluationSet(NamedTuple):
+    """Sentences with their references."""
+
+    source: Sequence[str]
+    target: Sequence[Reference]  # detokenised; as many of each sentence
 
 
 class Evaluator:
@@ -33,9 +42,7 @@ class Evaluator:
         translator: as given.
     """
 
-    def __init__(
-        self, translator: Translator, model: TranslationModel | Ensemble | None = None
-    ):
+    def __init__(self, translator: Translator, model: TranslationModel | Ensemble | None = None):
         self.translator = translator
         self._vocabularies = translator.vocabularies
         self._model = model
@@ -131,7 +138,7 @@ class Evaluator:
 
     # --- scores -----------------------------------------------------------------------------------
 
-    def unk_free(self, text: ParallelText) -> list[int]:
+    def unk_free(self, text: EvaluationSet | ParallelText) -> list[int]:
         """Return the indices of sentences without unknown words (see `unk_free_sentences`)."""
         return unk_free_sentences(text.source, text.target, self._tokenizers, self._vocabularies)
 
@@ -142,26 +149,27 @@ class Evaluator:
     def score(
         self,
         translations: Sequence[str],
-        references: Sequence[str],
+        references: Sequence[Reference],
         rows: Sequence[int] | None = None,
     ) -> SetScores:
         """Score translations by every metric, with 95% confidence intervals.
 
         Args:
             translations: detokenised text.
-            references: likewise.
+            references: likewise, one or several of each sentence.
             rows: indices of the sentences that are scored; without, all.
         """
         if rows is not None:
             translations, references = (
-                [side[i] for i in rows] for side in (translations, references)
+                [translations[i] for i in rows],
+                [references[i] for i in rows],
             )
         return score_set(translations, references, self._word_tokenizers[1])
 
     def bleu_by_length(
         self,
         translations: Sequence[str],
-        text: ParallelText,
+        text: EvaluationSet | ParallelText,
         bounds: Sequence[int] | None = None,
     ) -> list[LengthBin]:
         """Score each bin of source lengths by BLEU, with 95% confidence intervals.
@@ -174,7 +182,9 @@ class Evaluator:
         lengths = self.source_lengths(text.source)
         return bleu_by_length(translations, text.target, lengths, bounds=bounds, intervals=True)
 
-    def evaluate(self, translations: Sequence[str], text: ParallelText) -> TranslationScores:
+    def evaluate(
+        self, translations: Sequence[str], text: EvaluationSet | ParallelText
+    ) -> TranslationScores:
         """Score translations of a test set: all, those without unknown words, and by length.
 
         Args:

@@ -11,8 +11,10 @@ from rnnsearch_tf.evaluation.length_bins import LengthBin
 from rnnsearch_tf.evaluation.metrics import (
     METRICS,
     MIN_TO_RESAMPLE,
+    Reference,
     Score,
     in_words,
+    references_in_words,
     with_interval,
 )
 from rnnsearch_tf.evaluation.significance import Comparison
@@ -55,17 +57,17 @@ class SetScores:
 
 
 def score_set(
-    translations: Sequence[str], references: Sequence[str], tokenizer: Tokenizer
+    translations: Sequence[str], references: Sequence[Reference], tokenizer: Tokenizer
 ) -> SetScores:
     """Score a set of sentences by every metric, with 95% confidence intervals.
 
     Args:
         translations: detokenised text.
-        references: likewise.
+        references: likewise, one or several of each sentence.
         tokenizer: splits the target language into words.
     """
     text = translations, references
-    words = in_words(translations, tokenizer), in_words(references, tokenizer)
+    words = in_words(translations, tokenizer), references_in_words(references, tokenizer)
     scores = {}
     for name, metric in METRICS.items():
         ours, theirs = words if metric.on_words else text

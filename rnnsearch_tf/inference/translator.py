@@ -12,6 +12,13 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import Config, DecodingConfig
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.inference.exported import (
+    check_options,
+    find_version,
+    load_config,
+    load_tokenizers,
+    load_vocabularies,
+)
 from rnnsearch_tf.inference.given_pairs import (
     Line,
     Target,
@@ -22,14 +29,7 @@ from rnnsearch_tf.inference.given_pairs import (
     tokens_of_pairs,
     with_end,
 )
-from rnnsearch_tf.inference.loading import (
-    find_version,
-    load_config,
-    load_export,
-    load_text_model,
-    load_tokenizers,
-    load_vocabularies,
-)
+from rnnsearch_tf.inference.loading import load_export, load_text_model
 from rnnsearch_tf.inference.n_best import read_translations
 from rnnsearch_tf.inference.text_model import MAX_WEIGHTS, TextModel
 from rnnsearch_tf.models.model_directory import BEST
@@ -128,10 +128,9 @@ class Translator:
             paths = [path] if isinstance(path, str | Path) else path
             origin = ", ".join(map(str, paths))
             return cls.of(load_text_model(path, decoding, weights), origin)
-        config = load_config(version)
-        if decoding not in (None, config.decoding):
-            raise InputError(f"{version}: an export searches with the options it was made with")
-        vocabularies = load_vocabularies(version)
+        if decoding is not None:
+            check_options(version, decoding)
+        config, vocabularies = load_config(version), load_vocabularies(version)
         tokenizers = load_tokenizers(version)
         return cls(load_export(version), config, tokenizers, vocabularies, origin=str(version))
 

@@ -4,13 +4,15 @@ import sys
 
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.outputs import OutputFolder
+from rnnsearch_tf.scripts.shared.file_flags import OutputFolder
 
 COMMAND = Command(
     "rnnsearch-demo",
     "train RNNsearch and RNNencdec on the built-in English-French grammar, compare them by "
     "sentence length, draw an alignment, export a SavedModel and translate with it.",
+    "rnnsearch-demo --output=demo",
 )
+COMMAND.group("Output")
 COMMAND.define(
     "output",
     OutputFolder,
@@ -30,10 +32,7 @@ def main() -> int:
     return 0
 
 
-def run(arguments: list[str] | None = None) -> int:
-    """Run the console script, with `arguments` instead of the command line's."""
-    return COMMAND.run(main, arguments)
-
+run = COMMAND.entry(main)
 
 if __name__ == "__main__":
     sys.exit(run())

@@ -3,14 +3,17 @@
 import sys
 from pathlib import Path
 
+from rnnsearch_tf.config import WeightsDtype
+from rnnsearch_tf.inference.exported import new_version
 from rnnsearch_tf.limits import INT64, Limits
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.decoding_flags import (
+    checked_models,
     decoding_settings,
     define_decoding,
-    model_dirs,
+    define_model,
 )
-from rnnsearch_tf.scripts.shared.outputs import OutputFolder
+from rnnsearch_tf.scripts.shared.file_flags import OutputFolder
 from rnnsearch_tf.scripts.shared.text_output import show
 from rnnsearch_tf.serving.kit import check_kit_folder, write_kit
 
@@ -20,8 +23,11 @@ COMMAND = Command(
     "signatures serving_default (text to translation and score), align (with the soft alignment), "
     "nbest (as many translations as the beam is wide) and score (of given translations). The "
     "search options become part of it. Several models, with commas, make an ensemble.",
+    "rnnsearch-export --model_dir=model --export_dir=exports",
 )
-COMMAND.define("export_dir", OutputFolder, "the folder that a server watches")
+define_model(COMMAND)
+COMMAND.group("Output")
+COMMAND.define("export_dir", OutputFolder, "the folder that a server watches", required=True)
 COMMAND.define(
     "version",
     int,
@@ -30,8 +36,8 @@ COMMAND.define(
 )
 COMMAND.define(
     "weights_dtype",
-    str,
-    "dtype of the weights: float32; float16 and bfloat16 take half the space",
+    WeightsDtype,
+    "dtype of the weights; float16 and bfloat16 take half the space",
     "float32",
 )
 COMMAND.define(
@@ -58,22 +64,19 @@ def main() -> int:
 
 def _export() -> None:
     flags = COMMAND.flags
-    COMMAND.require("model_dir", "export_dir")
+    models = checked_models(COMMAND)
+    decoding = decoding_settings(COMMAND)
+    new_version(flags.export_dir, flags.version)  # for its checks
     with quiet_start():
         from rnnsearch_tf.serving.export import export
 
-        decoding = decoding_settings(COMMAND)
-        models = model_dirs(COMMAND)
         path = export(
             models, flags.export_dir, flags.version, decoding, flags.weights, flags.weights_dtype
         )
     show(str(path))
 
 
-def run(arguments: list[str] | None = None) -> int:
-    """The console script; `arguments` instead of the command line's."""
-    return COMMAND.run(main, arguments)
-
+run = COMMAND.entry(main)
 
 if __name__ == "__main__":
     sys.exit(run())

@@ -4,7 +4,6 @@ import contextlib
 import functools
 import hashlib
 import os
-import reprlib
 import subprocess
 import typing
 from collections.abc import Iterator, Sequence
@@ -14,8 +13,8 @@ from numpy.typing import ArrayLike
 
 from rnnsearch_tf.config import StrategyName
 from rnnsearch_tf.errors import InputError, first_line
-from rnnsearch_tf.json_files import parse_json, typed
 from rnnsearch_tf.tf_functions import graph_function
+from rnnsearch_tf.training.checks import check_cluster
 
 STRATEGIES: tuple[StrategyName, ...] = typing.get_args(StrategyName)
 ONE, MIRRORED, MULTI_WORKER = STRATEGIES
@@ -40,7 +39,7 @@ def build_strategy(name: str) -> tf.distribute.Strategy:
         return _mirrored(tuple(device.name for device in devices))
     if name != MULTI_WORKER:
         raise InputError(f"--strategy {name}: choose one of {', '.join(STRATEGIES)}")
-    _check_tf_config(os.environ.get("TF_CONFIG"))
+    check_cluster(os.environ.get("TF_CONFIG"))
     return tf.distribute.MultiWorkerMirroredStrategy()
 
 
@@ -48,21 +47,6 @@ def build_strategy(name: str) -> tf.distribute.Strategy:
 @functools.cache
 def _mirrored(devices: tuple[str, ...]) -> tf.distribute.Strategy:
     return tf.distribute.MirroredStrategy(devices)
-
-
-def _check_tf_config(text: str | None) -> None:
-    form = '{"cluster": {"worker": ["host:port", …]}, "task": {"type": "worker", "index": 0}}'
-    if text is None:
-        raise InputError(f"--strategy {MULTI_WORKER} needs the variable TF_CONFIG: {form}")
-    try:
-        config = parse_json(text)
-        workers = typed(list[str], config["cluster"]["worker"])
-        index = int(config["task"]["index"])
-        known = config["task"]["type"] == "worker" and 0 <= index < len(workers)
-    except (ArithmeticError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"TF_CONFIG is not {form}: {reprlib.repr(text)}") from error
-    if not known:
-        raise InputError(f"TF_CONFIG is not {form}: {reprlib.repr(text)}")
 
 
 def described_devices(strategy: tf.distribute.Strategy) -> str:

@@ -6,10 +6,12 @@ from rnnsearch_tf.config import Config, DecodingConfig
 from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.evaluation.evaluator import Evaluator
 from rnnsearch_tf.evaluation.metrics import bleu
+from rnnsearch_tf.evaluation.unk_free import mostly_unknown
 from rnnsearch_tf.inference.loading import vectorizers_for
 from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.progress import say
 from rnnsearch_tf.training.logs import Evaluation
 
 _SENTENCES_AT_ONCE = 64
@@ -45,6 +47,10 @@ class ValidationSet:
         )
         self._evaluator = Evaluator.of(text_model)
         self.translator = self._evaluator.translator
+        texts = {"the validation source": text.source, "the validation target": text.target}
+        tokenizers = self.translator.source_tokenizer, self.translator.target_tokenizer
+        for problem in mostly_unknown(texts, tokenizers, self.translator.vocabularies):
+            say(problem)
         self._pairs = self._evaluator.pairs(text)
 
     def __call__(self) -> Evaluation:

@@ -105,7 +105,9 @@ def test_a_score_that_is_not_finite_is_minus_infinity(serve):
     assert np.isnan(aligned.alignment).all()
 
 
-@pytest.mark.parametrize("told", [{}, {"model_input": [["One", "[UNK]", "</s>"], ["</s>", "", ""]]}])
+@pytest.mark.parametrize(
+    "told", [{}, {"model_input": [["One", "[UNK]", "</s>"], ["</s>", "", ""]]}]
+)
 @both
 def test_alignments_have_no_padding(serve, told):
     """Exports of version 0.1.0 do not tell which words they do not know."""

@@ -14,7 +14,7 @@ from rnnsearch_tf import progress
 from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.inference import translator as module
-from rnnsearch_tf.inference.loading import find_version, load_config, load_tokenizers
+from rnnsearch_tf.inference.exported import find_version, load_config, load_tokenizers
 from rnnsearch_tf.inference.text_model import MAX_WEIGHTS
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.results import Hypothesis, Translation

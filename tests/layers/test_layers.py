@@ -234,7 +234,9 @@ def test_keys_computed_in_advance_change_nothing():
 def test_last_annotation_is_that_of_the_last_real_word():
     # A forward encoder repeats the last real state over padding.
     annotations = np.array([[[1.0], [2.0], [3.0], [3.0], [3.0]], [[5.0]] + [[6.0]] * 4])
-    context, alignment = LastAnnotation()(normal(B * Q, N), annotations, annotations_mask=mask(3, 2))
+    context, alignment = LastAnnotation()(
+        normal(B * Q, N), annotations, annotations_mask=mask(3, 2)
+    )
     close(context, [[3]] * Q + [[6]] * Q)
     close(alignment, [[0, 0, 1, 0, 0]] * Q + [[0, 1, 0, 0, 0]] * Q)
     close(LastAnnotation()(normal(B, N), annotations)[1], [[0, 0, 0, 0, 1]] * B)

@@ -1,4 +1,4 @@
-"""Metrics, alert rules and the dashboard in export/: they name what there is, and fire when they should."""
+"""Metrics, alert rules and the dashboard in export/: they name what there is, and fire."""
 
 import json
 import re
@@ -37,7 +37,9 @@ def panel_expressions() -> list[str]:
 def metrics(expression: str) -> set[str]:
     """The names of TensorFlow's metrics in an expression, histograms without their suffix."""
     names = re.findall(r":tensorflow:[\w:]+", expression)
-    return {re.sub("_(bucket|sum)$|(?<=latency)_count$|(?<=size)_count$", "", name) for name in names}
+    return {
+        re.sub("_(bucket|sum)$|(?<=latency)_count$|(?<=size)_count$", "", name) for name in names
+    }
 
 
 def described() -> set[str]:

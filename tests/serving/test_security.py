@@ -195,14 +195,14 @@ def pin(tmp_path: Path, answer: str, *arguments: str) -> subprocess.CompletedPro
     for name in ("pin_images.sh", "kustomization.yaml", "models.config", "monitoring.config",
                  "batching_parameters.txt"):  # fmt: skip
         shutil.copy(EXPORT / name, tmp_path)
-    for name in ("kubernetes", "monitoring"):
+    for name in ("kubernetes", "monitoring", "page"):
         shutil.copytree(EXPORT / name, tmp_path / name, dirs_exist_ok=True)
     (tmp_path / "bin").mkdir(exist_ok=True)
     docker = tmp_path / "bin" / "docker"
     docker.write_text(f"#!/bin/sh\necho Name: $4\ncat <<'END'\n{answer}\nEND\n")
     docker.chmod(0o755)
     path = f"{docker.parent}{os.pathsep}{os.environ['PATH']}"
-    command = [tmp_path / "pin_images.sh", *arguments]
+    command = [str(tmp_path / "pin_images.sh"), *arguments]
     return subprocess.run(command, env={"PATH": path}, capture_output=True, text=True, check=False)
 
 
@@ -218,7 +218,9 @@ def test_images_are_pinned(tmp_path):
 
 def test_the_image_for_gpus_is_pinned_when_it_is_asked_for(tmp_path):
     pin(tmp_path, f"Digest: {DIGEST}", "gpu")
-    assert re.match(r"TF_SERVING_IMAGE=tensorflow/serving:\S+-gpu@", (tmp_path / ".env").read_text())
+    assert re.match(
+        r"TF_SERVING_IMAGE=tensorflow/serving:\S+-gpu@", (tmp_path / ".env").read_text()
+    )
     wrong = pin(tmp_path, f"Digest: {DIGEST}", "tpu")
     assert (wrong.returncode, wrong.stderr) == (2, "usage: pin_images.sh [gpu]\n")
 
@@ -282,11 +284,11 @@ def test_components_are_kubernetes_and_as_safe(with_components, names):
     for resource in resources:
         if resource["kind"] not in ("PodMonitor", "PrometheusRule"):  # the Operator's
             kubernetes_validate.validate(resource, "1.36", strict=True)
-    (deployment,) = by_kind(resources, "Deployment")
-    pod = deployment["spec"]["template"]["spec"]
-    for name, holds in POD_PROPERTIES.items():
-        assert holds(pod) or name == "an image of a digest", name
-    assert only(pod)["image"].endswith(f"@{DIGEST}")
+    for deployment in by_kind(resources, "Deployment"):
+        pod = deployment["spec"]["template"]["spec"]
+        for name, holds in POD_PROPERTIES.items():
+            assert holds(pod) or name == "an image of a digest", name
+        assert only(pod)["image"].endswith(f"@{DIGEST}")
 
 
 def test_what_components_change(with_components):
@@ -303,22 +305,42 @@ def test_what_components_change(with_components):
     assert dashboard["metadata"]["labels"] == {"grafana_dashboard": "1"}
 
 
-def test_from_outside_only_the_model_is_reached_and_over_tls():
-    (ingress,) = documents("kubernetes/ingress/ingress.yaml")
+def test_from_outside_only_nginx_is_reached_and_over_tls(with_components):
+    resources = with_components("kubernetes/ingress")
+    (ingress,) = by_kind(resources, "Ingress")
     (rule,) = ingress["spec"]["rules"]
     (path,) = rule["http"]["paths"]
     (tls,) = ingress["spec"]["tls"]
     assert tls["hosts"] == [rule["host"]]
-    assert path["path"] == "/v1/models/rnnsearch"
-    assert path["pathType"] == "Prefix"  # it ends at a slash
-    backend = path["backend"]["service"]
-    service = next(iter(documents("kubernetes/service.yaml")))
-    assert backend["name"] == service["metadata"]["name"]
-    assert backend["port"]["name"] == "http"
+    services = {service["metadata"]["name"]: service for service in by_kind(resources, "Service")}
+    backend = services[path["backend"]["service"]["name"]]["spec"]
+    assert path["backend"]["service"]["port"]["name"] in {p["name"] for p in backend["ports"]}
+    (page,) = (
+        d["spec"]["template"]
+        for d in by_kind(resources, "Deployment")
+        if backend["selector"].items() <= d["spec"]["template"]["metadata"]["labels"].items()
+    )
+    assert re.fullmatch(rf"nginx:\S+@{DIGEST}", only(page["spec"])["image"])
+    # To the model servers by the label that their policy asks for, from the controller alone.
     (policy,) = documents("kubernetes/ingress/networkpolicy.yaml")
+    assert matches(policy["spec"]["podSelector"], page["metadata"]["labels"])
     (allowed,) = policy["spec"]["ingress"]
-    assert [port["port"] for port in allowed["ports"]] == ["http"]
     assert all(source["namespaceSelector"] for source in allowed["from"])
+    (model_server, names) = policy["spec"]["egress"]
+    assert [port["port"] for port in names["ports"]] == [53, 53]
+    (own,) = documents("kubernetes/networkpolicy.yaml")
+    assert model_server["to"] == [{"podSelector": own["spec"]["podSelector"]}]
+    assert page["metadata"]["labels"]["rnnsearch-rest"] == "allowed"
+
+
+def test_the_page_is_whole_in_kubernetes():
+    files = (EXPORT / "page").iterdir()
+    (generated,) = (
+        generator["files"]
+        for generator in documents("kustomization.yaml")[0]["configMapGenerator"]
+        if generator["name"] == "rnnsearch-page"
+    )
+    assert sorted(generated) == sorted(f"page/{file.name}" for file in files)
 
 
 # The page's web server.

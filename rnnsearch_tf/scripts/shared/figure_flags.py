@@ -8,8 +8,8 @@ import numpy as np
 
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.scripts.shared.command import Command
+from rnnsearch_tf.scripts.shared.file_flags import OutputFolder
 from rnnsearch_tf.scripts.shared.finite_values import are_finite
-from rnnsearch_tf.scripts.shared.outputs import OutputFolder
 
 FigureFormat = Literal["png", "svg", "pdf", "html"]
 
