@@ -96,8 +96,8 @@ def test_a_demonstration_of_seconds(tmp_path, capsys):
         "rnnsearch/best.weights.h5",
         "rnnencdec/best.weights.h5",
         "export/1/saved_model.pb",
-        "figures/alignment.png",
-        "figures/bleu_by_length.png",
+        "figures/alignment.svg",
+        "figures/bleu_by_length.svg",
     } <= made
     assert "Alignment error rate" in capsys.readouterr().out
 

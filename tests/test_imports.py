@@ -27,7 +27,7 @@ ROOMS = {
     """,
     "models": "__init__ losses translation_model ensemble weights_file model_directory",
     "synthetic": """
-        __init__ morphology linked_phrase word_lists expressions verb_group noun_phrase
+        __init__ tables morphology linked_phrase word_lists expressions verb_group noun_phrase
         selectional_preferences predicate grammar
     """,
     "client": """

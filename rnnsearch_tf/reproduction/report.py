@@ -36,7 +36,7 @@ PAPER_BLEU = {
     "RNNsearch-50": (26.75, 34.16),
 }
 _IN_TABLE_1 = ("bleu", "tokenized_bleu")  # the other metrics have a table of their own
-BLEU_FIGURE = "bleu_by_length.png"
+BLEU_FIGURE = "bleu_by_length.svg"
 _VERDICTS = {True: "**yes**", False: "**no**", None: "cannot tell"}
 _SPECIAL = re.compile(r"([\\`*_<>|\[\]])")
 
@@ -103,7 +103,7 @@ class Report:
 
 
 def write_report(report: Report, folder: str | Path) -> None:
-    """Write report.md, report.json and figures/*.png.
+    """Write report.md, report.json and figures/*.svg.
 
     Args:
         report: the results.
@@ -346,7 +346,7 @@ def _aligned(models: Sequence[ModelResults]) -> ModelResults | None:
 
 
 def _alignment_figure(number: int) -> str:
-    return f"alignment_{number}.png"
+    return f"alignment_{number}.svg"
 
 
 def _distinct(values: Iterable[str]) -> list[str]:

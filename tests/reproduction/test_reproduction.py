@@ -70,7 +70,7 @@ def test_four_models_and_a_report(output):
         assert name in text
     assert "rnnsearch-reproduce --" in text and "--hidden_size=11" in text
     figures = {path.name for path in (output / "figures").iterdir()}
-    assert {"bleu_by_length.png", "alignment_1.png"} <= figures
+    assert {"bleu_by_length.svg", "alignment_1.svg"} <= figures
 
 
 def test_a_model_trained_before_is_not_trained_again(output):

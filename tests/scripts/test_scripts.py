@@ -235,7 +235,7 @@ def test_json_has_all_that_is_known(capsysbinary, two_lines):
         (["--alignment=json", "--score"], "--score is for lines of text"),
         (
             ["--figures=f", "--figure_format=gif"],
-            "--figure_format 'gif': choose one of png, svg, html",
+            "--figure_format 'gif': choose one of png, svg, pdf, html",
         ),
         (["--n_best=4"], "n_best 4: must be from 1 to the beam size, 3"),
     ],

@@ -11,7 +11,7 @@ from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.file_flags import OutputFolder
 from rnnsearch_tf.scripts.shared.finite_values import are_finite
 
-FigureFormat = Literal["png", "svg", "html"]
+FigureFormat = Literal["png", "svg", "pdf", "html"]
 
 
 def define_figures(command: Command) -> None:
