@@ -1,11 +1,14 @@
 """The whole path: train, export, load in a fresh process, text out."""
 
 import json
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from rnnsearch_tf import demo
 from rnnsearch_tf.scripts import translate
 
 pytestmark = pytest.mark.slow
@@ -79,10 +82,16 @@ def test_an_export_needs_core_tensorflow_alone(exported):
     assert not any("PyFunc" in op for op in ops)
 
 
-def test_a_demonstration_of_seconds(tmp_path, capsys):
-    from rnnsearch_tf.demo import Size, run
+def test_a_demonstration_of_seconds(export_dir, tmp_path, monkeypatch, capsys):
+    """Its export is one of the model that other tests share."""
 
-    run(tmp_path / "demo", Size(training_pairs=200, validation_pairs=5, pairs_per_length_bin=2), 3)
+    def export(models: list[Path], folder: Path) -> Path:
+        assert models == [tmp_path / "demo" / "rnnsearch"]
+        return shutil.copytree(export_dir, folder) / "1"
+
+    monkeypatch.setattr(demo, "export", export)
+    size = demo.Size(training_pairs=200, validation_pairs=5, pairs_per_length_bin=2)
+    demo.run(tmp_path / "demo", size, 3)
     made = {str(path.relative_to(tmp_path / "demo")) for path in (tmp_path / "demo").rglob("*")}
     assert {
         "rnnsearch/best.weights.h5",
