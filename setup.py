@@ -24,7 +24,11 @@ setup(
     license="MIT",
     python_requires=">=3.10",
     packages=find_packages(include=["rnnsearch_tf", "rnnsearch_tf.*"]),
-    package_data={"rnnsearch_tf": ["py.typed"], "rnnsearch_tf.visualization": ["*.css", "*.js"]},
+    package_data={
+        "rnnsearch_tf": ["py.typed"],
+        "rnnsearch_tf.reproduction": ["*.md"],
+        "rnnsearch_tf.visualization": ["*.css", "*.js"],
+    },
     # Tried: Python 3.10 with Keras 3.12.4 and NumPy 2.2; 3.11 with Keras 3.15.1 and NumPy 2.4.
     install_requires=[
         "absl-py>=2.5",
