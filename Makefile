@@ -1,12 +1,17 @@
-# make demo   both models on the built-in grammar, in minutes; all it makes lies in demo/
+# make demo   both models on the built-in grammar, in minutes; all it makes lies in demo/, where
+#             it replaces what an earlier one made and keeps other files
 # make test   all tests; says what it skipped and why
 # make test-fast   those that need no long training, no browser and no server
-# make test-lowest   the same with the lowest versions of all packages that setup.py allows
+# make test-lowest   the same with the lowest versions of all packages that pyproject.toml allows;
+#                    PYTHON is one of 3.10 to 3.12
 # make fuzz   damaged files and hostile strings; also DAMAGES, STRINGS, SEED
 # make kill-test   trainings killed and resumed, for an hour or two; also KILLS, WORKER_KILLS, SEED
 # make check  ruff (lint and format) and mypy, also for macOS and Windows
 # make docs   the line numbers in docs/equations.md
 # make site   the documentation with an API page from the docstrings, in site/
+# make dist   source distribution and wheel, in dist/
+# make walk   a newcomer's four ways with the wheel, in an environment of its own for PYTHON
+# make protos the messages of TensorFlow Serving, from their .proto
 # make bench  training and search speed
 # make reproduce DATA=folder   the paper's four models, evaluated, with a report in OUTPUT;
 #                              also OUTPUT, SIZE, TRAIN, VALID, TEST, TEST_LENGTHS, FLAGS
@@ -15,6 +20,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 LOWEST := .venv-lowest
+BUILD := build/venv
+# Its code runs with every protobuf that pyproject.toml allows; grpcio-tools has no wheel for 3.13.
+PROTOC := grpcio-tools==1.62.3
+DOWNLOAD := about 0.7 GB to download
+# On a terminal, pip shows what it downloads and how far it is.
+QUIET_PIP = $$([ -t 2 ] || echo --quiet)
 
 # Without DATA, the sets of the folder of real text that the tests use.
 ifndef DATA
@@ -37,10 +48,9 @@ SEED ?= 1
 SIZE ?= small
 NO_DATA := make reproduce needs DATA=folder with train, valid and test, each .en and .fr or .gz
 
-.PHONY: demo test test-fast test-lowest fuzz kill-test check docs site bench reproduce data-is-named clean
+.PHONY: demo test test-fast test-lowest fuzz kill-test check docs site dist walk protos bench reproduce data-is-named clean
 
 demo: $(VENV)/installed
-	rm -rf demo
 	$(BIN)/rnnsearch-demo --output demo
 
 test: $(VENV)/installed-test
@@ -75,6 +85,18 @@ docs:
 site: $(VENV)/installed-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
+dist: $(BUILD)/installed
+	rm -rf dist build/lib
+	$(BUILD)/bin/python -m build --outdir dist .
+
+walk: dist $(VENV)/installed-test
+	.ci/walk "$(PYTHON)" $(BIN)/python
+
+protos:
+	$(PYTHON) -m venv build/protoc
+	build/protoc/bin/python -m pip install --quiet $(PROTOC)
+	build/protoc/bin/python -m grpc_tools.protoc -I. --python_out=. rnnsearch_tf/client/serving.proto
+
 bench: $(VENV)/installed
 	$(BIN)/python benchmark/training_speed.py --workload paper25
 	$(BIN)/python benchmark/search_speed.py --workload paper25
@@ -90,14 +112,20 @@ data-is-named:
 # A stamp is written last, so an install that broke off is taken up again.
 $(VENV)/installed: setup.py pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --editable .
+	@echo "Installing rnnsearch_tf with TensorFlow in $(VENV): $(DOWNLOAD)"
+	$(BIN)/python -m pip install $(QUIET_PIP) --editable ".[all]"
+	touch $@
+
+$(BUILD)/installed:
+	$(PYTHON) -m venv $(BUILD)
+	$(BUILD)/bin/python -m pip install --quiet build
 	touch $@
 
 $(VENV)/installed-test: setup.py pyproject.toml $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --editable ".[test,check]"
 	touch $@
 
-# What setup.py asks for is known once the package itself is installed.
+# What the package asks for is known once the package itself is installed.
 $(LOWEST)/installed: setup.py pyproject.toml .ci/lowest_versions.py
 	$(PYTHON) -m venv $(LOWEST)
 	$(LOWEST)/bin/python -m pip install --quiet --no-deps --editable .

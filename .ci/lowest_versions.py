@@ -1,4 +1,4 @@
-"""Prints, as pip's constraints, the lowest version of each package that setup.py allows."""
+"""Prints, as pip's constraints, the lowest version of each package that pyproject.toml allows."""
 
 import re
 from importlib.metadata import requires

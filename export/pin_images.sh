@@ -1,6 +1,8 @@
 #!/bin/sh
-# Writes the images that docker-compose.yml and kustomization.yaml use to .env, with the digests
+# Writes the images that the compose files and kustomization.yaml use to .env, with the digests
 # that their tags have today: from then on the same images run, whatever becomes of the tags.
+#   ./pin_images.sh        TensorFlow Serving for CPUs
+#   ./pin_images.sh gpu    TensorFlow Serving for NVIDIA GPUs
 # Needs docker with buildx, which asks the registry and downloads no image.
 set -eu
 cd "$(dirname "$0")"
@@ -14,7 +16,19 @@ pinned() {
     printf '%s@%s\n' "$1" "$digest"
 }
 
-serving=$(pinned tensorflow/serving:2.21.0)
+case ${1-} in
+    "") tag=2.21.0 ;;
+    gpu) tag=2.21.0-gpu ;;
+    *) echo "usage: pin_images.sh [gpu]" >&2; exit 2 ;;
+esac
+serving=$(pinned "tensorflow/serving:$tag")
 nginx=$(pinned nginx:1.30-alpine)
-printf 'TF_SERVING_IMAGE=%s\nNGINX_IMAGE=%s\n' "$serving" "$nginx" >.env
+prometheus=$(pinned prom/prometheus:v3.5.0)
+grafana=$(pinned grafana/grafana:12.2.0)
+cat >.env <<END
+TF_SERVING_IMAGE=$serving
+NGINX_IMAGE=$nginx
+PROMETHEUS_IMAGE=$prometheus
+GRAFANA_IMAGE=$grafana
+END
 cat .env

@@ -23,6 +23,7 @@ OptimizerName = Literal["adadelta", "adam"]
 LearningRateSchedule = Literal["constant", "linear"]
 EarlyStopping = Literal["none", "bleu", "nll"]
 DtypePolicy = Literal["float32", "mixed_bfloat16"]
+WeightsDtype = Literal["float32", "float16", "bfloat16"]
 StrategyName = Literal["one", "mirrored", "multi_worker"]
 
 RNNSEARCH: Literal["rnnsearch"] = "rnnsearch"
@@ -56,6 +57,11 @@ RENAMED_VALUES = {
     ("learning_rate_schedule", "none"): "constant",
     ("tokenizer", "spaces"): "whitespace",
 }
+
+# Fields of `Config` that a training fills in.
+FILLED_IN = (
+    "source_vocabulary", "target_vocabulary", "training_text", "training_alignments", "training_id",
+)  # fmt: skip
 
 _Settings = TypeVar("_Settings")
 
@@ -285,7 +291,18 @@ class Config:
         _check_fields(self)
         if self.tokenizer == MOSES:
             for name in ("source_language", "target_language"):
-                check_choice(name, getattr(self, name), MOSES_LANGUAGES)
+                language = getattr(self, name)
+                _require(
+                    language in MOSES_LANGUAGES,
+                    f"{name} {language!r}: the Moses tokeniser has rules for "
+                    f"{' and '.join(MOSES_LANGUAGES)}; text in another language has to be "
+                    "pre-tokenised, with --tokenizer=whitespace",
+                )
+
+    def given_settings(self) -> dict[str, Any]:
+        """Return what a user sets, without the fields that a training fills in."""
+        values = dataclasses.asdict(self)
+        return {name: value for name, value in values.items() if name not in FILLED_IN}
 
     def to_json(self) -> str:
         """Return indented JSON, with the fields in the order of the class, then their digest."""
@@ -306,6 +323,15 @@ class Config:
         settings = unsealed(values)
         del settings["format"]
         return read_settings(cls, settings)
+
+
+def setting_values(config: Config) -> dict[str, Any]:
+    """Return the settings of model, training and search by their names.
+
+    `max_length` is that of training.
+    """
+    parts = config.decoding, config.model, config.training
+    return {name: value for part in parts for name, value in dataclasses.asdict(part).items()}
 
 
 def read_settings(config_class: type[_Settings], values: dict[str, Any]) -> _Settings:

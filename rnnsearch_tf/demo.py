@@ -1,5 +1,6 @@
 """Demonstration: both models on the built-in grammar, in minutes, on a laptop."""
 
+import shutil
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.evaluation.length_bins import LengthBin, bleu_by_length
 from rnnsearch_tf.files import write_atomically
 from rnnsearch_tf.inference.translator import Translator
+from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.presets import PRESETS
 from rnnsearch_tf.progress import say
 from rnnsearch_tf.serving.export import export
@@ -59,17 +61,18 @@ def run(output: str | Path, size: Size = DEFAULT_SIZE, seed: int = 1) -> None:
     """Train both models, compare, draw, export, and translate in a fresh process.
 
     Args:
-        output: the folder for all of it; trainings in it are resumed.
+        output: the folder for all of it. A demonstration there that broke off is resumed; one that
+            ended is replaced, and other files stay.
         size: of the data.
         seed: of data and weights.
 
     Raises:
-        InputError: the folder holds an export, or other trainings.
+        InputError: the folder holds other trainings in place of the demonstration's.
     """
     started = time.monotonic()
     output = Path(output)
-    if (output / "export").exists():
-        raise InputError(f"{output} holds an earlier demonstration: remove it first")
+    if _export_path(output).exists():
+        _remove(output)
     training = _text(generate(size.training_pairs, seed, 1, TRAINING_LENGTH))
     validation = _text(generate(size.validation_pairs, seed + 1, 1, TRAINING_LENGTH))
     test = _test_pairs(size.pairs_per_length_bin, seed + 2)
@@ -99,11 +102,27 @@ def run(output: str | Path, size: Size = DEFAULT_SIZE, seed: int = 1) -> None:
     result = translator.translate(SENTENCES[0], return_alignment=True)
     figure = output / "figures" / "alignment.png"
     draw_alignment(figure, result.alignment, result.source_tokens, result.tokens)
-    path = export([output / "rnnsearch"], output / "export")
+    path = _export_path(output)
+    export([output / "rnnsearch"], path.parent, int(path.name))
     print(f"\n{path}, loaded by a fresh process that imports TensorFlow but not this package:")
     for sentence, (translation, score) in zip(SENTENCES, _serve(path, SENTENCES), strict=True):
         print(f"  {sentence}\n    {translation}   (log p {score} nats)")
     print(f"\nFigures: {output / 'figures'}. {time.monotonic() - started:.0f} s in all.")
+
+
+def _export_path(output: Path) -> Path:
+    """Return the folder of the export, the last thing that a demonstration writes."""
+    return output / "export" / "1"
+
+
+def _remove(output: Path) -> None:
+    """Remove the trainings and the export of a demonstration, and nothing that others wrote."""
+    say(f"{output}: the earlier demonstration is replaced; other files stay")
+    for architecture in SYSTEMS.values():
+        directory = ModelDirectory(output / architecture)
+        with directory.locked():
+            directory.remove_training()
+    shutil.rmtree(_export_path(output))  # last: a removal that is broken off is done again
 
 
 def _text(pairs: Any) -> ParallelText:

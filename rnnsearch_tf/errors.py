@@ -9,5 +9,6 @@ class InputError(Exception):
 
 
 def first_line(error: BaseException) -> str:
-    """Return the first line of an error's text, or the name of its class where it has none."""
-    return (str(error).splitlines() or [type(error).__name__])[0]
+    """Return the first line of an error's text that is not blank, or the name of its class."""
+    lines = (line.strip() for line in str(error).splitlines())
+    return next(filter(None, lines), type(error).__name__)

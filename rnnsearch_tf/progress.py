@@ -1,93 +1,124 @@
-"""Progress on standard error: one line that is rewritten, and lines that stay."""
+"""Progress on standard error: bars on a terminal, lines in a log, and lines that stay."""
 
+import contextlib
+import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
-from typing import TextIO, TypeVar
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, TypeVar
 
 from rnnsearch_tf.terminal import printable
+
+if TYPE_CHECKING:
+    from rnnsearch_tf.bars import Bars
 
 Item = TypeVar("Item")
 
 _TERMINAL_SECONDS = 0.5
 _LOG_SECONDS = 20.0
 
-
-class ProgressLine:
-    """A line that tells how far long work has come.
-
-    On a terminal the line is rewritten every half second; in a log file a new one is written every
-    20 seconds.
-
-    Args:
-        stream: the terminal or log file; None: standard error.
-    """
-
-    def __init__(self, stream: TextIO | None = None):
-        self._stream = stream or sys.stderr
-        self._on_terminal = self._stream.isatty()
-        self._seconds = _TERMINAL_SECONDS if self._on_terminal else _LOG_SECONDS
-        self._next = time.monotonic() + _TERMINAL_SECONDS
-        self._width = 0
-
-    def is_due(self) -> bool:
-        """Whether enough time has passed to show another line."""
-        return time.monotonic() >= self._next
-
-    def show(self, text: str) -> None:
-        """Rewrite the line on a terminal, or write a new one."""
-        text = printable(text)
-        if self._on_terminal:
-            self._stream.write("\r" + text.ljust(self._width))
-            self._width = len(text)
-        else:
-            self._stream.write(text + "\n")
-        self._stream.flush()
-        self._next = time.monotonic() + self._seconds
-
-    def counter(self, total: int, things: str) -> Callable[[int], None]:
-        """Return a function to call with the number done, which shows it when it is due.
-
-        Args:
-            total: how many there are.
-            things: what is counted, in the plural.
-        """
-        self._next = time.monotonic() + self._seconds
-
-        def report(done: int) -> None:
-            if self.is_due():
-                self.show(f"{done:,} of {total:,} {things}")
-
-        return report
-
-    def counted(self, items: Iterable[Item], things: str) -> Iterator[Item]:
-        """Yield the items, and show how many there were when it is due.
-
-        Args:
-            items: of any number.
-            things: what is counted, in the plural.
-        """
-        self._next = time.monotonic() + self._seconds
-        for done, item in enumerate(items, 1):
-            yield item
-            if self.is_due():
-                self.show(f"{done:,} {things}")
-        self.clear()
-
-    def finish(self, text: str) -> None:
-        """Write a line that stays, in place of the one that is rewritten."""
-        self.clear()
-        self._stream.write(printable(text) + "\n")
-        self._stream.flush()
-
-    def clear(self) -> None:
-        """Erase the line from a terminal."""
-        if self._width:
-            self._stream.write("\r" + " " * self._width + "\r")
-            self._stream.flush()
-            self._width = 0
+_bars: "Bars | None" = None  # those that are on the terminal
 
 
 def say(line: str) -> None:
-    """Write a line that stays to standard error."""
+    """Write a line that stays to standard error, above the bars."""
     print(printable(line), file=sys.stderr, flush=True)
+
+
+class Bar:
+    """Progress of long work; to be closed.
+
+    On a terminal, this is a bar that is redrawn every half second. In a log file, or a notebook, it
+    is a line every 20 seconds. Work that takes less time shows nothing.
+
+    Args:
+        name: what is counted, in the singular: "line".
+        total: how many there are; None: unknown.
+        begins_at: how many are done, for a bar that is shown from the beginning.
+    """
+
+    def __init__(self, name: str, total: int | None = None, begins_at: int | None = None):
+        self._name = name
+        self._total = total
+        can_have_bars = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self._on_terminal = _bars is not None or can_have_bars
+        self._seconds = _TERMINAL_SECONDS if self._on_terminal else _LOG_SECONDS
+        self._next = time.monotonic() + (self._seconds if begins_at is None else 0)
+        self._first: tuple[float, int] | None = None
+        if self._on_terminal and begins_at is not None:
+            self._draw(begins_at, [])
+
+    def update(self, done: int, *notes: str) -> None:
+        """Show how many are done, when it is due, and the pace since the first such call.
+
+        Args:
+            done: how many.
+            notes: what else there is to tell, the most important first; a terminal shows those that
+                fit.
+        """
+        now = time.monotonic()
+        self._first = self._first or (now, done)
+        if now < self._next:
+            return
+        self._next = now + self._seconds
+        pace = self._pace(now, done)
+        if self._on_terminal:
+            self._draw(done, [*pace, *notes])
+        else:
+            count = f"{done:,}/{self._total:,}" if self._total else f"{done:,}"
+            say(": ".join(filter(None, (f"{self._name} {count}", ", ".join([*notes, *pace])))))
+
+    def close(self) -> None:
+        """Erase the bar."""
+        if _bars is not None and not _bars.remove(self):
+            close_bars()
+
+    def _draw(self, done: int, notes: list[str]) -> None:
+        global _bars
+        # rich takes time to import, which is spent only where a bar is shown.
+        from rnnsearch_tf.bars import Bars, Work
+
+        _bars = _bars or Bars()
+        _bars.show(self, Work(self._name, done, self._total, list(map(printable, notes))))
+
+    def _pace(self, now: float, done: int) -> list[str]:
+        """Describe the time left or, where that is unknown, the speed."""
+        assert self._first is not None
+        started, first = self._first
+        seconds, count = now - started, done - first
+        if not seconds or not count:
+            return []
+        if self._total is None:
+            return [f"{count / seconds:,.0f}/s"]
+        return [f"{_duration(seconds / count * (self._total - done))} left"]
+
+
+def counted(items: Iterable[Item], name: str, total: int | None = None) -> Iterator[Item]:
+    """Yield items, and show how many there were.
+
+    Args:
+        items: of any number.
+        name: what they are, in the singular.
+        total: how many there are; None: unknown.
+    """
+    with contextlib.closing(Bar(name, total)) as bar:
+        bar.update(0)
+        for done, item in enumerate(items, 1):
+            yield item
+            bar.update(done)
+
+
+def close_bars() -> None:
+    """Erase all bars, for the last words of a process."""
+    global _bars
+    if _bars is not None:
+        _bars.stop()
+        _bars = None
+
+
+def _duration(seconds: float) -> str:
+    """Format seconds: 1 h 05 min, 12 min, 40 s."""
+    minutes = round(seconds / 60)
+    if minutes >= 60:
+        return f"{minutes // 60} h {minutes % 60:02d} min"
+    return f"{minutes} min" if seconds >= 120 else f"{seconds:.0f} s"

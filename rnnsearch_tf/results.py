@@ -4,6 +4,8 @@ import dataclasses
 import math
 from typing import TYPE_CHECKING
 
+from rnnsearch_tf.result_html import alignment_svg, result_html
+
 if TYPE_CHECKING:
     import numpy as np  # a client that asks for no alignments does without
 
@@ -50,6 +52,9 @@ class Hypothesis:
     normalized_score: float | None
     alignment: "np.ndarray | None" = None
 
+    def __repr__(self) -> str:
+        return f"Hypothesis({self.text!r}, {_log_p(self.score)}{_shape(self.alignment)})"
+
 
 @dataclasses.dataclass(frozen=True)
 class Translation:
@@ -60,11 +65,33 @@ class Translation:
         source_tokens: the Tx tokens that the model read, `</s>` last; empty where a server was not
             asked for them.
         hypotheses: different texts, best first; at least one.
+        unknown: places in `source_tokens`, from 0, of those that the vocabulary lacks: the model
+            read [UNK]. None where a server did not tell: only `align` does, of exports since 0.2.
     """
 
     source: str
     source_tokens: tuple[str, ...]
     hypotheses: tuple[Hypothesis, ...]
+    unknown: tuple[int, ...] | None = None
+
+    def __repr__(self) -> str:
+        best = self.hypotheses[0]
+        more = f", {len(self.hypotheses)} hypotheses" if len(self.hypotheses) > 1 else ""
+        return (
+            f"Translation({self.source!r} → {best.text!r}, {_log_p(best.score)}{more}"
+            f"{_shape(best.alignment)})"
+        )
+
+    def _repr_html_(self) -> str:
+        best = self.hypotheses[0]
+        return result_html(
+            self.source,
+            [self.source_tokens[place] for place in self.unknown or ()],
+            [(hypothesis.text, _log_p(hypothesis.score)) for hypothesis in self.hypotheses],
+            ""
+            if best.alignment is None
+            else alignment_svg(self.source_tokens, best.tokens, best.alignment),
+        )
 
     @property
     def text(self) -> str:
@@ -123,8 +150,28 @@ class Alignment:
         source_tokens: Tx tokens, `</s>` last.
         target_tokens: Ty tokens, `</s>` last.
         weights: α, float32 [Ty, Tx]; each row sums to 1, or is NaN where it is not finite.
+        unknown_source: places in `source_tokens`, from 0, of those that the vocabulary lacks: the
+            model read [UNK].
+        unknown_target: likewise in `target_tokens`.
     """
 
     source_tokens: tuple[str, ...]
     target_tokens: tuple[str, ...]
     weights: "np.ndarray"
+    unknown_source: tuple[int, ...] = ()
+    unknown_target: tuple[int, ...] = ()
+
+    def __repr__(self) -> str:
+        source, target = (" ".join(t) for t in (self.source_tokens, self.target_tokens))
+        return f"Alignment({source!r} → {target!r}{_shape(self.weights)})"
+
+    def _repr_html_(self) -> str:
+        return alignment_svg(self.source_tokens, self.target_tokens, self.weights)
+
+
+def _log_p(score: float) -> str:
+    return f"log p {score:.2f}"
+
+
+def _shape(weights: "np.ndarray | None") -> str:
+    return "" if weights is None else ", α {}×{}".format(*weights.shape)

@@ -1,21 +1,28 @@
-"""The documentation: its links, flags and imports exist."""
+"""The documentation: links lead somewhere, commands and names exist, Python compiles."""
 
 import ast
+import copy
 import importlib
+import importlib.util
 import re
+import shlex
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).parent.parent
 PAGES = [
-    *("README.md", "CONTRIBUTING.md", "SECURITY.md"),
+    *("README.md", "CONTRIBUTING.md", "SECURITY.md", "export/README.md", "benchmark/README.md"),
     *(f"docs/{path.name}" for path in ROOT.glob("docs/*.md")),
 ]
-SCRIPTS = (
-    "align", "client", "demo", "evaluate", "export", "lexicon", "plot", "reproduce", "score",
-    "select_pairs", "train", "translate",
-)  # fmt: skip
+SCRIPTS = {
+    path.stem: "select" if path.stem == "select_pairs" else path.stem
+    for path in (ROOT / "rnnsearch_tf" / "scripts").glob("*.py")
+    if path.stem != "__init__"
+}
 
 for_each = pytest.mark.parametrize("page", sorted(PAGES))
 
@@ -24,11 +31,17 @@ def read(page: str) -> str:
     return (ROOT / page).read_text("utf-8")
 
 
-def flags(script: str) -> set[str]:
-    """Flags of a command, with those that switch a boolean off."""
-    command = importlib.import_module(f"rnnsearch_tf.scripts.{script}").COMMAND
-    booleans = {f"no{name}" for name in command.flags if command.flags[name].boolean}
-    return {*command.flags, *booleans, "help", "flagfile"}
+COMMANDS: dict[str, Any] = {
+    f"rnnsearch-{name}": importlib.import_module(f"rnnsearch_tf.scripts.{script}").COMMAND
+    for script, name in SCRIPTS.items()
+}
+
+
+def flags(command: str) -> set[str]:
+    """Flags of a command, with those that switch a boolean off and those of all commands."""
+    own = COMMANDS[command].flags
+    booleans = {f"no{name}" for name in own if own[name].boolean}
+    return {*own, *booleans, "help", "flagfile", "version"}
 
 
 def anchors(text: str) -> set[str]:
@@ -41,38 +54,167 @@ def test_the_readme_is_short():
     assert len(read("README.md").splitlines()) <= 150
 
 
+def test_the_readme_has_the_place_of_the_demonstration():
+    assert read("README.md").count("<!-- demo -->") == 1
+    assert read("README.md").count("<!-- /demo -->") == 1
+
+
+# Links.
+
+
 @for_each
 def test_links_lead_somewhere(page):
-    for link in re.findall(r"\]\((?!https?:)([^)\s]+)\)", read(page)):
+    text = re.sub(r"^```.*?^```", "", read(page), flags=re.M | re.S)
+    links = re.findall(r"\]\((?!https?:)([^)\s]+)\)|(?:src|href)=\"(?!https?:)([^\"]+)\"", text)
+    for link in ("".join(pair) for pair in links):
         path, _, anchor = link.partition("#")
         target = (ROOT / page).parent / path if path else ROOT / page
         assert target.exists(), link
+        assert target.resolve().is_relative_to(ROOT), link
         if anchor and target.suffix == ".md":
             assert anchor in anchors(target.read_text("utf-8")), link
+        if anchor and target.suffix == ".py":
+            line = int(re.fullmatch(r"L(\d+)", anchor)[1])  # type: ignore[index]
+            assert line <= len(target.read_text("utf-8").splitlines()), link
+
+
+def test_every_page_of_the_site_is_in_its_navigation():
+    text = re.sub(r"!!python/\S+", "", read("mkdocs.yml"))
+
+    def leaves(node: Any) -> Iterator[str]:
+        values = node.values() if isinstance(node, dict) else node
+        for value in values:
+            yield from [value] if isinstance(value, str) else leaves(value)
+
+    named = {leaf for leaf in leaves(yaml.safe_load(text)["nav"]) if leaf.endswith(".md")}
+    hook = ast.parse(read("docs/site_pages.py"))
+    (elsewhere,) = (
+        ast.literal_eval(node.value)
+        for node in hook.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "ELSEWHERE"
+    )
+    assert named == {path.name for path in ROOT.glob("docs/*.md")} | set(elsewhere)
+    assert all((ROOT / source).exists() for source in elsewhere.values())
+
+
+# Commands.
+
+
+def shell_lines(page: str) -> Iterator[str]:
+    """Lines of the shell: in blocks, fenced or indented, continued ones joined; and in the text."""
+    text = read(page)
+    yield from (
+        span for span in code_spans(page) if re.match(r"(rnnsearch-\w+ |make |python )", span)
+    )
+    fenced = re.findall(r"^```(\w*)\n(.*?)^```", text, re.M | re.S)
+    rest = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
+    indented = re.findall(r"(?:^ {4}[^\n]*\n)+", rest, re.M)
+    blocks = [block for kind, block in fenced if kind in ("sh", "bash", "console")]
+    for block in [*blocks, *indented]:
+        yield from re.sub(r"\\\n", " ", block).splitlines()
+
+
+def code_spans(page: str) -> list[str]:
+    """Texts between backquotes, outside of blocks."""
+    text = re.sub(r"^```.*?^```", "", read(page), flags=re.M | re.S)
+    return [span.replace("\n", " ") for span in re.findall(r"`([^`]+)`", text)]
+
+
+def words_of_commands(page: str) -> Iterator[list[str]]:
+    """Words of each command, without settings before it; of a pipe or a list, each by itself."""
+    for line in shell_lines(page):
+        for part in re.split(r"\|\|?|&&|;", re.sub(r"(^|\s)#.*", "", line)):
+            try:
+                words = shlex.split(part)
+            except ValueError:  # one of several lines of a quoted text
+                continue
+            while words and re.match(r"\w+=", words[0]):
+                words = words[1:]
+            if words:
+                yield words
+
+
+MADE_UP = re.compile(r"…|^[A-Z_]+$")  # placeholders: … and FILE
 
 
 @for_each
-def test_flags_exist(page):
-    known = set().union(*map(flags, SCRIPTS))
-    used = set(re.findall(r"(?<![\w-])--(\w+)", read(page)))
-    assert used <= known | {"logdir"}, used - known  # TensorBoard's
+def test_commands_take_their_flags(page):
+    for name, *words in words_of_commands(page):
+        if not name.startswith("rnnsearch-"):
+            continue
+        command = COMMANDS.get(name)
+        assert command, f"{name} is no command"
+        given = [word for word in words if word.startswith("--")]
+        for word in given:
+            flag, _, value = word[2:].partition("=")
+            assert flag in flags(name), f"{name} has no --{flag}"
+            if value and flag in command.flags and not MADE_UP.search(value):
+                copy.deepcopy(command.flags[flag]).parse(value)  # an int must be one
 
 
 @for_each
-def test_flags_of_a_command_are_its_own(page):
-    lines = re.sub(r"\\\n", " ", read(page)).splitlines()
-    for line in lines:
-        if match := re.match(r"(?: {4}|.*\| )rnnsearch-(\w+) (.*)", line):
-            script = "select_pairs" if match[1] == "select" else match[1]
-            used = set(re.findall(r"--(\w+)", match[2]))
-            assert used <= flags(script), (match[1], used - flags(script))
+def test_flags_in_the_text_exist(page):
+    known = set().union(*map(flags, COMMANDS)) | others(page)
+    spans = [span for span in code_spans(page) if not span.startswith("docker ")]
+    used = {flag for span in spans for flag in re.findall(r"(?<![\w-])--(\w+)", span)}
+    assert used <= known, used - known
+
+
+def others(page: str) -> set[str]:
+    """Flags that a page has for the programs of other projects and for scripts of this one."""
+    if page == "export/README.md":
+        # TensorFlow Serving's, of which that test has a list.
+        return set(re.findall(r'"(\w+)"', read("tests/serving/test_deployment.py")))
+    if page == "benchmark/README.md":
+        scripts = " ".join(path.read_text("utf-8") for path in ROOT.glob("benchmark/*.py"))
+        return set(re.findall(r"(\w+)", scripts))
+    return {"logdir", "rest_api_enable_cors_support"}
 
 
 @for_each
-def test_imports_exist(page):
-    for block in re.findall(r"^```python\n(.*?)^```", read(page), re.M | re.S):
+def test_what_make_and_python_run_exists(page):
+    targets = set(re.findall(r"^([\w-]+):", read("Makefile"), re.M))
+    for name, *words in words_of_commands(page):
+        if name == "make":
+            assert {word for word in words if "=" not in word} <= targets, words
+        if name in ("python", ".venv/bin/python") and words[0].endswith(".py"):
+            here = (ROOT / page).parent
+            assert (ROOT / words[0]).exists() or (here / words[0]).exists(), words[0]
+
+
+# Python.
+
+
+def python_blocks(page: str) -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```", read(page), re.M | re.S)
+
+
+@for_each
+def test_python_compiles_and_imports_public_names(page):
+    for block in python_blocks(page):
+        compile(block, page, "exec")
         for node in ast.walk(ast.parse(block)):
             if isinstance(node, ast.ImportFrom) and node.module:
                 module = importlib.import_module(node.module)
+                public = getattr(module, "__all__", None) if "." not in node.module else None
                 for alias in node.names:
-                    assert hasattr(module, alias.name), f"{node.module}.{alias.name}"
+                    full = f"{node.module}.{alias.name}"
+                    assert hasattr(module, alias.name), full
+                    assert not re.search(r"(^|\.)_", full), full
+                    assert public is None or alias.name in public, full
+            elif isinstance(node, ast.Import):
+                for alias in node.names:
+                    importlib.import_module(alias.name)
+
+
+# The network's picture.
+
+
+@pytest.mark.slow
+def test_the_picture_of_the_network_is_the_models():
+    spec = importlib.util.spec_from_file_location("network", ROOT / "docs" / "network.py")
+    assert spec and spec.loader
+    network = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(network)
+    drawn = network.draw(network.build())
+    assert drawn == network.PICTURE.read_text("utf-8"), "stale: python docs/network.py"

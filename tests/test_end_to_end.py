@@ -85,13 +85,20 @@ def test_an_export_needs_core_tensorflow_alone(exported):
 def test_a_demonstration_of_seconds(export_dir, tmp_path, monkeypatch, capsys):
     """Its export is one of the model that other tests share."""
 
-    def export(models: list[Path], folder: Path) -> Path:
+    def export(models: list[Path], folder: Path, version: int) -> Path:
         assert models == [tmp_path / "demo" / "rnnsearch"]
-        return shutil.copytree(export_dir, folder) / "1"
+        return shutil.copytree(export_dir / "1", folder / str(version))
 
     monkeypatch.setattr(demo, "export", export)
+    kept = [tmp_path / "demo" / name for name in ("own.txt", "rnnsearch/lexicon.tsv", "export/2/x")]
+    left = [tmp_path / "demo" / name for name in ("export/1/old", "rnnencdec/config.json")]
+    for path in (*kept, *left):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("of an earlier demonstration, or someone's own")
     size = demo.Size(training_pairs=200, validation_pairs=5, pairs_per_length_bin=2)
     demo.run(tmp_path / "demo", size, 3)
+    assert all(path.read_text().endswith("someone's own") for path in kept)
+    assert not left[0].exists()
     made = {str(path.relative_to(tmp_path / "demo")) for path in (tmp_path / "demo").rglob("*")}
     assert {
         "rnnsearch/best.weights.h5",
@@ -101,3 +108,13 @@ def test_a_demonstration_of_seconds(export_dir, tmp_path, monkeypatch, capsys):
         "figures/bleu_by_length.png",
     } <= made
     assert "Alignment error rate" in capsys.readouterr().out
+
+
+def test_make_removes_nothing_unasked():
+    """The examples of the README work in the folder of the demonstration."""
+    root = Path(__file__).parents[1]
+    for target in ("demo", "--assume-new=setup.py"):
+        command = ["make", "--dry-run", target]
+        printed = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
+        assert "rnnsearch-demo --output demo" in printed.stdout
+        assert "rm " not in printed.stdout

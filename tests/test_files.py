@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rnnsearch_tf import files
-from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.files import check_space, file_lock, make_once, replacing, write_atomically
 
 # Holds the lock on the file that it is given until it is killed.
@@ -99,7 +99,11 @@ def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path):
     assert (tmp_path / "file").read_bytes() == b"old"
 
 
-def test_a_file_larger_than_the_disk_is_refused(tmp_path):
+@pytest.mark.parametrize("platform", [sys.platform, "darwin"])
+def test_a_file_larger_than_the_disk_is_refused(tmp_path, monkeypatch, platform):
+    if platform == "darwin":
+        monkeypatch.setattr(sys, "platform", platform)
+        monkeypatch.delattr(os, "posix_fallocate", raising=False)
     check_space(tmp_path / "file", 1000)
     with pytest.raises(OSError):
         check_space(tmp_path / "file", 2**62)
@@ -174,3 +178,11 @@ def test_the_folder_is_on_the_disk_after_a_file_or_folder_got_its_name(tmp_path,
     named.unlink()
     make_once(named, Path.exists, lambda folder: None)
     assert on_disk[-1] == (tmp_path, True)
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [(ValueError("\n\n  a\nb"), "a"), (KeyError(), "KeyError"), (OSError("\n"), "OSError")],
+)
+def test_the_first_line_of_an_error_says_something(error, line):
+    assert first_line(error) == line

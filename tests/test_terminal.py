@@ -1,8 +1,17 @@
-"""Text that a terminal shows and does not obey."""
+"""What a terminal shows: text that it does not obey, and bars; what a log has instead."""
 
+import contextlib
+import re
+import subprocess
+import sys
+from typing import NamedTuple
+
+import bars_on_terminal
 import pytest
+from terminal_screen import TerminalScreen
 
-from rnnsearch_tf.progress import ProgressLine, say
+from rnnsearch_tf import progress
+from rnnsearch_tf.progress import Bar, counted, say
 from rnnsearch_tf.terminal import printable
 
 HOSTILE = "\x1b]0;title\x07\x9b31m\u202eevil\u2069"
@@ -27,9 +36,119 @@ def test_what_is_shown(text, shown):
     assert printable(shown) == shown
 
 
-def test_progress_and_lines_that_stay(capsys):
+# --- logs -----------------------------------------------------------------------------------------
+
+
+def test_a_log_has_lines(capsys, monkeypatch):
+    """So has a notebook, whose standard error is no terminal."""
+    monkeypatch.setattr(progress, "_LOG_SECONDS", 0)
+    assert list(counted("ab", "line", 2)) == ["a", "b"]
+    with contextlib.closing(Bar("update", 30_000, begins_at=0)) as bar:
+        bar.update(12_000, "2.500 nats/token", HOSTILE)
     say(HOSTILE)
-    line = ProgressLine()
-    line.show(HOSTILE)
-    line.finish(HOSTILE)
-    assert capsys.readouterr().err.splitlines() == [TAME] * 3
+    written = capsys.readouterr().err
+    assert written.splitlines() == [
+        "line 0/2",
+        "line 1/2: 0 s left",
+        "line 2/2: 0 s left",
+        f"update 12,000/30,000: 2.500 nats/token, {TAME}",
+        TAME,
+    ]
+
+
+def test_short_work_shows_nothing(capsys):
+    assert len(list(counted(range(1000), "line"))) == 1000
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0.4, "0 s"), (119, "119 s"), (120, "2 min"), (3900, "1 h 05 min")]
+)
+def test_durations(seconds, text):
+    assert progress._duration(seconds) == text
+
+
+def test_rich_is_imported_where_a_bar_is_shown_and_nowhere_else():
+    names = "progress", "client", "scripts.shared.command"
+    lines = [f"import rnnsearch_tf.{name}" for name in names]
+    lines += ["from rnnsearch_tf.progress import *", "list(counted('ab', 'line'))"]
+    code = "\n".join([*lines, "import sys", "assert 'rich' not in sys.modules"])
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# --- a terminal -----------------------------------------------------------------------------------
+
+
+class Painted(NamedTuple):
+    """What a script of `bars_on_terminal` painted on a terminal."""
+
+    status: int
+    views: list[list[str]]  # lines on the screen after each piece that was written
+    written: bytes
+
+    @property
+    def last(self) -> list[str]:
+        return self.views[-1]
+
+
+def painted(name: str, columns: int = 80, keys: bytes = b"", **environment: str) -> Painted:
+    """Run a script on a terminal, and type keys once it shows two bars."""
+    with TerminalScreen(columns) as screen:
+        process = screen.start([sys.executable, bars_on_terminal.__file__, name], environment)
+        views = []
+        for lines in screen.views(process):
+            views.append(lines)
+            if keys and lines[-1].startswith("line"):
+                screen.type(keys)
+                keys = b""
+        assert screen.has_cursor
+        return Painted(process.returncode, views, screen.written)
+
+
+def bars(lines: list[str]) -> list[str]:
+    return [line for line in lines if "━" in line]
+
+
+@pytest.mark.parametrize("columns", [80, 40, 120])
+def test_bars_stay_below_what_is_said_and_leave_nothing(columns):
+    status, views, _ = shown = painted("train", columns)
+    assert status == 0
+    text = " ".join(shown.last)
+    said = ("one", "of absl", "of logging", "UserWarning: careful", "many words many", "printed",
+            printable(bars_on_terminal.MARKUP), "of absl, later")  # fmt: skip
+    places = [text.index(words) for words in said]
+    assert places == sorted(places)
+    assert shown.last[-1] == "of absl, later"
+    assert not bars(shown.last) and "nats" not in text
+    both = [lines for lines in views if len(bars(lines)) == 2]
+    assert both and all(lines[-2:] == bars(lines) for lines in both)
+    assert max(len(bars(lines)) for lines in views) == 2
+    assert max(len(line) for lines in views for line in bars(lines)) <= columns - 4
+
+
+def test_what_fits_in_80_columns():
+    views = painted("train").views
+    lines = [line for view in views for line in bars(view)]
+    update = r"update ━+[╸╺━]* +40% 12,00\d/30,000 [\w ]+ left, 3\.421 nats/token, 12,345 tok/s"
+    validation = r"validation ━*[╸╺━]* +2% +\d\d/1,040 [\w ]+ left"
+    for pattern in (update, validation):
+        assert any(re.fullmatch(pattern, line) for line in lines), lines
+
+
+def test_no_color():
+    codes = rb"\x1b\[[0-9;]*m"
+    assert re.search(codes, painted("train").written)
+    assert not re.search(codes, painted("train", NO_COLOR="1").written)
+
+
+def test_a_terminal_without_a_cursor_has_lines():
+    shown = painted("train", TERM="dumb")
+    assert b"\x1b" not in shown.written
+    assert b"update 12,001/30,000: 3.421 nats/token, 12,345 tok/s" in shown.written
+
+
+def test_ctrl_c_leaves_a_line_of_its_own():
+    shown = painted("never_end", keys=b"\x03")
+    assert b"^C" in shown.written  # what the terminal itself shows at the end of the bar
+    assert shown.status == 130
+    assert shown.last == ["paint: interrupted"]

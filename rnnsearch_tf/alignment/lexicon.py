@@ -10,7 +10,7 @@ from rnnsearch_tf.data.parallel_corpus import Corpus, each_pair
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.files import write_atomically
 from rnnsearch_tf.inference.translator import Translator
-from rnnsearch_tf.progress import ProgressLine
+from rnnsearch_tf.progress import counted
 from rnnsearch_tf.results import Alignment
 
 MAX_PAIRS = 50_000
@@ -32,7 +32,7 @@ def lexicon_of(
     """
     pairs = itertools.islice(each_pair(training), max_pairs)
     alignments = translator.align_stream(pairs)
-    return learn_lexicon(ProgressLine().counted(alignments, "pairs aligned for the lexicon"))
+    return learn_lexicon(counted(alignments, "aligned pair"))
 
 
 def learn_lexicon(alignments: Iterable[Alignment]) -> dict[str, str]:

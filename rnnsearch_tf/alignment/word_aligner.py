@@ -32,6 +32,9 @@ class WordAligner:
         forward: source to target.
         reverse: target to source, with the same tokeniser and `max_length`.
 
+    Attributes:
+        forward: as given.
+
     Raises:
         InputError: a model without attention; two models that are not each other's reverse.
     """
@@ -43,18 +46,18 @@ class WordAligner:
                 raise InputError(f"{architecture} has no attention and aligns nothing")
         if reverse is not None:
             _check_reversed(forward, reverse)
-        self._forward = forward
+        self.forward = forward
         self._reverse = reverse
 
     def align(self, text: ParallelText) -> list[PairAlignment]:
         """Align sentence pairs by teacher forcing, each model in its direction."""
-        forward = self._forward.align(text.source, text.target, progress=False)
+        forward = self.forward.align(text.source, text.target, progress=False)
         reverse: list[Alignment] | list[None] = [None] * len(forward)
         if self._reverse is not None:
             reverse = self._reverse.align(text.target, text.source, progress=False)
         lengths = zip(
-            self._forward.source_lengths(text.source),
-            self._forward.target_lengths(text.target),
+            self.forward.source_lengths(text.source),
+            self.forward.target_lengths(text.target),
             strict=True,
         )
         return [PairAlignment(*pair) for pair in zip(forward, reverse, lengths, strict=True)]

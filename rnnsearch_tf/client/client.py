@@ -47,8 +47,8 @@ class Client:
     Texts are sent in batches, `concurrency` of them at once, and read only when they are about to
     be sent; results come one by one, in order, as the caller asks for them. When a batch fails, the
     results before it come first, then its error is raised and the other batches are cancelled.
-    Servers named by http and https are called over REST, without importing TensorFlow; grpc and
-    grpcs need the package tensorflow-serving-api.
+    Servers named by http and https are called over REST, those by grpc and grpcs over gRPC; neither
+    needs TensorFlow.
 
     Results are those of `Translator`, with what the signature sends: other fields are empty or None
     (see `Hypothesis`).
@@ -96,6 +96,7 @@ class Client:
         if not 0 < deadline <= _MAX_DEADLINE:
             raise InputError(f"deadline {deadline} s: must be above 0, and at most a day")
         self._address = parse_address(server)
+        self._spec = model_spec(model, version, label)
         if tls and any(tls) and not self._address.is_secure:
             raise InputError(f"server {server!r}: certificates are for https:// and grpcs://")
         self._deadline = deadline
@@ -105,9 +106,10 @@ class Client:
         self._lock = threading.Lock()
         self._running: weakref.WeakSet[Running[Any]] = weakref.WeakSet()
         self._is_closed = False
-        self._transport = _transport(
-            self._address, model_spec(model, version, label), tls or Tls(), max_message_bytes
-        )
+        self._transport = _transport(self._address, self._spec, tls or Tls(), max_message_bytes)
+
+    def __repr__(self) -> str:
+        return f"Client({self._address}, {self._spec})"
 
     def __enter__(self) -> "Client":
         return self
@@ -231,12 +233,8 @@ def _transport(address: Address, spec: ModelSpec, tls: Tls, max_message_bytes: i
         from rnnsearch_tf.client.rest_transport import RestTransport
 
         return RestTransport(address, spec, tls, max_message_bytes)
-    try:
-        from rnnsearch_tf.client.grpc_transport import GrpcTransport
-    except ModuleNotFoundError as error:
-        raise InputError(
-            f"{address}: needs tensorflow-serving-api, try http:// ({error})"
-        ) from error
+    from rnnsearch_tf.client.grpc_transport import GrpcTransport
+
     return GrpcTransport(address, spec, tls, max_message_bytes)
 
 

@@ -12,6 +12,7 @@ class Output(NamedTuple):
 
     value_type: type[str] | type[float]
     dimensions: tuple[str, ...]  # names; equal names mean equal sizes, B is the batch size
+    since: str = ""  # the version of this package whose exports first had it; "" is 0.1.0
 
 
 class Signature(NamedTuple):
@@ -39,11 +40,15 @@ SIGNATURES = {
         {
             **_TRANSLATION,
             "source_tokens": Output(str, ("B", "Tx")),
+            "model_input": Output(str, ("B", "Tx"), since="0.2"),
             "target_tokens": Output(str, ("B", "Ty")),
             "alignment": Output(float, ("B", "Ty", "Tx")),
         },
     ),
     "score": Signature(("text", "translation"), {"score": Output(float, _EACH)}),
+    "describe": Signature(
+        ("text",), {"source_language": Output(str, _EACH), "target_language": Output(str, _EACH)}
+    ),
 }
 
 
@@ -55,7 +60,7 @@ class UnexpectedAnswer(Exception):
 
 
 def checked(columns: Mapping[str, Any], signature: Signature, rows: int) -> Columns:
-    """Check the outputs of a signature, and round numbers to float32.
+    """Check the outputs of a signature, those that the export has, and round numbers to float32.
 
     Args:
         columns: the values of each output, nested lists of str or numbers.
@@ -69,6 +74,8 @@ def checked(columns: Mapping[str, Any], signature: Signature, rows: int) -> Colu
     outputs = {}
     for name, output in signature.outputs.items():
         if name not in columns:
+            if output.since:
+                continue
             raise UnexpectedAnswer(f"has no output {name!r}")
         with concerning(name):
             outputs[name] = _checked(columns[name], output.value_type, output.dimensions, sizes)

@@ -1,11 +1,13 @@
 """Results of a served model, row by row: `rnnsearch_tf.results` from the columns of its answers."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from rnnsearch_tf.client.contract import Columns
 from rnnsearch_tf.results import Hypothesis, Translation, received_score, received_weights
+
+_UNKNOWN = "[UNK]"  # what a model reads in place of a token that its vocabulary lacks
 
 
 class VersionStatus(NamedTuple):
@@ -40,8 +42,9 @@ def alignments(lines: Sequence[str], columns: Columns) -> Iterator[Translation]:
     import numpy as np  # a client that asks for no alignments does without
 
     names = ("translation", "score", "source_tokens", "target_tokens", "alignment")
-    for line, text, score, source, target, weights in zip(
-        lines, *(columns[name] for name in names), strict=True
+    as_read: Iterable[list[str] | None] = columns.get("model_input", [None] * len(lines))
+    for line, text, score, source, target, weights, read in zip(
+        lines, *(columns[name] for name in names), as_read, strict=True
     ):
         source, target = _unpadded(source), _unpadded(target)
         rows = [row[: len(source)] for row in weights[: len(target)]]
@@ -49,7 +52,8 @@ def alignments(lines: Sequence[str], columns: Columns) -> Iterator[Translation]:
         hypothesis = Hypothesis(
             text, target, received_score(score), None, received_weights(alignment)
         )
-        yield Translation(line, source, (hypothesis,))
+        unknown = None if read is None else tuple(i for i, t in enumerate(read) if t == _UNKNOWN)
+        yield Translation(line, source, (hypothesis,), unknown)
 
 
 def scores(lines: Sequence[str], columns: Columns) -> Iterator[float]:

@@ -3,13 +3,15 @@
 import codecs
 import contextlib
 import gzip
+import io
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO, cast
 
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.windows import windows
+
+_HEAD = 8_192  # bytes that tell text from other files
 
 
 def read_lines(path: str | Path) -> list[str]:
@@ -51,17 +53,28 @@ def raw_lines_of(lines: Iterable[bytes]) -> Iterator[bytes]:
         yield line.removesuffix(b"\n").removesuffix(b"\r")
 
 
+def check_is_text(path: str | Path) -> None:
+    """Check the beginning of a file, plain or .gz.
+
+    Raises:
+        InputError: it cannot be read, or is binary.
+    """
+    with _opened(path) as file:
+        if b"\0" in file.read1(_HEAD):  # all of a small file would reach what is damaged in it
+            raise InputError(f"{path}: binary, or UTF-16; text has to be UTF-8")
+
+
 def is_compressed(path: str | Path) -> bool:
     """Whether a file is read as gzip, by the end of its name."""
     return Path(path).suffix == ".gz"
 
 
-def _open(path: Path) -> BinaryIO:
-    return cast(BinaryIO, gzip.open(path)) if is_compressed(path) else open(path, "rb")
+def _open(path: Path) -> io.BufferedIOBase:
+    return gzip.open(path) if is_compressed(path) else open(path, "rb")
 
 
 @contextlib.contextmanager
-def _opened(path: str | Path) -> Iterator[BinaryIO]:
+def _opened(path: str | Path) -> Iterator[io.BufferedIOBase]:
     """Open a file, and turn its errors into an InputError of one line."""
     try:
         with _open(Path(path)) as file:

@@ -41,7 +41,50 @@ class Corpus(Protocol):
         """Give the pairs in order, a block at a time, so that memory holds only this block."""
 
 
-class ParallelFiles:
+class _TextFiles:
+    """A corpus in files, each plain or .gz.
+
+    Args:
+        kind: of the files.
+        files: those that are read together.
+    """
+
+    def __init__(self, kind: str, files: Sequence[tuple[str | Path, ...]]):
+        self._kind = kind
+        self._files = files
+
+    def fingerprint(self) -> str:
+        """Return the SHA-256 of the files.
+
+        Raises:
+            InputError: a file that cannot be read.
+        """
+        files = [[[is_compressed(path), file_digest(path)] for path in one] for one in self._files]
+        return hashlib.sha256(json.dumps([self._kind, files]).encode()).hexdigest()
+
+    def blocks(self) -> Iterator[ParallelText]:
+        """Read the pairs in order, a block at a time.
+
+        Raises:
+            InputError: a file that cannot be read, is not UTF-8 (the message has the line's
+                number) or does not have pairs; those before the error have been given by then.
+        """
+        for files in self._files:
+            yield from self._pairs_of(*files)
+
+    def _pairs_of(self, *files: str | Path) -> Iterator[ParallelText]:
+        raise NotImplementedError
+
+    def read(self) -> ParallelText:
+        """Read all pairs into memory.
+
+        Raises:
+            InputError: as `blocks`.
+        """
+        return read_all(self)
+
+
+class ParallelFiles(_TextFiles):
     """Pairs of text files, each plain or .gz, one pair after the other.
 
     Args:
@@ -58,38 +101,34 @@ class ParallelFiles:
                 f"{len(sources)} source files and {len(targets)} target files: "
                 "each needs the other side"
             )
-        self._files = list(zip(sources, targets, strict=True))
+        super().__init__("files", list(zip(sources, targets, strict=True)))
 
-    def fingerprint(self) -> str:
-        """Return the SHA-256 of the files.
+    def _pairs_of(self, *files: str | Path) -> Iterator[ParallelText]:
+        return _in_lockstep(*files)
 
-        Raises:
-            InputError: a file that cannot be read.
-        """
-        files = [
-            [[is_compressed(path), file_digest(path)] for path in (source, target)]
-            for source, target in self._files
-        ]
-        return hashlib.sha256(json.dumps(["files", files]).encode()).hexdigest()
 
-    def blocks(self) -> Iterator[ParallelText]:
-        """Read the pairs in order, a block at a time.
+class TabSeparatedFiles(_TextFiles):
+    """Files whose lines are a source, a tab and its target; further columns are ignored.
 
-        Raises:
-            InputError: a file that cannot be read or is not UTF-8 (the message has the line's
-                number), unequal numbers of lines, no line at all; the pairs before the error have
-                been given by then.
-        """
-        for source, target in self._files:
-            yield from _in_lockstep(source, target)
+    Args:
+        paths: files, each plain or .gz.
+    """
 
-    def read(self) -> ParallelText:
-        """Read all pairs into memory.
+    def __init__(self, paths: Sequence[str | Path]):
+        super().__init__("tsv", [(path,) for path in paths])
 
-        Raises:
-            InputError: as `blocks`.
-        """
-        return read_all(self)
+    def _pairs_of(self, *files: str | Path) -> Iterator[ParallelText]:
+        [path] = files
+        done = 0
+        for lines in blocks_of_lines(path, BLOCK_PAIRS):
+            rows = [line.split("\t") for line in lines]
+            whole = list(itertools.takewhile(lambda row: len(row) > 1, rows))
+            yield ParallelText([row[0] for row in whole], [row[1] for row in whole])
+            done += len(whole)
+            if len(whole) < len(rows):
+                raise InputError(f"{path}: line {done + 1:,} has no tab between source and target")
+        if not done:
+            raise InputError(f"{path} is empty")
 
 
 def read_parallel(source: str | Path, target: str | Path) -> ParallelText:

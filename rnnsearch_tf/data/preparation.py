@@ -1,5 +1,6 @@
 """From a corpus to a `PreparedText`: one pass over the text on all cores, kept in a cache."""
 
+import contextlib
 import hashlib
 import inspect
 import json
@@ -16,7 +17,7 @@ from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText
 from rnnsearch_tf.data.prepared_corpus import Block, PreparedText, Writer
 from rnnsearch_tf.digests import is_intact
 from rnnsearch_tf.files import make_once
-from rnnsearch_tf.progress import ProgressLine
+from rnnsearch_tf.progress import Bar, say
 from rnnsearch_tf.text.tokenizers import Tokenizer
 from rnnsearch_tf.tf_functions import untuned
 
@@ -70,15 +71,15 @@ def _key(corpus: Corpus, source: Tokenizer, target: Tokenizer) -> str:
 
 
 def _write(folder: Path, corpus: Corpus, source: Tokenizer, target: Tokenizer) -> None:
-    progress = ProgressLine()
     started = time.monotonic()
-    with Writer(folder) as writer:
+    with Writer(folder) as writer, contextlib.closing(Bar("prepared pair")) as bar:
+        bar.update(0)
         for block in _tokenized(corpus, source, target):
             writer.add(*block)
-            if progress.is_due():
-                progress.show(_speed("preparing", writer.pairs, started))
+            bar.update(writer.pairs)
         writer.finish()
-    progress.finish(_speed("prepared", writer.pairs, started))
+    per_second = writer.pairs / max(time.monotonic() - started, 1e-9)
+    say(f"prepared the training text: {writer.pairs:,} pairs, {per_second:,.0f} pairs/s")
 
 
 def _tokenized(
@@ -118,8 +119,3 @@ def _analyse(lines: tf.Tensor, tokenizer: Tokenizer) -> tuple[tf.Tensor, ...]:
 
 def _block(types: np.ndarray, *rest: np.ndarray) -> Block:
     return Block(types.tolist(), *rest)
-
-
-def _speed(verb: str, pairs: int, started: float) -> str:
-    per_second = pairs / max(time.monotonic() - started, 1e-9)
-    return f"{verb} the training text: {pairs:,} pairs, {per_second:,.0f} pairs/s"

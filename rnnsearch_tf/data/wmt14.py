@@ -12,6 +12,7 @@ from typing import Any
 
 from rnnsearch_tf.data.parallel_corpus import BLOCK_PAIRS, ParallelText
 from rnnsearch_tf.errors import InputError, first_line
+from rnnsearch_tf.extras import require_package
 
 SUBSETS = ("europarl_v7", "commoncrawl", "multiun", "newscommentary_v9", "gigafren")
 _PAIR = ("fr", "en")  # as TensorFlow Datasets has them; examples name their languages
@@ -29,7 +30,8 @@ class Wmt14:
         target_language: the other.
 
     Raises:
-        InputError: a subset or a language that WMT '14 English-French does not have.
+        InputError: a subset or a language that WMT '14 English-French does not have, or TensorFlow
+            Datasets is not installed.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class Wmt14:
             raise InputError(
                 f"this WMT '14 is English and French, not {source_language} and {target_language}"
             )
+        require_package("tensorflow_datasets")
         self._subsets = [name for name in SUBSETS if name in subsets]
         self._data_dir = None if data_dir is None else str(data_dir)
         self._languages = source_language, target_language

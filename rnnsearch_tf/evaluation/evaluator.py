@@ -3,6 +3,7 @@
 import functools
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import tensorflow as tf
 
@@ -11,16 +12,23 @@ from rnnsearch_tf.data.sentence_pairs import Pairs, to_sentences, tokenize
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.evaluation.length_bins import LengthBin, bleu_by_length
 from rnnsearch_tf.evaluation.likelihood import Nll, nll
+from rnnsearch_tf.evaluation.metrics import Reference
 from rnnsearch_tf.evaluation.scores import SetScores, TranslationScores, score_set
 from rnnsearch_tf.evaluation.unk_free import unk_free_sentences
 from rnnsearch_tf.inference.text_model import TextModel
-from rnnsearch_tf.inference.translator import Translator
+from rnnsearch_tf.inference.translator import LINES_AT_ONCE, Translator
 from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.models.translation_model import TranslationModel
-from rnnsearch_tf.progress import say
+from rnnsearch_tf.progress import counted, say
 from rnnsearch_tf.results import Translation
-from rnnsearch_tf.text.vocabulary import Vocabulary
 from rnnsearch_tf.tf_functions import graph_function
+
+
+class EvaluationSet(NamedTuple):
+    """Sentences with their references."""
+
+    source: Sequence[str]
+    target: Sequence[Reference]  # detokenised; as many of each sentence
 
 
 class Evaluator:
@@ -28,36 +36,39 @@ class Evaluator:
 
     Args:
         translator: the model with its decoding options.
-        vocabularies: of source and target.
         model: the translator's model, for `nll`; an export has none.
 
     Attributes:
         translator: as given.
     """
 
-    def __init__(
-        self,
-        translator: Translator,
-        vocabularies: tuple[Vocabulary, Vocabulary],
-        model: TranslationModel | Ensemble | None = None,
-    ):
+    def __init__(self, translator: Translator, model: TranslationModel | Ensemble | None = None):
         self.translator = translator
-        self._vocabularies = vocabularies
+        self._vocabularies = translator.vocabularies
         self._model = model
         # The model's tokens go with its vocabularies. Length bins and tokenised BLEU count words.
         self._tokenizers = translator.source_tokenizer, translator.target_tokenizer
         self._word_tokenizers = translator.source_word_tokenizer, translator.target_word_tokenizer
 
     @classmethod
-    def of(cls, model: TextModel, vocabularies: tuple[Vocabulary, Vocabulary]) -> "Evaluator":
+    def of(cls, model: TextModel) -> "Evaluator":
         """Return the evaluator of a model that is in memory."""
-        return cls(Translator.of(model), vocabularies, model.model)
+        return cls(Translator.of(model), model.model)
 
     # --- translations -----------------------------------------------------------------------------
 
-    def translate(self, lines: Sequence[str], progress: bool = True) -> list[str]:
-        """Translate with the decoding options as they are; arguments as `Translator.translate`."""
-        return _texts(self.translator.translate(lines, progress=progress))
+    def translate(
+        self, lines: Sequence[str], name: str = "line", lines_at_once: int = LINES_AT_ONCE
+    ) -> list[str]:
+        """Translate with the decoding options as they are.
+
+        Args:
+            lines: one sentence each.
+            name: of what the progress counts.
+            lines_at_once: lines translated before the progress is shown.
+        """
+        stream = self.translator.translate_stream(lines, lines_at_once=lines_at_once)
+        return _texts(list(counted(stream, name, len(lines))))
 
     def translate_and_replace(self, lines: Sequence[str]) -> tuple[list[str], list[str] | None]:
         """Translate once, for translations with [UNK] and with [UNK] replaced.
@@ -127,7 +138,7 @@ class Evaluator:
 
     # --- scores -----------------------------------------------------------------------------------
 
-    def unk_free(self, text: ParallelText) -> list[int]:
+    def unk_free(self, text: EvaluationSet | ParallelText) -> list[int]:
         """Return the indices of sentences without unknown words (see `unk_free_sentences`)."""
         return unk_free_sentences(text.source, text.target, self._tokenizers, self._vocabularies)
 
@@ -138,26 +149,27 @@ class Evaluator:
     def score(
         self,
         translations: Sequence[str],
-        references: Sequence[str],
+        references: Sequence[Reference],
         rows: Sequence[int] | None = None,
     ) -> SetScores:
         """Score translations by every metric, with 95% confidence intervals.
 
         Args:
             translations: detokenised text.
-            references: likewise.
+            references: likewise, one or several of each sentence.
             rows: indices of the sentences that are scored; without, all.
         """
         if rows is not None:
             translations, references = (
-                [side[i] for i in rows] for side in (translations, references)
+                [translations[i] for i in rows],
+                [references[i] for i in rows],
             )
         return score_set(translations, references, self._word_tokenizers[1])
 
     def bleu_by_length(
         self,
         translations: Sequence[str],
-        text: ParallelText,
+        text: EvaluationSet | ParallelText,
         bounds: Sequence[int] | None = None,
     ) -> list[LengthBin]:
         """Score each bin of source lengths by BLEU, with 95% confidence intervals.
@@ -170,7 +182,9 @@ class Evaluator:
         lengths = self.source_lengths(text.source)
         return bleu_by_length(translations, text.target, lengths, bounds=bounds, intervals=True)
 
-    def evaluate(self, translations: Sequence[str], text: ParallelText) -> TranslationScores:
+    def evaluate(
+        self, translations: Sequence[str], text: EvaluationSet | ParallelText
+    ) -> TranslationScores:
         """Score translations of a test set: all, those without unknown words, and by length.
 
         Args:

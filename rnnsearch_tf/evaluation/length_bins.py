@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rnnsearch_tf.evaluation.metrics import bleu
+from rnnsearch_tf.evaluation.metrics import Reference, bleu
 
 
 class LengthBin(NamedTuple):
@@ -42,7 +42,7 @@ def length_bins(
 
 def bleu_by_length(
     translations: Sequence[str],
-    references: Sequence[str],
+    references: Sequence[Reference],
     lengths: Sequence[int],
     width: int = 10,
     bounds: Sequence[int] | None = None,
@@ -52,7 +52,7 @@ def bleu_by_length(
 
     Args:
         translations: detokenised text.
-        references: likewise.
+        references: likewise, one or several of each sentence.
         lengths: words of each source sentence.
         width: as of `length_bins`.
         bounds: as of `length_bins`.
@@ -60,7 +60,6 @@ def bleu_by_length(
     """
     bins = []
     for span, rows in length_bins(lengths, width, bounds).items():
-        ours, theirs = ([side[i] for i in rows] for side in (translations, references))
-        score = bleu(ours, theirs, intervals)
+        score = bleu([translations[i] for i in rows], [references[i] for i in rows], intervals)
         bins.append(LengthBin(*span, len(rows), score.score, score.interval))
     return bins

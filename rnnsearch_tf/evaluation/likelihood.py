@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.data.batching import ordered_batches
 from rnnsearch_tf.data.sentence_pairs import Pairs
+from rnnsearch_tf.progress import counted
 
 _MAX_EXPONENT = 700.0  # e^x is finite in float64 up to about 709
 
@@ -38,7 +39,8 @@ def nll(token_losses: Callable[..., tf.Tensor], pairs: Pairs, batch_size: int = 
         batch_size: pairs at a time.
     """
     total, tokens = 0.0, 0
-    for batch in ordered_batches(pairs, batch_size):
+    batches = -(-len(pairs) // batch_size)
+    for batch in counted(ordered_batches(pairs, batch_size), "scored batch", batches):
         losses = token_losses(batch["source"], batch["target"])
         total += float(tf.reduce_sum(losses))
         tokens += int(tf.size(losses))

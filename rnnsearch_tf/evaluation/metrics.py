@@ -19,6 +19,10 @@ SAMPLES = 1_000  # that a bootstrap draws, each of as many sentences as there ar
 MIN_TO_RESAMPLE = 10  # sentences; a bootstrap of fewer says little
 
 
+# The reference translation of a sentence, or several of it.
+Reference = str | tuple[str, ...]
+
+
 class Score(NamedTuple):
     """Score of a set of translations by one metric."""
 
@@ -72,19 +76,19 @@ class Metric:
         return metric
 
     def score(
-        self, translations: Sequence[str], references: Sequence[str], intervals: bool = False
+        self, translations: Sequence[str], references: Sequence[Reference], intervals: bool = False
     ) -> Score:
         """Score a set of translations.
 
         Args:
             translations: text, detokenised or in words as `on_words` has it.
-            references: likewise.
+            references: likewise; as many of each sentence.
             intervals: compute the confidence interval, by sacreBLEU's bootstrap (1,000 samples); it
                 has none of fewer than 10 sentences, nor of a BLEU of 0.
         """
         metric = self.new()
         samples = SAMPLES if intervals and len(references) >= MIN_TO_RESAMPLE else 1
-        result = metric.corpus_score(translations, [references], n_bootstrap=samples)
+        result = metric.corpus_score(translations, reference_sets(references), n_bootstrap=samples)
         signature = str(metric.get_signature())
         fields = json.loads(result.format(width=6, signature=signature, is_json=True))
         return Score(result.score, signature, fields.get("confidence_var"))
@@ -121,6 +125,12 @@ METRICS: dict[str, Metric] = {
 }
 
 
+def reference_sets(references: Sequence[Reference]) -> list[list[str]]:
+    """Return what sacreBLEU takes: all sentences' first references, all second ones, and so on."""
+    each = ((one,) if isinstance(one, str) else one for one in references)
+    return [list(chosen) for chosen in zip(*each, strict=True)]
+
+
 def with_interval(score: float, interval: float | None) -> str:
     """Return a score with half of its confidence interval, where there is one, for tables."""
     return f"{score:.2f}" + ("" if interval is None else f" ± {interval:.2f}")
@@ -137,7 +147,15 @@ def in_words(lines: Sequence[str], tokenizer: Tokenizer) -> list[str]:
     return [line.decode() for line in joined.numpy()]
 
 
-def bleu(translations: Sequence[str], references: Sequence[str], intervals: bool = False) -> Score:
+def references_in_words(references: Sequence[Reference], tokenizer: Tokenizer) -> list[Reference]:
+    """Split references as `in_words` splits lines."""
+    sets = [in_words(lines, tokenizer) for lines in reference_sets(references)]
+    return list(zip(*sets, strict=True))
+
+
+def bleu(
+    translations: Sequence[str], references: Sequence[Reference], intervals: bool = False
+) -> Score:
     """Score detokenised text by sacreBLEU's BLEU, 0 to 100; arguments as of `Metric.score`."""
     return METRICS["bleu"].score(translations, references, intervals)
 

@@ -1,6 +1,7 @@
 """Scores of a test set: a table for people, and JSON."""
 
 import dataclasses
+import html
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,8 +11,10 @@ from rnnsearch_tf.evaluation.length_bins import LengthBin
 from rnnsearch_tf.evaluation.metrics import (
     METRICS,
     MIN_TO_RESAMPLE,
+    Reference,
     Score,
     in_words,
+    references_in_words,
     with_interval,
 )
 from rnnsearch_tf.evaluation.significance import Comparison
@@ -54,17 +57,17 @@ class SetScores:
 
 
 def score_set(
-    translations: Sequence[str], references: Sequence[str], tokenizer: Tokenizer
+    translations: Sequence[str], references: Sequence[Reference], tokenizer: Tokenizer
 ) -> SetScores:
     """Score a set of sentences by every metric, with 95% confidence intervals.
 
     Args:
         translations: detokenised text.
-        references: likewise.
+        references: likewise, one or several of each sentence.
         tokenizer: splits the target language into words.
     """
     text = translations, references
-    words = in_words(translations, tokenizer), in_words(references, tokenizer)
+    words = in_words(translations, tokenizer), references_in_words(references, tokenizer)
     scores = {}
     for name, metric in METRICS.items():
         ours, theirs = words if metric.on_words else text
@@ -99,6 +102,9 @@ class TranslationScores(NamedTuple):
             "by_length": [length_bin._asdict() for length_bin in self.by_length],
             "comparison": self.comparison.as_dict() if self.comparison else None,
         }
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self.table())}</pre>"
 
     def table(self) -> str:
         """Return a table for people."""

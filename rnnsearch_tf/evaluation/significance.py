@@ -22,6 +22,8 @@ from rnnsearch_tf.evaluation.metrics import (
     MIN_TO_RESAMPLE,
     SAMPLES,
     Metric,
+    Reference,
+    reference_sets,
     text_metrics,
 )
 
@@ -62,7 +64,7 @@ def compare(
     other: str,
     translations: Sequence[str],
     others: Sequence[str],
-    references: Sequence[str],
+    references: Sequence[Reference],
     lengths: Sequence[int],
 ) -> Comparison:
     """Compare two systems on a test set, by every metric of detokenised text.
@@ -71,7 +73,7 @@ def compare(
         other: name of the other system.
         translations: detokenised text.
         others: the other system's.
-        references: likewise.
+        references: likewise, one or several of each sentence.
         lengths: words of each source sentence.
     """
     differences = {
@@ -81,8 +83,9 @@ def compare(
     by_length = []
     bins = bleu_by_length(others, references, lengths, intervals=True)
     for length_bin, rows in zip(bins, length_bins(lengths).values(), strict=True):
-        sides = ([side[i] for i in rows] for side in (translations, others, references))
-        p_value = _difference(METRICS["bleu"], *sides).p_value
+        ours, theirs = ([side[i] for i in rows] for side in (translations, others))
+        right = [references[i] for i in rows]
+        p_value = _difference(METRICS["bleu"], ours, theirs, right).p_value
         by_length.append(length_bin._replace(p_value=p_value))
     return Comparison(other, differences, by_length)
 
@@ -91,10 +94,10 @@ def _difference(
     metric: Metric,
     translations: Sequence[str],
     others: Sequence[str],
-    references: Sequence[str],
+    references: Sequence[Reference],
 ) -> Difference:
     systems = [("this", list(translations)), ("other", list(others))]
-    test = PairedTest(systems, {"": metric.new()}, [list(references)], "bs", SAMPLES)
+    test = PairedTest(systems, {"": metric.new()}, reference_sets(references), "bs", SAMPLES)
     signatures, results = test()
     [(title, signature)] = signatures.items()
     ours, theirs = results[title]

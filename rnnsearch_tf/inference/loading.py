@@ -1,4 +1,4 @@
-"""Engines from disk: model directories, and exports (see `serving.export`) with their cards."""
+"""Engines from disk: model directories, and exports (see `serving.export`)."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -7,39 +7,16 @@ from typing import Any
 
 import tensorflow as tf
 
-from rnnsearch_tf.config import Config, DecodingConfig, read_settings
-from rnnsearch_tf.digests import find_changed, unsealed
+from rnnsearch_tf.config import DecodingConfig
+from rnnsearch_tf.digests import find_changed
 from rnnsearch_tf.errors import InputError, first_line
+from rnnsearch_tf.inference.exported import check_models, load_vocabularies, read_card
 from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.inference.weight_storage import FULL
-from rnnsearch_tf.json_files import read_json, typed
 from rnnsearch_tf.models.model_directory import BEST, ModelDirectory
-from rnnsearch_tf.text.tokenizers import Tokenizer, tokenizers_for
 from rnnsearch_tf.text.vectorizer import TextVectorizer
-from rnnsearch_tf.text.vocabulary import Vocabulary
 
-CARD = "model.json"  # beside the graph: what it was made of (see `serving.model_card`)
-_GRAPH = "saved_model.pb"
 _FUNCTIONS = ("best", "candidates", "score_tokens", "align_tokens")
-_SETTINGS = ("source_language", "target_language", "tokenizer", "decoding")
-
-
-def versions(export_dir: Path) -> list[int]:
-    """List the versions in a folder that a server watches, rising, as a server reads their names.
-
-    Anything else in the folder is skipped.
-    """
-    paths = export_dir.iterdir() if export_dir.is_dir() else ()
-    return sorted(int(p.name) for p in paths if p.name.isascii() and p.name.isdigit())
-
-
-def find_version(path: str | Path) -> Path | None:
-    """Find the folder of an export: `path` itself, or the highest version in it; None elsewhere."""
-    path = Path(path)
-    if (path / _GRAPH).exists():
-        return path
-    numbers = versions(path)
-    return path / str(numbers[-1]) if numbers else None
 
 
 def load_export(version: Path) -> Any:
@@ -51,7 +28,7 @@ def load_export(version: Path) -> Any:
     """
     load_vocabularies(version)  # for its checks
     try:
-        changed = find_changed(version, _read_card(version).get("files", {}))
+        changed = find_changed(version, read_card(version).get("files", {}))
         if changed is not None:
             raise InputError(f"{version / changed}: missing, or not the file that was exported")
         exported = tf.saved_model.load(str(version))
@@ -60,60 +37,6 @@ def load_export(version: Path) -> Any:
     if not all(hasattr(exported, name) for name in _FUNCTIONS):
         raise InputError(f"{version}: made by an older version of this package; export it again")
     return exported
-
-
-def load_config(version: Path) -> Config:
-    """Read languages, tokeniser and decoding options of an export; the rest is left at defaults.
-
-    Raises:
-        InputError: no card, or one that is damaged or that this version cannot read.
-    """
-    card = _read_card(version)
-    try:
-        return read_settings(Config, {name: card.get(name) for name in _SETTINGS})
-    except ValueError as error:
-        raise _unreadable(version, error) from error
-
-
-def _read_card(version: Path) -> dict[str, Any]:
-    card = read_json(version / CARD)
-    try:
-        return unsealed(typed(dict[str, Any], card))
-    except ValueError as error:
-        raise _unreadable(version, error) from error
-
-
-def _unreadable(version: Path, error: Exception) -> InputError:
-    return InputError(
-        f"{version / CARD}: not of an export by this version of the package: {first_line(error)}"
-    )
-
-
-def load_tokenizers(version: Path) -> tuple[Tokenizer, Tokenizer]:
-    """Make the source's and the target's tokeniser of an export.
-
-    Raises:
-        InputError: as `load_config`.
-    """
-    return tokenizers_for(load_config(version))
-
-
-def load_vocabularies(version: Path) -> tuple[Vocabulary, Vocabulary]:
-    """Read the source and the target vocabulary of an export.
-
-    Raises:
-        InputError: a file is missing, damaged, or not the model's; and as `load_config`.
-    """
-    card = _read_card(version)
-    try:
-        digests = {side: card["models"][0][f"{side}_vocabulary"] for side in ("source", "target")}
-    except (LookupError, TypeError) as error:
-        raise _unreadable(version, error) from error
-    source, target = (
-        Vocabulary.load(version / "assets" / f"{side}.vocab", digest)
-        for side, digest in digests.items()
-    )
-    return source, target
 
 
 def vectorizers_for(directory: ModelDirectory) -> tuple[TextVectorizer, TextVectorizer]:
@@ -149,14 +72,10 @@ def load_text_model(
             the first.
     """
     paths = [path] if isinstance(path, str | Path) else path
+    check_models(paths, weights)
     directories = [ModelDirectory(one) for one in paths]
-    for directory in directories:
-        directory.load_vocabularies()  # for its checks
-    first, configs = directories[0], [directory.load_config() for directory in directories]
-    for directory, config in zip(directories, configs, strict=True):
-        if _text_settings(config) != _text_settings(configs[0]):
-            raise InputError(f"{directory.path}: other vocabularies than {first.path}")
-    config = configs[0]
+    first = directories[0]
+    config = first.load_config()
     if decoding is not None:
         config = dataclasses.replace(config, decoding=decoding)
     return TextModel(
@@ -165,15 +84,4 @@ def load_text_model(
         *vectorizers_for(first),
         weights_dtype=weights_dtype,
         lexicon=first.find_lexicon(),
-    )
-
-
-def _text_settings(config: Config) -> tuple[str, ...]:
-    """The settings that members of an ensemble must have in common."""
-    return (
-        config.source_language,
-        config.target_language,
-        config.tokenizer,
-        config.source_vocabulary,
-        config.target_vocabulary,
     )

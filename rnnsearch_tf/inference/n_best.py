@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from rnnsearch_tf.results import Hypothesis, Translation, received_score
+from rnnsearch_tf.text.vocabulary import Vocabulary
 
 LOWEST = tf.float32.min  # the score of an empty slot, and what stands for −inf: JSON has none
 
@@ -82,7 +83,10 @@ def _joined(tokens: tf.Tensor, lengths: tf.Tensor) -> tf.RaggedTensor:
 
 
 def read_translations(
-    lines: Sequence[str | bytes], outputs: Mapping[str, tf.Tensor], n_best: int
+    lines: Sequence[str | bytes],
+    outputs: Mapping[str, tf.Tensor],
+    n_best: int,
+    vocabulary: Vocabulary,
 ) -> list[Translation]:
     """Read the outputs of `TextModel.best` or `TextModel.candidates`.
 
@@ -90,13 +94,16 @@ def read_translations(
         lines: the B sentences.
         outputs: by name, [B, ...].
         n_best: maximum number of hypotheses of each.
+        vocabulary: the source's.
     """
     arrays = {name: values.numpy() for name, values in outputs.items()}
+    sources = [_unpadded(tokens) for tokens in arrays["source_tokens"]]
     return [
         Translation(
             line.decode(errors="replace") if isinstance(line, bytes) else line,
-            _unpadded(arrays["source_tokens"][i]),
+            sources[i],
             tuple(_hypotheses({name: values[i] for name, values in arrays.items()}, n_best)),
+            vocabulary.unknown(sources[i]),
         )
         for i, line in enumerate(lines)
     ]

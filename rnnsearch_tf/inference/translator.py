@@ -12,6 +12,13 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import Config, DecodingConfig
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.inference.exported import (
+    check_options,
+    find_version,
+    load_config,
+    load_tokenizers,
+    load_vocabularies,
+)
 from rnnsearch_tf.inference.given_pairs import (
     Line,
     Target,
@@ -22,19 +29,14 @@ from rnnsearch_tf.inference.given_pairs import (
     tokens_of_pairs,
     with_end,
 )
-from rnnsearch_tf.inference.loading import (
-    find_version,
-    load_config,
-    load_export,
-    load_text_model,
-    load_tokenizers,
-)
+from rnnsearch_tf.inference.loading import load_export, load_text_model
 from rnnsearch_tf.inference.n_best import read_translations
 from rnnsearch_tf.inference.text_model import MAX_WEIGHTS, TextModel
 from rnnsearch_tf.models.model_directory import BEST
-from rnnsearch_tf.progress import ProgressLine
+from rnnsearch_tf.progress import counted
 from rnnsearch_tf.results import Alignment, Translation, received_score, received_weights
 from rnnsearch_tf.text.tokenizers import Tokenizer
+from rnnsearch_tf.text.vocabulary import Vocabulary
 from rnnsearch_tf.windows import windows
 
 LINES_AT_ONCE = 256  # sorted by length and searched together
@@ -63,11 +65,14 @@ class Translator:
         engine: a `TextModel`, or a SavedModel of one.
         config: its languages and decoding options.
         tokenizers: of source and target, text to the tokens of the model.
+        vocabularies: of source and target.
         with_decoding: makes an engine with other decoding options; None of an export, which has
             those it was made with.
+        origin: where the engine was loaded from.
 
     Attributes:
         config: as given.
+        vocabularies: as given.
         source_tokenizer: text to the tokens that the model reads.
         target_tokenizer: likewise of translations.
     """
@@ -77,13 +82,26 @@ class Translator:
         engine: Any,
         config: Config,
         tokenizers: tuple[Tokenizer, Tokenizer],
+        vocabularies: tuple[Vocabulary, Vocabulary],
         with_decoding: Callable[[DecodingConfig], TextModel] | None = None,
+        origin: str = "memory",
     ):
         self.config = config
+        self.vocabularies = vocabularies
         self.source_tokenizer, self.target_tokenizer = tokenizers
         self._engine = engine
         # Tracing a search takes seconds: engines for other options are kept.
         self._with_decoding = with_decoding and functools.lru_cache(maxsize=4)(with_decoding)
+        self._origin = origin
+
+    def __repr__(self) -> str:
+        config, (source, target) = self.config, self.vocabularies
+        return (
+            f"Translator({config.model.architecture}, "
+            f"{config.source_language} → {config.target_language}, "
+            f"{len(source):,} → {len(target):,} words, beam {config.decoding.beam_size}, "
+            f"from {self._origin})"
+        )
 
     @classmethod
     def load(
@@ -107,17 +125,27 @@ class Translator:
         """
         version = find_version(path) if isinstance(path, str | Path) else None
         if version is None:
-            return cls.of(load_text_model(path, decoding, weights))
-        config = load_config(version)
-        if decoding not in (None, config.decoding):
-            raise InputError(f"{version}: an export searches with the options it was made with")
-        return cls(load_export(version), config, load_tokenizers(version))
+            paths = [path] if isinstance(path, str | Path) else path
+            origin = ", ".join(map(str, paths))
+            return cls.of(load_text_model(path, decoding, weights), origin)
+        if decoding is not None:
+            check_options(version, decoding)
+        config, vocabularies = load_config(version), load_vocabularies(version)
+        tokenizers = load_tokenizers(version)
+        return cls(load_export(version), config, tokenizers, vocabularies, origin=str(version))
 
     @classmethod
-    def of(cls, text_model: TextModel) -> "Translator":
+    def of(cls, text_model: TextModel, origin: str = "memory") -> "Translator":
         """Return a translator that runs a model in memory."""
-        tokenizers = text_model.source.tokenizer, text_model.target.tokenizer
-        return cls(text_model, text_model.config, tokenizers, text_model.with_decoding)
+        source, target = text_model.source, text_model.target
+        return cls(
+            text_model,
+            text_model.config,
+            (source.tokenizer, target.tokenizer),
+            (source.vocabulary, target.vocabulary),
+            text_model.with_decoding,
+            origin,
+        )
 
     @property
     def source_word_tokenizer(self) -> Tokenizer:
@@ -172,7 +200,7 @@ class Translator:
             beam_size: hypotheses kept in the search; None: as configured.
             n_best: different translations wanted; there may be fewer.
             return_alignment: whether hypotheses have their α.
-            progress: whether a line on standard error tells the progress, when it takes long.
+            progress: whether standard error shows the progress, when it takes long.
 
         Returns:
             A `Translation`, or a list of them. Scores are in nats.
@@ -240,7 +268,9 @@ class Translator:
         engine = self._engine_for(beam_size, n_best)
         search = engine.best if n_best == 1 else engine.candidates
         for window in lines:
-            results = read_translations(window, search(tf.constant(window)), n_best)
+            results = read_translations(
+                window, search(tf.constant(window)), n_best, self.vocabularies[0]
+            )
             yield from self._with_alignments(results) if return_alignment else results
 
     @overload
@@ -269,7 +299,7 @@ class Translator:
             source: a sentence, or a list of them.
             target: a translation, or as many: text, which is split into tokens, or a result of
                 `translate`, whose tokens are taken as they are.
-            progress: whether a line on standard error tells the progress, when it takes long.
+            progress: whether standard error shows the progress, when it takes long.
 
         Returns:
             Nats, `</s>` counted; of either text the first `max_length` tokens are read. 0 where
@@ -317,7 +347,7 @@ class Translator:
         Args:
             source: a sentence, or a list of them.
             target: as for `score`.
-            progress: whether a line on standard error tells the progress, when it takes long.
+            progress: whether standard error shows the progress, when it takes long.
 
         Returns:
             α over the tokens of both, `</s>` included; of either text the first `max_length`
@@ -347,7 +377,7 @@ class Translator:
         if self._with_decoding is None:
             raise InputError("an export searches with the options it was made with")
         decoding = dataclasses.replace(self.config.decoding, **options)
-        return Translator.of(self._with_decoding(decoding))
+        return Translator.of(self._with_decoding(decoding), self._origin)
 
     def texts_with_unknown(self, translations: Iterable[Translation]) -> list[str]:
         """Return the best hypotheses' texts with [UNK] in them, where `text` has it replaced."""
@@ -395,7 +425,9 @@ class Translator:
         alignments = self._engine.align_tokens(padded(source), padded(target)).numpy()
         for x, y, weights in zip(source, target, alignments, strict=True):
             own = weights[: len(y) + 1, : len(x) + 1].copy()  # a view would keep the whole window
-            yield Alignment(with_end(x), with_end(y), received_weights(own))
+            sides = with_end(x), with_end(y)
+            unknown = (v.unknown(t) for v, t in zip(self.vocabularies, sides, strict=True))
+            yield Alignment(*sides, received_weights(own), *unknown)
 
     def _with_alignments(self, translations: Sequence[Translation]) -> Iterator[Translation]:
         pairs = (
@@ -417,13 +449,4 @@ class Translator:
 
 
 def _collected(stream: Iterator[Item], total: int, progress: bool) -> list[Item]:
-    """Collect a stream, with a line that tells the progress."""
-    line = ProgressLine()
-    report = line.counter(total, "lines")
-    results = []
-    for item in stream:
-        results.append(item)
-        if progress:
-            report(len(results))
-    line.clear()
-    return results
+    return list(counted(stream, "line", total) if progress else stream)

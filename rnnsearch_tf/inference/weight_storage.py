@@ -1,13 +1,16 @@
 """Weights stored in a narrower dtype than they are used in."""
 
 import contextlib
+import typing
 from collections.abc import Iterable
 
 import keras
 import tensorflow as tf
 
-FULL = "float32"
-WEIGHT_DTYPES = (FULL, "float16", "bfloat16")
+from rnnsearch_tf.config import WeightsDtype
+
+WEIGHT_DTYPES: tuple[WeightsDtype, ...] = typing.get_args(WeightsDtype)
+FULL = WEIGHT_DTYPES[0]
 
 
 class WeightStorage(tf.Module):

@@ -1,8 +1,8 @@
 """The alignment model (paper, section 3.1 and appendix A.1.2), and the fixed context of RNNencdec.
 
 `Decoder` takes any layer with the methods of these two. Q decoder states of a sentence attend at
-once, one in training and its hypotheses in beam search: annotations and keys are broadcast over
-them, never copied.
+once: its hypotheses in beam search, or all states of another model's decoder. Annotations and keys
+are broadcast over them, never copied.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from keras import ops
 
 from rnnsearch_tf.config import InitialWeights
 from rnnsearch_tf.layers import initializers
+from rnnsearch_tf.layers.attention_inputs import check_shapes, states_of_each
 from rnnsearch_tf.layers.precision import at_least_float32, wide
 
 if TYPE_CHECKING:
@@ -33,6 +34,9 @@ class BahdanauAttention(keras.layers.Layer):
     Weights (rows times matrix, so the paper's matrices are stored transposed):
     `W_a` [n, n'], `U_a` [2n, n'], `v_a` [n'].
 
+    In a Keras model, the mask of the annotations (of `Embedding(mask_zero=True)`, say) is taken as
+    `annotations_mask`, and contexts carry the mask of the states.
+
     Args:
         units: n', the number of hidden units of the alignment model.
         initial_weights: "paper" (appendix B.1) or "glorot".
@@ -51,9 +55,11 @@ class BahdanauAttention(keras.layers.Layer):
         super().__init__(**kwargs)
         self.units = units
         self.initial_weights = initial_weights
+        self.supports_masking = True
 
     def build(self, state_shape: tuple, annotations_shape: tuple) -> None:
         """Create the weights."""
+        check_shapes(self, state_shape, annotations_shape)
         scheme = self.initial_weights
         n, annotation_size = state_shape[-1], annotations_shape[-1]
         small = initializers.alignment(scheme)
@@ -67,38 +73,43 @@ class BahdanauAttention(keras.layers.Layer):
 
     def call(
         self,
-        state: Float[Tensor, "R n"],
+        state: Float[Tensor, "*queries n"],
         annotations: Float[Tensor, "B Tx two_n"],
         keys: Float[Tensor, "B Tx n_a"] | None = None,
-        source_mask: Bool[Tensor, "B Tx"] | None = None,
-    ) -> tuple[Float[Tensor, "R two_n"], Float[Tensor, "R Tx"]]:
+        annotations_mask: Bool[Tensor, "B Tx"] | None = None,
+    ) -> tuple[Float[Tensor, "*queries two_n"], Float[Tensor, "*queries Tx"]]:
         """Align states to the annotations.
 
         Args:
-            state: s_{i-1}; the R = B·Q rows go sentence by sentence.
+            state: s_{i-1}, [B, Ty, n], or [R, n] with R = B·Q rows sentence by sentence.
             annotations: h.
             keys: U_a h from `keys`; computed here when absent.
-            source_mask: false at padding; when absent, there is no padding.
+            annotations_mask: false at padding; by default the Keras mask of `annotations`, if they
+                have one.
 
         Returns:
             The context c_i, and the alignment α_i in float32, whose rows sum to 1.
+
+        Raises:
+            ValueError: wrong shapes, or state and annotations are swapped.
         """
+        check_shapes(self, state.shape, annotations.shape, self.W_a.shape[0], self.U_a.shape[0])
         keys = self.keys(annotations) if keys is None else keys
-        rows = ops.shape(state)[0]
+        *queries, _ = ops.shape(state)  # [R] or [B, Ty]
         sentences, positions = ops.shape(keys)[:2]
-        states_each = _states_of_each(rows, sentences)  # Q
+        states_each = states_of_each(queries, sentences)  # Q
         query = ops.matmul(state, self.W_a)  # [R, n']
         query = ops.reshape(query, (sentences, states_each, 1, self.units))  # [B, Q, 1, n']
         hidden = ops.tanh(query + ops.expand_dims(keys, 1))  # [B, Q, Tx, n']
         energies = ops.matmul(ops.reshape(hidden, (-1, self.units)), self.v_a[:, None])
         energies = ops.reshape(at_least_float32(energies), (sentences, states_each, positions))
-        if source_mask is not None:
-            energies = ops.where(ops.expand_dims(source_mask, 1), energies, MASKED)
+        if annotations_mask is not None:
+            energies = ops.where(ops.expand_dims(annotations_mask, 1), energies, MASKED)
         alignment = ops.softmax(energies, axis=-1)
         context = ops.matmul(ops.cast(alignment, annotations.dtype), annotations)  # [B, Q, 2n]
         return (
-            ops.reshape(context, (rows, annotations.shape[-1])),
-            ops.reshape(alignment, (rows, positions)),
+            ops.reshape(context, (*queries, annotations.shape[-1])),
+            ops.reshape(alignment, (*queries, positions)),
         )
 
     def get_config(self) -> dict[str, Any]:
@@ -121,6 +132,7 @@ class LastAnnotation(keras.layers.Layer):
 
     def build(self, state_shape: tuple, annotations_shape: tuple) -> None:
         """Create nothing."""
+        check_shapes(self, state_shape, annotations_shape)
 
     def keys(self, annotations: Float[Tensor, "B Tx n"]) -> Float[Tensor, "B Tx n"]:
         """The annotations themselves: nothing is computed in advance."""
@@ -128,38 +140,37 @@ class LastAnnotation(keras.layers.Layer):
 
     def call(
         self,
-        state: Float[Tensor, "R _"],
+        state: Float[Tensor, "*queries _"],
         annotations: Float[Tensor, "B Tx n"],
         keys: Float[Tensor, "B Tx n"] | None = None,
-        source_mask: Bool[Tensor, "B Tx"] | None = None,
-    ) -> tuple[Float[Tensor, "R n"], Float[Tensor, "R Tx"]]:
+        annotations_mask: Bool[Tensor, "B Tx"] | None = None,
+    ) -> tuple[Float[Tensor, "*queries n"], Float[Tensor, "*queries Tx"]]:
         """Return the same context for each state of a sentence.
 
         Args:
-            state: s_{i-1}; only the number of rows matters.
+            state: s_{i-1}, [B, Ty, _] or [R, _]; only the number of states matters.
             annotations: →h.
             keys: not needed.
-            source_mask: false at padding; when absent, there is no padding.
+            annotations_mask: false at padding; by default the Keras mask of `annotations`, if they
+                have one.
 
         Returns:
             The context, and the alignment in float32, 1 at the last word and 0 elsewhere.
         """
         del keys
         sentences, positions = ops.shape(annotations)[0], ops.shape(annotations)[1]
-        if source_mask is None:
+        if annotations_mask is None:
             lengths = ops.full((sentences,), positions, dtype="int32")
         else:
-            lengths = ops.sum(ops.cast(source_mask, "int32"), axis=1)
+            lengths = ops.sum(ops.cast(annotations_mask, "int32"), axis=1)
         alignment = ops.one_hot(lengths - 1, positions, dtype=wide(annotations.dtype))  # [B, Tx]
-        states_each = _states_of_each(ops.shape(state)[0], sentences)  # Q
+        *queries, _ = ops.shape(state)  # [R] or [B, Ty]
+        states_each = states_of_each(queries, sentences)  # Q
+        context = ops.repeat(annotations[:, -1], states_each, axis=0)  # [R, n]
+        alignment = ops.repeat(alignment, states_each, axis=0)
+        if len(queries) == 1:
+            return context, alignment
         return (
-            ops.repeat(annotations[:, -1], states_each, axis=0),
-            ops.repeat(alignment, states_each, axis=0),
+            ops.reshape(context, (*queries, annotations.shape[-1])),
+            ops.reshape(alignment, (*queries, positions)),
         )
-
-
-def _states_of_each(rows: Any, sentences: Any) -> Any:
-    """Q = R / B; 1 when there is no sentence, so that an empty batch has a shape too."""
-    if keras.backend.backend() == "tensorflow":
-        return ops.maximum(rows, 1) // ops.maximum(sentences, 1)
-    return rows // sentences  # elsewhere shapes are integers, not tensors

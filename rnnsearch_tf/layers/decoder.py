@@ -30,6 +30,7 @@ class DecoderState(NamedTuple):
     alignment: Float[Tensor, "*rows Tx"]  # α_i, float32
 
 
+@keras.saving.register_keras_serializable("rnnsearch_tf")
 class InitialState(keras.layers.Layer):
     """s_0 = tanh(W_s ←h_1 + b_s)  (appendix A.2.2).
 
@@ -64,6 +65,7 @@ class InitialState(keras.layers.Layer):
         }
 
 
+@keras.saving.register_keras_serializable("rnnsearch_tf")
 class Decoder(keras.layers.Layer):
     """The recurrence of the target side, in one of two step orders.
 
@@ -127,19 +129,20 @@ class Decoder(keras.layers.Layer):
             "initial_weights": initial_weights,
         }
         self.updates_first = step_order == "look_update_generate"
+        shared: dict[str, Any] = {"initial_weights": initial_weights, "dtype": self.dtype_policy}
         self.embedding = WordEmbedding(
-            vocabulary_size, embedding_size, dropout, initial_weights, name="target_embedding"
+            vocabulary_size, embedding_size, dropout, name="target_embedding", **shared
         )
-        self.initial_state = InitialState(units, initial_weights, name="initial_state")
+        self.initial_state = InitialState(units, name="initial_state", **shared)
         self.attention = attention
-        self.cell = ContextGRUCell(units, initial_weights, name="decoder")
+        self.cell = ContextGRUCell(units, name="decoder", **shared)
 
     def build(
         self,
         target_shape: tuple,
         annotations_shape: tuple,
         summary_shape: tuple,
-        source_mask_shape: tuple | None = None,  # Keras 3.12 gives none to a name with "mask"
+        annotations_mask_shape: tuple | None = None,  # Keras 3.12 gives none to a name with "mask"
     ) -> None:
         """Create the weights."""
         self.embedding.build(target_shape)
@@ -152,7 +155,7 @@ class Decoder(keras.layers.Layer):
         target: Int[Tensor, "B Ty"],
         annotations: Float[Tensor, "B Tx two_n"],
         summary: Float[Tensor, "B n"],
-        source_mask: Bool[Tensor, "B Tx"],
+        annotations_mask: Bool[Tensor, "B Tx"] | None = None,
         training: bool = False,
     ) -> DecoderState:
         """Read given target sentences (teacher forcing).
@@ -161,13 +164,14 @@ class Decoder(keras.layers.Layer):
             target: ids, each sentence ending in `</s>`, then padding 0.
             annotations: h.
             summary: what s_0 is made from.
-            source_mask: false at padding.
+            annotations_mask: false at padding; by default the Keras mask of `annotations`, if they
+                have one.
             training: whether dropout acts.
 
         Returns:
             The outputs [B, Ty, ...]. Those at i depend on `target[:, :i]` only.
         """
-        step = self.bind(annotations, summary, source_mask)
+        step = self.bind(annotations, summary, annotations_mask)
         words = self.embedding(ops.transpose(target), training=training)  # [Ty, B, m]
         previous = ops.concatenate([ops.zeros_like(words[:1]), words[:-1]])
         read = previous if self.updates_first else words
@@ -191,10 +195,10 @@ class Decoder(keras.layers.Layer):
         self,
         annotations: Float[Tensor, "B Tx two_n"],
         summary: Float[Tensor, "B n"],
-        source_mask: Bool[Tensor, "B Tx"],
+        annotations_mask: Bool[Tensor, "B Tx"] | None = None,
     ) -> DecoderStep:
         """Return the decoder for given source sentences, one word at a time."""
-        return DecoderStep(self, annotations, summary, source_mask)
+        return DecoderStep(self, annotations, summary, annotations_mask)
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments of the constructor."""
@@ -219,7 +223,7 @@ class DecoderStep:
         decoder: the layer.
         annotations: h.
         summary: what s_0 is made from.
-        source_mask: false at padding.
+        annotations_mask: false at padding; None where there is none.
     """
 
     def __init__(
@@ -227,13 +231,13 @@ class DecoderStep:
         decoder: Decoder,
         annotations: Float[Tensor, "B Tx two_n"],
         summary: Float[Tensor, "B n"],
-        source_mask: Bool[Tensor, "B Tx"],
+        annotations_mask: Bool[Tensor, "B Tx"] | None = None,
     ):
         self._decoder = decoder
         self._annotations = annotations
         self._keys = decoder.attention.keys(annotations)
         self._summary = summary
-        self._source_mask = source_mask
+        self._mask = annotations_mask
         self.update = decoder.cell.bind()
 
     def look(
@@ -241,7 +245,7 @@ class DecoderStep:
     ) -> tuple[Float[Tensor, "R two_n"], Float[Tensor, "R Tx"]]:
         """Contexts and alignments of states s_{i-1}."""
         return self._decoder.attention(
-            state, self._annotations, keys=self._keys, source_mask=self._source_mask
+            state, self._annotations, keys=self._keys, annotations_mask=self._mask
         )
 
     def start(self) -> DecoderState:

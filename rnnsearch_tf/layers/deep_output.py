@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rnnsearch_tf.tensor_types import Float, Tensor
 
 
+@keras.saving.register_keras_serializable("rnnsearch_tf")
 class MaxoutDeepOutput(keras.layers.Layer):
     """Logits of the next word from the state, the previous word and the context.
 
@@ -52,7 +53,8 @@ class MaxoutDeepOutput(keras.layers.Layer):
         self.units = units
         self.vocabulary_size = vocabulary_size
         self.initial_weights = initial_weights
-        self.dropout = keras.layers.Dropout(dropout)
+        self.dropout = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
+        self.supports_masking = True  # logits carry the Keras mask of the states
 
     def build(self, state_shape: tuple, words_shape: tuple, context_shape: tuple) -> None:
         """Create the weights."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rnnsearch_tf.tensor_types import Float, Int, Tensor
 
 
+@keras.saving.register_keras_serializable("rnnsearch_tf")
 class WordEmbedding(keras.layers.Layer):
     """E x, the column of E that belongs to the word x (appendix A.2).
 
@@ -38,7 +39,7 @@ class WordEmbedding(keras.layers.Layer):
         self.vocabulary_size = vocabulary_size
         self.size = size
         self.initial_weights = initial_weights
-        self.dropout = keras.layers.Dropout(dropout)
+        self.dropout = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
 
     def build(self, ids_shape: tuple) -> None:
         """Create E."""

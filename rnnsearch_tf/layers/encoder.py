@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rnnsearch_tf.tensor_types import Bool, Float, Int, Tensor
 
 
+@keras.saving.register_keras_serializable("rnnsearch_tf")
 class Encoder(keras.layers.Layer):
     """Annotations of a source sentence.
 
@@ -24,7 +25,8 @@ class Encoder(keras.layers.Layer):
         h_j  = [→h_j ; ←h_j]                                 (7)
 
     One E serves both directions. RNNsearch reads both ways; RNNencdec has the forward network
-    alone. At padding a state is kept as it is, so the last column of →h is →h_Tx.
+    alone. At padding a state is kept as it is, so the last column of →h is →h_Tx. Padding is where
+    an id is 0 or a Keras mask false; the annotations carry this as their Keras mask.
 
     Args:
         vocabulary_size: K, the number of source words.
@@ -63,29 +65,35 @@ class Encoder(keras.layers.Layer):
             "initial_weights": initial_weights,
         }
         self.units = units
+        shared: dict[str, Any] = {"initial_weights": initial_weights, "dtype": self.dtype_policy}
         self.embedding = WordEmbedding(
-            vocabulary_size, embedding_size, dropout, initial_weights, name="source_embedding"
+            vocabulary_size, embedding_size, dropout, name="source_embedding", **shared
         )
-        # Files of weights name these attributes (layers/encoder/forward): they stay as they are.
-        self.forward = GRUCell(units, initial_weights, name="forward")
-        self.backward = GRUCell(units, initial_weights, name="backward") if bidirectional else None
-        self.dropout = keras.layers.Dropout(dropout)
+        # Files of weights name these attributes (layers/encoder/forward_cell): they stay as they
+        # are. `forward` and `backward` would be methods of torch's modules.
+        self.forward_cell = GRUCell(units, name="forward", **shared)
+        self.backward_cell = GRUCell(units, name="backward", **shared) if bidirectional else None
+        self.dropout = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
 
     def build(self, source_shape: tuple) -> None:
         """Create the weights."""
         self.embedding.build(source_shape)
         words_shape = (None, None, self.embedding.size)
-        self.forward.build(words_shape)
-        if self.backward is not None:
-            self.backward.build(words_shape)
+        self.forward_cell.build(words_shape)
+        if self.backward_cell is not None:
+            self.backward_cell.build(words_shape)
 
     def call(
-        self, source: Int[Tensor, "B Tx"], training: bool = False
+        self,
+        source: Int[Tensor, "B Tx"],
+        mask: Bool[Tensor, "B Tx"] | None = None,
+        training: bool = False,
     ) -> tuple[Float[Tensor, "B Tx two_n"], Float[Tensor, "B n"]]:
         """Read source sentences.
 
         Args:
             source: ids, each sentence ending in `</s>`, then padding 0.
+            mask: false at further padding; by default the Keras mask of `source`, if it has one.
             training: whether dropout acts.
 
         Returns:
@@ -93,34 +101,45 @@ class Encoder(keras.layers.Layer):
             that s_0 is made from: ←h_1, or →h_Tx without a backward network.
         """
         source = ops.transpose(source)  # [Tx, B]
-        mask = ops.expand_dims(ops.not_equal(source, 0), 2)  # [Tx, B, 1]
+        real = _real(source, None if mask is None else ops.transpose(mask))
+        real = ops.expand_dims(real, 2)  # [Tx, B, 1]
         words = self.embedding(source, training=training)  # [Tx, B, m]
-        states = self._read(self.forward, words, mask)  # [Tx, B, n]
-        if self.backward is not None:
-            backward = self._read(self.backward, words, mask, reverse=True)
+        states = self._read(self.forward_cell, words, real)  # [Tx, B, n]
+        if self.backward_cell is not None:
+            backward = self._read(self.backward_cell, words, real, reverse=True)
             states = ops.concatenate([states, backward], axis=2)  # [Tx, B, 2n]
         annotations = self.dropout(ops.transpose(states, (1, 0, 2)), training=training)
-        if self.backward is None:
+        if self.backward_cell is None:
             return annotations, annotations[:, -1]
         return annotations, annotations[:, 0, self.units :]
+
+    def compute_mask(self, source: Any, mask: Any = None) -> list[Any]:
+        """Return the Keras masks of the annotations, bool [B, Tx], and of the summary, None."""
+        return [_real(source, mask), None]
 
     def _read(
         self,
         cell: GRUCell,
         words: Float[Tensor, "Tx B m"],
-        mask: Bool[Tensor, "Tx B 1"],
+        real: Bool[Tensor, "Tx B 1"],
         reverse: bool = False,
     ) -> Float[Tensor, "Tx B n"]:
         update = cell.bind()
 
         def step(state: Any, position: tuple[Any, Any]) -> Any:
-            projected, real = position
-            return ops.where(real, update(projected, state), state)
+            projected, is_real = position
+            return ops.where(is_real, update(projected, state), state)
 
         projected = cell.project(words)  # [Tx, B, 3n]
         start = ops.zeros_like(projected[0, :, : self.units])
-        return scan(step, start, (projected, mask), reverse=reverse)
+        return scan(step, start, (projected, real), reverse=reverse)
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments of the constructor."""
         return {**super().get_config(), **self._settings}
+
+
+def _real(source: Any, mask: Any) -> Any:
+    """Return where there are words, and not padding."""
+    words = ops.not_equal(source, 0)
+    return words if mask is None else ops.logical_and(words, mask)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import keras
@@ -64,6 +64,7 @@ class _GatedUnit(keras.layers.Layer):
         }
 
 
+@keras.saving.register_keras_serializable("rnnsearch_tf")
 class GRUCell(_GatedUnit):
     """One step of the gated hidden unit of Cho et al. (2014), the paper's f.
 
@@ -81,16 +82,24 @@ class GRUCell(_GatedUnit):
         units: n, the number of hidden units.
         initial_weights: "paper" (appendix B.1) or "glorot".
 
+    Attributes:
+        state_size: n, as `keras.layers.RNN` wants it of a cell.
+        output_size: likewise.
+
     Examples:
-        Two words, m = 3, from states of zeros:
+        Two words, m = 3, from states of zeros; and two sentences of four words:
 
         >>> cell = GRUCell(units=5)
-        >>> state = cell(keras.random.normal([2, 3]), keras.ops.zeros([2, 5]))
-        >>> print(state.shape)
-        (2, 5)
+        >>> output, states = cell(keras.random.normal([2, 3]), [keras.ops.zeros([2, 5])])
+        >>> print(output.shape, keras.layers.RNN(cell)(keras.random.normal([2, 4, 3])).shape)
+        (2, 5) (2, 5)
     """
 
-    def build(self, words_shape: tuple) -> None:
+    def __init__(self, units: int, initial_weights: InitialWeights = "paper", **kwargs: Any):
+        super().__init__(units, initial_weights, **kwargs)
+        self.state_size = self.output_size = units
+
+    def build(self, words_shape: tuple, states_shape: Any = None) -> None:
         """Create the weights."""
         self._add_weights(words_shape[-1])
 
@@ -107,12 +116,25 @@ class GRUCell(_GatedUnit):
         return self._bind()
 
     def call(
-        self, words: Float[Tensor, "*rows m"], state: Float[Tensor, "*rows n"]
-    ) -> Float[Tensor, "*rows n"]:
-        """Return the next states, from the words' vectors e and the states h."""
-        return self.bind()(self.project(words), state)
+        self,
+        words: Float[Tensor, "*rows m"],
+        states: Float[Tensor, "*rows n"] | Sequence[Float[Tensor, "*rows n"]],
+    ) -> tuple[Float[Tensor, "*rows n"], Any]:
+        """Make a step as `keras.layers.GRUCell` does.
+
+        Args:
+            words: their vectors e.
+            states: the states h, or a list of them alone.
+
+        Returns:
+            The next states h', and once more in the form of `states`.
+        """
+        in_list = isinstance(states, list | tuple)
+        state = self.bind()(self.project(words), states[0] if in_list else states)
+        return state, [state] if in_list else state
 
 
+@keras.saving.register_keras_serializable("rnnsearch_tf")
 class ContextGRUCell(_GatedUnit):
     """The decoder's gated hidden unit, which also reads a context c.
 

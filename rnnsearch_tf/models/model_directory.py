@@ -5,6 +5,7 @@ import dataclasses
 import json
 import math
 import secrets
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,11 +14,10 @@ from rnnsearch_tf.config import Config
 from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.files import check_space, file_lock, replacing, synchronize, write_atomically
 from rnnsearch_tf.json_files import finite_or_none, parse_json, typed
-from rnnsearch_tf.models.translation_model import TranslationModel
-from rnnsearch_tf.models.weights_file import check_weights, read_weights, write_weights
 from rnnsearch_tf.text.vocabulary import Vocabulary
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # Keras and TensorFlow are loaded only where they are needed
+    from rnnsearch_tf.models.translation_model import TranslationModel
     from rnnsearch_tf.text.tokenizers import Tokenizer
 
 BEST, LAST = "best", "last"
@@ -164,7 +164,6 @@ class ModelDirectory:
         Raises:
             InputError: as `load_config`.
         """
-        # TensorFlow is loaded only where text is tokenised.
         from rnnsearch_tf.text.tokenizers import tokenizers_for
 
         return tokenizers_for(self.load_config())
@@ -220,16 +219,27 @@ class ModelDirectory:
         for path in self.path.glob(".*.tmp*"):
             path.unlink(missing_ok=True)
 
+    def remove_training(self) -> None:
+        """Remove what a training has written; a lexicon and other files stay."""
+        for folder in (self.checkpoints_path, self.tensorboard_path):
+            shutil.rmtree(folder, ignore_errors=True)
+        weights = self.weights_path(BEST), self.weights_path(LAST)
+        vocabularies = self.source_vocabulary_path, self.target_vocabulary_path
+        for path in (*weights, self.log_path, self._config_path, *vocabularies):
+            path.unlink(missing_ok=True)
+
     def weights_path(self, which: str = BEST) -> Path:
         """Return the path of the best or the last weights."""
         return self.path / f"{which}.weights.h5"
 
-    def save_weights(self, model: TranslationModel, which: str) -> None:
+    def save_weights(self, model: "TranslationModel", which: str) -> None:
         """Write the model's weights, whole or not at all.
 
         Raises:
             InputError: the disk refuses, or the config cannot be read.
         """
+        from rnnsearch_tf.models.weights_file import write_weights
+
         config = self.load_config()
         try:
             with replacing(self.weights_path(which), ".weights.h5") as temporary:
@@ -239,13 +249,16 @@ class ModelDirectory:
             reason = error.strerror or first_line(error)
             raise InputError(f"{self.weights_path(which)}: cannot be written: {reason}") from error
 
-    def load_model(self, which: str = BEST) -> TranslationModel:
+    def load_model(self, which: str = BEST) -> "TranslationModel":
         """Build the model and read its weights.
 
         Raises:
             InputError: there are no such weights, or they are damaged, of another model or another
                 training, or not finite.
         """
+        from rnnsearch_tf.models.translation_model import TranslationModel
+        from rnnsearch_tf.models.weights_file import read_weights
+
         self.check_weights(which)
         model = TranslationModel(self.load_config().model)
         read_weights(self.weights_path(which), model)
@@ -260,12 +273,22 @@ class ModelDirectory:
         Raises:
             InputError: as `load_model`.
         """
+        from rnnsearch_tf.models.weights_file import check_weights
+
+        return check_weights(self.find_weights(which), self.load_config())
+
+    def find_weights(self, which: str = BEST) -> Path:
+        """Find the file of the best or the last weights.
+
+        Raises:
+            InputError: there is none.
+        """
         path = self.weights_path(which)
         if not path.exists():
             raise InputError(f"{self.path}: no {path.name}: training has not saved any yet")
-        return check_weights(path, self.load_config())
+        return path
 
 
-def _file_size(model: TranslationModel) -> int:
+def _file_size(model: "TranslationModel") -> int:
     """Maximum bytes of the weights in HDF5, whose own structures take a few thousand."""
     return 100_000 + 5 * model.count_params()

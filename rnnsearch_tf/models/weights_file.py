@@ -89,7 +89,10 @@ def _told(path: Path) -> Iterator[None]:
         TypeError,
         ValueError,
     ) as error:
-        raise InputError(f"{path}: damaged, or of another model: {first_line(error)}") from error
+        raise InputError(
+            f"{path}: damaged, or of another model: {first_line(error)}; restore it from a copy, "
+            "or use the other weights (--weights)"
+        ) from error
 
 
 def _arrays(file: h5py.File) -> dict[str, h5py.Dataset]:

@@ -77,7 +77,7 @@ def assess(name: str, path: Path, config: Config, text: TestText, hardware: str)
     text_model = load_text_model(path, decoding)
     model = text_model.model
     assert isinstance(model, TranslationModel)  # one directory is no ensemble
-    evaluator = Evaluator.of(text_model, directory.load_vocabularies())
+    evaluator = Evaluator.of(text_model)
     training = _short(evaluator.pairs(text.sample), config.training.max_length)
     unk_free = evaluator.unk_free(text.test)
     translations, replaced = evaluator.translate_and_replace(text.test.source)

@@ -1,10 +1,11 @@
-"""Models of the paper, and their settings at each size."""
+"""Models of the paper, their settings at each size, and the text they are trained on."""
 
 import dataclasses
 import typing
 from typing import Literal
 
 from rnnsearch_tf.config import Config
+from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText
 from rnnsearch_tf.presets import PRESETS
 
 # Model directory to the paper's name, in the order of its Table 1.
@@ -16,6 +17,25 @@ MODELS = {
 }
 Size = Literal["paper", "small", "tiny"]
 SIZES: tuple[Size, ...] = typing.get_args(Size)
+
+
+@dataclasses.dataclass(frozen=True)
+class Texts:
+    """Text of a reproduction.
+
+    Attributes:
+        training: sentence pairs.
+        validation: chooses the best weights.
+        test: for Table 1 and Fig. 3.
+        by_length: for Fig. 2 and Table 3; may be `test`.
+        described: role to description, for the report.
+    """
+
+    training: Corpus
+    validation: ParallelText
+    test: ParallelText
+    by_length: ParallelText
+    described: dict[str, str]
 
 
 def preset(name: str, size: Size) -> Config:

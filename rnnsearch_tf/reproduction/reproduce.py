@@ -10,7 +10,6 @@ from typing import Any
 
 from rnnsearch_tf.alignment.lexicon import lexicon_of, write_lexicon
 from rnnsearch_tf.config import Config
-from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText
 from rnnsearch_tf.data.training_data import TrainingData
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.files import write_atomically
@@ -20,29 +19,10 @@ from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.progress import say
 from rnnsearch_tf.provenance import code_fingerprint, hardware, provenance
 from rnnsearch_tf.reproduction.assessment import TestText, assess, training_sample
-from rnnsearch_tf.reproduction.models import MODELS
+from rnnsearch_tf.reproduction.models import MODELS, Texts
 from rnnsearch_tf.reproduction.report import Report, write_report
 from rnnsearch_tf.reproduction.results import ModelResults
 from rnnsearch_tf.training.run import train
-
-
-@dataclasses.dataclass(frozen=True)
-class Texts:
-    """Text of a reproduction.
-
-    Attributes:
-        training: sentence pairs.
-        validation: chooses the best weights.
-        test: for Table 1 and Fig. 3.
-        by_length: for Fig. 2 and Table 3; may be `test`.
-        described: role to description, for the report.
-    """
-
-    training: Corpus
-    validation: ParallelText
-    test: ParallelText
-    by_length: ParallelText
-    described: dict[str, str]
 
 
 def reproduce(

@@ -8,13 +8,20 @@ from typing import TYPE_CHECKING, Any, Literal
 from rnnsearch_tf.alignment.extraction import LinkMethod
 from rnnsearch_tf.alignment.formats import pharaoh
 from rnnsearch_tf.alignment.links import Links
-from rnnsearch_tf.data.parallel_corpus import ParallelFiles, each_pair
-from rnnsearch_tf.scripts.shared.alignment_flags import define_alignment, link_method, word_aligner
+from rnnsearch_tf.data.parallel_corpus import each_pair
+from rnnsearch_tf.scripts.shared.alignment_flags import (
+    aligned_models,
+    define_alignment,
+    link_method,
+    word_aligner,
+)
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.decoding_flags import define_model, model_dirs
-from rnnsearch_tf.scripts.shared.figure_flags import define_figures, draw_figure
+from rnnsearch_tf.scripts.shared.decoding_flags import define_model
+from rnnsearch_tf.scripts.shared.figure_flags import check_figures, define_figures, draw_figure
 from rnnsearch_tf.scripts.shared.finite_values import FiniteCheck, are_finite, json_weights
 from rnnsearch_tf.scripts.shared.line_output import define_line_output, line_output, whole_lines
+from rnnsearch_tf.scripts.shared.pair_flags import define_pairs, needed_pairs
+from rnnsearch_tf.scripts.shared.unknown_words import with_warning
 
 if TYPE_CHECKING:
     from rnnsearch_tf.alignment.word_aligner import PairAlignment
@@ -28,16 +35,19 @@ COMMAND = Command(
     "model reads the target by teacher forcing, and its attention gives the links. i-j is source "
     "word i and target word j, from 0: tokens of the model's tokeniser, which are Moses' or, of a "
     "model trained with --tokenizer=whitespace, the file's own words; </s> is not counted.",
+    "rnnsearch-align --model_dir=model --source=test.en --target=test.fr",
 )
 define_model(COMMAND)
-COMMAND.define("source", str, "sentences, UTF-8, plain or .gz")
-COMMAND.define("target", str, "their translations, line by line")
+COMMAND.group("Data")
+define_pairs(COMMAND, "sentences", "their translations")
 define_line_output(COMMAND, "links")
+COMMAND.group("Output")
 COMMAND.define(
     "format",
     Format,
     "pharaoh: i-j i-j …; json: an object a line with source_tokens, target_tokens (each with its "
-    "</s>), alignment (the weights, a row for each target token), reverse_alignment (of the "
+    "</s>), unknown_source, unknown_target (places of tokens that the vocabulary lacks), alignment "
+    "(the weights, a row for each target token), reverse_alignment (of the "
     "reverse model, a row for each source token) and links",
     "pharaoh",
 )
@@ -48,19 +58,19 @@ define_alignment(COMMAND)
 def main() -> int:
     """Align."""
     flags = COMMAND.flags
-    COMMAND.require("model_dir", "source", "target")
+    check_figures(COMMAND)
+    files = needed_pairs(COMMAND)
     method = link_method(COMMAND)
+    output = line_output(COMMAND, aligned_models(COMMAND), whole_lines)
     with quiet_start():
-        from rnnsearch_tf.progress import ProgressLine
+        from rnnsearch_tf.progress import counted
 
-        reverse = flags.reverse_model_dir.split(",") if flags.reverse_model_dir else []
-        output = line_output(COMMAND, [*model_dirs(COMMAND), *reverse], whole_lines)
         aligner = word_aligner(COMMAND)
-    text = output.rest_of(each_pair(ParallelFiles([flags.source], [flags.target])))
+    text = output.rest_of(with_warning(COMMAND, aligner.forward, each_pair(files)))
     finite = FiniteCheck(COMMAND, "no finite alignment")
     pairs = _drawn(_checked(aligner.align_stream(text), finite, output.done), output.done)
     if flags.output != "-" or not sys.stdout.isatty():
-        pairs = ProgressLine().counted(pairs, "sentence pairs")
+        pairs = counted(pairs, "sentence pair")
     output.write(_line(pair, method) for pair in pairs)
     return finite.status
 
@@ -98,6 +108,8 @@ def _json(pair: "PairAlignment", links: Links) -> str:
     values: dict[str, Any] = {
         "source_tokens": pair.forward.source_tokens,
         "target_tokens": pair.forward.target_tokens,
+        "unknown_source": pair.forward.unknown_source,
+        "unknown_target": pair.forward.unknown_target,
         "alignment": json_weights(pair.forward.weights),
     }
     if pair.reverse is not None:
@@ -106,10 +118,7 @@ def _json(pair: "PairAlignment", links: Links) -> str:
     return json.dumps(values, ensure_ascii=False)
 
 
-def run(arguments: list[str] | None = None) -> int:
-    """Run the console script, with `arguments` instead of the command line's."""
-    return COMMAND.run(main, arguments)
-
+run = COMMAND.entry(main)
 
 if __name__ == "__main__":
     sys.exit(run())

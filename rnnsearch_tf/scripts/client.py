@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.limits import COUNT, INT64, Limits
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.file_flags import InputFile, InputLines
 from rnnsearch_tf.scripts.shared.finite_values import FiniteCheck, json_weights
 from rnnsearch_tf.scripts.shared.line_output import (
     LineOutput,
@@ -18,7 +19,7 @@ from rnnsearch_tf.scripts.shared.line_output import (
     line_output,
     whole_lines,
 )
-from rnnsearch_tf.scripts.shared.text_input import decoded, input_lines
+from rnnsearch_tf.scripts.shared.text_input import Decoder, input_lines
 from rnnsearch_tf.scripts.shared.text_output import show
 from rnnsearch_tf.terminal import single_line
 
@@ -32,7 +33,9 @@ COMMAND = Command(
     "rnnsearch-client",
     "translate text by a model that TensorFlow Serving serves, one sentence per line: N lines in, "
     "N lines out, in order; a blank line gives a blank line.",
+    "rnnsearch-client --server=grpc://localhost:8500 --input=test.en",
 )
+COMMAND.group("Server")
 COMMAND.define(
     "server",
     str,
@@ -47,6 +50,7 @@ COMMAND.define(
     limits=Limits(0, INT64),
 )
 COMMAND.define("label", str, "a label of a version, such as stable")
+COMMAND.define("status", bool, "print the versions that are served and their states instead")
 COMMAND.define(
     "signature",
     Signature,
@@ -54,9 +58,13 @@ COMMAND.define(
     "align print a JSON object per line, without padding",
     "serving_default",
 )
-COMMAND.define("input", str, "text, UTF-8, plain or .gz; - is standard input", "-")
-COMMAND.define("translation", str, "for --signature=score: translations, line by line")
+COMMAND.group("Data")
+COMMAND.define("input", InputLines, "text, UTF-8, plain or .gz; - is standard input", "-")
+COMMAND.define(
+    "translation", InputLines, "for --signature=score: translations, line by line; - as --input"
+)
 define_line_output(COMMAND, "results")
+COMMAND.group("Calls")
 COMMAND.define(
     "deadline",
     float,
@@ -69,10 +77,14 @@ COMMAND.define("concurrency", int, "calls at once, and batches read ahead", 4, L
 COMMAND.define(
     "attempts", int, "maximum attempts of a call while the server is unavailable", 5, COUNT
 )
-COMMAND.define("ca_certificate", str, "PEM file of trusted authorities, instead of the system's")
-COMMAND.define("client_certificate", str, "PEM file, for a server that asks for one")
-COMMAND.define("client_key", str, "PEM file of its private key, unless it is in the same file")
-COMMAND.define("status", bool, "print the versions that are served and their states instead")
+COMMAND.group("TLS")
+COMMAND.define(
+    "ca_certificate", InputFile, "PEM file of trusted authorities, instead of the system's"
+)
+COMMAND.define("client_certificate", InputFile, "PEM file, for a server that asks for one")
+COMMAND.define(
+    "client_key", InputFile, "PEM file of its private key, unless it is in the same file"
+)
 
 
 def main() -> int:
@@ -166,6 +178,7 @@ def _alignment_json(result: "Translation") -> str:
             "translation": result.text,
             "score": result.score,
             "source_tokens": result.source_tokens,
+            "unknown": result.unknown,
             "target_tokens": result.tokens,
             "alignment": json_weights(result.alignment),
         }
@@ -199,14 +212,12 @@ def _pairs(texts: Iterable[str], translations: Iterable[str]) -> Iterator[tuple[
 
 def _lines(path: str) -> Iterator[str]:
     name = "standard input" if path == "-" else path
+    decoder = Decoder(lambda warning: COMMAND.warn(f"{name}: {warning}"))
     for number, line in enumerate(input_lines(path), 1):
-        yield decoded(line, number, lambda warning: COMMAND.warn(f"{name}: {warning}"))
+        yield decoder(line, number)
 
 
-def run(arguments: list[str] | None = None) -> int:
-    """The console script; `arguments` instead of the command line's."""
-    return COMMAND.run(main, arguments)
-
+run = COMMAND.entry(main)
 
 if __name__ == "__main__":
     sys.exit(run())

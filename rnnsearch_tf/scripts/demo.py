@@ -2,19 +2,29 @@
 
 import sys
 
+from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.outputs import OutputFolder
+from rnnsearch_tf.scripts.shared.file_flags import OutputFolder
 
 COMMAND = Command(
     "rnnsearch-demo",
     "train RNNsearch and RNNencdec on the built-in English-French grammar, compare them by "
     "sentence length, draw an alignment, export a SavedModel and translate with it.",
+    "rnnsearch-demo --output=demo",
 )
-COMMAND.define("output", OutputFolder, "the folder for all of it", "demo")
+COMMAND.group("Output")
+COMMAND.define(
+    "output",
+    OutputFolder,
+    "the folder for all of it; an earlier demonstration there is resumed or, where it has ended, "
+    "replaced, and other files stay",
+    "demo",
+)
 
 
 def main() -> int:
     """Run the demonstration."""
+    require_package("matplotlib")
     with quiet_start():
         from rnnsearch_tf.demo import run as run_demo
 
@@ -22,10 +32,7 @@ def main() -> int:
     return 0
 
 
-def run(arguments: list[str] | None = None) -> int:
-    """Run the console script, with `arguments` instead of the command line's."""
-    return COMMAND.run(main, arguments)
-
+run = COMMAND.entry(main)
 
 if __name__ == "__main__":
     sys.exit(run())

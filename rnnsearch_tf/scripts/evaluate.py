@@ -4,6 +4,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rnnsearch_tf.data.lines import read_lines
+from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.files import write_atomically
 from rnnsearch_tf.limits import COUNT
@@ -13,15 +15,27 @@ from rnnsearch_tf.scripts.shared.alignment_evaluation import (
     wants_alignments,
 )
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.decoding_flags import define_decoding, model_dirs, open_translator
-from rnnsearch_tf.scripts.shared.outputs import OutputFile, OutputLines
+from rnnsearch_tf.scripts.shared.decoding_flags import (
+    checked_models,
+    define_decoding,
+    define_model,
+    open_translator,
+)
+from rnnsearch_tf.scripts.shared.file_flags import (
+    InputFile,
+    InputFiles,
+    OutputFile,
+    OutputLines,
+    check_path,
+)
+from rnnsearch_tf.scripts.shared.pair_flags import define_tsv, needed_pairs
 from rnnsearch_tf.scripts.shared.text_output import write_figures
+from rnnsearch_tf.scripts.shared.unknown_words import warn_of_unknown_words
 
 if TYPE_CHECKING:
-    from rnnsearch_tf.data.parallel_corpus import ParallelText
     from rnnsearch_tf.evaluation.evaluator import Evaluator
+    from rnnsearch_tf.evaluation.metrics import Reference
     from rnnsearch_tf.inference.translator import Translator
-    from rnnsearch_tf.text.vocabulary import Vocabulary
 
 COMMAND = Command(
     "rnnsearch-evaluate",
@@ -29,19 +43,31 @@ COMMAND = Command(
     "paper's BLEU (cased tokens), each with its 95% confidence interval, of all sentences and of "
     "those without unknown words; and BLEU by source length. With --alignments, score the model's "
     "links between words against gold links instead.",
+    "rnnsearch-evaluate --model_dir=model --source=test.en --reference=test.fr",
 )
-COMMAND.define("source", str, "test sentences, UTF-8, plain or .gz")
-COMMAND.define("reference", str, "their reference translations")
+define_model(COMMAND)
+COMMAND.group("Data")
+COMMAND.define("source", InputFiles, "test sentences, UTF-8, plain or .gz")
 COMMAND.define(
-    "hypotheses", str,
-    "a file of translations, line by line, to score instead of translating; --model_dir then only "
-    "has the tokeniser and the vocabularies",
-)  # fmt: skip
+    "reference",
+    InputFiles,
+    "their reference translations, line by line, one or several of each sentence",
+    repeated=True,
+)
+define_tsv(COMMAND, "--source and --reference")
 COMMAND.define(
-    "compare", str,
+    "hypotheses",
+    InputFile,
+    "translations, line by line, to score instead of translating; --model_dir then only has the "
+    "tokeniser and the vocabularies",
+)
+COMMAND.define(
+    "compare",
+    str,
     "another system: a file of its translations, line by line, or whatever --model_dir takes; "
     "its scores, and p-values by paired bootstrap resampling",
-)  # fmt: skip
+)
+COMMAND.group("Output")
 COMMAND.define("translations", OutputFile, "a file to write the translations to")
 COMMAND.define(
     "json", OutputLines, "a file to write the scores to; - is standard output, no table then"
@@ -49,7 +75,7 @@ COMMAND.define(
 COMMAND.define(
     "sample_html", OutputFile,
     "a web page to write, of the sentences with the lowest and the highest chrF2: source, "
-    "reference, translation, scores, and the interactive alignment",
+    "(first) reference, translation, scores, and the interactive alignment",
 )  # fmt: skip
 COMMAND.define(
     "sample", int, "number of the lowest, and of the highest, in --sample_html", 20, COUNT
@@ -61,24 +87,28 @@ define_alignment_evaluation(COMMAND)
 def main() -> int:
     """Evaluate."""
     flags = COMMAND.flags
-    _check_flags()
+    text = _check_inputs()
     if wants_alignments(COMMAND):
-        evaluate_alignments(COMMAND)
+        evaluate_alignments(COMMAND, text)
         return 0
+    references = _references(text)
+    ours, others = (_lines(path, text) for path in (flags.hypotheses, flags.compare))
     with quiet_start():
-        from rnnsearch_tf.data.parallel_corpus import read_parallel
-        from rnnsearch_tf.evaluation.evaluator import Evaluator
+        from rnnsearch_tf.evaluation.evaluator import EvaluationSet, Evaluator
         from rnnsearch_tf.evaluation.significance import compare
 
-        evaluator = Evaluator(open_translator(COMMAND), _vocabularies())
-    text = read_parallel(flags.source, flags.reference)
-    translations, replaced, others = _systems(evaluator, text.source)
-    scores = evaluator.evaluate(translations, text)
+        evaluator = Evaluator(open_translator(COMMAND))
+    warn_of_unknown_words(COMMAND, evaluator.translator, *text)
+    translations, replaced = _translations(evaluator, text.source, ours)
+    if _is_model(flags.compare):
+        results = open_translator(COMMAND, flags.compare).translate(text.source)
+        others = [result.text for result in results]
+    scores = evaluator.evaluate(translations, EvaluationSet(text.source, references))
     if replaced is not None:
-        scores = scores._replace(replaced=evaluator.score(replaced, text.target))
+        scores = scores._replace(replaced=evaluator.score(replaced, references))
     if others is not None:
         lengths = evaluator.source_lengths(text.source)
-        comparison = compare(flags.compare, translations, others, text.target, lengths)
+        comparison = compare(flags.compare, translations, others, references, lengths)
         scores = scores._replace(comparison=comparison)
     if flags.sample_html:
         _write_sample(evaluator.translator, text, translations)
@@ -86,53 +116,63 @@ def main() -> int:
     return 0
 
 
-def _check_flags() -> None:
+def _check_inputs() -> ParallelText:
+    """Check flags, files and models before TensorFlow is loaded, and read source and reference."""
     flags = COMMAND.flags
-    COMMAND.require("model_dir", "source", "reference")
     if flags.sample_html and Path(flags.sample_html).suffix != ".html":
         raise InputError(f"--sample_html {flags.sample_html}: must end in .html")
+    files = needed_pairs(COMMAND, target="reference")
+    checked_models(COMMAND)
+    if _is_model(flags.compare):
+        checked_models(COMMAND, flags.compare)
+    elif flags.compare:
+        check_path("compare", InputFile, flags.compare)
+    return files.read()
 
 
-def _systems(
-    evaluator: "Evaluator", sources: list[str]
-) -> tuple[list[str], list[str] | None, list[str] | None]:
-    """Return the translations to score, those with [UNK] replaced, and the other system's, if any.
+def _is_model(name: str | None) -> bool:
+    return name is not None and Path(name.split(",")[0]).is_dir()
 
-    Files are read before a model translates, and the translations are written as soon as they are
-    there.
+
+def _references(text: ParallelText) -> "list[Reference]":
+    """Return the references of each sentence."""
+    others = (COMMAND.flags.reference or [])[1:]
+    if not others:
+        return [*text.target]
+    return list(zip(text.target, *(_lines(paths, text) for paths in others), strict=True))
+
+
+def _lines(paths: str | None, text: ParallelText) -> list[str] | None:
+    """Read files of translations of the source; None where they are none."""
+    if paths is None or _is_model(paths):
+        return None
+    lines = [line for path in paths.split(",") for line in read_lines(path)]
+    if len(lines) != len(text.source):
+        raise InputError(
+            f"{paths} has {len(lines):,} lines, the source has {len(text.source):,}: they must "
+            "belong together line by line"
+        )
+    return lines
+
+
+def _translations(
+    evaluator: "Evaluator", sources: list[str], given: list[str] | None
+) -> tuple[list[str], list[str] | None]:
+    """Return the translations to score, and those with [UNK] replaced, if there are any.
+
+    The translations are written as soon as they are there.
     """
-    flags = COMMAND.flags
-    ours = _lines(flags.hypotheses) if flags.hypotheses else None
-    is_model = bool(flags.compare) and Path(flags.compare.split(",")[0]).is_dir()
-    others = _lines(flags.compare) if flags.compare and not is_model else None
     replaced = None
+    ours = given
     if ours is None:
         ours, replaced = evaluator.translate_and_replace(sources)
-    if flags.translations:
-        write_atomically(flags.translations, "".join(line + "\n" for line in ours).encode())
-    if is_model:
-        results = open_translator(COMMAND, flags.compare).translate(sources)
-        others = [result.text for result in results]
-    return ours, replaced, others
+    if COMMAND.flags.translations:
+        content = "".join(line + "\n" for line in ours)
+        write_atomically(COMMAND.flags.translations, content.encode())
+    return ours, replaced
 
 
-def _lines(path: str) -> list[str]:
-    """Read a file of translations of the source."""
-    from rnnsearch_tf.data.parallel_corpus import read_parallel
-
-    return read_parallel(COMMAND.flags.source, path).target
-
-
-def _vocabularies() -> "tuple[Vocabulary, Vocabulary]":
-    from rnnsearch_tf.inference.loading import find_version, load_vocabularies
-    from rnnsearch_tf.models.model_directory import ModelDirectory
-
-    path = model_dirs(COMMAND)[0]
-    version = find_version(path)
-    return load_vocabularies(version) if version else ModelDirectory(path).load_vocabularies()
-
-
-def _write_sample(translator: "Translator", text: "ParallelText", translations: list[str]) -> None:
+def _write_sample(translator: "Translator", text: ParallelText, translations: list[str]) -> None:
     from rnnsearch_tf.visualization.sample_page import SampleText, write_sample
 
     flags = COMMAND.flags
@@ -141,10 +181,7 @@ def _write_sample(translator: "Translator", text: "ParallelText", translations: 
     write_sample(flags.sample_html, sample, translator.align, flags.sample)
 
 
-def run(arguments: list[str] | None = None) -> int:
-    """Run the console script, with `arguments` instead of the command line's."""
-    return COMMAND.run(main, arguments)
-
+run = COMMAND.entry(main)
 
 if __name__ == "__main__":
     sys.exit(run())

@@ -1,16 +1,21 @@
 """rnnsearch-export: a SavedModel from a model directory."""
 
 import sys
+from pathlib import Path
 
+from rnnsearch_tf.config import WeightsDtype
+from rnnsearch_tf.inference.exported import new_version
 from rnnsearch_tf.limits import INT64, Limits
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.decoding_flags import (
+    checked_models,
     decoding_settings,
     define_decoding,
-    model_dirs,
+    define_model,
 )
-from rnnsearch_tf.scripts.shared.outputs import OutputFolder
+from rnnsearch_tf.scripts.shared.file_flags import OutputFolder
 from rnnsearch_tf.scripts.shared.text_output import show
+from rnnsearch_tf.serving.kit import check_kit_folder, write_kit
 
 COMMAND = Command(
     "rnnsearch-export",
@@ -18,8 +23,11 @@ COMMAND = Command(
     "signatures serving_default (text to translation and score), align (with the soft alignment), "
     "nbest (as many translations as the beam is wide) and score (of given translations). The "
     "search options become part of it. Several models, with commas, make an ensemble.",
+    "rnnsearch-export --model_dir=model --export_dir=exports",
 )
-COMMAND.define("export_dir", OutputFolder, "the folder that a server watches")
+define_model(COMMAND)
+COMMAND.group("Output")
+COMMAND.define("export_dir", OutputFolder, "the folder that a server watches", required=True)
 COMMAND.define(
     "version",
     int,
@@ -28,33 +36,47 @@ COMMAND.define(
 )
 COMMAND.define(
     "weights_dtype",
-    str,
-    "dtype of the weights: float32; float16 and bfloat16 take half the space",
+    WeightsDtype,
+    "dtype of the weights; float16 and bfloat16 take half the space",
     "float32",
+)
+COMMAND.define(
+    "kit",
+    OutputFolder,
+    "a new folder for the files around TensorFlow Serving: Docker, Kubernetes, nginx, the web page "
+    "and a README; without --model_dir, they are all that is written",
 )
 define_decoding(COMMAND)
 
 
 def main() -> int:
-    """Export."""
+    """Export, and write the kit where it is asked for."""
     flags = COMMAND.flags
-    COMMAND.require("model_dir", "export_dir")
+    if flags.kit is not None:
+        check_kit_folder(flags.kit)
+    if flags.kit is None or flags.model_dir is not None:
+        _export()
+    if flags.kit is not None:
+        write_kit(flags.kit)
+        show(str(Path(flags.kit) / "README.md"))
+    return 0
+
+
+def _export() -> None:
+    flags = COMMAND.flags
+    models = checked_models(COMMAND)
+    decoding = decoding_settings(COMMAND)
+    new_version(flags.export_dir, flags.version)  # for its checks
     with quiet_start():
         from rnnsearch_tf.serving.export import export
 
-        decoding = decoding_settings(COMMAND)
-        models = model_dirs(COMMAND)
         path = export(
             models, flags.export_dir, flags.version, decoding, flags.weights, flags.weights_dtype
         )
     show(str(path))
-    return 0
 
 
-def run(arguments: list[str] | None = None) -> int:
-    """The console script; `arguments` instead of the command line's."""
-    return COMMAND.run(main, arguments)
-
+run = COMMAND.entry(main)
 
 if __name__ == "__main__":
     sys.exit(run())

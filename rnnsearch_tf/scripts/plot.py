@@ -5,27 +5,32 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.extras import require_package
+from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.outputs import OutputFile
+from rnnsearch_tf.scripts.shared.file_flags import InputFiles, ModelFolders, OutputFile
 
 COMMAND = Command(
     "rnnsearch-plot",
     "draw the logs of trainings (−log p per token, and BLEU on the validation set, over "
     "updates), or BLEU by source length with its 95% confidence intervals.",
+    "rnnsearch-plot --model_dir=one,other --output=curves.png",
 )
-COMMAND.define("model_dir", str, "trained models, with commas: a curve for each")
+COMMAND.group("Data")
+COMMAND.define("model_dir", ModelFolders, "trained models, with commas: a curve for each")
 COMMAND.define(
-    "evaluations", str,
+    "evaluations", InputFiles,
     "instead, files that rnnsearch-evaluate --json has written, with commas; a system that one was "
     "compared with has a curve too, with hollow marks where p ≥ 0.05 or unknown",
 )  # fmt: skip
-COMMAND.define("output", OutputFile, "the picture, a name that ends in .png or .svg")
+COMMAND.group("Output")
+COMMAND.define("output", OutputFile, "the picture, a name that ends in .png or .svg", required=True)
 
 
 def main() -> int:
     """Plot."""
     flags = COMMAND.flags
-    COMMAND.require("output")
+    require_package("matplotlib")
     if (flags.model_dir is None) == (flags.evaluations is None):
         raise InputError("one of --model_dir and --evaluations is needed (see --help)")
     if flags.model_dir is not None:
@@ -36,14 +41,13 @@ def main() -> int:
 
 
 def _plot_trainings(paths: Sequence[str]) -> None:
-    with quiet_start():
-        from rnnsearch_tf.models.model_directory import ModelDirectory
-        from rnnsearch_tf.visualization.curves import draw_training
-
     directories = [ModelDirectory(path) for path in paths]
     for directory in directories:
         directory.load_config()  # for its checks
     logs = [directory.read_log() for directory in directories]
+    with quiet_start():
+        from rnnsearch_tf.visualization.curves import draw_training
+
     draw_training(COMMAND.flags.output, dict(zip(_labels(paths), logs, strict=True)))
 
 
@@ -69,10 +73,7 @@ def _labels(paths: Sequence[str]) -> list[str]:
     return labels
 
 
-def run(arguments: list[str] | None = None) -> int:
-    """Run the console script, with `arguments` instead of the command line's."""
-    return COMMAND.run(main, arguments)
-
+run = COMMAND.entry(main)
 
 if __name__ == "__main__":
     sys.exit(run())

@@ -4,31 +4,45 @@ import dataclasses
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from rnnsearch_tf.config import Config, DecodingConfig, ModelConfig, MosesLanguage, TrainingConfig
+from rnnsearch_tf.config import (
+    Config,
+    DecodingConfig,
+    ModelConfig,
+    MosesLanguage,
+    TrainingConfig,
+    setting_values,
+)
+from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelFiles
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.reproduction.models import MODELS, Size, preset
+from rnnsearch_tf.extras import require_package
+from rnnsearch_tf.models.model_directory import ModelDirectory
+from rnnsearch_tf.reproduction.models import MODELS, Size, Texts, preset
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.outputs import OutputFolder
+from rnnsearch_tf.scripts.shared.file_flags import OutputFolder
 from rnnsearch_tf.scripts.shared.text_output import show
-
-if TYPE_CHECKING:
-    from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelFiles
-    from rnnsearch_tf.reproduction.reproduce import Texts
+from rnnsearch_tf.training.checks import check_same
 
 COMMAND = Command(
     "rnnsearch-reproduce",
     "train RNNencdec-30, RNNsearch-30, RNNencdec-50 and RNNsearch-50 at one size, evaluate them "
     "as the paper does, and write a report: report.md, report.json and figures. The same command "
-    "resumes a run that was stopped, and skips what is trained and evaluated. The settings at the "
-    "end override the preset's, for all models.",
+    "resumes a run that was stopped, and skips what is trained and evaluated. The settings "
+    "override the preset's, for all models.",
+    "rnnsearch-reproduce --data=text --train=train --valid=valid --test=test",
 )
-COMMAND.define("data", str, "the folder of the texts: STEM.en and STEM.fr, plain or .gz")
+COMMAND.group("Data")
+COMMAND.define(
+    "data",
+    str,
+    "the folder of the texts: STEM.en and STEM.fr, plain or .gz",
+    required=True,
+)
 COMMAND.define("train", str, "stem of the training pairs; several with commas", "train")
 COMMAND.define("valid", str, "stem of the validation set, likewise", "valid")
 COMMAND.define("test", str, "stem of the test set, likewise", "test")
 COMMAND.define("test_lengths", str, "stem of the set for BLEU by length; unset, the test set")
+COMMAND.group("Run")
 COMMAND.define(
     "output", OutputFolder, "the folder for model directories and report", "reproduction"
 )
@@ -38,23 +52,33 @@ COMMAND.define(
     "trained_on", str, "hardware of models in the folder that were trained before, for Table 2",
     "not recorded",
 )  # fmt: skip
+COMMAND.group("Text")
 COMMAND.define("source_language", MosesLanguage, "Moses rules, and the files' ending", "en")
 COMMAND.define("target_language", MosesLanguage, "likewise of the target", "fr")
+COMMAND.group("Model")
 COMMAND.define_settings(ModelConfig, skip=("architecture",))
-COMMAND.define_settings(TrainingConfig, skip=("max_length",))
-COMMAND.define_settings(DecodingConfig, skip=("allow_unknown", "max_length"))
+COMMAND.group("Training")
+COMMAND.define_settings(TrainingConfig, skip=("max_length", "guided_alignment_weight"))
+COMMAND.group("Search")
+COMMAND.define_settings(DecodingConfig, skip=("allow_unknown", "replace_unknown", "max_length"))
+COMMAND.show_defaults(lambda: setting_values(preset("rnnsearch-50", COMMAND.flags.preset_size)))
 
 
 def main() -> int:
     """Reproduce; the exit status is 0, or 128 + the signal that stopped a training."""
     flags = COMMAND.flags
-    COMMAND.require("data")
+    require_package("matplotlib")
+    configs = _configs()
+    for name, config in configs.items():
+        directory = ModelDirectory(Path(flags.output) / name)
+        if directory.is_complete():
+            check_same(directory, config)
+    texts = _texts()
     with quiet_start():
         from rnnsearch_tf.reproduction.reproduce import reproduce
 
-    configs = _configs()
     command = shlex.join([COMMAND.name, *_given()])
-    stopped_by = reproduce(configs, _texts(), flags.output, command, flags.trained_on)
+    stopped_by = reproduce(configs, texts, flags.output, command, flags.trained_on)
     if stopped_by:
         return 128 + stopped_by
     show(str(Path(flags.output) / "report.md"))
@@ -80,9 +104,7 @@ def _configs() -> dict[str, Config]:
     return configs
 
 
-def _texts() -> "Texts":
-    from rnnsearch_tf.reproduction.reproduce import Texts
-
+def _texts() -> Texts:
     flags = COMMAND.flags
     training = _files(flags.train)
     validation, test = (_files(stems).read() for stems in (flags.valid, flags.test))
@@ -97,9 +119,7 @@ def _texts() -> "Texts":
     return Texts(training, validation, test, by_length, described)
 
 
-def _files(stems: str) -> "ParallelFiles":
-    from rnnsearch_tf.data.parallel_corpus import ParallelFiles
-
+def _files(stems: str) -> ParallelFiles:
     flags = COMMAND.flags
     sources, targets = (
         [_existing(stem, language) for stem in stems.split(",")]
@@ -117,7 +137,7 @@ def _existing(stem: str, language: str) -> Path:
     raise InputError(f"{path}: no such file, nor with .gz (see --train, --valid, --test)")
 
 
-def _described(stems: str, text: "Corpus") -> str:
+def _described(stems: str, text: Corpus) -> str:
     flags = COMMAND.flags
     pairs = sum(len(block.source) for block in text.blocks())
     return f"{stems}, {pairs:,} pairs {flags.source_language}–{flags.target_language}"
@@ -130,10 +150,7 @@ def _given() -> list[str]:
     return [flag.serialize() for flag in given]
 
 
-def run(arguments: list[str] | None = None) -> int:
-    """Run the console script, with `arguments` instead of the command line's."""
-    return COMMAND.run(main, arguments)
-
+run = COMMAND.entry(main)
 
 if __name__ == "__main__":
     sys.exit(run())

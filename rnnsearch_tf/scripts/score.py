@@ -5,37 +5,44 @@ import sys
 from collections.abc import Iterable, Iterator
 
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.decoding_flags import define_model, model_dirs, open_translator
+from rnnsearch_tf.scripts.shared.decoding_flags import (
+    checked_models,
+    define_model,
+    open_translator,
+)
 from rnnsearch_tf.scripts.shared.finite_values import FiniteCheck
 from rnnsearch_tf.scripts.shared.line_output import define_line_output, line_output, whole_lines
+from rnnsearch_tf.scripts.shared.pair_flags import define_pairs, needed_pairs
+from rnnsearch_tf.scripts.shared.unknown_words import warn_of_unknown_words
 
 COMMAND = Command(
     "rnnsearch-score",
     "score given translations: log p(y|x) in nats, </s> counted, a line for each pair; 0 where "
     "both are blank, -inf (and exit status 1) where it is not finite. The means, and the "
     "perplexity, go to standard error.",
+    "rnnsearch-score --model_dir=model --source=test.en --target=test.fr",
 )
 define_model(COMMAND)
-COMMAND.define("source", str, "sentences, UTF-8, plain or .gz")
-COMMAND.define("target", str, "their translations, line by line")
+COMMAND.group("Data")
+define_pairs(COMMAND, "sentences", "their translations")
 define_line_output(COMMAND, "scores")
 
 
 def main() -> int:
     """Score."""
-    flags = COMMAND.flags
-    COMMAND.require("model_dir", "source", "target")
+    files = needed_pairs(COMMAND)
+    output = line_output(COMMAND, checked_models(COMMAND), whole_lines)
     with quiet_start():
-        from rnnsearch_tf.data.parallel_corpus import read_parallel
         from rnnsearch_tf.evaluation.likelihood import Nll
-        from rnnsearch_tf.progress import ProgressLine, say
+        from rnnsearch_tf.progress import counted, say
 
-        output = line_output(COMMAND, model_dirs(COMMAND), whole_lines)
         translator = open_translator(COMMAND)
-    text = read_parallel(flags.source, flags.target)
+    text = files.read()
+    warn_of_unknown_words(COMMAND, translator, *text)
     scores = [float(line) for line in output.kept_lines()]
     pairs = output.rest_of(zip(text.source, text.target, strict=True))
-    stream = ProgressLine().counted(translator.score_stream(pairs), "sentence pairs")
+    left = len(text.source) - len(scores)
+    stream = counted(translator.score_stream(pairs), "sentence pair", left)
     output.write(_lines(stream, scores))
     finite = FiniteCheck(COMMAND, "no finite score")
     for number, score in enumerate(scores, 1):
@@ -57,10 +64,7 @@ def _lines(stream: Iterable[float], scores: list[float]) -> Iterator[str]:
         yield f"{score:.4f}"
 
 
-def run(arguments: list[str] | None = None) -> int:
-    """Run the console script, with `arguments` instead of the command line's."""
-    return COMMAND.run(main, arguments)
-
+run = COMMAND.entry(main)
 
 if __name__ == "__main__":
     sys.exit(run())

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from rnnsearch_tf.config import MosesLanguage
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.limits import COUNT, SEED, Limits
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.outputs import OutputFile
+from rnnsearch_tf.scripts.shared.file_flags import InputFile, OutputFile
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,25 +24,35 @@ COMMAND = Command(
     "He & Gao 2011): those with the lowest cross-entropy difference, [H_in(s) - H_pool(s)] + "
     "[H_in(t) - H_pool(t)], in nats per token, under n-gram models of the in-domain text and of a "
     "random sample of the pool of as many pairs.",
+    "rnnsearch-select --in_domain_source=in.en --in_domain_target=in.fr \\\n"
+    "    --pool_source=pool.en --pool_target=pool.fr --keep=100000 \\\n"
+    "    --output_source=kept.en.gz --output_target=kept.fr.gz",
 )
-_INPUTS = ("in_domain_source", "in_domain_target", "pool_source", "pool_target")
+_INPUTS = {
+    "in_domain_source": "source side of the in-domain text, UTF-8, plain or .gz",
+    "in_domain_target": "their translations, line by line",
+    "pool_source": "source side of the pairs to choose from; read several times",
+    "pool_target": "their translations, line by line",
+}
 _OUTPUTS = ("output_source", "output_target")
-COMMAND.define("in_domain_source", str, "source side of the in-domain text, UTF-8, plain or .gz")
-COMMAND.define("in_domain_target", str, "their translations, line by line")
-COMMAND.define("pool_source", str, "source side of the pairs to choose from; read several times")
-COMMAND.define("pool_target", str, "their translations, line by line")
-COMMAND.define("keep", int, "number of pairs to keep", limits=COUNT)
+COMMAND.group("Data")
+for _name, _description in _INPUTS.items():
+    COMMAND.define(_name, InputFile, _description, required=True)
+COMMAND.group("Output")
 COMMAND.define(
     "output_source",
     OutputFile,
     "the kept source sentences, in the pool's order; gzip when named .gz",
+    required=True,
 )
-COMMAND.define("output_target", OutputFile, "their translations")
+COMMAND.define("output_target", OutputFile, "their translations", required=True)
 COMMAND.define(
     "scores", OutputFile,
     "a file for the score of every pair of the pool, one a line in its order; lower is more "
     "in-domain, inf where a side is blank",
 )  # fmt: skip
+COMMAND.group("Selection")
+COMMAND.define("keep", int, "number of pairs to keep", limits=COUNT, required=True)
 COMMAND.define("drop_duplicates", bool, "of equal pairs, keep the first at most", False)
 COMMAND.define("source_language", MosesLanguage, "Moses rules for the source", "en")
 COMMAND.define("target_language", MosesLanguage, "Moses rules for the target", "fr")
@@ -52,21 +63,15 @@ COMMAND.define("seed", int, "of the sample of the pool", 1, SEED)
 def main() -> int:
     """Select."""
     _check_flags()
+    require_package("nltk")
     flags = COMMAND.flags
     with quiet_start():
-        try:
-            from rnnsearch_tf.data.selection import moore_lewis
-        except ModuleNotFoundError as error:
-            if (error.name or "").split(".")[0] != "nltk":
-                raise
-            raise InputError("NLTK is missing: pip install 'rnnsearch-tf[select]'") from error
         from rnnsearch_tf.data.parallel_corpus import ParallelFiles
-        from rnnsearch_tf.data.selection import sampling
-        from rnnsearch_tf.progress import ProgressLine
+        from rnnsearch_tf.data.selection import moore_lewis, sampling
+        from rnnsearch_tf.progress import say
 
     in_domain = ParallelFiles([flags.in_domain_source], [flags.in_domain_target])
     pool = ParallelFiles([flags.pool_source], [flags.pool_target])
-    progress = ProgressLine()
     with contextlib.ExitStack() as stack:
         source, target = (stack.enter_context(sampling.writing(_value(n))) for n in _OUTPUTS)
         table = stack.enter_context(sampling.writing(flags.scores)) if flags.scores else None
@@ -76,20 +81,18 @@ def main() -> int:
             (flags.source_language, flags.target_language),
             flags.order,
             flags.seed,
-            lambda total: progress.counter(total, "pairs"),
         )
         candidates = sampling.first_occurrences(pool) if flags.drop_duplicates else None
         chosen = moore_lewis.best_pairs(scores, flags.keep, candidates)
         sampling.write_pairs(pool, chosen, source, target)
         if table:
             table.writelines(f"{score:.6f}\n".encode() for score in scores)
-    progress.finish(_summary(scores, chosen))
+    say(_summary(scores, chosen))
     return 0
 
 
 def _check_flags() -> None:
     flags = COMMAND.flags
-    COMMAND.require(*_INPUTS, "keep", *_OUTPUTS)
     for name in _INPUTS:
         if Path(_value(name)).is_fifo():
             raise InputError(
@@ -117,10 +120,7 @@ def _summary(scores: "np.ndarray", chosen: "np.ndarray") -> str:
     return f"{kept}; scores {own.min():.3f} to {own.max():.3f} nats per token"
 
 
-def run(arguments: list[str] | None = None) -> int:
-    """Run the console script, with `arguments` instead of the command line's."""
-    return COMMAND.run(main, arguments)
-
+run = COMMAND.entry(main)
 
 if __name__ == "__main__":
     sys.exit(run())

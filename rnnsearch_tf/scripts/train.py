@@ -1,34 +1,50 @@
 """rnnsearch-train: parallel text to a model directory."""
 
 import dataclasses
+import json
+import os
 import sys
+from typing import Any
 
-from rnnsearch_tf.config import Config, ModelConfig, StrategyName, TokenizerName, TrainingConfig
-from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelFiles
+from rnnsearch_tf.config import (
+    FORMAT,
+    Config,
+    ModelConfig,
+    StrategyName,
+    TokenizerName,
+    TrainingConfig,
+    setting_values,
+)
+from rnnsearch_tf.data.held_out import hold_out
+from rnnsearch_tf.data.parallel_corpus import Corpus
 from rnnsearch_tf.data.wmt14 import SUBSETS as WMT14_SUBSETS
 from rnnsearch_tf.data.wmt14 import Wmt14
 from rnnsearch_tf.data.word_alignments import WordAlignmentFiles
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.limits import Limits
+from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.presets import PRESETS
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.outputs import OutputFolder
+from rnnsearch_tf.scripts.shared.file_flags import InputFile, InputFiles, OutputFolder
+from rnnsearch_tf.scripts.shared.pair_flags import PairFiles, define_pairs, find_pairs, needed_pairs
+from rnnsearch_tf.scripts.shared.settings_file import read_settings_file
+from rnnsearch_tf.training.checks import check_cluster, check_inputs, check_same
 
 COMMAND = Command(
     "rnnsearch-train",
     "train RNNsearch or RNNencdec (Bahdanau, Cho & Bengio 2015) on parallel text, or resume a "
-    "training that was stopped. The settings below override the preset's.",
+    "training that was stopped. Settings are the flags', then those of --config, then those of "
+    "--preset, which are the defaults below (--preset=NAME --help shows another's).",
+    "rnnsearch-train --train_source=train.en --train_target=train.fr \\\n"
+    "    --valid_source=valid.en --valid_target=valid.fr --model_dir=model",
+    alone="print_config",
 )
-COMMAND.define(
-    "train_source",
-    str,
-    "source side of the training pairs: text, UTF-8, plain or .gz; several files with commas",
-)
-COMMAND.define("train_target", str, "target side, line by line the translations")
-COMMAND.define(
-    "train_alignments",
-    str,
-    "word alignments of the training pairs, line by line (Pharaoh: i-j, source first, from 0, "
-    "counting the tokeniser's words), which guide the attention; see --guided_alignment_weight",
+COMMAND.group("Data")
+define_pairs(
+    COMMAND,
+    "source side of the training pairs (needed, or --train_tsv or --wmt14): text",
+    "target side: their translations",
+    "train_",
 )
 COMMAND.define(
     "wmt14",
@@ -37,34 +53,58 @@ COMMAND.define(
     f"{', '.join(WMT14_SUBSETS)}, with commas",
 )
 COMMAND.define("data_dir", str, "where TensorFlow Datasets keeps WMT '14, if not in its default")
-COMMAND.define(
-    "cache_dir", OutputFolder, "where tokenised text is kept, if not in the user's cache"
+define_pairs(
+    COMMAND,
+    "source side of the validation set, which chooses the best weights: text",
+    "its target side",
+    "valid_",
 )
 COMMAND.define(
-    "valid_source",
-    str,
-    "source side of the validation set, which chooses the best weights; several with commas",
+    "valid_split",
+    float,
+    "without a validation set: hold out this many of the training pairs, or this share of them "
+    "(below 1), drawn at random and always the same",
+    limits=Limits(0, 10_000_000, without_low=True),
 )
-COMMAND.define("valid_target", str, "target side of the validation set")
 COMMAND.define(
-    "model_dir", OutputFolder, "where the model goes; resumed from when it holds a training"
+    "train_alignments",
+    InputFiles,
+    "word alignments of the training pairs, line by line (Pharaoh: i-j, source first, from 0, "
+    "counting the tokeniser's words), which guide the attention; see --guided_alignment_weight",
+)
+COMMAND.group("Text")
+COMMAND.define("tokenizer", TokenizerName, "whitespace: the text is pre-tokenised, in any language")
+COMMAND.define("source_language", str, "Moses rules for the source: en or fr")
+COMMAND.define("target_language", str, "Moses rules for the target: en or fr")
+COMMAND.group("Run")
+COMMAND.define(
+    "model_dir",
+    OutputFolder,
+    "where the model goes; resumed from when it holds a training",
+    required=True,
 )
 COMMAND.define("preset", str, f"settings to start from: {', '.join(PRESETS)}", "rnnsearch-small")
+COMMAND.define(
+    "config",
+    InputFile,
+    "settings in place of the preset's: what --print_config prints, all of it or a part, as JSON "
+    "or YAML; or a model directory's config.json",
+)
+COMMAND.define("print_config", bool, "print the settings as JSON, and do nothing else", False)
 COMMAND.define(
     "strategy",
     StrategyName,
     "one (device), mirrored (all GPUs of this machine) or multi_worker (machines, by TF_CONFIG)",
     "one",
 )
-COMMAND.define("print_config", bool, "print the settings as JSON, and do nothing else", False)
-COMMAND.define("source_language", str, "Moses rules for the source: en or fr", "en")
-COMMAND.define("target_language", str, "Moses rules for the target: en or fr", "fr")
 COMMAND.define(
-    "tokenizer", TokenizerName, "moses, or whitespace: the text is pre-tokenised, in any language",
-    "moses",
-)  # fmt: skip
+    "cache_dir", OutputFolder, "where tokenised text is kept, if not in the user's cache"
+)
+COMMAND.group("Model")
 COMMAND.define_settings(ModelConfig, skip=("architecture",))
+COMMAND.group("Training")
 COMMAND.define_settings(TrainingConfig)
+COMMAND.show_defaults(lambda: _defaults())
 
 
 def main() -> int:
@@ -72,72 +112,101 @@ def main() -> int:
     flags = COMMAND.flags
     config = _config()
     if flags.print_config:
-        print(config.to_json(), end="")
+        print(json.dumps({"format": FORMAT, **config.given_settings()}, indent=2))
         return 0
-    if flags.wmt14 is None:
-        COMMAND.require("train_source", "train_target")
-    elif flags.train_source is not None or flags.train_target is not None:
-        raise InputError("--wmt14 takes the place of --train_source and --train_target")
-    COMMAND.require("model_dir")
-    if flags.train_alignments is not None and flags.train_source is None:
-        raise InputError("--train_alignments goes with --train_source and --train_target")
-    if (flags.valid_source is None) != (flags.valid_target is None):
-        raise InputError("--valid_source and --valid_target go together")
+    training, alignments = _training(), _alignments()
+    valid_files = _validation_files()
+    check_inputs(config, bool(valid_files or flags.valid_split), alignments is not None)
+    _check_run(config)
+    validation = valid_files.read() if valid_files else None
     with quiet_start():
         from rnnsearch_tf.training.distribution import build_strategy
         from rnnsearch_tf.training.run import train
 
         strategy = build_strategy(flags.strategy)  # before TensorFlow does anything else
-    validation = (
-        _files(flags.valid_source, flags.valid_target).read() if flags.valid_source else None
-    )
+    if flags.valid_split:
+        training, validation = hold_out(training, flags.valid_split)
     stopped_by = train(
         config,
         flags.model_dir,
-        _training(),
+        training,
         validation,
         flags.cache_dir,
         strategy,
-        alignments=_alignments(),
+        alignments=alignments,
     )
     return 128 + stopped_by if stopped_by else 0
+
+
+def _config() -> Config:
+    """Return the settings: the flags over --config over --preset."""
+    flags = COMMAND.flags
+    if flags.preset not in PRESETS:
+        raise InputError(f"--preset {flags.preset}: choose one of {', '.join(PRESETS)}")
+    config = PRESETS[flags.preset]
+    if flags.config is not None:
+        config = read_settings_file(flags.config, config)
+    return dataclasses.replace(
+        COMMAND.settings(config),
+        model=COMMAND.settings(config.model),
+        training=COMMAND.settings(config.training),
+    )
+
+
+def _defaults() -> dict[str, Any]:
+    """Return what `--help` shows of settings: those of the preset, where there is such a preset."""
+    config = PRESETS.get(COMMAND.flags.preset, PRESETS["rnnsearch-small"])
+    return {**dataclasses.asdict(config), **setting_values(config)}
 
 
 def _training() -> Corpus:
     flags = COMMAND.flags
     if flags.wmt14 is None:
-        return _files(flags.train_source, flags.train_target)
+        return needed_pairs(COMMAND, "train_")
+    if flags.train_source or flags.train_target or flags.train_tsv:
+        raise InputError("--wmt14 takes the place of --train_source and --train_target")
     subsets = WMT14_SUBSETS if flags.wmt14 == "all" else flags.wmt14.split(",")
-    return Wmt14(subsets, flags.data_dir, flags.source_language, flags.target_language)
+    config = _config()
+    return Wmt14(subsets, flags.data_dir, config.source_language, config.target_language)
 
 
 def _alignments() -> WordAlignmentFiles | None:
     flags = COMMAND.flags
     if flags.train_alignments is None:
         return None
-    return WordAlignmentFiles(flags.train_alignments.split(","), flags.train_source.split(","))
+    sentences = flags.train_source or flags.train_tsv
+    if sentences is None:
+        raise InputError("--train_alignments goes with --train_source and --train_target")
+    return WordAlignmentFiles(flags.train_alignments.split(","), sentences.split(","))
 
 
-def _files(sources: str, targets: str) -> ParallelFiles:
-    return ParallelFiles(sources.split(","), targets.split(","))
-
-
-def _config() -> Config:
+def _validation_files() -> PairFiles | None:
     flags = COMMAND.flags
-    if flags.preset not in PRESETS:
-        raise InputError(f"--preset {flags.preset}: choose one of {', '.join(PRESETS)}")
-    preset = PRESETS[flags.preset]
-    return dataclasses.replace(
-        COMMAND.settings(preset),
-        model=COMMAND.settings(preset.model),
-        training=COMMAND.settings(preset.training),
-    )
+    files, size = find_pairs(COMMAND, "valid_"), flags.valid_split
+    if size is not None:
+        if files is not None:
+            raise InputError("--valid_split is for a training without a validation set")
+        if flags.train_alignments is not None:
+            raise InputError("--valid_split: --train_alignments needs a validation set of its own")
+        if size > 1 and size != int(size):
+            raise InputError(f"--valid_split {size}: must be a whole number, or below 1")
+    return files
 
 
-def run(arguments: list[str] | None = None) -> int:
-    """The console script; `arguments` instead of the command line's."""
-    return COMMAND.run(main, arguments)
+def _check_run(config: Config) -> None:
+    """Check machines and model directory."""
+    flags = COMMAND.flags
+    if flags.strategy == "multi_worker":  # the chief alone has the model directory
+        check_cluster(os.environ.get("TF_CONFIG"))
+        return
+    directory = ModelDirectory(flags.model_dir)
+    if directory.is_complete():
+        check_same(directory, config)
+    directory.check_resumable()
+    directory.read_log()  # for its checks
 
+
+run = COMMAND.entry(main)
 
 if __name__ == "__main__":
     sys.exit(run())

@@ -8,8 +8,15 @@ from typing import IO, TYPE_CHECKING, Literal
 from rnnsearch_tf.config import BEAM_SIZE
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.decoding_flags import define_decoding, model_dirs, open_translator
-from rnnsearch_tf.scripts.shared.figure_flags import define_figures, draw_figure
+from rnnsearch_tf.scripts.shared.decoding_flags import (
+    checked_models,
+    decoding_settings,
+    define_decoding,
+    define_model,
+    open_translator,
+)
+from rnnsearch_tf.scripts.shared.figure_flags import check_figures, define_figures, draw_figure
+from rnnsearch_tf.scripts.shared.file_flags import InputLines
 from rnnsearch_tf.scripts.shared.finite_values import FiniteCheck
 from rnnsearch_tf.scripts.shared.line_output import (
     LineOutput,
@@ -17,8 +24,9 @@ from rnnsearch_tf.scripts.shared.line_output import (
     line_output,
     whole_lines,
 )
-from rnnsearch_tf.scripts.shared.text_input import decoded, input_lines, is_live, live_windows
+from rnnsearch_tf.scripts.shared.text_input import Decoder, input_lines, is_live, live_windows
 from rnnsearch_tf.scripts.shared.translation_lines import SEPARATOR, json_line, plain_lines
+from rnnsearch_tf.scripts.shared.unknown_words import warn_of_unknown_words
 from rnnsearch_tf.windows import windows
 
 if TYPE_CHECKING:
@@ -32,10 +40,16 @@ COMMAND = Command(
     "translate text, one sentence per line: N lines in, N lines out, in order; a blank line gives "
     "a blank line, and so does (with a warning, and exit status 1) a line without a translation of "
     "finite score. At a terminal, each line is translated as it is typed, and a pipe is answered "
-    "when it waits. The search options below override the model's own.",
+    "when it waits. The search options override the model's own.",
+    "rnnsearch-translate --model_dir=model --input=test.en --output=test.fr",
 )
-COMMAND.define("input", str, "text to translate, UTF-8, plain or .gz; - is standard input", "-")
+define_model(COMMAND)
+COMMAND.group("Data")
+COMMAND.define(
+    "input", InputLines, "text to translate, UTF-8, plain or .gz; - is standard input", "-"
+)
 define_line_output(COMMAND, "translations")
+COMMAND.group("Output")
 COMMAND.define("score", bool, "write log p(y|x), nats, after the translation and ' ||| '", False)
 COMMAND.define(
     "n_best",
@@ -59,12 +73,16 @@ define_decoding(COMMAND)
 def main() -> int:
     """Translate."""
     flags = COMMAND.flags
-    COMMAND.require("model_dir")
+    check_figures(COMMAND)
     if flags.alignment == "json" and flags.score:
         raise InputError("--alignment=json has the scores: --score is for lines of text")
     is_list = flags.n_best > 1 and flags.alignment != "json"
+    models = checked_models(COMMAND)
+    beam_size = decoding_settings(COMMAND).beam_size
+    if flags.n_best > beam_size:
+        raise InputError(f"--n_best {flags.n_best}: must be from 1 to the beam size, {beam_size}")
+    output = line_output(COMMAND, models, _whole_lists if is_list else whole_lines)
     with quiet_start():
-        output = line_output(COMMAND, model_dirs(COMMAND), _whole_lists if is_list else whole_lines)
         translator = open_translator(COMMAND)
     results = translator.translate_windows(
         _checked(_windows(output), translator, output.done),
@@ -116,9 +134,13 @@ def _checked(
 ) -> Iterator[list[bytes]]:
     """Pass windows on, with a warning for each line that is not translated as it is."""
     max_length = translator.config.decoding.max_length
-    for window in lines:
-        for number, line in enumerate(window, done + 1):
-            decoded(line, number, COMMAND.warn)
+    decoder = Decoder(COMMAND.warn)
+    for window_number, window in enumerate(lines):
+        numbered = list(enumerate(window, done + 1))
+        texts = [decoder(line, number) for number, line in numbered]
+        if not window_number:
+            warn_of_unknown_words(COMMAND, translator, texts)
+        for number, line in numbered:
             if len(line) > max_length:  # a token has at least one byte
                 [length] = translator.source_lengths([line])
                 if length > max_length:
@@ -131,11 +153,11 @@ def _checked(
 
 def _output(translations: Iterable["Translation"], finite: FiniteCheck, done: int) -> Iterator[str]:
     """Yield the line of each translation, or its lines."""
-    from rnnsearch_tf.progress import ProgressLine
+    from rnnsearch_tf.progress import counted
 
     flags = COMMAND.flags
     if not sys.stdout.isatty():
-        translations = ProgressLine().counted(translations, "lines")
+        translations = counted(translations, "line")
     for number, result in enumerate(translations, done):
         finite.check(number + 1, math.isfinite(result.score))
         if flags.figures:
@@ -153,10 +175,7 @@ def _output(translations: Iterable["Translation"], finite: FiniteCheck, done: in
             yield "\n".join(lines)
 
 
-def run(arguments: list[str] | None = None) -> int:
-    """The console script; `arguments` instead of the command line's."""
-    return COMMAND.run(main, arguments)
-
+run = COMMAND.entry(main)
 
 if __name__ == "__main__":
     sys.exit(run())

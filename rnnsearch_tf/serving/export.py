@@ -14,7 +14,8 @@ from rnnsearch_tf.config import DecodingConfig, check_choice
 from rnnsearch_tf.digests import folder_digests, sealed
 from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.files import synchronize
-from rnnsearch_tf.inference.loading import CARD, load_text_model, versions
+from rnnsearch_tf.inference.exported import CARD, new_version
+from rnnsearch_tf.inference.loading import load_text_model
 from rnnsearch_tf.inference.n_best import LOWEST
 from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.inference.weight_storage import FULL, WEIGHT_DTYPES
@@ -59,22 +60,15 @@ def export(
         InputError: an unusable model directory, a model whose scores are not finite, a version
             that exists, a disk that refuses.
     """
-    export_dir = Path(export_dir)
-    if version is None:
-        version = 1 + max(versions(export_dir), default=0)
-    target = export_dir / str(version)
-    if version < 1:
-        raise InputError(f"version {version}: must be positive")
-    if target.exists():
-        raise InputError(f"{target} exists; nothing was overwritten")
+    target = new_version(export_dir, version)
     check_choice("weights_dtype", weights_dtype, WEIGHT_DTYPES, InputError)
     text_model = load_text_model(model_dirs, decoding, weights, weights_dtype)
     _check_finite(text_model, model_dirs)
     card = model_card(model_dirs, weights, weights_dtype, text_model.config.decoding)
     try:
-        export_dir.mkdir(parents=True, exist_ok=True)
+        target.parent.mkdir(parents=True, exist_ok=True)
         # A name that is no number: a server that watches the folder skips it.
-        temporary = Path(tempfile.mkdtemp(prefix=f".{version}-", dir=export_dir))
+        temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
         try:
             _save(text_model, temporary)
             write_warmup_requests(text_model, temporary)

@@ -39,7 +39,8 @@ def signatures(text_model: TextModel) -> dict[str, Callable[..., Outputs]]:
 
         Returns:
             Also `source_tokens` string [B, Tx] and `target_tokens` string [B, Ty], each sentence
-            with its `</s>`, then empty strings; `alignment` float32 [B, Ty, Tx], where row i is
+            with its `</s>`, then empty strings; `model_input` string [B, Tx], the source tokens as
+            the model reads them, [UNK] where its vocabulary lacks one; `alignment` float32 [B, Ty, Tx], where row i is
             α_i, the weights under which word i was written (zero at padding, and where a weight
             is not finite).
 
@@ -47,12 +48,15 @@ def signatures(text_model: TextModel) -> dict[str, Callable[..., Outputs]]:
             tf.errors.InvalidArgumentError: more weights than `align_tokens` computes at once.
         """
         outputs = text_model.best(text)
-        source, target = outputs["source_tokens"], outputs["target_tokens"]
+        target = _without_end(outputs["target_tokens"]).to_tensor("")
+        source = _without_end(outputs["source_tokens"])
+        model_input = text_model.source.tokens(text_model.source.ids(source))
         return {
             **_best(outputs),
-            "source_tokens": source,
-            "target_tokens": target,
-            "alignment": text_model.align_tokens(_without_end(source), _without_end(target)),
+            "source_tokens": outputs["source_tokens"],
+            "model_input": model_input.to_tensor(""),
+            "target_tokens": outputs["target_tokens"],
+            "alignment": text_model.align_tokens(source.to_tensor(""), target),
         }
 
     @graph_function(input_signature=[_TEXT])
@@ -100,13 +104,28 @@ def signatures(text_model: TextModel) -> dict[str, Callable[..., Outputs]]:
         target = text_model.target.read(translation, max_length).to_tensor("")
         return {"score": text_model.score_tokens(source, target)}
 
-    return {"serving_default": serving_default, "align": align, "nbest": nbest, "score": score}
+    @graph_function(input_signature=[_TEXT])
+    def describe(text: tf.Tensor) -> Outputs:
+        """Tell the languages.
+
+        Args:
+            text: string [B]; it is not read.
+
+        Returns:
+            `source_language` and `target_language` string [B], "en" and "fr".
+        """
+        config = text_model.config
+        languages = {"source": config.source_language, "target": config.target_language}
+        return {f"{side}_language": tf.fill(tf.shape(text), languages[side]) for side in languages}
+
+    functions = (serving_default, align, nbest, score, describe)
+    return {function.__name__: function for function in functions}
 
 
 def _best(outputs: Outputs) -> Outputs:
     return {"translation": outputs["text"][:, 0], "score": outputs["score"][:, 0]}
 
 
-def _without_end(tokens: tf.Tensor) -> tf.Tensor:
-    """Remove `</s>` from padded tokens, string [B, T]: string [B, T - 1]."""
-    return tf.RaggedTensor.from_tensor(tokens, padding="")[:, :-1].to_tensor("")
+def _without_end(tokens: tf.Tensor) -> tf.RaggedTensor:
+    """Remove padding and `</s>` from tokens, string [B, T]: string [B, None]."""
+    return tf.RaggedTensor.from_tensor(tokens, padding="")[:, :-1]

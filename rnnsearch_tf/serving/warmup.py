@@ -6,6 +6,8 @@ from pathlib import Path
 
 import tensorflow as tf
 
+from rnnsearch_tf.client.serving_pb2 import PredictionLog, PredictLog, PredictRequest
+from rnnsearch_tf.client.tensor_messages import string_vector
 from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.text.vectorizer import TextVectorizer
 from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS
@@ -18,6 +20,7 @@ _SHAPES = {
     "align": ((1, 8), (1, 24), (8, 24)),
     "nbest": ((1, 8), (1, 24), (8, 24)),
     "score": ((1, 8), (1, 24), (8, 24)),
+    "describe": ((1, 8),),
 }
 
 
@@ -31,19 +34,15 @@ def write_warmup_requests(text_model: TextModel, path: Path) -> None:
     Raises:
         tf.errors.OpError: the disk refuses.
     """
-    # They load gRPC, which nothing else here needs.
-    from tensorflow_serving.apis.predict_pb2 import PredictRequest
-    from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog, PredictLog
-
     file = path / WARMUP_REQUESTS
     file.parent.mkdir()
     with tf.io.TFRecordWriter(str(file)) as writer:
         for signature, texts in _requests(text_model):
             request = PredictRequest()
             request.model_spec.signature_name = signature
-            request.inputs["text"].CopyFrom(tf.make_tensor_proto(texts))
+            request.inputs["text"].CopyFrom(string_vector(texts))
             if signature == "score":
-                request.inputs["translation"].CopyFrom(tf.make_tensor_proto(texts))
+                request.inputs["translation"].CopyFrom(string_vector(texts))
             log = PredictionLog(predict_log=PredictLog(request=request))
             writer.write(log.SerializeToString())
 

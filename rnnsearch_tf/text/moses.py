@@ -10,9 +10,10 @@ Moses' own script and its Python port sacremoses disagree in places. There, this
   as in older versions of `tokenizer.perl`; newer ones always split it off;
 * sacremoses in detokenising every line, and in binding English "'s" to any token before it:
   `detokenizer.perl` leaves a line "<...>" as it is, and binds "'s" only to a letter or digit;
-* Moses for letters that sacremoses' tables lack, mostly Chinese, Japanese and Korean: a run of
-  them is one token, not one token each. Perl also counts some combining vowel signs (of Indic
-  scripts, for example) as letters; here they are symbols, one token each.
+* sacremoses for U+001C to U+001F, which are white space; `tokenizer.perl` removes them;
+* Moses for the letters: all that Perl counts as such, with vowel points and vowel signs. The tables
+  of sacremoses lack Chinese, Japanese, Korean and all scripts since Unicode 6, and have the viramas
+  and nuktas of Indic scripts, which Moses makes tokens of their own.
 
 Oddities of Moses that are kept: an apostrophe at either end of a line stays on its word ("'tis",
 "the dogs'"), of two apostrophes one letter apart only the first splits ("rock'n'roll" becomes
@@ -26,79 +27,55 @@ import sys
 import tensorflow as tf
 
 from rnnsearch_tf.config import MOSES_LANGUAGES, check_choice
-from rnnsearch_tf.text import nonbreaking_prefixes
+from rnnsearch_tf.text import cleaning, letters, nonbreaking_prefixes
+from rnnsearch_tf.text.cleaning import SPACES, Rule, apply, clean, valid_utf8
 from rnnsearch_tf.text.fingerprint import rules_fingerprint
+from rnnsearch_tf.text.letters import LETTER, LOWER
 from rnnsearch_tf.tf_functions import graph_function
 
-# Insides of RE2 character classes. Perl's IsAlpha also has the circled letters.
-_LETTER = r"\p{L}\p{Nl}\x{24B6}-\x{24E9}"
-_LOWER = r"\p{Ll}ªº\x{2170}-\x{217F}\x{24D0}-\x{24E9}"
+# The inside of an RE2 character class, like LETTER and LOWER.
 _CJK = (
     r"\x{1100}-\x{11FF}\x{2E80}-\x{A4CF}\x{A840}-\x{A87F}\x{AC00}-\x{D7AF}\x{F900}-\x{FAFF}"
     r"\x{FE30}-\x{FE4F}\x{FF65}-\x{FFDC}\x{17000}-\x{18AFF}\x{1B000}-\x{1B12F}"
     r"\x{1B170}-\x{1B2FF}\x{20000}-\x{2FFFF}"
 )
 
-_Rule = tuple[str, str]  # an RE2 pattern and its rewrite, for every match
-
-# White space without the blank itself: to match and replace blanks too would only cost time.
-_SPACES: _Rule = (
-    r"[\t-\r\x{1C}-\x{1F}\x{85}\x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}"
-    r"\x{3000}]",
-    " ",
-)
-_CONTROL_CHARACTERS: _Rule = (r"[\x00-\x08\x0E-\x1B]+", "")
-
 # Tokenisation, in the order in which the rules apply to the whole line.
-_SYMBOLS_AND_DOT_RUNS: _Rule = (rf"[^{_LETTER}\p{{Nd}} .'`,\-]|\.{{2,}}", r" \0 ")
-_COMMA_AFTER_NON_NUMBER: _Rule = (r"([^\p{N}]),", r"\1 , ")
-_COMMA_BEFORE_NON_NUMBER: _Rule = (r",([^\p{N}]|$)", r" , \1")
-_APOSTROPHES: dict[str, tuple[_Rule, ...]] = {
+_SYMBOLS_AND_DOT_RUNS: Rule = (rf"[^{LETTER}\p{{Nd}} .'`,\-]|\.{{2,}}", r" \0 ")
+_COMMA_AFTER_NON_NUMBER: Rule = (r"([^\p{N}]),", r"\1 , ")
+_COMMA_BEFORE_NON_NUMBER: Rule = (r",([^\p{N}]|$)", r" , \1")
+_APOSTROPHES: dict[str, tuple[Rule, ...]] = {
     "en": (
-        (rf"([^{_LETTER}])'([^{_LETTER}])", r"\1 ' \2"),
-        (rf"([^{_LETTER}\p{{N}}])'([{_LETTER}])", r"\1 ' \2"),
-        (rf"([{_LETTER}])'([^{_LETTER}])", r"\1 ' \2"),
-        (rf"([{_LETTER}])'([{_LETTER}])", r"\1 '\2"),
+        (rf"([^{LETTER}])'([^{LETTER}])", r"\1 ' \2"),
+        (rf"([^{LETTER}\p{{N}}])'([{LETTER}])", r"\1 ' \2"),
+        (rf"([{LETTER}])'([^{LETTER}])", r"\1 ' \2"),
+        (rf"([{LETTER}])'([{LETTER}])", r"\1 '\2"),
         (r"(\p{N})'s", r"\1 's"),
     ),
     "fr": (
-        (rf"([^{_LETTER}])'([^{_LETTER}])", r"\1 ' \2"),
-        (rf"([^{_LETTER}])'([{_LETTER}])", r"\1 ' \2"),
-        (rf"([{_LETTER}])'([^{_LETTER}])", r"\1 ' \2"),
-        (rf"([{_LETTER}])'([{_LETTER}])", r"\1' \2"),
+        (rf"([^{LETTER}])'([^{LETTER}])", r"\1 ' \2"),
+        (rf"([^{LETTER}])'([{LETTER}])", r"\1 ' \2"),
+        (rf"([{LETTER}])'([^{LETTER}])", r"\1 ' \2"),
+        (rf"([{LETTER}])'([{LETTER}])", r"\1' \2"),
     ),
 }
-_FINAL_DOT_APOSTROPHE: _Rule = (r"\.'$", " . '")
+_FINAL_DOT_APOSTROPHE: Rule = (r"\.'$", " . '")
 _DOTTED_WORD = r".*[^.]\."
-_FINAL_DOT: _Rule = (r"\.$", "")
+_FINAL_DOT: Rule = (r"\.$", "")
 
 # Detokenisation: whole tokens.
-_SPLIT_HYPHEN: _Rule = (" @-@ ", "-")
+_SPLIT_HYPHEN: Rule = (" @-@ ", "-")
 _OPENING = r"[\p{Sc}(\[{¿¡]+"
 _CLOSING = r"[,.?!:;\\%}\])]+"
 _AFTER_BLANK_IN_FRENCH = r"[?!:;\\%]"
-_ENGLISH_CONTRACTION = rf"'[{_LETTER}].*"
-_FRENCH_ELISION = rf".*[{_LETTER}]'"
-_STARTS_WITH_LETTER = rf"[{_LETTER}].*"
+_ENGLISH_CONTRACTION = rf"'[{LETTER}].*"
+_FRENCH_ELISION = rf".*[{LETTER}]'"
+_STARTS_WITH_LETTER = rf"[{LETTER}].*"
 _ENDS_WITH_S = ".*s"
 _QUOTE = r"['\"„“`]+"
-_CURLY_QUOTE: _Rule = (r"^[„“]+$", '"')
+_CURLY_QUOTE: Rule = (r"^[„“]+$", '"')
 _STARTS_WITH_CJK = rf"[{_CJK}].*"
 _ENDS_WITH_CJK = rf".*[{_CJK}]"
-
-
-def _apply(rule: _Rule, text: tf.Tensor) -> tf.Tensor:
-    pattern, rewrite = rule
-    return tf.strings.regex_replace(text, pattern, rewrite)
-
-
-def clean(text: tf.Tensor) -> tf.Tensor:
-    """Return lines, string [B], as valid UTF-8, with no white space but blanks, and no controls."""
-    return tf.strings.strip(_apply(_CONTROL_CHARACTERS, _apply(_SPACES, _valid_utf8(text))))
-
-
-def _valid_utf8(text: tf.Tensor) -> tf.Tensor:
-    return tf.strings.unicode_transcode(text, "UTF-8", "UTF-8", errors="replace")
 
 
 def _is_first(keys: tf.Tensor) -> tf.Tensor:
@@ -130,9 +107,9 @@ def _kept_dot_pattern(language: str) -> str:
     always = any_of(nonbreaking_prefixes.ALWAYS[language])
     before_digit = any_of(nonbreaking_prefixes.BEFORE_DIGIT[language])
     patterns = [
-        rf"\S*(?:\.\S*[{_LETTER}]|[{_LETTER}]\S*\.)\S*\. .*",
+        rf"\S*(?:\.\S*[{LETTER}]|[{LETTER}]\S*\.)\S*\. .*",
         rf"(?:{always})\. .*",
-        rf"\S+\. [{_LOWER}].*",
+        rf"\S+\. [{LOWER}].*",
     ]
     if before_digit:
         patterns.append(rf"(?:{before_digit})\. [0-9].*")
@@ -148,7 +125,7 @@ def _detach_final_dots(tokens: tf.RaggedTensor, kept_dot: str) -> tf.RaggedTenso
     following = tf.gather(values, tf.where(at_end, dotted, dotted + 1))
     pairs = tf.strings.join([words, " ", tf.where(at_end, "", following)])
     cut = ~tf.strings.regex_full_match(pairs, kept_dot)
-    heads = _apply(_FINAL_DOT, tf.boolean_mask(words, cut))
+    heads = apply(_FINAL_DOT, tf.boolean_mask(words, cut))
     return _insert_dots(tokens, tf.boolean_mask(dotted, cut), heads)
 
 
@@ -172,7 +149,7 @@ def _closes_quotation(quotes: tf.Tensor, rows: tf.Tensor, possessive: tf.Tensor)
     A possessive apostrophe ("the Joneses ' house") is bound to the word before it like a closing
     mark, and closes an open quotation.
     """
-    marks, mark_of = tf.unique(_apply(_CURLY_QUOTE, quotes), out_idx=tf.int64)
+    marks, mark_of = tf.unique(apply(_CURLY_QUOTE, quotes), out_idx=tf.int64)
     row_and_mark = rows * tf.size(marks, tf.int64) + mark_of
     order = tf.argsort(row_and_mark, stable=True)
     possessive = tf.gather(possessive, order)
@@ -211,7 +188,7 @@ class MosesTokenizer(tf.Module):
 
     def fingerprint(self) -> str:
         """Return a digest of the rules, the language and TensorFlow's version."""
-        rules = sys.modules[__name__], nonbreaking_prefixes
+        rules = sys.modules[__name__], cleaning, letters, nonbreaking_prefixes
         return rules_fingerprint(*rules, name=self.name, language=self.language)
 
     @graph_function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
@@ -232,7 +209,7 @@ class MosesTokenizer(tf.Module):
             *_APOSTROPHES[self.language],
             _FINAL_DOT_APOSTROPHE,
         ):
-            text = _apply(rule, text)
+            text = apply(rule, text)
         return _detach_final_dots(tf.strings.split(text), _kept_dot_pattern(self.language))
 
     @graph_function(input_signature=[tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)])
@@ -248,8 +225,8 @@ class MosesTokenizer(tf.Module):
         text = tf.strings.unsorted_segment_join(
             tokens.values, tokens.value_rowids(), tokens.nrows(), separator=" "
         )
-        text = _apply(_SPLIT_HYPHEN, tf.strings.join([" ", _valid_utf8(text), " "]))
-        words = tf.strings.split(_apply(_SPACES, text))
+        text = apply(_SPLIT_HYPHEN, tf.strings.join([" ", valid_utf8(text), " "]))
+        words = tf.strings.split(apply(SPACES, text))
         values, rows = words.values, words.value_rowids()
         pieces = tf.strings.join([tf.where(self._blank_before(values, rows), " ", ""), values])
         return tf.strings.unsorted_segment_join(pieces, rows, words.nrows())
@@ -257,8 +234,9 @@ class MosesTokenizer(tf.Module):
     def _blank_before(self, values: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
         """Mask, bool [N], of the tokens that a blank separates from the token before them."""
         match = tf.strings.regex_full_match
+        is_cjk = match(values, _STARTS_WITH_CJK)
         after_cjk = _of_previous(match(values, _ENDS_WITH_CJK), rows)
-        binds_left = match(values, _CLOSING) | (match(values, _STARTS_WITH_CJK) & after_cjk)
+        binds_left = match(values, _CLOSING) | (is_cjk & after_cjk)
         binds_right = match(values, _OPENING)
         possessive = tf.zeros_like(binds_left)
         if self.language == "en":
@@ -267,7 +245,7 @@ class MosesTokenizer(tf.Module):
             possessive = tf.equal(values, "'") & after_s
         else:
             before_letter = _of_next(match(values, _STARTS_WITH_LETTER), rows)
-            binds_right |= match(values, _FRENCH_ELISION) & before_letter
+            binds_right |= match(values, _FRENCH_ELISION) & before_letter & ~is_cjk
 
         is_quote = match(values, _QUOTE)
         at = tf.where(is_quote)

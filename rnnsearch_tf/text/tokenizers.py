@@ -7,9 +7,10 @@ from typing import Protocol
 import tensorflow as tf
 
 from rnnsearch_tf.config import WHITESPACE, Config
-from rnnsearch_tf.text import moses
+from rnnsearch_tf.text import cleaning
+from rnnsearch_tf.text.cleaning import clean
 from rnnsearch_tf.text.fingerprint import rules_fingerprint
-from rnnsearch_tf.text.moses import MosesTokenizer, clean
+from rnnsearch_tf.text.moses import MosesTokenizer
 from rnnsearch_tf.tf_functions import graph_function
 
 
@@ -75,7 +76,7 @@ class WhitespaceTokenizer(tf.Module):
 
     def fingerprint(self) -> str:
         """Return a digest of the rules, the language and TensorFlow's version."""
-        rules = sys.modules[__name__], moses
+        rules = sys.modules[__name__], cleaning
         return rules_fingerprint(*rules, name=self.name, language=self.language)
 
 

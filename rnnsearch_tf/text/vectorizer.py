@@ -6,7 +6,7 @@ from typing import Any
 import tensorflow as tf
 
 from rnnsearch_tf.text.tokenizers import Tokenizer
-from rnnsearch_tf.text.vocabulary import EOS, SPECIAL_TOKENS, UNK
+from rnnsearch_tf.text.vocabulary import EOS, SPECIAL_TOKENS, UNK, Vocabulary
 
 _TOKEN = (tf.string, tf.lookup.TextFileIndex.WHOLE_LINE)
 _ID = (tf.int64, tf.lookup.TextFileIndex.LINE_NUMBER)
@@ -21,11 +21,16 @@ class TextVectorizer(tf.Module):
 
     Attributes:
         tokenizer: as given.
+        vocabulary: what the file holds.
+
+    Raises:
+        InputError: the file cannot be read, or is no vocabulary.
     """
 
     def __init__(self, tokenizer: Tokenizer, vocabulary: str | Path):
         super().__init__()
         self.tokenizer = tokenizer
+        self.vocabulary = Vocabulary.load(vocabulary)
         self._ids = _table(vocabulary, _TOKEN, _ID, UNK)
         self._tokens = _table(vocabulary, _ID, _TOKEN, "")
 

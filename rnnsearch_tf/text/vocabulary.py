@@ -80,6 +80,10 @@ class Vocabulary:
         """Look up tokens, unknown ones as [UNK], and add the id of `</s>`."""
         return [*(max(self._ids.get(token, UNK), UNK) for token in tokens), EOS]
 
+    def unknown(self, tokens: Sequence[str]) -> tuple[int, ...]:
+        """Find the tokens, `</s>` last, that are read as [UNK]: their places, from 0."""
+        return tuple(place for place, i in enumerate(self.encode(tokens[:-1])) if i == UNK)
+
     def decode(self, ids: Iterable[int]) -> list[str]:
         """Look up ids, up to `</s>` or padding."""
         tokens = []

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.files import synchronize
-from rnnsearch_tf.progress import ProgressLine
+from rnnsearch_tf.progress import say
 from rnnsearch_tf.training.state import SavedState, TrainingState
 
 # Errors for a truncated or foreign checkpoint: TensorFlow's, some of which its reader does not mean
@@ -57,11 +57,8 @@ class Checkpoints:
         for number in sorted(numbers)[:-1]:
             self._remove(number)
 
-    def restore(self, progress: ProgressLine) -> int | None:
+    def restore(self) -> int | None:
         """Restore the newest checkpoint that can be read, if there is any, and report it.
-
-        Args:
-            progress: where to report.
 
         Returns:
             Its number; None when there is none.
@@ -77,10 +74,10 @@ class Checkpoints:
                 self._checkpoint.read(str(path)).assert_existing_objects_matched()
             except _UNREADABLE as error:
                 reason = first_line(error)
-                progress.finish(f"{path}: damaged or of another version, skipped: {reason}")
+                say(f"{path}: damaged or of another version, skipped: {reason}")
                 continue
             place = f"epoch {self.state.epoch + 1}, batch {self.state.batch + 1:,}"
-            progress.finish(f"resuming from {path}: {place}")
+            say(f"resuming from {path}: {place}")
             return number
         if numbers:
             raise InputError(f"{self._folder}: none of its checkpoints can be read")

@@ -4,17 +4,17 @@ import contextlib
 import functools
 import hashlib
 import os
-import reprlib
+import subprocess
 import typing
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import tensorflow as tf
 from numpy.typing import ArrayLike
 
 from rnnsearch_tf.config import StrategyName
 from rnnsearch_tf.errors import InputError, first_line
-from rnnsearch_tf.json_files import parse_json, typed
 from rnnsearch_tf.tf_functions import graph_function
+from rnnsearch_tf.training.checks import check_cluster
 
 STRATEGIES: tuple[StrategyName, ...] = typing.get_args(StrategyName)
 ONE, MIRRORED, MULTI_WORKER = STRATEGIES
@@ -39,7 +39,7 @@ def build_strategy(name: str) -> tf.distribute.Strategy:
         return _mirrored(tuple(device.name for device in devices))
     if name != MULTI_WORKER:
         raise InputError(f"--strategy {name}: choose one of {', '.join(STRATEGIES)}")
-    _check_tf_config(os.environ.get("TF_CONFIG"))
+    check_cluster(os.environ.get("TF_CONFIG"))
     return tf.distribute.MultiWorkerMirroredStrategy()
 
 
@@ -49,19 +49,51 @@ def _mirrored(devices: tuple[str, ...]) -> tf.distribute.Strategy:
     return tf.distribute.MirroredStrategy(devices)
 
 
-def _check_tf_config(text: str | None) -> None:
-    form = '{"cluster": {"worker": ["host:port", …]}, "task": {"type": "worker", "index": 0}}'
-    if text is None:
-        raise InputError(f"--strategy {MULTI_WORKER} needs the variable TF_CONFIG: {form}")
+def described_devices(strategy: tf.distribute.Strategy) -> str:
+    """Describe the devices of a training, with what to do where a GPU is not among them.
+
+    For example "2 GPUs (NVIDIA H200)", or "2 workers, here on 1 CPU".
+    """
+    kinds = [tf.DeviceSpec.from_string(name).device_type for name in _device_names(strategy)]
+    text = f"{len(kinds)} {kinds[0]}{'s' if len(kinds) > 1 else ''}"
+    if kinds[0] == "GPU":
+        details = map(
+            tf.config.experimental.get_device_details, tf.config.list_physical_devices("GPU")
+        )
+        names = {each.get("device_name", "GPU") for each in details}
+        text += f" ({', '.join(sorted(names))})"
+    elif unusable := _unusable_gpus():
+        text += (
+            f": TensorFlow cannot use this machine's {unusable}; "
+            "pip install 'rnnsearch-tf[cuda]' brings the CUDA libraries that it needs"
+        )
+    elif isinstance(strategy, tf.distribute.MirroredStrategy):
+        text += f": --strategy={MIRRORED} has found no GPU"
+    resolver = strategy.cluster_resolver
+    if resolver is None:
+        return text
+    return f"{resolver.cluster_spec().num_tasks('worker')} workers, here on {text}"
+
+
+def _device_names(strategy: tf.distribute.Strategy) -> Sequence[str]:
+    """Return the names of a strategy's devices in this process."""
     try:
-        config = parse_json(text)
-        workers = typed(list[str], config["cluster"]["worker"])
-        index = int(config["task"]["index"])
-        known = config["task"]["type"] == "worker" and 0 <= index < len(workers)
-    except (ArithmeticError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"TF_CONFIG is not {form}: {reprlib.repr(text)}") from error
-    if not known:
-        raise InputError(f"TF_CONFIG is not {form}: {reprlib.repr(text)}")
+        return strategy.extended.worker_devices
+    except RuntimeError:  # the default strategy has none; it is on the first device
+        devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
+        return [devices[0].name]
+
+
+def _unusable_gpus() -> str:
+    """Return the names of the GPUs that NVIDIA's driver knows and TensorFlow does not use."""
+    if os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1"):  # they are not to be used
+        return ""
+    try:
+        command = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]
+        listed = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return ", ".join(sorted(set(listed.stdout.splitlines())))
 
 
 class Workers:

@@ -172,19 +172,18 @@ def update_logs(
     }
 
 
-def update_text(logs: Mapping[str, float], total: int) -> str:
-    """Describe the Keras logs of an update, of `total`, in one line."""
-    parts = [
-        _nats_per_token(logs["mean_nll_per_token"]),
+def update_notes(logs: Mapping[str, float]) -> list[str]:
+    """Describe the Keras logs of an update, the most important first."""
+    skipped = [f"{logs['skipped']:.1%} NOT FINITE and skipped"] if logs["skipped"] else []
+    return [
+        *skipped,
+        f"{logs['mean_nll_per_token']:.3f} nats/token",
+        f"{logs['tokens_per_second']:,.0f} tok/s",
+        f"perplexity {perplexity(logs['mean_nll_per_token']):,.1f}",
         f"{logs['mean_loss']:.2f} nats/sentence",
         *_auxiliary_texts(logs, "mean"),
+        f"gradient norm {logs['gradient_norm']:.2f} ({logs['clipped']:.0%} clipped)",
     ]
-    skipped = f", {logs['skipped']:.1%} NOT FINITE and skipped" if logs["skipped"] else ""
-    parts += [
-        f"gradient norm {logs['gradient_norm']:.2f} ({logs['clipped']:.0%} clipped{skipped})",
-        f"{logs['tokens_per_second']:,.0f} tokens/s",
-    ]
-    return f"update {logs['updates']:,.0f}/{total:,}: {', '.join(parts)}"
 
 
 def evaluation_text(record: Mapping[str, Any], is_best: bool) -> str:

@@ -1,10 +1,8 @@
 """A training from sentence pairs to a model directory."""
 
 import contextlib
-import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import keras
 import tensorflow as tf
@@ -18,8 +16,10 @@ from rnnsearch_tf.layers.precision import dtype_policy
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.progress import say
-from rnnsearch_tf.training.callbacks import ProgressBar, Summaries
+from rnnsearch_tf.training.callbacks import ProgressBar
+from rnnsearch_tf.training.checks import check_inputs, check_same
 from rnnsearch_tf.training.distribution import Workers
+from rnnsearch_tf.training.summaries import Summaries
 from rnnsearch_tf.training.trainer import Trainer
 from rnnsearch_tf.training.validation import ValidationSet
 
@@ -56,9 +56,7 @@ def train(
         InputError: unusable text or alignments, alignments without a weight or the reverse, a
             folder made with other settings or from other text, and as `Trainer.run`.
     """
-    if validation is None and config.training.early_stopping != "none":
-        raise InputError("early stopping needs a validation set")
-    _check_guided_alignment(config, alignments)
+    check_inputs(config, validation is not None, alignments is not None)
     text = TrainingData(config, training, cache_dir, alignments)
     run = _Run(text, ModelDirectory(model_dir), strategy or tf.distribute.get_strategy())
     with run.alone():
@@ -99,7 +97,7 @@ class _Run:
     def _create(self) -> None:
         text, directory = self._text, self._directory
         if directory.is_complete():
-            _check_same(directory, text.config)
+            check_same(directory, text.config)
         directory.check_resumable()
         directory.create(text.config, text.source_vocabulary, text.target_vocabulary)
         say(str(text))
@@ -115,17 +113,27 @@ class _Run:
         validation_set = (
             ValidationSet(model, config, self._directory, validation) if validation else None
         )
-        trainer = Trainer(
-            config,
-            model,
-            self._directory,
-            self._text.pairs,
-            validation_set,
-            self._strategy,
-            [ProgressBar(), _summaries(self._directory, validation_set), *callbacks],
-            self._text.links,
-        )
-        return trainer.run()
+        with contextlib.closing(ProgressBar()) as bar:
+            trainer = Trainer(
+                config,
+                model,
+                self._directory,
+                self._text.pairs,
+                validation_set,
+                self._strategy,
+                [bar, self._summaries(validation_set), *callbacks],
+                self._text.links,
+            )
+            return trainer.run()
+
+    def _summaries(self, validation_set: ValidationSet | None) -> Summaries:
+        folder, config = self._directory.tensorboard_path, self._text.config
+        if validation_set is None:
+            return Summaries(folder, config)
+        pairs = zip(*validation_set.text, strict=True)
+        samples = [(source, target) for source, target in pairs if source.strip()][:_SAMPLES]
+        text = ParallelText(*map(list, zip(*samples, strict=True))) if samples else None
+        return Summaries(folder, config, validation_set.translator, text)
 
     def _on_chief(self, act: Callable[[], None]) -> None:
         """Act on the chief alone; the other workers wait for it, and fail with it."""
@@ -136,62 +144,3 @@ class _Run:
             except InputError as error:
                 problem = str(error)
         self._workers.check(problem)
-
-
-def _check_guided_alignment(config: Config, alignments: WordAlignmentFiles | None) -> None:
-    weight = config.training.guided_alignment_weight
-    if alignments is None and weight:
-        raise InputError(f"--guided_alignment_weight {weight:g} needs --train_alignments")
-    if alignments is not None and not weight:
-        raise InputError("--train_alignments needs a --guided_alignment_weight above 0")
-    if alignments is not None and not config.model.has_attention:
-        architecture = config.model.architecture
-        raise InputError(f"--train_alignments: {architecture} has no attention to guide")
-
-
-def _summaries(directory: ModelDirectory, validation_set: ValidationSet | None) -> Summaries:
-    if validation_set is None:
-        return Summaries(directory.tensorboard_path)
-    samples = [line for line in validation_set.text.source if line.strip()][:_SAMPLES]
-    return Summaries(directory.tensorboard_path, validation_set.translator, samples)
-
-
-# Settings that may change when a training is resumed: a finished one may be made longer. The id is
-# drawn when a training begins.
-_MAY_CHANGE = (
-    "epochs", "max_updates", "evaluation_interval", "checkpoint_interval", "patience",
-    "max_skipped", "training_id",
-)  # fmt: skip
-# Messages in place of the digests, which say nothing to people.
-_DIGESTED = {
-    **dict.fromkeys(
-        ("source_vocabulary", "target_vocabulary", "training_text"),
-        "training text or its vocabulary differs",
-    ),
-    "training_alignments": "training alignments differ",
-}
-
-
-def _check_same(directory: ModelDirectory, config: Config) -> None:
-    """Check that a training has the settings of the one in the directory.
-
-    Raises:
-        InputError: it has not; the message has the first setting that differs.
-    """
-    stored, asked = (_settings(c) for c in (directory.load_config(), config))
-    if not stored["training_text"]:  # an older version did not write it
-        stored["training_text"] = asked["training_text"]
-    for name, value in stored.items():
-        if asked[name] != value:
-            difference = _DIGESTED.get(name, f"{name} is {value}, not {asked[name]}")
-            raise InputError(f"{directory.path} holds a training with other settings: {difference}")
-
-
-def _settings(config: Config) -> dict[str, Any]:
-    """Return the settings that may not change between two runs of a training."""
-    settings = {**dataclasses.asdict(config.model), **dataclasses.asdict(config.training)}
-    for field in dataclasses.fields(config):
-        value = getattr(config, field.name)
-        if isinstance(value, str):
-            settings[field.name] = value
-    return {name: value for name, value in settings.items() if name not in _MAY_CHANGE}

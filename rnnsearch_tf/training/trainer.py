@@ -16,10 +16,10 @@ from rnnsearch_tf.data.word_alignments import WordAlignments
 from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.models.model_directory import BEST, LAST, ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
-from rnnsearch_tf.progress import ProgressLine
+from rnnsearch_tf.progress import say
 from rnnsearch_tf.training.callbacks import ModelWithOptimizer, early_stopping
 from rnnsearch_tf.training.checkpoints import Checkpoints
-from rnnsearch_tf.training.distribution import Workers
+from rnnsearch_tf.training.distribution import Workers, described_devices
 from rnnsearch_tf.training.logs import (
     Evaluation,
     RunningMetrics,
@@ -81,7 +81,6 @@ class Trainer:
         self._alignments = alignments
         self._evaluate = evaluate
         self._workers = Workers(strategy or tf.distribute.get_strategy())
-        self._progress = ProgressLine()
         self._batches_per_epoch = batch_count(pairs, self._config)
         self._total = self._batches_per_epoch * self._config.epochs
         if self._config.max_updates:
@@ -123,8 +122,9 @@ class Trainer:
         if self._is_finished() and not self._evaluation_is_due():
             self._say(f"finished: {self._state.updates:,} updates; nothing is left to do")
             return None
+        self._say(f"training on {described_devices(self._workers.strategy)}")
         with deferred_signals() as received:
-            self._callbacks.on_train_begin()
+            self._callbacks.on_train_begin({"updates": self._state.updates})
             self._callbacks.on_epoch_begin(self._state.evaluations)
             stopped_by = self._train(received)
             self._callbacks.on_train_end()
@@ -134,7 +134,7 @@ class Trainer:
 
     def _restore(self) -> None:
         """Restore the newest checkpoint, and the records of the evaluations before it."""
-        number = self._checkpoints.restore(self._progress)
+        number = self._checkpoints.restore()
         updates = self._state.updates
         self._workers.check_same(
             str(updates),
@@ -292,4 +292,4 @@ class Trainer:
 
     def _say(self, text: str) -> None:
         if self._workers.is_chief:
-            self._progress.finish(text)
+            say(text)

@@ -6,12 +6,15 @@ from rnnsearch_tf.config import Config, DecodingConfig
 from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.evaluation.evaluator import Evaluator
 from rnnsearch_tf.evaluation.metrics import bleu
+from rnnsearch_tf.evaluation.unk_free import mostly_unknown
 from rnnsearch_tf.inference.loading import vectorizers_for
 from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.progress import say
 from rnnsearch_tf.training.logs import Evaluation
 
+_SENTENCES_AT_ONCE = 64
 _GREEDY = DecodingConfig(beam_size=1, max_length_ratio=2.0)
 
 
@@ -42,13 +45,24 @@ class ValidationSet:
             dataclasses.replace(config, decoding=_GREEDY),
             *vectorizers_for(directory),
         )
-        self._evaluator = Evaluator.of(text_model, directory.load_vocabularies())
+        self._evaluator = Evaluator.of(text_model)
         self.translator = self._evaluator.translator
+        texts = {"the validation source": text.source, "the validation target": text.target}
+        tokenizers = self.translator.source_tokenizer, self.translator.target_tokenizer
+        for problem in mostly_unknown(texts, tokenizers, self.translator.vocabularies):
+            say(problem)
         self._pairs = self._evaluator.pairs(text)
 
     def __call__(self) -> Evaluation:
         """Evaluate the model as it is now."""
         likelihood = self._evaluator.nll(self._pairs)
-        translations = self._evaluator.translate(self.text.source, progress=False)
-        score = bleu(translations, self.text.target).score
+        score = bleu(self._translations(), self.text.target).score
         return Evaluation(likelihood.per_token, likelihood.per_sentence, score)
+
+    def _translations(self) -> list[str]:
+        """Translate, the longest sentences first: a few at a time are then of one length."""
+        source = self.text.source
+        order = sorted(range(len(source)), key=lambda row: -len(source[row]))
+        lines = [source[row] for row in order]
+        texts = self._evaluator.translate(lines, "validation", _SENTENCES_AT_ONCE)
+        return [text for _, text in sorted(zip(order, texts, strict=True))]

@@ -6,32 +6,33 @@ import unicodedata
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties
 
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.results import Alignment
 from rnnsearch_tf.visualization.alignment_page import AlignedSentence, write_alignment_page
-from rnnsearch_tf.visualization.fonts import DEFAULT, font_families
 from rnnsearch_tf.visualization.image_files import (
     HTML,
+    PDF,
     PNG,
-    RESOLUTION,
     SVG,
+    figure_style,
     image_format,
     save_figure,
 )
 
-_CELL = 0.28  # inches
+if TYPE_CHECKING:  # Matplotlib is optional: an HTML page is made without it
+    from matplotlib.figure import Figure
+
+_CELL = 0.2  # inches
 _MARGIN = 0.08  # inches, around the matrix and its words
 _POINTS = 10  # the words' size
 _MAX_WORD = 40  # letters; longer words are cut
 MAX_PIXELS = 64_000_000
 _MAX_SIDE = 30_000  # pixels
+_RESOLUTION = 150  # dots per inch of a PNG
 _MIN_RESOLUTION = 40  # dots per inch, at which 10 points are 5 to 6 pixels
 
 
@@ -45,11 +46,12 @@ def draw_alignment(
     """Draw a soft alignment as the paper does: source along the top, black 0, white 1.
 
     Each cell has the same size, so that long sentences make large pictures; a PNG that would be
-    too large is drawn at a lower resolution. A PNG's words are drawn with the fonts installed here,
-    those of an SVG or an HTML page with the viewer's.
+    too large is drawn at a lower resolution. The words of a PNG or PDF are drawn with the fonts
+    installed here, those of an SVG or an HTML page with the viewer's.
 
     Args:
-        path: ends in .png, .svg or .html (a page of one file that answers pointer and keyboard).
+        path: ends in .png, .svg, .pdf or .html (a page of one file that answers pointer and
+            keyboard, made without Matplotlib).
         alignment: α, [Ty, Tx].
         source_tokens: Tx words.
         target_tokens: Ty words.
@@ -58,17 +60,17 @@ def draw_alignment(
     Raises:
         InputError: another ending, or too many words for a PNG.
     """
-    ending = image_format(path, (PNG, SVG, HTML))
+    ending = image_format(path, (PNG, SVG, PDF, HTML))
     if ending == HTML:
         pair = Alignment(tuple(source_tokens), tuple(target_tokens), np.asarray(alignment))
         write_alignment_page(path, [AlignedSentence(pair)], "Soft alignment")
         return
-    families = font_families([*source_tokens, *target_tokens]) if ending == PNG else [DEFAULT]
-    figure = _alignment_figure(alignment, source_tokens, target_tokens, families, max_pixels)
-    if ending == PNG and figure.dpi < _MIN_RESOLUTION:
-        size = f"{len(target_tokens):,} × {len(source_tokens):,} words"
-        raise InputError(f"{path}: {size} are too many for a PNG; .svg and .html have room")
-    with _without_glyph_warnings():
+    words = [] if ending == SVG else [*source_tokens, *target_tokens]
+    with _style(words) as families:
+        figure = _alignment_figure(alignment, source_tokens, target_tokens, families, max_pixels)
+        if ending == PNG and figure.dpi < _MIN_RESOLUTION:
+            size = f"{len(target_tokens):,} × {len(source_tokens):,} words"
+            raise InputError(f"{path}: {size} are too many for a PNG; .svg and .html have room")
         save_figure(figure, path)
 
 
@@ -76,9 +78,11 @@ def paint_alignment(
     alignment: np.ndarray, source_tokens: Sequence[str], target_tokens: Sequence[str]
 ) -> np.ndarray:
     """Return the picture that `draw_alignment` writes, as RGBA uint8 [height, width, 4]."""
-    families = font_families([*source_tokens, *target_tokens])
-    canvas = FigureCanvasAgg(_alignment_figure(alignment, source_tokens, target_tokens, families))
-    with _without_glyph_warnings():
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    with _style([*source_tokens, *target_tokens]) as families:
+        figure = _alignment_figure(alignment, source_tokens, target_tokens, families)
+        canvas = FigureCanvasAgg(figure)
         canvas.draw()
     return np.asarray(canvas.buffer_rgba())
 
@@ -89,13 +93,15 @@ def _alignment_figure(
     target_tokens: Sequence[str],
     families: list[str],
     max_pixels: int = MAX_PIXELS,
-) -> Figure:
+) -> "Figure":
     """Draw the matrix, each cell of a fixed size, with as much room as the longest words take."""
     rows, columns = np.shape(alignment)
     if (rows, columns) != (len(target_tokens), len(source_tokens)):
         raise ValueError(
             f"α is {rows} × {columns}, of {len(target_tokens)} and {len(source_tokens)} words"
         )
+    from matplotlib.figure import Figure
+
     figure = Figure()
     axes = figure.add_axes((0, 0, 1, 1))
     axes.imshow(alignment, cmap="gray", vmin=0, vmax=1, interpolation="none")
@@ -123,23 +129,30 @@ def _label(word: str) -> str:
 
 def _room(words: Sequence[str], families: list[str]) -> float:
     """Return the width of the longest word in inches."""
-    renderer = FigureCanvasAgg(Figure(dpi=72)).get_renderer()
-    font = FontProperties(family=families, size=_POINTS)
+    from matplotlib.backends.backend_agg import RendererAgg
+    from matplotlib.font_manager import FontProperties
 
-    with _without_glyph_warnings():
-        widths = [renderer.get_text_width_height_descent(word, font, False)[0] for word in words]
+    renderer = RendererAgg(1, 1, 72)
+    font = FontProperties(family=families, size=_POINTS)
+    widths = [renderer.get_text_width_height_descent(word, font, False)[0] for word in words]
     return max(widths) / 72
 
 
 def _resolution(width: float, height: float, max_pixels: int) -> float:
     """Return the dots per inch of a picture of so many inches."""
     by_area = math.sqrt(max_pixels / (width * height))
-    return min(RESOLUTION, by_area, _MAX_SIDE / max(width, height))
+    return min(_RESOLUTION, by_area, _MAX_SIDE / max(width, height))
 
 
 @contextlib.contextmanager
-def _without_glyph_warnings() -> Iterator[None]:
-    """Silence Matplotlib's warnings of each letter; `font_families` has warned once of all."""
-    with warnings.catch_warnings():
+def _style(words: Sequence[str]) -> Iterator[list[str]]:
+    """Set the colours of figures, and yield the fonts that words need.
+
+    Matplotlib's warnings of each letter are silenced; `font_families` has warned once of all.
+    """
+    from rnnsearch_tf.visualization.fonts import font_families
+
+    families = font_families(words)
+    with figure_style(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
-        yield
+        yield families

@@ -6,14 +6,22 @@ from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import StrMethodFormatter
 
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.evaluation.length_bins import LengthBin
-from rnnsearch_tf.visualization.image_files import RESOLUTION, save_figure
+from rnnsearch_tf.visualization.image_files import INK, PAGE, figure_style, save_figure
 
 SIGNIFICANT = 0.05  # a p-value below it is
+# Colours that stand out against white and black, and apart for the colour-blind.
+_COLORS = ("#2a7fc0", "#d55e00", "#009e73", "#b95c94", "#808080", "#a6611a")
 _STYLES = ("-", "--", "-.", ":")
-_BETWEEN_BARS = 0.4  # tokens, so that the systems' bars stand beside each other
+_MARKS = "os^Dv"
+_BETWEEN_BARS = 0.5  # tokens, so that the systems' bars stand beside each other
+_WIDTH = 4.5  # inches: words of 10 points are still 7 points in a column of 80 mm
+_RESOLUTION = 250  # dots per inch of a PNG
+_CROWDED = 0.13  # of the axis: labels of bins that are closer are on two lines
+_LONG_NAME = 24  # letters; the legend has one column for longer names
 
 
 def draw_bleu_by_length(
@@ -21,40 +29,39 @@ def draw_bleu_by_length(
 ) -> None:
     """Draw BLEU over source length, a curve for each system.
 
-    The bins' 95% confidence intervals, where they have them, are drawn as bars. Of a system with
+    The bins' 95% confidence intervals are drawn as bars, where they have them. Of a system with
     p-values, the bins that do not differ significantly from the system it was compared with
     (p ≥ 0.05, or too few sentences for a p-value) have hollow marks.
 
     Args:
-        path: ends in .png or .svg.
+        path: ends in .png, .svg or .pdf.
         curves: system to bins; the bins' bounds may differ.
         marks: lengths at which a vertical line is drawn: the maximum in training.
 
     Raises:
         InputError: another ending.
     """
-    figure = Figure((6, 4), dpi=RESOLUTION, layout="constrained")
-    axes = figure.add_subplot()
-    for mark in marks:
-        axes.axvline(mark, color="gray", linewidth=0.8, linestyle=":")
-        axes.annotate(f"training ≤ {mark}", (mark, 0.02), xycoords=("data", "axes fraction"),
-                      rotation=90, fontsize=7, color="gray", ha="right", va="bottom")  # fmt: skip
-    for i, (name, curve) in enumerate(curves.items()):
-        offset = _BETWEEN_BARS * (i - (len(curves) - 1) / 2)
-        _draw_bins(axes, curve, f"C{i}{_STYLES[i % len(_STYLES)]}", offset, name)
-    bins = [b for curve in curves.values() for b in curve]
-    _label_bins(axes, bins)
-    axes.set_ylim(bottom=0)
-    axes.grid(alpha=0.3)
-    axes.legend(title=_legend_title(bins), title_fontsize=7)
-    save_figure(figure, path)
+    with figure_style():
+        figure = _new_figure(3.4)
+        axes = figure.add_subplot()
+        for i, (name, curve) in enumerate(curves.items()):
+            _draw_bins(axes, curve, i, _BETWEEN_BARS * (i - (len(curves) - 1) / 2), name)
+        bins = [b for curve in curves.values() for b in curve]
+        _label_bins(axes, bins)
+        axes.set_ylim(bottom=0)
+        for mark in marks:
+            axes.axvline(mark, color=INK, linewidth=0.8, linestyle=":")
+            axes.annotate(f"training ≤ {mark}", (mark, 1), (0, 3), ("data", "axes fraction"),
+                          "offset points", fontsize=8, ha="center")  # fmt: skip
+        _add_legend(figure, list(curves), _legend_title(bins))
+        save_figure(figure, path)
 
 
 def draw_training(path: str | Path, logs: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
     """Draw −log p per token, and BLEU on the validation set, over updates.
 
     Args:
-        path: ends in .png or .svg.
+        path: ends in .png, .svg or .pdf.
         logs: training to its evaluations, as `ModelDirectory.read_log` gives them. Drawn over
             `updates` are `train_nll_per_token` (dashed), `nll_per_token` and `bleu`, in nats per
             token and 0 to 100, where an evaluation has them.
@@ -62,40 +69,51 @@ def draw_training(path: str | Path, logs: Mapping[str, Sequence[Mapping[str, Any
     Raises:
         InputError: another ending, or nothing to draw of a training.
     """
-    figure = Figure((10, 4), dpi=RESOLUTION, layout="constrained")
-    nll_axes, bleu_axes = figure.subplots(1, 2)
-    for i, (name, records) in enumerate(logs.items()):
-        color = f"C{i}"
-        drawn = [
-            _draw_field(
-                nll_axes, records, "train_nll_per_token", f"{color}--", f"{name}, training"
-            ),
-            _draw_field(nll_axes, records, "nll_per_token", f"{color}-", f"{name}, validation"),
-            _draw_field(bleu_axes, records, "bleu", f"{color}-", name),
-        ]
-        if not any(drawn):
-            raise InputError(f"{name}: no evaluation to draw")
-    nll_axes.set_ylabel("−log p per token (nats)")
-    bleu_axes.set_ylabel("BLEU on the validation set")
-    for axes in (nll_axes, bleu_axes):
-        axes.set_xlabel("updates")
-        axes.grid(alpha=0.3)
-        if axes.lines:
-            axes.legend()
-    save_figure(figure, path)
+    with figure_style():
+        figure = _new_figure(5)
+        nll_axes, bleu_axes = figure.subplots(2, 1, sharex=True)
+        for i, (name, records) in enumerate(logs.items()):
+            drawn = [
+                _draw_field(nll_axes, records, "train_nll_per_token", i, "--", f"{name}, training"),
+                _draw_field(nll_axes, records, "nll_per_token", i, "-", f"{name}, validation"),
+                _draw_field(bleu_axes, records, "bleu", i, "-", "_in the legend by its NLL"),
+            ]
+            if not any(drawn):
+                raise InputError(f"{name}: no evaluation to draw")
+        nll_axes.set_ylabel("−log p (nats per token)")
+        bleu_axes.set(xlabel="updates", ylabel="BLEU (validation set)")
+        bleu_axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+        for axes in (nll_axes, bleu_axes):
+            axes.grid(alpha=0.3)
+        _add_legend(figure, list(logs))
+        save_figure(figure, path)
 
 
-def _draw_bins(axes: Axes, bins: Sequence[LengthBin], style: str, offset: float, name: str) -> None:
-    (line,) = axes.plot(*_points(bins, offset), style, marker="o", label=name)
-    color = line.get_color()
+def _new_figure(height: float) -> Figure:
+    return Figure((_WIDTH, height), dpi=_RESOLUTION, layout="constrained")
+
+
+def _add_legend(figure: Figure, names: Sequence[str], title: str | None = None) -> None:
+    """Add a legend above the axes, where it covers no data."""
+    columns = 1 if max(map(len, names), default=0) > _LONG_NAME else 2
+    figure.legend(loc="outside upper left", ncols=columns, frameon=False, fontsize=9,
+                  title=title, title_fontsize=8, alignment="left", handlelength=3)  # fmt: skip
+
+
+def _draw_bins(axes: Axes, bins: Sequence[LengthBin], i: int, offset: float, name: str) -> None:
+    """Draw the i-th system's bins, moved to the right by `offset` tokens."""
+    color, mark = _COLORS[i % len(_COLORS)], _MARKS[i % len(_MARKS)]
+    axes.plot(*_points(bins, offset), _STYLES[i % len(_STYLES)], color=color, marker=mark,
+              markersize=5, label=name)  # fmt: skip
     measured = [b for b in bins if b.interval is not None]
     if measured:
         intervals = [b.interval for b in measured]
         axes.errorbar(*_points(measured, offset), yerr=intervals, fmt="none", ecolor=color,
-                      elinewidth=1, capsize=3)  # fmt: skip
+                      elinewidth=1.2, capsize=3)  # fmt: skip
     if any(b.p_value is not None for b in bins):
         alike = [b for b in bins if b.p_value is None or b.p_value >= SIGNIFICANT]
-        axes.plot(*_points(alike, offset), "o", color=color, markerfacecolor="white", zorder=3)
+        axes.plot(*_points(alike, offset), mark, color=color, markersize=5, markerfacecolor=PAGE,
+                  zorder=3)  # fmt: skip
 
 
 def _points(bins: Sequence[LengthBin], offset: float) -> tuple[list[float], list[float]]:
@@ -105,25 +123,32 @@ def _points(bins: Sequence[LengthBin], offset: float) -> tuple[list[float], list
 def _legend_title(bins: Sequence[LengthBin]) -> str | None:
     parts = []
     if any(b.interval is not None for b in bins):
-        parts.append("bars: 95% confidence")
+        parts.append("bars: 95% confidence intervals")
     if any(b.p_value is not None for b in bins):
         parts.append(f"hollow: p ≥ {SIGNIFICANT}, or too few sentences")
     return "\n".join(parts) or None
 
 
 def _label_bins(axes: Axes, bins: Sequence[LengthBin]) -> None:
+    """Label the bins on the axis, in two lines where they are close together."""
     spans = sorted({(b.low, b.high) for b in bins})
     places = [(low + high) / 2 for low, high in spans]
-    axes.set_xticks(places, [f"{low}–{high}" for low, high in spans])
-    axes.set_xlabel("source length (tokens)")
-    axes.set_ylabel("BLEU")
+    room = _CROWDED * (places[-1] - places[0]) if places else 0
+    labels, lowered = [], False
+    for i, (low, high) in enumerate(spans):
+        lowered = i > 0 and not lowered and places[i] - places[i - 1] < room
+        labels.append("\n" * lowered + f"{low}–{high}")
+    axes.set_xticks(places, labels)
+    axes.set(xlabel="source length (tokens)", ylabel="BLEU")
+    axes.grid(alpha=0.3)
 
 
 def _draw_field(
-    axes: Axes, records: Sequence[Mapping[str, Any]], field: str, style: str, label: str
+    axes: Axes, records: Sequence[Mapping[str, Any]], field: str, i: int, style: str, label: str
 ) -> bool:
-    """Draw a field of the evaluations that have it, and return whether any has."""
+    """Draw a field of the i-th training's evaluations that have it; return whether any has."""
     points = [(record["updates"], record[field]) for record in records if field in record]
     if points:
-        axes.plot(*zip(*points, strict=True), style, marker=".", label=label)
+        color = _COLORS[i % len(_COLORS)]
+        axes.plot(*zip(*points, strict=True), style, color=color, marker=".", label=label)
     return bool(points)

@@ -1,19 +1,37 @@
-"""Picture files, whose format follows from the ending of the name."""
+"""Picture files, whose format follows from the ending of the name, and the colours of figures."""
 
+import contextlib
 from pathlib import Path
-
-import matplotlib
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING, Any
 
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.files import replacing
 
-PNG, SVG, HTML = ".png", ".svg", ".html"
-RESOLUTION = 110  # dots per inch of a PNG
+if TYPE_CHECKING:  # Matplotlib is optional: an HTML page is made without it
+    from matplotlib.figure import Figure
+
+PNG, SVG, PDF, HTML = ".png", ".svg", ".pdf", ".html"
+INK, PAGE = "#1f2328", "#ffffff"  # of words and lines, and behind them
+
+_SETTINGS = {
+    **dict.fromkeys(("figure.facecolor", "axes.facecolor"), PAGE),
+    **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor"), INK),
+    **dict.fromkeys(("xtick.color", "ytick.color"), INK),
+    "svg.fonttype": "none",  # text stays text
+    "svg.hashsalt": "rnnsearch_tf",
+    "pdf.fonttype": 42,  # whole fonts, whose text can be searched and copied
+}
+# For dark pages; viewers of SVG that know no media queries show the light colours.
+_DARK = "\n".join(
+    f'[style*="{field}: {light}"] {{ {field}: {dark} !important }}'
+    for light, dark in ((INK, "#e6edf3"), (PAGE, "#0d1117"))
+    for field in ("fill", "stroke")
+)
+_DARK_STYLE = f"\n@media (prefers-color-scheme: dark) {{\n{_DARK}\n}}\n</style>"
+_METADATA: dict[str, dict[str, Any]] = {SVG: {"Date": None}, PDF: {"CreationDate": None}}
 
 
-def image_format(path: str | Path, formats: tuple[str, ...] = (PNG, SVG)) -> str:
+def image_format(path: str | Path, formats: tuple[str, ...] = (PNG, SVG, PDF)) -> str:
     """Return the format of a picture file: the ending of its name.
 
     Args:
@@ -30,22 +48,33 @@ def image_format(path: str | Path, formats: tuple[str, ...] = (PNG, SVG)) -> str
     return ending
 
 
-def save_figure(figure: Figure, path: str | Path) -> None:
-    """Write a figure as PNG or SVG; equal figures are equal files.
+def figure_style() -> contextlib.AbstractContextManager[None]:
+    """Set the colours of what is drawn in this context."""
+    import matplotlib
+
+    return matplotlib.rc_context(_SETTINGS)
+
+
+def save_figure(figure: "Figure", path: str | Path) -> None:
+    """Write a figure as PNG, SVG or PDF; equal figures are equal files.
 
     The text of an SVG stays text: it can be searched and copied, and the viewer's fonts draw it.
+    On a dark page, an SVG is light on dark.
 
     Args:
-        figure: the picture; its dpi are a PNG's resolution.
-        path: ends in .png or .svg; its folder is made where it is missing.
+        figure: the picture, drawn in `figure_style()`; its dpi are a PNG's resolution.
+        path: ends in .png, .svg or .pdf; its folder is made where it is missing.
 
     Raises:
         InputError: another ending.
     """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
     ending = image_format(path)
     FigureCanvasAgg(figure)
     Path(path).parent.mkdir(parents=True, exist_ok=True)
-    metadata = {"Date": None} if ending == SVG else {}
-    settings = {"svg.fonttype": "none", "svg.hashsalt": "rnnsearch_tf"}
-    with replacing(path, ending) as temporary, matplotlib.rc_context(settings):
-        figure.savefig(temporary, dpi=figure.dpi, metadata=metadata)
+    with replacing(path, ending) as temporary, figure_style():
+        figure.savefig(temporary, dpi=figure.dpi, metadata=_METADATA.get(ending))
+        if ending == SVG:
+            text = Path(temporary).read_text("utf-8")
+            Path(temporary).write_text(text.replace("</style>", _DARK_STYLE, 1), "utf-8")

@@ -105,14 +105,20 @@ def test_a_score_that_is_not_finite_is_minus_infinity(serve):
     assert np.isnan(aligned.alignment).all()
 
 
+@pytest.mark.parametrize(
+    "told", [{}, {"model_input": [["One", "[UNK]", "</s>"], ["</s>", "", ""]]}]
+)
 @both
-def test_alignments_have_no_padding(serve):
+def test_alignments_have_no_padding(serve, told):
+    """Exports of version 0.1.0 do not tell which words they do not know."""
+
     def behaviour(request):
         assert request.signature == "align"
         return {
             "translation": ["Un deux", ""],
             "score": [-1.0, 0.0],
             "source_tokens": [["One", "two", "</s>"], ["</s>", "", ""]],
+            **told,
             "target_tokens": [["Un", "deux", "</s>", ""], ["</s>", "", "", ""]],
             "alignment": [
                 [[0.5, 0.25, 0.25], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]],
@@ -129,6 +135,7 @@ def test_alignments_have_no_padding(serve):
     assert (first.source, first.text, first.score) == ("One two", "Un deux", -1.0)
     assert (blank.text, blank.score, blank.source_tokens) == ("", 0.0, ("</s>",))
     assert (blank.tokens, blank.alignment.tolist()) == (("</s>",), [[1.0]])
+    assert (first.unknown, blank.unknown) == (((1,), ()) if told else (None, None))
 
 
 def test_what_was_not_asked_for_is_missing_and_says_so():
@@ -372,15 +379,31 @@ def test_arguments_that_cannot_be_used(arguments, said):
         Client("http://localhost:8501", **arguments)
 
 
-def test_rest_imports_neither_tensorflow_nor_grpc():
+@both
+def test_a_client_needs_no_tensorflow(serve):
+    """It runs where only what docs/installation.md names for a client is installed."""
     code = """
 import sys
-from rnnsearch_tf.client import Client, UnavailableError
-try:
-    with Client("http://127.0.0.1:9", attempts=1) as client:
-        list(client.translate(["a"]))
-except UnavailableError:
-    print(sorted({"tensorflow", "keras", "grpc", "numpy"} & set(sys.modules)))
+for name in ("tensorflow", "keras", "h5py", "sacrebleu", "matplotlib", "tensorboard"):
+    sys.modules[name] = None  # as if it were not installed
+from rnnsearch_tf.client import Client
+with Client(sys.argv[1]) as client:
+    print([result.text for result in client.translate(["a", "b"])])
+print(sorted({"grpc", "numpy"} & set(sys.modules)))
+from rnnsearch_tf.scripts import client as script
+script.run([f"--server={sys.argv[1]}", "--status"])
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
+    with serve() as served:
+        command = [sys.executable, "-c", code, served.url]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        libraries = ["grpc"] if served.url.startswith("grpc") else []
+    texts, imported, *versions = done.stdout.splitlines()
+    assert texts == str([translated("a"), translated("b")])
+    assert imported == str(libraries)
+    assert versions and versions[0].startswith("version ")
+
+
+def test_a_client_tells_what_it_calls():
+    assert repr(Client(label="stable")) == (
+        "Client(http://localhost:8501, label stable of model rnnsearch)"
+    )

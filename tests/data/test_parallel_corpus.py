@@ -9,6 +9,7 @@ from rnnsearch_tf.data.lines import read_lines
 from rnnsearch_tf.data.parallel_corpus import (
     ParallelFiles,
     ParallelText,
+    TabSeparatedFiles,
     each_pair,
     read_parallel,
 )
@@ -182,3 +183,29 @@ def test_fingerprints_differ_when_the_text_does(tmp_path):
 def test_fingerprint_of_a_missing_file_names_it(tmp_path):
     with pytest.raises(InputError, match="nowhere: No such file or directory"):
         ParallelFiles([tmp_path / "nowhere"], [tmp_path / "b"]).fingerprint()
+
+
+# --- one file with tabs ---------------------------------------------------------------------------
+
+
+def test_pairs_of_one_file_may_be_gzipped_and_have_more_columns(tmp_path):
+    plain = write(tmp_path / "a.tsv", b"one\tun\r\n\t\n")
+    packed = write(tmp_path / "b.tsv.gz", gzip.compress("two\tdeux été\tCC-BY\t7".encode()))
+    files = TabSeparatedFiles([plain, packed])
+    assert files.read() == (["one", "", "two"], ["un", "", "deux été"])
+    assert files.fingerprint() != TabSeparatedFiles([packed, plain]).fingerprint()
+    before = files.fingerprint()
+    plain.write_bytes(b"one\tun\n")
+    assert files.fingerprint() != before
+
+
+def test_a_line_without_a_tab_is_named_after_the_pairs_before_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(parallel_corpus, "BLOCK_PAIRS", 2)
+    path = write(tmp_path / "a.tsv", b"a\tb\nc\td\ne\tf\nno tab\ng\th\n")
+    given: list[tuple[str, str]] = []
+    with pytest.raises(InputError, match=r"a.tsv: line 4 has no tab between source and target$"):
+        given.extend(each_pair(TabSeparatedFiles([path])))
+    blocks = TabSeparatedFiles([path]).blocks()
+    assert [next(blocks).source for _ in range(2)] == [["a", "c"], ["e"]]
+    with pytest.raises(InputError, match=r"empty\.tsv is empty"):
+        TabSeparatedFiles([write(tmp_path / "empty.tsv", b"")]).read()

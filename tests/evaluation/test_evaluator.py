@@ -13,9 +13,8 @@ from rnnsearch_tf.evaluation.evaluator import Evaluator
 from rnnsearch_tf.evaluation.length_bins import bleu_by_length
 from rnnsearch_tf.evaluation.metrics import in_words
 from rnnsearch_tf.evaluation.scores import score_set
-from rnnsearch_tf.inference.loading import load_text_model, load_vocabularies
+from rnnsearch_tf.inference.loading import load_text_model
 from rnnsearch_tf.inference.translator import Translator
-from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.text.moses import MosesTokenizer
 from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, UNK, Vocabulary
@@ -35,16 +34,16 @@ FRENCH = MosesTokenizer("fr")
 def evaluator_of_words(*numbers: str) -> Evaluator:
     """Of a translator that has tokenisers and nothing else; it knows these numbers."""
     tokenizers = {"source": MosesTokenizer("en"), "target": FRENCH}
+    words = in_words(["Le chat n° dort sur l'herbe verte."], FRENCH)[0].split()
     translator: Any = types.SimpleNamespace(
+        vocabularies=(
+            Vocabulary([*SPECIAL_TOKENS, "cat"]),
+            Vocabulary([*SPECIAL_TOKENS, *words, *numbers]),
+        ),
         **{f"{side}_tokenizer": tokenizer for side, tokenizer in tokenizers.items()},
         **{f"{side}_word_tokenizer": tokenizer for side, tokenizer in tokenizers.items()},
     )
-    words = in_words(["Le chat n° dort sur l'herbe verte."], FRENCH)[0].split()
-    vocabularies = (
-        Vocabulary([*SPECIAL_TOKENS, "cat"]),
-        Vocabulary([*SPECIAL_TOKENS, *words, *numbers]),
-    )
-    return Evaluator(translator, vocabularies)
+    return Evaluator(translator)
 
 
 def test_scores_are_of_all_and_of_those_without_unknown_words():
@@ -84,7 +83,7 @@ def evaluator(model_dir: Path) -> Evaluator:
     assert isinstance(text_model.model, TranslationModel)
     [bias] = [weight for weight in text_model.model.weights if weight.path.endswith("readout/b")]
     bias.assign(bias.numpy() + 2 * (np.arange(bias.shape[0]) == UNK))
-    return Evaluator.of(text_model, ModelDirectory(model_dir).load_vocabularies())
+    return Evaluator.of(text_model)
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +94,7 @@ def text(corpus: Path) -> ParallelText:
 
 def test_one_search_gives_translations_with_unk_and_with_it_replaced(evaluator, text):
     translations, replaced = evaluator.translate_and_replace(text.source)
-    assert translations == evaluator.translate(text.source, progress=False)
+    assert translations == evaluator.translate(text.source)
     other = evaluator.translator.with_options(replace_unknown=True)
     assert replaced == [result.text for result in other.translate(text.source)]
     assert any("[UNK]" in line for line in translations)
@@ -124,8 +123,7 @@ def test_the_likelihood_is_of_all_tokens(evaluator, text):
 
 
 def test_an_export_has_the_options_it_was_made_with_and_no_model(export_dir, evaluator, text):
-    vocabularies = load_vocabularies(export_dir / "1")
-    exported = Evaluator(Translator.load(export_dir), vocabularies)
+    exported = Evaluator(Translator.load(export_dir))
     assert exported.unk_free(text) == evaluator.unk_free(text)
     translations, replaced = exported.translate_and_replace(text.source)
     assert len(translations) == 7 and replaced is None

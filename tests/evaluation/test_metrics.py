@@ -5,7 +5,14 @@ import math
 import pytest
 import sacrebleu
 
-from rnnsearch_tf.evaluation.metrics import METRICS, Score, bleu, in_words, text_metrics
+from rnnsearch_tf.evaluation.metrics import (
+    METRICS,
+    Score,
+    bleu,
+    in_words,
+    references_in_words,
+    text_metrics,
+)
 from rnnsearch_tf.evaluation.significance import compare
 from rnnsearch_tf.text.moses import MosesTokenizer
 
@@ -135,3 +142,20 @@ def test_sentences_are_scored_one_by_one():
     ]
     # BLEU's effective order: of two words, pairs are the longest n-grams.
     assert METRICS["bleu"].sentence_scores(["a b"], ["a b"]) == pytest.approx([100])
+
+
+def test_several_references_are_sacrebleus():
+    ours = LINES[::-1]
+    sets = [LINES, [line.upper() for line in ours]]
+    both = list(zip(*sets, strict=True))
+    for name, metric in METRICS.items():
+        expected = metric.make().corpus_score(ours, sets).score
+        score = metric.score(ours, both)
+        assert score.score == pytest.approx(expected)
+        assert "nrefs:2" in score.signature
+        only = [(line,) for line in LINES]
+        assert metric.score(ours, only) == metric.score(ours, LINES), name
+    right = LINES[:1] + ["x"] * (len(LINES) - 1)
+    assert bleu(LINES, list(zip(right, LINES, strict=True))).score == pytest.approx(100)
+    words = references_in_words([("L'arbre.", "Un arbre.")], FRENCH)
+    assert words == [("L' arbre .", "Un arbre .")]

@@ -65,3 +65,12 @@ def test_as_json():
     assert values["ter"]["other"] == 0 and values["bleu"]["other"] == pytest.approx(100)
     assert set(values["chrf"]) == {"score", "other", "p_value", "signature"}
     assert values["by_length"][0]["p_value"] == pytest.approx(1 / 1001)
+
+
+def test_several_references_are_all_taken():
+    both = list(zip(WRONG, RIGHT, strict=True))
+    comparison = compare("other", WRONG, lines(29, 2), both, [5] * 29)
+    difference = comparison.differences["bleu"]
+    assert difference.score == pytest.approx(100) and "nrefs:2" in difference.signature
+    assert difference.p_value == pytest.approx(1 / 1001)
+    assert comparison.by_length[0].bleu == pytest.approx(bleu(lines(29, 2), both).score)

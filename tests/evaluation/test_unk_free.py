@@ -1,6 +1,8 @@
-"""Sentences without unknown words."""
+"""Sentences without unknown words, and texts full of them."""
 
-from rnnsearch_tf.evaluation.unk_free import unk_free_sentences
+import pytest
+
+from rnnsearch_tf.evaluation.unk_free import mostly_unknown, unk_free_sentences
 from rnnsearch_tf.text.tokenizers import WhitespaceTokenizer
 from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, Vocabulary
 
@@ -14,3 +16,25 @@ def test_both_sides_must_be_known():
     references = ["x", "x y", "a", "y c", "x"]
     tokenizers = WhitespaceTokenizer("en"), WhitespaceTokenizer("fr")
     assert unk_free_sentences(sources, references, tokenizers, vocabularies) == [0, 3, 4]
+    several = list(zip(references, ["x", "x", "x", "z", "y"], strict=True))
+    assert unk_free_sentences(sources, several, tokenizers, vocabularies) == [0, 4]
+
+
+@pytest.mark.parametrize(
+    ("unknown", "named"), [((30, 0), []), ((50, 0), ["a"]), ((50, 60), ["a", "b"])]
+)
+def test_texts_full_of_unknown_words(unknown, named):
+    vocabulary = Vocabulary([*SPECIAL_TOKENS, "x"])
+    tokenizer = WhitespaceTokenizer("en")
+    texts = {
+        name: ["x"] * (100 - count) + ["?"] * count
+        for name, count in zip("ab", unknown, strict=True)
+    }
+    problems = mostly_unknown(texts, (tokenizer, tokenizer), (vocabulary, vocabulary))
+    assert [line.partition(":")[0] for line in problems] == [
+        f"{count}% of the words of {name} are unknown to the model"
+        for name, count in zip("ab", unknown, strict=True)
+        if name in named
+    ]
+    few = {name: lines[-29:] for name, lines in texts.items()}  # too few to tell
+    assert mostly_unknown(few, (tokenizer, tokenizer), (vocabulary, vocabulary)) == []

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rnnsearch_tf import progress
 from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.inference import translator as module
-from rnnsearch_tf.inference.loading import find_version, load_config, load_tokenizers
+from rnnsearch_tf.inference.exported import find_version, load_config, load_tokenizers
 from rnnsearch_tf.inference.text_model import MAX_WEIGHTS
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.results import Hypothesis, Translation
@@ -212,7 +213,10 @@ def test_no_more_pairs_are_aligned_at_once_than_the_engine_takes(translator, mon
 
     monkeypatch.setattr(module, "MAX_WEIGHTS", 100)
     limited = Translator(
-        Engine(), translator.config, (translator.source_tokenizer, translator.target_tokenizer)
+        Engine(),
+        translator.config,
+        (translator.source_tokenizer, translator.target_tokenizer),
+        translator.vocabularies,
     )
     for one, other in zip(limited.align(*pairs), expected, strict=True):
         assert one.source_tokens == other.source_tokens
@@ -252,8 +256,31 @@ def test_text_as_bytes(translator):
 
 
 def test_a_long_list_says_how_far_it_is(translator, capsys, monkeypatch):
-    monkeypatch.setattr(module.ProgressLine, "is_due", lambda _: True)
+    monkeypatch.setattr(progress, "_LOG_SECONDS", 0)
     translator.translate(SENTENCES)
-    assert "4 of 4 lines" in capsys.readouterr().err
+    assert "line 4/4: 0 s left" in capsys.readouterr().err
     translator.translate(SENTENCES, progress=False)
     assert capsys.readouterr().err == ""
+
+
+def test_words_that_the_vocabulary_lacks_are_told(translator, export_dir):
+    line = "The platypus is cold </s>."
+    tokens = ("The", "platypus", "is", "cold", "<", "/", "s", ">", ".", "</s>")
+    words = set(translator.vocabularies[0].tokens)
+    lacked = tuple(i for i, token in enumerate(tokens) if token not in words)
+    assert 1 in lacked and len(lacked) < len(tokens) - 1
+    for system in (translator, Translator.load(export_dir)):
+        result = system.translate(line, return_alignment=True)
+        assert result.source_tokens == tokens
+        assert result.unknown == lacked
+        pair = system.align(line, "Le qwerty.")
+        assert (pair.unknown_source, pair.unknown_target[0]) == (lacked, 1)
+
+
+def test_a_translator_tells_what_it_is(translator, model_dir, export_dir):
+    source, target = (f"{len(v):,}" for v in translator.vocabularies)
+    told = f"Translator(rnnsearch, en → fr, {source} → {target} words, beam %d, from %s)"
+    beam = translator.config.decoding.beam_size
+    assert repr(translator) == told % (beam, model_dir)
+    assert repr(translator.with_options(beam_size=2)) == told % (2, model_dir)
+    assert repr(Translator.load(export_dir)) == told % (3, export_dir / "1")

@@ -57,7 +57,7 @@ def attention() -> BahdanauAttention:
 
 LAYERS = {
     "word_embedding": (lambda: WordEmbedding(K, M), [ids(B, TX)], [(B, TX, M)]),
-    "gru_cell": (lambda: GRUCell(N), [normal(B, M), normal(B, N)], [(B, N)]),
+    "gru_cell": (lambda: GRUCell(N), [normal(B, M), normal(B, N)], [(B, N), (B, N)]),
     "context_gru_cell": (
         lambda: ContextGRUCell(N),
         [normal(B, M), normal(B, N), normal(B, 2 * N)],
@@ -147,26 +147,26 @@ WORD = np.array([[1.0]], "float32")
 
 def test_gru_without_an_update_keeps_its_state():
     cell = gru(b_z=-SURE, W=2.0, U=3.0, b=4.0)
-    close(cell(WORD, STATE), STATE)
+    close(cell(WORD, STATE)[0], STATE)
 
 
 def test_gru_with_a_full_update_is_its_candidate():
-    close(gru(b_z=SURE, W=0.25, b=0.5)(WORD, STATE), np.tanh([[0.75, 0.75]]))
+    close(gru(b_z=SURE, W=0.25, b=0.5)(WORD, STATE)[0], np.tanh([[0.75, 0.75]]))
 
 
 def test_gru_without_weights_halves_its_state():
-    close(gru()(WORD, STATE), [[0.15, 0.25]])
+    close(gru()(WORD, STATE)[0], [[0.15, 0.25]])
 
 
 def test_gru_resets_before_the_recurrent_matrix():
     swap = [[0, 1], [1, 0]]
     cell = gru(b_z=SURE, b_r=[-SURE, SURE], U=swap)  # r = (0, 1); swap (0, 0.5)
-    close(cell(WORD, STATE), np.tanh([[0.5, 0.0]]))
+    close(cell(WORD, STATE)[0], np.tanh([[0.5, 0.0]]))
 
 
 def test_gates_of_a_gru_read_the_word():
-    close(gru(W_z=-SURE, b=1.0)(WORD, STATE), STATE)
-    close(gru(b_z=SURE, W_r=-SURE, U=1.0)(WORD, STATE), [[0, 0]])
+    close(gru(W_z=-SURE, b=1.0)(WORD, STATE)[0], STATE)
+    close(gru(b_z=SURE, W_r=-SURE, U=1.0)(WORD, STATE)[0], [[0, 0]])
 
 
 def test_context_reaches_gates_and_candidate():
@@ -190,7 +190,7 @@ def test_alignment_without_v_a_is_uniform_over_real_words():
     put(attention, W_a=1.0, U_a=1.0)
     annotations = np.array([[[1, 10], [2, 20], [6, 60], [99, 99], [99, 99]]] * B, "float32")
     annotations[1] *= 2
-    context, alignment = attention(normal(B * Q, N), annotations, source_mask=mask(3, 2))
+    context, alignment = attention(normal(B * Q, N), annotations, annotations_mask=mask(3, 2))
     close(alignment, [[1 / 3, 1 / 3, 1 / 3, 0, 0]] * Q + [[1 / 2, 1 / 2, 0, 0, 0]] * Q)
     close(context, [[3, 30]] * Q + [[3, 30]] * Q)
 
@@ -213,7 +213,7 @@ def test_attention_to_one_real_word_is_whole_whatever_the_padding_holds():
     put(attention, U_a=1.0, v_a=50.0)
     annotations = np.full((B, TX, 1), 9.0)
     annotations[:, 0] = -9.0
-    context, alignment = attention(normal(B, N), annotations, source_mask=mask(1, 1))
+    context, alignment = attention(normal(B, N), annotations, annotations_mask=mask(1, 1))
     close(alignment, [[1, 0, 0, 0, 0]] * B)
     close(context, [[-9]] * B)
 
@@ -234,7 +234,9 @@ def test_keys_computed_in_advance_change_nothing():
 def test_last_annotation_is_that_of_the_last_real_word():
     # A forward encoder repeats the last real state over padding.
     annotations = np.array([[[1.0], [2.0], [3.0], [3.0], [3.0]], [[5.0]] + [[6.0]] * 4])
-    context, alignment = LastAnnotation()(normal(B * Q, N), annotations, source_mask=mask(3, 2))
+    context, alignment = LastAnnotation()(
+        normal(B * Q, N), annotations, annotations_mask=mask(3, 2)
+    )
     close(context, [[3]] * Q + [[6]] * Q)
     close(alignment, [[0, 0, 1, 0, 0]] * Q + [[0, 1, 0, 0, 0]] * Q)
     close(LastAnnotation()(normal(B, N), annotations)[1], [[0, 0, 0, 0, 1]] * B)
@@ -322,22 +324,22 @@ def test_summary_is_the_backward_state_of_the_first_word():
 def test_backward_reading_is_forward_reading_of_the_reversed_sentence():
     sentence = np.array([[4, 9, 6, 3, 1]])
     encoder = random_layer(Encoder(K, M, N), sentence)
-    encoder.backward.set_weights(encoder.forward.get_weights())
+    encoder.backward_cell.set_weights(encoder.forward_cell.get_weights())
     annotations, mirrored = array(encoder(sentence)[0]), array(encoder(sentence[:, ::-1])[0])
     close(annotations[..., N:], mirrored[:, ::-1, :N])
 
 
 @pytest.mark.parametrize("order", typing.get_args(StepOrder))
 def test_decoder_that_never_updates_stays_at_its_first_state(order):
-    target, source_mask = np.array([[4, 2, 1], [3, 1, 0]]), mask(4, 1)
+    target, annotations_mask = np.array([[4, 2, 1], [3, 1, 0]]), mask(4, 1)
     annotations = np.arange(1.0, 6.0).reshape(1, 5, 1) * np.array([[[1.0]], [[10.0]]])
     decoder = random_layer(
-        Decoder(K, M, N, attention(), order), target, annotations, normal(B, N), source_mask
+        Decoder(K, M, N, attention(), order), target, annotations, normal(B, N), annotations_mask
     )
     put(decoder.cell, b_z=-SURE)
     put(decoder.initial_state, b_s=1.0)
     decoder.attention.v_a.assign(np.zeros(N_ALIGN))
-    outputs = decoder(target, annotations, normal(B, N), source_mask)
+    outputs = decoder(target, annotations, normal(B, N), annotations_mask)
     close(outputs.state, np.full([B, 3, N], np.tanh(1.0)))
     close(outputs.alignment, [[[0.25] * 4 + [0]] * 3, [[1, 0, 0, 0, 0]] * 3])
     close(outputs.context, [[[2.5]] * 3, [[10]] * 3])
@@ -373,8 +375,8 @@ class MeanAnnotation(keras.layers.Layer):
     def keys(self, annotations):
         return annotations
 
-    def call(self, state, annotations, keys=None, source_mask=None):
-        real = ops.cast(source_mask, annotations.dtype)
+    def call(self, state, annotations, keys=None, annotations_mask=None):
+        real = ops.cast(annotations_mask, annotations.dtype)
         alignment = real / ops.sum(real, axis=1, keepdims=True)
         return ops.sum(alignment[:, :, None] * annotations, axis=1), alignment
 

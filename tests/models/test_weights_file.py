@@ -53,6 +53,8 @@ def said(directory: ModelDirectory) -> str:
     start, _, reason = str(caught.value).partition(": damaged, or of another model: ")
     assert start == str(directory.weights_path())
     assert "\n" not in reason
+    reason, _, way_out = reason.rpartition("; ")
+    assert way_out == "restore it from a copy, or use the other weights (--weights)"
     return reason
 
 

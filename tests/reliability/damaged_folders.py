@@ -16,11 +16,10 @@ from rnnsearch_tf.data import preparation
 from rnnsearch_tf.data.parallel_corpus import ParallelFiles
 from rnnsearch_tf.data.prepared_alignments import prepare_alignments
 from rnnsearch_tf.data.word_alignments import WordAlignmentFiles
-from rnnsearch_tf.inference import loading
-from rnnsearch_tf.models import model_directory
+from rnnsearch_tf.inference import exported, loading
+from rnnsearch_tf.models import translation_model
 from rnnsearch_tf.models.model_directory import BEST, LAST, ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
-from rnnsearch_tf.progress import ProgressLine
 from rnnsearch_tf.text.moses import MosesTokenizer
 from rnnsearch_tf.training.checkpoints import Checkpoints
 from rnnsearch_tf.training.optimizers import build_optimizer
@@ -39,7 +38,7 @@ def damaged_model(folder: Path) -> Iterator[Damaged]:
         weights = directory.load_model(which).get_weights()
         return directory.load_config(), vocabularies, weights
 
-    with mock.patch.object(model_directory, "TranslationModel", _Built()):
+    with mock.patch.object(translation_model, "TranslationModel", _Built()):
         damaged = Damaged("model", folder, files, read)
         # Either may be copied over the other: both are whole weights of this training.
         for which in (BEST, LAST):
@@ -80,7 +79,7 @@ def damaged_checkpoint(folder: Path) -> Iterator[Damaged]:
     def read(_: str) -> Any:
         _forget(variables)
         checkpoints = Checkpoints(directory.checkpoints_path, model=model, optimizer=optimizer)
-        checkpoints.restore(ProgressLine())
+        checkpoints.restore()
         return [variable.numpy() for variable in variables], checkpoints.state.to_json()
 
     path = directory.checkpoints_path
@@ -106,9 +105,9 @@ def damaged_export(version: Path) -> Iterator[Damaged]:
                           if name.startswith(("saved_model", "variables/", "assets/"))]  # fmt: skip
 
     def read(_: str) -> Any:
-        config = loading.load_config(version)
-        loading.load_tokenizers(version)
-        vocabularies = [v.tokens for v in loading.load_vocabularies(version)]
+        config = exported.load_config(version)
+        exported.load_tokenizers(version)
+        vocabularies = [v.tokens for v in exported.load_vocabularies(version)]
         return config, vocabularies, loading.load_export(version).files
 
     with mock.patch.object(tf.saved_model, "load", Loaded):

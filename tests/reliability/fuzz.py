@@ -30,7 +30,7 @@ from interfaces import through_c, through_python
 from tfserving.c_session import CSession
 from tiny_training import training_flags, write_corpus
 
-from rnnsearch_tf.progress import ProgressLine
+from rnnsearch_tf.progress import Bar
 from rnnsearch_tf.scripts import export, train
 
 ARCHITECTURES = ("rnnsearch", "rnnencdec")
@@ -44,7 +44,7 @@ def damage_files(name: str, damaged: Damaged, count: int, number: int, current: 
     """Damage files, tell what came of it, and return whether all was well."""
     outcomes: Counter[str] = Counter()
     failures: list[str] = []
-    report, started = ProgressLine().counter(count, "files"), time.monotonic()
+    report, started = Bar("file", count).update, time.monotonic()
 
     def act(damage: Damage) -> None:
         current.write_text(f"{name}: {damage!r}\n")  # says what it was, should the process crash
@@ -65,7 +65,7 @@ def damage_files(name: str, damaged: Damaged, count: int, number: int, current: 
 def send_strings(name: str, version: Path, count: int, number: int) -> bool:
     """Send hostile strings through the C loader, and return whether all was well."""
     failures: list[str] = []
-    report, started = ProgressLine().counter(count, "strings"), time.monotonic()
+    report, started = Bar("string", count).update, time.monotonic()
     sent = 0
     with CSession(version) as session:
         company, reference = Company(through_c(session)), through_python(version)

@@ -150,7 +150,7 @@ def test_cut_sentences_are_told(capsys, pairs, models, monkeypatch):
 
 
 def test_bad_flags(capsys, pairs):
-    assert "--target is needed" in fails(capsys, align, *pairs[:2])
+    assert "--source and --target go together" in fails(capsys, align, *pairs[:2])
     assert "--format 'giza': choose one of pharaoh, json" in fails(
         capsys, align, *pairs, "--format=giza"
     )

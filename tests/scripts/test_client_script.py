@@ -53,8 +53,8 @@ def test_standard_streams_and_bytes_that_are_not_utf8(capsys, monkeypatch):
     printed = capsys.readouterr()
     assert printed.out == "GOOD\n�T�\n\nLAST �\n"
     assert printed.err.splitlines() == [
-        f"rnnsearch-client: standard input: line {n} is not UTF-8: what is not is read as U+FFFD"
-        for n in (2, 4)
+        "rnnsearch-client: standard input: line 2 is not UTF-8: what is not is read as U+FFFD, "
+        "here and in later lines"
     ]
 
 
@@ -142,13 +142,13 @@ def test_scores(serve, capsys, tmp_path):
 def test_usage(capsys, tmp_path):
     assert "choose one of serving_default, score, nbest, align" in fails(capsys, "--signature=best")
     assert "go together" in fails(capsys, "--signature=score")
-    assert "go together" in fails(capsys, "--translation=a")
+    assert "go together" in fails(capsys, f"--translation={__file__}")
     assert "are the same" in fails(capsys, "--signature=score", "--translation=-")
     assert "has no port" in fails(capsys, "--server=http://localhost")
     assert "only one of them" in fails(capsys, "--version=1", "--label=stable")
     assert "batch_size 0: must be at least 1" in fails(capsys, "--batch_size=0")
     assert "--deadline" in fails(capsys, "--deadline=soon", status=2)
-    assert "certificates are for https" in fails(capsys, "--ca_certificate=ca.pem")
+    assert "certificates are for https" in fails(capsys, f"--ca_certificate={__file__}")
 
 
 def test_input_that_cannot_be_read(capsys, tmp_path):
@@ -199,12 +199,6 @@ def test_status(serve, capsys):
     with serve(statuses=[{"version": "1", "state": "END", "status": lost}]) as served:
         assert script.run([f"--server={served.url}", "--status", PATIENT]) == 1
     assert capsys.readouterr().out == "version 1: END (NOT_FOUND: no file)\n"
-
-
-def test_help_names_every_flag(capsys):
-    assert script.run(["--help"]) == 0
-    text = capsys.readouterr().out
-    assert all(f"--{name}" in text for name in script.COMMAND.flags)
 
 
 def test_over_rest_no_tensorflow_is_imported(tmp_path):

@@ -1,31 +1,106 @@
 """The frame of the console scripts: flags of a fixed choice, in help and when they are wrong."""
 
+import importlib
+from pathlib import Path
 from typing import Literal
 
 import pytest
 
+import rnnsearch_tf
 from rnnsearch_tf.limits import Limits
-from rnnsearch_tf.scripts import reproduce, train
+from rnnsearch_tf.scripts import export, reproduce, train
 from rnnsearch_tf.scripts.shared.command import Command
+from rnnsearch_tf.scripts.shared.file_flags import InputFile
 
 Colour = Literal["red", "green"]
 
 
 @pytest.fixture
 def command() -> Command:
-    command = Command("paint", "paint a wall.")
+    command = Command("paint", "paint a wall.", "paint --wall=wall.txt", alone="coats")
+    command.group("Wall")
+    command.define("wall", InputFile, "what is painted", required=True)
+    command.group("Paint")
     command.define("colour", Colour, "of the wall", "red")
     command.define("primer", Colour, "of what lies under it")
-    command.define("coats", int, "how many", 1, Limits(1, 9))
+    command.define("coats", int, "how many", 2, Limits(1, 9))
+    command.define("a_flag_with_a_long_name", bool, "whether it is long, as the name is, and its "
+                   "text, which is broken", False)  # fmt: skip
     return command
 
 
-def test_help_shows_the_choices(capsys, command):
+def test_help_has_groups_choices_defaults_and_what_is_required(capsys, command):
     assert command.run(lambda: None, ["--help"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert "  --colour=red|green" in lines
-    assert "      of the wall (default: red)" in lines
-    assert "  --coats=INTEGER" in lines or "  --coats=INT" in lines
+    assert (
+        capsys.readouterr().out
+        == """\
+usage: paint --wall=FILE [--FLAG=VALUE …]
+
+Paint a wall.
+
+Example:
+  paint --wall=wall.txt
+
+Wall:
+  --wall=FILE             required: what is painted
+
+Paint:
+  --colour=red|green      of the wall (default: red)
+  --primer=red|green      of what lies under it
+  --coats=N               how many (default: 2)
+  --[no]a_flag_with_a_long_name
+                          whether it is long, as the name is, and its text,
+                          which is broken
+
+Of every command:
+  --flagfile=FILE         read flags from a file, one a line
+  --version               print the version
+  --help                  print this
+"""
+    )
+
+
+COMMANDS = [
+    importlib.import_module(f"rnnsearch_tf.scripts.{path.stem}").COMMAND
+    for path in sorted(Path(train.__file__).parent.glob("*.py"))
+    if path.stem != "__init__"
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_help_is_readable_in_80_columns(command):
+    text = command.help()
+    assert text.startswith(f"usage: {command.name} ")
+    assert f"\nExample:\n  {command.name} --" in text
+    assert max(map(len, text.splitlines())) <= 80
+    for name in command.flags:
+        assert f"--{name}=" in text or f"--[no]{name}" in text
+
+
+@pytest.mark.parametrize(
+    ("command", "flag", "default"),
+    [
+        (train.COMMAND, "--preset=rnnsearch-50", "1000"),
+        (train.COMMAND, "--preset=rnnsearch-tiny", "128"),
+        (train.COMMAND, "--preset=no_such", "256"),
+        (reproduce.COMMAND, "--preset_size=paper", "1000"),
+    ],
+)
+def test_help_has_the_defaults_of_the_preset(command, flag, default):
+    text = " ".join(command.help([flag]).split())
+    assert f"n, hidden units of each recurrent network (default: {default})" in text
+
+
+def test_the_version(capsys):
+    """Where --version is a flag, too, it is one with a value."""
+    assert export.run(["--version"]) == 0
+    assert capsys.readouterr().out == f"rnnsearch-export {rnnsearch_tf.__version__}\n"
+    assert export.run(["--version=0"]) == 1
+    assert "--version 0: must be at least 1" in capsys.readouterr().err
+
+
+def test_flags_of_reproduce_that_led_nowhere_are_gone():
+    assert not {"guided_alignment_weight", "replace_unknown"} & set(reproduce.COMMAND.flags)
 
 
 @pytest.mark.parametrize("flag", ["--colour=green", "--primer=red", "--coats=2"])

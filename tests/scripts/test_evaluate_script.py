@@ -88,10 +88,10 @@ def test_what_it_refuses(capsys, flags, corpus, tmp_path):
         if name == "compare":
             given.append(f"--hypotheses={corpus / 'valid.fr'}")
         line = fails(capsys, evaluate, *flags, *given)
-        assert "valid.en has 20 lines" in line and "short has 1" in line
+        assert "short has 1 lines, the source has 20" in line
     missing = fails(capsys, evaluate, *flags, f"--hypotheses={tmp_path / 'none'}")
     assert "none: No such file" in missing
     assert "--sample 0: must be at least 1" in fails(capsys, evaluate, *flags, "--sample=0")
     page = fails(capsys, evaluate, *flags, f"--sample_html={tmp_path / 'page.txt'}")
     assert "page.txt: must end in .html" in page
-    assert "--reference is needed" in fails(capsys, evaluate, *flags[:-1])
+    assert "--source and --reference go together" in fails(capsys, evaluate, *flags[:-1])

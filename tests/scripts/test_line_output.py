@@ -122,7 +122,7 @@ def test_nothing_is_left_where_nothing_is_done(capsys, engine, flags, tmp_path):
     assert names(tmp_path) == set()
     missing = tmp_path / "none"
     said = fails(capsys, *flags, f"--input={missing}")
-    assert said == [f"{missing}: No such file or directory"]
+    assert said == [f"--input {missing}: No such file or directory"]
     assert names(tmp_path) == set()
 
 

@@ -192,7 +192,10 @@ def test_scores_that_cannot_be_drawn(capsys, tmp_path, field, value, said):
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"source_language": "xx"}, "source_language 'xx': choose one of en, fr"),
+        (
+            {"source_language": "xx"},
+            "source_language 'xx': the Moses tokeniser has",
+        ),
         ({"tokenizer": "words"}, "tokenizer 'words': choose one of moses, whitespace"),
         ({"decoding": {"beam_size": 10**6}}, "beam_size 1000000: must be at least 1"),
         ({"decoding": {"length_penalty": float("inf")}}, "length_penalty inf: must be"),

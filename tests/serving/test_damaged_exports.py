@@ -12,7 +12,8 @@ from tfserving.status import StatusError
 
 from rnnsearch_tf.digests import sealed
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.inference.loading import load_config, load_export, load_vocabularies
+from rnnsearch_tf.inference.exported import load_config, load_vocabularies
+from rnnsearch_tf.inference.loading import load_export
 
 pytestmark = pytest.mark.serving
 

@@ -153,10 +153,40 @@ def test_the_model_servers_flags(server):
             assert (EXPORT / Path(file).relative_to("/config")).is_file()
 
 
-def test_both_deployments_start_the_same_server():
-    one, other = SERVERS["compose"](), SERVERS["kubernetes"]()
-    differing = {name for name in {*one, *other} if one.get(name) != other.get(name)}
-    assert differing == {"model_config_file_poll_wait_seconds", "grpc_channel_arguments"}
+def test_all_deployments_start_the_same_server():
+    (command,) = re.findall(r"^CMD (\[.*?\])", (EXPORT / "Dockerfile").read_text(), re.M | re.S)
+    image = flags(json.loads(command.replace("\\\n", "")))
+    for server in SERVERS.values():
+        other = server()
+        differing = {name for name in {*image, *other} if image.get(name) != other.get(name)}
+        assert differing <= {"model_config_file_poll_wait_seconds", "grpc_channel_arguments"}
+
+
+def test_the_image_has_what_the_server_reads():
+    text = (EXPORT / "Dockerfile").read_text("utf-8")
+    assert f"COPY --from=exports . {the_model().base_path}\n" in text
+    (files,) = re.findall(r"^COPY (.*) /config/$", text, re.M)
+    read = {Path(file).name for file in SERVERS["compose"]().values() if "/config/" in file}
+    assert set(files.split()) == read
+
+
+def test_requests_are_not_split_because_outputs_differ_in_width():
+    # TensorFlow Serving joins the parts of a request along the first axis alone (README.md).
+    from rnnsearch_tf.client.contract import SIGNATURES
+
+    sizes = {d for output in SIGNATURES["align"].outputs.values() for d in output.dimensions}
+    assert sizes - {"B", "N"}, "every output has one width: splitting could be switched on"
+    parameters = (EXPORT / "batching_parameters.txt").read_text("utf-8")
+    settings = [line for line in parameters.splitlines() if not line.startswith("#")]
+    assert not any("splitting" in line or "execution" in line for line in settings)
+
+
+def test_the_image_of_the_server_is_for_the_only_platform_that_there_is():
+    assert compose()["serving"]["platform"] == "linux/amd64"
+    upload: Any = manifests("Pod")[0]["spec"]
+    for spec in (pod(), upload):
+        assert spec["nodeSelector"] == {"kubernetes.io/arch": "amd64"}
+    assert "--platform linux/amd64" in README
 
 
 @pytest.mark.parametrize("server", SERVERS)
@@ -274,7 +304,7 @@ def test_manifests_are_kubernetes(name, version):
 def test_kustomize_reads_every_manifest_and_every_config_file():
     content = kustomization()
     assert set(content["resources"]) == set(MANIFESTS) - {"kubernetes/upload.yaml"}
-    (generated,) = (g for g in content["configMapGenerator"] if "files" in g)
+    (generated,) = (g for g in content["configMapGenerator"] if g["name"] == "rnnsearch-config")
     given = {Path(file).name for file in SERVERS["kubernetes"]().values() if "/config/" in file}
     assert set(generated["files"]) == given
     assert all((EXPORT / name).is_file() for name in generated["files"])

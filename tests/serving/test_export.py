@@ -14,7 +14,8 @@ import tensorflow as tf
 from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.evaluation.metrics import bleu_signature
-from rnnsearch_tf.inference.loading import load_text_model, versions
+from rnnsearch_tf.inference.exported import versions
+from rnnsearch_tf.inference.loading import load_text_model
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.scripts import export as script
 from rnnsearch_tf.serving.export import export

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -49,31 +50,49 @@ class Front(NamedTuple):
     served: Served
 
     def ask(
-        self, path: str, method: str = "GET", host: str = "127.0.0.1", body: bytes | None = None
+        self,
+        path: str,
+        method: str = "GET",
+        host: str = "127.0.0.1",
+        body: bytes | None = None,
+        headers: dict[str, str] | None = None,
     ):
-        pool = urllib3.PoolManager(source_address=(host, 0))
+        pool = urllib3.PoolManager(source_address=(host, 0), headers=headers)
         return pool.request(method, f"{self.url}{path}", body=body, retries=False)
 
 
-def configuration(port: int, served: Served) -> str:
-    conf = (EXPORT / "nginx.conf").read_text("utf-8")
+IN_COMPOSE = EXPORT / "nginx.conf"
+IN_KUBERNETES = EXPORT / "kubernetes" / "ingress" / "nginx.conf"
+
+
+def configuration(file: Path, port: int, served: Served) -> str:
+    conf = file.read_text("utf-8")
     for there, here in (
         ("listen 8080;", f"listen 127.0.0.1:{port};"),
-        ("serving:8501", served.url.removeprefix("http://")),
+        ("serving:8501" if file == IN_COMPOSE else "rnnsearch:8501", served.url.split("//")[1]),
         ("/usr/share/nginx/html", str(PAGE)),
     ):
         assert conf.count(there) == 1
         conf = conf.replace(there, here)
+    conf = conf.replace("set_real_ip_from 10.0.0.0/8;", "set_real_ip_from 127.0.0.0/8;")
     return AROUND.format(server=conf)
 
 
 @pytest.fixture(scope="module")
 def front(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Front]:
-    folder = tmp_path_factory.mktemp("nginx")
+    yield from run(IN_COMPOSE, tmp_path_factory.mktemp("nginx"))
+
+
+@pytest.fixture(scope="module")
+def front_in_kubernetes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Front]:
+    yield from run(IN_KUBERNETES, tmp_path_factory.mktemp("nginx"))
+
+
+def run(file: Path, folder: Path) -> Iterator[Front]:
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     with over_http() as served:
-        (folder / "nginx.conf").write_text(configuration(port, served))
+        (folder / "nginx.conf").write_text(configuration(file, port, served))
         process = start(folder)
         try:
             wait_for(port, process)
@@ -148,3 +167,28 @@ def test_too_many_requests_are_refused_to_the_address_that_sends_them(front):
     assert refused.json() == {"error": "Too many requests: wait a few seconds."}
     assert front.ask("/v1/models/rnnsearch", host="127.0.0.3").status == 200
     assert front.ask("/", host="127.0.0.2").status == 200
+
+
+def test_behind_an_ingress_each_client_has_a_limit_of_its_own(front_in_kubernetes):
+    def ask(client: str) -> int:
+        headers = {"X-Forwarded-For": client}
+        answer = front_in_kubernetes.ask("/v1/models/rnnsearch", headers=headers)
+        assert {name: answer.headers[name] for name in HEADERS} == HEADERS
+        return answer.status
+
+    assert next(status for status in (ask("192.0.2.1") for _ in range(10_000)) if status != 200)
+    assert ask("192.0.2.1") == 429
+    assert ask("192.0.2.2") == 200
+
+
+def test_the_two_configurations_differ_in_names_and_addresses_alone():
+    about = re.compile(r"#|resolver|set \$model_server|proxy_pass|(set_)?real_ip")
+    one, other = (
+        [
+            line
+            for line in file.read_text("utf-8").splitlines()
+            if not about.match(line.strip()) or not line
+        ]
+        for file in (IN_COMPOSE, IN_KUBERNETES)
+    )
+    assert one == other

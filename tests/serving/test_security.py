@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import kubernetes_validate
 import pytest
 import yaml
 from scripted_page_server import HEADERS
@@ -20,7 +21,9 @@ def documents(name: str) -> list[Any]:
 
 
 def services() -> dict[str, Any]:
-    return documents("docker-compose.yml")[0]["services"]
+    """The services of docker-compose.yml and of compose/monitoring.yml."""
+    files = ("docker-compose.yml", "compose/monitoring.yml")
+    return {name: s for file in files for name, s in documents(file)[0]["services"].items()}
 
 
 def pods() -> dict[str, Any]:
@@ -42,7 +45,9 @@ SERVICE_PROPERTIES: dict[str, Callable[[dict[str, Any]], bool]] = {
     "no new privileges": lambda service: "no-new-privileges:true" in service["security_opt"],
     "the default seccomp profile": lambda service: "seccomp" not in str(service["security_opt"]),
     "a root file system for reading": lambda service: service["read_only"],
-    "volumes for reading": lambda service: all(v.endswith(":ro") for v in service["volumes"]),
+    "files of the host for reading": lambda service: all(
+        volume.endswith(":ro") for volume in service["volumes"] if volume[0] in "./$"
+    ),
     "no more of the host": lambda service: (
         not ({"privileged", "network_mode", "pid", "ipc", "devices"} & set(service))
     ),
@@ -59,10 +64,19 @@ SERVICE_PROPERTIES: dict[str, Callable[[dict[str, Any]], bool]] = {
 }
 
 
+def test_a_gpu_takes_no_protection_away():
+    (serving,) = documents("compose/gpu.yml")[0]["services"].values()
+    assert set(serving) == {"environment", "deploy"}
+
+
+def test_grafana_has_no_password_that_everybody_knows():
+    password = services()["grafana"]["environment"]["GF_SECURITY_ADMIN_PASSWORD"]
+    assert password.startswith("${GRAFANA_PASSWORD:?")
+
+
 @pytest.mark.parametrize("name", SERVICE_PROPERTIES)
-@pytest.mark.parametrize("service", ["serving", "page"])
+@pytest.mark.parametrize("service", services())
 def test_services(service, name):
-    assert set(services()) == {"serving", "page"}
     assert SERVICE_PROPERTIES[name](services()[service])
 
 
@@ -176,18 +190,19 @@ def test_the_policy_is_about_the_servers_and_lets_them_reach_nobody():
 DIGEST = "sha256:" + "0123456789abcdef" * 4
 
 
-def pin(tmp_path: Path, answer: str) -> subprocess.CompletedProcess[str]:
+def pin(tmp_path: Path, answer: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run pin_images.sh in a copy of the folder, with a docker that answers this."""
     for name in ("pin_images.sh", "kustomization.yaml", "models.config", "monitoring.config",
                  "batching_parameters.txt"):  # fmt: skip
         shutil.copy(EXPORT / name, tmp_path)
-    shutil.copytree(EXPORT / "kubernetes", tmp_path / "kubernetes", dirs_exist_ok=True)
+    for name in ("kubernetes", "monitoring", "page"):
+        shutil.copytree(EXPORT / name, tmp_path / name, dirs_exist_ok=True)
     (tmp_path / "bin").mkdir(exist_ok=True)
     docker = tmp_path / "bin" / "docker"
     docker.write_text(f"#!/bin/sh\necho Name: $4\ncat <<'END'\n{answer}\nEND\n")
     docker.chmod(0o755)
     path = f"{docker.parent}{os.pathsep}{os.environ['PATH']}"
-    command = [tmp_path / "pin_images.sh"]
+    command = [str(tmp_path / "pin_images.sh"), *arguments]
     return subprocess.run(command, env={"PATH": path}, capture_output=True, text=True, check=False)
 
 
@@ -199,6 +214,15 @@ def test_images_are_pinned(tmp_path):
     assert re.fullmatch(rf"nginx:[\w.-]+@{DIGEST}", images["NGINX_IMAGE"])
     used = {re.findall(r"\$\{(\w+)", service["image"])[0] for service in services().values()}
     assert used == set(images)
+
+
+def test_the_image_for_gpus_is_pinned_when_it_is_asked_for(tmp_path):
+    pin(tmp_path, f"Digest: {DIGEST}", "gpu")
+    assert re.match(
+        r"TF_SERVING_IMAGE=tensorflow/serving:\S+-gpu@", (tmp_path / ".env").read_text()
+    )
+    wrong = pin(tmp_path, f"Digest: {DIGEST}", "tpu")
+    assert (wrong.returncode, wrong.stderr) == (2, "usage: pin_images.sh [gpu]\n")
 
 
 @pytest.mark.parametrize("answer", ["", "Digest: latest", "Digest: sha256:123", "ERROR: not found"])
@@ -222,6 +246,101 @@ def test_kustomize_builds_with_pinned_images_alone(tmp_path):
     images = re.findall(r"image: (.*)", built)
     assert [image.partition("@")[2] for image in images] == [DIGEST]
     assert "NGINX_IMAGE" not in built
+
+
+@pytest.fixture(scope="module")
+def with_components(tmp_path_factory):
+    """A function from names of components to the resources that kustomize builds with them."""
+    if shutil.which("kubectl") is None:
+        pytest.skip("kubectl is not installed")
+    folder = tmp_path_factory.mktemp("export")
+    pin(folder, f"Digest: {DIGEST}")
+    text = (folder / "kustomization.yaml").read_text()
+
+    def build(*names: str) -> list[Any]:
+        changed = text
+        for name in names:
+            assert f"  # - {name}\n" in text
+            changed = changed.replace(f"  # - {name}\n", f"  - {name}\n")
+        (folder / "kustomization.yaml").write_text(changed)
+        command = ["kubectl", "kustomize", str(folder)]
+        built = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert built.returncode == 0, built.stderr
+        return list(yaml.safe_load_all(built.stdout))
+
+    return build
+
+
+def by_kind(resources: list[Any], kind: str) -> list[Any]:
+    return [resource for resource in resources if resource["kind"] == kind]
+
+
+COMPONENTS = re.findall(r"  # - (\S+)", (EXPORT / "kustomization.yaml").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("names", [*((name,) for name in COMPONENTS), tuple(COMPONENTS)])
+def test_components_are_kubernetes_and_as_safe(with_components, names):
+    resources = with_components(*names)
+    for resource in resources:
+        if resource["kind"] not in ("PodMonitor", "PrometheusRule"):  # the Operator's
+            kubernetes_validate.validate(resource, "1.36", strict=True)
+    for deployment in by_kind(resources, "Deployment"):
+        pod = deployment["spec"]["template"]["spec"]
+        for name, holds in POD_PROPERTIES.items():
+            assert holds(pod) or name == "an image of a digest", name
+        assert only(pod)["image"].endswith(f"@{DIGEST}")
+
+
+def test_what_components_change(with_components):
+    resources = with_components("kubernetes/gpu", "kubernetes/baked", "monitoring")
+    pod = by_kind(resources, "Deployment")[0]["spec"]["template"]["spec"]
+    assert only(pod)["resources"]["limits"]["nvidia.com/gpu"] == "1"
+    assert {volume["name"] for volume in pod["volumes"]} == {"config", "tmp"}
+    assert {mount["name"] for mount in only(pod)["volumeMounts"]} == {"config", "tmp"}
+    assert not by_kind(resources, "HorizontalPodAutoscaler")
+    assert not by_kind(resources, "PersistentVolumeClaim")
+    (dashboard,) = (
+        r for r in by_kind(resources, "ConfigMap") if "dashboard.json" in r["data"]
+    )  # fmt: skip
+    assert dashboard["metadata"]["labels"] == {"grafana_dashboard": "1"}
+
+
+def test_from_outside_only_nginx_is_reached_and_over_tls(with_components):
+    resources = with_components("kubernetes/ingress")
+    (ingress,) = by_kind(resources, "Ingress")
+    (rule,) = ingress["spec"]["rules"]
+    (path,) = rule["http"]["paths"]
+    (tls,) = ingress["spec"]["tls"]
+    assert tls["hosts"] == [rule["host"]]
+    services = {service["metadata"]["name"]: service for service in by_kind(resources, "Service")}
+    backend = services[path["backend"]["service"]["name"]]["spec"]
+    assert path["backend"]["service"]["port"]["name"] in {p["name"] for p in backend["ports"]}
+    (page,) = (
+        d["spec"]["template"]
+        for d in by_kind(resources, "Deployment")
+        if backend["selector"].items() <= d["spec"]["template"]["metadata"]["labels"].items()
+    )
+    assert re.fullmatch(rf"nginx:\S+@{DIGEST}", only(page["spec"])["image"])
+    # To the model servers by the label that their policy asks for, from the controller alone.
+    (policy,) = documents("kubernetes/ingress/networkpolicy.yaml")
+    assert matches(policy["spec"]["podSelector"], page["metadata"]["labels"])
+    (allowed,) = policy["spec"]["ingress"]
+    assert all(source["namespaceSelector"] for source in allowed["from"])
+    (model_server, names) = policy["spec"]["egress"]
+    assert [port["port"] for port in names["ports"]] == [53, 53]
+    (own,) = documents("kubernetes/networkpolicy.yaml")
+    assert model_server["to"] == [{"podSelector": own["spec"]["podSelector"]}]
+    assert page["metadata"]["labels"]["rnnsearch-rest"] == "allowed"
+
+
+def test_the_page_is_whole_in_kubernetes():
+    files = (EXPORT / "page").iterdir()
+    (generated,) = (
+        generator["files"]
+        for generator in documents("kustomization.yaml")[0]["configMapGenerator"]
+        if generator["name"] == "rnnsearch-page"
+    )
+    assert sorted(generated) == sorted(f"page/{file.name}" for file in files)
 
 
 # The page's web server.

@@ -6,9 +6,12 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from rnnsearch_tf.config import WHITESPACE, Config
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.results import Alignment
-from rnnsearch_tf.scripts.shared import alignment_flags
+from rnnsearch_tf.scripts.shared import alignment_flags, decoding_flags
+from rnnsearch_tf.text.tokenizers import tokenizer_for
+from rnnsearch_tf.text.vocabulary import EOS
 
 
 class ScriptedTranslator:
@@ -41,6 +44,9 @@ class ScriptedTranslator:
             decoding=types.SimpleNamespace(max_length=max_length),
         )
         self.max_pairs = 0  # aligned at once
+        self.source_tokenizer = self.target_tokenizer = tokenizer_for(WHITESPACE, "")
+        known = types.SimpleNamespace(encode=lambda tokens: [EOS])  # and nothing is unknown
+        self.vocabularies = known, known
 
     def align(
         self, source: Sequence[str], target: Sequence[str], progress: bool = True
@@ -74,4 +80,6 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> dict[str, ScriptedTranslator]:
 
     monkeypatch.setattr(Translator, "load", load)
     monkeypatch.setattr(alignment_flags, "open_translator", lambda c: load(c.flags.model_dir))
+    monkeypatch.setattr(decoding_flags, "check_models", lambda paths, weights: None)
+    monkeypatch.setattr(decoding_flags, "config_of", lambda path: Config())
     return models

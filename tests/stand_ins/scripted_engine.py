@@ -1,19 +1,25 @@
 """A translator without a trained model: it answers in capital letters."""
 
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import tensorflow as tf
 
-from rnnsearch_tf.config import WHITESPACE, DecodingConfig
+from rnnsearch_tf.config import WHITESPACE, Config, DecodingConfig
 from rnnsearch_tf.inference.translator import Translator
+from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.scripts import score, translate
 from rnnsearch_tf.text.tokenizers import tokenizer_for
+from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, Vocabulary
 
 MAX_LENGTH = 50
+# Words of the tests.
+KNOWN = Vocabulary(
+    [*SPECIAL_TOKENS, "line", "x", *(w + str(i) for i in range(1000) for w in ("", "w"))]
+)
 
 
 def answer(line: str) -> str:
@@ -68,14 +74,18 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> ScriptedEngine:
     scripted = ScriptedEngine()
     config: Any = types.SimpleNamespace(decoding=DecodingConfig(max_length=MAX_LENGTH, beam_size=2))
     words = tokenizer_for(WHITESPACE, "")
-    translator = Translator(scripted, config, (words, words))
+    translator = Translator(scripted, config, (words, words), (KNOWN, KNOWN))
     for script in (translate, score):
         monkeypatch.setattr(script, "open_translator", lambda command: translator)
     return scripted
 
 
-def made_model(folder: Path) -> str:
-    """The flag for a folder with a file of a model."""
-    folder.mkdir()
-    (folder / "config.json").write_text(folder.name)
+def made_model(folder: Path, words: Iterable[str] = ()) -> str:
+    """The flag for a model directory without weights; it knows these words, or many."""
+    vocabulary = Vocabulary([*SPECIAL_TOKENS, *words]) if words else KNOWN
+    digest = vocabulary.digest
+    config = Config(tokenizer=WHITESPACE, source_vocabulary=digest, target_vocabulary=digest)
+    directory = ModelDirectory(folder)
+    directory.create(config, vocabulary, vocabulary)
+    directory.weights_path().touch()
     return f"--model_dir={folder}"

@@ -45,6 +45,7 @@ INPUTS = {
     "serving_default": {"text": TEXTS},
     "align": {"text": TEXTS},
     "nbest": {"text": TEXTS},
+    "describe": {"text": TEXTS},
     "score": {"text": TEXTS, "translation": ["L'homme mangera.", "", "Il fait froid."]},
 }
 

@@ -33,7 +33,7 @@ def attention() -> BahdanauAttention:
 
 
 def call(attention: BahdanauAttention, mask: object) -> tuple:
-    return attention.call(normal(B, N), normal(B, TX, 2 * N), source_mask=mask)
+    return attention.call(normal(B, N), normal(B, TX, 2 * N), annotations_mask=mask)
 
 
 def test_right_shapes_pass(attention):
@@ -42,12 +42,12 @@ def test_right_shapes_pass(attention):
 
 @pytest.mark.parametrize("shape", [(B, 1), (1, TX)], ids=str)  # TensorFlow would broadcast both
 def test_a_wrong_size_is_caught(attention, shape):
-    with pytest.raises(jaxtyping.TypeCheckError, match="source_mask"):
+    with pytest.raises(jaxtyping.TypeCheckError, match="annotations_mask"):
         call(attention, np.ones(shape, bool))
 
 
 def test_a_wrong_dtype_is_caught(attention):
-    with pytest.raises(jaxtyping.TypeCheckError, match="source_mask"):
+    with pytest.raises(jaxtyping.TypeCheckError, match="annotations_mask"):
         call(attention, np.ones([B, TX], "float32"))
 
 
@@ -68,7 +68,7 @@ def trace(attention: BahdanauAttention, *shape: int | None) -> None:
 
 
 def test_wrong_sizes_are_caught_in_a_graph(attention):
-    with pytest.raises(jaxtyping.TypeCheckError, match="source_mask"):
+    with pytest.raises(jaxtyping.TypeCheckError, match="annotations_mask"):
         trace(attention, None, TX + 1)
 
 
@@ -79,8 +79,8 @@ def test_sizes_that_a_graph_does_not_know_agree_with_all(attention, shape):
 
 def test_wrong_sizes_are_caught_in_symbolic_tensors(attention):
     states, annotations = keras.Input((N,)), keras.Input((TX, 2 * N))
-    attention(states, annotations, source_mask=keras.Input((TX,), dtype="bool"))
-    with pytest.raises(jaxtyping.TypeCheckError, match="source_mask"):
+    attention(states, annotations, annotations_mask=keras.Input((TX,), dtype="bool"))
+    with pytest.raises(jaxtyping.TypeCheckError, match="annotations_mask"):
         attention.call(states, annotations, None, keras.Input((TX + 1,), dtype="bool"))
 
 

@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 from rnnsearch_tf.config import TOKENIZERS, Config
-from rnnsearch_tf.text import moses, nonbreaking_prefixes, tokenizers
+from rnnsearch_tf.text import cleaning, letters, moses, nonbreaking_prefixes, tokenizers
 from rnnsearch_tf.text.moses import MosesTokenizer
 from rnnsearch_tf.text.tokenizers import WhitespaceTokenizer, tokenizer_for, tokenizers_for
 from rnnsearch_tf.text.vectorizer import TextVectorizer
@@ -59,7 +59,9 @@ def test_fingerprints_differ_by_rules_and_language():
 @pytest.mark.parametrize(
     ("module", "changed"),
     [
-        (moses, {"moses", "whitespace"}),  # the whitespace tokeniser cleans text as Moses' does
+        (cleaning, {"moses", "whitespace"}),
+        (letters, {"moses"}),
+        (moses, {"moses"}),  # no change of its rules makes whitespace-tokenised text anew
         (nonbreaking_prefixes, {"moses"}),
         (tokenizers, {"whitespace"}),
     ],

@@ -9,7 +9,6 @@ import tensorflow as tf
 
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.models.losses import LossTotal
-from rnnsearch_tf.progress import ProgressLine
 from rnnsearch_tf.training.checkpoints import Checkpoints
 from rnnsearch_tf.training.logs import RunningMetrics
 from rnnsearch_tf.training.state import SavedState, TrainingState
@@ -44,7 +43,7 @@ def restored(folder: Path) -> tuple[int | None, float, int]:
     """Return the number, the variable and the updates that a new process restores."""
     variable = tf.Variable(tf.ones([100_000]))
     fresh = Checkpoints(folder, variable=variable)
-    number = fresh.restore(ProgressLine())
+    number = fresh.restore()
     return number, float(variable[-1]), fresh.state.updates
 
 
@@ -98,7 +97,7 @@ def test_damaged_and_unfinished_ones_go_when_an_older_one_is_gone_back_to(
     file.write_bytes(content)
     (tmp_path / "ckpt-3.data-00000-of-00001").write_bytes(b"no index")
     (tmp_path / "ckpt-4_temp").mkdir()
-    assert checkpoints.restore(ProgressLine()) == 1
+    assert checkpoints.restore() == 1
     said = capsys.readouterr().err
     assert "ckpt-2: damaged" in said and "ckpt-3" not in said
     assert float(variable[0]) == 10.0
@@ -121,7 +120,7 @@ def test_a_state_survives(tmp_path, checkpoints):
     checkpoints.state.best = 12.5
     checkpoints.save()
     fresh = Checkpoints(tmp_path, variable=tf.Variable(tf.zeros([100_000])))
-    fresh.restore(ProgressLine())
+    fresh.restore()
     assert fresh.state == TrainingState(best=12.5, metrics=METRICS)
     assert fresh.state.metrics.losses["nll"].sum == 30.0
 
@@ -155,11 +154,11 @@ def test_a_checkpoint_of_another_version_is_skipped_with_a_line(
     variable.assign(tf.fill(variable.shape, 20.0))
     path = tmp_path / "ckpt-2"
     tf.train.Checkpoint(state=OldState(TrainingState()), variable=variable).write(str(path))
-    assert checkpoints.restore(ProgressLine()) == 1
+    assert checkpoints.restore() == 1
     skipped, resuming = capsys.readouterr().err.splitlines()
     assert skipped.startswith(f"{path}: damaged or of another version, skipped: not the ")
     assert resuming.startswith("resuming from ")
     assert float(variable[0]) == 10.0
     (tmp_path / "ckpt-1.index").unlink()
     with pytest.raises(InputError, match="none of its checkpoints can be read"):
-        checkpoints.restore(ProgressLine())
+        checkpoints.restore()

@@ -6,6 +6,7 @@ Several GPUs are stood in for by logical CPUs, several machines by processes on 
 import functools
 import signal
 from pathlib import Path
+from types import SimpleNamespace
 
 import fit_on_devices
 import numpy as np
@@ -22,7 +23,7 @@ from rnnsearch_tf.models.losses import SentenceLoss
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.scripts import train
-from rnnsearch_tf.training.distribution import Workers, build_strategy
+from rnnsearch_tf.training.distribution import Workers, build_strategy, described_devices
 
 pytestmark = pytest.mark.distributed
 
@@ -130,6 +131,7 @@ def test_two_workers_stop_together_resume_and_give_the_weights_of_one(
     more = max(updates(path) + 5, UPDATES)
     chief_said, other_said = finish(*start_workers([*long, f"--max_updates={more}"]))
     assert updates(path) == more
+    assert "training on 2 workers, here on 1 CPU" in chief_said
     assert "BLEU" in chief_said
     assert "BLEU" not in other_said
     if more > UPDATES:
@@ -173,6 +175,40 @@ def test_without_a_cluster_multi_worker_says_what_it_needs(monkeypatch, text):
         monkeypatch.setenv("TF_CONFIG", text)
     with pytest.raises(InputError, match="TF_CONFIG"):
         build_strategy("multi_worker")
+
+
+def test_the_devices_of_a_training(monkeypatch):
+    assert described_devices(build_strategy("one")) == "1 CPU"
+    mirrored = build_strategy("mirrored")
+    assert described_devices(mirrored) == "1 CPU: --strategy=mirrored has found no GPU"
+    for name in ("list_physical_devices", "list_logical_devices"):
+        monkeypatch.setattr(tf.config, name, lambda kind: [SimpleNamespace(name="/device:GPU:0")])
+    details = {"device_name": "NVIDIA H200"}
+    monkeypatch.setattr(tf.config.experimental, "get_device_details", lambda device: details)
+    assert described_devices(build_strategy("one")) == "1 GPU (NVIDIA H200)"
+    devices = [f"/job:localhost/replica:0/task:0/device:GPU:{i}" for i in range(2)]
+    monkeypatch.setattr(type(mirrored.extended), "worker_devices", devices)
+    assert described_devices(mirrored) == "2 GPUs (NVIDIA H200)"
+
+
+@pytest.mark.parametrize(
+    ("hidden", "told"),
+    [
+        (None, "1 CPU: TensorFlow cannot use this machine's NVIDIA H200; pip install "
+               "'rnnsearch-tf[cuda]' brings the CUDA libraries that it needs"),
+        ("", "1 CPU"),
+        ("-1", "1 CPU"),
+    ],
+)  # fmt: skip
+def test_a_gpu_that_tensorflow_cannot_use_is_told(tmp_path, monkeypatch, hidden, told):
+    driver = tmp_path / "nvidia-smi"
+    driver.write_text("#!/bin/sh\necho NVIDIA H200\necho NVIDIA H200\n")
+    driver.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if hidden is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", hidden)
+    assert described_devices(build_strategy("one")) == told
 
 
 def test_an_unknown_strategy_is_named():

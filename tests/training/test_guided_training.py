@@ -227,7 +227,7 @@ def test_a_training_with_other_alignments_is_another_training(tmp_path, run, gui
         run(guided, settings(epochs=3), links=None)
 
 
-def test_alignments_and_their_weight_go_together(tmp_path, capsys, flags):
+def test_alignments_and_their_weight_go_together(tmp_path, capsys, corpus, flags):
     flags = [*flags, f"--model_dir={tmp_path / 'model'}"]
     assert "--train_alignments needs a --guided_alignment_weight above 0" in refused(
         capsys, [*flags, "--guided_alignment_weight=0"]
@@ -238,7 +238,12 @@ def test_alignments_and_their_weight_go_together(tmp_path, capsys, flags):
     encdec = [*flags, "--preset=rnnencdec-tiny"]
     assert "rnnencdec has no attention to guide" in refused(capsys, encdec)
     assert "1 files of alignments for 2 of sentences" in refused(
-        capsys, [*flags, "--train_source=a,b", "--train_target=a,b"]
+        capsys,
+        [
+            *flags,
+            f"--train_source={corpus}/train.en,{corpus}/train.en",
+            f"--train_target={corpus}/train.fr,{corpus}/train.fr",
+        ],
     )
     without = [flag for flag in flags if not flag.startswith("--train_alignments")]
     assert "--guided_alignment_weight 1 needs --train_alignments" in refused(capsys, without)

@@ -16,7 +16,7 @@ from rnnsearch_tf.training.logs import (
     evaluation_text,
     perplexity,
     update_logs,
-    update_text,
+    update_notes,
 )
 from rnnsearch_tf.training.train_step import UpdateMetrics
 
@@ -131,11 +131,15 @@ def test_an_update_has_logs_and_a_line(metrics):
         "updates": 1234,
         "mean_guided_alignment_loss": 1.5,
     }
-    assert update_text(logs, 5678) == (
-        "update 1,234/5,678: 2.500 nats/token (perplexity 12.2), 10.00 nats/sentence, "
-        "guided_alignment 1.500 nats, gradient norm 2.50 (50% clipped, 33.3% NOT FINITE and "
-        "skipped), 3,000 tokens/s"
-    )
+    assert update_notes(logs) == [
+        "33.3% NOT FINITE and skipped",
+        "2.500 nats/token",
+        "3,000 tok/s",
+        "perplexity 12.2",
+        "10.00 nats/sentence",
+        "guided_alignment 1.500 nats",
+        "gradient norm 2.50 (50% clipped)",
+    ]
 
 
 def test_numbers_that_are_not_finite_are_null_in_the_file(tmp_path):

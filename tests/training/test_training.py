@@ -6,6 +6,7 @@ import os
 import re
 import resource
 import shutil
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,10 @@ import numpy as np
 import pytest
 import scripted_train_step
 import tensorflow as tf
+from forked import ForkedProcess
 from scripted_train_step import ScriptedTrainStep
-from tensorboard.compat.proto import event_pb2
+from tensorboard.backend.event_processing.event_multiplexer import EventMultiplexer
+from terminal_screen import TerminalScreen
 
 from rnnsearch_tf.config import Config
 from rnnsearch_tf.data.parallel_corpus import ParallelText, read_parallel
@@ -28,6 +31,7 @@ from rnnsearch_tf.training import run as training_run
 from rnnsearch_tf.training.logs import Evaluation
 
 pytestmark = pytest.mark.slow
+TERMINAL = {"TERM": "xterm"}
 
 
 def weights(path: Path, which: str = "last") -> list[np.ndarray]:
@@ -59,6 +63,34 @@ def flags(train_flags) -> list[str]:
 def scripted(monkeypatch) -> None:
     """Let updates trace nothing."""
     scripted_train_step.use(monkeypatch)
+
+
+@pytest.mark.usefixtures("scripted")
+def test_a_signal_leaves_a_clean_terminal_and_a_directory_that_is_resumed(tmp_path, flags):
+    """Exact resuming is tested in test_resume.py."""
+    path = tmp_path / "model"
+    flags = [*flags, "--learning_rate_schedule=constant", f"--model_dir={path}"]
+    typed = False
+    with TerminalScreen() as screen:
+        arguments = [*flags, "--epochs=40"]
+        process = ForkedProcess(
+            scripted_train_step.run, arguments, environment=TERMINAL, log=screen.path
+        )
+        for lines in screen.views(process):
+            assert sum("━" in line for line in lines) <= 1
+            if not typed and any(line.startswith("epoch 1, ") for line in lines):
+                screen.type(b"\x03")
+                process.send_signal(signal.SIGINT)
+                typed = True
+        assert screen.has_cursor
+    assert process.returncode == 128 + signal.SIGINT
+    assert lines[-1] == "stopped and saved: the same command resumes the training"
+    assert not any("━" in line or "^C" in line or "Traceback" in line for line in lines)
+    done = len(log(path))
+    assert 1 <= done < 40
+    assert weights(path, "best")
+    assert train.run([*flags, f"--epochs={done + 1}"]) == 0
+    assert [record["epoch"] for record in log(path)] == list(range(1, done + 2))
 
 
 def contents(path: Path) -> dict[str, tuple[int, bytes]]:
@@ -258,7 +290,7 @@ def test_updates_that_are_not_finite_are_skipped_until_there_are_too_many(
         np.testing.assert_array_equal(last, expected)
     said = capsys.readouterr().err
     assert "NOT FINITE and skipped in 27.3%" in said
-    assert re.search(r"update 1/33: .*\d tokens/s$", said, re.M)  # the time left is not known yet
+    assert re.search(r"^update 1/33: .* clipped\)$", said, re.M)  # the time left is not known yet
 
 
 @pytest.mark.usefixtures("scripted")
@@ -323,30 +355,43 @@ def test_a_training_learns_and_callbacks_are_told_of_it_and_end_it(tmp_path, tex
     assert list((tmp_path / "board").rglob("events*"))
 
 
-def events(folder: Path) -> dict[str, list]:
-    """Return TensorBoard's events by name, each (step, value)."""
-    events: dict[str, list] = {}
-    for file in folder.glob("events*"):
-        for record in tf.data.TFRecordDataset(str(file)):
-            event = event_pb2.Event.FromString(record.numpy())
-            for value in event.summary.value:
-                events.setdefault(value.tag, []).append((event.step, value.tensor))
-    return events
-
-
-def test_tensorboard_has_curves_translations_and_an_image(model_dir):
-    summaries = events(model_dir / "tensorboard")
+def test_tensorboard_has_two_runs_with_the_same_charts(model_dir):
+    board = EventMultiplexer().AddRunsFromDirectory(str(model_dir / "tensorboard")).Reload()
     (record,) = log(model_dir)
-    ((step, bleu),) = summaries["evaluation/val_bleu"]
-    assert step == record["updates"]
-    assert tf.make_ndarray(bleu) == pytest.approx(record["bleu"])
-    ((_, table),) = summaries["translations"]
-    assert len(tf.make_ndarray(table).item().decode().splitlines()) == 2 + 5
-    ((_, image),) = summaries["alignment"]
-    width, height, png = tf.make_ndarray(image)
+    tags = {run: set(kinds["tensors"]) for run, kinds in board.Runs().items()}
+    assert tags.keys() == {"train", "validation"}
+    assert tags["train"] & tags["validation"] == {
+        "quality/loss", "quality/nll_per_token", "quality/perplexity",
+    }  # fmt: skip
+    for run, tag, expected in (
+        ("train", "quality/nll_per_token", record["train_nll_per_token"]),
+        ("train", "update/gradient_norm", record["gradient_norm"]),
+        ("train", "update/clipped", record["clipped"]),
+        ("validation", "quality/nll_per_token", record["nll_per_token"]),
+        ("validation", "quality/bleu", record["bleu"]),
+    ):
+        (event,) = board.Tensors(run, tag)
+        assert event.step == record["updates"]
+        assert tf.make_ndarray(event.tensor_proto) == pytest.approx(expected, rel=0.05)
+    for run, names in tags.items():
+        for tag in names - {"config", "translations", "alignment"}:
+            assert board.SummaryMetadata(run, tag).summary_description
+
+
+def test_tensorboard_has_settings_translations_and_an_image(model_dir):
+    board = EventMultiplexer().AddRunsFromDirectory(str(model_dir / "tensorboard")).Reload()
+    (config,) = board.Tensors("train", "config")
+    table = tf.make_ndarray(config.tensor_proto).item().decode().splitlines()
+    assert table[:2] == ["| setting | value | meaning |", "| --- | --- | --- |"]
+    assert r"| hidden\_size | 11 | n, hidden units of each recurrent network |" in table
+    (samples,) = board.Tensors("validation", "translations")
+    rows = tf.make_ndarray(samples.tensor_proto).item().decode().splitlines()
+    assert rows[0] == "| source | reference | translation |"
+    assert len(rows) == 2 + 5
+    assert all(len(re.findall(r"(?<!\\)\|", row)) == 4 for row in rows)
+    (image,) = board.Tensors("validation", "alignment")
+    width, height, png = tf.make_ndarray(image.tensor_proto)
     assert tf.io.decode_png(png).shape[:2] == (int(height), int(width))
-    names = ("gradient_norm", "clipped", "loss", "perplexity", "val_perplexity")
-    assert {f"evaluation/{name}" for name in names} <= summaries.keys()
 
 
 @pytest.fixture

@@ -1,5 +1,7 @@
 """Pictures of soft alignments: their cells, their words, and how large they may be."""
 
+import subprocess
+import sys
 import warnings
 import xml.etree.ElementTree as ET
 
@@ -11,10 +13,12 @@ from matplotlib import image
 
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.visualization.alignment_matrix import draw_alignment, paint_alignment
+from rnnsearch_tf.visualization.image_files import INK
 
 SOURCE = ["The", "$5", "</s>"]
 TARGET = ["Les", "5", "$", "<b>", "</s>"]
 ALPHA = np.float32([[1, 0, 0], [0.25, 0.5, 0.25], [0, 1, 0], [0, 0, 0], [0, 0.2, 0.8]])  # [Ty, Tx]
+CELL, MARGIN, DPI = 0.2, 0.08, 150  # inches, inches, dots per inch
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -24,7 +28,7 @@ def svg_texts(path) -> list[str]:
 
 def grey_of_cells(picture: np.ndarray, rows: int, columns: int) -> np.ndarray:
     """The colour in the middle of each cell, 0 to 1; the matrix ends at the margin."""
-    cell, margin = 0.28 * 110, 0.08 * 110
+    cell, margin = CELL * DPI, MARGIN * DPI
     height, width = picture.shape[:2]
     y = height - margin - cell * (rows - np.arange(rows) - 0.5)
     x = width - margin - cell * (columns - np.arange(columns) - 0.5)
@@ -60,7 +64,7 @@ def test_an_svg_leaves_room_for_wide_letters(tmp_path):
     for word in ("l" * 10, "中" * 10):
         draw_alignment(tmp_path / "a.svg", np.eye(1), ["a"], [word])
         widths.append(float(ET.parse(tmp_path / "a.svg").getroot().attrib["width"][:-2]))
-    assert widths[1] >= 100 + 0.28 * 72 > widths[0]
+    assert widths[1] >= 100 + CELL * 72 > widths[0]
 
 
 def test_html_is_a_page(tmp_path):
@@ -70,11 +74,21 @@ def test_html_is_a_page(tmp_path):
     assert "[0.25,0.5,0.25]" in page
 
 
+def test_html_is_made_without_matplotlib(tmp_path):
+    program = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "from rnnsearch_tf.visualization.alignment_matrix import draw_alignment\n"
+        "draw_alignment(sys.argv[1], [[1.0]], ['a'], ['b'])"
+    )
+    subprocess.run([sys.executable, "-c", program, tmp_path / "a.html"], check=True)
+    assert (tmp_path / "a.html").exists()
+
+
 def test_each_word_has_the_same_room_however_many_they_are(tmp_path):
-    for words in (7, 100):
+    for words in (7, 40):
         draw_alignment(tmp_path / f"{words}.png", np.eye(words), ["w"] * words, ["w"] * words)
-    small, large = (image.imread(tmp_path / f"{words}.png").shape[0] for words in (7, 100))
-    assert large - small == pytest.approx(93 * 0.28 * 110, abs=2)
+    small, large = (image.imread(tmp_path / f"{words}.png").shape[0] for words in (7, 40))
+    assert large - small == pytest.approx(33 * CELL * DPI, abs=2)
 
 
 def test_large_pictures_are_bounded(tmp_path):
@@ -94,9 +108,9 @@ def test_very_long_words_and_controls_are_shortened_and_replaced(tmp_path):
 
 
 def test_other_endings_and_other_shapes_are_refused(tmp_path):
-    with pytest.raises(InputError, match=r"a\.pdf: .*\.png, \.svg or \.html"):
-        draw_alignment(tmp_path / "a.pdf", ALPHA, SOURCE, TARGET)
-    for ending in ("png", "svg", "html"):
+    with pytest.raises(InputError, match=r"a\.gif: .*\.png, \.svg, \.pdf or \.html"):
+        draw_alignment(tmp_path / "a.gif", ALPHA, SOURCE, TARGET)
+    for ending in ("png", "svg", "pdf", "html"):
         with pytest.raises(ValueError, match="5"):
             draw_alignment(tmp_path / f"a.{ending}", ALPHA.T, SOURCE, TARGET)
     assert list(tmp_path.iterdir()) == []
@@ -105,7 +119,8 @@ def test_other_endings_and_other_shapes_are_refused(tmp_path):
 def test_a_font_that_has_a_letter_draws_it(own_fonts, tmp_path):
     install_font(tmp_path / "1.ttf", "Made Sans", FIRST)
     picture = paint_alignment(np.ones((1, 1)), ["a"], [FIRST])
-    # The letter is a filled square of 10 points: 15 dots to the left of the matrix.
-    beside = picture[-9 - 31 : -9, : -9 - 31, 0]
-    ink = (255 - beside.astype(float)).sum() / 255
-    assert ink == pytest.approx((10 / 72 * 110) ** 2, rel=0.1)
+    # The letter is a filled square of 10 points to the left of the only cell.
+    cell, margin = round(CELL * DPI), round(MARGIN * DPI)
+    beside = picture[-margin - cell : -margin, : -margin - cell - 1, 0]
+    ink = (255 - beside.astype(float)).sum() / (255 - int(INK[1:3], 16))
+    assert ink == pytest.approx((10 / 72 * DPI) ** 2, rel=0.1)

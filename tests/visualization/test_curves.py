@@ -1,13 +1,16 @@
 """Curves: BLEU by source length with intervals, and trainings."""
 
+import itertools
 import xml.etree.ElementTree as ET
 
-import matplotlib.colors
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.evaluation.length_bins import LengthBin
+from rnnsearch_tf.visualization import curves
 from rnnsearch_tf.visualization.curves import draw_bleu_by_length, draw_training
+from rnnsearch_tf.visualization.image_files import PAGE
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -18,7 +21,7 @@ def texts(path) -> list[str]:
 
 def filled(path, color: str) -> int:
     """How many marks have this colour inside."""
-    wanted = f"fill: {matplotlib.colors.to_hex(color)}"
+    wanted = f"fill: {color}"
     return sum(wanted in (mark.get("style") or "") for mark in ET.parse(path).iter(f"{SVG}use"))
 
 
@@ -33,6 +36,37 @@ def test_bleu_by_length_names_systems_bins_and_marks(tmp_path):
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
 
 
+def box(element, axes) -> tuple[float, float, float, float]:
+    """The left, bottom, right and top of something drawn, in shares of the axes."""
+    extent = element.get_window_extent().transformed(axes.transAxes.inverted())
+    lowered = getattr(element, "get_text", str)().startswith("\n")  # the upper line is empty
+    return extent.x0, extent.y0, extent.x1, (extent.y0 + extent.y1) / 2 if lowered else extent.y1
+
+
+def overlap(a, b) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+
+
+def test_legend_and_marks_are_outside_the_axes_and_no_labels_overlap(tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(curves, "save_figure", lambda figure, path: drawn.append(figure))
+    spans = [*((low, low + 9) for low in range(1, 60, 10)), (51, 63), (61, 107)]
+    system = [LengthBin(*span, 9, 20.0, interval=3.0) for span in spans]
+    names = ["one", "other", "a long name that is wider than half of the figure (against one)"]
+    draw_bleu_by_length(tmp_path / "a.svg", dict.fromkeys(names, system), marks=[30, 50])
+    draw_training(tmp_path / "b.svg", dict.fromkeys(names, TRAINED))
+    for figure in drawn:
+        FigureCanvasAgg(figure).draw()
+        (legend,) = figure.legends
+        for axes in figure.axes:
+            assert box(legend, axes)[1] > 1
+            labels = [box(label, axes) for label in axes.get_xticklabels() if label.get_text()]
+            marks = [box(text, axes) for text in axes.texts]
+            assert all(mark[1] >= 1 for mark in marks)
+            for one, other in itertools.combinations([*labels, *marks, box(legend, axes)], 2):
+                assert not overlap(one, other)
+
+
 def test_intervals_are_bars_and_differences_by_chance_are_hollow(tmp_path):
     bins = [
         LengthBin(1, 10, 5, 30.0, interval=2.0, p_value=0.049),
@@ -41,10 +75,13 @@ def test_intervals_are_bars_and_differences_by_chance_are_hollow(tmp_path):
     ]
     draw_bleu_by_length(tmp_path / "with.svg", {"one": bins})
     text = "\n".join(texts(tmp_path / "with.svg"))
-    assert "bars: 95% confidence" in text and "hollow: p ≥ 0.05, or too few sentences" in text
+    assert (
+        "bars: 95% confidence intervals" in text
+        and "hollow: p ≥ 0.05, or too few sentences" in text
+    )
     plain = [LengthBin(*b[:4]) for b in bins]
     draw_bleu_by_length(tmp_path / "without.svg", {"one": plain})
-    hollow = [filled(tmp_path / f"{name}.svg", "white") for name in ("with", "without")]
+    hollow = [filled(tmp_path / f"{name}.svg", PAGE) for name in ("with", "without")]
     assert hollow == [2, 0]  # p ≥ 0.05, and no p
     bars = [
         sum(b"LineCollection" in line for line in (tmp_path / f"{name}.svg").read_bytes().split())
@@ -67,15 +104,14 @@ def test_trainings_are_curves_of_what_their_logs_have(tmp_path):
     labels = texts(tmp_path / "a.svg")
     curves = [text for text in labels if text.split(",")[0] in logs]
     assert curves == [
-        "all, training", "all, validation", "unevaluated, training", "old, validation",
-        "all", "old",
+        "all, training", "all, validation", "unevaluated, training", "old, validation"
     ]  # fmt: skip
-    assert "updates" in labels and "BLEU on the validation set" in labels
+    assert "updates" in labels and "BLEU (validation set)" in labels
 
 
 def test_a_training_without_evaluations_cannot_be_drawn(tmp_path):
     with pytest.raises(InputError, match="new: no evaluation to draw"):
         draw_training(tmp_path / "a.svg", {"all": TRAINED, "new": []})
     with pytest.raises(InputError, match="must end in"):
-        draw_training(tmp_path / "a.pdf", {"all": TRAINED})
+        draw_training(tmp_path / "a.gif", {"all": TRAINED})
     assert list(tmp_path.iterdir()) == []

@@ -1,19 +1,31 @@
 """Formats of pictures, by the endings of their names."""
 
+import re
+import xml.etree.ElementTree as ET
+
 import pytest
 from matplotlib.figure import Figure
 
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.visualization.image_files import image_format, save_figure
+from rnnsearch_tf.visualization.image_files import (
+    INK,
+    PAGE,
+    figure_style,
+    image_format,
+    save_figure,
+)
 
 
 def figure() -> Figure:
-    figure = Figure((2, 1), dpi=50)
-    figure.add_subplot().set_title("a $5 <title>", parse_math=False)
+    with figure_style():
+        figure = Figure((2, 1), dpi=50)
+        figure.add_subplot().set_title("élu: a $5 <title>", parse_math=False)
     return figure
 
 
-@pytest.mark.parametrize(("name", "start"), [("a.png", b"\x89PNG"), ("a.SVG", b"<?xml")])
+@pytest.mark.parametrize(
+    ("name", "start"), [("a.png", b"\x89PNG"), ("a.SVG", b"<?xml"), ("a.pdf", b"%PDF")]
+)
 def test_the_ending_says_which_kind(tmp_path, name, start):
     path = tmp_path / "made" / name
     save_figure(figure(), path)
@@ -26,16 +38,33 @@ def test_text_of_an_svg_is_text(tmp_path):
     assert "a $5 &lt;title&gt;</text>" in (tmp_path / "a.svg").read_text("utf-8")
 
 
+def test_every_colour_of_an_svg_changes_on_a_dark_page(tmp_path):
+    save_figure(figure(), tmp_path / "a.svg")
+    text = (tmp_path / "a.svg").read_text("utf-8")
+    style = next(ET.parse(tmp_path / "a.svg").iter("{http://www.w3.org/2000/svg}style")).text
+    assert "@media (prefers-color-scheme: dark)" in style
+    drawn = text.replace(style, "")
+    for field in ("fill", "stroke"):
+        for color in set(re.findall(rf"{field}: (#\w+)", drawn)):
+            assert color in (INK, PAGE)
+            assert f'[style*="{field}: {color}"]' in style
+
+
+def test_a_pdf_has_the_fonts_of_its_words(tmp_path):
+    save_figure(figure(), tmp_path / "a.pdf")
+    assert b"/FontFile2" in (tmp_path / "a.pdf").read_bytes()
+
+
 def test_equal_figures_are_equal_files(tmp_path):
-    for name in ("a.svg", "b.svg", "a.png", "b.png"):
-        save_figure(figure(), tmp_path / name)
-    for ending in ("svg", "png"):
+    for ending in ("svg", "png", "pdf"):
+        for name in "ab":
+            save_figure(figure(), tmp_path / f"{name}.{ending}")
         assert (tmp_path / f"a.{ending}").read_bytes() == (tmp_path / f"b.{ending}").read_bytes()
 
 
 def test_other_endings_are_refused_and_nothing_is_written(tmp_path):
-    for name in ("a.pdf", "a", "png"):
-        with pytest.raises(InputError, match=r"must end in \.png or \.svg"):
+    for name in ("a.gif", "a", "png"):
+        with pytest.raises(InputError, match=r"must end in \.png, \.svg or \.pdf"):
             save_figure(figure(), tmp_path / name)
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(InputError, match=r"x\.gif: .* must end in \.png, \.svg or \.html"):

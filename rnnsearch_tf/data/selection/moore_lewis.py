@@ -4,8 +4,9 @@ Source: Axelrod, He & Gao (2011), Domain Adaptation via Pseudo In-Domain Data Se
 Moore & Lewis (2010), Intelligent Selection of Language Model Training Data.
 """
 
+import contextlib
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import tensorflow as tf
@@ -15,6 +16,7 @@ from rnnsearch_tf.data.parallel_corpus import Corpus, read_all
 from rnnsearch_tf.data.selection.ngram_model import NgramModel, frequent_words
 from rnnsearch_tf.data.selection.sampling import two_samples
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.progress import Bar
 from rnnsearch_tf.text.tokenizers import Tokenizer, tokenizer_for
 
 _CACHED_NGRAMS = 1 << 19  # of each side and sample, about 0.2 GB
@@ -89,7 +91,6 @@ def score_pairs(
     languages: tuple[str, str] = ("en", "fr"),
     order: int = 3,
     seed: int = 1,
-    counter: Callable[[int], Callable[[int], None]] | None = None,
 ) -> np.ndarray:
     """Score each pair of a pool; the pool is read twice, and only the scores are held.
 
@@ -105,8 +106,6 @@ def score_pairs(
         languages: of source and target, for their Moses tokens.
         order: n of the n-gram models.
         seed: of the samples.
-        counter: makes, from the number of pairs, a function that is called with the number scored
-            so far.
 
     Returns:
         float64 [N], nats per token, in the pool's order; lower is more in-domain; inf where a side
@@ -126,17 +125,17 @@ def score_pairs(
         )
         for side, tokenizer in enumerate(tokenizers)
     ]
-    report = counter(count) if counter else None
     scores: np.ndarray = np.zeros(count)
     done = 0
-    for block in pool.blocks():
-        rows = range(done, done + len(block.source))
-        for lines, tokenizer, differences in zip(block, tokenizers, models, strict=True):
-            for row, sentence in zip(rows, _tokens(lines, tokenizer), strict=True):
-                scores[row] += differences[1 if row in first.rows else 0](sentence)
-        done = rows.stop
-        if report:
-            report(done)
+    with contextlib.closing(Bar("scored pair", count)) as bar:
+        bar.update(0)
+        for block in pool.blocks():
+            rows = range(done, done + len(block.source))
+            for lines, tokenizer, differences in zip(block, tokenizers, models, strict=True):
+                for row, sentence in zip(rows, _tokens(lines, tokenizer), strict=True):
+                    scores[row] += differences[1 if row in first.rows else 0](sentence)
+            done = rows.stop
+            bar.update(done)
     return scores
 
 

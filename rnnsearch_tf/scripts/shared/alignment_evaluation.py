@@ -10,10 +10,16 @@ from rnnsearch_tf.alignment.evaluation import (
 )
 from rnnsearch_tf.alignment.extraction import LinkMethod, LinkWeights, all_methods
 from rnnsearch_tf.alignment.formats import read_gold
-from rnnsearch_tf.data.parallel_corpus import read_parallel
+from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.scripts.shared.alignment_flags import define_alignment, link_method, word_aligner
+from rnnsearch_tf.scripts.shared.alignment_flags import (
+    aligned_models,
+    define_alignment,
+    link_method,
+    word_aligner,
+)
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.file_flags import InputFile
 from rnnsearch_tf.scripts.shared.text_output import write_figures
 
 if TYPE_CHECKING:
@@ -22,9 +28,10 @@ if TYPE_CHECKING:
 
 def define_alignment_evaluation(command: Command) -> None:
     """Add --alignments and the flags for it."""
+    command.group("Alignment error rate")
     command.define(
         "alignments",
-        str,
+        InputFile,
         "gold links between the words of --source and --reference; instead of translating, link "
         "these words and print alignment error rate, precision and recall. Pharaoh's format (i-j "
         "sure, ipj possible, from 0) or that of NAACL 2003 (sentence i j S|P, from 1). The words "
@@ -54,21 +61,23 @@ def wants_alignments(command: Command) -> bool:
     return flags.alignments is not None
 
 
-def evaluate_alignments(command: Command) -> None:
-    """Score links against --alignments and print the figures.
+def evaluate_alignments(command: Command, text: ParallelText) -> None:
+    """Score links between the words of a text against --alignments and print the figures.
 
     Raises:
         InputError: files or models that cannot be used, or do not go together.
     """
     flags = command.flags
+    if len(flags.reference or []) > 1:
+        raise InputError("--alignments: the links are those of one --reference")
     methods = _methods(command)
+    aligned_models(command)  # for its checks
     with quiet_start():
         from rnnsearch_tf.config import WHITESPACE
         from rnnsearch_tf.data.sentence_pairs import tokenize
         from rnnsearch_tf.text.tokenizers import tokenizer_for
 
         spaces = tokenizer_for(WHITESPACE, "")
-    text = read_parallel(flags.source, flags.reference)
     sides = [tokenize(side, spaces).row_lengths().numpy().tolist() for side in text]
     lengths = list(zip(*sides, strict=True))
     gold = read_gold(flags.alignments, lengths, flags.flip_gold)

@@ -8,7 +8,8 @@ from rnnsearch_tf.alignment.symmetrization import Symmetrization
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.limits import Limits
 from rnnsearch_tf.scripts.shared.command import Command
-from rnnsearch_tf.scripts.shared.decoding_flags import named_models, open_translator
+from rnnsearch_tf.scripts.shared.decoding_flags import checked_models, named_models, open_translator
+from rnnsearch_tf.scripts.shared.file_flags import ModelFolders
 
 if TYPE_CHECKING:
     from rnnsearch_tf.alignment.word_aligner import WordAligner
@@ -16,9 +17,10 @@ if TYPE_CHECKING:
 
 def define_alignment(command: Command) -> None:
     """Add the flags that say how the attention of one or two models becomes links."""
+    command.group("Links")
     command.define(
         "reverse_model_dir",
-        str,
+        ModelFolders,
         "a model of the other direction, with the same tokeniser; as --model_dir",
     )
     command.define(
@@ -72,6 +74,17 @@ def link_method(command: Command) -> LinkMethod:
         return LinkMethod(LinkRule(flags.rule, **threshold), weights, symmetrization)
     except ValueError as error:
         raise InputError(f"--{error}") from error
+
+
+def aligned_models(command: Command) -> list[str]:
+    """Return the folders of all models that align, checked before TensorFlow is loaded.
+
+    Raises:
+        InputError: an unusable model directory or export.
+    """
+    reverse = command.flags.reverse_model_dir
+    others = checked_models(command, reverse) if reverse else []
+    return [*checked_models(command), *others]
 
 
 def word_aligner(command: Command) -> "WordAligner":

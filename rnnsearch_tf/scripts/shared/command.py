@@ -9,19 +9,21 @@ import shlex
 import signal
 import sys
 import tempfile
-import textwrap
 import traceback
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol
 
 from absl import flags
 
 import rnnsearch_tf
 from rnnsearch_tf.config import RENAMED_FIELDS, RENAMED_VALUES, check_choice, choices
 from rnnsearch_tf.errors import InputError, first_line
+from rnnsearch_tf.extras import explain_missing
 from rnnsearch_tf.limits import Limits
+from rnnsearch_tf.progress import close_bars
 from rnnsearch_tf.scripts.shared import interrupts
-from rnnsearch_tf.scripts.shared.outputs import CHECKS, check_output
+from rnnsearch_tf.scripts.shared.file_flags import PLACEHOLDERS, check_path
+from rnnsearch_tf.scripts.shared.help_text import help_text
 from rnnsearch_tf.scripts.shared.standard_streams import drop_unwritten, open_closed_streams
 from rnnsearch_tf.terminal import printable
 
@@ -29,13 +31,54 @@ _DEFINERS: dict[Any, Callable[..., Any]] = {
     bool: flags.DEFINE_boolean,
     int: flags.DEFINE_integer,
     float: flags.DEFINE_float,
-    str: flags.DEFINE_string,
 }
 _SIGPIPE = 13  # `signal.SIGPIPE`, which Windows lacks
 BUG = 70  # the exit status of EX_SOFTWARE in sysexits.h
+_HELP = ("--help", "-h", "-help")
 _DEBUG = "RNNSEARCH_DEBUG"  # where it is set, a bug ends in its traceback
 # What version 0.1.0 called flags.
 _RENAMED_FLAGS = {**RENAMED_FIELDS, "train_links": "train_alignments"}
+
+
+class Run(Protocol):
+    """The function of a console script."""
+
+    def __call__(self, arguments: list[str] | None = None) -> int:
+        """Run the command, with `arguments` instead of the command line's."""
+
+
+@dataclasses.dataclass(frozen=True)
+class _Spec:
+    """Conditions for the values of a flag."""
+
+    flag_type: Any
+    limits: Limits | None
+    is_required: bool
+
+    @property
+    def placeholder(self) -> str:
+        """Text that `--help` shows behind the name of the flag."""
+        numbers = {int: "N", float: "X", str: "TEXT"}
+        allowed = "|".join(choices(self.flag_type))
+        return allowed or PLACEHOLDERS.get(self.flag_type) or numbers.get(self.flag_type, "")
+
+    def check(self, name: str, value: Any) -> None:
+        """Check a value that was given.
+
+        Raises:
+            InputError: it is empty, no choice, or out of range; the text names what is allowed, or
+                what a value of version 0.1.0 is called now.
+        """
+        if value == "":
+            raise InputError(f"--{name} is empty")
+        if isinstance(value, str) and "\0" in value:
+            raise InputError(f"--{name} {value!r}: must not have a NUL")
+        if (name, value) in RENAMED_VALUES:
+            raise InputError(f"--{name}={value} is now {RENAMED_VALUES[name, value]}")
+        if allowed := choices(self.flag_type):
+            check_choice(f"--{name}", value, allowed, InputError)
+        if self.limits:
+            self.limits.check(f"--{name}", value, InputError)
 
 
 class Command:
@@ -43,16 +86,26 @@ class Command:
 
     Args:
         name: what the user types.
-        description: one paragraph, the head of `--help`.
+        description: one paragraph of `--help`.
+        example: a command line for `--help`.
+        alone: a flag with which no other is required.
+
+    Attributes:
+        flags: with their values, while a command runs.
     """
 
-    def __init__(self, name: str, description: str):
+    def __init__(self, name: str, description: str, example: str = "", alone: str | None = None):
         self.name = name
         self.flags = flags.FlagValues()  # its own, so that scripts can be imported side by side
-        self._description = description
-        self._choices: dict[str, tuple[str, ...]] = {}
-        self._limits: dict[str, Limits] = {}
-        self._outputs: dict[str, type] = {}
+        self._texts = description, example
+        self._alone = alone
+        self._group = "Flags"
+        self._specs: dict[str, _Spec] = {}
+        self._shown_defaults: Callable[[], dict[str, Any]] = dict
+
+    def group(self, title: str) -> None:
+        """Put the flags that are added from now on under a title of `--help`."""
+        self._group = title
 
     def define(
         self,
@@ -61,28 +114,28 @@ class Command:
         description: str,
         default: Any = None,
         limits: Limits | None = None,
+        required: bool = False,
+        repeated: bool = False,
     ) -> None:
         """Add the flag `--name`.
 
         Args:
             name: of the flag.
             flag_type: bool, int, float, str, a `Literal` of str, whose values are the choices, or a
-                type of output (see `outputs`), which can be written when `main` begins.
+                type of file (see `file_flags`), which is checked before `main` begins.
             description: shown by `--help`.
             default: the flag's value where it is not given.
             limits: the range of a number, which every number needs.
+            required: whether it has to be given.
+            repeated: whether it may be given several times; its value is a list then, or None.
         """
-        if flag_type in (int, float):
-            if limits is None:
-                raise TypeError(f"--{name} needs limits")
-            self._limits[name] = limits
-        if allowed := choices(flag_type):
-            self._choices[name] = allowed
-            flag_type = str
-        elif flag_type in CHECKS:
-            self._outputs[name] = flag_type
-            flag_type = str
-        _DEFINERS[flag_type](name, default, description, flag_values=self.flags)
+        if flag_type in (int, float) and limits is None:
+            raise TypeError(f"--{name} needs limits")
+        self._specs[name] = _Spec(flag_type, limits, required)
+        definer = _DEFINERS.get(flag_type, flags.DEFINE_string)
+        if repeated:
+            definer = flags.DEFINE_multi_string
+        definer(name, default, description, flag_values=self.flags, module_name=self._group)
 
     def define_settings(self, config_class: Any, skip: tuple[str, ...] = ()) -> None:
         """Add a flag without a default for each field of a config dataclass (see `settings`)."""
@@ -90,6 +143,10 @@ class Command:
             if field.name not in skip:
                 about = field.metadata
                 self.define(field.name, field.type, about["help"], limits=about["limits"])
+
+    def show_defaults(self, defaults: Callable[[], dict[str, Any]]) -> None:
+        """Have `--help` show what flags without a default stand for; reads the other flags."""
+        self._shown_defaults = defaults
 
     def settings(self, config: Any) -> Any:
         """Return the config with the values of the flags that were given.
@@ -107,15 +164,13 @@ class Command:
         except ValueError as error:
             raise InputError(f"--{error}") from error
 
-    def require(self, *names: str) -> None:
-        """Check that these flags were given.
+    def entry(self, main: Callable[[], int | None]) -> Run:
+        """Return the function of the console script, which runs `main`."""
 
-        Raises:
-            InputError: one is missing.
-        """
-        for name in names:
-            if self.flags[name].value is None:
-                raise InputError(f"--{name} is needed (see --help)")
+        def run(arguments: list[str] | None = None) -> int:
+            return self.run(main, arguments)
+
+        return run
 
     def run(self, main: Callable[[], int | None], arguments: list[str] | None = None) -> int:
         """Parse the flags, run `main`, and turn errors into one line and an exit status.
@@ -160,15 +215,19 @@ class Command:
                 raise
             return self._fail(self._reported(error, arguments), BUG)
         finally:
+            close_bars()
             drop_unwritten()
 
     def _run(self, main: Callable[[], int | None], arguments: list[str]) -> int:
-        if any(argument in ("--help", "-h", "-help") for argument in arguments):
-            print(self.help())
+        others = [argument for argument in arguments if argument not in _HELP]
+        if others != arguments:
+            print(self.help(others))
             return 0
-        self.flags.unparse_flags()
+        if arguments == ["--version"]:  # with a value, it is the version of a model
+            print(f"{self.name} {rnnsearch_tf.__version__}")
+            return 0
         try:
-            rest = self.flags([self.name, *arguments])[1:]
+            rest = self._parse(arguments)
         except flags.UnrecognizedFlagError as error:
             return self._fail(self._unrecognized(error), 2)
         except UnicodeDecodeError as error:
@@ -178,55 +237,56 @@ class Command:
                 f"unexpected argument {rest[0]!r}; flags begin with -- (see --help)", 2
             )
         self._check_values()
-        self._check_outputs()
         with interrupts.raised():
             return main() or 0
 
-    def help(self) -> str:
-        """Return the text that `--help` prints."""
-        lines = [*textwrap.wrap(f"{self.name}: {self._description}", 90), ""]
-        for name in self.flags:
-            flag = self.flags[name]
-            default = "" if flag.default in (None, "") else f" (default: {flag.default})"
-            allowed = "|".join(self._choices.get(name, ())) or flag.flag_type().upper()
-            lines.append(f"  --{name}" if flag.boolean else f"  --{name}={allowed}")
-            lines += textwrap.wrap(
-                f"{flag.help}{default}", 90, initial_indent=" " * 6, subsequent_indent=" " * 6
-            )
-        lines += ["", "  --flagfile=FILE", "      read flags from a file, one a line"]
-        return "\n".join(lines)
+    def _parse(self, arguments: list[str]) -> list[str]:
+        """Set the flags, and return what is none."""
+        self.flags.unparse_flags()
+        return self.flags([self.name, *arguments])[1:]
+
+    def help(self, arguments: Sequence[str] = ()) -> str:
+        """Return the text that `--help` prints beside other arguments."""
+        with contextlib.suppress(flags.Error, InputError, UnicodeDecodeError):
+            self._parse(list(arguments))
+        self.flags.mark_as_parsed()
+        return help_text(
+            self.name,
+            *self._texts,
+            self.flags,
+            {name: spec.placeholder for name, spec in self._specs.items()},
+            [name for name, spec in self._specs.items() if spec.is_required],
+            self._shown_defaults(),
+        )
 
     def _check_values(self) -> None:
-        """Check the values that were given.
+        """Check the values that were given, then files, then what is missing.
 
         Raises:
-            InputError: an empty one, a value that is no choice, or out of range; the text names
-                what is allowed, or what a value of version 0.1.0 is called now.
+            InputError: a value that cannot be, a flag that is needed, or a file that cannot be read
+                or written.
         """
-        for name in self.flags:
-            value = self.flags[name].value
-            if not self.flags[name].present or value is None:
-                continue
-            if value == "":
-                raise InputError(f"--{name} is empty")
-            if isinstance(value, str) and "\0" in value:
-                raise InputError(f"--{name} {value!r}: must not have a NUL")
-            if (name, value) in RENAMED_VALUES:
-                raise InputError(f"--{name}={value} is now {RENAMED_VALUES[name, value]}")
-            if allowed := self._choices.get(name):
-                check_choice(f"--{name}", value, allowed, InputError)
-            if limits := self._limits.get(name):
-                limits.check(f"--{name}", value, InputError)
+        given = [
+            (name, spec, value)
+            for name, spec in self._specs.items()
+            for value in self._values(name)
+        ]
+        for name, spec, value in given:
+            if self.flags[name].present:
+                spec.check(name, value)
+        for name, spec, value in given:
+            if spec.flag_type in PLACEHOLDERS:
+                check_path(name, spec.flag_type, value)
+        is_alone = self._alone is not None and self.flags[self._alone].value
+        for name, spec in self._specs.items():
+            if spec.is_required and self.flags[name].value is None and not is_alone:
+                raise InputError(f"--{name} is needed (see --help)")
 
-    def _check_outputs(self) -> None:
-        """Check the flags that name outputs.
-
-        Raises:
-            InputError: one cannot be written.
-        """
-        for name, output_type in self._outputs.items():
-            if (value := self.flags[name].value) is not None:
-                check_output(name, output_type, value)
+    def _values(self, name: str) -> list[Any]:
+        value = self.flags[name].value
+        if value is None:
+            return []
+        return value if isinstance(value, list) else [value]
 
     def _unrecognized(self, error: flags.UnrecognizedFlagError) -> str:
         """Line for an unknown flag, which names the new flag where version 0.1.0 had another."""
@@ -257,6 +317,7 @@ class Command:
         return self._fail("interrupted" if name == "SIGINT" else f"ended by {name}", 128 + number)
 
     def _fail(self, message: str, status: int) -> int:
+        close_bars()
         self.warn(message)
         return status
 
@@ -293,7 +354,9 @@ def quiet_start() -> Iterator[None]:
             yield
         except (InputError, KeyboardInterrupt, OSError, MemoryError):
             raise
-        except BaseException:
+        except BaseException as error:
+            if isinstance(error, ModuleNotFoundError):
+                explain_missing(error)
             sys.stderr.flush()
             captured.seek(0)
             os.write(kept, captured.read())

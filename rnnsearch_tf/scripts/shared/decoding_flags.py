@@ -1,10 +1,13 @@
-"""The flags of all scripts that translate."""
+"""The flags of all scripts that use trained models."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.inference.exported import check_models, check_options, config_of, find_version
 from rnnsearch_tf.scripts.shared.command import Command
+from rnnsearch_tf.scripts.shared.file_flags import ModelFolders
 
 if TYPE_CHECKING:
     from rnnsearch_tf.inference.translator import Translator
@@ -14,17 +17,19 @@ Weights = Literal["best", "last"]
 
 def define_model(command: Command) -> None:
     """Add --model_dir and --weights."""
+    command.group("Model")
     command.define(
         "model_dir",
-        str,
-        "the trained model; several, with commas, are an ensemble; or the folder of an export",
+        ModelFolders,
+        "the trained model; several are an ensemble; or the folder of an export",
+        required=True,
     )
     command.define("weights", Weights, "best is by the validation set", "best")
 
 
 def define_decoding(command: Command) -> None:
-    """Add --model_dir, --weights and the decoding options."""
-    define_model(command)
+    """Add the decoding options."""
+    command.group("Search (defaults are the model's own)")
     command.define_settings(DecodingConfig)
 
 
@@ -45,6 +50,24 @@ def named_models(names: str) -> list[str]:
     return paths
 
 
+def checked_models(command: Command, names: str | None = None) -> list[str]:
+    """Return the folders of --model_dir, checked before TensorFlow is loaded.
+
+    Args:
+        command: with the flags.
+        names: a value to use instead of --model_dir.
+
+    Raises:
+        InputError: an unusable model directory or export, or options that it cannot have.
+    """
+    paths = named_models(names or command.flags.model_dir)
+    check_models(paths, command.flags.weights)
+    decoding = decoding_settings(command, paths[0])
+    if len(paths) == 1 and (version := find_version(paths[0])):
+        check_options(version, decoding)
+    return paths
+
+
 def decoding_settings(command: Command, path: str | None = None) -> DecodingConfig:
     """Return the (first) model's own decoding options, changed by the flags that were given.
 
@@ -55,13 +78,7 @@ def decoding_settings(command: Command, path: str | None = None) -> DecodingConf
     Raises:
         InputError: an unusable model directory, a value out of range.
     """
-    from rnnsearch_tf.inference.loading import find_version, load_config
-    from rnnsearch_tf.models.model_directory import ModelDirectory
-
-    first = path or model_dirs(command)[0]
-    version = find_version(first)
-    config = ModelDirectory(first).load_config() if version is None else load_config(version)
-    return command.settings(config.decoding)
+    return command.settings(config_of(path or model_dirs(command)[0]).decoding)
 
 
 def open_translator(command: Command, names: str | None = None) -> "Translator":
@@ -78,5 +95,5 @@ def open_translator(command: Command, names: str | None = None) -> "Translator":
     from rnnsearch_tf.inference.translator import Translator
 
     paths = named_models(names) if names else model_dirs(command)
-    path = paths[0] if len(paths) == 1 else paths
+    path: str | list[str | Path] = paths[0] if len(paths) == 1 else [*paths]
     return Translator.load(path, decoding_settings(command, paths[0]), command.flags.weights)

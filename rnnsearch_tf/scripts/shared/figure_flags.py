@@ -6,9 +6,10 @@ from typing import Literal
 
 import numpy as np
 
+from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.scripts.shared.command import Command
+from rnnsearch_tf.scripts.shared.file_flags import OutputFolder
 from rnnsearch_tf.scripts.shared.finite_values import are_finite
-from rnnsearch_tf.scripts.shared.outputs import OutputFolder
 
 FigureFormat = Literal["png", "svg", "html"]
 
@@ -21,6 +22,16 @@ def define_figures(command: Command) -> None:
         "a folder for a picture of each line's soft alignment: 1.png, 2.png, …",
     )
     command.define("figure_format", FigureFormat, "html is an interactive page", "png")
+
+
+def check_figures(command: Command) -> None:
+    """Check that pictures can be drawn, where they are wanted.
+
+    Raises:
+        InputError: Matplotlib is not installed.
+    """
+    if command.flags.figures and command.flags.figure_format != "html":
+        require_package("matplotlib")
 
 
 def draw_figure(

@@ -19,10 +19,11 @@ from rnnsearch_tf.files import (
     real_path,
     write_atomically,
 )
+from rnnsearch_tf.inference.exported import find_version
 from rnnsearch_tf.json_files import read_json
 from rnnsearch_tf.scripts.shared.command import Command
+from rnnsearch_tf.scripts.shared.file_flags import OutputLines
 from rnnsearch_tf.scripts.shared.interrupts import last_word
-from rnnsearch_tf.scripts.shared.outputs import OutputLines
 from rnnsearch_tf.scripts.shared.text_output import shown_by
 
 Item = TypeVar("Item")
@@ -31,7 +32,7 @@ Measure = Callable[[IO[bytes]], tuple[int, int]]
 _HEAD = 256  # items of the input that are compared
 # Flags that may differ when a run is resumed; of models, the files are compared.
 _FREE = (
-    *("input", "source", "target", "translation", "output", "resume"),
+    *("input", "source", "target", "tsv", "translation", "output", "resume"),
     *("model_dir", "reverse_model_dir", "deadline", "batch_size", "concurrency", "attempts"),
 )
 
@@ -242,8 +243,6 @@ def _fingerprint(items: Sequence[Any]) -> tuple[int, str]:
 
 def _model_digests(path: str, weights: str) -> dict[str, str]:
     """Return the SHA-256 of each file that a model's answers depend on."""
-    from rnnsearch_tf.inference.loading import find_version
-
     if version := find_version(path):
         return folder_digests(version)
     names = ("config.json", "source.vocab", "target.vocab", f"{weights}.weights.h5", "lexicon.tsv")

@@ -86,7 +86,7 @@ def _standard_input() -> Iterator[bytes]:
     A thread that waits in Python's own reader would crash the interpreter at its end.
 
     Raises:
-        InputError: it cannot be read.
+        InputError: it cannot be read, or begins as a binary file.
     """
     try:
         descriptor = sys.stdin.fileno()
@@ -94,8 +94,12 @@ def _standard_input() -> Iterator[bytes]:
         yield from sys.stdin.buffer
         return
     parts: list[bytes] = []
+    has_begun = False
     try:
         while chunk := os.read(descriptor, 1 << 16):
+            if not has_begun and b"\0" in chunk:
+                raise InputError("standard input: binary, or UTF-16; text has to be UTF-8")
+            has_begun = True
             first, *others = chunk.split(b"\n")
             parts.append(first)
             for other in others:
@@ -107,10 +111,26 @@ def _standard_input() -> Iterator[bytes]:
         yield b"".join(parts)
 
 
-def decoded(line: bytes, number: int, warn: Callable[[str], None]) -> str:
-    """Decode a line; invalid UTF-8 becomes U+FFFD, as in the served model, with a warning."""
-    try:
-        return line.decode()
-    except UnicodeDecodeError:
-        warn(f"line {number:,} is not UTF-8: what is not is read as U+FFFD")
-        return line.decode(errors="replace")
+class Decoder:
+    """Decodes lines; what is not UTF-8 becomes U+FFFD, as in the served model.
+
+    Args:
+        warn: told of the first such line.
+    """
+
+    def __init__(self, warn: Callable[[str], None]):
+        self._warn = warn
+        self._has_warned = False
+
+    def __call__(self, line: bytes, number: int) -> str:
+        """Decode line `number`, from 1."""
+        try:
+            return line.decode()
+        except UnicodeDecodeError:
+            if not self._has_warned:
+                self._has_warned = True
+                self._warn(
+                    f"line {number:,} is not UTF-8: what is not is read as U+FFFD, here and in "
+                    "later lines"
+                )
+            return line.decode(errors="replace")

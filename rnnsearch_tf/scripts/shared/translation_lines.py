@@ -49,6 +49,7 @@ def json_line(result: Translation) -> str:
         {
             "source": result.source,
             "source_tokens": result.source_tokens,
+            "unknown": result.unknown,
             "hypotheses": [_hypothesis(hypothesis) for hypothesis in result.hypotheses],
         },
         ensure_ascii=False,

@@ -2,7 +2,8 @@
 
 A queue joins requests for the same outputs of the same signature of one loaded version; threads
 shared by all queues run their batches. An output that is padded to the longest row, as the
-alignments are, comes back as wide as the batch needed, and not as the request alone would.
+alignments are, comes back as wide as the batch needed, and not as the request alone would. Requests
+are never split (`enable_large_batch_splitting`): export/README.md says why that must stay off.
 """
 
 import dataclasses
@@ -164,7 +165,9 @@ class BatchQueue:
     def _add(self, task: Task) -> None:
         max_rows = self.parameters.max_batch_size
         if task.rows > max_rows:
-            raise invalid_argument(f"{task.rows} rows, and a batch may have {max_rows}")
+            raise invalid_argument(
+                f"Task size {task.rows} is larger than maximum input batch size {max_rows}"
+            )
         if self._batches[-1].rows + task.rows > max_rows:
             if len(self._batches) >= self.parameters.max_enqueued_batches:
                 raise StatusError(Code.UNAVAILABLE, "the queue of batches is full")

@@ -26,6 +26,7 @@ SIGNATURES: dict[str, tuple[dict[str, tuple[int, int]], dict[str, tuple[int, int
             "translation": _TEXTS,
             "score": (_FLOAT, 1),
             "source_tokens": (_STRING, 2),
+            "model_input": (_STRING, 2),
             "target_tokens": (_STRING, 2),
             "alignment": (_FLOAT, 3),
         },
@@ -39,6 +40,7 @@ SIGNATURES: dict[str, tuple[dict[str, tuple[int, int]], dict[str, tuple[int, int
         },
     ),
     "score": ({"text": _TEXTS, "translation": _TEXTS}, {"score": (_FLOAT, 1)}),
+    "describe": ({"text": _TEXTS}, {"source_language": _TEXTS, "target_language": _TEXTS}),
 }
 _INITIALISATION = "__saved_model_init_op"  # in every SavedModel of TensorFlow 2
 LOWEST = np.finfo(np.float32).min  # the score of a slot without a translation
@@ -118,6 +120,11 @@ def _check_answers(run: Run, assets: Path, reference: "TextModel") -> None:
     _check_alignment(aligned, assets, reference)
     _check_n_best(run, plain, reference)
     _check_scores(run, plain, aligned, reference)
+    config = reference.config
+    languages = {"source": config.source_language, "target": config.target_language}
+    for side, texts in run("describe", {"text": TEXTS}).items():
+        expected = languages[side.removesuffix("_language")].encode()
+        assert texts.tolist() == [expected] * len(TEXTS), f"{side} is {texts}"
 
 
 def _check_arrays(signature: str, outputs: Mapping[str, np.ndarray]) -> None:
@@ -142,6 +149,10 @@ def _check_alignment(
     outputs: Mapping[str, np.ndarray], assets: Path, reference: "TextModel"
 ) -> None:
     sources, targets = _tokens(outputs["source_tokens"]), _tokens(outputs["target_tokens"])
+    known = {*(assets / "source.vocab").read_bytes().split(b"\n")}
+    assert _tokens(outputs["model_input"]) == [
+        [token if token in known else UNKNOWN for token in tokens] for tokens in sources
+    ], "the model's input is not its source tokens with [UNK]"
     assert sources[0] == [b"The", b"man", b"will", b"eat", b".", END], f"tokens: {sources[0]}"
     for i, (source, target) in enumerate(zip(sources, targets, strict=True)):
         weights = outputs["alignment"][i]

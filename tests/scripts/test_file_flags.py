@@ -19,7 +19,7 @@ from rnnsearch_tf.scripts import (
     translate,
 )
 from rnnsearch_tf.scripts.shared.command import Command
-from rnnsearch_tf.scripts.shared.outputs import OutputFile, OutputFolder, OutputLines
+from rnnsearch_tf.scripts.shared.file_flags import OutputFile, OutputFolder, OutputLines
 
 OUTPUTS = {
     align: ("output", "figures"),

@@ -1,0 +1,175 @@
+"""Exports on disk, read without TensorFlow: their versions, cards and vocabularies."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rnnsearch_tf.config import Config, DecodingConfig, read_settings
+from rnnsearch_tf.digests import unsealed
+from rnnsearch_tf.errors import InputError, first_line
+from rnnsearch_tf.json_files import read_json, typed
+from rnnsearch_tf.models.model_directory import ModelDirectory
+from rnnsearch_tf.text.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from rnnsearch_tf.text.tokenizers import Tokenizer
+
+CARD = "model.json"  # beside the graph: what it was made of (see `serving.model_card`)
+_GRAPH = "saved_model.pb"
+_SETTINGS = ("source_language", "target_language", "tokenizer", "decoding")
+
+
+def versions(export_dir: Path) -> list[int]:
+    """List the versions in a folder that a server watches, rising, as a server reads their names.
+
+    Anything else in the folder is skipped.
+    """
+    paths = export_dir.iterdir() if export_dir.is_dir() else ()
+    return sorted(int(p.name) for p in paths if p.name.isascii() and p.name.isdigit())
+
+
+def new_version(export_dir: str | Path, version: int | None = None) -> Path:
+    """Return the folder of a version to be exported; without a number, one above the highest.
+
+    Raises:
+        InputError: the version exists, or its number is not positive.
+    """
+    export_dir = Path(export_dir)
+    if version is None:
+        version = 1 + max(versions(export_dir), default=0)
+    if version < 1:
+        raise InputError(f"version {version}: must be positive")
+    target = export_dir / str(version)
+    if target.exists():
+        raise InputError(f"{target} exists; nothing was overwritten")
+    return target
+
+
+def find_version(path: str | Path) -> Path | None:
+    """Find the folder of an export: `path` itself, or the highest version in it; None elsewhere."""
+    path = Path(path)
+    if (path / _GRAPH).exists():
+        return path
+    numbers = versions(path)
+    return path / str(numbers[-1]) if numbers else None
+
+
+def load_config(version: Path) -> Config:
+    """Read languages, tokeniser, decoding options and first model of an export.
+
+    The rest is left at defaults.
+
+    Raises:
+        InputError: no card, or one that is damaged or that this version cannot read.
+    """
+    card = read_card(version)
+    try:
+        settings = {name: card.get(name) for name in _SETTINGS}
+        return read_settings(Config, {**settings, "model": card["models"][0]["model"]})
+    except (LookupError, TypeError, ValueError) as error:
+        raise _unreadable(version, error) from error
+
+
+def read_card(version: Path) -> dict[str, Any]:
+    """Read what an export was made of.
+
+    Raises:
+        InputError: no card, or a damaged one.
+    """
+    card = read_json(version / CARD)
+    try:
+        return unsealed(typed(dict[str, Any], card))
+    except ValueError as error:
+        raise _unreadable(version, error) from error
+
+
+def _unreadable(version: Path, error: Exception) -> InputError:
+    return InputError(
+        f"{version / CARD}: not of an export by this version of the package: {first_line(error)}"
+    )
+
+
+def load_tokenizers(version: Path) -> "tuple[Tokenizer, Tokenizer]":
+    """Make the source's and the target's tokeniser of an export.
+
+    Raises:
+        InputError: as `load_config`.
+    """
+    from rnnsearch_tf.text.tokenizers import tokenizers_for
+
+    return tokenizers_for(load_config(version))
+
+
+def load_vocabularies(version: Path) -> tuple[Vocabulary, Vocabulary]:
+    """Read the source and the target vocabulary of an export.
+
+    Raises:
+        InputError: a file is missing, damaged, or not the model's; and as `load_config`.
+    """
+    card = read_card(version)
+    try:
+        digests = {side: card["models"][0][f"{side}_vocabulary"] for side in ("source", "target")}
+    except (LookupError, TypeError) as error:
+        raise _unreadable(version, error) from error
+    source, target = (
+        Vocabulary.load(version / "assets" / f"{side}.vocab", digest)
+        for side, digest in digests.items()
+    )
+    return source, target
+
+
+def check_models(paths: Sequence[str | Path], weights: str) -> None:
+    """Check a model directory, an export, or the model directories of an ensemble.
+
+    The values of the weights are not read.
+
+    Args:
+        paths: the folders.
+        weights: "best" or "last".
+
+    Raises:
+        InputError: a folder is absent, incomplete or damaged, or has other vocabularies than the
+            first.
+    """
+    if len(paths) == 1 and (version := find_version(paths[0])):
+        load_config(version)  # these for their checks
+        load_vocabularies(version)
+        return
+    directories = [ModelDirectory(path) for path in paths]
+    for directory in directories:
+        directory.load_vocabularies()  # for its checks
+        directory.find_weights(weights)
+        if _text_settings(directory) != _text_settings(directories[0]):
+            raise InputError(f"{directory.path}: other vocabularies than {directories[0].path}")
+
+
+def _text_settings(directory: ModelDirectory) -> tuple[str, ...]:
+    """Return the settings that members of an ensemble must have in common."""
+    config = directory.load_config()
+    return (
+        config.source_language,
+        config.target_language,
+        config.tokenizer,
+        config.source_vocabulary,
+        config.target_vocabulary,
+    )
+
+
+def check_options(version: Path, decoding: DecodingConfig) -> None:
+    """Check decoding options that are asked of an export.
+
+    Raises:
+        InputError: they are not its own.
+    """
+    if decoding != load_config(version).decoding:
+        raise InputError(f"{version}: an export searches with the options it was made with")
+
+
+def config_of(path: str | Path) -> Config:
+    """Read the settings of a model directory or an export.
+
+    Raises:
+        InputError: it is neither, or damaged.
+    """
+    version = find_version(path)
+    return ModelDirectory(path).load_config() if version is None else load_config(version)

@@ -1,0 +1,74 @@
+"""Results as HTML for notebooks: no script, nothing loaded, and the colours of the page around."""
+
+import html
+import unicodedata
+from collections.abc import Sequence
+from typing import Any
+
+_CELL = 16  # px
+_LETTER = 7.3  # px, the width of a monospaced font's letters at 12 px
+_LONGEST = 24  # letters of a word that are written beside the matrix
+_FAINTEST = 0.02  # weights below it are left black
+
+
+def result_html(
+    source: str, unknown: Sequence[str], translations: Sequence[tuple[str, str]], drawing: str
+) -> str:
+    """Show a sentence, its translations, best first, each with its score, and a drawing below."""
+    [best, *others] = [
+        f'<bdi>{html.escape(text)}</bdi> <small style="opacity:.75">{score}</small>'
+        for text, score in translations
+    ]
+    rows = [f'<div><bdi style="opacity:.75">{html.escape(source)}</bdi></div>']
+    if unknown:
+        words = ", ".join(f"<bdi>{html.escape(word)}</bdi>" for word in unknown)
+        rows.append(f"<div><small>not in the vocabulary, read as [UNK]: {words}</small></div>")
+    rows.append(f'<div style="font-size:1.2em">{best}</div>')
+    rows += [f"<div>{other}</div>" for other in others]
+    return f"<div>{''.join(rows)}{drawing}</div>"
+
+
+def alignment_svg(source: Sequence[str], target: Sequence[str], weights: Any) -> str:
+    """Draw α, [Ty, Tx], as the paper does: source along the top, 0 black, 1 white.
+
+    Weights that are not finite are left black. A cell that is pointed at tells its weight.
+    """
+    left, top = (max(map(_width, words)) + _CELL // 2 for words in (target, source))
+    width, height = len(source) * _CELL, len(target) * _CELL
+    middle = _CELL * 0.75  # of a line of text
+    above = (
+        f'<text transform="translate({left + j * _CELL + middle:g} {top - 4:g}) rotate(-90)">'
+        f"{_label(word)}</text>"
+        for j, word in enumerate(source)
+    )
+    beside = (
+        f'<text x="{left - 4:g}" y="{top + i * _CELL + middle:g}" text-anchor="end">'
+        f"{_label(word)}</text>"
+        for i, word in enumerate(target)
+    )
+    cells = (
+        f'<rect x="{j * _CELL}" y="{i * _CELL}" width="{_CELL}" height="{_CELL}" opacity='
+        f'"{weight:.2f}"><title>{_label(target[i])} ← {_label(source[j])}: {weight:.0%}</title>'
+        "</rect>"
+        for i, row in enumerate(weights.tolist())
+        for j, weight in enumerate(row)
+        if weight >= _FAINTEST
+    )
+    return (
+        f'<svg role="img" aria-label="Soft alignment" viewBox="0 0 {left + width + 1:g} '
+        f'{top + height + 1:g}" width="{left + width + 1:g}" style="max-width:100%;'
+        'font:12px monospace" fill="currentColor">'
+        f'<rect x="{left:g}" y="{top:g}" width="{width}" height="{height}" fill="#000" '
+        f'stroke="currentColor"/>{"".join((*above, *beside))}'
+        f'<g transform="translate({left:g} {top:g})" fill="#fff">{"".join(cells)}</g></svg>'
+    )
+
+
+def _label(word: str) -> str:
+    return html.escape(word if len(word) <= _LONGEST else f"{word[: _LONGEST - 1]}…")
+
+
+def _width(word: str) -> float:
+    """Estimate the width of a label in px."""
+    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in word[:_LONGEST])
+    return (min(len(word), _LONGEST) + wide) * _LETTER

@@ -1,0 +1,85 @@
+"""The text that `--help` prints: usage, an example, and the flags in groups."""
+
+import textwrap
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from absl import flags
+
+_WIDTH = 80
+_INDENT = 26  # of the descriptions
+
+_COMMON = {
+    "--flagfile=FILE": "read flags from a file, one a line",
+    "--version": "print the version",
+    "--help": "print this",
+}
+
+
+def help_text(
+    name: str,
+    description: str,
+    example: str,
+    flag_values: flags.FlagValues,
+    placeholders: Mapping[str, str],
+    required: list[str],
+    shown_defaults: Mapping[str, Any],
+) -> str:
+    """Return the help of a command, at most 80 columns wide.
+
+    Args:
+        name: what the user types.
+        description: one paragraph, without its first capital.
+        example: a command line, whose lines fit.
+        flag_values: the flags, whose modules are the groups.
+        placeholders: what stands behind "=", by flag.
+        required: the flags that have to be given.
+        shown_defaults: values that flags without a default stand for, by flag.
+    """
+    needed = [f"--{flag}={placeholders[flag]}" for flag in required]
+    usage = _wrapped(" ".join(["usage:", name, *needed, "[--FLAG=VALUE …]"]), " " * 4)
+    lines = [*usage, "", *_wrapped(description[0].upper() + description[1:]), ""]
+    if example:
+        lines += ["Example:", *(f"  {line}" for line in example.splitlines()), ""]
+    for group, members in flag_values.flags_by_module_dict().items():
+        lines.append(f"{group}:")
+        for flag in members:
+            left = (
+                f"--[no]{flag.name}" if flag.boolean else f"--{flag.name}={placeholders[flag.name]}"
+            )
+            mark = "required: " if flag.name in required else ""
+            default = shown_defaults.get(flag.name, flag.default)
+            lines += _entry(left, f"{mark}{flag.help}{_default(flag.boolean, default)}")
+        lines.append("")
+    lines.append("Of every command:")
+    for left, text in _COMMON.items():
+        lines += _entry(left, text)
+    return "\n".join(lines)
+
+
+def _default(is_boolean: bool, value: Any) -> str:
+    if value in (None, "") or (is_boolean and value is False):
+        return ""
+    return f" (default: {value})"
+
+
+def _entry(left: str, text: str) -> Iterator[str]:
+    """Format a flag and its description in two columns."""
+    left = f"  {left}"
+    indent = " " * _INDENT
+    if len(left) >= _INDENT - 1:
+        yield left
+    else:
+        indent = left.ljust(_INDENT)
+    yield from _wrapped(text, " " * _INDENT, indent)
+
+
+def _wrapped(text: str, indent: str = "", first_indent: str = "") -> list[str]:
+    return textwrap.wrap(
+        " ".join(text.split()),
+        _WIDTH,
+        initial_indent=first_indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -1,0 +1,67 @@
+"""Settings of a training in a file, JSON or YAML."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from rnnsearch_tf.config import FILLED_IN, FORMAT, Config, read_settings
+from rnnsearch_tf.digests import SEAL
+from rnnsearch_tf.errors import InputError, first_line
+from rnnsearch_tf.json_files import parse_json, typed
+
+
+class _Loader(yaml.SafeLoader):
+    """PyYAML's, which takes 1e-3 for a number, as YAML 1.2 does and 1.1 does not."""
+
+
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+$"), list("-+0123456789")
+)
+
+
+def read_settings_file(path: str, base: Config) -> Config:
+    """Read what `rnnsearch-train --print_config` prints, or a part of it, or a config.json.
+
+    What a training fills in, such as the digests of a config.json, is ignored.
+
+    Args:
+        path: a file, JSON or YAML.
+        base: has the settings that the file lacks.
+
+    Raises:
+        InputError: no such file, neither JSON nor YAML, or an unknown or wrong setting.
+    """
+    try:
+        values = typed(dict[str, Any], _parsed(Path(path).read_bytes()))
+        if values.pop("format", FORMAT) != FORMAT:
+            raise ValueError(f"of another format than {FORMAT}, which this version reads")
+        settings = base.given_settings()
+        for name, value in values.items():
+            if name in (SEAL, *FILLED_IN):
+                continue
+            own = settings.get(name)
+            if isinstance(own, dict) and isinstance(value, dict):
+                value = {**own, **value}
+            settings[name] = value
+        return read_settings(Config, settings)
+    except OSError as error:
+        raise InputError(f"--config {path}: {error.strerror}") from error
+    except ValueError as error:
+        raise InputError(f"--config {path}: {first_line(error)}") from error
+
+
+def _parsed(content: bytes) -> Any:
+    """Parse JSON, or else YAML.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    if content.lstrip().startswith(b"{"):
+        return parse_json(content)
+    try:
+        return yaml.load(content.decode(), _Loader)
+    except yaml.YAMLError as error:
+        problem = " ".join(str(error).split())
+        raise ValueError(f"neither JSON nor YAML: {problem}") from error

@@ -1,0 +1,37 @@
+"""The files for TensorFlow Serving: Docker, Kubernetes, nginx and the web page."""
+
+import shutil
+from pathlib import Path
+
+import rnnsearch_tf
+from rnnsearch_tf.errors import InputError
+
+_PACKAGE = Path(rnnsearch_tf.__file__).parent
+# Where setup.py puts them in what is installed, and where they are in the repository.
+_PLACES = (_PACKAGE / "kit", _PACKAGE.parent / "export")
+_LEFT_OUT = shutil.ignore_patterns("*.py", "__pycache__", ".*")
+
+
+def check_kit_folder(folder: str | Path) -> None:
+    """Check that the files overwrite nothing.
+
+    Raises:
+        InputError: the folder is there, and not empty.
+    """
+    if Path(folder).is_dir() and any(Path(folder).iterdir()):
+        raise InputError(f"{folder}: is not empty, and nothing in it is overwritten")
+
+
+def write_kit(folder: str | Path) -> None:
+    """Write the files, whose README.md says what to do with them.
+
+    Args:
+        folder: made where it is missing.
+
+    Raises:
+        InputError: it is not empty.
+        OSError: it cannot be written.
+    """
+    check_kit_folder(folder)
+    kit = next(place for place in _PLACES if (place / "docker-compose.yml").exists())
+    shutil.copytree(kit, folder, ignore=_LEFT_OUT, dirs_exist_ok=True)

@@ -1,0 +1,29 @@
+"""Lines of text as valid UTF-8 without control characters, as TensorFlow graph ops."""
+
+import tensorflow as tf
+
+Rule = tuple[str, str]  # an RE2 pattern and its rewrite, for every match
+
+# White space without the blank itself: to match and replace blanks too would only cost time.
+SPACES: Rule = (
+    r"[\t-\r\x{1C}-\x{1F}\x{85}\x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}"
+    r"\x{3000}]",
+    " ",
+)
+_CONTROL_CHARACTERS: Rule = (r"[\x00-\x08\x0E-\x1B]+", "")
+
+
+def apply(rule: Rule, text: tf.Tensor) -> tf.Tensor:
+    """Rewrite every match of a rule's pattern in each string."""
+    pattern, rewrite = rule
+    return tf.strings.regex_replace(text, pattern, rewrite)
+
+
+def clean(text: tf.Tensor) -> tf.Tensor:
+    """Return lines, string [B], as valid UTF-8, with no white space but blanks, and no controls."""
+    return tf.strings.strip(apply(_CONTROL_CHARACTERS, apply(SPACES, valid_utf8(text))))
+
+
+def valid_utf8(text: tf.Tensor) -> tf.Tensor:
+    """Return strings with U+FFFD in place of invalid bytes."""
+    return tf.strings.unicode_transcode(text, "UTF-8", "UTF-8", errors="replace")

@@ -1,0 +1,98 @@
+"""Checks before a training, which need no TensorFlow."""
+
+import dataclasses
+import reprlib
+from typing import Any
+
+from rnnsearch_tf.config import Config
+from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.json_files import parse_json, typed
+from rnnsearch_tf.models.model_directory import ModelDirectory
+
+# Settings that may change when a training is resumed: a finished one may be made longer. The id is
+# drawn when a training begins.
+_MAY_CHANGE = (
+    "epochs", "max_updates", "evaluation_interval", "checkpoint_interval", "patience",
+    "max_skipped", "training_id",
+)  # fmt: skip
+_VOCABULARY_SIZES = ("source_vocabulary_size", "target_vocabulary_size")  # filled in from the text
+# Messages in place of the digests, which say nothing to people.
+_DIGESTED = {
+    **dict.fromkeys(
+        ("source_vocabulary", "target_vocabulary", "training_text"),
+        "training text or its vocabulary differs",
+    ),
+    "training_alignments": "training alignments differ",
+}
+_CLUSTER = '{"cluster": {"worker": ["host:port", …]}, "task": {"type": "worker", "index": 0}}'
+
+
+def check_inputs(config: Config, has_validation_set: bool, has_alignments: bool) -> None:
+    """Check that a training has what its settings need.
+
+    Raises:
+        InputError: early stopping without a validation set; alignments without a weight or an
+            attention, or a weight without alignments.
+    """
+    if not has_validation_set and config.training.early_stopping != "none":
+        raise InputError("--early_stopping needs a validation set")
+    weight = config.training.guided_alignment_weight
+    if not has_alignments and weight:
+        raise InputError(f"--guided_alignment_weight {weight:g} needs --train_alignments")
+    if has_alignments and not weight:
+        raise InputError("--train_alignments needs a --guided_alignment_weight above 0")
+    if has_alignments and not config.model.has_attention:
+        architecture = config.model.architecture
+        raise InputError(f"--train_alignments: {architecture} has no attention to guide")
+
+
+def check_same(directory: ModelDirectory, config: Config) -> None:
+    """Check that a training has the settings of the one in the directory.
+
+    Args:
+        directory: complete.
+        config: with the digests of text and vocabularies; without, only the rest is compared.
+
+    Raises:
+        InputError: it has not; the message has the first setting that differs, and a way out.
+    """
+    stored, asked = (_settings(c) for c in (directory.load_config(), config))
+    unknown = {"training_text"} if not stored["training_text"] else set()  # of an older version
+    if not config.training_text:
+        unknown |= {*_DIGESTED, *_VOCABULARY_SIZES}
+    for name, value in stored.items():
+        if name not in unknown and asked[name] != value:
+            difference = _DIGESTED.get(name, f"{name} is {value}, not {asked[name]}")
+            way_out = "" if name in _DIGESTED else f"give --{name}={value}, or "
+            if name == "architecture":
+                way_out = f"take a --preset of {value}, or "
+            raise InputError(
+                f"{directory.path} holds a training with other settings: {difference}; {way_out}"
+                "train in another --model_dir"
+            )
+
+
+def _settings(config: Config) -> dict[str, Any]:
+    """Return the settings that may not change between two runs of a training."""
+    own = {name: value for name, value in vars(config).items() if isinstance(value, str)}
+    parts = dataclasses.asdict(config.model), dataclasses.asdict(config.training), own
+    return {n: value for part in parts for n, value in part.items() if n not in _MAY_CHANGE}
+
+
+def check_cluster(text: str | None) -> None:
+    """Check the variable TF_CONFIG, which describes the machines of a training.
+
+    Raises:
+        InputError: it is not set, or is no such description.
+    """
+    if text is None:
+        raise InputError(f"--strategy multi_worker needs the variable TF_CONFIG: {_CLUSTER}")
+    try:
+        config = parse_json(text)
+        workers = typed(list[str], config["cluster"]["worker"])
+        index = int(config["task"]["index"])
+        is_worker = config["task"]["type"] == "worker" and 0 <= index < len(workers)
+    except (ArithmeticError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"TF_CONFIG is not {_CLUSTER}: {reprlib.repr(text)}") from error
+    if not is_worker:
+        raise InputError(f"TF_CONFIG is not {_CLUSTER}: {reprlib.repr(text)}")

@@ -1,0 +1,155 @@
+"""TensorBoard's summaries of a training: curves, translations, an alignment, the settings."""
+
+import dataclasses
+import html
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from rnnsearch_tf.config import Config
+from rnnsearch_tf.data.parallel_corpus import ParallelText
+from rnnsearch_tf.evaluation.likelihood import perplexity
+from rnnsearch_tf.extras import is_installed
+from rnnsearch_tf.inference.translator import Translator
+
+TRAIN, VALIDATION = "train", "validation"
+Logs = dict[str, float]
+
+_UPDATES_BETWEEN_POINTS = 50
+_AVERAGED = ("loss", "nll_per_token", "gradient_norm")  # over the updates since the last point
+_LIKELIHOOD = "of the target under teacher forcing, `</s>` counted"
+# Charts by the names of the Keras logs: group, and description with unit.
+_CHARTS = {
+    "loss": ("quality", f"Negative log-likelihood {_LIKELIHOOD}; nats per sentence"),
+    "nll_per_token": ("quality", f"Negative log-likelihood {_LIKELIHOOD}; nats per token"),
+    "perplexity": ("quality", f"e^(nats per token) {_LIKELIHOOD}"),
+    "bleu": ("quality", "sacreBLEU of greedy translations of the validation set; 0 to 100"),
+    "gradient_norm": ("update", "L2 norm of the gradient before it is clipped"),
+    "clipped": ("update", "Updates since the last evaluation whose gradient was clipped; 0 to 1"),
+    "skipped": (
+        "update",
+        "Updates since the last evaluation left out for a gradient that is not finite; 0 to 1",
+    ),
+    "learning_rate": ("update", "Learning rate of the optimizer"),
+    "tokens_per_second": ("update", "Target tokens a second, evaluations not counted; tokens/s"),
+}
+_AUXILIARY = "quality", "Auxiliary loss, mean since the last evaluation; nats"
+
+
+class Summaries(keras.callbacks.Callback):
+    """Two runs of TensorBoard, train and validation, whose curves share their charts.
+
+    Losses of the training pairs are means over the updates since the point before.
+
+    Args:
+        folder: for the runs.
+        config: settings, shown as a table.
+        translator: of the model in training; without it, there are no translations.
+        samples: sentences to translate at each evaluation, and their references; the first one's
+            alignment is drawn.
+    """
+
+    def __init__(
+        self,
+        folder: str | Path,
+        config: Config,
+        translator: Translator | None = None,
+        samples: ParallelText | None = None,
+    ):
+        super().__init__()
+        self._folder = Path(folder)
+        self._config = config
+        self._translator = translator
+        self._samples = samples
+        self._writers: dict[str, tf.summary.SummaryWriter] = {}
+        self._since: list[Logs] = []  # logs of the updates since the last point
+
+    def on_train_begin(self, logs: Logs | None = None) -> None:
+        """Write the settings."""
+        with self._run(TRAIN).as_default(0):
+            tf.summary.text("config", _config_table(self._config), description="All settings")
+
+    def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
+        """Write the scalars of training, at intervals."""
+        if logs:
+            self._since.append(logs)
+            if logs["updates"] % _UPDATES_BETWEEN_POINTS == 0:
+                self._write_updates()
+
+    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
+        """Write the scalars of the evaluation, translations and an image."""
+        if not logs:
+            return
+        if self._since:
+            self._write_updates()
+        values = {name.removeprefix("val_"): x for name, x in logs.items() if name[:4] == "val_"}
+        if values:
+            self._write_scalars(VALIDATION, int(logs["updates"]), values)
+        if self._translator and self._samples and self._samples.source:
+            self._write_samples(self._translator, self._samples, int(logs["updates"]))
+        for writer in self._writers.values():
+            writer.flush()
+
+    def on_train_end(self, logs: Logs | None = None) -> None:
+        """Close the files."""
+        for writer in self._writers.values():
+            writer.close()
+        self._writers.clear()
+
+    def _run(self, name: str) -> "tf.summary.SummaryWriter":
+        if name not in self._writers:
+            self._writers[name] = tf.summary.create_file_writer(str(self._folder / name))
+        return self._writers[name]
+
+    def _write_updates(self) -> None:
+        last = self._since[-1]
+        values = {name.removeprefix("mean_"): value for name, value in last.items()}
+        for name in _AVERAGED:
+            values[name] = float(np.mean([logs[name] for logs in self._since]))
+        values["perplexity"] = perplexity(values["nll_per_token"])
+        self._since.clear()
+        self._write_scalars(TRAIN, int(values.pop("updates")), values)
+
+    def _write_scalars(self, run: str, step: int, values: Logs) -> None:
+        with self._run(run).as_default(step):
+            for name, value in values.items():
+                group, description = _CHARTS.get(name, _AUXILIARY)
+                tf.summary.scalar(f"{group}/{name}", value, description=description)
+
+    def _write_samples(self, translator: Translator, samples: ParallelText, step: int) -> None:
+        results = translator.translate(samples.source, return_alignment=True, progress=False)
+        texts = [result.text for result in results]
+        rows = zip(samples.source, samples.target, texts, strict=True)
+        with self._run(VALIDATION).as_default(step):
+            tf.summary.text("translations", _table(("source", "reference", "translation"), rows))
+            if is_installed("matplotlib"):
+                from rnnsearch_tf.visualization.alignment_matrix import paint_alignment
+
+                first = results[0]
+                image = paint_alignment(first.alignment, first.source_tokens, first.tokens)
+                tf.summary.image("alignment", image[None])
+
+
+def _config_table(config: Config) -> str:
+    """Return the settings as a Markdown table."""
+    rows = [
+        (field.name, str(getattr(part, field.name)), field.metadata.get("help", ""))
+        for part in (config.model, config.training, config)
+        for field in dataclasses.fields(part)
+        if not dataclasses.is_dataclass(getattr(part, field.name))
+    ]
+    return _table(("setting", "value", "meaning"), rows)
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a Markdown table, its cells shown as they are."""
+    lines = [head, ["---"] * len(head), *([_escaped(cell) for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"([\\`*_\[\]|#])", r"\\\1", html.escape(text, quote=False))

@@ -1,0 +1,129 @@
+"""What is wrong is told before TensorFlow is imported."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from scripted_engine import made_model
+
+CODE = """
+import contextlib, importlib, io, json, sys
+
+class NoTensorFlow:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("tensorflow", "keras"):
+            raise AssertionError(f"{name} is imported")
+
+sys.meta_path.insert(0, NoTensorFlow())
+said = []
+for name, flags in json.load(sys.stdin):
+    script = importlib.import_module(f"rnnsearch_tf.scripts.{name}")
+    with contextlib.redirect_stderr(io.StringIO()) as errors:
+        try:
+            status = script.run(flags)
+        except AssertionError as error:
+            status = str(error)
+    said.append([status, errors.getvalue()])
+json.dump(said, sys.stdout)
+"""
+
+PAIRS = ["--source=en", "--target=fr"]
+TEST = ["--source=en", "--reference=fr"]
+TRAIN = ["--train_source=en", "--train_target=fr", "--model_dir=new"]
+MODEL = "--model_dir=model"
+OTHER = ["translate", "score", "align", "evaluate", "lexicon", "export"]
+NEEDED = {
+    "translate": ["--input=en"], "score": PAIRS, "align": PAIRS, "evaluate": TEST,
+    "lexicon": PAIRS, "export": ["--export_dir=exports"],
+}  # fmt: skip
+
+CASES = [
+    *((name, [f"--model_dir={folder}", *NEEDED[name]], message) for name in OTHER
+      for folder, message in {
+          "none": "none: no such model directory",
+          "empty": "no config.json",
+          "broken": "config.json: not JSON",
+          "no_words": "source.vocab: No such file",
+          "no_weights": "no best.weights.h5",
+      }.items()),
+    *((name, [MODEL, *NEEDED[name][:-1], f"{NEEDED[name][-1].partition('=')[0]}=none"],
+       "none: No such file or directory") for name in OTHER if name != "export"),
+    *((name, [], "is needed") for name in [*OTHER, "plot", "reproduce", "select_pairs", "train"]),
+    ("translate", [MODEL, "--input=binary"], "--input binary: binary, or UTF-16"),
+    ("translate", [MODEL, "--input=bad.gz"], "bad.gz: not a whole gzip file"),
+    ("translate", [MODEL, "--input=empty"], "empty: Is a directory"),
+    ("translate", [MODEL, "--beam_size=2", "--n_best=3"], "n_best 3: must be from 1 to"),
+    ("translate", [f"{MODEL},other", "--input=en"], "other: other vocabularies than model"),
+    ("score", [MODEL, "--tsv=en", "--source=en"], "--tsv takes the place of"),
+    ("score", [MODEL, "--source=en"], "--source and --target go together"),
+    ("align", [MODEL, *PAIRS, "--reverse_model_dir=none"], "none: no such model directory"),
+    ("evaluate", [MODEL, *TEST, "--compare=none"], "--compare none: No such file"),
+    ("evaluate", [MODEL, *TEST, "--hypotheses=short"], "short has 1 lines, the source has 2"),
+    ("evaluate", [MODEL, *TEST, "--reference=short"], "short has 1 lines, the source has 2"),
+    ("evaluate", [MODEL, *TEST, "--alignments=none"], "--alignments none: No such file"),
+    ("evaluate", [MODEL, "--tsv=en"], "en: line 1 has no tab"),
+    ("export", [MODEL, "--export_dir=exports", "--version=1"], "nothing was overwritten"),
+    ("export", [MODEL, "--export_dir=exports", "--weights_dtype=int8"], "choose one of float32"),
+    ("client", ["--input=none"], "--input none: No such file"),
+    ("client", ["--ca_certificate=none"], "--ca_certificate none: No such file"),
+    ("plot", ["--model_dir=none", "--output=a.png"], "none: no such model directory"),
+    ("plot", ["--evaluations=none", "--output=a.png"], "none: No such file"),
+    ("reproduce", ["--data=none"], "none/train.en: no such file"),
+    ("reproduce", ["--data=empty"], "empty/train.en: no such file"),
+    ("select_pairs", ["--in_domain_source=none"], "none: No such file"),
+    ("demo", ["--output=en"], "--output en: "),
+    ("train", [*TRAIN, "--train_target=none"], "--train_target none: No such file"),
+    ("train", [*TRAIN, "--valid_source=en"], "--valid_source and --valid_target go together"),
+    ("train", [*TRAIN, "--valid_source=en", "--valid_target=short"], "short has 1"),
+    ("train", [*TRAIN, "--valid_split=1.5"], "--valid_split 1.5: must be a whole number"),
+    ("train", [*TRAIN, "--wmt14=all"], "--wmt14 takes the place of"),
+    ("train", [*TRAIN, "--preset=none"], "--preset none: choose one of"),
+    ("train", [*TRAIN, "--config=bad.yaml"], "unknown field hiden_size"),
+    ("train", [*TRAIN, "--train_alignments=none"], "--train_alignments none: No such file"),
+    ("train", [*TRAIN, "--train_alignments=en"], "needs a --guided_alignment_weight"),
+    ("train", [*TRAIN, "--early_stopping=bleu"], "--early_stopping needs a validation set"),
+    ("train", [*TRAIN, "--strategy=multi_worker"], "TF_CONFIG is not {"),
+    ("train", [*TRAIN, "--source_language=de"], "with --tokenizer=whitespace"),
+    ("train", [*TRAIN, MODEL, "--tokenizer=whitespace", "--preset=rnnsearch-50", "--hidden_size=7"],
+     "hidden_size is 1000, not 7; give --hidden_size=1000, or train in another --model_dir"),
+    ("train", [*TRAIN, MODEL, "--preset=rnnencdec-50"], "take a --preset of rnnsearch, or"),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files that the flags name."""
+    path = tmp_path_factory.mktemp("files")
+    for name in ("model", "no_words", "no_weights"):
+        made_model(path / name)
+    made_model(path / "other", ["another"])
+    (path / "no_words/source.vocab").unlink()
+    (path / "no_weights/best.weights.h5").unlink()
+    (path / "broken").mkdir()
+    (path / "broken/config.json").write_text("{")
+    (path / "empty").mkdir()
+    (path / "exports/1").mkdir(parents=True)
+    (path / "en").write_text("line 1\nline 2\n")
+    (path / "fr").write_text("line 3\nline 4\n")
+    (path / "short").write_text("line 3\n")
+    (path / "binary").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
+    (path / "bad.gz").write_bytes(b"plain")
+    (path / "bad.yaml").write_text("model:\n  hiden_size: 3\n")
+    return path
+
+
+def test_errors_are_told_first(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TF_CONFIG", "{}")
+    finished = subprocess.run(
+        [sys.executable, "-c", CODE],
+        input=json.dumps([[name, flags] for name, flags, _ in CASES]),
+        cwd=folder, capture_output=True, check=False, text=True,
+    )  # fmt: skip
+    assert finished.returncode == 0, finished.stderr
+    for (name, flags, message), (status, said) in zip(
+        CASES, json.loads(finished.stdout), strict=True
+    ):
+        assert status == 1 and message in said, (name, flags, status, said)
+        assert said.count("\n") == 1, said

@@ -1,0 +1,140 @@
+"""Sentence pairs from flags: two files, one with tabs, held-out pairs, several references."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scripted_engine import engine, made_model
+
+from rnnsearch_tf.data.parallel_corpus import read_all
+from rnnsearch_tf.scripts import evaluate, score, train, translate
+
+__all__ = ["engine"]  # a fixture
+
+SOURCE = [f"line {i} x" for i in range(12)]
+TARGET = [f"x {i} line w{i}" for i in range(12)]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    """A folder with the pairs in two files, in one with tabs, and with a second reference."""
+    (tmp_path / "en").write_text("".join(f"{line}\n" for line in SOURCE))
+    (tmp_path / "fr").write_text("".join(f"{line}\n" for line in TARGET))
+    (tmp_path / "fr2").write_text("".join(f"{line}\n" for line in reversed(TARGET)))
+    pairs = zip(SOURCE, TARGET, strict=True)
+    content = "".join(f"{source}\t{target}\tCC-BY\n" for source, target in pairs)
+    (tmp_path / "both.tsv.gz").write_bytes(gzip.compress(content.encode()))
+    return tmp_path
+
+
+# --- training -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def trained(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What trainings would read: training pairs, validation set, alignments."""
+    calls: list[Any] = []
+
+    def train(config, model_dir, training, validation, cache_dir, strategy, alignments) -> None:
+        calls.append((read_all(training), validation, alignments))
+
+    monkeypatch.setattr("rnnsearch_tf.training.run.train", train)
+    return calls
+
+
+def test_training_and_validation_text_of_one_file_each(files, trained):
+    both = files / "both.tsv.gz"
+    flags = [f"--model_dir={files / 'model'}", f"--train_tsv={both},{both}", f"--valid_tsv={both}"]
+    flags += [f"--train_alignments={files / 'en'},{files / 'en'}", "--guided_alignment_weight=1"]
+    assert train.run(flags) == 0
+    training, validation, alignments = trained[0]
+    assert training == (SOURCE * 2, TARGET * 2)
+    assert validation == (SOURCE, TARGET)
+    assert alignments is not None
+
+
+def test_a_share_of_the_training_pairs_is_held_out(capsys, files, trained):
+    flags = [f"--model_dir={files / 'model'}"]
+    two = [f"--train_source={files / 'en'}", f"--train_target={files / 'fr'}"]
+    for given, size in ((two, 3), ([f"--train_tsv={files / 'both.tsv.gz'}"], 0.25)):
+        assert train.run([*flags, *given, f"--valid_split={size}", "--early_stopping=nll"]) == 0
+    for training, validation, _ in trained:
+        assert len(validation.source) == 3
+        assert sorted(training.target + validation.target) == sorted(TARGET)
+    assert trained[0] == trained[1]
+    for wrong, message in (
+        (f"--valid_tsv={files / 'both.tsv.gz'}", "is for a training without a validation set"),
+        (f"--train_alignments={files / 'en'}", "--train_alignments needs a validation set"),
+    ):
+        assert train.run([*flags, *two, "--valid_split=3", wrong]) == 1
+        assert message in capsys.readouterr().err
+
+
+# --- models ---------------------------------------------------------------------------------------
+
+
+def test_scores_of_one_file(capsys, engine, files):
+    model = made_model(files / "model")
+    assert score.run([model, f"--tsv={files / 'both.tsv.gz'}"]) == 0
+    one = capsys.readouterr()
+    assert score.run([model, f"--source={files / 'en'}", f"--target={files / 'fr'}"]) == 0
+    assert capsys.readouterr() == one
+    assert len(one.out.splitlines()) == 12 and "12 pairs" in one.err
+
+
+def test_several_references(capsys, engine, files, monkeypatch):
+    opened = translate.open_translator  # of the scripted engine
+    monkeypatch.setattr(evaluate, "open_translator", opened)
+    flags = [made_model(files / "model"), f"--hypotheses={files / 'fr2'}", "--json=-"]
+
+    def evaluated(*more: str) -> dict[str, Any]:
+        assert evaluate.run([*flags, *more]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    source = f"--source={files / 'en'}"
+    first = evaluated(source, f"--reference={files / 'fr'}")
+    assert evaluated(f"--tsv={files / 'both.tsv.gz'}") == first
+    compared = f"--compare={files / 'fr'}"
+    both = [f"--reference={files / name}" for name in ("fr", "fr2")]
+    several = evaluated(source, *both, compared)
+    assert first["bleu"]["score"] < 80
+    other = several["comparison"]["bleu"]["other"]
+    assert [several["bleu"]["score"], several["by_length"][0]["bleu"], other] == [
+        pytest.approx(100)
+    ] * 3
+    assert "nrefs:2" in several["bleu"]["signature"]
+    gold = [f"--alignments={files / 'en'}"]
+    assert evaluate.run([*flags, source, *both, *gold]) == 1
+    assert "--alignments: the links are those of one --reference" in capsys.readouterr().err
+
+
+def test_a_text_of_unknown_words_is_told_once(capsys, engine, files):
+    model = made_model(files / "model", ["x", "line"])
+    (files / "es").write_text("una línea de palabras que nadie conoce\n" * 600)
+    known = ["x line", *["x line x"] * 599]
+    (files / "known").write_text("".join(f"{line}\n" for line in known))
+
+    def said(script, *flags: str) -> list[str]:
+        assert script.run([model, f"--output={files / 'out'}", *flags]) == 0
+        lines = capsys.readouterr().err.splitlines()
+        return [line for line in lines if "unknown" in line]
+
+    (line,) = said(translate, f"--input={files / 'es'}")
+    assert line == (
+        "rnnsearch-translate: 100% of the words of the source are unknown to the model: are source "
+        "and target swapped, is it in another language, or not tokenised as the training text was?"
+    )
+    assert said(translate, f"--input={files / 'known'}") == []
+    (line,) = said(score, f"--source={files / 'known'}", f"--target={files / 'es'}")
+    assert "100% of the words of the target" in line
+
+
+def test_bytes_that_are_not_utf8_are_told_once(capsys, engine, files):
+    (files / "latin").write_bytes(b"line 1\n" + b"\xe9t\xe9\n" * 98)
+    flags = [made_model(files / "model"), f"--output={files / 'out'}"]
+    assert translate.run([*flags, f"--input={files / 'latin'}"]) == 0
+    first, *others = capsys.readouterr().err.splitlines()
+    assert "line 2 is not UTF-8" in first and "later lines" in first
+    assert not any("UTF-8" in line for line in others)

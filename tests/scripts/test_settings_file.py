@@ -1,0 +1,74 @@
+"""Settings of a training in a file: what --print_config prints, read by --config."""
+
+import json
+
+import pytest
+import yaml
+
+from rnnsearch_tf.presets import PRESETS
+from rnnsearch_tf.scripts import train
+
+
+def printed(capsys, *flags: str) -> dict:
+    assert train.run([*flags, "--print_config"]) == 0
+    values = json.loads(capsys.readouterr().out)
+    assert values.pop("format") == 1
+    return values
+
+
+def fails(capsys, path, content: str) -> str:
+    path.write_text(content)
+    assert train.run([f"--config={path}", "--print_config"]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"rnnsearch-train: --config {path}: ")
+    return line.removeprefix(f"rnnsearch-train: --config {path}: ")
+
+
+@pytest.mark.parametrize("write", [json.dumps, yaml.safe_dump])
+def test_what_is_printed_is_read(capsys, tmp_path, write):
+    flags = ["--preset=rnnencdec-30", "--hidden_size=7", "--learning_rate=1e-7", "--dropout=0.5"]
+    flags += ["--source_language=de", "--tokenizer=whitespace", "--jit_compile"]
+    wanted = printed(capsys, *flags)
+    assert wanted["model"]["architecture"] == "rnnencdec" and wanted["source_language"] == "de"
+    (tmp_path / "config").write_text(write(wanted))
+    assert printed(capsys, f"--config={tmp_path / 'config'}") == wanted
+
+
+def test_flags_win_and_what_the_file_lacks_is_the_presets(capsys, tmp_path):
+    path = tmp_path / "config.yaml"
+    path.write_text(
+        "# mine\ntraining: {learning_rate: 1e-3, epochs: 3}\ndecoding:\n  beam_size: 5\n"
+    )
+    config = printed(capsys, f"--config={path}", "--preset=rnnsearch-50", "--epochs=4")
+    assert config["training"]["learning_rate"] == 1e-3 and config["training"]["epochs"] == 4
+    assert config["decoding"]["beam_size"] == 5
+    assert config["model"] == PRESETS["rnnsearch-50"].given_settings()["model"]
+
+
+def test_the_config_of_a_model_directory_is_read(capsys, tmp_path):
+    config = PRESETS["rnnencdec-50"]
+    text = config.to_json().replace('"dropout": 0.0', '"dropout": 0.25')  # changed by hand
+    (tmp_path / "config.json").write_text(text)
+    read = printed(capsys, f"--config={tmp_path / 'config.json'}")
+    expected = config.given_settings()
+    assert read == {**expected, "model": {**expected["model"], "dropout": 0.25}}
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("model: {hiden_size: 3}", "unknown field hiden_size"),
+        ("batch_size: 3", "unknown field batch_size"),
+        ("model: 3", "model: expected an object, not 3"),
+        ("training: {epochs: many}", "epochs: expected int, not 'many'"),
+        ("training: {epochs: -1}", "epochs -1: must be at least 0"),
+        ("training: {optimizer: sgd}", "optimizer 'sgd': choose one of adadelta, adam"),
+        ("source_language: de", "source_language 'de': the Moses tokeniser has rules for en and"),
+        ("- a", "expected an object, not ['a']"),
+        ("a: [", "neither JSON nor YAML: while parsing"),
+        ('{"model": ', "not JSON: "),
+        ('{"format": 9}', "of another format than 1"),
+    ],
+)
+def test_what_is_wrong_is_a_line(capsys, tmp_path, content, said):
+    assert said in fails(capsys, tmp_path / "config", content)

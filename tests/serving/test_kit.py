@@ -1,0 +1,38 @@
+"""The files for TensorFlow Serving, which `rnnsearch-export --kit` writes."""
+
+from pathlib import Path
+
+import pytest
+
+from rnnsearch_tf.scripts import export
+from rnnsearch_tf.serving import kit
+
+EXPORT = Path(__file__).parents[2] / "export"
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_the_kit_is_the_folder_export(tmp_path, monkeypatch, capsys, installed):
+    """From the repository, and from where a wheel has it."""
+    if installed:
+        kit.write_kit(tmp_path / "package" / "kit")
+        monkeypatch.setattr(kit, "_PLACES", (tmp_path / "package" / "kit",))
+    assert export.run([f"--kit={tmp_path / 'new'}"]) == 0
+    assert capsys.readouterr().out == f"{tmp_path / 'new' / 'README.md'}\n"
+    written = {path.relative_to(tmp_path / "new") for path in (tmp_path / "new").rglob("*")}
+    there = {path.relative_to(EXPORT) for path in EXPORT.rglob("*")}
+    assert written == {
+        path for path in there if path.suffix not in (".py", ".pyc") and path.name[0] not in "._"
+    }
+    assert (tmp_path / "new" / "pin_images.sh").stat().st_mode & 0o100
+
+
+def test_nothing_is_overwritten(tmp_path, capsys):
+    (tmp_path / "mine").touch()
+    assert export.run([f"--kit={tmp_path}"]) == 1
+    assert "is not empty, and nothing in it is overwritten" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+
+
+def test_the_model_is_still_asked_for(tmp_path, capsys):
+    assert export.run([f"--export_dir={tmp_path}"]) == 1
+    assert "--model_dir is needed" in capsys.readouterr().err

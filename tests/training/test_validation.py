@@ -1,0 +1,23 @@
+"""The validation set of a training."""
+
+import pytest
+
+from rnnsearch_tf.data.parallel_corpus import ParallelText, read_parallel
+from rnnsearch_tf.models.model_directory import ModelDirectory
+from rnnsearch_tf.training.validation import ValidationSet
+
+pytestmark = pytest.mark.slow
+
+
+def test_a_swapped_validation_set_is_told(capsys, model_dir, corpus):
+    directory = ModelDirectory(model_dir)
+    model = directory.load_model()
+    text = read_parallel(corpus / "valid.en", corpus / "valid.fr")
+    swapped = ParallelText(text.target, text.source)
+    cases: list[tuple[ParallelText, list[str]]] = [(text, []), (swapped, ["source", "target"])]
+    for given, names in cases:
+        ValidationSet(model, directory.load_config(), directory, given)
+        said = capsys.readouterr().err.splitlines()
+        assert [line.split(" are unknown to the model: ")[0].split()[-2:] for line in said] == [
+            ["validation", name] for name in names
+        ]
