@@ -4,13 +4,13 @@ import dataclasses
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tiny_training import SIZES
 
 from rnnsearch_tf.config import Config
 from rnnsearch_tf.data.parallel_corpus import ParallelText
+from rnnsearch_tf.reproduction import assessment
 from rnnsearch_tf.reproduction.assessment import assess, training_sample
 from rnnsearch_tf.reproduction.report import Report
 from rnnsearch_tf.reproduction.results import ModelResults
@@ -51,12 +51,18 @@ def output(flags: list[str]) -> Path:
     output = Path(next(flag for flag in flags if flag.startswith("--output=")).partition("=")[2])
     assessed = {}
 
-    def assess_once(name: str, path: Path, config: Config, *arguments: Any) -> ModelResults:
+    def assess_once(
+        name: str, path: Path, config: Config, text: assessment.TestText, hardware: str
+    ) -> ModelResults:
         architecture = config.model.architecture
         if architecture not in assessed:
-            assessed[architecture] = assess(name, path, config, *arguments)
-        length = config.training.max_length
-        return dataclasses.replace(assessed[architecture], name=name, max_length=length)
+            assessed[architecture] = assess(name, path, config, text, hardware)
+        return dataclasses.replace(
+            assessed[architecture],
+            name=name,
+            max_length=config.training.max_length,
+            hardware=hardware,
+        )
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("rnnsearch_tf.reproduction.reproduce.assess", assess_once)
