@@ -37,7 +37,7 @@ ROOMS = {
     """,
     "data": """
         __init__ permutation lines parallel_corpus wmt14 sentence_pairs word_alignments
-        prepared_alignments prepared_corpus preparation batching training_data
+        prepared_corpus prepared_alignments preparation batching training_data
         held_out selection selection.ngram_model selection.sampling selection.moore_lewis
     """,
     "decoding": "__init__ scoring top_k beam_search model_search",
