@@ -57,7 +57,6 @@ define_alignment(COMMAND)
 
 def main() -> int:
     """Align."""
-    flags = COMMAND.flags
     check_figures(COMMAND)
     files = needed_pairs(COMMAND)
     method = link_method(COMMAND)
