@@ -9,6 +9,7 @@ from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.file_flags import InputFiles, ModelFolders, OutputFile
+from rnnsearch_tf.visualization.image_files import image_format
 
 COMMAND = Command(
     "rnnsearch-plot",
@@ -24,7 +25,9 @@ COMMAND.define(
     "compared with has a curve too, with hollow marks where p ≥ 0.05 or unknown",
 )  # fmt: skip
 COMMAND.group("Output")
-COMMAND.define("output", OutputFile, "the picture, a name that ends in .png or .svg", required=True)
+COMMAND.define(
+    "output", OutputFile, "the picture, a name that ends in .png, .svg or .pdf", required=True
+)
 
 
 def main() -> int:
@@ -33,6 +36,7 @@ def main() -> int:
     require_package("matplotlib")
     if (flags.model_dir is None) == (flags.evaluations is None):
         raise InputError("one of --model_dir and --evaluations is needed (see --help)")
+    image_format(flags.output)
     if flags.model_dir is not None:
         _plot_trainings(flags.model_dir.split(","))
     else:

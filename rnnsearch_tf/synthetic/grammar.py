@@ -41,12 +41,12 @@ _PRONOUNS = (
     *(("I", "je", JE, False), ("we", "nous", NOUS, False), ("you", "vous", VOUS, False)),
     *(("he", "il", IL, False), ("she", "elle", IL, True), ("they", "ils", ILS, False)),
 )
-# English, French, alignment, and the time of the subordinate clause by that of the main one.
+# English, French, and the time of the subordinate clause by that of the main one.
 _SUBORDINATORS = (
-    ("because", "parce que", "", {"present": "present", "past": "past", "future": "present"}),
-    ("when", "quand", "", {"habitual": "habitual", "past": "event"}),
-    ("if", "si", "", {"habitual": "habitual", "future": "habitual", "conditional": "imagined"}),
-    ("even though", "même si", "0-0 1-1", {"present": "present", "past": "past"}),
+    ("because", "parce que", {"present": "present", "past": "past", "future": "present"}),
+    ("when", "quand", {"habitual": "habitual", "past": "event"}),
+    ("if", "si", {"habitual": "habitual", "future": "habitual", "conditional": "imagined"}),
+    ("even though", "même si", {"present": "present", "past": "past"}),
 )
 _COORDINATORS = (("and", "et"), ("and", "et"), ("but", "mais"), ("so", "donc"))
 _PRONOUN_FORMS = (("I", "je"), ("he", "il"), ("we", "nous"), ("you", "vous"), ("they", "ils"))
@@ -191,7 +191,7 @@ class Speaker(Predicates):
         dice = self.dice
         if key in ("past", "future") and dice.chance(0.1):
             day, (month, mois) = dice.pick(("3", "8", "14", "21")), dice.pick(expressions.MONTHS)
-            return pair(f"on {day} {month}", f"le {day} {mois}", "0-0 1-1 2-2")
+            return pair(f"on {day} {month}", f"le {day} {mois}")
         if key == "past" and dice.chance(0.15):
             many, combien = dice.pick(expressions.NUMBERS)
             unit, french = dice.pick((("years", "ans"), ("days", "jours"), ("weeks", "semaines")))
@@ -236,11 +236,11 @@ class Speaker(Predicates):
             return self.clause(time, room, timed=True)
         if time == "present" and dice.chance(0.5):
             time = "habitual"
-        fitting = [one for one in _SUBORDINATORS if time in one[3]]
-        english, french, links, times = dice.pick(fitting)
+        fitting = [one for one in _SUBORDINATORS if time in one[2]]
+        english, french, times = dice.pick(fitting)
         part = dice.between(3, room - 4)
         front = dice.chance(0.4)
-        conjunction = pair(english, french, links)
+        conjunction = pair(english, french)
         if front:
             subordinate = self.clause(times[time], part)
             self.topic = self.said_of if dice.chance(0.5) else None
@@ -285,8 +285,8 @@ class Speaker(Predicates):
         """Return a sentence that reports another one word by word."""
         who = self.subject(2, self.dice.pick(("people", "leader")))
         says = verb_group(word_lists.VERBS["saying"][0], who, self.dice.pick(("past", "present")))
-        opening = pair(': "', ": «", "0-0 1-1")
-        closing = pair('. "', ". »", "0-0 1-1")
+        opening = pair(': "', ": «")
+        closing = pair('. "', ". »")
         said = self.statement(room - len(who.french) - len(says.french) - 4)
         return join(who, says, opening, said, closing)
 

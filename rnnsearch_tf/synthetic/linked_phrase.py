@@ -78,17 +78,19 @@ def pair(english: str, french: str, links: str = "") -> Phrase:
     Args:
         english: English tokens, with spaces between them.
         french: French tokens, with spaces between them.
-        links: Their alignment as "i-j" pairs; without it, everything is linked to everything.
+        links: Their alignment as "i-j" pairs; without it, words are linked one by one, or, where
+            their numbers differ, all to all.
 
     Returns:
         The phrase, with links of its own.
     """
-    if not links:
+    count = len(english.split())
+    if not links and count != len(french.split()):
         link = new_link()
         return Phrase(words(english, link), words(french, link))
     left: list[list[int]] = [[] for _ in english.split()]
     right: list[list[int]] = [[] for _ in french.split()]
-    for item in links.split():
+    for item in links.split() or [f"{i}-{i}" for i in range(count)]:
         i, _, j = item.partition("-")
         link = new_link()
         left[int(i)].append(link)

@@ -7,60 +7,27 @@ from __future__ import annotations
 
 from functools import cache
 
+from rnnsearch_tf.synthetic.tables import read_tables
+
 JE, IL, NOUS, VOUS, ILS = range(5)
 
-# Infinitive: the five forms of the present, the stem of the future, the past participle.
-_IRREGULAR = {
-    "avoir": "ai a avons avez ont | aur | eu",
-    "être": "suis est sommes êtes sont | ser | été",
-    "aller": "vais va allons allez vont | ir | allé",
-    "boire": "bois boit buvons buvez boivent | boir | bu",
-    "connaître": "connais connaît connaissons connaissez connaissent | connaîtr | connu",
-    "courir": "cours court courons courez courent | courr | couru",
-    "croire": "crois croit croyons croyez croient | croir | cru",
-    "devoir": "dois doit devons devez doivent | devr | dû",
-    "dire": "dis dit disons dites disent | dir | dit",
-    "dormir": "dors dort dormons dormez dorment | dormir | dormi",
-    "écrire": "écris écrit écrivons écrivez écrivent | écrir | écrit",
-    "envoyer": "envoie envoie envoyons envoyez envoient | enverr | envoyé",
-    "lire": "lis lit lisons lisez lisent | lir | lu",
-    "offrir": "offre offre offrons offrez offrent | offrir | offert",
-    "ouvrir": "ouvre ouvre ouvrons ouvrez ouvrent | ouvrir | ouvert",
-    "partir": "pars part partons partez partent | partir | parti",
-    "peindre": "peins peint peignons peignez peignent | peindr | peint",
-    "pouvoir": "peux peut pouvons pouvez peuvent | pourr | pu",
-    "recevoir": "reçois reçoit recevons recevez reçoivent | recevr | reçu",
-    "savoir": "sais sait savons savez savent | saur | su",
-    "sourire": "souris sourit sourions souriez sourient | sourir | souri",
-    "suivre": "suis suit suivons suivez suivent | suivr | suivi",
-    "voir": "vois voit voyons voyez voient | verr | vu",
-    "vouloir": "veux veut voulons voulez veulent | voudr | voulu",
-}
-_FAMILIES = {
-    "venir": "viens vient venons venez viennent | viendr | venu",
-    "tenir": "tiens tient tenons tenez tiennent | tiendr | tenu",
-    "mettre": "mets met mettons mettez mettent | mettr | mis",
-    "truire": "truis truit truisons truisez truisent | truir | truit",
-    "prendre": "prends prend prenons prenez prennent | prendr | pris",
-}
+_IRREGULAR = {infinitive: row for infinitive, *row in read_tables("irregular_verbs")["verbs"]}
 _ENDINGS = {
     "imperfect": ("ais", "ait", "ions", "iez", "aient"),
     "future": ("ai", "a", "ons", "ez", "ont"),
     "conditional": ("ais", "ait", "ions", "iez", "aient"),
 }
-_SUBJUNCTIVE = {"être": ("sois", "soit", "soyons", "soyez", "soient")}
-_DOUBLING = ("appeler", "rejeter")
+_DOUBLING = ("rejeter",)
 
 
 def _irregular(infinitive: str) -> tuple[tuple[str, ...], str, str] | None:
     """Look the verb up, or the verb it is a compound of: revenir is re- and venir."""
-    row, prefix = _IRREGULAR.get(infinitive), ""
-    for base, forms in _FAMILIES.items():
-        if row is None and infinitive.endswith(base):
-            row, prefix = forms, infinitive.removesuffix(base)
-    if row is None:
+    bases = [base for base in _IRREGULAR if infinitive.endswith(base)]
+    if not bases:
         return None
-    present, future, participle = (cell.strip() for cell in row.split("|"))
+    base = max(bases, key=len)
+    prefix = infinitive.removesuffix(base)
+    present, future, participle = _IRREGULAR[base]
     return tuple(prefix + form for form in present.split()), prefix + future, prefix + participle
 
 
@@ -107,13 +74,11 @@ def conjugate(infinitive: str, tense: str) -> tuple[str, ...]:
 
     Args:
         infinitive: The infinitive.
-        tense: "present", "imperfect", "future", "conditional", or, of *être* only, "subjunctive".
+        tense: "present", "imperfect", "future" or "conditional".
 
     Returns:
         The forms for *je, il, nous, vous, ils*.
     """
-    if tense == "subjunctive":
-        return _SUBJUNCTIVE[infinitive]
     present, future, _ = _principal_parts(infinitive)
     if tense == "present":
         return present
@@ -130,8 +95,6 @@ def conjugate(infinitive: str, tense: str) -> tuple[str, ...]:
 def participle(infinitive: str, feminine: bool = False, plural: bool = False) -> str:
     """Return the past participle of a French verb in one gender and number."""
     form = _principal_parts(infinitive)[2]
-    if form == "dû" and (feminine or plural):
-        form = "du"
     return form + "e" * feminine + "s" * (plural and (feminine or not form.endswith("s")))
 
 
@@ -141,7 +104,7 @@ def french_plural(word: str) -> str:
         return word
     if word.endswith("al"):
         return word[:-2] + "aux"
-    return word + ("x" if word.endswith(("au", "eu", "hibou")) and word != "bleu" else "s")
+    return word + ("x" if word.endswith(("au", "eu")) and word != "bleu" else "s")
 
 
 def french_feminine(adjective: str) -> str:
@@ -176,16 +139,7 @@ def english_ing(verb: str) -> str:
 
 _VOWELS = frozenset("aeiouyàâäéèêëîïôöùûüœæAEIOUYÀÂÉÈÊÎÔŒ")
 _MUTE_H = (
-    "homm",
-    "habit",
-    "hôpit",
-    "hôtel",
-    "histoir",
-    "honnêt",
-    "heur",
-    "horlog",
-    "huile",
-    "henri",
+    *("homm", "habit", "hôpit", "hôtel", "histoir", "honnêt", "heur", "horlog", "huile", "henri"),
 )
 _NO_ELISION = frozenset({"huit", "onze", "oui"})
 

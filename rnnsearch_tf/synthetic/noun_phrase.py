@@ -197,7 +197,8 @@ def _owner(dice: Dice, noun: Noun, room: int) -> Phrase:
         return dice.pick(expressions.COUNTRIES if room < 4 or kinds == "country" else pool).phrase()
     owner = dice.pick(word_lists.nouns_of(kinds))
     plural = owner.kind in ("person", "group") and dice.chance(0.3)
-    return article(describe(owner, choose_adjectives(dice, owner, room - 3), plural), "the")
+    adjectives = choose_adjectives(dice, owner, dice.between(0, room - 2))
+    return article(describe(owner, adjectives, plural), "the")
 
 
 def complement(dice: Dice, noun: Noun, head: Phrase, room: int) -> Phrase:
@@ -238,7 +239,7 @@ def noun_phrase(
     """
     if plural is None:
         plural = bool(noun.english_plural) and _countable(noun) and dice.chance(0.3)
-    with_owner = _owners(noun) != "" and allowed != "indefinite" and room >= 5 and dice.chance(0.6)
+    with_owner = _owners(noun) != "" and allowed != "indefinite" and room >= 4 and dice.chance(0.7)
     adjectives = choose_adjectives(dice, noun, room - 2 - 3 * with_owner)
     if noun.kind == "group" and not adjectives and room == 3:
         institution = dice.pick(expressions.INSTITUTIONS).phrase()

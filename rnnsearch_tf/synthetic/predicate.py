@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 
 from rnnsearch_tf.synthetic import expressions, word_lists
@@ -147,12 +146,26 @@ class Predicates:
             return Manner(dice.pick(("never", "no longer")) if not verb.stative else "no longer")
         return Manner("never" if tense == "future" and dice.chance(0.3) else "not")
 
-    def _chosen(self, request: Request, frame: str) -> tuple[Verb, str, Manner]:
-        """Choose a verb of a frame, one of its tenses, and how to say it."""
-        subject, time = request.subject, request.time
-        verb = self.dice.pick(speakable(frame, subject.noun, time, subject.person))
-        tense = self.dice.pick(tenses(verb, time, subject.person))
-        return verb, tense, self._manner(request, verb, tense)
+    def _chosen(self, request: Request, verbs: tuple[Verb, ...]) -> tuple[Verb, str]:
+        """Choose a verb and one of its tenses."""
+        verb = self.dice.pick(verbs)
+        return verb, self.dice.pick(tenses(verb, request.time, request.subject.person))
+
+    def _speakable(self, request: Request, frame: str) -> tuple[Verb, ...]:
+        """Return the verbs of a frame that suit the subject."""
+        return speakable(frame, request.subject.noun, request.time, request.subject.person)
+
+    def _group(self, request: Request, verb: Verb, tense: str, manner: Manner) -> Phrase:
+        """Return the words of a verb, with the preposition before its object."""
+        group = preposition(verb, verb_group(verb, request.subject, tense, manner))
+        group.tense = "state" if verb.stative else tense
+        return group
+
+    def _verb(self, request: Request, frame: str) -> tuple[Verb, Manner, Phrase]:
+        """Choose a verb of a frame, and how to say it."""
+        verb, tense = self._chosen(request, self._speakable(request, frame))
+        manner = self._manner(request, verb, tense)
+        return verb, manner, self._group(request, verb, tense, manner)
 
     def _object(self, verb: Verb, noun: Noun, manner: Manner, room: int) -> Phrase:
         """Return an object: plain, or "cheese" in general, or "any cheese" after a negation."""
@@ -171,32 +184,23 @@ class Predicates:
         return self.thing(noun, room, "all" if free and not manner.negation else "definite")
 
     def _transitive(self, request: Request) -> Phrase:
-        verb, tense, manner = self._chosen(request, "transitive")
-        group = preposition(verb, verb_group(verb, request.subject, tense, manner))
-        noun = self.dice.pick(verb.objects)
-        return self._active(verb, tense, group).add(
-            self._object(verb, noun, manner, request.room - len(group.french))
-        )
-
-    def _active(self, verb: Verb, tense: str, group: Phrase) -> Phrase:
-        group.tense = "state" if verb.stative else tense
-        return group
+        verb, manner, group = self._verb(request, "transitive")
+        room = request.room - len(group.french)
+        return group.add(self._object(verb, self.dice.pick(verb.objects), manner, room))
 
     def _intransitive(self, request: Request) -> Phrase:
-        verb, tense, manner = self._chosen(request, "intransitive")
-        group = self._active(verb, tense, verb_group(verb, request.subject, tense, manner))
-        if verb.base in ("work", "walk", "eat", "sing", "dance") and self.dice.chance(0.2):
+        verb, _, group = self._verb(request, "intransitive")
+        if verb.base in ("work", "sing", "dance") and self.dice.chance(0.2):
             group.add(self.dice.pick(expressions.MANNERS).phrase())
         return group
 
     def _happening(self, request: Request) -> Phrase:
-        verb, tense, manner = self._chosen(request, "happening")
-        return self._active(verb, tense, verb_group(verb, request.subject, tense, manner))
+        return self._verb(request, "happening")[2]
 
     def _clitic(self, request: Request) -> Phrase:
-        subject, time = request.subject, request.time
-        verb = self.dice.pick(with_object_people(subject.noun, time, subject.person))
-        tense = self.dice.pick(tenses(verb, time, subject.person))
+        subject = request.subject
+        verbs = with_object_people(subject.noun, request.time, subject.person)
+        verb, tense = self._chosen(request, verbs)
         manner = self._manner(request, verb, tense)
         choices = CLITICS[:2] if self.feminine_plural else CLITICS
         english, french, person, feminine = self.dice.pick(choices)
@@ -204,19 +208,17 @@ class Predicates:
         clitic.french[0] = clitic.french[0]._replace(clitic=True)
         clitic.person, clitic.feminine = person, feminine
         manner.clitic = manner.agreement = clitic
-        return self._active(verb, tense, verb_group(verb, subject, tense, manner))
+        return self._group(request, verb, tense, manner)
 
     def _nothing(self, request: Request) -> Phrase:
-        subject, time = request.subject, request.time
-        verb = self.dice.pick(with_nothing(subject.noun, time, subject.person))
-        tense = self.dice.pick(tenses(verb, time, subject.person))
-        group = verb_group(verb, subject, tense, Manner("nothing"))
+        subject = request.subject
+        verbs = with_nothing(subject.noun, request.time, subject.person)
+        group = self._group(request, *self._chosen(request, verbs), Manner("nothing"))
         group.tense = "state"
         return group
 
     def _giving(self, request: Request) -> Phrase:
-        verb, tense, manner = self._chosen(request, "giving")
-        group = self._active(verb, tense, verb_group(verb, request.subject, tense, manner))
+        verb, manner, group = self._verb(request, "giving")
         room = request.room - len(group.french) - 1
         given = self._object(verb, self.dice.pick(verb.objects), manner, room // 2)
         person = self.dice.pick(word_lists.nouns_of("people"))
@@ -224,39 +226,38 @@ class Predicates:
         return group.add(given).add(pair("to", "à")).add(receiver)
 
     def _motion(self, request: Request) -> Phrase:
-        verb, tense, manner = self._chosen(request, "motion")
+        _, _, group = self._verb(request, "motion")
         self.placed = True
-        dice = self.dice
-        group = self._active(verb, tense, verb_group(verb, request.subject, tense, manner))
-        if dice.chance(0.2):
-            return group.add(pair("to", "à")).add(dice.pick(expressions.CITIES).phrase())
-        if dice.chance(0.15):
-            return group.add(self.in_country("to"))
-        noun = dice.pick(word_lists.nouns_of("public"))
+        named = self._named_place("to", 0.2, 0.15)
+        if named:
+            return group.add(named)
+        noun = self.dice.pick(word_lists.nouns_of("public"))
         room = request.room - len(group.french) - 1
         return group.add(pair("to", "à")).add(self.thing(noun, room, "the", plural=False))
 
+    def _named_place(self, english: str, city: float, country: float) -> Phrase | None:
+        """Return "in" or "to" a city or a country, with the probabilities of these, or nothing."""
+        if self.dice.chance(city):
+            return pair(english, "à").add(self.dice.pick(expressions.CITIES).phrase())
+        return self.in_country(english) if self.dice.chance(country) else None
+
     def _saying(self, request: Request) -> Phrase:
         subject, time = request.subject, request.time
-        verb = self.dice.pick(speakable("saying", subject.noun, time, subject.person))
-        tense = self.dice.pick(tenses(verb, time, subject.person))
+        verb, tense = self._chosen(request, self._speakable(request, "saying"))
         group = verb_group(verb, subject, tense, PLAIN).add(pair("that", "que"))
         said = "reported" if tense in ("past", "pluperfect", "imperfect") else "present"
         if said == "present" and time != "infinitive":
-            wishing = verb.base in ("hope", "promise")
-            said = self.dice.pick(
-                ("future",) if wishing else ("present", "present", "past", "future")
-            )
+            times = ("future",) if verb.base == "hope" else ("present", "present", "past", "future")
+            said = self.dice.pick(times)
         group.tense = "saying"
         return group.add(self.clause(said, request.room - len(group.french)))
 
     def _infinitive(self, request: Request) -> Phrase:
         subject, time = request.subject, request.time
-        verbs = speakable("infinitive", subject.noun, time, subject.person)
+        verbs = self._speakable(request, "infinitive")
         if time in ("present", "habitual", "conditional"):
             verbs = (CAN, MUST, *verbs) if self.dice.chance(0.7) else (CAN, MUST)
-        verb = self.dice.pick(verbs)
-        tense = self.dice.pick(tenses(verb, time, subject.person))
+        verb, tense = self._chosen(request, verbs)
         manner = self._manner(request, verb, tense)
         if verb.base in ("can", "must"):
             manner = Manner(self.dice.pick(("", "not")) * (not request.positive))
@@ -318,16 +319,11 @@ class Predicates:
         return group.add(self.thing(agent, request.room - len(group.french), "definite"))
 
     def _dwelling(self, request: Request) -> Phrase:
-        dice = self.dice
-        verb, tense, manner = self._chosen(request, "dwelling")
-        bare = dataclasses.replace(verb, particle="")
-        group = verb_group(bare, request.subject, tense, manner)
-        group.tense = "state"
-        if dice.chance(0.4):
-            return group.add(pair("in", "à")).add(dice.pick(expressions.CITIES).phrase())
-        if dice.chance(0.3):
-            return group.add(self.in_country("in"))
-        noun = dice.pick(word_lists.nouns_of("house village city"))
+        _, _, group = self._verb(request, "dwelling")
+        named = self._named_place("in", 0.4, 0.3)
+        if named:
+            return group.add(named)
+        noun = self.dice.pick(word_lists.nouns_of("house village city"))
         room = request.room - len(group.french) - 1
         return group.add(pair("in", "dans")).add(self.thing(noun, room, "definite", plural=False))
 

@@ -9,38 +9,16 @@ from rnnsearch_tf.synthetic.linked_phrase import Phrase, Word, new_link, pair, w
 from rnnsearch_tf.synthetic.morphology import IL, ILS, JE, conjugate, participle
 from rnnsearch_tf.synthetic.word_lists import Verb
 
-_ANYBODY: frozenset[str] = frozenset()
-BE = Verb(
-    "be",
-    "is",
-    "was",
-    "been",
-    "being",
-    "",
-    "être",
-    "",
-    _ANYBODY,
-    core=True,
-    common=True,
-    stative=True,
-)
-CAN = Verb(
-    "can", "can", "could", "", "", "", "pouvoir", "", _ANYBODY, core=True, common=True, stative=True
-)
-MUST = Verb(
-    "must",
-    "must",
-    "should",
-    "",
-    "",
-    "",
-    "devoir",
-    "",
-    _ANYBODY,
-    core=True,
-    common=True,
-    stative=True,
-)
+
+def _auxiliary(base: str, third: str, past: str, participle: str, ing: str, french: str) -> Verb:
+    """Make a verb that anybody can be the subject of, in every tense."""
+    forms = (base, third, past, participle, ing)
+    return Verb(*forms, "", french, "", frozenset(), core=True, common=True, stative=True)
+
+
+BE = _auxiliary("be", "is", "was", "been", "being", "être")
+CAN = _auxiliary("can", "can", "could", "", "", "pouvoir")
+MUST = _auxiliary("must", "must", "should", "", "", "devoir")
 
 _SIMPLE_FRENCH = {
     "present": "present",
@@ -50,7 +28,6 @@ _SIMPLE_FRENCH = {
     "imagined": "imperfect",
     "future": "future",
     "conditional": "conditional",
-    "subjunctive": "subjunctive",
 }
 _COMPOUND_FRENCH = {"past": "present", "perfect": "present", "pluperfect": "imperfect"}
 _REFLEXIVE = ("me", "se", "nous", "vous", "se")
@@ -140,7 +117,7 @@ def _english(verb: Verb, tense: str, person: int, support: bool) -> tuple[str, s
 
 
 def _english_be(tense: str, person: int) -> tuple[str, str]:
-    if tense in ("present", "subjunctive"):
+    if tense == "present":
         return ("am" if person == JE else "is" if person == IL else "are"), ""
     if tense in ("past", "imperfect"):
         return ("was" if person in (JE, IL) else "were"), ""
@@ -189,7 +166,7 @@ def verb_group(verb: Verb, subject: Phrase, tense: str, manner: Manner = PLAIN) 
     Args:
         verb: The verb.
         subject: The verb agrees with it.
-        tense: One that `tenses` names, or "infinitive" or "subjunctive".
+        tense: One that `tenses` names, or "infinitive".
         manner: Negation, adverb and pronouns.
 
     Returns:

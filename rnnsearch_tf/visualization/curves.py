@@ -53,7 +53,7 @@ def draw_bleu_by_length(
             axes.axvline(mark, color=INK, linewidth=0.8, linestyle=":")
             axes.annotate(f"training ≤ {mark}", (mark, 1), (0, 3), ("data", "axes fraction"),
                           "offset points", fontsize=8, ha="center")  # fmt: skip
-        _add_legend(figure, list(curves), _legend_title(bins))
+        _add_legend(figure, _legend_title(bins))
         save_figure(figure, path)
 
 
@@ -85,7 +85,7 @@ def draw_training(path: str | Path, logs: Mapping[str, Sequence[Mapping[str, Any
         bleu_axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
         for axes in (nll_axes, bleu_axes):
             axes.grid(alpha=0.3)
-        _add_legend(figure, list(logs))
+        _add_legend(figure)
         save_figure(figure, path)
 
 
@@ -93,8 +93,9 @@ def _new_figure(height: float) -> Figure:
     return Figure((_WIDTH, height), dpi=_RESOLUTION, layout="constrained")
 
 
-def _add_legend(figure: Figure, names: Sequence[str], title: str | None = None) -> None:
+def _add_legend(figure: Figure, title: str | None = None) -> None:
     """Add a legend above the axes, where it covers no data."""
+    names = figure.axes[0].get_legend_handles_labels()[1]
     columns = 1 if max(map(len, names), default=0) > _LONG_NAME else 2
     figure.legend(loc="outside upper left", ncols=columns, frameon=False, fontsize=9,
                   title=title, title_fontsize=8, alignment="left", handlelength=3)  # fmt: skip

@@ -213,7 +213,7 @@ def test_json_round_trip():
 def test_files(tmp_path):
     write_report(report(*AS_THE_PAPER), tmp_path)
     made = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
-    figures = {"figures/bleu_by_length.png", "figures/alignment_1.png"}
+    figures = {"figures/bleu_by_length.svg", "figures/alignment_1.svg"}
     assert made == {"report.md", "report.json", *figures}
     text = (tmp_path / "report.md").read_text("utf-8")
     assert all(f"]({name})" in text for name in figures)

@@ -60,7 +60,7 @@ def test_pictures_are_drawn(capsys, pairs, tmp_path):
         f"{number}.svg" for number, line in enumerate(SOURCE.split("\n"), 1) if line.strip()
     }
     said = fails(capsys, align, *pairs, "--figure_format=gif")
-    assert "--figure_format 'gif': choose one of png, svg, html" in said
+    assert "--figure_format 'gif': choose one of png, svg, pdf, html" in said
 
 
 def test_a_file_is_written(capsys, pairs, tmp_path):
@@ -106,12 +106,15 @@ def test_json(capsys, pairs):
     assert values[2] == {
         "source_tokens": ["d", "</s>"],
         "target_tokens": ["e", "d", "f", "</s>"],
+        "unknown_source": [],
+        "unknown_target": [],
         "alignment": [[0.0, 1.0], [0.8, 0.2], [0.0, 1.0], [0.0, 1.0]],
         "reverse_alignment": [[0.0, 0.8, 0.0, 0.2], [0.0, 0.0, 0.0, 1.0]],
         "links": [[0, 1]],
     }
     assert values[1] == {
         "source_tokens": ["</s>"], "target_tokens": ["</s>"],
+        "unknown_source": [], "unknown_target": [],
         "alignment": [[1.0]], "reverse_alignment": [[1.0]], "links": [],
     }  # fmt: skip
 
@@ -171,7 +174,7 @@ def test_help_has_the_choices():
     text = align.COMMAND.help()
     assert "--rule=argmax|threshold" in text and "--format=pharaoh|json" in text
     assert "--symmetrize=intersection|union|grow-diag|grow-diag-final|grow-diag-final-and" in text
-    assert "--figure_format=png|svg|html" in text
+    assert "--figure_format=png|svg|pdf|html" in text
 
 
 def test_a_failure_leaves_the_old_file(capsys, text, tmp_path):

@@ -59,8 +59,8 @@ def test_what_it_refuses(capsys, tmp_path):
     nowhere = fails(capsys, plot, f"--model_dir={tmp_path / 'none'}", output)
     assert "none: no such model directory" in nowhere
     assert "twice" in fails(capsys, plot, f"--evaluations={good},{good}", output)
-    pdf = fails(capsys, plot, f"--evaluations={good}", f"--output={tmp_path / 'a.pdf'}")
-    assert "a.pdf: the name of a picture must end in .png or .svg" in pdf
+    gif = fails(capsys, plot, f"--evaluations={good}", f"--output={tmp_path / 'a.gif'}")
+    assert "a.gif: the name of a picture must end in .png, .svg or .pdf" in gif
     assert sorted(path.name for path in tmp_path.iterdir()) == ["good.json"]
 
 
@@ -72,9 +72,9 @@ def test_a_training_that_has_not_been_evaluated(capsys, model_dir, tmp_path):
     assert "new: no evaluation to draw" in fails(capsys, plot, *flags)
 
 
-@pytest.mark.parametrize("name", ["a.svg", "a.png"])
+@pytest.mark.parametrize("name", ["a.svg", "a.png", "a.pdf"])
 def test_a_picture_is_replaced_whole(tmp_path, name):
     (tmp_path / name).write_text("old")
     good = write_evaluation(tmp_path / "good.json")
     assert plot.run([f"--evaluations={good}", f"--output={tmp_path / name}"]) == 0
-    assert (tmp_path / name).read_bytes()[:5] in (b"<?xml", b"\x89PNG\r")
+    assert (tmp_path / name).read_bytes()[:5] in (b"<?xml", b"\x89PNG\r", b"%PDF-")

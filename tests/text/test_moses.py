@@ -277,6 +277,7 @@ def _blocks_with_one_opinion() -> list[str]:
         (reference.IsAlnum, r"[\p{Alphabetic}\p{Nd}]"),
         (reference.IsN, r"\p{N}"),
         (reference.IsLower, r"\p{Lowercase}"),
+        (reference.IsSc, r"\p{Sc}"),
     ):
         disputed |= set(table) ^ set(regex.findall(pattern, text))
     agreed = (c for c in text if c not in disputed)

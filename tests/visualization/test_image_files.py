@@ -41,7 +41,7 @@ def test_text_of_an_svg_is_text(tmp_path):
 def test_every_colour_of_an_svg_changes_on_a_dark_page(tmp_path):
     save_figure(figure(), tmp_path / "a.svg")
     text = (tmp_path / "a.svg").read_text("utf-8")
-    style = next(ET.parse(tmp_path / "a.svg").iter("{http://www.w3.org/2000/svg}style")).text
+    style = next(ET.parse(tmp_path / "a.svg").iter("{http://www.w3.org/2000/svg}style")).text or ""
     assert "@media (prefers-color-scheme: dark)" in style
     drawn = text.replace(style, "")
     for field in ("fill", "stroke"):
