@@ -102,7 +102,7 @@ def model_results(model) -> dict[str, np.ndarray]:
 
 
 def fit_results(model, path: Path) -> dict[str, np.ndarray]:
-    """Results of a model that is trained, saved and trained again, on batches without a y."""
+    """Train on batches without a y, save, and return results of what is loaded."""
     import keras
 
     from rnnsearch_tf.models.losses import SentenceLoss
@@ -113,9 +113,9 @@ def fit_results(model, path: Path) -> dict[str, np.ndarray]:
     model.fit(BATCH, epochs=2, verbose=0)
     model.save(path)
     again = keras.models.load_model(path)
-    history = again.fit(BATCH, verbose=0).history
+    metrics = again.evaluate(BATCH, verbose=0, return_dict=True)
     weights = {f"fitted {weight.path}": weight for weight in again.weights}
-    return {"updates": again.optimizer.iterations, **history, **weights}
+    return {"updates": again.optimizer.iterations, **metrics, **weights}
 
 
 def results(folder: Path) -> dict[str, np.ndarray]:
@@ -199,7 +199,7 @@ def test_another_backend_computes_what_tensorflow_does(computed, backend):
     if backend not in computed:
         pytest.skip(f"{backend} is not installed")
     ours, theirs = computed["tensorflow"], computed[backend]
-    assert list(ours) == list(theirs)
+    assert set(ours) == set(theirs)
     for name, value in ours.items():
         np.testing.assert_allclose(theirs[name], value, atol=1e-5, err_msg=name)
         assert np.abs(value).max() > 1e-3, name  # no comparison of zeros
