@@ -1,6 +1,7 @@
 """Fixtures that the tests share: text, a trained model, an export; and the order of the files."""
 
 import functools
+import gc
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -10,6 +11,10 @@ from typing import Any
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 os.environ.setdefault("RNNSEARCH_DEBUG", "1")
+# Two processes of pytest-xdist keep two cores busy; for tiny models, more threads only wait.
+os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
+os.environ.setdefault("TF_NUM_INTEROP_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).parent / "stand_ins"))
 sys.path.insert(0, str(Path(__file__).parent / "reliability"))
 
@@ -42,6 +47,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("browser")
     ranks = {name: rank for rank, name in enumerate(LONGEST)}
     items.sort(key=lambda item: ranks.get(item.path.name, len(LONGEST)))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Look for garbage less often: by default, a fifth of the time goes into the modules' objects.
+
+    Graphs are made of many small objects, and each search for garbage goes through all there are.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 10, 10)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -83,14 +99,14 @@ def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """
     from rnnsearch_tf.inference.translator import Translator
 
-    root = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        root = root.parent
+    base = tmp_path_factory.getbasetemp()
+    root = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared"
+    root.mkdir(exist_ok=True)
     load = Translator.load
     load_once = functools.cache(load)
 
     def load_shared(path: Any, *options: Any, **named: Any) -> Translator:
-        is_shared = isinstance(path, str | Path) and Path(path).parent == root
+        is_shared = isinstance(path, str | Path) and root in Path(path).parents
         return (load_once if is_shared else load)(path, *options, **named)
 
     with pytest.MonkeyPatch.context() as patch:

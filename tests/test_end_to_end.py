@@ -1,12 +1,14 @@
 """The whole path: train, export, load in a fresh process, text out."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from rnnsearch_tf import demo
 from rnnsearch_tf.scripts import translate
 
 pytestmark = pytest.mark.slow
@@ -80,15 +82,21 @@ def test_an_export_needs_core_tensorflow_alone(exported):
     assert not any("PyFunc" in op for op in ops)
 
 
-def test_a_demonstration_of_seconds(tmp_path, capsys):
-    from rnnsearch_tf.demo import Size, run
+def test_a_demonstration_of_seconds(export_dir, tmp_path, monkeypatch, capsys):
+    """Its export is one of the model that other tests share."""
 
+    def export(models: list[Path], folder: Path, version: int) -> Path:
+        assert models == [tmp_path / "demo" / "rnnsearch"]
+        return shutil.copytree(export_dir / "1", folder / str(version))
+
+    monkeypatch.setattr(demo, "export", export)
     kept = [tmp_path / "demo" / name for name in ("own.txt", "rnnsearch/lexicon.tsv", "export/2/x")]
     left = [tmp_path / "demo" / name for name in ("export/1/old", "rnnencdec/config.json")]
     for path in (*kept, *left):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("of an earlier demonstration, or someone's own")
-    run(tmp_path / "demo", Size(training_pairs=200, validation_pairs=5, pairs_per_length_bin=2), 3)
+    size = demo.Size(training_pairs=200, validation_pairs=5, pairs_per_length_bin=2)
+    demo.run(tmp_path / "demo", size, 3)
     assert all(path.read_text().endswith("someone's own") for path in kept)
     assert not left[0].exists()
     made = {str(path.relative_to(tmp_path / "demo")) for path in (tmp_path / "demo").rglob("*")}

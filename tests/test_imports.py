@@ -22,7 +22,8 @@ ROOMS = {
         vectorizer
     """,
     "layers": """
-        initializers precision scan embedding gru attention deep_output encoder decoder __init__
+        initializers precision scan embedding gru attention_inputs attention deep_output encoder
+        decoder __init__
     """,
     "models": "__init__ losses translation_model ensemble weights_file model_directory",
     "synthetic": """
@@ -36,7 +37,7 @@ ROOMS = {
     """,
     "data": """
         __init__ permutation lines parallel_corpus wmt14 sentence_pairs word_alignments
-        prepared_alignments prepared_corpus preparation batching training_data
+        prepared_corpus prepared_alignments preparation batching training_data
         held_out selection selection.ngram_model selection.sampling selection.moore_lewis
     """,
     "decoding": "__init__ scoring top_k beam_search model_search",

@@ -25,6 +25,9 @@ from rnnsearch_tf import BahdanauAttention
 steps["layer"] = "keras" in loaded()
 from rnnsearch_tf import Translator
 steps["translator"] = loaded()
+import rnnsearch_tf.decoding.model_search, rnnsearch_tf.models.translation_model
+checks = {"jaxtyping", "beartype", "rnnsearch_tf.tensor_types"}  # for tests alone
+steps["checks"] = sorted(checks & set(sys.modules))
 print(json.dumps(steps))
 """
 
@@ -37,6 +40,7 @@ def test_a_fresh_process_loads_only_what_it_uses():
         "config": [],
         "layer": True,
         "translator": ["keras", "numpy", "tensorflow"],
+        "checks": [],
     }
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from rnnsearch_tf.data.prepared_corpus import mapped
 from rnnsearch_tf.data.sentence_pairs import Pairs
 from rnnsearch_tf.data.word_alignments import WordAlignmentBlock, WordAlignmentFiles, WordAlignments
 from rnnsearch_tf.digests import is_intact, write_digests
@@ -38,7 +39,8 @@ def prepare_alignments(files: WordAlignmentFiles, text: Path, pairs: Pairs) -> W
     digest = hashlib.sha256(key.encode()).hexdigest()[:32]
     folder = text.with_name(f"{text.name}.alignments-{digest}")
     make_once(folder, is_intact, lambda empty: _write(empty, files, pairs))
-    return _read(folder)
+    links = mapped(folder / "links", np.int32).reshape(-1, 2)
+    return WordAlignments(links, mapped(folder / "starts", np.int64))
 
 
 def _write(folder: Path, files: WordAlignmentFiles, pairs: Pairs) -> None:
@@ -72,13 +74,3 @@ def _check(block: WordAlignmentBlock, pairs: Pairs, rows: np.ndarray) -> None:
             f"{block.path}: line {block.before + pair + 1:,}: there is no link {i}-{j} between "
             f"{lengths[pair, 0]:,} words and {lengths[pair, 1]:,} (counted from 0, source first)"
         )
-
-
-def _read(folder: Path) -> WordAlignments:
-    links, starts = folder / "links", folder / "starts"
-    if not links.stat().st_size:  # an empty file cannot be memory-mapped
-        return WordAlignments(np.zeros((0, 2), np.int32), np.fromfile(starts, np.int64))
-    return WordAlignments(
-        np.asarray(np.memmap(links, np.int32, "r")).reshape(-1, 2),
-        np.asarray(np.memmap(starts, np.int64, "r")),
-    )

@@ -9,10 +9,10 @@ A folder holds `digests.json`, the SHA-256 of its other files, and, for each sid
 * `SIDE.counts`: int64, the occurrences of each distinct token.
 """
 
+import contextlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import BinaryIO, NamedTuple
 
 import numpy as np
@@ -61,9 +61,9 @@ class _Side:
 
     def __init__(self, folder: Path, name: str):
         self._types = folder / f"{name}.types"
-        self._counts = _mapped(folder / f"{name}.counts", np.int64)
-        self._words = _mapped(folder / f"{name}.words", np.int32)
-        self._starts = _mapped(folder / f"{name}.starts", np.int64)
+        self._counts = mapped(folder / f"{name}.counts", np.int64)
+        self._words = mapped(folder / f"{name}.words", np.int32)
+        self._starts = mapped(folder / f"{name}.starts", np.int64)
 
     def vocabulary(self, size: int) -> Vocabulary:
         """Choose the most frequent tokens of this side: `size` ids, the special ones included."""
@@ -88,7 +88,7 @@ class _Side:
                 yield line[:-1]
 
 
-class Writer:
+class Writer(contextlib.ExitStack):
     """Writes the files of a `PreparedText`, block by block; a context manager.
 
     Args:
@@ -96,21 +96,10 @@ class Writer:
     """
 
     def __init__(self, folder: Path):
+        super().__init__()
         self._folder = folder
-        self._sides = [_SideWriter(folder, name) for name in SIDES]
+        self._sides = [_SideWriter(folder, name, self) for name in SIDES]
         self.pairs = 0  # written so far
-
-    def __enter__(self) -> "Writer":
-        return self
-
-    def __exit__(
-        self,
-        error_type: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        for side in self._sides:
-            side.close()
 
     def add(self, source: Block, target: Block) -> None:
         """Write some pairs."""
@@ -120,6 +109,7 @@ class Writer:
 
     def finish(self) -> None:
         """Write types, counts and the digests of all files."""
+        self.close()
         for side in self._sides:
             side.finish()
         write_digests(self._folder)
@@ -128,9 +118,10 @@ class Writer:
 class _SideWriter:
     """The writer of one side; of all text, it keeps only types and counts in memory."""
 
-    def __init__(self, folder: Path, name: str):
+    def __init__(self, folder: Path, name: str, files: contextlib.ExitStack):
         self._folder, self._name = folder, name
-        self._words, self._starts = self._open("words"), self._open("starts")
+        self._words = files.enter_context(self._open("words"))
+        self._starts = files.enter_context(self._open("starts"))
         self._starts.write(bytes(8))
         self._end = 0
         self._numbers: dict[bytes, int] = {}
@@ -145,15 +136,10 @@ class _SideWriter:
         self._end += len(block.words)
 
     def finish(self) -> None:
-        self.close()
         with self._open("types") as file:
             file.writelines(token + b"\n" for token in self._numbers)
         with self._open("counts") as file:
             file.write(self._counts[: len(self._numbers)].tobytes())
-
-    def close(self) -> None:
-        self._words.close()
-        self._starts.close()
 
     def _numbers_of(self, types: list[bytes]) -> np.ndarray:
         known = self._numbers
@@ -166,8 +152,8 @@ class _SideWriter:
         return open(self._folder / f"{self._name}.{ending}", "wb")
 
 
-def _mapped(path: Path, dtype: type) -> np.ndarray:
-    """Map a file of numbers, read on access."""
+def mapped(path: Path, dtype: type) -> np.ndarray:
+    """Map a file of numbers, one axis, read on access."""
     if not path.stat().st_size:
         return np.zeros(0, dtype)
     return np.asarray(np.memmap(path, dtype, "r"))

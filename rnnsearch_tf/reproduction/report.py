@@ -1,8 +1,10 @@
 """Report of a reproduction: Markdown, figures, and all numbers as JSON."""
 
 import dataclasses
+import importlib.resources
 import json
 import re
+import string
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -36,6 +38,9 @@ PAPER_BLEU = {
     "RNNsearch-50": (26.75, 34.16),
 }
 _IN_TABLE_1 = ("bleu", "tokenized_bleu")  # the other metrics have a table of their own
+_TEMPLATE = string.Template(
+    importlib.resources.files(__package__).joinpath("report_template.md").read_text("utf-8")
+)
 BLEU_FIGURE = "bleu_by_length.svg"
 _VERDICTS = {True: "**yes**", False: "**no**", None: "cannot tell"}
 _SPECIAL = re.compile(r"([\\`*_<>|\[\]])")
@@ -88,18 +93,35 @@ class Report:
 
     def to_markdown(self) -> str:
         """Return the report as Markdown, which refers to the pictures in `figures/`."""
-        sections = (
-            _head(self),
-            _claims(self.claims()),
-            _table_1(self.models),
-            _figure_2(self.models),
-            _table_2(self.models),
-            _figure_3(self.models),
-            _table_3(self.models),
-            _settings(self.settings),
-            _produced_by(self.provenance),
+        models, first, source = self.models, self.models[0], self.provenance
+        unk_free = first.no_unknown.sentences if first.no_unknown else 0
+        aligned = _aligned(models)
+        return _TEMPLATE.substitute(
+            names=", ".join(model.name for model in models),
+            texts=_items(f"{role}: {_escaped(text)}" for role, text in self.texts.items()),
+            claims=_claims(self.claims()),
+            tolerance=f"{TOLERANCE:.0%}",
+            table_1=_table_1(models),
+            sentences=f"{first.all.sentences:,}",
+            unk_free=f"{unk_free:,}",
+            other_metrics=_other_metrics(models),
+            signatures=_signatures(models),
+            bleu_figure=BLEU_FIGURE,
+            figure_2=_figure_2(models),
+            table_2=_table_2(models),
+            train_pairs=" or ".join(_distinct(f"{model.train_pairs:,}" for model in models)),
+            training_sample=f"{TRAINING_SAMPLE:,}",
+            validation_pairs=f"{first.validation_pairs:,}",
+            by_model=f" by {aligned.name}" if aligned else "",
+            figure_3=_figure_3(aligned),
+            table_3=_table_3(models),
+            settings=_settings(self.settings),
+            command=source.command,
+            date=source.date,
+            hardware=_escaped(source.hardware),
+            versions=_escaped(", ".join(f"{name} {v}" for name, v in source.versions.items())),
+            commit=source.commit or "unknown: not run from a checkout",
         )
-        return "\n".join(line for section in sections for line in [*section, ""])
 
 
 def write_report(report: Report, folder: str | Path) -> None:
@@ -123,36 +145,19 @@ def write_report(report: Report, folder: str | Path) -> None:
     write_atomically(folder / "report.md", report.to_markdown().encode())
 
 
-# --- sections, as lines of Markdown ---------------------------------------------------------------
+# --- parts of the template ------------------------------------------------------------------------
 
 
-def _head(report: Report) -> list[str]:
-    texts = [f"- {role}: {_escaped(description)}" for role, description in report.texts.items()]
-    return [
-        "# Reproduction of Bahdanau, Cho & Bengio (ICLR 2015)",
-        "",
-        f"{', '.join(model.name for model in report.models)}, "
-        "trained and evaluated with one command (below). Columns marked *paper* are the paper's "
-        "own figures, from other text and other training: they show what to compare the order of "
-        "the models with, not their level.",
-        "",
-        *texts,
-    ]
-
-
-def _claims(tested: Sequence[Claim]) -> list[str]:
+def _claims(tested: Sequence[Claim]) -> str:
     rows = [(claim.text, _VERDICTS[claim.holds], claim.evidence) for claim in tested]
-    return [
-        "## Claims of the paper, tested here",
-        "",
-        *(_table(("claim", "holds here", "numbers (BLEU)"), rows) if rows else ["None to test."]),
-        "",
-        "Falls are from a model's best bin of source lengths to its worst bin of sentences longer "
-        f"than any in its training; to lose at most {TOLERANCE:.0%} of the best bin is none.",
-    ]
+    return _table(("claim", "holds here", "numbers (BLEU)"), rows) if rows else "None to test."
 
 
-def _table_1(models: Sequence[ModelResults]) -> list[str]:
+def _table_1(models: Sequence[ModelResults]) -> str:
+    head = (
+        "", "all", "all, tokenised", "all, [UNK] replaced", "all, without [UNK]", "no UNK",
+        "no UNK, tokenised", "*paper: all*", "*paper: no UNK*",
+    )  # fmt: skip
     rows = []
     for model in models:
         paper = [f"*{score:.2f}*" for score in PAPER_BLEU[model.name]]
@@ -160,32 +165,10 @@ def _table_1(models: Sequence[ModelResults]) -> list[str]:
         scores += [_bleu(model.all_replaced), _bleu(model.all_without_unk)]
         scores += [_bleu(model.no_unknown), _tokenized(model.no_unknown)]
         rows.append((model.name, *scores, *paper))
-    sentences = models[0].all.sentences
-    unk_free = models[0].no_unknown.sentences if models[0].no_unknown else 0
-    return [
-        "## Table 1: BLEU",
-        "",
-        *_table(
-            ("", "all", "all, tokenised", "all, [UNK] replaced", "all, without [UNK]", "no UNK",
-             "no UNK, tokenised", "*paper: all*", "*paper: no UNK*"),
-            rows,
-        ),
-        "",
-        f"All: the {sentences:,} sentences of the test set. No UNK: the {unk_free:,} of them "
-        "without a word unknown to the models in themselves or in the reference, with [UNK] not "
-        "allowed in the output. Replaced: each [UNK] by the most frequent translation of the "
-        "attended source word in the training text, or else by that word itself. Without: [UNK] "
-        "not allowed in the output. BLEU is sacreBLEU, cased and detokenised, ± half of the 95% "
-        "confidence interval (1,000 bootstrap samples; there is none of fewer than 10 sentences); "
-        "tokenised BLEU is over cased Moses tokens, as in the paper.",
-        "",
-        *_other_metrics(models),
-        "",
-        *_signatures(models),
-    ]  # fmt: skip
+    return _table(head, rows)
 
 
-def _other_metrics(models: Sequence[ModelResults]) -> list[str]:
+def _other_metrics(models: Sequence[ModelResults]) -> str:
     """Return a table of the scores of all sentences that are not BLEU."""
     names = [name for name in models[0].all.scores if name not in _IN_TABLE_1]
     titles = [METRICS[name].with_note(METRICS[name].title) for name in names]
@@ -193,32 +176,24 @@ def _other_metrics(models: Sequence[ModelResults]) -> list[str]:
     return _table(("all", *titles), rows)
 
 
-def _signatures(models: Sequence[ModelResults]) -> list[str]:
-    return [
-        f"- {METRICS[name].title}: `{signature}`"
+def _signatures(models: Sequence[ModelResults]) -> str:
+    return _items(
+        f"{METRICS[name].title}: `{signature}`"
         for name in models[0].all.scores
         for signature in _distinct(model.all[name].signature for model in models)
-    ]
+    )
 
 
-def _figure_2(models: Sequence[ModelResults]) -> list[str]:
+def _figure_2(models: Sequence[ModelResults]) -> str:
     rows = [
         (f"{b[0].low}–{b[0].high}", f"{b[0].sentences:,}", *(f"{model.bleu:.2f}" for model in b))
         for b in zip(*(model.by_length for model in models), strict=True)
     ]
-    return [
-        "## Fig. 2: BLEU by source length",
-        "",
-        f"![BLEU by source length](figures/{BLEU_FIGURE})",
-        "",
-        *_table(("source tokens", "sentences", *(model.name for model in models)), rows),
-        "",
-        "The sentences of the test set by length, [UNK] allowed; the dotted lines are the longest "
-        "sentences in training.",
-    ]
+    return _table(("source tokens", "sentences", *(model.name for model in models)), rows)
 
 
-def _table_2(models: Sequence[ModelResults]) -> list[str]:
+def _table_2(models: Sequence[ModelResults]) -> str:
+    head = ("", "weights", "updates", "epochs", "hours", "hardware", "train NLL", "validation NLL")
     rows = [
         (
             model.name,
@@ -232,72 +207,41 @@ def _table_2(models: Sequence[ModelResults]) -> list[str]:
         )
         for model in models
     ]
-    pairs = " or ".join(_distinct(f"{model.train_pairs:,}" for model in models))
-    return [
-        "## Table 2: training",
-        "",
-        *_table(
-            (
-                "",
-                "weights",
-                "updates",
-                "epochs",
-                "hours",
-                "hardware",
-                "train NLL",
-                "validation NLL",
-            ),
-            rows,
-        ),
-        "",
-        "NLL: −log p(y|x) in nats per sentence (in nats per token, and perplexity per token), "
-        "`</s>` counted, of the best weights, without dropout. "
-        f"Train: on {pairs} pairs drawn at random (at most {TRAINING_SAMPLE:,}) "
-        "from those short enough for the model; validation: on all "
-        f"{models[0].validation_pairs:,} pairs of the validation set, however long. Updates, "
-        "epochs and hours are of the whole training, evaluations not counted.",
-    ]
+    return _table(head, rows)
 
 
-def _figure_3(models: Sequence[ModelResults]) -> list[str]:
-    model = _aligned(models)
+def _figure_3(model: ModelResults | None) -> str:
     if model is None:
-        return ["## Fig. 3: alignments", "", "None: no RNNsearch, or no sentence to show."]
+        return "None: no RNNsearch, or no sentence to show."
     pictures = []
     for number, pair in enumerate(model.alignments, 1):
         source = _escaped(" ".join(pair.source_tokens[:-1]))
-        pictures += [f"![{source}](figures/{_alignment_figure(number)})", ""]
+        pictures.append(f"![{source}](figures/{_alignment_figure(number)})")
     low, high = ALIGNED_LENGTHS
-    return [
-        f"## Fig. 3: alignments by {model.name}",
-        "",
-        *pictures,
+    caption = (
         f"Test sentences (at most {ALIGNED}) drawn at random from those of {low} to {high} source "
         "tokens without unknown words. Source along the top, translation down the side; black 0, "
-        "white 1.",
-    ]
+        "white 1."
+    )
+    return "\n\n".join([*pictures, caption])
 
 
-def _table_3(models: Sequence[ModelResults]) -> list[str]:
+def _table_3(models: Sequence[ModelResults]) -> str:
     low, high = LONG_LENGTHS
+    lengths = f"of {low} to {high} source tokens"
     shown = [model for model in models if model.max_length == 50] or list(models)
-    blocks = []
+    tables = []
     for examples in zip(*(model.examples for model in shown), strict=True):
         rows = [("Source", examples[0].source), ("Reference", examples[0].reference)]
         rows += [(m.name, e.translation) for m, e in zip(shown, examples, strict=True)]
-        blocks += [*_table(("", ""), [(name, _escaped(text)) for name, text in rows]), ""]
-    lengths = f"of {low} to {high} source tokens"
-    return [
-        "## Table 3: translations of long sentences",
-        "",
-        *blocks,
-        f"The first sentences (at most {LONG}) {lengths} in the test set by length, [UNK] allowed."
-        if blocks
-        else f"None: no sentence {lengths} in the test set by length.",
-    ]
+        tables.append(_table(("", ""), [(name, _escaped(text)) for name, text in rows]))
+    if not tables:
+        return f"None: no sentence {lengths} in the test set by length."
+    caption = f"The first sentences (at most {LONG}) {lengths} in the test set by length, "
+    return "\n\n".join([*tables, f"{caption}[UNK] allowed."])
 
 
-def _settings(settings: dict[str, Any]) -> list[str]:
+def _settings(settings: dict[str, Any]) -> str:
     paper = dataclasses.asdict(PRESETS["rnnsearch-50"])
     rows = [
         (f"`{name}`", paper[part][name], value)
@@ -305,27 +249,16 @@ def _settings(settings: dict[str, Any]) -> list[str]:
         for name, value in settings[part].items()
         if name not in ("architecture", "max_length") and value != paper[part][name]
     ]
-    table = _table(("setting", "paper", "here"), rows)
-    return ["## Settings that are not the paper's", "", *(table if rows else ["None."])]
+    return _table(("setting", "paper", "here"), rows) if rows else "None."
 
 
-def _produced_by(source: Provenance) -> list[str]:
-    versions = ", ".join(f"{name} {version}" for name, version in source.versions.items())
-    return [
-        "## Produced by",
-        "",
-        f"    {source.command}",
-        "",
-        f"- {source.date}",
-        f"- {_escaped(source.hardware)}",
-        f"- {_escaped(versions)}",
-        f"- commit {source.commit or 'unknown: not run from a checkout'}",
-    ]
-
-
-def _table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> list[str]:
+def _table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
-    return ["| " + " | ".join(map(str, line)) + " |" for line in lines]
+    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
+
+
+def _items(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)
 
 
 def _bleu(scores: SetScores | None) -> str:

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 from rnnsearch_tf.evaluation.length_bins import LengthBin
 from rnnsearch_tf.evaluation.likelihood import Nll
 from rnnsearch_tf.evaluation.scores import SetScores
-from rnnsearch_tf.json_files import record
 
 
 class Example(NamedTuple):
@@ -73,15 +72,6 @@ class ModelResults:
     def as_dict(self) -> dict[str, Any]:
         """Return what JSON can hold."""
         return {field.name: _plain(getattr(self, field.name)) for field in dataclasses.fields(self)}
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> "ModelResults":
-        """Read what `as_dict` gave, also after a way through JSON.
-
-        Raises:
-            ValueError: other values.
-        """
-        return record(cls, values)
 
 
 def _plain(value: Any) -> Any:

@@ -1,6 +1,7 @@
 """[UNK] becomes the attended source word's translation, or that word; never `</s>`."""
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from rnnsearch_tf.inference.unk_replacement import UnkReplacement
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.presets import PRESETS
-from rnnsearch_tf.results import Alignment
+from rnnsearch_tf.results import Alignment, Translation
 from rnnsearch_tf.serving.signatures import signatures
 
 pytestmark = pytest.mark.slow
@@ -135,16 +136,30 @@ def of(text_model: TextModel, decoding: DecodingConfig, lexicon=None) -> TextMod
     return TextModel([text_model.model], config, *vectorizers, lexicon=lexicon)
 
 
-def test_in_the_graph_the_text_alone_changes(writes_unknown, tmp_path):
-    write_lexicon(tmp_path / "lexicon.tsv", {"The": "LE", "cold": "FROID"})
-    plain, copied, translated = (
-        Translator.of(of(writes_unknown, decoding, lexicon)).translate(
+@pytest.fixture(scope="module")
+def lexicon(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("lexicon") / "lexicon.tsv"
+    write_lexicon(path, {"The": "LE", "cold": "FROID"})
+    return path
+
+
+@pytest.fixture(scope="module")
+def with_lexicon(writes_unknown, lexicon) -> TextModel:
+    return of(writes_unknown, REPLACING, lexicon)
+
+
+@pytest.fixture(scope="module")
+def translated(with_lexicon) -> list[Translation]:
+    return Translator.of(with_lexicon).translate(SENTENCES, n_best=2)
+
+
+def test_in_the_graph_the_text_alone_changes(writes_unknown, translated):
+    plain, copied = (
+        Translator.of(of(writes_unknown, decoding)).translate(
             SENTENCES, n_best=2, return_alignment=True
         )
-        for decoding, lexicon in (
-            (SEARCH, None), (REPLACING, None), (REPLACING, tmp_path / "lexicon.tsv")
-        )
-    )  # fmt: skip
+        for decoding in (SEARCH, REPLACING)
+    )
     assert any("[UNK]" in result.text for result in plain)
     for before, after in zip(plain, copied, strict=True):
         assert before.tokens == after.tokens
@@ -165,16 +180,14 @@ def test_in_the_graph_the_text_alone_changes(writes_unknown, tmp_path):
     assert "The" not in texts
 
 
-def test_an_export_has_it_too(writes_unknown, tmp_path):
-    write_lexicon(tmp_path / "lexicon.tsv", {"The": "LE", "cold": "FROID"})
-    replacing = of(writes_unknown, REPLACING, tmp_path / "lexicon.tsv")
-    expected = replacing.best(tf.constant(SENTENCES))["text"].numpy()[:, 0].tolist()
-    serving_default = signatures(replacing)["serving_default"]
-    tf.saved_model.save(replacing, str(tmp_path / "export"), serving_default)
-    (tmp_path / "lexicon.tsv").unlink()
+def test_an_export_has_it_too(with_lexicon, lexicon, translated, tmp_path):
+    serving_default = signatures(with_lexicon)["serving_default"]
+    tf.saved_model.save(with_lexicon, str(tmp_path / "export"), serving_default)
+    lexicon.unlink()
     assert (tmp_path / "export" / "assets" / "lexicon.tsv").exists()
     loaded = tf.saved_model.load(str(tmp_path / "export")).signatures["serving_default"]
-    assert loaded(text=tf.constant(SENTENCES))["translation"].numpy().tolist() == expected
+    texts = loaded(text=tf.constant(SENTENCES))["translation"].numpy()
+    assert [text.decode() for text in texts] == [result.text for result in translated]
 
 
 def test_the_baseline_has_no_attention_to_do_it_by(model_dir):

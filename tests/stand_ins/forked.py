@@ -1,5 +1,6 @@
 """Processes that begin with TensorFlow imported, which takes seconds: forks of one server."""
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -84,6 +85,8 @@ def _run(
     function: Callable[..., int],
     arguments: tuple[Any, ...],
 ) -> None:
+    gc.freeze()  # or a search for garbage would copy the server's memory
+    gc.set_threshold(50_000, 10, 10)
     os.environ.clear()
     os.environ.update(environment)
     if isinstance(output, Path):

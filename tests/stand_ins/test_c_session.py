@@ -67,10 +67,10 @@ def call():
 def resident():
     # Not the peak, which loading the graph reaches.
     return int(open("/proc/self/statm").read().split()[1]) * resource.getpagesize()
-for _ in range(20):
+for _ in range(10):
     call()
 before = resident()
-for _ in range(200):
+for _ in range(80):
     call()
 print(resident() - before)
 """

@@ -1,5 +1,6 @@
 """Trainings, and `model.fit`, on logical CPUs in place of GPUs."""
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,12 +10,19 @@ import logical_cpus
 from rnnsearch_tf.scripts import train
 
 
-def run(devices: int, trainings: Sequence[list[str]], fit_folder: Path | None = None) -> int:
+def run(
+    devices: int,
+    trainings: Sequence[list[str]],
+    resumed: Path | None = None,
+    fit_folder: Path | None = None,
+) -> int:
     """Run `rnnsearch-train` with each of these flags, one after the other, and a fit.
 
     Args:
         devices: number of logical CPUs; no operation has run in this process yet.
-        trainings: the flags of each.
+        trainings: the flags of each; the last is --model_dir.
+        resumed: for a copy of the last training, with its last checkpoint damaged, that runs again;
+            None: none.
         fit_folder: for the weights and the loss of `fit_on_devices.fit`; None: no fit.
 
     Returns:
@@ -23,6 +31,12 @@ def run(devices: int, trainings: Sequence[list[str]], fit_folder: Path | None = 
     logical_cpus.use(devices)
     for flags in trainings:
         if status := train.run(flags):
+            return status
+    if resumed is not None:
+        *flags, model_dir = trainings[-1]
+        shutil.copytree(model_dir.partition("=")[2], resumed)
+        max(resumed.glob("checkpoints/*.data-*")).write_bytes(b"damaged")
+        if status := train.run([*flags, f"--model_dir={resumed}"]):
             return status
     if fit_folder is not None:
         fit_on_devices.save(fit_folder, *fit_on_devices.fit("mirrored"))

@@ -3,6 +3,7 @@
 Several GPUs are stood in for by logical CPUs, several machines by processes on this one.
 """
 
+import functools
 import signal
 from pathlib import Path
 from types import SimpleNamespace
@@ -37,9 +38,9 @@ FLAGS = (
 )
 
 
-def start(*trainings: list[str], devices: int, fit: Path | None = None) -> ForkedProcess:
-    """Start a process for trainings with these flags, one after the other, and a fit."""
-    return ForkedProcess(train_on_devices.run, devices, trainings, fit)
+def start(*trainings: list[str], devices: int, **folders: Path) -> ForkedProcess:
+    """Start a process for trainings with these flags (see `train_on_devices.run`)."""
+    return ForkedProcess(functools.partial(train_on_devices.run, **folders), devices, trainings)
 
 
 def finish(*processes: ForkedProcess) -> list[str]:
@@ -73,13 +74,17 @@ def two_devices(tmp_path_factory, flags) -> Path:
     """A folder of trainings in one process: plain; with dropout, whole and resumed; by `fit`."""
     folder = tmp_path_factory.mktemp("two")
     plain = [*flags, "--strategy=mirrored", f"--model_dir={folder / 'plain'}"]
-    whole = [*flags, *DROPOUT, "--max_updates=8", f"--model_dir={folder / 'whole'}"]
-    half, rest = (
-        [*flags, *DROPOUT, f"--max_updates={updates}", f"--model_dir={folder / 'resumed'}"]
-        for updates in (4, 8)
+    whole = [*flags, *DROPOUT, "--checkpoint_interval=4", "--max_updates=8"]
+    (written,) = finish(
+        start(
+            plain,
+            [*whole, f"--model_dir={folder / 'whole'}"],
+            devices=2,
+            resumed=folder / "resumed",
+            fit_folder=folder / "fit",
+        )
     )
-    (written,) = finish(start(plain, whole, half, rest, devices=2, fit=folder / "fit"))
-    assert "resuming from" in written
+    assert "resuming from" in written and "ckpt-1: epoch 1, batch 5" in written
     return folder
 
 
@@ -190,7 +195,7 @@ def test_the_devices_of_a_training(monkeypatch):
     ("hidden", "told"),
     [
         (None, "1 CPU: TensorFlow cannot use this machine's NVIDIA H200; pip install "
-               "'rnnsearch-tf[cuda]' brings the CUDA libraries that it needs"),
+               '"rnnsearch-tf[cuda]" brings the CUDA libraries that it needs'),
         ("", "1 CPU"),
         ("-1", "1 CPU"),
     ],

@@ -5,10 +5,11 @@ import random
 import shutil
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import scripted_train_step
 from forked import ForkedProcess
 from training_process import start
 from training_result import (
@@ -18,6 +19,7 @@ from training_result import (
     is_writing_a_checkpoint,
     is_writing_a_file,
     log,
+    weights,
 )
 
 from rnnsearch_tf.models.model_directory import ModelDirectory
@@ -54,22 +56,17 @@ def reference(tmp_path_factory, flags) -> Path:
     return path
 
 
-def ends(path: Path) -> Iterator[tuple[Callable[[], bool], signal.Signals]]:
-    """Give moments to end it: while a checkpoint is written, while weights are, at random."""
+def at_a_random_moment(path: Path) -> Callable[[], bool]:
+    """Return whether up to a second has passed since the next checkpoint."""
+    known, delay = checkpoints(path), random.uniform(0, 1)
+    begun: list[float] = []
 
-    for moment in (is_writing_a_checkpoint, has_data_without_index, is_writing_a_file):
-        yield functools.partial(moment, path), signal.SIGKILL
-    for number in (signal.SIGKILL, signal.SIGTERM):
-        known = checkpoints(path)
-        delay = random.uniform(0, 1)
-        begun: list[float] = []
+    def is_now() -> bool:
+        if checkpoints(path) != known and not begun:
+            begun.append(time.monotonic())
+        return bool(begun) and time.monotonic() > begun[0] + delay
 
-        def later(known=known, delay=delay, begun=begun):
-            if checkpoints(path) != known and not begun:
-                begun.append(time.monotonic())
-            return bool(begun) and time.monotonic() > begun[0] + delay
-
-        yield later, number
+    return is_now
 
 
 def killed_in_its_first_checkpoint(path: Path, reference: Path) -> None:
@@ -81,23 +78,54 @@ def killed_in_its_first_checkpoint(path: Path, reference: Path) -> None:
         shutil.copy(reference / name, path)
 
 
-def test_kills_at_any_moment_change_nothing(tmp_path, flags, reference):
-    path, kills = tmp_path / "model", 0
-    killed_in_its_first_checkpoint(path, reference)
-    for moment, number in ends(path):
-        process = start(flags, path)
-        wait_for(moment, process)
-        in_time = process.poll() is None
-        process.send_signal(number)
-        process.finish()
-        kills += in_time
-        if not in_time:
-            killed_in_its_first_checkpoint(path, reference)
-    assert kills >= 3  # on a busy machine, a moment may be missed
-    assert train.run([*flags, f"--model_dir={path}"]) == 0
-    assert_same(path, reference)
+def end(process: ForkedProcess, moment: Callable[[], bool], number: signal.Signals) -> bool:
+    """End a training at a moment; return whether it was still running then."""
+    wait_for(moment, process)
+    in_time = process.poll() is None
+    process.send_signal(number)
+    assert "Traceback" not in process.finish()
+    if in_time:
+        assert process.returncode in (128 + number, -number)
+    return in_time
+
+
+def assert_clean(path: Path) -> None:
     assert not list(path.glob(".*.tmp*"))
     assert len(list(path.glob("checkpoints/*.index"))) == 2
+
+
+def test_signals_at_random_moments_change_nothing(tmp_path, flags, reference):
+    """The first has no record yet, nor best weights but those of its checkpoint."""
+    path = tmp_path / "model"
+    killed_in_its_first_checkpoint(path, reference)
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        if not end(start(flags, path), at_a_random_moment(path), number):
+            killed_in_its_first_checkpoint(path, reference)
+        elif number == signal.SIGTERM:
+            assert weights(path, "best")
+    assert train.run([*flags, f"--model_dir={path}"]) == 0
+    assert_same(path, reference)
+    assert_clean(path)
+
+
+def test_kills_while_files_are_written_change_nothing(tmp_path, train_flags, monkeypatch):
+    """Checkpoints and weights; updates and their numbers are a script's."""
+    flags = [*(flag for flag in train_flags if not flag.startswith("--valid")), *FLAGS]
+    path, whole = tmp_path / "model", tmp_path / "whole"
+    scripted_train_step.use(monkeypatch)
+    assert train.run([*flags, f"--model_dir={whole}"]) == 0
+    killed_in_its_first_checkpoint(path, whole)
+    kills = 0
+    for moment in (is_writing_a_checkpoint, has_data_without_index, is_writing_a_file):
+        process = start(flags, path, run=scripted_train_step.run)
+        in_time = end(process, functools.partial(moment, path), signal.SIGKILL)
+        kills += in_time
+        if not in_time:
+            killed_in_its_first_checkpoint(path, whole)
+    assert kills >= 2  # on a busy machine, a moment may be missed
+    assert train.run([*flags, f"--model_dir={path}"]) == 0
+    assert_same(path, whole)
+    assert_clean(path)
 
 
 def test_two_trainings_in_one_folder_are_refused(flags, reference, capsys):

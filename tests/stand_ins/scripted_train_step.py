@@ -1,0 +1,50 @@
+"""Updates that trace nothing, for tests of what a training does around them."""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from rnnsearch_tf.models.losses import LossTotal
+from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.scripts import train
+from rnnsearch_tf.training import trainer
+from rnnsearch_tf.training.train_step import TrainStep, UpdateMetrics
+
+_SECONDS = 0.02  # of an update in a process of its own, so that a signal can come between two
+
+
+class ScriptedTrainStep(TrainStep):
+    """Moves every weight by a number that depends on the batch and on the number of updates."""
+
+    def __init__(self, model: TranslationModel, *arguments: Any):
+        super().__init__(model, *arguments)
+        self._weights = model.trainable_variables
+
+    def __call__(self, batch: Mapping[str, tf.Tensor], stop: int | tf.Tensor) -> UpdateMetrics:
+        self.optimizer.iterations.assign_add(1)
+        rows = np.arange(1, len(batch["source"]) + 1)[:, np.newaxis]
+        amount = float(np.mean(rows * batch["source"])) * int(self.optimizer.iterations) % 1
+        for weight in self._weights:
+            weight.assign_add(tf.fill(weight.shape, 0.01 * amount))
+        return UpdateMetrics({"nll": LossTotal(amount, 1.0)}, len(rows), 1.0, 1.0, float(stop))
+
+
+def use(patch: pytest.MonkeyPatch) -> None:
+    """Let trainings make these updates."""
+    patch.setattr(trainer, "TrainStep", ScriptedTrainStep)
+
+
+def run(flags: list[str]) -> int:
+    """Run `rnnsearch-train` with these updates, in a process that is a test's own."""
+
+    class Slow(ScriptedTrainStep):
+        def __call__(self, batch, stop):
+            time.sleep(_SECONDS)
+            return super().__call__(batch, stop)
+
+    trainer.TrainStep = Slow  # type: ignore[misc]
+    return train.run(flags)
