@@ -51,7 +51,7 @@ for text, score in zip(outputs["translation"].numpy(), outputs["score"].numpy())
 class Size(NamedTuple):
     """Numbers of sentence pairs in the demonstration."""
 
-    training_pairs: int = 80_000
+    training_pairs: int = 96_000
     validation_pairs: int = 200
     pairs_per_length_bin: int = 60
 
@@ -119,7 +119,7 @@ def _config(architecture: str) -> Config:
     """
     preset = PRESETS[f"{architecture}-tiny"]
     training = dataclasses.replace(
-        preset.training, epochs=1, batch_size=40, evaluation_interval=1000
+        preset.training, epochs=1, batch_size=40, evaluation_interval=1200
     )
     return dataclasses.replace(preset, training=training)
 
