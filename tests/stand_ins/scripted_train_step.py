@@ -46,5 +46,5 @@ def run(flags: list[str]) -> int:
             time.sleep(_SECONDS)
             return super().__call__(batch, stop)
 
-    trainer.TrainStep = Slow  # type: ignore[misc]
+    trainer.TrainStep = Slow  # type: ignore[misc, assignment]
     return train.run(flags)

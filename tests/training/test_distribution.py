@@ -7,6 +7,7 @@ import functools
 import signal
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import fit_on_devices
 import numpy as np
@@ -38,7 +39,7 @@ FLAGS = (
 )
 
 
-def start(*trainings: list[str], devices: int, **folders: Path) -> ForkedProcess:
+def start(*trainings: list[str], devices: int, **folders: Any) -> ForkedProcess:
     """Start a process for trainings with these flags (see `train_on_devices.run`)."""
     return ForkedProcess(functools.partial(train_on_devices.run, **folders), devices, trainings)
 
