@@ -13,8 +13,8 @@ from pathlib import Path
 TEST_PYTHON, CLIENT_BIN, STAND_INS = sys.argv[1:]
 SIZES = [f"--{name}_size=32" for name in ("embedding", "hidden", "attention", "maxout")]
 SERVER = """
-import sys, tfserving
-with tfserving.running("exports") as server:
+import os, sys, tfserving
+with tfserving.running(os.path.abspath("exports")) as server:
     print(server.grpc, server.rest, flush=True)
     sys.stdin.read()
 """
@@ -25,9 +25,8 @@ def run(*command: str, status: int = 0, text: str = "", told: str = "") -> str:
     started = time.monotonic()
     done = subprocess.run(command, input=text, capture_output=True, encoding="utf-8", check=False)
     print(f"$ {' '.join(command)}   [{time.monotonic() - started:.1f} s]")
-    print(
-        "".join(f"    {line}\n" for line in (done.stdout + done.stderr).splitlines()[-6:]), end=""
-    )
+    for line in (done.stdout + done.stderr).splitlines()[-6:]:
+        print(f"    {line}")
     assert done.returncode == status, (done.returncode, done.stdout, done.stderr)
     assert told in done.stderr, (told, done.stderr)
     return done.stdout
@@ -52,7 +51,7 @@ def practitioner() -> None:
     print("== practitioner")
     from rnnsearch_tf.synthetic.grammar import generate
 
-    for name, count, seed in (("train", 2000, 1), ("valid", 40, 2)):
+    for name, count, seed in (("train", 300, 1), ("valid", 10, 2)):
         pairs = list(generate(count, seed, 1, 8))
         Path(f"{name}.en").write_text("".join(f"{p.source}\n" for p in pairs), "utf-8")
         Path(f"{name}.fr").write_text("".join(f"{p.target}\n" for p in pairs), "utf-8")
@@ -63,7 +62,7 @@ def practitioner() -> None:
     ]
     train = ["rnnsearch-train", "--preset=rnnsearch-tiny", "--model_dir=model", *files, *SIZES]
     run("rnnsearch-train", "--model_dir=model", *files[1:], status=1, told="--train_source")
-    run(*train, "--max_updates=30", "--evaluation_interval=30")
+    run(*train, "--max_updates=4", "--max_length=10")
     model = "--model_dir=model"
     lines = run("rnnsearch-translate", model, text="The man is here.\n\nIt is cold.\n").split("\n")
     assert len(lines) == 4 and not lines[1]

@@ -1,7 +1,7 @@
 """Make docs/page.png: the page of export/page with a translation that a server gives it.
 
     python docs/screenshot.py --server=http://localhost:8501 \
-        --text="Two young girls in red dresses are playing in front of a white house." --word=robes
+        --text="The European Economic Area will not be small." --word=européenne
 
 The server must run with --rest_api_enable_cors_support. Needs the Python package playwright, and
 Chromium.
@@ -23,9 +23,11 @@ def main() -> None:
     """Take the picture."""
     parser = argparse.ArgumentParser(description="Take a picture of the translation page.")
     parser.add_argument("--server", required=True, help="REST address of TensorFlow Serving")
-    parser.add_argument("--text", required=True, help="English")
-    parser.add_argument("--word", required=True, help="the French word that is pointed at")
-    parser.add_argument("--width", type=int, default=1200, help="pixels")
+    parser.add_argument("--text", required=True, help="a sentence")
+    parser.add_argument(
+        "--word", required=True, help="the word of its translation that is pointed at"
+    )
+    parser.add_argument("--width", type=int, default=1280, help="pixels")
     parser.add_argument("--output", type=Path, default=DOCS / "page.png")
     arguments = parser.parse_args()
     with sync_playwright() as driver:
@@ -39,10 +41,12 @@ def main() -> None:
         page.locator("#source").fill(arguments.text)
         page.locator("#candidates label").first.wait_for(timeout=SERVER_MS)
         page.locator("#translate").click(trial=True)  # scrolls to the top
-        page.locator(".words[lang=fr]").get_by_text(arguments.word, exact=True).first.hover()
+        page.locator(".words[data-lang-of=target]").get_by_text(
+            arguments.word, exact=True
+        ).first.hover()
         page.evaluate("document.activeElement.blur()")
         page.wait_for_timeout(300)  # colours change gently
-        page.screenshot(path=arguments.output, full_page=True)
+        page.screenshot(path=arguments.output)
         browser.close()
 
 

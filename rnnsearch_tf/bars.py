@@ -15,21 +15,12 @@ _MIN_BAR = 6
 _LABELS = 3
 
 
-class Work(NamedTuple):
-    """Content of a bar; of the notes, the most important first, it shows those that fit."""
+class Row(NamedTuple):
+    """Content of a bar's line."""
 
-    name: str
-    done: int
-    total: int | None
-    notes: list[str]
-
-    @property
-    def labels(self) -> tuple[str, str, str]:
-        """Name, percentage and count."""
-        if not self.total:
-            return self.name, "", f"{self.done:,}"
-        percentage = f"{100 * self.done // self.total:3}%"
-        return self.name, percentage, f"{self.done:,}/{self.total:,}"
+    labels: tuple[str, str, str]  # name, percentage, count
+    part: float | None  # that is done, 0 to 1; None: unknown
+    notes: list[str]  # the most important first; those that fit are shown
 
 
 class Bars(Live):
@@ -40,7 +31,7 @@ class Bars(Live):
     """
 
     def __init__(self) -> None:
-        self._work: dict[object, Work] = {}
+        self._rows: dict[object, Row] = {}
         super().__init__(
             console=Console(stderr=True, markup=False, highlight=False, emoji=False),
             auto_refresh=False,
@@ -52,16 +43,16 @@ class Bars(Live):
         self.start()
         _move_handlers(stream, sys.stderr)
 
-    def show(self, bar: object, work: Work) -> None:
+    def show(self, bar: object, row: Row) -> None:
         """Draw a bar, or draw it anew."""
-        self._work[bar] = work
+        self._rows[bar] = row
         self.refresh()
 
     def remove(self, bar: object) -> bool:
         """Erase a bar and return True; the last one is for `stop` to erase: return False."""
-        others = self._work.keys() - {bar}
+        others = self._rows.keys() - {bar}
         if others:
-            self._work.pop(bar, None)
+            self._rows.pop(bar, None)
             self.refresh()
         return bool(others)
 
@@ -73,16 +64,16 @@ class Bars(Live):
 
     def _table(self) -> RenderableType:
         width = self.console.width - _MARGIN
-        work = self._work.values()
-        longest = (max((len(w.labels[i]) for w in work), default=0) for i in range(_LABELS))
+        rows = self._rows.values()
+        longest = (max((len(row.labels[i]) for row in rows), default=0) for i in range(_LABELS))
         room = width - _MIN_BAR - sum(longest) - _LABELS - 1  # for the notes; blanks between all
         columns = (Column(no_wrap=i != 1) for i in range(_LABELS + 2))
         table = Table.grid(*columns, padding=(0, 1), expand=True)
-        for w in work:
-            name, percentage, count = w.labels
-            texts = (", ".join(w.notes[:n]) for n in range(len(w.notes), 0, -1))
+        for (name, *numbers), part, notes in rows:
+            texts = (", ".join(notes[:n]) for n in range(len(notes), 0, -1))
             fitting = next((text for text in texts if len(text) <= room), "")
-            table.add_row(name, ProgressBar(w.total, w.done), percentage, count, fitting)
+            bar = ProgressBar(None if part is None else 1.0, part or 0.0)
+            table.add_row(name, bar, *numbers, fitting)
         return Constrain(table, width)
 
 

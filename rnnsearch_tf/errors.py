@@ -9,6 +9,10 @@ class InputError(Exception):
 
 
 def first_line(error: BaseException) -> str:
-    """Return the first line of an error's text that is not blank, or the name of its class."""
-    lines = (line.strip() for line in str(error).splitlines())
-    return next(filter(None, lines), type(error).__name__)
+    """Return the first line of an error's text that is not blank, or the name of its class.
+
+    The line behind it is added where it ends in a colon.
+    """
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    end = 2 if lines and lines[0].endswith(":") else 1
+    return " ".join(lines[:end]) or type(error).__name__

@@ -65,7 +65,7 @@ class Bar:
         if self._on_terminal:
             self._draw(done, [*pace, *notes])
         else:
-            count = f"{done:,}/{self._total:,}" if self._total else f"{done:,}"
+            _, _, count = self._labels(done)
             say(": ".join(filter(None, (f"{self._name} {count}", ", ".join([*notes, *pace])))))
 
     def close(self) -> None:
@@ -76,10 +76,17 @@ class Bar:
     def _draw(self, done: int, notes: list[str]) -> None:
         global _bars
         # rich takes time to import, which is spent only where a bar is shown.
-        from rnnsearch_tf.bars import Bars, Work
+        from rnnsearch_tf.bars import Bars, Row
 
         _bars = _bars or Bars()
-        _bars.show(self, Work(self._name, done, self._total, list(map(printable, notes))))
+        part = done / self._total if self._total else None
+        _bars.show(self, Row(self._labels(done), part, list(map(printable, notes))))
+
+    def _labels(self, done: int) -> tuple[str, str, str]:
+        """Return name, percentage and count."""
+        if not self._total:
+            return self._name, "", f"{done:,}"
+        return self._name, f"{100 * done // self._total:3}%", f"{done:,}/{self._total:,}"
 
     def _pace(self, now: float, done: int) -> list[str]:
         """Describe the time left or, where that is unknown, the speed."""
@@ -102,10 +109,11 @@ def counted(items: Iterable[Item], name: str, total: int | None = None) -> Itera
         total: how many there are; None: unknown.
     """
     with contextlib.closing(Bar(name, total)) as bar:
-        bar.update(0)
-        for done, item in enumerate(items, 1):
-            yield item
+        # The items before this one: it may be the first of many that come at once, whose time would
+        # be taken for its own.
+        for done, item in enumerate(items):
             bar.update(done)
+            yield item
 
 
 def close_bars() -> None:

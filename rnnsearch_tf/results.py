@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from rnnsearch_tf.result_html import alignment_svg, result_html
 
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import numpy as np  # a client that asks for no alignments does without
 
 
+_Value = TypeVar("_Value")
 _LOWEST = -3.4e38  # scores below it are float32's lowest number
 
 
@@ -99,47 +100,29 @@ class Translation:
         return self.hypotheses[0].text
 
     @property
-    def tokens(self) -> tuple[str, ...]:
-        """The tokens of the best hypothesis.
-
-        Raises:
-            ValueError: a server was not asked for them.
-        """
-        tokens = self.hypotheses[0].tokens
-        if not tokens:
-            raise ValueError("no tokens: of a server, ask for them with Client.align")
-        return tokens
-
-    @property
     def score(self) -> float:
         """The best hypothesis's log p(y|x) in nats."""
         return self.hypotheses[0].score
 
     @property
-    def normalized_score(self) -> float:
-        """The best hypothesis's log p(y|x) / |y|^length_penalty in nats.
+    def tokens(self) -> tuple[str, ...]:
+        """The tokens of the best hypothesis; ValueError where a server was not asked for them."""
+        tokens = self.hypotheses[0].tokens or None
+        return _given(tokens, "no tokens: of a server, ask for them with Client.align")
 
-        Raises:
-            ValueError: a server was not asked for it.
-        """
+    @property
+    def normalized_score(self) -> float:
+        """The best hypothesis's log p(y|x) / |y|^length_penalty in nats; ValueError likewise."""
         score = self.hypotheses[0].normalized_score
-        if score is None:
-            raise ValueError("no normalized score: of a server, ask for it with Client.n_best")
-        return score
+        return _given(score, "no normalized score: of a server, ask for it with Client.n_best")
 
     @property
     def alignment(self) -> "np.ndarray":
-        """The best hypothesis's α, float32 [Ty, Tx].
-
-        Raises:
-            ValueError: it was not asked for.
-        """
-        alignment = self.hypotheses[0].alignment
-        if alignment is None:
-            raise ValueError(
-                "no alignment: ask for it with return_alignment=True, of a server with Client.align"
-            )
-        return alignment
+        """The best hypothesis's α, float32 [Ty, Tx]; ValueError where it was not asked for."""
+        return _given(
+            self.hypotheses[0].alignment,
+            "no alignment: ask for it with return_alignment=True, of a server with Client.align",
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -167,6 +150,12 @@ class Alignment:
 
     def _repr_html_(self) -> str:
         return alignment_svg(self.source_tokens, self.target_tokens, self.weights)
+
+
+def _given(value: _Value | None, missing: str) -> _Value:
+    if value is None:
+        raise ValueError(missing)
+    return value
 
 
 def _log_p(score: float) -> str:

@@ -1,8 +1,11 @@
-"""`tf.function` without AutoGraph, and `tf.data` without autotuning."""
+"""`tf.function` without AutoGraph, `tf.data` without autotuning, Keras on TensorFlow."""
 
 import functools
 
+import keras
 import tensorflow as tf
+
+from rnnsearch_tf.errors import InputError
 
 # Loops and branches are operations already: AutoGraph would only delay the start.
 graph_function = functools.partial(tf.function, autograph=False)
@@ -16,3 +19,14 @@ def untuned(dataset: tf.data.Dataset) -> tf.data.Dataset:
     options = tf.data.Options()
     options.autotune.enabled = False
     return dataset.with_options(options)
+
+
+def check_backend() -> None:
+    """Check that Keras works on TensorFlow, whose graphs training and search are.
+
+    Raises:
+        InputError: it works on another backend.
+    """
+    backend = keras.config.backend()
+    if backend != "tensorflow":
+        raise InputError(f"training and translation need KERAS_BACKEND=tensorflow, was {backend}")

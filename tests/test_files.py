@@ -182,7 +182,12 @@ def test_the_folder_is_on_the_disk_after_a_file_or_folder_got_its_name(tmp_path,
 
 @pytest.mark.parametrize(
     ("error", "line"),
-    [(ValueError("\n\n  a\nb"), "a"), (KeyError(), "KeyError"), (OSError("\n"), "OSError")],
+    [
+        (ValueError("\n\n  a\nb"), "a"),
+        (ValueError("a:\n\nb\nc"), "a: b"),
+        (KeyError(), "KeyError"),
+        (OSError("\n"), "OSError"),
+    ],
 )
 def test_the_first_line_of_an_error_says_something(error, line):
     assert first_line(error) == line

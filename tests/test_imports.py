@@ -22,7 +22,8 @@ ROOMS = {
         vectorizer
     """,
     "layers": """
-        initializers precision scan embedding gru attention deep_output encoder decoder __init__
+        initializers precision scan embedding gru attention_inputs attention deep_output encoder
+        decoder __init__
     """,
     "models": "__init__ losses translation_model ensemble weights_file model_directory",
     "synthetic": """

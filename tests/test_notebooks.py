@@ -9,11 +9,12 @@ from pathlib import Path
 import nbformat
 import pytest
 from IPython.core.inputtransformer2 import TransformerManager
+from jupyter_client.manager import KernelManager
 from nbclient import NotebookClient
 from tfserving import running
 
 COLAB = Path(__file__).parent.parent / "colab"
-NAMES = ("train", "attention", "serving")
+NAMES = ("train", "attention", "serving", "layers")
 PNG = b"\x89PNG"
 SECONDS = 600  # a safety net: for a cell
 
@@ -68,9 +69,12 @@ def test_no_path_of_a_private_machine(name):
     assert not re.search(r"(?<![\w.])/(home|Users|root|work|mnt|tmp|opt|data)/|[A-Z]:\\\\", text)
 
 
-def install(name, monkeypatch, is_installed, folder):
+def install(name, monkeypatch, is_installed, folder, pip_succeeds=True):
     """Run the cell that installs in a folder; return the arguments that pip was given, if any."""
-    given = []
+    given: list[str] = []
+
+    def find_spec(package):
+        return object() if is_installed or (given and pip_succeeds) else None
 
     class Shell:
         def run_line_magic(self, magic, line):
@@ -84,8 +88,7 @@ def install(name, monkeypatch, is_installed, folder):
     source = TransformerManager().transform_cell(code_of(read(name))[0].source)
     with monkeypatch.context() as patch:
         patch.chdir(folder)
-        spec = object() if is_installed else None
-        patch.setattr(importlib.util, "find_spec", lambda package: spec)
+        patch.setattr(importlib.util, "find_spec", find_spec)
         exec(source, namespace)
     # IPython puts the variable's value in.
     return [line.replace("{package}", str(namespace["package"])) for line in given]
@@ -100,14 +103,35 @@ def test_installs_the_checkout_or_the_repository(name, monkeypatch, tmp_path):
         assert install(name, monkeypatch, False, folder) == [f'install --quiet "{COLAB.parent}"']
 
 
+@for_each
+def test_what_cannot_be_installed_is_told_in_a_line(name, monkeypatch, tmp_path):
+    with pytest.raises(SystemExit) as stopped:
+        install(name, monkeypatch, False, tmp_path, pip_succeeds=False)
+    message = str(stopped.value)
+    assert message.startswith(
+        f"git+{repository(read(name))} could not be installed: set REPOSITORY"
+    )
+    assert "\n" not in message
+
+
+@pytest.fixture(scope="module")
+def kernel(tmp_path_factory):
+    """The kernel of all notebooks: each would start TensorFlow anew."""
+    folder = str(tmp_path_factory.mktemp("jupyter"))
+    names = ("JUPYTER_DATA_DIR", "JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in names:
+            patch.setenv(name, folder)
+        manager = KernelManager(kernel_name="python3")
+        manager.start_kernel()
+        yield manager
+        manager.shutdown_kernel(now=True)
+
+
 @pytest.fixture
-def execute(tmp_path, monkeypatch):
+def execute(kernel, tmp_path, monkeypatch):
     """Run a notebook in an empty folder with other parameters; return its outputs by cell id."""
-    for variable in ("JUPYTER_DATA_DIR", "JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
-        monkeypatch.setenv(variable, str(tmp_path / "jupyter"))
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
+    monkeypatch.chdir(tmp_path)
 
     def run(name, **parameters):
         notebook = read(name)
@@ -116,8 +140,8 @@ def execute(tmp_path, monkeypatch):
         assert set(parameters) <= {key for keys in defined for key in keys}
         lines = "\n".join(f"{key} = {value!r}" for key, value in parameters.items())
         notebook.cells.insert(place + 1, nbformat.v4.new_code_cell(lines))
-        here = {"metadata": {"path": str(folder)}}
-        NotebookClient(notebook, timeout=SECONDS, kernel_name="python3", resources=here).execute()
+        notebook.cells.insert(0, nbformat.v4.new_code_cell(f"%reset -f\n%cd -q {tmp_path}"))
+        NotebookClient(notebook, kernel, timeout=SECONDS).execute()
         return {cell.id: cell.outputs for cell in code_of(notebook)}
 
     return run
@@ -139,7 +163,9 @@ def test_train(execute):
     assert Path("training.png").read_bytes().startswith(PNG)
     assert "image/png" in outputs["draw-curves"][0].data
     assert printed(outputs["translate"]).count("(reference)") == 5
-    assert len(printed(outputs["n-best"]).splitlines()) == 3
+    assert printed(outputs["translate"]).startswith("Translator(rnnsearch, en → fr, ")
+    assert "<svg" in outputs["n-best"][0].data["text/html"]
+    assert ", 3 hypotheses, α " in outputs["n-best"][0].data["text/plain"]
     assert str(Path("model", "best.weights.h5")) in printed(outputs["list-directory"]).split()
 
 
@@ -155,6 +181,7 @@ def test_attention(execute, model_dir):
     )
     assert Path("rnnencdec", "last.weights.h5").exists()
     assert not Path("rnnsearch").exists()
+    assert "<svg" in outputs["load"][0].data["text/html"]
     weights = re.findall(r"α = (0\.\d+)$", printed(outputs["attention-by-hand"]), re.M)
     assert len(weights) == 10
     assert sum(map(float, weights)) == pytest.approx(1, abs=0.01)
@@ -179,7 +206,7 @@ def test_serving(execute, model_dir, export_dir):
         outputs = execute("serving", MODEL_DIR=str(model_dir), SERVER=served.rest)
     assert str(Path("exports", "1", "saved_model.pb")) in printed(outputs["write-export"]).split()
     signatures = re.findall(r"^\w+", printed(outputs["list-signatures"]), re.M)
-    assert sorted(signatures) == ["align", "nbest", "score", "serving_default"]
+    assert sorted(signatures) == ["align", "describe", "nbest", "score", "serving_default"]
     assert len(printed(outputs["call-default"]).splitlines()) == 2
     assert printed(outputs["call-align"]).splitlines()[-1].lstrip().startswith("</s>  <-  ")
     assert len(printed(outputs["call-nbest"]).splitlines()) == 5
@@ -188,7 +215,16 @@ def test_serving(execute, model_dir, export_dir):
     assert [body.get("signature_name") for body in bodies] == [None, "align", "nbest", "score"]
     answers = re.findall(r'^(\w+): {"predictions": \[', printed(outputs["ask-server"]), re.M)
     assert answers == ["serving_default", "align", "nbest", "score"]
+    assert "Client(http://" in printed(outputs["ask-server"])
     assert len(re.findall(r"^ *-\d+\.\d{3}  ", printed(outputs["ask-server"]), re.M)) == 2
+
+
+@pytest.mark.slow
+def test_layers(execute):
+    outputs = execute("layers", PAIRS=40, EPOCHS=1, UNITS=4, DATES=["01 Jan 2000"])
+    assert Path("date_1.png").read_bytes().startswith(PNG)
+    assert "image/png" in outputs["draw"][0].data
+    assert printed(outputs["save"]) == printed(outputs["write"])
 
 
 def curl_lines(outputs):

@@ -50,10 +50,25 @@ def test_a_log_has_lines(capsys, monkeypatch):
     assert written.splitlines() == [
         "line 0/2",
         "line 1/2: 0 s left",
-        "line 2/2: 0 s left",
         f"update 12,000/30,000: 2.500 nats/token, {TAME}",
         TAME,
     ]
+
+
+def test_the_time_left_of_items_that_come_in_blocks(capsys, monkeypatch):
+    """The first block takes longer, since graphs are traced: its time says nothing."""
+    now = 0.0
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now)
+
+    def blocks():
+        nonlocal now
+        for seconds in (100.0, 30.0, 30.0):
+            now += seconds
+            yield from range(64)
+
+    assert len(list(counted(blocks(), "line", 192))) == 192
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == ["line 0/192", "line 64/192: 60 s left", "line 128/192: 30 s left"]
 
 
 def test_short_work_shows_nothing(capsys):

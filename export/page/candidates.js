@@ -1,15 +1,28 @@
 "use strict";
-// The n-best list of one sentence: one radio button a translation.
+// The n-best list of one sentence: one radio button a translation, the first few until more are asked for.
+
+const SHOWN_AT_FIRST = 5;
 
 class CandidateList {
   // `choose` is called with the number of the translation that was chosen.
   constructor(choose) {
     this.list = document.getElementById("candidates");
     this.list.addEventListener("change", (event) => choose(Number(event.target.value)));
+    this.more = document.getElementById("more");
+    this.more.addEventListener("click", () => this.fold(this.more.ariaExpanded === "true"));
   }
 
   draw(candidates, chosen) {
     this.list.replaceChildren(...candidates.map((candidate, i) => entry(candidate, i, i === chosen)));
+    this.more.hidden = candidates.length <= SHOWN_AT_FIRST;
+    this.fold(chosen < SHOWN_AT_FIRST);
+  }
+
+  fold(isFolded) {
+    const entries = [...this.list.children];
+    entries.slice(SHOWN_AT_FIRST).forEach((entry) => (entry.hidden = isFolded));
+    this.more.ariaExpanded = String(!isFolded);
+    this.more.textContent = isFolded ? `${entries.length - SHOWN_AT_FIRST} more` : "Fewer";
   }
 }
 
@@ -22,6 +35,8 @@ function entry({ translation, score, rankedBy }, i, checked) {
     make("span", {}, `log p ${formatScore(score)}`),
   );
   const label = make("label");
-  label.append(radio, make("span", { lang: "fr", class: "text" }, translation), scores);
+  const text = make("span", { class: "text" }, translation);
+  setLanguage(text, languages.target);
+  label.append(radio, text, scores);
   return label;
 }

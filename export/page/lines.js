@@ -16,6 +16,7 @@ class AlignmentLines {
     this.forget();
     this.listen();
     new ResizeObserver(() => this.place()).observe(this.stage);
+    markCuts(this.stage.parentElement);
   }
 
   forget() {
@@ -24,12 +25,12 @@ class AlignmentLines {
     this.pointed = this.focused = this.pinned = null;
   }
 
-  draw({ source, target, alignment }) {
+  draw({ source, target, alignment, unknown }) {
     this.forget();
     this.descriptions.replaceChildren();
     const columns = source.map((_, j) => alignment.map((row) => row[j]));
     const sources = source.map((word, j) =>
-      this.word(word, `source-word-${j}`, `read for ${strongest(target, columns[j])}`),
+      this.word(word, `source-word-${j}`, `read for ${strongest(target, columns[j])}`, unknown.has(j)),
     );
     const targets = target.map((word, i) =>
       this.word(word, `target-word-${i}`, `from ${strongest(source, alignment[i])}`),
@@ -48,11 +49,12 @@ class AlignmentLines {
     this.light();
   }
 
-  word(text, id, description) {
+  word(text, id, weights, isUnknown = false) {
+    const description = [explained(text, isUnknown), weights].filter(Boolean).join("; ");
     this.descriptions.append(make("span", { id: `${id}-weights`, lang: "en" }, description));
     const word = make("button", { id, type: "button", tabindex: "-1", "aria-pressed": "false" }, text);
     word.setAttribute("aria-describedby", `${id}-weights`);
-    word.classList.toggle("end", text === END);
+    markWord(word, text, isUnknown);
     return word;
   }
 
@@ -155,4 +157,16 @@ function moveFocus(from, to) {
   from.setAttribute("tabindex", "-1");
   to.setAttribute("tabindex", "0");
   to.focus();
+}
+
+// Says, as classes of the parent, at which edges of a box there is more to scroll to.
+function markCuts(box) {
+  const mark = () => {
+    const cut = box.parentElement.classList;
+    cut.toggle("right", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
+    cut.toggle("bottom", box.scrollTop + box.clientHeight < box.scrollHeight - 1);
+  };
+  box.addEventListener("scroll", mark);
+  const sizes = new ResizeObserver(mark);
+  for (const element of [box, box.firstElementChild]) sizes.observe(element);
 }

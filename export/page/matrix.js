@@ -12,7 +12,7 @@ class AlignmentMatrix {
     this.listen();
   }
 
-  draw({ source, target, alignment }) {
+  draw({ source, target, alignment, unknown }) {
     this.hide();
     const drawable = source.length * target.length <= MOST_CELLS;
     const size = `${target.length} × ${source.length} words`;
@@ -20,7 +20,9 @@ class AlignmentMatrix {
     this.box.hidden = !drawable;
     this.table.replaceChildren();
     if (!drawable) return;
-    this.table.createTHead().append(headRow(source));
+    this.table.classList.toggle("small", source.length > 14 && source.length <= 22);
+    this.table.classList.toggle("tiny", source.length > 22);
+    this.table.createTHead().append(headRow(source, unknown));
     this.table.createTBody().append(...target.map((word, i) => bodyRow(word, alignment[i])));
     this.table.querySelector("tbody td")?.setAttribute("tabindex", "0");
   }
@@ -37,6 +39,7 @@ class AlignmentMatrix {
     });
     this.table.addEventListener("keydown", (event) => this.key(event));
     this.box.addEventListener("scroll", () => this.show(this.focusedCell()));
+    markCuts(this.box);
   }
 
   focusedCell() {
@@ -87,27 +90,30 @@ class AlignmentMatrix {
   }
 }
 
-function headRow(source) {
+function headRow(source, unknown) {
   const row = make("tr");
-  row.append(make("td"), ...source.map((word) => header(word, "col", "en")));
+  const cells = source.map((word, j) => header(word, "col", languages.source, unknown.has(j)));
+  row.append(make("td"), ...cells);
   return row;
 }
 
 function bodyRow(word, weights) {
   const row = make("tr");
-  row.append(header(word, "row", "fr"), ...weights.map(weightCell));
+  row.append(header(word, "row", languages.target), ...weights.map(weightCell));
   return row;
 }
 
-function header(word, scope, lang) {
-  const cell = make("th", { scope, lang });
-  cell.append(make("span", {}, word));
-  cell.classList.toggle("end", word === END);
+function header(word, scope, lang, isUnknown = false) {
+  const cell = make("th", { scope });
+  const label = make("span", {}, word);
+  setLanguage(label, lang);
+  markWord(cell, word, isUnknown);
+  cell.append(label);
   return cell;
 }
 
 function weightCell(weight) {
-  const cell = make("td", { tabindex: "-1", "aria-label": exactWeight(weight) });
+  const cell = make("td", { tabindex: "-1", "aria-label": percent(weight) });
   const grey = Math.round(255 * weight);
   cell.style.backgroundColor = `rgb(${grey} ${grey} ${grey})`;
   return cell;

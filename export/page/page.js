@@ -13,6 +13,7 @@ let pause = 0; // the timer that waits for the writer to pause
 let underWay = new AbortController(); // of the newest request; an older one is aborted
 let asked = ""; // what the newest request asked for, unless it failed
 let shown = ""; // what the results answer
+let described = ""; // the settings of the model whose languages are shown
 
 function linesOf(text) {
   return text.trimEnd() ? text.trimEnd().split("\n").map((line) => line.trim()) : [];
@@ -46,8 +47,10 @@ async function translate() {
   setProgress(true);
   try {
     if (wrongSettings(settings)) throw new Failure("settings", wrongSettings(settings));
+    if (!lines.length) await checkModel(settings, signal);
+    await describeModel(signal);
     if (lines.length) await translateLines(lines, signal);
-    else await showNothing(signal);
+    else if (!signal.aborted) showNothing();
     if (!signal.aborted) setTrouble(null);
   } catch (error) {
     if (signal.aborted) return;
@@ -57,6 +60,13 @@ async function translate() {
   } finally {
     if (!signal.aborted) setProgress(false);
   }
+}
+
+async function describeModel(signal) {
+  const wished = JSON.stringify(settings);
+  if (wished === described) return;
+  await askLanguages(settings, signal);
+  if (!signal.aborted) described = wished;
 }
 
 async function translateLines(lines, signal) {
@@ -93,13 +103,11 @@ async function orWithout(answer) {
   }
 }
 
-// Without text there is still to say whether the server would translate.
-async function showNothing(signal) {
+function showNothing() {
   shown = asked;
   results.clear();
   setText("source-note", "");
   markOutdated();
-  await checkModel(settings, signal);
 }
 
 function limitNote(lines, sentences) {
@@ -124,6 +132,13 @@ function setTrouble(failure) {
   document.getElementById("trouble-text").replaceChildren(...said.filter((p) => p.textContent));
   if (!failure && document.activeElement === again) source.focus();
   again.hidden = !failure;
+}
+
+function useExample(event) {
+  const example = event.target.closest("button");
+  if (!example) return;
+  source.value = example.textContent;
+  translate();
 }
 
 function showSettings() {
@@ -175,6 +190,7 @@ function start() {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) translate();
   });
   document.getElementById("translate").addEventListener("click", translate);
+  document.getElementById("examples").addEventListener("click", useExample);
   again.addEventListener("click", translate);
   settingsForm.addEventListener("submit", submitSettings);
   document.getElementById("approve").addEventListener("click", approve);

@@ -91,6 +91,7 @@ class Results {
   drawAlignment() {
     const sentence = this.sentences[this.chosen];
     const blank = !this.lines[this.chosen];
+    this.drawUnknown(sentence?.source ?? [], sentence?.unknown ?? new Set());
     document.getElementById("alignment-box").hidden = blank;
     if (blank) return;
     const note = this.whyNoAlignment(sentence);
@@ -99,6 +100,14 @@ class Results {
     if (note) return;
     this.alignmentLines.draw(sentence);
     this.matrix.draw(sentence);
+  }
+
+  // `unknown` are the places in `source` of the words that the model does not know.
+  drawUnknown(source, unknown) {
+    const words = [...new Set(source.filter((_, j) => unknown.has(j)))];
+    const list = words.map((word) => `“${word}”`).join(", ");
+    setText("unknown-note", list && `Not in the model's vocabulary, read as [UNK]: ${list}.`);
+    document.getElementById("unknown-legend").hidden = !words.length;
   }
 
   whyNoAlignment(sentence) {

@@ -2,6 +2,7 @@
 // What the signatures answer for one line, checked, and without padding.
 
 const END = "</s>";
+const UNKNOWN = "[UNK]"; // what a model reads, or writes, for a word that its vocabulary lacks
 const MAX_SOURCE_TOKENS = 500;
 const NOTHING_FOUND = -3.4e38; // float32's lowest stands in slots for which nothing was found
 const WORTH_TELLING = 0.05; // weights below it are neither drawn as lines nor told in words
@@ -14,8 +15,9 @@ function readTranslation(prediction) {
   return { translation, score };
 }
 
-// `align`: also {source, target, alignment}: words with their </s>, and a row of weights over the
-// source for each word of the target.
+// `align`: also {source, target, alignment, unknown}: words with their </s>, a row of weights over
+// the source for each word of the target, and the places of the source words that the model does not
+// know, none where an older export does not tell.
 function readAligned(prediction) {
   const source = withoutPadding(prediction?.source_tokens);
   const target = withoutPadding(prediction?.target_tokens);
@@ -24,7 +26,9 @@ function readAligned(prediction) {
   if (!alignment.flat().every(Number.isFinite)) {
     throw malformed("the alignment does not fit the words");
   }
-  return { ...readTranslation(prediction), source, target, alignment };
+  const asRead = prediction.model_input ?? [];
+  const unknown = new Set(source.map((_, j) => j).filter((j) => asRead[j] === UNKNOWN));
+  return { ...readTranslation(prediction), source, target, alignment, unknown };
 }
 
 // `nbest`: [{translation, score, rankedBy}], best first.
@@ -62,17 +66,26 @@ function strongest(words, weights) {
 }
 
 function percent(weight) {
-  return `${Math.round(100 * weight)} %`;
-}
-
-// Four significant digits.
-function exactWeight(weight) {
-  return String(Number(weight.toPrecision(4)));
+  return `${Math.round(100 * weight)}\u00a0%`;
 }
 
 function formatScore(score) {
   if (score <= NOTHING_FOUND) return "−∞"; // no translation has a finite score
-  return score.toFixed(3).replace("-", "−");
+  return score.toFixed(2).replace("-", "−");
+}
+
+// Marks the end of a sentence, and a word that the model does not know; says in words what it is.
+function markWord(element, word, isUnknown) {
+  element.classList.toggle("end", word === END);
+  element.classList.toggle("unknown", isUnknown || word === UNKNOWN);
+  const what = explained(word, isUnknown);
+  if (what) element.title = what;
+}
+
+function explained(word, isUnknown) {
+  if (word === END) return "the end of the sentence";
+  if (isUnknown) return "not in the model's vocabulary, read as [UNK]";
+  return word === UNKNOWN ? "a word that the model's vocabulary lacks" : "";
 }
 
 // A new element with attributes and text; text is never taken for markup.

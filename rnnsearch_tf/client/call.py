@@ -1,5 +1,6 @@
 """Calls: deadline, retries, cancellation."""
 
+import concurrent.futures
 import contextlib
 import random
 import threading
@@ -77,9 +78,7 @@ class Running(Generic[_Result]):
     ):
         self._call = call
         self._late = late
-        self._done = threading.Event()
-        self._results: list[_Result] = []
-        self._error: BaseException | None = None
+        self._future: concurrent.futures.Future[_Result] = concurrent.futures.Future()
         # A daemon: a process that has given up must not wait for the resolver of host names.
         threading.Thread(target=self._run, args=(work,), daemon=True).start()
 
@@ -90,12 +89,11 @@ class Running(Generic[_Result]):
             Exception: that of the work, or that of `late`.
         """
         # The work's own timeouts do not see an answer that trickles, or a resolver that is slow.
-        if not self._done.wait(self._call.remaining()):
+        concurrent.futures.wait([self._future], self._call.remaining())
+        if not self._future.done():
             self.cancel()
             raise self._late(self._call)
-        if self._error is not None:
-            raise self._error
-        return self._results[0]
+        return self._future.result()
 
     def cancel(self) -> None:
         """Cancel the work, without waiting for its end."""
@@ -103,11 +101,9 @@ class Running(Generic[_Result]):
 
     def _run(self, work: Callable[[Call], _Result]) -> None:
         try:
-            self._results.append(work(self._call))
+            self._future.set_result(work(self._call))
         except BaseException as error:
-            self._error = error
-        finally:
-            self._done.set()
+            self._future.set_exception(error)
 
 
 def with_retries(call: Call, attempt: Callable[[], _Result], attempts: int) -> _Result:

@@ -3,7 +3,8 @@
 import collections
 import itertools
 from collections.abc import Callable, Generator, Iterable, Iterator
-from typing import NoReturn, Protocol, TypeVar
+from concurrent.futures import Future
+from typing import Any, Protocol, TypeVar
 
 _Batch = TypeVar("_Batch")
 _Result = TypeVar("_Result")
@@ -20,19 +21,8 @@ class Pending(Protocol[_Promised]):
             Exception: that of the work.
         """
 
-    def cancel(self) -> None:
+    def cancel(self) -> Any:
         """Cancel the work, without waiting for its end."""
-
-
-class _Failed:
-    def __init__(self, error: Exception):
-        self._error = error
-
-    def result(self) -> NoReturn:
-        raise self._error
-
-    def cancel(self) -> None:
-        pass
 
 
 def in_order(
@@ -70,4 +60,6 @@ def _started(
         for item in items:
             yield start(item)
     except Exception as error:
-        yield _Failed(error)
+        failed: Future[_Result] = Future()
+        failed.set_exception(error)
+        yield failed

@@ -15,7 +15,7 @@ def _pattern(*alternatives: str) -> re.Pattern[str]:
 
 # The library has one code for all of these, and its words differ from version to version.
 _NO_HOST = _pattern("dns resolution failed", "errors resolving", "address lookup failed")
-_OTHER_PROTOCOL = _pattern("expected settings frame", "http1")
+_OTHER_PROTOCOL = _pattern("expected settings frame", "failed parsing http/2", "http1")
 _NO_CONNECTION = _pattern("failed to connect to all addresses")
 _OTHER_NAME = _pattern("hostname verification", "is not in peer certificate")
 _NO_TLS = _pattern("wrong_version_number", "http_request")

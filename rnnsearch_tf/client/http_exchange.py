@@ -47,23 +47,6 @@ class HttpExchange:
         self._idle: list[HTTPConnection] = []
         self._is_closed = False
 
-    def get(self, call: Call, path: str) -> Response:
-        """Send a GET request.
-
-        Raises:
-            ServingError: there is no complete answer.
-        """
-        return self._exchange(call, "GET", path, None)
-
-    def post(self, call: Call, path: str, body: bytes) -> Response:
-        """Send a POST request with a JSON body.
-
-        Raises:
-            ServingError: there is no complete answer.
-        """
-        self._check_size(len(body))
-        return self._exchange(call, "POST", path, body)
-
     def close(self) -> None:
         """Close the connections; those in use when their calls end."""
         with self._lock:
@@ -72,7 +55,13 @@ class HttpExchange:
                 connection.close()
             self._idle.clear()
 
-    def _exchange(self, call: Call, method: str, path: str, body: bytes | None) -> Response:
+    def send(self, call: Call, path: str, body: bytes | None = None) -> Response:
+        """Send a GET request, or a POST request with a JSON body.
+
+        Raises:
+            ServingError: there is no complete answer.
+        """
+        self._check_size(len(body or b""))
         connection = self._connection(call)
         response: HTTPResponse | None = None
         is_whole = False
@@ -84,7 +73,7 @@ class HttpExchange:
                 with contextlib.suppress(BrokenPipeError):  # it may have answered already
                     headers = {"Content-Type": "application/json"}
                     connection.request(
-                        method,
+                        "GET" if body is None else "POST",
                         path,
                         body,
                         headers,

@@ -57,7 +57,7 @@ class RestTransport:
         """
         request = {"signature_name": signature, "inputs": inputs}
         body = json.dumps(request, ensure_ascii=False, separators=(",", ":")).encode()
-        response = self._exchange.post(call, f"{self._path}:predict", body)
+        response = self._exchange.send(call, f"{self._path}:predict", body)
         outputs = self._content(call, response, signature).get("outputs")
         names = list(SIGNATURES[signature].outputs)
         if isinstance(outputs, list) and len(names) == 1:  # a single output is sent without name
@@ -72,7 +72,7 @@ class RestTransport:
         Raises:
             ServingError: no answer, or none that can be read.
         """
-        content = self._content(call, self._exchange.get(call, self._path), None)
+        content = self._content(call, self._exchange.send(call, self._path), None)
         try:
             return [_version_status(entry) for entry in content["model_version_status"]]
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:

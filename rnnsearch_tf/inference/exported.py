@@ -1,10 +1,11 @@
 """Exports on disk, read without TensorFlow: their versions, cards and vocabularies."""
 
+import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rnnsearch_tf.config import Config, DecodingConfig, read_settings
+from rnnsearch_tf.config import Config, DecodingConfig, ModelConfig, read_settings
 from rnnsearch_tf.digests import unsealed
 from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.json_files import read_json, typed
@@ -64,8 +65,9 @@ def load_config(version: Path) -> Config:
     """
     card = read_card(version)
     try:
-        settings = {name: card.get(name) for name in _SETTINGS}
-        return read_settings(Config, {**settings, "model": card["models"][0]["model"]})
+        config = read_settings(Config, {name: card.get(name) for name in _SETTINGS})
+        model = read_settings(ModelConfig, card["models"][0]["model"])
+        return dataclasses.replace(config, model=model)
     except (LookupError, TypeError, ValueError) as error:
         raise _unreadable(version, error) from error
 

@@ -15,6 +15,7 @@ from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.inference.weight_storage import FULL
 from rnnsearch_tf.models.model_directory import BEST, ModelDirectory
 from rnnsearch_tf.text.vectorizer import TextVectorizer
+from rnnsearch_tf.tf_functions import check_backend
 
 _FUNCTIONS = ("best", "candidates", "score_tokens", "align_tokens")
 
@@ -69,8 +70,9 @@ def load_text_model(
 
     Raises:
         InputError: a directory is absent, incomplete or damaged, or has other vocabularies than
-            the first.
+            the first; or Keras works on another backend than TensorFlow.
     """
+    check_backend()
     paths = [path] if isinstance(path, str | Path) else path
     check_models(paths, weights)
     directories = [ModelDirectory(one) for one in paths]

@@ -208,15 +208,13 @@ class Translator:
         Raises:
             InputError: more translations than the beam is wide, or another beam than the export's.
         """
-        if isinstance(text, str | bytes):
-            [result] = self.translate_stream(
-                [text], beam_size=beam_size, n_best=n_best, return_alignment=return_alignment
-            )
-            return result
+        lines = [text] if isinstance(text, str | bytes) else text
+        is_single = lines is not text
         stream = self.translate_stream(
-            text, beam_size=beam_size, n_best=n_best, return_alignment=return_alignment
+            lines, beam_size=beam_size, n_best=n_best, return_alignment=return_alignment
         )
-        return _collected(stream, len(text), progress)
+        results = _collected(stream, len(lines), progress and not is_single)
+        return results[0] if is_single else results
 
     def translate_stream(
         self,

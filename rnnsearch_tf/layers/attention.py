@@ -114,11 +114,8 @@ class BahdanauAttention(keras.layers.Layer):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments of the constructor."""
-        return {
-            **super().get_config(),
-            "units": self.units,
-            "initial_weights": self.initial_weights,
-        }
+        settings = {"units": self.units, "initial_weights": self.initial_weights}
+        return {**super().get_config(), **settings}
 
 
 @keras.saving.register_keras_serializable("rnnsearch_tf")
@@ -166,11 +163,9 @@ class LastAnnotation(keras.layers.Layer):
         alignment = ops.one_hot(lengths - 1, positions, dtype=wide(annotations.dtype))  # [B, Tx]
         *queries, _ = ops.shape(state)  # [R] or [B, Ty]
         states_each = states_of_each(queries, sentences)  # Q
-        context = ops.repeat(annotations[:, -1], states_each, axis=0)  # [R, n]
-        alignment = ops.repeat(alignment, states_each, axis=0)
-        if len(queries) == 1:
-            return context, alignment
-        return (
-            ops.reshape(context, (*queries, annotations.shape[-1])),
-            ops.reshape(alignment, (*queries, positions)),
-        )
+
+        def for_each_state(x: Any) -> Any:  # [B, …] to [*queries, …]
+            x = ops.repeat(x, states_each, axis=0)
+            return x if len(queries) == 1 else ops.reshape(x, (*queries, ops.shape(x)[-1]))
+
+        return for_each_state(annotations[:, -1]), for_each_state(alignment)

@@ -58,11 +58,8 @@ class InitialState(keras.layers.Layer):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments of the constructor."""
-        return {
-            **super().get_config(),
-            "units": self.units,
-            "initial_weights": self.initial_weights,
-        }
+        settings = {"units": self.units, "initial_weights": self.initial_weights}
+        return {**super().get_config(), **settings}
 
 
 @keras.saving.register_keras_serializable("rnnsearch_tf")

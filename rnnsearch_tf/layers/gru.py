@@ -21,6 +21,7 @@ class _GatedUnit(keras.layers.Layer):
     def __init__(self, units: int, initial_weights: InitialWeights = "paper", **kwargs: Any):
         super().__init__(**kwargs)
         self.units = units
+        self.state_size = self.output_size = units  # for `keras.layers.RNN`
         self.initial_weights = initial_weights
 
     def _add_matrices(self, names: tuple[str, ...], size: int, initializer: Any) -> None:
@@ -42,7 +43,12 @@ class _GatedUnit(keras.layers.Layer):
         dtype = self.compute_dtype
         return ops.dot(words, ops.cast(joined, dtype)) + ops.cast(biases, dtype)
 
-    def _bind(self) -> Callable[[Any, Any], Any]:
+    def bind(self) -> Callable[..., Float[Tensor, "*rows n"]]:
+        """Join the matrices once and return the step, for use inside a loop.
+
+        Returns:
+            A function of `project`'s output [..., 3n] and the state [..., n], to the next state.
+        """
         dtype = self.compute_dtype
         gate_matrix = ops.cast(ops.concatenate([self.U_z, self.U_r], axis=1), dtype)  # [n, 2n]
         candidate_matrix = ops.cast(ops.convert_to_tensor(self.U), dtype)
@@ -57,11 +63,8 @@ class _GatedUnit(keras.layers.Layer):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments of the constructor."""
-        return {
-            **super().get_config(),
-            "units": self.units,
-            "initial_weights": self.initial_weights,
-        }
+        settings = {"units": self.units, "initial_weights": self.initial_weights}
+        return {**super().get_config(), **settings}
 
 
 @keras.saving.register_keras_serializable("rnnsearch_tf")
@@ -82,10 +85,6 @@ class GRUCell(_GatedUnit):
         units: n, the number of hidden units.
         initial_weights: "paper" (appendix B.1) or "glorot".
 
-    Attributes:
-        state_size: n, as `keras.layers.RNN` wants it of a cell.
-        output_size: likewise.
-
     Examples:
         Two words, m = 3, from states of zeros; and two sentences of four words:
 
@@ -95,39 +94,20 @@ class GRUCell(_GatedUnit):
         (2, 5) (2, 5)
     """
 
-    def __init__(self, units: int, initial_weights: InitialWeights = "paper", **kwargs: Any):
-        super().__init__(units, initial_weights, **kwargs)
-        self.state_size = self.output_size = units
-
     def build(self, words_shape: tuple, states_shape: Any = None) -> None:
         """Create the weights."""
         self._add_weights(words_shape[-1])
-
-    def bind(
-        self,
-    ) -> Callable[
-        [Float[Tensor, "*rows three_n"], Float[Tensor, "*rows n"]], Float[Tensor, "*rows n"]
-    ]:
-        """Join the matrices once and return the step, for use inside a loop.
-
-        Returns:
-            A function of `project`'s output and the state, to the next state.
-        """
-        return self._bind()
 
     def call(
         self,
         words: Float[Tensor, "*rows m"],
         states: Float[Tensor, "*rows n"] | Sequence[Float[Tensor, "*rows n"]],
     ) -> tuple[Float[Tensor, "*rows n"], Any]:
-        """Make a step as `keras.layers.GRUCell` does.
+        """Return the next states h', and once more in the form of `states`, as Keras's cells do.
 
         Args:
             words: their vectors e.
             states: the states h, or a list of them alone.
-
-        Returns:
-            The next states h', and once more in the form of `states`.
         """
         in_list = isinstance(states, list | tuple)
         state = self.bind()(self.project(words), states[0] if in_list else states)
@@ -164,18 +144,9 @@ class ContextGRUCell(_GatedUnit):
         matrix = initializers.matrix(self.initial_weights)
         self._add_matrices(("C", "C_z", "C_r"), context_shape[-1], matrix)
 
-    def bind(
-        self,
-    ) -> Callable[
-        [Float[Tensor, "*rows three_n"], Float[Tensor, "*rows n"], Float[Tensor, "*rows two_n"]],
-        Float[Tensor, "*rows n"],
-    ]:
-        """Join the matrices once and return the step, for use inside a loop.
-
-        Returns:
-            A function of `project`'s output, the state and the context, to the next state.
-        """
-        step = self._bind()
+    def bind(self) -> Callable[..., Float[Tensor, "*rows n"]]:
+        """Join the matrices once and return the step; its third argument is the context c."""
+        step = super().bind()
         joined = ops.concatenate([self.C_z, self.C_r, self.C], axis=1)
         context_matrix = ops.cast(joined, self.compute_dtype)
 

@@ -35,6 +35,7 @@ class LossTotal(NamedTuple):
     count: Float[Tensor, ""]  # float32; the tokens or linked words that the sum is over
 
 
+@keras.saving.register_keras_serializable("rnnsearch_tf")
 class SentenceLoss(keras.losses.Loss):
     """−log p(y|x) for `model.compile` and `model.fit`: the mean over sentences, in nats.
 
@@ -142,7 +143,8 @@ def output_cross_entropy(
         exponentials = ops.exp(logits - highest)
         sums = ops.sum(exponentials, axis=1, keepdims=True)
 
-        def gradient(upstream: Any) -> tuple[Any, Any, Any]:
+        def gradient(*given: Any, upstream: Any = None) -> tuple[Any, Any, Any]:
+            upstream = given[0] if upstream is None else upstream  # by name on PyTorch
             upstream = ops.expand_dims(upstream, 1)  # [N, 1]
             scale = upstream / sums
             rows = ops.arange(ops.shape(targets)[0], dtype="int32")

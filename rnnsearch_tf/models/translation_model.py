@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import h5py
 import keras
 from keras import ops
 
@@ -14,12 +16,14 @@ from rnnsearch_tf.layers.attention import BahdanauAttention, LastAnnotation
 from rnnsearch_tf.layers.decoder import Decoder, DecoderState, DecoderStep
 from rnnsearch_tf.layers.deep_output import MaxoutDeepOutput
 from rnnsearch_tf.layers.encoder import Encoder
+from rnnsearch_tf.layers.precision import dtype_policy
 from rnnsearch_tf.models.losses import LOSSES, LossTotal, token_losses
 
 if TYPE_CHECKING:
     from rnnsearch_tf.tensor_types import Float, Int, Tensor
 
 
+@keras.saving.register_keras_serializable("rnnsearch_tf")
 class TranslationModel(keras.Model):
     """p(y|x) as a functional model, with its layers as attributes.
 
@@ -52,14 +56,16 @@ class TranslationModel(keras.Model):
         self.readout = readout
         self.decoder_outputs = keras.Model(inputs, outputs, name="decoder_outputs")
 
-    def fit(self, *args: Any, **kwargs: Any) -> Any:
+    def fit(self, x: Any = None, *args: Any, **kwargs: Any) -> Any:
         """Train by `keras.Model.fit`, on one device or under MirroredStrategy.
 
-        Batches are ({"source": ids, "target": ids}, the target ids again); compile with
-        `losses.SentenceLoss` and `optimizers.build_optimizer`, both under the strategy.
+        Batches are {"source": ids, "target": ids}, as `data.batching.training_batches` makes them;
+        compile with `losses.SentenceLoss` and, on TensorFlow, `optimizers.build_optimizer`, both
+        under the strategy.
 
         Raises:
-            ValueError: a strategy of several machines, which Keras's loop does not support.
+            ValueError: a strategy of several machines, which Keras's loop does not support, or a
+                data set with a guide, of which it would learn nothing.
         """
         strategy = getattr(self, "distribute_strategy", None)
         if getattr(strategy, "cluster_resolver", None) is not None:
@@ -67,7 +73,19 @@ class TranslationModel(keras.Model):
                 "fit works on one machine; rnnsearch-train --strategy=multi_worker, or "
                 "training.run.train with that strategy, trains on several"
             )
-        return super().fit(*args, **kwargs)
+        if "guide" in (getattr(x, "element_spec", None) or ()):
+            raise ValueError("fit has no guided alignment loss, so give it batches without a guide")
+        return super().fit(x, *args, **kwargs)
+
+    def compute_loss(
+        self, x: Any = None, y: Any = None, y_pred: Any = None, *args: Any, **kwargs: Any
+    ) -> Any:
+        """Compute the loss of `compile`; y is the target where `fit` is given none."""
+        return super().compute_loss(x, x["target"] if y is None else y, y_pred, *args, **kwargs)
+
+    def compute_metrics(self, x: Any, y: Any, y_pred: Any, *args: Any, **kwargs: Any) -> Any:
+        """Compute the metrics of `compile`, of the same y as the loss."""
+        return super().compute_metrics(x, x["target"] if y is None else y, y_pred, *args, **kwargs)
 
     def bind(self, source: Int[Tensor, "B Tx"]) -> DecoderStep:
         """Encode source ids, and return the decoder before their first target word."""
@@ -124,12 +142,34 @@ class TranslationModel(keras.Model):
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments of `from_config`."""
-        return {"config": dataclasses.asdict(self.config), "name": self.name}
+        return {
+            "config": dataclasses.asdict(self.config),
+            "name": self.name,
+            "dtype": self.dtype_policy.name,
+            "trainable": [layer.trainable for layer in self.layers],
+        }
 
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> TranslationModel:
         """Rebuild a model from `get_config`, with fresh weights."""
-        return cls(ModelConfig(**config["config"]), name=config["name"])
+        with dtype_policy(config["dtype"]):
+            model = cls(ModelConfig(**config["config"]), name=config["name"])
+        for layer, trainable in zip(model.layers, config["trainable"], strict=True):
+            layer.trainable = trainable
+        return model
+
+    def load_weights(self, filepath: Any, *args: Any, **kwargs: Any) -> None:
+        """Read a weights file, also one that has the encoder's cells under their earlier names."""
+        if not (str(filepath).endswith(".weights.h5") and Path(filepath).exists()):
+            return super().load_weights(filepath, *args, **kwargs)
+        cells = {"forward": self.encoder.forward_cell, "backward": self.encoder.backward_cell}
+        read = []
+        with h5py.File(filepath, "r") as file:
+            for name, cell in cells.items():
+                if cell is not None and (path := f"layers/encoder/{name}/vars") in file:
+                    cell.load_own_variables({key: array[()] for key, array in file[path].items()})
+                    read.append(cell)
+        return super().load_weights(filepath, *args, objects_to_skip=read, **kwargs)
 
 
 def _layers(config: ModelConfig) -> tuple[Encoder, Decoder, MaxoutDeepOutput]:
@@ -142,6 +182,7 @@ def _layers(config: ModelConfig) -> tuple[Encoder, Decoder, MaxoutDeepOutput]:
         name="source_side",
         **shared,
     )
+    encoder.supports_masking = False  # the decoder is given the mask
     decoder = Decoder(
         config.target_vocabulary_size,
         config.embedding_size,

@@ -63,14 +63,11 @@ def main() -> int:
     method = link_method(COMMAND)
     output = line_output(COMMAND, aligned_models(COMMAND), whole_lines)
     with quiet_start():
-        from rnnsearch_tf.progress import counted
-
         aligner = word_aligner(COMMAND)
     text = output.rest_of(with_warning(COMMAND, aligner.forward, each_pair(files)))
     finite = FiniteCheck(COMMAND, "no finite alignment")
     pairs = _drawn(_checked(aligner.align_stream(text), finite, output.done), output.done)
-    if flags.output != "-" or not sys.stdout.isatty():
-        pairs = counted(pairs, "sentence pair")
+    pairs = output.counted(pairs, "sentence pair")
     output.write(_line(pair, method) for pair in pairs)
     return finite.status
 

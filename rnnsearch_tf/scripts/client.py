@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.limits import COUNT, INT64, Limits
-from rnnsearch_tf.scripts.shared.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.file_flags import InputFile, InputLines
 from rnnsearch_tf.scripts.shared.finite_values import FiniteCheck, json_weights
 from rnnsearch_tf.scripts.shared.line_output import (
@@ -111,21 +111,20 @@ def _check_flags() -> None:
 def _client() -> "Client":
     # The library of gRPC writes to standard error what it also says in its errors.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
-    with quiet_start():
-        from rnnsearch_tf.client import Client, Tls
+    from rnnsearch_tf.client import Client, Tls
 
-        flags = COMMAND.flags
-        return Client(
-            flags.server,
-            flags.model,
-            flags.version,
-            flags.label,
-            deadline=flags.deadline,
-            batch_size=flags.batch_size,
-            concurrency=flags.concurrency,
-            attempts=flags.attempts,
-            tls=Tls(flags.ca_certificate, flags.client_certificate, flags.client_key),
-        )
+    flags = COMMAND.flags
+    return Client(
+        flags.server,
+        flags.model,
+        flags.version,
+        flags.label,
+        deadline=flags.deadline,
+        batch_size=flags.batch_size,
+        concurrency=flags.concurrency,
+        attempts=flags.attempts,
+        tls=Tls(flags.ca_certificate, flags.client_certificate, flags.client_key),
+    )
 
 
 def _print_status(client: "Client") -> int:

@@ -178,7 +178,7 @@ def _write_sample(translator: "Translator", text: ParallelText, translations: li
     flags = COMMAND.flags
     languages = translator.config.source_language, translator.config.target_language
     sample = SampleText(text.source, text.target, translations, languages)
-    write_sample(flags.sample_html, sample, translator.align, flags.sample)
+    write_sample(flags.sample_html, sample, translator.align, translator.score, flags.sample)
 
 
 run = COMMAND.entry(main)

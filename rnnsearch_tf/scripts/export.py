@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 from rnnsearch_tf.config import WeightsDtype
+from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.inference.exported import new_version
 from rnnsearch_tf.limits import INT64, Limits
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
@@ -15,7 +16,7 @@ from rnnsearch_tf.scripts.shared.decoding_flags import (
 )
 from rnnsearch_tf.scripts.shared.file_flags import OutputFolder
 from rnnsearch_tf.scripts.shared.text_output import show
-from rnnsearch_tf.serving.kit import check_kit_folder, write_kit
+from rnnsearch_tf.serving.kit import write_kit
 
 COMMAND = Command(
     "rnnsearch-export",
@@ -24,6 +25,7 @@ COMMAND = Command(
     "nbest (as many translations as the beam is wide) and score (of given translations). The "
     "search options become part of it. Several models, with commas, make an ensemble.",
     "rnnsearch-export --model_dir=model --export_dir=exports",
+    alone="kit",
 )
 define_model(COMMAND)
 COMMAND.group("Output")
@@ -50,20 +52,15 @@ define_decoding(COMMAND)
 
 
 def main() -> int:
-    """Export, and write the kit where it is asked for."""
+    """Export."""
     flags = COMMAND.flags
-    if flags.kit is not None:
-        check_kit_folder(flags.kit)
-    if flags.kit is None or flags.model_dir is not None:
-        _export()
+    if (flags.model_dir is None) != (flags.export_dir is None):
+        raise InputError("--model_dir and --export_dir go together")
     if flags.kit is not None:
         write_kit(flags.kit)
         show(str(Path(flags.kit) / "README.md"))
-    return 0
-
-
-def _export() -> None:
-    flags = COMMAND.flags
+        if flags.model_dir is None:
+            return 0
     models = checked_models(COMMAND)
     decoding = decoding_settings(COMMAND)
     new_version(flags.export_dir, flags.version)  # for its checks
@@ -74,6 +71,7 @@ def _export() -> None:
             models, flags.export_dir, flags.version, decoding, flags.weights, flags.weights_dtype
         )
     show(str(path))
+    return 0
 
 
 run = COMMAND.entry(main)

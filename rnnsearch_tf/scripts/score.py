@@ -34,7 +34,7 @@ def main() -> int:
     output = line_output(COMMAND, checked_models(COMMAND), whole_lines)
     with quiet_start():
         from rnnsearch_tf.evaluation.likelihood import Nll
-        from rnnsearch_tf.progress import counted, say
+        from rnnsearch_tf.progress import say
 
         translator = open_translator(COMMAND)
     text = files.read()
@@ -42,7 +42,7 @@ def main() -> int:
     scores = [float(line) for line in output.kept_lines()]
     pairs = output.rest_of(zip(text.source, text.target, strict=True))
     left = len(text.source) - len(scores)
-    stream = counted(translator.score_stream(pairs), "sentence pair", left)
+    stream = output.counted(translator.score_stream(pairs), "sentence pair", left)
     output.write(_lines(stream, scores))
     finite = FiniteCheck(COMMAND, "no finite score")
     for number, score in enumerate(scores, 1):

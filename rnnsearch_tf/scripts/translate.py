@@ -89,6 +89,8 @@ def main() -> int:
         n_best=flags.n_best,
         return_alignment=bool(flags.alignment or flags.figures),
     )
+    if not _is_typed():
+        results = output.counted(results, "line")
     finite = FiniteCheck(COMMAND, "no translation with a finite score")
     output.write(_output(results, finite, output.done))
     return finite.status
@@ -111,11 +113,15 @@ def _windows(output: LineOutput) -> Iterator[list[bytes]]:
     """Read the input in windows that are searched together."""
     from rnnsearch_tf.inference.translator import LINES_AT_ONCE
 
-    path = COMMAND.flags.input
-    if path == "-" and sys.stdin.isatty():
+    if _is_typed():
         return windows(output.rest_of(_typed()), 1)
+    path = COMMAND.flags.input
     lines = output.rest_of(input_lines(path))
     return (live_windows if is_live(path) else windows)(lines, LINES_AT_ONCE)
+
+
+def _is_typed() -> bool:
+    return COMMAND.flags.input == "-" and sys.stdin.isatty()
 
 
 def _typed() -> Iterator[bytes]:
@@ -153,11 +159,7 @@ def _checked(
 
 def _output(translations: Iterable["Translation"], finite: FiniteCheck, done: int) -> Iterator[str]:
     """Yield the line of each translation, or its lines."""
-    from rnnsearch_tf.progress import counted
-
     flags = COMMAND.flags
-    if not sys.stdout.isatty():
-        translations = counted(translations, "line")
     for number, result in enumerate(translations, done):
         finite.check(number + 1, math.isfinite(result.score))
         if flags.figures:

@@ -12,16 +12,6 @@ _PLACES = (_PACKAGE / "kit", _PACKAGE.parent / "export")
 _LEFT_OUT = shutil.ignore_patterns("*.py", "__pycache__", ".*")
 
 
-def check_kit_folder(folder: str | Path) -> None:
-    """Check that the files overwrite nothing.
-
-    Raises:
-        InputError: the folder is there, and not empty.
-    """
-    if Path(folder).is_dir() and any(Path(folder).iterdir()):
-        raise InputError(f"{folder}: is not empty, and nothing in it is overwritten")
-
-
 def write_kit(folder: str | Path) -> None:
     """Write the files, whose README.md says what to do with them.
 
@@ -32,6 +22,7 @@ def write_kit(folder: str | Path) -> None:
         InputError: it is not empty.
         OSError: it cannot be written.
     """
-    check_kit_folder(folder)
+    if Path(folder).is_dir() and any(Path(folder).iterdir()):
+        raise InputError(f"{folder}: is not empty, and nothing in it is overwritten")
     kit = next(place for place in _PLACES if (place / "docker-compose.yml").exists())
     shutil.copytree(kit, folder, ignore=_LEFT_OUT, dirs_exist_ok=True)

@@ -40,9 +40,9 @@ def signatures(text_model: TextModel) -> dict[str, Callable[..., Outputs]]:
         Returns:
             Also `source_tokens` string [B, Tx] and `target_tokens` string [B, Ty], each sentence
             with its `</s>`, then empty strings; `model_input` string [B, Tx], the source tokens as
-            the model reads them, [UNK] where its vocabulary lacks one; `alignment` float32 [B, Ty, Tx], where row i is
-            α_i, the weights under which word i was written (zero at padding, and where a weight
-            is not finite).
+            the model reads them, [UNK] where its vocabulary lacks one; `alignment` float32
+            [B, Ty, Tx], where row i is α_i, the weights under which word i was written (zero at
+            padding, and where a weight is not finite).
 
         Raises:
             tf.errors.InvalidArgumentError: more weights than `align_tokens` computes at once.

@@ -65,7 +65,7 @@ def described_devices(strategy: tf.distribute.Strategy) -> str:
     elif unusable := _unusable_gpus():
         text += (
             f": TensorFlow cannot use this machine's {unusable}; "
-            "pip install 'rnnsearch-tf[cuda]' brings the CUDA libraries that it needs"
+            'pip install "rnnsearch-tf[cuda]" brings the CUDA libraries that it needs'
         )
     elif isinstance(strategy, tf.distribute.MirroredStrategy):
         text += f": --strategy={MIRRORED} has found no GPU"

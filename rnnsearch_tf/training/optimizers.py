@@ -66,6 +66,7 @@ class _ReduceThenClip(keras.optimizers.Optimizer):
         return {**super().get_config(), "clip_norm": self.clip_norm}
 
 
+@keras.saving.register_keras_serializable("rnnsearch_tf")
 class Adadelta(_ReduceThenClip, keras.optimizers.Adadelta):
     """Adadelta (Zeiler 2012), `keras.optimizers.Adadelta` with one op for each weight.
 
@@ -93,6 +94,7 @@ class Adadelta(_ReduceThenClip, keras.optimizers.Adadelta):
         )
 
 
+@keras.saving.register_keras_serializable("rnnsearch_tf")
 class Adam(_ReduceThenClip, keras.optimizers.Adam):
     """Adam (Kingma & Ba 2015), `keras.optimizers.Adam` with one op for each weight."""
 

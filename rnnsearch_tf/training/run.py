@@ -16,6 +16,7 @@ from rnnsearch_tf.layers.precision import dtype_policy
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.progress import say
+from rnnsearch_tf.tf_functions import check_backend
 from rnnsearch_tf.training.callbacks import ProgressBar
 from rnnsearch_tf.training.checks import check_inputs, check_same
 from rnnsearch_tf.training.distribution import Workers
@@ -54,8 +55,10 @@ def train(
 
     Raises:
         InputError: unusable text or alignments, alignments without a weight or the reverse, a
-            folder made with other settings or from other text, and as `Trainer.run`.
+            folder made with other settings or from other text, Keras on another backend than
+            TensorFlow, and as `Trainer.run`.
     """
+    check_backend()
     check_inputs(config, validation is not None, alignments is not None)
     text = TrainingData(config, training, cache_dir, alignments)
     run = _Run(text, ModelDirectory(model_dir), strategy or tf.distribute.get_strategy())

@@ -41,6 +41,7 @@ class Trainer:
 
     Keras callbacks are told of it. Their epoch is the interval between two evaluations: with
     `evaluation_interval` 0, a pass over the training pairs. They are given
+        on_train_begin: updates, made by earlier runs;
         on_train_batch_end: loss (nats per sentence), nll_per_token, perplexity, gradient_norm,
             learning_rate, updates, and of the interval so far: mean_loss, mean_nll_per_token,
             tokens_per_second, clipped, skipped, and mean_<name>_loss of each auxiliary loss, as

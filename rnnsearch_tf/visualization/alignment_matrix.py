@@ -12,7 +12,11 @@ import numpy as np
 
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.results import Alignment
-from rnnsearch_tf.visualization.alignment_page import AlignedSentence, write_alignment_page
+from rnnsearch_tf.visualization.alignment_page import (
+    AlignedSentence,
+    alignment_page,
+    write_page,
+)
 from rnnsearch_tf.visualization.image_files import (
     HTML,
     PDF,
@@ -63,7 +67,7 @@ def draw_alignment(
     ending = image_format(path, (PNG, SVG, PDF, HTML))
     if ending == HTML:
         pair = Alignment(tuple(source_tokens), tuple(target_tokens), np.asarray(alignment))
-        write_alignment_page(path, [AlignedSentence(pair)], "Soft alignment")
+        write_page(path, alignment_page([AlignedSentence(pair)], "Soft alignment"))
         return
     words = [] if ending == SVG else [*source_tokens, *target_tokens]
     with _style(words) as families:

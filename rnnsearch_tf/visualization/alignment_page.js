@@ -10,10 +10,12 @@ const MOST_CELLS = 40_000; // a browser draws more of them sluggishly
 const NOWHERE = { i: null, j: null };
 
 class AlignmentView {
-  constructor(box, { source, target, alignment, languages }) {
+  constructor(box, { source, target, alignment, languages, unknown }) {
     Object.assign(this, { source, target, alignment });
     this.pointed = this.focused = null;
     this.places = new Map(); // element to place
+    const [unknownSource, unknownTarget] = unknown.map((places) => new Set(places));
+    this.unknown = { source: unknownSource, target: unknownTarget };
     const rows = [
       this.wordRow(source, "Source words", languages[0], (j) => ({ i: null, j })),
       this.wordRow(target, "Translation's words", languages[1], (i) => ({ i, j: null })),
@@ -34,8 +36,7 @@ class AlignmentView {
     const row = make("div", { class: "words", dir: "auto", lang, role: "toolbar", "aria-label": label });
     words.forEach((word, number) => {
       const button = make("button", { type: "button", tabindex: number ? "-1" : "0" }, word);
-      button.classList.toggle("end", word === END);
-      this.places.set(button, place(number));
+      this.markWord(button, word, place(number));
       row.append(button);
     });
     return row;
@@ -60,17 +61,28 @@ class AlignmentView {
     });
     this.rows[0].cells[1].setAttribute("tabindex", "0");
     table.createTBody().append(...this.rows);
-    const box = make("div", { class: "matrix" });
+    const [box, cut] = [make("div", { class: "matrix" }), make("div", { class: "cut" })];
     box.append(table);
-    return box;
+    cut.append(box);
+    markCuts(box);
+    return cut;
   }
 
   header(word, scope, lang, place) {
     const cell = make("th", { scope });
     cell.append(make("span", { dir: "auto", lang }, word));
-    cell.classList.toggle("end", word === END);
-    this.places.set(cell, place);
+    this.markWord(cell, word, place);
     return cell;
+  }
+
+  // Marks the end of a sentence, and a word that the vocabulary lacks; says in words what it is.
+  markWord(element, word, place) {
+    const isUnknown = this.unknown.source.has(place.j) || this.unknown.target.has(place.i);
+    element.classList.toggle("end", word === END);
+    element.classList.toggle("unknown", isUnknown);
+    if (word === END) element.title = "the end of the sentence";
+    else if (isUnknown) element.title = "not in the model's vocabulary, read as [UNK]";
+    this.places.set(element, place);
   }
 
   cell(weight, place) {
@@ -249,6 +261,78 @@ function make(name, attributes = {}, text = "") {
   element.textContent = text;
   return element;
 }
+
+// Says, as classes of the parent, at which edges of a box there is more to scroll to.
+function markCuts(box) {
+  const mark = () => {
+    const cut = box.parentElement.classList;
+    cut.toggle("right", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
+    cut.toggle("bottom", box.scrollTop + box.clientHeight < box.scrollHeight - 1);
+  };
+  box.addEventListener("scroll", mark);
+  const sizes = new ResizeObserver(mark);
+  for (const element of [box, box.firstElementChild]) sizes.observe(element);
+}
+
+// The list of the sentences with their figures. A column's head sorts the list and the page by it,
+// a sentence's heading leads to it.
+class Overview {
+  constructor(sections, figures) {
+    this.names = Object.keys(figures[0]);
+    this.whole = new Set(
+      this.names.filter((name) => figures.every((all) => Number.isInteger(all[name] ?? 0))),
+    );
+    this.entries = sections.map((section, place) => this.entry(section, place, figures[place]));
+    this.table = make("table", { "aria-label": "Sentences" });
+    const head = this.table.createTHead().insertRow();
+    this.heads = ["Sentence", ...this.names].map((name, column) => this.head(name, column));
+    head.append(...this.heads);
+    this.body = this.table.createTBody();
+    this.sort(0);
+    const box = make("nav", { class: "overview", "aria-label": "Sentences" });
+    box.append(this.table);
+    document.querySelector("main").before(box);
+  }
+
+  entry(section, place, figures) {
+    const heading = section.querySelector("h2");
+    const told = this.names.map((name) => `${name} ${this.text(name, figures[name])}`).join(" · ");
+    (section.querySelector("dl") ?? heading).after(make("p", { class: "figures" }, told));
+    const row = make("tr");
+    const [cell, button] = [make("th", { scope: "row" }), make("button", { type: "button" }, heading.textContent)];
+    button.addEventListener("click", () => heading.focus());
+    cell.append(button);
+    row.append(cell, ...this.names.map((name) => make("td", {}, this.text(name, figures[name]))));
+    return { section, row, values: [place, ...this.names.map((name) => figures[name] ?? -Infinity)] };
+  }
+
+  text(name, figure) {
+    if (typeof figure !== "number") return "–";
+    return figure.toFixed(this.whole.has(name) ? 0 : 2).replace("-", "−");
+  }
+
+  head(name, column) {
+    const [cell, button] = [make("th", { scope: "col" }), make("button", { type: "button" }, name)];
+    button.addEventListener("click", () => this.sort(column));
+    cell.append(button);
+    return cell;
+  }
+
+  // Ascending; descending where it is ascending already.
+  sort(column) {
+    const isAscending = this.heads[column].ariaSort !== "ascending";
+    const sign = isAscending ? 1 : -1;
+    this.entries.sort((a, b) => sign * (a.values[column] - b.values[column]) || a.values[0] - b.values[0]);
+    for (const head of this.heads) head.removeAttribute("aria-sort");
+    this.heads[column].ariaSort = isAscending ? "ascending" : "descending";
+    this.body.append(...this.entries.map((entry) => entry.row));
+    document.querySelector("main").append(...this.entries.map((entry) => entry.section));
+  }
+}
+
+const sections = [...document.querySelectorAll("main section")];
+const figures = sections.map((section) => JSON.parse(section.dataset.figures));
+if (sections.length > 1 && Object.keys(figures[0]).length) new Overview(sections, figures);
 
 const near = new IntersectionObserver(
   (entries) => {

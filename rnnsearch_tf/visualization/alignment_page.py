@@ -10,13 +10,15 @@ import hashlib
 import html
 import importlib.resources
 import json
-from collections.abc import Iterable, Sequence
+import string
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from rnnsearch_tf.files import write_atomically
+from rnnsearch_tf.json_files import finite_or_none
 from rnnsearch_tf.results import Alignment
 
 _DIGITS = 4  # of each weight, after the point
@@ -28,6 +30,7 @@ class LabelledText(NamedTuple):
     label: str  # "Reference"
     text: str
     language: str = ""  # "fr"; empty where it is not known
+    marked: Sequence[tuple[int, int]] = ()  # starts and ends of parts of it that are marked
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,11 +41,13 @@ class AlignedSentence:
         alignment: its words, a translation's, and α.
         heading: above it; may be empty.
         texts: between heading and alignment.
+        figures: of the sentence, by name; several sentences are listed with them, and sorted.
     """
 
     alignment: Alignment
     heading: str = ""
     texts: Sequence[LabelledText] = ()
+    figures: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
 
 def alignment_page(
@@ -56,7 +61,8 @@ def alignment_page(
 
     It shows both sides of each sentence as words, and α as the paper does: source along the top,
     target down the side, 0 black, 1 white. A word or cell that is pointed at or focused shows its
-    weights, and highlights its row and column and the lines to the words it is aligned to.
+    weights, and highlights its row and column and the lines to the words it is aligned to. Words
+    that the vocabulary lacks are marked.
 
     Args:
         sentences: any number; those out of view are drawn when they come near.
@@ -69,56 +75,23 @@ def alignment_page(
         ValueError: an alignment's shape is not that of its words.
     """
     style, script = (_asset(f"alignment_page.{ending}") for ending in ("css", "js"))
-    policy = (
-        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
     languages = source_language, target_language
     sections = [
         _section(sentence, number, languages) for number, sentence in enumerate(sentences, 1)
     ]
-    return "\n".join(
-        [
-            "<!doctype html>",
-            '<html lang="en">',
-            "<head>",
-            '<meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            '<meta name="color-scheme" content="light dark">',
-            f"<title>{html.escape(title)}</title>",
-            f"<style>{style}</style>",
-            "</head>",
-            "<body>",
-            "<header>",
-            f"<h1>{html.escape(title)}</h1>",
-            f"<p>{html.escape(introduction)}</p>" if introduction else "",
-            '<p class="hint">Point at a word or a cell, tap it, or move with Tab and the arrow '
-            "keys. Each row holds the weights under which its word was written: "
-            '<span class="scale">0 <span class="ramp"></span> 1</span></p>',
-            "<noscript><p>The alignments need JavaScript.</p></noscript>",
-            "</header>",
-            "<main>",
-            *sections,
-            "</main>",
-            f"<script>{script}</script>",
-            "</body>",
-            "</html>",
-            "",
-        ]
+    return string.Template(_asset("alignment_page.html")).substitute(
+        title=html.escape(title),
+        introduction=html.escape(introduction),
+        sections="\n".join(sections),
+        style=style,
+        style_digest=_digest(style),
+        script=script,
+        script_digest=_digest(script),
     )
 
 
-def write_alignment_page(
-    path: str | Path,
-    sentences: Iterable[AlignedSentence],
-    title: str,
-    introduction: str = "",
-    source_language: str = "",
-    target_language: str = "",
-) -> None:
-    """Write the page that `alignment_page` makes, and the file's folder where it is missing."""
-    page = alignment_page(sentences, title, introduction, source_language, target_language)
+def write_page(path: str | Path, page: str) -> None:
+    """Write an HTML file, and its folder where that is missing."""
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, page.encode("utf-8", "replace"))
 
@@ -134,15 +107,18 @@ def _section(sentence: AlignedSentence, number: int, languages: tuple[str, str])
         # JSON has no NaN: rows that are not finite are drawn empty.
         "alignment": np.nan_to_num(np.float64(pair.weights)).round(_DIGITS).tolist(),
         "languages": languages,
+        "unknown": (pair.unknown_source, pair.unknown_target),
     }
     # Without "<", nothing in it can end the element.
     data = json.dumps(content, ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c")
     heading = sentence.heading or f"Sentence {number}"
     hidden = "" if sentence.heading else ' class="unseen"'
+    finite = {name: finite_or_none(value) for name, value in sentence.figures.items()}
+    figures = html.escape(json.dumps(finite))
     return "\n".join(
         [
-            f'<section aria-labelledby="sentence-{number}">',
-            f'<h2 id="sentence-{number}"{hidden}>{html.escape(heading)}</h2>',
+            f'<section aria-labelledby="sentence-{number}" data-figures="{figures}">',
+            f'<h2 id="sentence-{number}" tabindex="-1"{hidden}>{html.escape(heading)}</h2>',
             *_texts(sentence.texts),
             f'<script type="application/json">{data}</script>',
             '<div class="alignment"></div>',
@@ -154,10 +130,18 @@ def _section(sentence: AlignedSentence, number: int, languages: tuple[str, str])
 def _texts(texts: Sequence[LabelledText]) -> list[str]:
     rows = [
         f'<div><dt>{html.escape(label)}</dt><dd dir="auto"{_lang(language)}>'
-        f"{html.escape(text)}</dd></div>"
-        for label, text, language in texts
+        f"{_marked(text, marked)}</dd></div>"
+        for label, text, language, marked in texts
     ]
     return ["<dl>", *rows, "</dl>"] if rows else []
+
+
+def _marked(text: str, marked: Sequence[tuple[int, int]]) -> str:
+    parts, end = [], 0
+    for start, stop in marked:
+        parts += [html.escape(text[end:start]), f"<mark>{html.escape(text[start:stop])}</mark>"]
+        end = stop
+    return "".join([*parts, html.escape(text[end:])])
 
 
 def _lang(language: str) -> str:

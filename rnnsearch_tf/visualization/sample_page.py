@@ -1,5 +1,7 @@
 """Page of the worst and the best translations of a test set."""
 
+import difflib
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -9,10 +11,12 @@ from rnnsearch_tf.results import Alignment
 from rnnsearch_tf.visualization.alignment_page import (
     AlignedSentence,
     LabelledText,
-    write_alignment_page,
+    alignment_page,
+    write_page,
 )
 
 Align = Callable[[list[str], list[str]], list[Alignment]]
+Score = Callable[[list[str], list[str]], list[float]]
 
 
 class SampleText(NamedTuple):
@@ -32,6 +36,7 @@ class SampleText(NamedTuple):
 
 
 _RANKED_BY = "chrf"  # on a short sentence, more telling than BLEU
+_WORD = re.compile(r"\w+|[^\w\s]")
 
 
 def extremes(scores: Sequence[float], count: int) -> tuple[list[int], list[int]]:
@@ -47,34 +52,44 @@ def extremes(scores: Sequence[float], count: int) -> tuple[list[int], list[int]]
     return worst, sorted(rest, key=lambda i: -scores[i])[:count]
 
 
-def write_sample(path: str | Path, text: SampleText, align: Align, count: int) -> None:
+def write_sample(
+    path: str | Path, text: SampleText, align: Align, score: Score, count: int
+) -> None:
     """Write a page with source, reference, translation, scores and alignment of each sentence.
+
+    It lists the sentences, to be sorted by length and scores, and marks the words in which
+    translation and reference differ.
 
     Args:
         path: an HTML file.
         text: the test set and its translations.
         align: sources and their translations to soft alignments, by teacher forcing.
+        score: likewise to log p(y|x) in nats.
         count: number of sentences with the lowest, and of those with the highest chrF2.
     """
     metric = METRICS[_RANKED_BY]
     scores = metric.sentence_scores(text.translations, text.references)
     worst, best = extremes(scores, count)
     rows = [*worst, *best]
-    pairs = align([text.sources[i] for i in rows], [text.translations[i] for i in rows])
+    given = [text.sources[i] for i in rows], [text.translations[i] for i in rows]
     labels = [*_ranks("Worst", worst), *_ranks("Best", best)]
     sentences = [
         AlignedSentence(
-            pair, f"{label}: sentence {i + 1:,}, {metric.title} {scores[i]:.2f}", _texts(text, i)
+            pair,
+            f"{label}: sentence {i + 1:,}, {metric.title} {scores[i]:.2f}",
+            _texts(text, i),
+            {"source tokens": len(pair.source_tokens) - 1, "log p": log_p, **_scores(text, i)},
         )
-        for label, i, pair in zip(labels, rows, pairs, strict=True)
+        for label, i, pair, log_p in zip(labels, rows, align(*given), score(*given), strict=True)
     ]
     introduction = (
         f"The {len(worst):,} sentences of the lowest {metric.title} and the {len(best):,} of the "
         f"highest, of {len(scores):,}. All scores are each sentence's own, by sacreBLEU (BLEU: "
-        "effective order)."
+        "effective order). Marked words of translation and reference are not in the other, or not "
+        "in the same order."
     )
-    write_alignment_page(path, sentences, "Worst and best translations", introduction,
-                         *text.languages)  # fmt: skip
+    title = "Worst and best translations"
+    write_page(path, alignment_page(sentences, title, introduction, *text.languages))
 
 
 def _ranks(label: str, rows: Sequence[int]) -> list[str]:
@@ -86,16 +101,24 @@ def _texts(text: SampleText, row: int) -> list[LabelledText]:
     reference, translation = text.references[row], text.translations[row]
     return [
         LabelledText("Source", text.sources[row], source),
-        LabelledText("Reference", reference, target),
-        LabelledText("Translation", translation, target),
-        LabelledText("Scores", _sentence_scores(translation, reference), "en"),
+        LabelledText("Reference", reference, target, differences(reference, translation)),
+        LabelledText("Translation", translation, target, differences(translation, reference)),
     ]
 
 
-def _sentence_scores(translation: str, reference: str) -> str:
-    """Return the sentence's scores by the metrics that its heading does not have."""
-    metrics = [metric for name, metric in text_metrics().items() if name != _RANKED_BY]
-    scores = [metric.sentence_scores([translation], [reference])[0] for metric in metrics]
-    return " · ".join(
-        f"{metric.title} {score:.2f}" for metric, score in zip(metrics, scores, strict=True)
+def differences(text: str, other: str) -> list[tuple[int, int]]:
+    """Find the words of a text that are not in another one, in order: their starts and ends."""
+    words = list(_WORD.finditer(text))
+    matcher = difflib.SequenceMatcher(
+        None, [word[0] for word in words], _WORD.findall(other), autojunk=False
     )
+    shared = {
+        i for start, _, size in matcher.get_matching_blocks() for i in range(start, start + size)
+    }
+    return [word.span() for i, word in enumerate(words) if i not in shared]
+
+
+def _scores(text: SampleText, row: int) -> dict[str, float]:
+    """Return the sentence's scores by every metric, by title."""
+    pair = [text.translations[row]], [text.references[row]]
+    return {metric.title: metric.sentence_scores(*pair)[0] for metric in text_metrics().values()}

@@ -298,17 +298,6 @@ def test_too_much_text_is_one_line(files, capsys, monkeypatch):
     assert "too much text for a language model of order 3" in fails(capsys, files)
 
 
-def test_missing_nltk_is_one_line(files, capsys, monkeypatch):
-    for name in list(sys.modules):
-        if name.split(".")[0] == "nltk" or name.startswith(
-            ("rnnsearch_tf.data.selection.moore_lewis", "rnnsearch_tf.data.selection.ngram_model")
-        ):
-            monkeypatch.delitem(sys.modules, name)
-    monkeypatch.delattr("rnnsearch_tf.data.selection.moore_lewis")
-    monkeypatch.setitem(sys.modules, "nltk", None)
-    assert "pip install 'rnnsearch-tf[select]'" in fails(capsys, files)
-
-
 def test_help_names_every_flag_and_loads_no_library(capsys):
     assert select_pairs.run(["--help"]) == 0
     text = capsys.readouterr().out

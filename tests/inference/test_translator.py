@@ -258,7 +258,7 @@ def test_text_as_bytes(translator):
 def test_a_long_list_says_how_far_it_is(translator, capsys, monkeypatch):
     monkeypatch.setattr(progress, "_LOG_SECONDS", 0)
     translator.translate(SENTENCES)
-    assert "line 4/4: 0 s left" in capsys.readouterr().err
+    assert "line 3/4: 0 s left" in capsys.readouterr().err
     translator.translate(SENTENCES, progress=False)
     assert capsys.readouterr().err == ""
 

@@ -1,6 +1,7 @@
 """Each layer by itself: shapes, config round trip, and numbers worked out by hand."""
 
 import json
+import re
 import typing
 from typing import Any
 
@@ -68,6 +69,16 @@ LAYERS = {
         [normal(B * Q, N), normal(B, TX, 2 * N)],
         [(B * Q, 2 * N), (B * Q, TX)],
     ),
+    "attention_of_sentences": (
+        lambda: BahdanauAttention(N_ALIGN),
+        [normal(B, TY, N), normal(B, TX, 2 * N)],
+        [(B, TY, 2 * N), (B, TY, TX)],
+    ),
+    "last_annotation_of_sentences": (
+        LastAnnotation,
+        [normal(B, TY, N), normal(B, TX, N)],
+        [(B, TY, N), (B, TY, TX)],
+    ),
     "last_annotation": (
         LastAnnotation,
         [normal(B * Q, N), normal(B, TX, N)],
@@ -123,7 +134,11 @@ def test_shapes_dtypes_and_config_round_trip(policy, name):
     assert [x.shape for x in outputs] == shapes
     assert {x.dtype.name for x in outputs} == {policy}
 
-    copy = type(layer).from_config(json.loads(json.dumps(layer.get_config())))
+    stored = json.loads(json.dumps(keras.layers.serialize(layer)))
+    assert stored["registered_name"] == f"rnnsearch_tf>{type(layer).__name__}"
+    stored.pop("build_config")  # that builds it under another path
+    copy = keras.layers.deserialize(stored)
+    assert type(copy) is type(layer)
     copy(*inputs)
     assert [w.path for w in copy.weights] == [w.path for w in layer.weights]
     copy.set_weights(layer.get_weights())
@@ -394,7 +409,95 @@ def test_a_decoder_takes_any_attention():
     close(again(*inputs).state, outputs.state)
 
 
+# --- Keras's habits -------------------------------------------------------------------------------
+
+
+def masked(x: np.ndarray, *lengths: int) -> Any:
+    """The same numbers with a Keras mask, in a Keras model's input."""
+    return keras.layers.Masking()(np.where(mask(*lengths)[..., None], x, 0.0))
+
+
+@pytest.mark.parametrize("make", [lambda: BahdanauAttention(N_ALIGN, "glorot"), LastAnnotation])
+def test_an_attention_takes_the_mask_of_its_annotations(make):
+    annotations, states = masked(normal(B, TX, N), 3, 2), normal(B, TY, N)
+    layer = make()
+    context, alignment = layer(states, annotations)
+    given = layer(states, array(annotations), annotations_mask=mask(3, 2))
+    close(context, array(given[0]))
+    close(alignment, array(given[1]))
+    assert (array(alignment)[:, :, 3:] == 0).all()
+    assert (array(alignment)[1, :, 2] == 0).all()
+
+
+def test_contexts_carry_the_mask_of_the_states():
+    context, _ = BahdanauAttention(N_ALIGN)(masked(normal(B, TX, N), 4, 1), normal(B, TX, M))
+    summed = keras.layers.GlobalAveragePooling1D()(context)  # over real positions
+    close(summed[1], array(context)[1, 0])
+
+
+def test_states_of_sentences_attend_as_their_rows_do():
+    layer, annotations = BahdanauAttention(N_ALIGN), normal(B, TX, 2 * N)
+    states = normal(B, Q, N)
+    layer(states, annotations)
+    layer.set_weights([normal(*w.shape) for w in layer.get_weights()])
+    rows = layer(states.reshape(B * Q, N), annotations)
+    for output, row in zip(layer(states, annotations), rows, strict=True):
+        close(array(output).reshape(row.shape), array(row))
+
+
+def test_the_encoder_honours_a_keras_mask_and_hands_its_own_on():
+    source = np.array([[4, 9, 1, 8, 5], [3, 8, 5, 7, 1]])
+    encoder = random_layer(Encoder(K, M, N), source)
+    ids = keras.ops.convert_to_tensor(source)
+    annotations, summary = encoder(ids, mask=mask(3, 5))
+    padded = encoder(np.where(mask(3, 5), source, 0))
+    close(annotations, array(padded[0]))
+    close(summary, array(padded[1]))
+    attention = BahdanauAttention(N_ALIGN)
+    alignment = array(attention(normal(B, N), encoder(np.where(mask(3, 4), source, 0))[0])[1])
+    assert (alignment > 0).tolist() == mask(3, 4).tolist()
+    decoder = Decoder(K, M, N, BahdanauAttention(N_ALIGN, name="attention"))
+    assert (array(decoder(ids, *padded).alignment) > 0)[:, 0].tolist() == mask(3, 5).tolist()
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_the_cell_in_keras_rnn_reads_as_the_encoder(backwards):
+    source = np.array([[4, 9, 1, 0, 0], [3, 8, 5, 7, 1]])
+    encoder = random_layer(Encoder(K, M, N), source)
+    annotations = array(encoder(source)[0])
+    cell = encoder.backward_cell if backwards else encoder.forward_cell
+    layer = keras.layers.RNN(cell, return_sequences=True, go_backwards=backwards)
+    states = array(layer(encoder.embedding(source), mask=source > 0))
+    half = slice(N, None) if backwards else slice(N)
+    close(states[:, ::-1] if backwards else states, annotations[:, :, half])
+
+
 # --- errors ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("state", "annotations", "said"),
+    [
+        ((B, TX, 2 * N), (B, N), "not [R, n] or [B, Ty, n] and [B, Tx, 2n]: the two are swapped"),
+        ((N,), (B, TX, 2 * N), f"shapes are ({N},) and ({B}, {TX}, {2 * N}), not [R, n] or"),
+        ((B, N), (TX, 2 * N), "and [B, Tx, 2n]"),
+    ],
+)
+@pytest.mark.parametrize("layer", [BahdanauAttention(N_ALIGN), LastAnnotation()])
+def test_an_attention_names_wrong_shapes(layer, state, annotations, said):
+    with pytest.raises(ValueError, match=re.escape(said)) as caught:
+        layer(normal(*state), normal(*annotations))
+    assert f"{type(layer).__name__}(state, annotations)" in str(caught.value)
+
+
+def test_an_attention_that_is_built_knows_its_widths():
+    layer = BahdanauAttention(N_ALIGN)
+    layer(normal(B, TY, N), normal(B, TX, 2 * N))
+    with pytest.raises(ValueError, match=re.escape(f"[B, Ty, {N}] and [B, Tx, {2 * N}]: the two")):
+        layer(normal(B, TX, 2 * N), normal(B, TY, N))
+    with pytest.raises(ValueError, match=re.escape(f"({B}, {M}) and")) as caught:
+        layer(normal(B, M), normal(B, TX, 2 * N))
+    assert "swapped" not in str(caught.value)
 
 
 UNKNOWN: Any = "best"

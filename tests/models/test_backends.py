@@ -1,11 +1,11 @@
-"""One set of weights on TensorFlow and on JAX, where TensorFlow cannot be imported.
+"""Layers, model and `fit` on TensorFlow, and with the same weights on JAX and on PyTorch.
 
-Run as a script with a folder, this file is the JAX process.
+Run as a script with a folder, this file is the process of another backend, in which TensorFlow
+cannot be imported.
 """
 
 import dataclasses
 import importlib.util
-import itertools
 import os
 import subprocess
 import sys
@@ -17,16 +17,14 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
-ARCHITECTURES = ("rnnsearch", "rnnencdec")
-ORDERS = ("look_generate_update", "look_update_generate")
-MODELS = list(itertools.product(ARCHITECTURES, ORDERS))
+MODELS = [("rnnsearch", "look_generate_update"), ("rnnencdec", "look_update_generate")]
 SOURCE = np.array([[4, 9, 6, 1, 0], [3, 10, 2, 8, 1], [7, 1, 0, 0, 0]], "int32")
 TARGET = np.array([[5, 12, 3, 7, 1, 0, 0], [11, 1, 0, 0, 0, 0, 0], [2, 9, 4, 4, 6, 8, 1]], "int32")
+BATCH = {"source": SOURCE, "target": TARGET}
 GUIDE = np.zeros((3, 7, 5), "float32")  # [B, Ty, Tx], links of most real target words
 GUIDE[0, [0, 1, 2, 3], [1, 0, 2, 2]] = 1
 GUIDE[1, 0, [0, 3]] = 1 / 2
 GUIDE[2, [1, 4, 5], [0, 0, 1]] = 1
-PER_WORD = np.linspace(-1, 2, 14).astype("float32")  # weights of the 14 real words' losses
 
 
 def build(architecture: Any, order: Any):
@@ -44,51 +42,97 @@ def build(architecture: Any, order: Any):
     return TranslationModel(dataclasses.replace(sizes, architecture=architecture, step_order=order))
 
 
-def losses_of(model) -> tuple:
-    """Return the losses of the 14 tokens, and of each word's links, [B, Ty]."""
-    from rnnsearch_tf.models.losses import alignment_cross_entropy
-
-    alignment = model.alignment(SOURCE, TARGET)
-    return model.token_losses(SOURCE, TARGET), alignment_cross_entropy(alignment, GUIDE)
-
-
-def results(model, losses: tuple, gradients: list) -> dict[str, np.ndarray]:
-    from keras import ops
-
-    inputs = {"source": SOURCE, "target": TARGET}
-    totals = model.compute_losses({**inputs, "guide": GUIDE}, ["nll", "guided_alignment"])
-    values = {
-        "logits": model(inputs),
-        "alignment": model.decoder_outputs(inputs).alignment,
-        "token_losses": losses[0],
-        "distances": losses[1],
-        **{f"total of {name}": ops.stack(total) for name, total in totals.items()},
-        **{f"gradient of {w.path}": g for w, g in zip(model.weights, gradients, strict=True)},
-    }
-    return {name: np.asarray(ops.convert_to_numpy(value)) for name, value in values.items()}
-
-
-def tensorflow_results(model) -> dict[str, np.ndarray]:
-    import tensorflow as tf
-
-    with tf.GradientTape() as tape:
-        losses = losses_of(model)
-        total = tf.reduce_sum(losses[0] * PER_WORD) + tf.reduce_sum(losses[1])
-    gradients = tape.gradient(total, [w.value for w in model.weights])
-    return results(model, losses, [tf.convert_to_tensor(g) for g in gradients])
-
-
-def jax_results(model) -> dict[str, np.ndarray]:
-    import jax
+def build_keras_model():
+    """Layers of the paper in a Keras model, with its masks: α and logits of each target word."""
     import keras
 
-    def total(weights: list) -> tuple:
-        with keras.StatelessScope(list(zip(model.weights, weights, strict=True))):
-            losses = losses_of(model)
-        return (losses[0] * PER_WORD).sum() + losses[1].sum(), losses
+    from rnnsearch_tf.layers import BahdanauAttention, GRUCell
 
-    gradients, losses = jax.grad(total, has_aux=True)([w.value for w in model.weights])
-    return results(model, losses, gradients)
+    source, target = keras.Input((None,), dtype="int32"), keras.Input((None,), dtype="int32")
+    words = keras.layers.Embedding(11, 3, mask_zero=True)(source)
+    encoder = keras.layers.RNN(GRUCell(5), return_sequences=True)
+    annotations = keras.layers.Bidirectional(encoder)(words)
+    queries = keras.layers.Embedding(13, 3, mask_zero=True)(target)
+    states = keras.layers.RNN(GRUCell(5), return_sequences=True)(queries)
+    context, alignment = BahdanauAttention(7)(states, annotations)
+    return keras.Model([source, target], [alignment, keras.layers.Dense(13)(context)])
+
+
+def losses_and_gradients(model) -> tuple[dict, list]:
+    """Return the totals of all losses, and the gradient of their sum for each weight."""
+    import keras
+
+    from rnnsearch_tf.models.losses import LOSSES
+
+    def total() -> tuple:
+        totals = model.compute_losses({**BATCH, "guide": GUIDE}, LOSSES)
+        return sum(loss.sum for loss in totals.values()), totals
+
+    backend, values = keras.config.backend(), [weight.value for weight in model.weights]
+    if backend == "tensorflow":
+        import tensorflow as tf
+
+        with tf.GradientTape() as tape:
+            loss, totals = total()
+        return totals, [tf.convert_to_tensor(g) for g in tape.gradient(loss, values)]
+    if backend == "jax":
+        import jax
+
+        def of_weights(weights: list) -> tuple:
+            with keras.StatelessScope(list(zip(model.weights, weights, strict=True))):
+                return total()
+
+        gradients, totals = jax.grad(of_weights, has_aux=True)(values)
+        return totals, gradients
+    loss, totals = total()
+    loss.backward()
+    return totals, [value.grad for value in values]
+
+
+def model_results(model) -> dict[str, np.ndarray]:
+    from keras import ops
+
+    totals, gradients = losses_and_gradients(model)
+    named = zip(model.weights, gradients, strict=True)
+    return {
+        "logits": model(BATCH),
+        **{f"total of {name}": ops.stack(total) for name, total in totals.items()},
+        **{f"gradient of {weight.path}": gradient for weight, gradient in named},
+    }
+
+
+def fit_results(model, path: Path) -> dict[str, np.ndarray]:
+    """Results of a model that is trained, saved and trained again, on batches without a y."""
+    import keras
+
+    from rnnsearch_tf.models.losses import SentenceLoss
+
+    accuracy = keras.metrics.SparseCategoricalAccuracy(name="accuracy")
+    optimizer = keras.optimizers.SGD(0.1, momentum=0.5)
+    model.compile(optimizer, SentenceLoss(), metrics=[accuracy])
+    model.fit(BATCH, epochs=2, verbose=0)
+    model.save(path)
+    again = keras.models.load_model(path)
+    history = again.fit(BATCH, verbose=0).history
+    weights = {f"fitted {weight.path}": weight for weight in again.weights}
+    return {"updates": again.optimizer.iterations, **history, **weights}
+
+
+def results(folder: Path) -> dict[str, np.ndarray]:
+    """Compute all that the backends are compared by, with the weights in the folder."""
+    import keras
+    from keras import ops
+
+    layers = keras.models.load_model(folder / "layers.keras")
+    alignment, logits = layers([SOURCE, TARGET])
+    values = {"layers: alignment": alignment, "layers: logits": logits}
+    models = {}
+    for architecture, order in MODELS:
+        model = models[architecture] = build(architecture, order)
+        model.load_weights(folder / f"{architecture}.weights.h5")
+        values |= {f"{architecture}: {k}": v for k, v in model_results(model).items()}
+    values |= fit_results(models["rnnsearch"], folder / f"{keras.config.backend()}.keras")
+    return {name: np.asarray(ops.convert_to_numpy(value)) for name, value in values.items()}
 
 
 class NoTensorFlow:
@@ -99,72 +143,73 @@ class NoTensorFlow:
             raise ImportError("TensorFlow is not installed here")
 
 
-def jax_process(folder: Path) -> None:
+def other_process(folder: Path) -> None:
+    import keras  # PyTorch looks for TensorFlow when it is imported
+
     sys.meta_path.insert(0, NoTensorFlow())
-    for module in (
-        "layers",
-        "models.translation_model",
-        "models.losses",
-        "config",
-        "text.vocabulary",
-        "files",
-    ):
+    for module in ("layers", "models.translation_model", "text.vocabulary", "files"):
         importlib.import_module(f"rnnsearch_tf.{module}")
+    np.savez(folder / f"{keras.config.backend()}.npz", **results(folder))
     assert "tensorflow" not in sys.modules
-    for architecture, order in MODELS:
-        model = build(architecture, order)
-        model.load_weights(folder / f"{architecture}-{order}.weights.h5")
-        np.savez(folder / f"{architecture}-{order}.npz", **jax_results(model))
     from rnnsearch_tf.text.vocabulary import Vocabulary
 
     assert Vocabulary.load(folder / "words.vocab").encode(["b", "c"]) == [4, 2, 1]
 
 
+def start(backend: str, folder: Path) -> subprocess.Popen:
+    environment = {
+        **os.environ,
+        "KERAS_BACKEND": backend,
+        "JAX_PLATFORMS": "cpu",
+        "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",  # it compiles sooner
+        "PYTHONPATH": os.pathsep.join(sys.path),
+    }
+    command = [sys.executable, __file__, str(folder)]
+    return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+
+
+def save_weights(model, path: Path) -> None:
+    rng = np.random.default_rng(1)
+    model.set_weights([rng.normal(0, 0.5, w.shape) for w in model.get_weights()])
+    (model.save if path.suffix == ".keras" else model.save_weights)(path)
+
+
 @pytest.fixture(scope="module")
-def on_both(tmp_path_factory) -> dict:
-    """For each model, what TensorFlow and JAX computed from the same weights file."""
-    for package in ("tensorflow", "jax"):
-        if importlib.util.find_spec(package) is None:
-            pytest.skip(f"{package} is not installed")
+def computed(tmp_path_factory):
+    """What each backend computed, by its name; a process that failed is an error."""
     from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, Vocabulary
 
     folder = tmp_path_factory.mktemp("backends")
     Vocabulary([*SPECIAL_TOKENS, "a", "b"]).save(folder / "words.vocab")
-    on_tensorflow = {}
-    rng = np.random.default_rng(1)
     for architecture, order in MODELS:
-        model = build(architecture, order)
-        model.set_weights([rng.normal(0, 0.5, w.shape) for w in model.get_weights()])
-        model.save_weights(folder / f"{architecture}-{order}.weights.h5")
-        on_tensorflow[architecture, order] = tensorflow_results(model)
-    process = subprocess.run(
-        [sys.executable, __file__, str(folder)],
-        env={
-            **os.environ,
-            "KERAS_BACKEND": "jax",
-            "JAX_PLATFORMS": "cpu",
-            "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",  # it compiles sooner
-            "PYTHONPATH": os.pathsep.join(sys.path),
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert process.returncode == 0, process.stderr
-    return {
-        (architecture, order): (values, dict(np.load(folder / f"{architecture}-{order}.npz")))
-        for (architecture, order), values in on_tensorflow.items()
-    }
+        save_weights(build(architecture, order), folder / f"{architecture}.weights.h5")
+    save_weights(build_keras_model(), folder / "layers.keras")
+    installed = [name for name in ("jax", "torch") if importlib.util.find_spec(name)]
+    processes = {name: start(name, folder) for name in installed}
+    values = {"tensorflow": results(folder)}
+    for name, process in processes.items():
+        _, errors = process.communicate()
+        assert process.returncode == 0, errors
+        values[name] = dict(np.load(folder / f"{name}.npz"))
+    return values
 
 
-@pytest.mark.parametrize(("architecture", "order"), MODELS)
-def test_jax_computes_what_tensorflow_does(on_both, architecture, order):
-    ours, theirs = on_both[architecture, order]
+@pytest.mark.parametrize("backend", ["jax", "torch"])
+def test_another_backend_computes_what_tensorflow_does(computed, backend):
+    if backend not in computed:
+        pytest.skip(f"{backend} is not installed")
+    ours, theirs = computed["tensorflow"], computed[backend]
     assert list(ours) == list(theirs)
     for name, value in ours.items():
         np.testing.assert_allclose(theirs[name], value, atol=1e-5, err_msg=name)
         assert np.abs(value).max() > 1e-3, name  # no comparison of zeros
 
 
+def test_padding_is_not_attended_in_a_keras_model(computed):
+    alignment = computed["tensorflow"]["layers: alignment"]
+    assert (alignment[:, 0] > 0).tolist() == (SOURCE > 0).tolist()
+    np.testing.assert_allclose(alignment.sum(axis=-1), np.ones([3, 7]), rtol=1e-5)
+
+
 if __name__ == "__main__":
-    jax_process(Path(sys.argv[1]))
+    other_process(Path(sys.argv[1]))

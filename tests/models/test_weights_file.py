@@ -209,8 +209,8 @@ def soft_link(file: h5py.File) -> None:
 
 
 def second_name(file: h5py.File) -> None:
-    del file["layers/encoder/forward/vars/1"]
-    file["layers/encoder/forward/vars/1"] = file["layers/encoder/forward/vars/0"]
+    del file["layers/encoder/forward_cell/vars/1"]
+    file["layers/encoder/forward_cell/vars/1"] = file["layers/encoder/forward_cell/vars/0"]
 
 
 def cycle(file: h5py.File) -> None:
@@ -225,7 +225,7 @@ def cycle(file: h5py.File) -> None:
         (external_link, "4 is a link"),
         (external_group, "layers/maxout_deep_output is a link"),
         (soft_link, "4 is a link"),
-        (second_name, "forward/vars/1 is there under another name, too"),
+        (second_name, "forward_cell/vars/1 is there under another name, too"),
         (cycle, "is there under another name, too"),
         (lambda file: replace(file, f"{READOUT}/4", dtype="i1"), "4 is not a plain float32 array"),
         (lambda file: replace(file, f"{READOUT}/4", dtype="f8"), "4 is not a plain float32 array"),
@@ -255,8 +255,25 @@ def test_no_weights_yet(copy):
             read(LAST)
 
 
-@pytest.mark.parametrize("name", [f"{READOUT}/5", READOUT, "layers/encoder/forward"])
+@pytest.mark.parametrize("name", [f"{READOUT}/5", READOUT, "layers/encoder/forward_cell"])
 def test_an_array_that_is_missing_without_a_digest(copy, name):
     edited(without_digest(copy), lambda file: file.move(name, "moved"))
     with pytest.raises(InputError, match="damaged, or of another model: A total of "):
+        copy.load_model()
+
+
+def test_the_encoders_cells_may_have_their_earlier_names(copy):
+    expected = copy.load_model().get_weights()
+
+    def earlier(file: h5py.File) -> None:
+        for name in ("forward", "backward"):
+            file.move(f"layers/encoder/{name}_cell", f"layers/encoder/{name}")
+
+    edited(without_digest(copy), earlier)
+    for values, right in zip(copy.load_model().get_weights(), expected, strict=True):
+        np.testing.assert_array_equal(values, right)
+    edited(copy, lambda file: file.pop("layers/encoder/forward/vars/0"))
+    with pytest.raises(
+        InputError, match="damaged, or of another model: Layer 'forward' expected 9"
+    ):
         copy.load_model()

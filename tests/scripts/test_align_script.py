@@ -106,12 +106,15 @@ def test_json(capsys, pairs):
     assert values[2] == {
         "source_tokens": ["d", "</s>"],
         "target_tokens": ["e", "d", "f", "</s>"],
+        "unknown_source": [],
+        "unknown_target": [],
         "alignment": [[0.0, 1.0], [0.8, 0.2], [0.0, 1.0], [0.0, 1.0]],
         "reverse_alignment": [[0.0, 0.8, 0.0, 0.2], [0.0, 0.0, 0.0, 1.0]],
         "links": [[0, 1]],
     }
     assert values[1] == {
         "source_tokens": ["</s>"], "target_tokens": ["</s>"],
+        "unknown_source": [], "unknown_target": [],
         "alignment": [[1.0]], "reverse_alignment": [[1.0]], "links": [],
     }  # fmt: skip
 

@@ -14,7 +14,9 @@ import pytest
 from scripted_aligner import installed
 from scripted_engine import ScriptedEngine, answer, engine, made_model
 
+from rnnsearch_tf import progress
 from rnnsearch_tf.scripts import align, score, translate
+from rnnsearch_tf.scripts.shared.line_output import LineOutput
 
 LINES = [f"line {i}" for i in range(1, 601)]
 ANSWERS = "".join(f"{answer(line)}\n" for line in LINES)
@@ -249,3 +251,15 @@ def test_a_signal_ends_a_command_that_is_not_in_python(number):
     said = "interrupted" if number == signal.SIGINT else "ended by SIGTERM"
     assert (done.returncode, done.stdout) == (128 + number, "")
     assert done.stderr == f"last word\nsleeper: {said}\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "is_terminal", "shown"), [("-", True, ""), ("-", False, "line"), ("x", True, "line")]
+)
+def test_progress_is_shown_where_the_terminal_does_not_show_the_lines(
+    monkeypatch, capsys, path, is_terminal, shown
+):
+    monkeypatch.setattr(progress, "_LOG_SECONDS", 0)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: is_terminal)
+    assert list(LineOutput(path).counted("ab", "line")) == ["a", "b"]
+    assert capsys.readouterr().err[:4] == shown

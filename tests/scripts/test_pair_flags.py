@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -138,3 +139,12 @@ def test_bytes_that_are_not_utf8_are_told_once(capsys, engine, files):
     first, *others = capsys.readouterr().err.splitlines()
     assert "line 2 is not UTF-8" in first and "later lines" in first
     assert not any("UTF-8" in line for line in others)
+
+
+def test_a_binary_standard_input_is_an_error(capsys, engine, files, monkeypatch):
+    model = made_model(files / "model")
+    with open(files / "both.tsv.gz", "rb") as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        assert translate.run([model]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line == ("rnnsearch-translate: standard input: binary, or UTF-16; text has to be UTF-8")

@@ -17,7 +17,9 @@ class Authority:
             pytest.skip("the openssl command is missing")
         self._folder = folder
         self.certificate = folder / "ca.pem"
+        # Python 3.13 asks for the use of the key, and for the authority's key in each certificate.
         constraints = ["-addext", "basicConstraints=critical,CA:TRUE"]
+        constraints += ["-addext", "keyUsage=critical,keyCertSign,cRLSign"]
         self._openssl(
             "req", "-x509", *_KEY, "-days", "2", "-subj", "/CN=Test CA", *constraints,
             "-keyout", "ca.key", "-out", "ca.pem",
@@ -28,7 +30,9 @@ class Authority:
         self._openssl(
             "req", *_KEY, "-subj", f"/CN={name}", "-keyout", f"{name}.key", "-out", f"{name}.csr"
         )
-        (self._folder / f"{name}.ext").write_text(f"subjectAltName={alternative_names}\n")
+        (self._folder / f"{name}.ext").write_text(
+            f"subjectAltName={alternative_names}\nauthorityKeyIdentifier=keyid\n"
+        )
         self._openssl(
             "x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key",
             "-CAcreateserial", "-days", "2", "-extfile", f"{name}.ext", "-out", f"{name}.pem",

@@ -1,6 +1,7 @@
 """A server of the page whose every answer is decided by a test, and a model that is no model.
 
-The model's translations are the words in capitals, its weights are drawn by chance.
+The model's translations are the words in capitals, its weights are drawn by chance. It knows all
+words but one.
 """
 
 import json
@@ -21,6 +22,7 @@ HEADERS = dict(
     re.findall(r'^ *add_header (\S+) "?(.*?)"? always;', (EXPORT / "nginx.conf").read_text(), re.M)
 )
 LOWEST = -3.4028235e38
+UNKNOWN = "platypus"
 Answer = tuple[int, Any]  # an HTTP status, and JSON or the bytes themselves
 
 
@@ -43,6 +45,7 @@ def align(lines: list[str]) -> Answer:
                 "translation": line.upper(),
                 "score": -float(len(line)),
                 "source_tokens": tokens + [""] * padding,
+                "model_input": ["[UNK]" if t == UNKNOWN else t for t in tokens] + [""] * padding,
                 "target_tokens": [*line.upper().split(), "</s>"] + [""] * padding,
                 "alignment": np.pad(weights(line), (0, padding)).tolist(),
             }
@@ -64,6 +67,11 @@ def nbest(lines: list[str]) -> Answer:
 
 def plain(lines: list[str]) -> Answer:
     return 200, {"predictions": [{"translation": x.upper(), "score": -1.0} for x in lines]}
+
+
+def describe(lines: list[str]) -> Answer:
+    languages = {"source_language": "en", "target_language": "fr"}
+    return 200, {"predictions": [languages] * len(lines)}
 
 
 def without(signature: str) -> Answer:
@@ -89,6 +97,7 @@ class Server(ThreadingHTTPServer):
             "align": align,
             "nbest": nbest,
             "serving_default": plain,
+            "describe": describe,
         }
         self.status: Answer = state("AVAILABLE")
         self.asked: list[tuple[str, str, list[str]]] = []  # path, signature, lines
@@ -99,6 +108,10 @@ class Server(ThreadingHTTPServer):
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_port}"
+
+    def texts(self) -> list[list[str]]:
+        """The lines of each call that has some."""
+        return [lines for _, _, lines in self.asked if any(lines)]
 
     def lines(self, signature: str = "align") -> list[list[str]]:
         return [lines for _, name, lines in self.asked if name == signature]

@@ -1,7 +1,9 @@
 """The page of soft alignments: what is in the file, and what it does in Chromium."""
 
+import dataclasses
 import html.parser
 import json
+import math
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,7 +17,7 @@ from rnnsearch_tf.visualization.alignment_page import (
     AlignedSentence,
     LabelledText,
     alignment_page,
-    write_alignment_page,
+    write_page,
 )
 
 CHROMIUM = shutil.which("chromium")
@@ -93,14 +95,16 @@ def test_texts_words_and_weights_are_in_the_file():
 
 def test_nothing_is_loaded_and_text_is_no_markup():
     pair = Alignment((ATTACK,), (ATTACK,), np.ones((1, 1)))
-    attacked = AlignedSentence(pair, ATTACK, [LabelledText(ATTACK, ATTACK, ATTACK)])
+    texts = [LabelledText(ATTACK, ATTACK, ATTACK), LabelledText("", ATTACK, "", [(0, 5), (9, 12)])]
+    attacked = AlignedSentence(pair, ATTACK, texts, {ATTACK: 1.0})
     elements = Elements(alignment_page([attacked], ATTACK, ATTACK))
     assert not any({"src", "href"} & set(attributes) for _, attributes, _ in elements.elements)
     assert {tag for tag, *_ in elements.elements} == {
         "html", "head", "meta", "title", "style", "body", "header", "h1", "p", "span", "noscript",
-        "main", "section", "h2", "dl", "div", "dt", "dd", "script",
+        "main", "section", "h2", "dl", "div", "dt", "dd", "mark", "script",
     }  # fmt: skip
-    assert [text for _, text in elements.named("dd")] == [ATTACK]
+    assert [text for _, text in elements.named("dd")] == [ATTACK, ""]
+    assert [text for _, text in elements.named("mark")] == [ATTACK[:5], ATTACK[9:12]]
 
 
 def test_an_alignment_has_the_shape_of_its_words():
@@ -134,7 +138,7 @@ def visit(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Any]]:
     contexts = []
 
     def open_page(*sentences: AlignedSentence, **context: Any) -> Any:
-        write_alignment_page(path, sentences, "Alignments", "", "en", "")
+        write_page(path, alignment_page(sentences, "Alignments", "", "en", ""))
         contexts.append(browser.new_context(**context))
         page = contexts[-1].new_page()
         page.on("console", lambda message: complaints.append(message.text))
@@ -319,3 +323,67 @@ def test_text_is_never_markup(visit):
     assert words(page, 0).nth(0).inner_text() == ATTACK
     assert page.locator("img, b").count() == 0
     assert page.evaluate("document.body.dataset.hacked") is None
+
+
+def named(name: str, length: int, score: float) -> AlignedSentence:
+    return AlignedSentence(
+        HOUSE.alignment, name, HOUSE.texts, {"source tokens": length, "BLEU": score}
+    )
+
+
+SEVERAL = (named("One", 3, 50.0), named("Two", 1, 7.25), named("Three", 2, -math.inf))
+
+
+def test_several_sentences_are_listed_and_sorted(visit):
+    page = visit(*SEVERAL)
+    rows = page.get_by_role("navigation", name="Sentences").locator("tbody tr")
+    head = page.locator(".overview thead th")
+    assert rows.all_inner_texts() == ["One\t3\t50.00", "Two\t1\t7.25", "Three\t2\t–"]
+    orders = {
+        "source tokens": (["Two", "Three", "One"], ["One", "Three", "Two"]),
+        "BLEU": (["Three", "Two", "One"], ["One", "Two", "Three"]),
+        "Sentence": (["One", "Two", "Three"], ["Three", "Two", "One"]),
+    }
+    for name, ways in orders.items():
+        for way, order in zip(("ascending", "descending"), ways, strict=True):
+            head.get_by_role("button", name=name).click()
+            assert rows.locator("th").all_inner_texts() == order
+            assert page.locator("h2").all_inner_texts() == order
+            assert head.filter(has_text=name).get_attribute("aria-sort") == way
+            assert page.locator("[aria-sort]").count() == 1
+    assert page.locator(".figures").first.inner_text() == "source tokens 2 · BLEU –"
+    rows.last.get_by_role("button").click()
+    assert page.evaluate("document.activeElement.textContent") == "One"
+
+
+def test_a_single_sentence_has_no_list(visit):
+    assert visit(SEVERAL[0]).locator(".overview").count() == 0
+
+
+def test_unknown_words_and_the_end_are_marked(visit):
+    pair = dataclasses.replace(HOUSE.alignment, unknown_source=(1,), unknown_target=(2,))
+    page = visit(AlignedSentence(pair))
+    assert page.locator(".words .unknown").all_inner_texts() == ["white", "blanche"]
+    assert page.locator(".matrix .unknown").all_inner_texts() == ["white", "blanche"]
+    assert words(page, 0).nth(1).get_attribute("title").startswith("not in the model's vocabulary")
+    assert words(page, 0).nth(3).get_attribute("title") == "the end of the sentence"
+
+
+def test_a_wide_matrix_shows_that_there_is_more(visit):
+    tokens = tuple(f"word{i}" for i in range(30))
+    page = visit(
+        AlignedSentence(Alignment(tokens, tokens, np.eye(30))),
+        viewport={"width": 375, "height": 812},
+    )
+    page.wait_for_selector(".cut.right")
+    page.locator(".matrix").evaluate("box => box.scrollLeft = box.scrollWidth")
+    page.wait_for_selector(".cut:not(.right)")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_core_finds_nothing(visit, scheme):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="no axe-core")
+    page = visit(*SEVERAL, color_scheme=scheme)
+    words(page, 0).nth(1).hover()
+    violations = axe.Axe().run(page).response["violations"]
+    assert [(v["id"], [n["html"] for n in v["nodes"]]) for v in violations] == []

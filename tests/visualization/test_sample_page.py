@@ -1,11 +1,15 @@
 """The worst and the best translations, and the page of them."""
 
+import html
+import json
+
 import numpy as np
+import pytest
 import sacrebleu
 
 from rnnsearch_tf.evaluation.metrics import METRICS, Metric
 from rnnsearch_tf.results import Alignment
-from rnnsearch_tf.visualization.sample_page import SampleText, extremes, write_sample
+from rnnsearch_tf.visualization.sample_page import SampleText, differences, extremes, write_sample
 
 
 def test_the_lowest_and_the_highest_without_repeats():
@@ -29,9 +33,19 @@ def align(sources: list[str], targets: list[str]) -> list[Alignment]:
     return [of_pair(*pair) for pair in zip(sources, targets, strict=True)]
 
 
+def score(sources: list[str], targets: list[str]) -> list[float]:
+    return [-float(len(target)) for target in targets]
+
+
+def test_words_that_differ_are_found():
+    assert differences("Le chat noir dort.", "Le chien dort !") == [(3, 7), (8, 12), (17, 18)]
+    assert differences("a b", "b a") == [(2, 3)]
+    assert differences("", "a") == differences("a", "a") == []
+
+
 def test_the_page_has_sentences_texts_scores_and_alignments(tmp_path):
     text = SampleText(SOURCES, REFERENCES, TRANSLATIONS, ("en", "fr"))
-    write_sample(tmp_path / "new" / "a.html", text, align, 2)
+    write_sample(tmp_path / "new" / "a.html", text, align, score, 2)
     page = (tmp_path / "new" / "a.html").read_text("utf-8")
     heads = [part.split("</h2>")[0].split(">")[-1] for part in page.split("<h2")[1:]]
     assert [head.split(",")[0] for head in heads] == [
@@ -40,8 +54,10 @@ def test_the_page_has_sentences_texts_scores_and_alignments(tmp_path):
     ]  # fmt: skip
     assert heads[0].endswith("chrF2 0.00") and heads[2].endswith("chrF2 100.00")
     assert '<dd dir="auto" lang="en">one &lt;b&gt;</dd>' in page
-    assert '<dd dir="auto" lang="fr">deux mots</dd>' in page
-    assert "BLEU 100.00 · TER 0.00" in page
+    assert '<dd dir="auto" lang="fr">deux <mark>mots</mark></dd>' in page
+    figures = json.loads(html.unescape(page.split('data-figures="')[3].split('"')[0]))
+    expected = {"source tokens": 2, "log p": -2.0, "BLEU": 100.0, "chrF2": 100.0, "TER": 0.0}
+    assert figures == pytest.approx(expected)
     assert '"target":["xyz","</s>"]' not in page  # no "<" in the data
     assert '"target":["xyz","\\u003c/s>"]' in page
     assert "The 2 sentences of the lowest chrF2 and the 2 of the highest, of 5." in page
@@ -51,5 +67,5 @@ def test_a_new_metric_is_on_the_page(tmp_path, monkeypatch):
     new = Metric("chrF2++", lambda: sacrebleu.CHRF(word_order=2))
     monkeypatch.setitem(METRICS, "chrf_words", new)
     text = SampleText(SOURCES, REFERENCES, TRANSLATIONS, ("en", "fr"))
-    write_sample(tmp_path / "a.html", text, align, 1)
-    assert "BLEU 100.00 · TER 0.00 · chrF2++ 100.00" in (tmp_path / "a.html").read_text("utf-8")
+    write_sample(tmp_path / "a.html", text, align, score, 1)
+    assert "chrF2++&quot;: 100.0" in (tmp_path / "a.html").read_text("utf-8")

@@ -18,7 +18,7 @@ from absl import flags
 import rnnsearch_tf
 from rnnsearch_tf.config import RENAMED_FIELDS, RENAMED_VALUES, check_choice, choices
 from rnnsearch_tf.errors import InputError, first_line
-from rnnsearch_tf.extras import explain_missing
+from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.limits import Limits
 from rnnsearch_tf.progress import close_bars
 from rnnsearch_tf.scripts.shared import interrupts
@@ -170,6 +170,7 @@ class Command:
         def run(arguments: list[str] | None = None) -> int:
             return self.run(main, arguments)
 
+        run.__module__, run.__qualname__ = main.__module__, "run"  # where pickle finds it
         return run
 
     def run(self, main: Callable[[], int | None], arguments: list[str] | None = None) -> int:
@@ -343,9 +344,13 @@ def quiet_start() -> Iterator[None]:
 
     They write to the file descriptor, before any logging setting is read. When the block fails with
     a bug, what they wrote is shown after all.
+
+    Raises:
+        InputError: TensorFlow is not installed.
     """
+    require_package("tensorflow")
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+    os.environ["KERAS_BACKEND"] = "tensorflow"  # whatever the user's other work has
     sys.stderr.flush()
     kept = os.dup(2)
     with tempfile.TemporaryFile() as captured:
@@ -354,9 +359,7 @@ def quiet_start() -> Iterator[None]:
             yield
         except (InputError, KeyboardInterrupt, OSError, MemoryError):
             raise
-        except BaseException as error:
-            if isinstance(error, ModuleNotFoundError):
-                explain_missing(error)
+        except BaseException:
             sys.stderr.flush()
             captured.seek(0)
             os.write(kept, captured.read())

@@ -30,7 +30,7 @@ def check_figures(command: Command) -> None:
     Raises:
         InputError: Matplotlib is not installed.
     """
-    if command.flags.figures and command.flags.figure_format != "html":
+    if command.flags.figures:
         require_package("matplotlib")
 
 
@@ -42,9 +42,9 @@ def draw_figure(
     target_tokens: Sequence[str],
 ) -> None:
     """Draw line `number`, from 1, where pictures are wanted, and there is something to draw."""
-    from rnnsearch_tf.visualization.alignment_matrix import draw_alignment
-
     flags = command.flags
     if flags.figures and len(source_tokens) > 1 and are_finite(weights):
+        from rnnsearch_tf.visualization.alignment_matrix import draw_alignment
+
         path = Path(flags.figures) / f"{number}.{flags.figure_format}"
         draw_alignment(path, weights, source_tokens, target_tokens)

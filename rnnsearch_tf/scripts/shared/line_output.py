@@ -21,6 +21,7 @@ from rnnsearch_tf.files import (
 )
 from rnnsearch_tf.inference.exported import find_version
 from rnnsearch_tf.json_files import read_json
+from rnnsearch_tf.progress import counted
 from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.file_flags import OutputLines
 from rnnsearch_tf.scripts.shared.interrupts import last_word
@@ -105,6 +106,11 @@ class LineOutput:
     def kept_lines(self) -> list[bytes]:
         """Return the lines of the items that are done."""
         return []
+
+    def counted(self, items: Iterable[Item], name: str, total: int | None = None) -> Iterator[Item]:
+        """Yield items, and show the progress unless the terminal shows their lines."""
+        on_terminal = self._path == "-" and sys.stdout.isatty()
+        return iter(items) if on_terminal else counted(items, name, total)
 
     def write(self, blocks: Iterable[str]) -> None:
         """Write the lines of each item that is not done, as they come.

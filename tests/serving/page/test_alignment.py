@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from page_in_browser import expect, translate
-from scripted_page_server import weights
+from scripted_page_server import align, weights
 
 
 def test_the_matrix_holds_the_weights(visit, server):
@@ -19,16 +19,16 @@ def test_the_matrix_holds_the_weights(visit, server):
              [cell.getAttribute("aria-label"), getComputedStyle(cell).backgroundColor]))"""
     )
     expected = weights(line)
-    told = np.array([[float(text) for text, _ in row] for row in cells])
-    np.testing.assert_allclose(told, expected, rtol=1e-3)
+    told = np.array([[float(text[:-2]) for text, _ in row] for row in cells])
+    np.testing.assert_allclose(told, 100 * expected, atol=0.5)
     greys = np.round(255 * expected).astype(int)
     assert [[colour for _, colour in row] for row in cells] == [
         [f"rgb({grey}, {grey}, {grey})" for grey in row] for row in greys
     ]
     expect(page.locator("#matrix thead th")).to_have_text([*line.split(), "</s>"])
     expect(rows.locator("th")).to_have_text([*line.upper().split(), "</s>"])
-    assert page.locator("#matrix thead th").first.get_attribute("lang") == "en"
-    assert rows.locator("th").first.get_attribute("lang") == "fr"
+    assert page.locator("#matrix thead th span").first.get_attribute("lang") == "en"
+    assert rows.locator("th span").first.get_attribute("lang") == "fr"
     assert page.locator("#matrix th.end").count() == 2
 
 
@@ -179,7 +179,40 @@ def test_each_word_tells_a_screen_reader_its_weights(visit, server):
     order = [j for j in np.argsort(-row)[:3] if row[j] >= 0.05]
     words = [*line.split(), "</s>"]
     told = ", ".join(f"“{words[j]}” {round(100 * float(row[j]))} %" for j in order)
-    word = page.get_by_role("toolbar", name="French words").get_by_role("button", name="TWO")
+    word = page.get_by_role("toolbar", name="French").get_by_role("button", name="TWO")
     expect(word).to_have_accessible_description(f"from {told}")
-    english = page.get_by_role("toolbar", name="English words").get_by_role("button").first
-    expect(english).to_have_accessible_description(re.compile("^read for “ONE” [0-9]+ %"))
+    english = page.get_by_role("toolbar", name="English").get_by_role("button").first
+    expect(english).to_have_accessible_description(re.compile(r"^read for “ONE” [0-9]+\s%"))
+    end = page.get_by_role("toolbar", name="French").get_by_role("button").last
+    expect(end).to_have_accessible_description(re.compile("^the end of the sentence; from “"))
+    expect(end).to_have_attribute("title", "the end of the sentence")
+    expect(page.locator("#alignment > .hint")).to_contain_text("is the end of the sentence")
+
+
+def test_words_that_the_model_does_not_know_are_marked(visit, server):
+    page = visit(server.url)
+    translate(page, "one platypus two")
+    said = "Not in the model's vocabulary, read as [UNK]: “platypus”."
+    expect(page.locator("#unknown-note")).to_have_text(said)
+    expect(page.locator(".words .unknown")).to_have_text(["platypus"])
+    expect(page.locator("#matrix th.unknown")).to_have_text(["platypus"])
+    expect(page.locator("#unknown-legend")).to_be_visible()
+    word = page.get_by_role("toolbar", name="English").get_by_role("button", name="platypus")
+    expect(word).to_have_accessible_description(re.compile("^not in the model's vocabulary"))
+    translate(page, "one two")
+    expect(page.locator("#unknown-note")).to_be_empty()
+    expect(page.locator(".words .unknown, #unknown-legend:visible")).to_have_count(0)
+
+
+def test_an_older_export_tells_of_no_unknown_words(visit, server):
+    def aligned(lines: list[str]) -> Any:
+        status, answer = align(lines)
+        for prediction in answer["predictions"]:
+            del prediction["model_input"]
+        return status, answer
+
+    server.signatures["align"] = aligned
+    page = visit(server.url)
+    translate(page, "one platypus")
+    expect(page.locator(".words button")).to_have_count(6)
+    expect(page.locator(".unknown:visible")).to_have_count(0)

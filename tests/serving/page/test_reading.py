@@ -6,6 +6,7 @@ import pytest
 from page_in_browser import expect, translate, trouble, wait_for
 from scripted_page_server import without
 
+SENTENCE = "The old man has not seen the small platypus in Paris ."
 LONG = " ".join(f"word{i}" for i in range(48)) + " " + "x" * 80 + " end"
 
 
@@ -36,6 +37,35 @@ def test_nothing_but_the_matrix_scrolls_sideways_on_a_phone(visit, server):
     page.locator("#translate").click()
     expect(trouble(page)).to_contain_text("xxx")
     assert page.evaluate("document.documentElement.scrollWidth") == 360
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (375, 2 * 812)])
+def test_the_alignment_is_in_view(visit, server, width, height):
+    """Without scrolling on a small laptop, within two screens of a phone."""
+    page = visit(server.url, viewport={"width": width, "height": height}, has_touch=width < 500)
+    translate(page, SENTENCE)
+    views = ["#lines", "#matrix"] if width > 500 else ["#lines"]
+    for view in views:
+        expect(page.locator(view)).to_be_in_viewport(ratio=1)
+        assert page.locator(view).evaluate("box => box.scrollWidth <= box.clientWidth")
+    assert page.evaluate("scrollY") == 0
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
+def test_what_is_cut_off_says_so(visit, server):
+    page = visit(server.url, viewport={"width": 375, "height": 812})
+    translate(page, SENTENCE)
+    cut = page.locator("#matrix-view .cut")
+    expect(cut).to_contain_class("right")
+    page.locator("#matrix").evaluate("box => box.scrollLeft = box.scrollWidth")
+    expect(cut).not_to_contain_class("right")
+
+
+def assert_accessible(page: Any) -> None:
+    """No violation of axe-core's rules, of which there are about a hundred."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="no axe-core")
+    violations = axe.Axe().run(page).response["violations"]
+    assert [(v["id"], [n["html"] for n in v["nodes"]]) for v in violations] == []
 
 
 # Text and what it stands on, as a person sees them: the least contrast by WCAG's formula.
@@ -107,10 +137,12 @@ def assert_sound(page: Any) -> None:
 def test_every_state_is_readable_and_sound(visit, server, scheme):
     page = visit(server.url, color_scheme=scheme)
     page.locator("summary").click()
-    translate(page, "one\ntwo three", "ONETWO THREE")
+    assert_accessible(page)
+    translate(page, "one\ntwo three platypus", "ONETWO THREE PLATYPUS")
     page.locator("#target-word-0").hover()
     assert_readable(page)
     assert_sound(page)
+    assert_accessible(page)
     page.locator("#matrix tbody td").first.focus()
     assert_readable(page)
     server.signatures["align"] = lambda lines: (500, {"error": "out of memory"})

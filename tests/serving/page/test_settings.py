@@ -16,8 +16,9 @@ def test_settings_are_kept_and_shared_and_reset(visit, server, elsewhere):
     page.get_by_label("Model name").fill("my model")
     page.get_by_label("or label (optional)").fill("canary")
     page.get_by_role("button", name="Save").click()
-    wait_for(lambda: elsewhere.asked, page)
-    assert elsewhere.asked[-1][0] == "/v1/models/my%20model/labels/canary"
+    wait_for(lambda: len(elsewhere.asked) == 2, page)
+    paths = [path for path, *_ in elsewhere.asked]  # its state, then its languages
+    assert paths == [f"/v1/models/my%20model/labels/canary{end}" for end in ("", ":predict")]
     expect(page.locator("#address")).to_have_text(f"my model, label canary at {elsewhere.url}/")
     shared = page.url
     page.goto(f"{server.url}/index.html")  # without the query, from what was kept

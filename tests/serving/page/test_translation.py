@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from page_in_browser import STATUS, approve, expect, translate, trouble, wait_for
-from scripted_page_server import LOWEST, PAGE, without
+from scripted_page_server import LOWEST, PAGE, nbest, without
 
 
 def test_translates_when_the_writer_pauses(visit, server):
@@ -15,7 +15,7 @@ def test_translates_when_the_writer_pauses(visit, server):
     for key in "the man":
         page.locator("#source").press(key)
         page.clock.run_for(399)
-    assert not [url for url in page.visit.requests if url.endswith(":predict")]
+    assert server.texts() == []
     page.clock.run_for(1)
     expect(page.locator("#translation")).to_have_text("THE MAN")
     expect(page.locator("#candidates label")).to_have_count(2)
@@ -30,7 +30,10 @@ def test_a_healthy_page_asks_only_its_server_and_complains_of_nothing(visit, ser
     page.locator("#target-word-0").hover()
     assert page.visit.complaints == []
     assert {url[: len(server.url)] for url in page.visit.requests} == {server.url}
-    assert [path for path, *_ in server.asked] == [STATUS, f"{STATUS}:predict", f"{STATUS}:predict"]
+    assert [(path, signature) for path, signature, _ in server.asked] == [
+        (STATUS, ""),
+        *((f"{STATUS}:predict", signature) for signature in ("describe", "align", "nbest")),
+    ]
 
 
 def test_a_request_for_an_older_text_is_aborted_and_its_answer_not_shown(visit, server):
@@ -119,7 +122,7 @@ def test_each_line_is_an_instance_of_one_call(visit, server):
     translate(page, "one\n\n two three \n", "ONETWO THREE")
     assert server.lines("align") == server.lines("nbest") == [["one", "", "two three"]]
     expect(page.locator("#translation p")).to_have_text(["ONE", "", "TWO THREE"])
-    chooser = page.get_by_label("Shown below")
+    chooser = page.get_by_label("Shown in detail")
     expect(chooser.locator("option")).to_have_text(["1. one", "2. ", "3. two three"])
     expect(chooser).to_have_value("2")  # where the caret is
     expect(page.locator("#matrix tbody th")).to_have_text(["TWO", "THREE", "</s>"])
@@ -154,20 +157,97 @@ def test_choosing_another_translation(visit, server):
     entries = page.get_by_role("radiogroup", name="Best translations").get_by_role("radio")
     expect(entries).to_have_count(2)  # the slot for which nothing was found is left out
     expect(page.locator("#candidates label")).to_have_text(
-        ["ONE TWO−1.250log p −7.000", "ONE TWO BIS−1.500log p −9.500"]
+        ["ONE TWO−1.25log p −7.00", "ONE TWO BIS−1.50log p −9.50"]
     )
     expect(entries.first).to_be_checked()
-    expect(page.locator("#score")).to_have_text("log p −7.000 nats")
+    expect(page.locator("#score")).to_have_text("log p −7.00 nats")
     entries.first.focus()
     page.keyboard.press("ArrowDown")
     expect(page.locator("#translation")).to_have_text("ONE TWO BIS")
-    expect(page.locator("#score")).to_have_text("log p −9.500 nats")
+    expect(page.locator("#score")).to_have_text("log p −9.50 nats")
     expect(page.locator("#alignment")).to_be_hidden()
     expect(page.locator("#alignment-note")).to_contain_text("best translation only")
     page.get_by_text("ONE TWO", exact=True).last.click()
     expect(page.locator("#translation")).to_have_text("ONE TWO")
     expect(page.locator("#alignment")).to_be_visible()
     expect(page.locator("#alignment-note")).to_be_empty()
+
+
+def test_five_are_shown_and_more_on_request(visit, server):
+    def beam(lines: list[str]) -> Any:
+        texts = [f"{lines[0].upper()} {i}".removesuffix(" 0") for i in range(8)]
+        ranks = [-float(i + 1) for i in range(8)]
+        row = {"translations": texts, "scores": ranks, "normalized_scores": ranks}
+        return 200, {"predictions": [row]}
+
+    server.signatures["nbest"] = beam
+    page = visit(server.url)
+    translate(page, "one")
+    shown, more = page.locator("#candidates label:visible"), page.locator("#more")
+    expect(shown).to_have_count(5)
+    expect(more).to_have_text("3 more")
+    expect(more).to_have_attribute("aria-expanded", "false")
+    more.click()
+    expect(shown).to_have_count(8)
+    shown.last.click()
+    expect(page.locator("#translation")).to_have_text("ONE 7")
+    more.click()
+    expect(shown).to_have_count(5)
+    server.signatures["nbest"] = nbest
+    translate(page, "two")
+    expect(more).to_be_hidden()
+
+
+# --- The model's languages ---
+
+
+def test_an_example_is_translated_with_a_click(visit, server):
+    page = visit(server.url)
+    examples = page.get_by_role("group", name="Examples").get_by_role("button")
+    expect(examples).not_to_have_count(0)
+    expect(examples.first).to_have_attribute("lang", "en")
+    text = examples.first.inner_text()
+    examples.first.click()
+    expect(page.locator("#source")).to_have_value(text)
+    expect(page.locator("#translation")).to_have_text(text.upper())
+    page.locator("#source").fill("")
+    expect(page.locator("#introduction")).to_be_visible()
+
+
+def test_the_languages_are_the_models(visit, server):
+    languages = {"source_language": "pt-BR", "target_language": "ja"}
+    server.signatures["describe"] = lambda lines: (200, {"predictions": [languages]})
+    page = visit(server.url)
+    expect(page.locator("#direction")).to_have_text(
+        "Brazilian Portuguese to Japanese with soft alignment"
+    )
+    translate(page, "one")
+    expect(page.get_by_role("textbox", name="Brazilian Portuguese")).to_have_attribute(
+        "lang", "pt-BR"
+    )
+    expect(page.get_by_role("heading", name="Japanese")).to_be_visible()
+    assert {
+        element.get_attribute("lang")
+        for element in page.locator("[lang]").all()
+        if element.get_attribute("lang") != "en"
+    } == {"pt-BR", "ja"}
+    expect(page.locator("#candidates .text").first).to_have_attribute("lang", "ja")
+    expect(page.locator("#examples")).to_be_hidden()
+
+
+@pytest.mark.parametrize(
+    "answer", [(400, {"error": "signature"}), (200, {"predictions": [{"source_language": "<b>"}]})]
+)
+def test_languages_that_are_not_told_are_not_guessed(visit, server, answer):
+    """Exports of version 0.1.0 have no signature `describe`."""
+    server.signatures["describe"] = lambda lines: answer
+    page = visit(server.url)
+    translate(page, "one")
+    expect(page.get_by_role("heading", name="Source")).to_be_visible()
+    expect(page.locator("#translation-label")).to_contain_text("Translation")
+    for element in ("#source", "#translation"):
+        assert page.locator(element).get_attribute("lang") is None
+    expect(page.locator("#direction")).to_have_text("Translation with soft alignment")
 
 
 def test_without_nbest_the_rest_works(visit, server):
@@ -217,9 +297,10 @@ def test_with_a_real_model(visit, export_dir):
         words = [word for word in answers["align"]["target_tokens"] if word]
         expect(page.locator("#matrix tbody th")).to_have_text(words)
         told = page.locator("#matrix tbody td").evaluate_all(
-            "cells => cells.map(cell => Number(cell.getAttribute('aria-label')))"
+            "cells => cells.map(cell => parseFloat(cell.getAttribute('aria-label')))"
         )
-        np.testing.assert_allclose(told, np.ravel(answers["align"]["alignment"]), rtol=1e-3)
+        np.testing.assert_allclose(told, 100 * np.ravel(answers["align"]["alignment"]), atol=0.5)
+        expect(page.locator("#direction")).to_have_text("English to French with soft alignment")
 
 
 def predict(rest: str, signature: str, text: str) -> dict[str, Any]:

@@ -1,0 +1,50 @@
+"use strict";
+// The languages of the page's texts are the model's, which it tells by its signature `describe`.
+
+let languages = { source: "", target: "" }; // tags, "en"; "" where they are not known
+
+// Asks the model; one that was exported before it could tell leaves the languages unnamed.
+async function askLanguages(settings, signal) {
+  const answers = await orWithout(predict(settings, "describe", [""], signal));
+  const { source_language: source, target_language: target } = answers?.[0] ?? {};
+  if (!signal.aborted) showLanguages({ source: languageTag(source), target: languageTag(target) });
+}
+
+function languageTag(text) {
+  try {
+    return new Intl.Locale(text).baseName;
+  } catch {
+    return "";
+  }
+}
+
+function showLanguages(tags) {
+  languages = tags;
+  const { source, target } = tags;
+  const pair = source && target ? `${languageName(source)} to ${languageName(target)}` : "Translation";
+  setText("direction", `${pair} with soft alignment`);
+  for (const element of document.querySelectorAll("[data-lang-of]")) {
+    setLanguage(element, tags[element.dataset.langOf]);
+  }
+  for (const element of document.querySelectorAll("[data-language-of]")) {
+    const side = element.dataset.languageOf;
+    element.textContent = languageName(tags[side]) || { source: "Source", target: "Translation" }[side];
+  }
+  showExamples(EXAMPLES[source.split("-")[0]] ?? []);
+}
+
+function languageName(tag) {
+  return tag && new Intl.DisplayNames("en", { type: "language" }).of(tag);
+}
+
+function setLanguage(element, tag) {
+  if (tag) element.setAttribute("lang", tag);
+  else element.removeAttribute("lang");
+}
+
+function showExamples(sentences) {
+  const box = document.getElementById("examples");
+  box.hidden = !sentences.length;
+  box.replaceChildren(...sentences.map((sentence) => make("button", { type: "button" }, sentence)));
+  for (const button of box.children) setLanguage(button, languages.source);
+}

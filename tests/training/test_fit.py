@@ -1,0 +1,106 @@
+"""Keras's own loop and files: `fit` on training batches, `.keras` files, other backends refused."""
+
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+from known_pairs import pairs_of_lengths
+
+from rnnsearch_tf.config import Config, ModelConfig, TrainingConfig
+from rnnsearch_tf.data.batching import training_batches
+from rnnsearch_tf.data.parallel_corpus import ParallelText
+from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.inference.translator import Translator
+from rnnsearch_tf.layers.precision import dtype_policy
+from rnnsearch_tf.models.losses import SentenceLoss
+from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.training.optimizers import Adadelta, build_optimizer
+from rnnsearch_tf.training.run import train
+
+SIZES = ModelConfig("rnnsearch", 20, 20, 3, 5, 7, 2)
+TRAINING = TrainingConfig(
+    batch_size=3, bucket_width=4, max_length=7, learning_rate_schedule="linear", clip_norm=0.5
+)
+PAIRS = pairs_of_lengths((1, 2), (3, 1), (6, 7), (2, 2), (5, 4), (7, 3), (2, 3))
+
+
+def batches() -> Any:
+    return training_batches(PAIRS, TRAINING, epoch=0)
+
+
+def compiled() -> TranslationModel:
+    model = TranslationModel(SIZES)
+    accuracy = keras.metrics.SparseCategoricalAccuracy(name="accuracy")
+    model.compile(build_optimizer(TRAINING, 100), SentenceLoss(), metrics=[accuracy])
+    return model
+
+
+@pytest.fixture(scope="module")
+def trained() -> TranslationModel:
+    model = compiled()
+    model.fit(batches(), verbose=0)
+    return model
+
+
+def test_the_loss_on_training_batches_is_that_of_given_targets(trained):
+    with_targets = batches().map(lambda batch: (batch, batch["target"]))
+    assert trained.evaluate(batches(), verbose=0) == trained.evaluate(with_targets, verbose=0)
+
+
+def test_a_guide_is_not_silently_left_out(trained):
+    guided = batches().map(lambda batch: {**batch, "guide": 0})
+    with pytest.raises(ValueError, match="fit has no guided alignment loss"):
+        trained.fit(guided)
+
+
+def test_a_compiled_model_goes_on_training_after_it_was_loaded(trained, tmp_path):
+    trained.save(tmp_path / "model.keras")
+    again = keras.models.load_model(tmp_path / "model.keras")
+    assert type(again) is TranslationModel
+    assert type(again.optimizer) is Adadelta
+    assert again.config == trained.config
+    losses = [model.fit(batches(), verbose=0).history for model in (trained, again)]
+    assert losses[0] == losses[1]
+    assert int(again.optimizer.iterations) == int(trained.optimizer.iterations) == 8
+    for a, b in zip(again.get_weights(), trained.get_weights(), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_a_clone_computes_the_same(trained):
+    clone = keras.models.clone_model(trained)
+    clone.set_weights(trained.get_weights())
+    (batch,) = batches().take(1)
+    np.testing.assert_array_equal(clone(batch), trained(batch))
+
+
+def test_precision_and_frozen_layers_are_in_the_config():
+    with dtype_policy("mixed_bfloat16"):
+        model = TranslationModel(SIZES)
+    model.encoder.trainable = False
+    again = TranslationModel.from_config(model.get_config())
+    assert again.decoder.cell.compute_dtype == "bfloat16"
+    assert len(again.trainable_weights) == len(model.trainable_weights) < len(model.weights)
+    assert keras.config.dtype_policy().name == "float32"
+    encoder = keras.layers.deserialize(keras.layers.serialize(model.encoder))
+    assert encoder.forward_cell.compute_dtype == "bfloat16"
+
+
+@pytest.mark.parametrize("name", ["adadelta", "adam"])
+def test_optimizers_are_serialized(name):
+    optimizer = build_optimizer(TrainingConfig(optimizer=name, clip_norm=0.5), 10)
+    stored = keras.saving.serialize_keras_object(optimizer)
+    again = keras.saving.deserialize_keras_object(stored)
+    assert (type(again), again.clip_norm) == (type(optimizer), 0.5)
+    assert again.get_config() == optimizer.get_config()
+
+
+def test_another_backend_is_refused_in_one_line(monkeypatch, tmp_path):
+    monkeypatch.setattr(keras.config, "backend", lambda: "jax")
+    said = "need KERAS_BACKEND=tensorflow, was jax$"
+    with pytest.raises(InputError, match=said):
+        Translator.load(Path("model"))
+    with pytest.raises(InputError, match=said):
+        train(Config(), tmp_path / "model", ParallelText(["a"], ["b"]))
+    assert not list(tmp_path.iterdir())
