@@ -3,6 +3,7 @@
 
 const TIMEOUT_MS = 60_000;
 const PROBE_MS = 5_000;
+const MAX_LINES = 32; // max_batch_size of batching_parameters.txt: more in one request are refused
 
 // Why a call failed: `kind` for the program; `message`, the server's own words in `detail`, and
 // what to do about it in `hint`, for people.
@@ -15,6 +16,15 @@ class Failure extends Error {
 
 // One prediction for each line. Throws a Failure, or anything at all once `signal` is aborted.
 async function predict(settings, signature, lines, signal) {
+  const predictions = [];
+  for (let i = 0; i < lines.length; i += MAX_LINES) {
+    const some = lines.slice(i, i + MAX_LINES);
+    predictions.push(...(await predictSome(settings, signature, some, signal)));
+  }
+  return predictions;
+}
+
+async function predictSome(settings, signature, lines, signal) {
   const body = JSON.stringify({ signature_name: signature, instances: lines });
   const answer = await call(`${modelAddress(settings)}:predict`, signal, body);
   if (answer.status !== 200) throw await refusal(answer, settings, signature, signal);

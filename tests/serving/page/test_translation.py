@@ -136,6 +136,14 @@ def test_each_line_is_an_instance_of_one_call(visit, server):
     expect(chooser).to_be_hidden()
 
 
+def test_32_lines_are_sent_at_a_time(visit, server):
+    lines = [f"line {number}" for number in range(40)]
+    page = visit(server.url)
+    translate(page, "\n".join(lines), "".join(lines).upper())
+    assert server.lines("align") == server.lines("nbest") == [lines[:32], lines[32:]]
+    expect(page.locator("#translation p")).to_have_text([line.upper() for line in lines])
+
+
 @pytest.mark.parametrize("missing", [None, "align"])
 def test_a_line_of_500_tokens_gets_a_note(visit, server, missing):
     if missing:
