@@ -38,13 +38,14 @@ def use(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(trainer, "TrainStep", ScriptedTrainStep)
 
 
+class _SlowTrainStep(ScriptedTrainStep):
+    def __call__(self, batch: Mapping[str, tf.Tensor], stop: int | tf.Tensor) -> UpdateMetrics:
+        time.sleep(_SECONDS)
+        return super().__call__(batch, stop)
+
+
 def run(flags: list[str]) -> int:
     """Run `rnnsearch-train` with these updates, in a process that is a test's own."""
-
-    class Slow(ScriptedTrainStep):
-        def __call__(self, batch, stop):
-            time.sleep(_SECONDS)
-            return super().__call__(batch, stop)
-
-    trainer.TrainStep = Slow  # type: ignore[misc, assignment]
-    return train.run(flags)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trainer, "TrainStep", _SlowTrainStep)
+        return train.run(flags)

@@ -3,11 +3,9 @@
 Several GPUs are stood in for by logical CPUs, several machines by processes on this one.
 """
 
-import functools
 import signal
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import fit_on_devices
 import numpy as np
@@ -39,9 +37,11 @@ FLAGS = (
 )
 
 
-def start(*trainings: list[str], devices: int, **folders: Any) -> ForkedProcess:
+def start(
+    *trainings: list[str], devices: int, resumed: Path | None = None, fit_folder: Path | None = None
+) -> ForkedProcess:
     """Start a process for trainings with these flags (see `train_on_devices.run`)."""
-    return ForkedProcess(functools.partial(train_on_devices.run, **folders), devices, trainings)
+    return ForkedProcess(train_on_devices.run, devices, trainings, resumed, fit_folder)
 
 
 def finish(*processes: ForkedProcess) -> list[str]:
