@@ -96,11 +96,12 @@ def install(name, monkeypatch, is_installed, folder, pip_succeeds=True):
 
 @for_each
 def test_installs_the_checkout_or_the_repository(name, monkeypatch, tmp_path):
-    address = repository(read(name))
+    remote = f"rnnsearch-tf[plot] @ git+{repository(read(name))}"
     assert install(name, monkeypatch, True, tmp_path) == []
-    assert install(name, monkeypatch, False, tmp_path) == [f'install --quiet "git+{address}"']
+    assert install(name, monkeypatch, False, tmp_path) == [f'install --quiet "{remote}"']
     for folder in (COLAB, COLAB.parent):
-        assert install(name, monkeypatch, False, folder) == [f'install --quiet "{COLAB.parent}"']
+        asked = install(name, monkeypatch, False, folder)
+        assert asked == [f'install --quiet "{COLAB.parent}[plot]"']
 
 
 @for_each
@@ -108,9 +109,8 @@ def test_what_cannot_be_installed_is_told_in_a_line(name, monkeypatch, tmp_path)
     with pytest.raises(SystemExit) as stopped:
         install(name, monkeypatch, False, tmp_path, pip_succeeds=False)
     message = str(stopped.value)
-    assert message.startswith(
-        f"git+{repository(read(name))} could not be installed: set REPOSITORY"
-    )
+    remote = f"rnnsearch-tf[plot] @ git+{repository(read(name))}"
+    assert message.startswith(f"{remote} could not be installed: set REPOSITORY")
     assert "\n" not in message
 
 
