@@ -23,6 +23,7 @@ INPUTS = {
     "align": {"text": TEXTS},
     "nbest": {"text": TEXTS},
     "score": {"text": TEXTS[:2], "translation": [b"L'homme mangera.", b""]},
+    "describe": {"text": TEXTS[:1]},
 }
 
 # A process without Python TensorFlow; arrays go through files, so that nothing is lost.

@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import errno
+import functools
 import os
 import platform
 import shlex
@@ -356,7 +357,8 @@ def quiet_start() -> Iterator[None]:
     with tempfile.TemporaryFile() as captured:
         os.dup2(captured.fileno(), 2)
         try:
-            yield
+            with interrupts.last_word(functools.partial(os.dup2, kept, 2)), interrupts.held():
+                yield
         except (InputError, KeyboardInterrupt, OSError, MemoryError):
             raise
         except BaseException:

@@ -11,6 +11,8 @@ from typing import Any
 _GRACE = 0.5  # seconds for Python to raise an error, which it cannot while a graph runs
 
 _has_raised = threading.Event()
+_is_held = threading.Event()
+_pending: list[int] = []  # signals that came meanwhile
 _last_words: list[Callable[[], None]] = []
 
 
@@ -40,8 +42,27 @@ def raised() -> Iterator[None]:
 
 def _raise(number: int, frame: Any) -> None:
     del frame
+    if _is_held.is_set():
+        _pending.append(number)
+        return
     _has_raised.set()
     raise Interrupted(number)
+
+
+@contextlib.contextmanager
+def held() -> Iterator[None]:
+    """Leave signals to `forced`, or raise `Interrupted` once the block has ended.
+
+    While TensorFlow is imported, an error raised by a signal may be dropped, or crash the process.
+    """
+    _is_held.set()
+    try:
+        yield
+    finally:
+        _is_held.clear()
+        pending, _pending[:] = _pending[:], []
+    if pending:
+        _raise(pending[0], None)
 
 
 @contextlib.contextmanager
