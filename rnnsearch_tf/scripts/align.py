@@ -55,7 +55,8 @@ define_figures(COMMAND)
 define_alignment(COMMAND)
 
 
-def main() -> int:
+@COMMAND.entry
+def run() -> int:
     """Align."""
     check_figures(COMMAND)
     files = needed_pairs(COMMAND)
@@ -113,8 +114,6 @@ def _json(pair: "PairAlignment", links: Links) -> str:
     values["links"] = sorted(links)
     return json.dumps(values, ensure_ascii=False)
 
-
-run = COMMAND.entry(main)
 
 if __name__ == "__main__":
     sys.exit(run())

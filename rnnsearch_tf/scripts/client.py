@@ -87,7 +87,8 @@ COMMAND.define(
 )
 
 
-def main() -> int:
+@COMMAND.entry
+def run() -> int:
     """Call the server."""
     flags = COMMAND.flags
     _check_flags()
@@ -215,8 +216,6 @@ def _lines(path: str) -> Iterator[str]:
     for number, line in enumerate(input_lines(path), 1):
         yield decoder(line, number)
 
-
-run = COMMAND.entry(main)
 
 if __name__ == "__main__":
     sys.exit(run())

@@ -22,7 +22,8 @@ COMMAND.define(
 )
 
 
-def main() -> int:
+@COMMAND.entry
+def run() -> int:
     """Run the demonstration."""
     require_package("matplotlib")
     with quiet_start():
@@ -31,8 +32,6 @@ def main() -> int:
     run_demo(COMMAND.flags.output)
     return 0
 
-
-run = COMMAND.entry(main)
 
 if __name__ == "__main__":
     sys.exit(run())

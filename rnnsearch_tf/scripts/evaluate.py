@@ -84,7 +84,8 @@ define_decoding(COMMAND)
 define_alignment_evaluation(COMMAND)
 
 
-def main() -> int:
+@COMMAND.entry
+def run() -> int:
     """Evaluate."""
     flags = COMMAND.flags
     text = _check_inputs()
@@ -180,8 +181,6 @@ def _write_sample(translator: "Translator", text: ParallelText, translations: li
     sample = SampleText(text.source, text.target, translations, languages)
     write_sample(flags.sample_html, sample, translator.align, translator.score, flags.sample)
 
-
-run = COMMAND.entry(main)
 
 if __name__ == "__main__":
     sys.exit(run())

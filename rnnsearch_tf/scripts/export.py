@@ -51,7 +51,8 @@ COMMAND.define(
 define_decoding(COMMAND)
 
 
-def main() -> int:
+@COMMAND.entry
+def run() -> int:
     """Export."""
     flags = COMMAND.flags
     if (flags.model_dir is None) != (flags.export_dir is None):
@@ -73,8 +74,6 @@ def main() -> int:
     show(str(path))
     return 0
 
-
-run = COMMAND.entry(main)
 
 if __name__ == "__main__":
     sys.exit(run())

@@ -26,7 +26,8 @@ define_pairs(COMMAND, "source side of the training pairs", "their translations")
 COMMAND.define("pairs", int, "number of pairs that are aligned, from the first on", 50_000, COUNT)
 
 
-def main() -> int:
+@COMMAND.entry
+def run() -> int:
     """Align, count and write."""
     flags = COMMAND.flags
     training = needed_pairs(COMMAND)
@@ -45,8 +46,6 @@ def main() -> int:
     say(f"{path}: {len(lexicon):,} words")
     return 0
 
-
-run = COMMAND.entry(main)
 
 if __name__ == "__main__":
     sys.exit(run())

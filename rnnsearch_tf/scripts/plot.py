@@ -30,7 +30,8 @@ COMMAND.define(
 )
 
 
-def main() -> int:
+@COMMAND.entry
+def run() -> int:
     """Plot."""
     flags = COMMAND.flags
     require_package("matplotlib")
@@ -76,8 +77,6 @@ def _labels(paths: Sequence[str]) -> list[str]:
         raise InputError(f"{','.join(paths)}: the same one twice")
     return labels
 
-
-run = COMMAND.entry(main)
 
 if __name__ == "__main__":
     sys.exit(run())

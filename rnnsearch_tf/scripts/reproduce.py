@@ -64,7 +64,8 @@ COMMAND.define_settings(DecodingConfig, skip=("allow_unknown", "replace_unknown"
 COMMAND.show_defaults(lambda: setting_values(preset("rnnsearch-50", COMMAND.flags.preset_size)))
 
 
-def main() -> int:
+@COMMAND.entry
+def run() -> int:
     """Reproduce; the exit status is 0, or 128 + the signal that stopped a training."""
     flags = COMMAND.flags
     require_package("matplotlib")
@@ -149,8 +150,6 @@ def _given() -> list[str]:
     given = [flags[name] for name in flags if flags[name].value != flags[name].default]
     return [flag.serialize() for flag in given]
 
-
-run = COMMAND.entry(main)
 
 if __name__ == "__main__":
     sys.exit(run())

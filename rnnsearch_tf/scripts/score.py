@@ -28,7 +28,8 @@ define_pairs(COMMAND, "sentences", "their translations")
 define_line_output(COMMAND, "scores")
 
 
-def main() -> int:
+@COMMAND.entry
+def run() -> int:
     """Score."""
     files = needed_pairs(COMMAND)
     output = line_output(COMMAND, checked_models(COMMAND), whole_lines)
@@ -63,8 +64,6 @@ def _lines(stream: Iterable[float], scores: list[float]) -> Iterator[str]:
         scores.append(score)
         yield f"{score:.4f}"
 
-
-run = COMMAND.entry(main)
 
 if __name__ == "__main__":
     sys.exit(run())

@@ -60,7 +60,8 @@ COMMAND.define("order", int, "n of the n-gram models", 3, Limits(1, 10))
 COMMAND.define("seed", int, "of the sample of the pool", 1, SEED)
 
 
-def main() -> int:
+@COMMAND.entry
+def run() -> int:
     """Select."""
     _check_flags()
     require_package("nltk")
@@ -119,8 +120,6 @@ def _summary(scores: "np.ndarray", chosen: "np.ndarray") -> str:
     own = scores[chosen]
     return f"{kept}; scores {own.min():.3f} to {own.max():.3f} nats per token"
 
-
-run = COMMAND.entry(main)
 
 if __name__ == "__main__":
     sys.exit(run())

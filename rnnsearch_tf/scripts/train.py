@@ -107,7 +107,8 @@ COMMAND.define_settings(TrainingConfig)
 COMMAND.show_defaults(lambda: _defaults())
 
 
-def main() -> int:
+@COMMAND.entry
+def run() -> int:
     """Train; returns 0, or 128 + the number of the signal that stopped it."""
     flags = COMMAND.flags
     config = _config()
@@ -205,8 +206,6 @@ def _check_run(config: Config) -> None:
     directory.check_resumable()
     directory.read_log()  # for its checks
 
-
-run = COMMAND.entry(main)
 
 if __name__ == "__main__":
     sys.exit(run())

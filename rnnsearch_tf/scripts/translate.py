@@ -70,7 +70,8 @@ define_figures(COMMAND)
 define_decoding(COMMAND)
 
 
-def main() -> int:
+@COMMAND.entry
+def run() -> int:
     """Translate."""
     flags = COMMAND.flags
     check_figures(COMMAND)
@@ -176,8 +177,6 @@ def _output(translations: Iterable["Translation"], finite: FiniteCheck, done: in
             )
             yield "\n".join(lines)
 
-
-run = COMMAND.entry(main)
 
 if __name__ == "__main__":
     sys.exit(run())

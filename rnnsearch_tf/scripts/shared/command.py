@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import errno
+import functools
 import os
 import platform
 import shlex
@@ -165,12 +166,12 @@ class Command:
             raise InputError(f"--{error}") from error
 
     def entry(self, main: Callable[[], int | None]) -> Run:
-        """Return the function of the console script, which runs `main`."""
+        """Make the function of the console script, which runs `main`; a decorator."""
 
+        @functools.wraps(main)
         def run(arguments: list[str] | None = None) -> int:
             return self.run(main, arguments)
 
-        run.__module__, run.__qualname__ = main.__module__, "run"  # where pickle finds it
         return run
 
     def run(self, main: Callable[[], int | None], arguments: list[str] | None = None) -> int:
