@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.limits import COUNT, INT64, Limits
 from rnnsearch_tf.scripts.shared.command import Command
-from rnnsearch_tf.scripts.shared.file_flags import InputFile, InputLines
+from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILE, INPUT_LINES
 from rnnsearch_tf.scripts.shared.finite_values import FiniteCheck, json_weights
 from rnnsearch_tf.scripts.shared.line_output import (
     LineOutput,
@@ -59,9 +59,9 @@ COMMAND.define(
     "serving_default",
 )
 COMMAND.group("Data")
-COMMAND.define("input", InputLines, "text, UTF-8, plain or .gz; - is standard input", "-")
+COMMAND.define("input", INPUT_LINES, "text, UTF-8, plain or .gz; - is standard input", "-")
 COMMAND.define(
-    "translation", InputLines, "for --signature=score: translations, line by line; - as --input"
+    "translation", INPUT_LINES, "for --signature=score: translations, line by line; - as --input"
 )
 define_line_output(COMMAND, "results")
 COMMAND.group("Calls")
@@ -79,11 +79,11 @@ COMMAND.define(
 )
 COMMAND.group("TLS")
 COMMAND.define(
-    "ca_certificate", InputFile, "PEM file of trusted authorities, instead of the system's"
+    "ca_certificate", INPUT_FILE, "PEM file of trusted authorities, instead of the system's"
 )
-COMMAND.define("client_certificate", InputFile, "PEM file, for a server that asks for one")
+COMMAND.define("client_certificate", INPUT_FILE, "PEM file, for a server that asks for one")
 COMMAND.define(
-    "client_key", InputFile, "PEM file of its private key, unless it is in the same file"
+    "client_key", INPUT_FILE, "PEM file of its private key, unless it is in the same file"
 )
 
 

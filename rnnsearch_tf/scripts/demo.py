@@ -4,7 +4,7 @@ import sys
 
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.file_flags import OutputFolder
+from rnnsearch_tf.scripts.shared.file_flags import OUTPUT_FOLDER
 
 COMMAND = Command(
     "rnnsearch-demo",
@@ -15,7 +15,7 @@ COMMAND = Command(
 COMMAND.group("Output")
 COMMAND.define(
     "output",
-    OutputFolder,
+    OUTPUT_FOLDER,
     "the folder for all of it; an earlier demonstration there is resumed or, where it has ended, "
     "replaced, and other files stay",
     "demo",

@@ -22,10 +22,10 @@ from rnnsearch_tf.scripts.shared.decoding_flags import (
     open_translator,
 )
 from rnnsearch_tf.scripts.shared.file_flags import (
-    InputFile,
-    InputFiles,
-    OutputFile,
-    OutputLines,
+    INPUT_FILE,
+    INPUT_FILES,
+    OUTPUT_FILE,
+    OUTPUT_LINES,
     check_path,
 )
 from rnnsearch_tf.scripts.shared.pair_flags import define_tsv, needed_pairs
@@ -47,17 +47,17 @@ COMMAND = Command(
 )
 define_model(COMMAND)
 COMMAND.group("Data")
-COMMAND.define("source", InputFiles, "test sentences, UTF-8, plain or .gz")
+COMMAND.define("source", INPUT_FILES, "test sentences, UTF-8, plain or .gz")
 COMMAND.define(
     "reference",
-    InputFiles,
+    INPUT_FILES,
     "their reference translations, line by line, one or several of each sentence",
     repeated=True,
 )
 define_tsv(COMMAND, "--source and --reference")
 COMMAND.define(
     "hypotheses",
-    InputFile,
+    INPUT_FILE,
     "translations, line by line, to score instead of translating; --model_dir then only has the "
     "tokeniser and the vocabularies",
 )
@@ -68,12 +68,12 @@ COMMAND.define(
     "its scores, and p-values by paired bootstrap resampling",
 )
 COMMAND.group("Output")
-COMMAND.define("translations", OutputFile, "a file to write the translations to")
+COMMAND.define("translations", OUTPUT_FILE, "a file to write the translations to")
 COMMAND.define(
-    "json", OutputLines, "a file to write the scores to; - is standard output, no table then"
+    "json", OUTPUT_LINES, "a file to write the scores to; - is standard output, no table then"
 )
 COMMAND.define(
-    "sample_html", OutputFile,
+    "sample_html", OUTPUT_FILE,
     "a web page to write, of the sentences with the lowest and the highest chrF2: source, "
     "(first) reference, translation, scores, and the interactive alignment",
 )  # fmt: skip
@@ -127,7 +127,7 @@ def _check_inputs() -> ParallelText:
     if _is_model(flags.compare):
         checked_models(COMMAND, flags.compare)
     elif flags.compare:
-        check_path("compare", InputFile, flags.compare)
+        check_path("compare", INPUT_FILE, flags.compare)
     return files.read()
 
 

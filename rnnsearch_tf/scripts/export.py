@@ -14,7 +14,7 @@ from rnnsearch_tf.scripts.shared.decoding_flags import (
     define_decoding,
     define_model,
 )
-from rnnsearch_tf.scripts.shared.file_flags import OutputFolder
+from rnnsearch_tf.scripts.shared.file_flags import OUTPUT_FOLDER
 from rnnsearch_tf.scripts.shared.text_output import show
 from rnnsearch_tf.serving.kit import write_kit
 
@@ -29,7 +29,7 @@ COMMAND = Command(
 )
 define_model(COMMAND)
 COMMAND.group("Output")
-COMMAND.define("export_dir", OutputFolder, "the folder that a server watches", required=True)
+COMMAND.define("export_dir", OUTPUT_FOLDER, "the folder that a server watches", required=True)
 COMMAND.define(
     "version",
     int,
@@ -44,7 +44,7 @@ COMMAND.define(
 )
 COMMAND.define(
     "kit",
-    OutputFolder,
+    OUTPUT_FOLDER,
     "a new folder for the files around TensorFlow Serving: Docker, Kubernetes, nginx, the web page "
     "and a README; without --model_dir, they are all that is written",
 )

@@ -10,7 +10,7 @@ from rnnsearch_tf.scripts.shared.decoding_flags import (
     define_model,
     open_translator,
 )
-from rnnsearch_tf.scripts.shared.file_flags import OutputFile, check_path
+from rnnsearch_tf.scripts.shared.file_flags import OUTPUT_FILE, check_path
 from rnnsearch_tf.scripts.shared.pair_flags import define_pairs, needed_pairs
 
 COMMAND = Command(
@@ -35,7 +35,7 @@ def run() -> int:
     directory.load_config()  # for its checks
     checked_models(COMMAND)
     path = directory.lexicon_path
-    check_path("model_dir", OutputFile, str(path))
+    check_path("model_dir", OUTPUT_FILE, str(path))
     with quiet_start():
         from rnnsearch_tf.alignment.lexicon import lexicon_of, write_lexicon
         from rnnsearch_tf.progress import say

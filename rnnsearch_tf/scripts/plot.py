@@ -8,7 +8,7 @@ from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.file_flags import InputFiles, ModelFolders, OutputFile
+from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILES, MODEL_FOLDERS, OUTPUT_FILE
 from rnnsearch_tf.visualization.image_files import image_format
 
 COMMAND = Command(
@@ -18,15 +18,15 @@ COMMAND = Command(
     "rnnsearch-plot --model_dir=one,other --output=curves.png",
 )
 COMMAND.group("Data")
-COMMAND.define("model_dir", ModelFolders, "trained models, with commas: a curve for each")
+COMMAND.define("model_dir", MODEL_FOLDERS, "trained models, with commas: a curve for each")
 COMMAND.define(
-    "evaluations", InputFiles,
+    "evaluations", INPUT_FILES,
     "instead, files that rnnsearch-evaluate --json has written, with commas; a system that one was "
     "compared with has a curve too, with hollow marks where p ≥ 0.05 or unknown",
 )  # fmt: skip
 COMMAND.group("Output")
 COMMAND.define(
-    "output", OutputFile, "the picture, a name that ends in .png, .svg or .pdf", required=True
+    "output", OUTPUT_FILE, "the picture, a name that ends in .png, .svg or .pdf", required=True
 )
 
 

@@ -19,7 +19,7 @@ from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.reproduction.models import MODELS, Size, Texts, preset
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.file_flags import OutputFolder
+from rnnsearch_tf.scripts.shared.file_flags import OUTPUT_FOLDER
 from rnnsearch_tf.scripts.shared.text_output import show
 from rnnsearch_tf.training.checks import check_same
 
@@ -44,7 +44,7 @@ COMMAND.define("test", str, "stem of the test set, likewise", "test")
 COMMAND.define("test_lengths", str, "stem of the set for BLEU by length; unset, the test set")
 COMMAND.group("Run")
 COMMAND.define(
-    "output", OutputFolder, "the folder for model directories and report", "reproduction"
+    "output", OUTPUT_FOLDER, "the folder for model directories and report", "reproduction"
 )
 COMMAND.define("preset_size", Size, "settings to start from", "small")
 COMMAND.define("models", str, "models to train and evaluate", ",".join(MODELS))

@@ -13,7 +13,7 @@ from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.limits import COUNT, SEED, Limits
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.file_flags import InputFile, OutputFile
+from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILE, OUTPUT_FILE
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,17 +37,17 @@ _INPUTS = {
 _OUTPUTS = ("output_source", "output_target")
 COMMAND.group("Data")
 for _name, _description in _INPUTS.items():
-    COMMAND.define(_name, InputFile, _description, required=True)
+    COMMAND.define(_name, INPUT_FILE, _description, required=True)
 COMMAND.group("Output")
 COMMAND.define(
     "output_source",
-    OutputFile,
+    OUTPUT_FILE,
     "the kept source sentences, in the pool's order; gzip when named .gz",
     required=True,
 )
-COMMAND.define("output_target", OutputFile, "their translations", required=True)
+COMMAND.define("output_target", OUTPUT_FILE, "their translations", required=True)
 COMMAND.define(
-    "scores", OutputFile,
+    "scores", OUTPUT_FILE,
     "a file for the score of every pair of the pool, one a line in its order; lower is more "
     "in-domain, inf where a side is blank",
 )  # fmt: skip

@@ -25,7 +25,7 @@ from rnnsearch_tf.limits import Limits
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.presets import PRESETS
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.file_flags import InputFile, InputFiles, OutputFolder
+from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILE, INPUT_FILES, OUTPUT_FOLDER
 from rnnsearch_tf.scripts.shared.pair_flags import PairFiles, define_pairs, find_pairs, needed_pairs
 from rnnsearch_tf.scripts.shared.settings_file import read_settings_file
 from rnnsearch_tf.training.checks import check_cluster, check_inputs, check_same
@@ -68,7 +68,7 @@ COMMAND.define(
 )
 COMMAND.define(
     "train_alignments",
-    InputFiles,
+    INPUT_FILES,
     "word alignments of the training pairs, line by line (Pharaoh: i-j, source first, from 0, "
     "counting the tokeniser's words), which guide the attention; see --guided_alignment_weight",
 )
@@ -79,14 +79,14 @@ COMMAND.define("target_language", str, "Moses rules for the target: en or fr")
 COMMAND.group("Run")
 COMMAND.define(
     "model_dir",
-    OutputFolder,
+    OUTPUT_FOLDER,
     "where the model goes; resumed from when it holds a training",
     required=True,
 )
 COMMAND.define("preset", str, f"settings to start from: {', '.join(PRESETS)}", "rnnsearch-small")
 COMMAND.define(
     "config",
-    InputFile,
+    INPUT_FILE,
     "settings in place of the preset's: what --print_config prints, all of it or a part, as JSON "
     "or YAML; or a model directory's config.json",
 )
@@ -98,7 +98,7 @@ COMMAND.define(
     "one",
 )
 COMMAND.define(
-    "cache_dir", OutputFolder, "where tokenised text is kept, if not in the user's cache"
+    "cache_dir", OUTPUT_FOLDER, "where tokenised text is kept, if not in the user's cache"
 )
 COMMAND.group("Model")
 COMMAND.define_settings(ModelConfig, skip=("architecture",))

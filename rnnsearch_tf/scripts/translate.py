@@ -16,7 +16,7 @@ from rnnsearch_tf.scripts.shared.decoding_flags import (
     open_translator,
 )
 from rnnsearch_tf.scripts.shared.figure_flags import check_figures, define_figures, draw_figure
-from rnnsearch_tf.scripts.shared.file_flags import InputLines
+from rnnsearch_tf.scripts.shared.file_flags import INPUT_LINES
 from rnnsearch_tf.scripts.shared.finite_values import FiniteCheck
 from rnnsearch_tf.scripts.shared.line_output import (
     LineOutput,
@@ -46,7 +46,7 @@ COMMAND = Command(
 define_model(COMMAND)
 COMMAND.group("Data")
 COMMAND.define(
-    "input", InputLines, "text to translate, UTF-8, plain or .gz; - is standard input", "-"
+    "input", INPUT_LINES, "text to translate, UTF-8, plain or .gz; - is standard input", "-"
 )
 define_line_output(COMMAND, "translations")
 COMMAND.group("Output")

@@ -19,7 +19,7 @@ from rnnsearch_tf.scripts.shared.alignment_flags import (
     word_aligner,
 )
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.file_flags import InputFile
+from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILE
 from rnnsearch_tf.scripts.shared.text_output import write_figures
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def define_alignment_evaluation(command: Command) -> None:
     command.group("Alignment error rate")
     command.define(
         "alignments",
-        InputFile,
+        INPUT_FILE,
         "gold links between the words of --source and --reference; instead of translating, link "
         "these words and print alignment error rate, precision and recall. Pharaoh's format (i-j "
         "sure, ipj possible, from 0) or that of NAACL 2003 (sentence i j S|P, from 1). The words "

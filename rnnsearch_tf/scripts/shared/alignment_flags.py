@@ -9,7 +9,7 @@ from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.limits import Limits
 from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.decoding_flags import checked_models, named_models, open_translator
-from rnnsearch_tf.scripts.shared.file_flags import ModelFolders
+from rnnsearch_tf.scripts.shared.file_flags import MODEL_FOLDERS
 
 if TYPE_CHECKING:
     from rnnsearch_tf.alignment.word_aligner import WordAligner
@@ -20,7 +20,7 @@ def define_alignment(command: Command) -> None:
     command.group("Links")
     command.define(
         "reverse_model_dir",
-        ModelFolders,
+        MODEL_FOLDERS,
         "a model of the other direction, with the same tokeniser; as --model_dir",
     )
     command.define(

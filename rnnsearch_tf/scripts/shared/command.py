@@ -23,7 +23,7 @@ from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.limits import Limits
 from rnnsearch_tf.progress import close_bars
 from rnnsearch_tf.scripts.shared import interrupts
-from rnnsearch_tf.scripts.shared.file_flags import PLACEHOLDERS, check_path
+from rnnsearch_tf.scripts.shared.file_flags import FileType, check_path
 from rnnsearch_tf.scripts.shared.help_text import help_text
 from rnnsearch_tf.scripts.shared.standard_streams import drop_unwritten, open_closed_streams
 from rnnsearch_tf.terminal import printable
@@ -59,9 +59,10 @@ class _Spec:
     @property
     def placeholder(self) -> str:
         """Text that `--help` shows behind the name of the flag."""
-        numbers = {int: "N", float: "X", str: "TEXT"}
-        allowed = "|".join(choices(self.flag_type))
-        return allowed or PLACEHOLDERS.get(self.flag_type) or numbers.get(self.flag_type, "")
+        if isinstance(self.flag_type, FileType):
+            return self.flag_type.placeholder
+        names = {int: "N", float: "X", str: "TEXT"}
+        return "|".join(choices(self.flag_type)) or names.get(self.flag_type, "")
 
     def check(self, name: str, value: Any) -> None:
         """Check a value that was given.
@@ -277,7 +278,7 @@ class Command:
             if self.flags[name].present:
                 spec.check(name, value)
         for name, spec, value in given:
-            if spec.flag_type in PLACEHOLDERS:
+            if isinstance(spec.flag_type, FileType):
                 check_path(name, spec.flag_type, value)
         is_alone = self._alone is not None and self.flags[self._alone].value
         for name, spec in self._specs.items():

@@ -7,7 +7,7 @@ from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.inference.exported import check_models, check_options, config_of, find_version
 from rnnsearch_tf.scripts.shared.command import Command
-from rnnsearch_tf.scripts.shared.file_flags import ModelFolders
+from rnnsearch_tf.scripts.shared.file_flags import MODEL_FOLDERS
 
 if TYPE_CHECKING:
     from rnnsearch_tf.inference.translator import Translator
@@ -20,7 +20,7 @@ def define_model(command: Command) -> None:
     command.group("Model")
     command.define(
         "model_dir",
-        ModelFolders,
+        MODEL_FOLDERS,
         "the trained model; several are an ensemble; or the folder of an export",
         required=True,
     )

@@ -8,7 +8,7 @@ import numpy as np
 
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.scripts.shared.command import Command
-from rnnsearch_tf.scripts.shared.file_flags import OutputFolder
+from rnnsearch_tf.scripts.shared.file_flags import OUTPUT_FOLDER
 from rnnsearch_tf.scripts.shared.finite_values import are_finite
 
 FigureFormat = Literal["png", "svg", "pdf", "html"]
@@ -18,7 +18,7 @@ def define_figures(command: Command) -> None:
     """Add --figures and --figure_format."""
     command.define(
         "figures",
-        OutputFolder,
+        OUTPUT_FOLDER,
         "a folder for a picture of each line's soft alignment: 1.png, 2.png, …",
     )
     command.define("figure_format", FigureFormat, "html is an interactive page", "png")

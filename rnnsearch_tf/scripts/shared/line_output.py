@@ -23,7 +23,7 @@ from rnnsearch_tf.inference.exported import find_version
 from rnnsearch_tf.json_files import read_json
 from rnnsearch_tf.progress import counted
 from rnnsearch_tf.scripts.shared.command import Command
-from rnnsearch_tf.scripts.shared.file_flags import OutputLines
+from rnnsearch_tf.scripts.shared.file_flags import OUTPUT_LINES
 from rnnsearch_tf.scripts.shared.interrupts import last_word
 from rnnsearch_tf.scripts.shared.text_output import shown_by
 
@@ -40,7 +40,7 @@ _FREE = (
 
 def define_line_output(command: Command, lines: str) -> None:
     """Add --output and --resume; `lines` says what is written."""
-    command.define("output", OutputLines, f"file for the {lines}; - is standard output", "-")
+    command.define("output", OUTPUT_LINES, f"file for the {lines}; - is standard output", "-")
     command.define(
         "resume",
         bool,
