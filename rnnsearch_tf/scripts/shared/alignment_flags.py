@@ -8,7 +8,7 @@ from rnnsearch_tf.alignment.symmetrization import Symmetrization
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.limits import Limits
 from rnnsearch_tf.scripts.shared.command import Command
-from rnnsearch_tf.scripts.shared.decoding_flags import checked_models, named_models, open_translator
+from rnnsearch_tf.scripts.shared.decoding_flags import checked_models, open_translator
 from rnnsearch_tf.scripts.shared.file_flags import MODEL_FOLDERS
 
 if TYPE_CHECKING:
@@ -94,11 +94,6 @@ def word_aligner(command: Command) -> "WordAligner":
         InputError: an unusable model directory or export; models that do not go together.
     """
     from rnnsearch_tf.alignment.word_aligner import WordAligner
-    from rnnsearch_tf.inference.translator import Translator
 
-    forward = open_translator(command)
-    if not command.flags.reverse_model_dir:
-        return WordAligner(forward)
-    [first, *others] = named_models(command.flags.reverse_model_dir)
-    path = [first, *others] if others else first
-    return WordAligner(forward, Translator.load(path, weights=command.flags.weights))
+    forward, reverse = open_translator(command), command.flags.reverse_model_dir
+    return WordAligner(forward, open_translator(command, reverse) if reverse else None)
