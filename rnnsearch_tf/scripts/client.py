@@ -6,19 +6,14 @@ import math
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.limits import COUNT, INT64, Limits
 from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILE, INPUT_LINES
 from rnnsearch_tf.scripts.shared.finite_values import FiniteCheck, json_weights
-from rnnsearch_tf.scripts.shared.line_output import (
-    LineOutput,
-    define_line_output,
-    line_output,
-    whole_lines,
-)
+from rnnsearch_tf.scripts.shared.line_output import LineOutput, define_line_output, line_output
 from rnnsearch_tf.scripts.shared.text_input import Decoder, input_lines
 from rnnsearch_tf.scripts.shared.text_output import show
 from rnnsearch_tf.terminal import single_line
@@ -95,7 +90,7 @@ def run() -> int:
     with _client() as client:
         if flags.status:
             return _print_status(client)
-        output = line_output(COMMAND, [], whole_lines)
+        output = line_output(COMMAND, [])
         finite = FiniteCheck(COMMAND, "no finite score")
         output.write(_results(client, output, finite))
     return finite.status
@@ -163,50 +158,37 @@ def _n_best_json(result: "Translation") -> str:
     hypotheses = [
         {
             "translation": hypothesis.text,
-            "score": hypothesis.score,
-            "normalized_score": hypothesis.normalized_score,
+            "score": _rounded(hypothesis.score),
+            "normalized_score": _rounded(hypothesis.normalized_score),
         }
         for hypothesis in result.hypotheses
     ]
-    return _json({"text": result.source, "hypotheses": hypotheses})
+    return json.dumps({"text": result.source, "hypotheses": hypotheses}, ensure_ascii=False)
 
 
 def _alignment_json(result: "Translation") -> str:
-    return _json(
-        {
-            "text": result.source,
-            "translation": result.text,
-            "score": result.score,
-            "source_tokens": result.source_tokens,
-            "unknown": result.unknown,
-            "target_tokens": result.tokens,
-            "alignment": json_weights(result.alignment),
-        }
-    )
+    values = {
+        "text": result.source,
+        "translation": result.text,
+        "score": _rounded(result.score),
+        "source_tokens": result.source_tokens,
+        "unknown": result.unknown,
+        "target_tokens": result.tokens,
+        "alignment": json_weights(result.alignment),
+    }
+    return json.dumps(values, ensure_ascii=False)
 
 
-def _json(record: dict[str, Any]) -> str:
-    return json.dumps(_rounded(record), ensure_ascii=False)
-
-
-def _rounded(value: Any) -> Any:
-    """Round numbers to six decimals at every level of a record; those not finite become None."""
-    if isinstance(value, dict):
-        return {key: _rounded(item) for key, item in value.items()}
-    if isinstance(value, tuple | list):
-        return [_rounded(item) for item in value]
-    if not isinstance(value, float):
-        return value
-    return round(value, 6) if math.isfinite(value) else None
+def _rounded(score: float) -> float | None:
+    return round(score, 6) if math.isfinite(score) else None
 
 
 def _pairs(texts: Iterable[str], translations: Iterable[str]) -> Iterator[tuple[str, str]]:
     for number, (text, translation) in enumerate(itertools.zip_longest(texts, translations)):
-        if text is None or translation is None:
-            shorter, longer = "--input", "--translation"
-            if translation is None:
-                shorter, longer = longer, shorter
-            raise InputError(f"{shorter} has {number:,} lines, {longer} has more")
+        if text is None:
+            raise InputError(f"--input has {number:,} lines, --translation has more")
+        if translation is None:
+            raise InputError(f"--translation has {number:,} lines, --input has more")
         yield text, translation
 
 

@@ -11,7 +11,7 @@ from rnnsearch_tf.scripts.shared.decoding_flags import (
     open_translator,
 )
 from rnnsearch_tf.scripts.shared.finite_values import FiniteCheck
-from rnnsearch_tf.scripts.shared.line_output import define_line_output, line_output, whole_lines
+from rnnsearch_tf.scripts.shared.line_output import define_line_output, line_output
 from rnnsearch_tf.scripts.shared.pair_flags import define_pairs, needed_pairs
 from rnnsearch_tf.scripts.shared.unknown_words import warn_of_unknown_words
 
@@ -32,7 +32,7 @@ define_line_output(COMMAND, "scores")
 def run() -> int:
     """Score."""
     files = needed_pairs(COMMAND)
-    output = line_output(COMMAND, checked_models(COMMAND), whole_lines)
+    output = line_output(COMMAND, checked_models(COMMAND))
     with quiet_start():
         from rnnsearch_tf.evaluation.likelihood import Nll
         from rnnsearch_tf.progress import say

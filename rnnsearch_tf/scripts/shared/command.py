@@ -12,7 +12,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from absl import flags
 
@@ -39,13 +39,6 @@ _HELP = ("--help", "-h", "-help")
 _DEBUG = "RNNSEARCH_DEBUG"  # where it is set, a bug ends in its traceback
 # What version 0.1.0 called flags.
 _RENAMED_FLAGS = {**RENAMED_FIELDS, "train_links": "train_alignments"}
-
-
-class Run(Protocol):
-    """The function of a console script."""
-
-    def __call__(self, arguments: list[str] | None = None) -> int:
-        """Run the command, with `arguments` instead of the command line's."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -166,8 +159,8 @@ class Command:
         except ValueError as error:
             raise InputError(f"--{error}") from error
 
-    def entry(self, main: Callable[[], int | None]) -> Run:
-        """Make the function of the console script, which runs `main`; a decorator."""
+    def entry(self, main: Callable[[], int | None]) -> Callable[..., int]:
+        """Make the function of the console script, which takes the arguments of `run`."""
 
         @functools.wraps(main)
         def run(arguments: list[str] | None = None) -> int:

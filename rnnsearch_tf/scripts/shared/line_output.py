@@ -49,7 +49,18 @@ def define_line_output(command: Command, lines: str) -> None:
     )
 
 
-def line_output(command: Command, models: Sequence[str], measure: Measure) -> "LineOutput":
+def whole_lines(file: IO[bytes]) -> tuple[int, int]:
+    """Count the lines of a file, and their bytes, without one that was cut off."""
+    count = size = 0
+    for line in file:
+        if line.endswith(b"\n"):
+            count, size = count + 1, size + len(line)
+    return count, size
+
+
+def line_output(
+    command: Command, models: Sequence[str], measure: Measure = whole_lines
+) -> "LineOutput":
     """Return the output that --output names.
 
     Args:
@@ -70,15 +81,6 @@ def line_output(command: Command, models: Sequence[str], measure: Measure) -> "L
     if flags.resume:
         raise InputError("--resume needs --output, with the name of a file")
     return LineOutput(flags.output)
-
-
-def whole_lines(file: IO[bytes]) -> tuple[int, int]:
-    """Count the lines of a file, and their bytes, without one that was cut off."""
-    count = size = 0
-    for line in file:
-        if line.endswith(b"\n"):
-            count, size = count + 1, size + len(line)
-    return count, size
 
 
 class LineOutput:
