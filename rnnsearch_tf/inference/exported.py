@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rnnsearch_tf.config import Config, DecodingConfig, ModelConfig, read_settings
 from rnnsearch_tf.digests import unsealed
@@ -12,12 +12,10 @@ from rnnsearch_tf.json_files import read_json, typed
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.text.vocabulary import Vocabulary
 
-if TYPE_CHECKING:
-    from rnnsearch_tf.text.tokenizers import Tokenizer
-
 CARD = "model.json"  # beside the graph: what it was made of (see `serving.model_card`)
 _GRAPH = "saved_model.pb"
-_SETTINGS = ("source_language", "target_language", "tokenizer", "decoding")
+_TEXT_SETTINGS = ("source_language", "target_language", "tokenizer")
+_IN_COMMON = (*_TEXT_SETTINGS, "source_vocabulary", "target_vocabulary")  # of an ensemble's members
 
 
 def versions(export_dir: Path) -> list[int]:
@@ -65,7 +63,9 @@ def load_config(version: Path) -> Config:
     """
     card = read_card(version)
     try:
-        config = read_settings(Config, {name: card.get(name) for name in _SETTINGS})
+        config = read_settings(
+            Config, {name: card.get(name) for name in (*_TEXT_SETTINGS, "decoding")}
+        )
         model = read_settings(ModelConfig, card["models"][0]["model"])
         return dataclasses.replace(config, model=model)
     except (LookupError, TypeError, ValueError) as error:
@@ -89,17 +89,6 @@ def _unreadable(version: Path, error: Exception) -> InputError:
     return InputError(
         f"{version / CARD}: not of an export by this version of the package: {first_line(error)}"
     )
-
-
-def load_tokenizers(version: Path) -> "tuple[Tokenizer, Tokenizer]":
-    """Make the source's and the target's tokeniser of an export.
-
-    Raises:
-        InputError: as `load_config`.
-    """
-    from rnnsearch_tf.text.tokenizers import tokenizers_for
-
-    return tokenizers_for(load_config(version))
 
 
 def load_vocabularies(version: Path) -> tuple[Vocabulary, Vocabulary]:
@@ -141,20 +130,9 @@ def check_models(paths: Sequence[str | Path], weights: str) -> None:
     for directory in directories:
         directory.load_vocabularies()  # for its checks
         directory.find_weights(weights)
-        if _text_settings(directory) != _text_settings(directories[0]):
+        config, first = directory.load_config(), directories[0].load_config()
+        if any(getattr(config, name) != getattr(first, name) for name in _IN_COMMON):
             raise InputError(f"{directory.path}: other vocabularies than {directories[0].path}")
-
-
-def _text_settings(directory: ModelDirectory) -> tuple[str, ...]:
-    """Return the settings that members of an ensemble must have in common."""
-    config = directory.load_config()
-    return (
-        config.source_language,
-        config.target_language,
-        config.tokenizer,
-        config.source_vocabulary,
-        config.target_vocabulary,
-    )
 
 
 def check_options(version: Path, decoding: DecodingConfig) -> None:

@@ -179,8 +179,8 @@ def _alignment_json(result: "Translation") -> str:
     return json.dumps(values, ensure_ascii=False)
 
 
-def _rounded(score: float) -> float | None:
-    return round(score, 6) if math.isfinite(score) else None
+def _rounded(score: float | None) -> float | None:
+    return None if score is None or not math.isfinite(score) else round(score, 6)
 
 
 def _pairs(texts: Iterable[str], translations: Iterable[str]) -> Iterator[tuple[str, str]]:

@@ -33,10 +33,7 @@ COMMAND = Command(
 )
 COMMAND.group("Data")
 COMMAND.define(
-    "data",
-    str,
-    "the folder of the texts: STEM.en and STEM.fr, plain or .gz",
-    required=True,
+    "data", str, "the folder of the texts: STEM.en and STEM.fr, plain or .gz", required=True
 )
 COMMAND.define("train", str, "stem of the training pairs; several with commas", "train")
 COMMAND.define("valid", str, "stem of the validation set, likewise", "valid")

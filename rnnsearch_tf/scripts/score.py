@@ -5,11 +5,7 @@ import sys
 from collections.abc import Iterable, Iterator
 
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.decoding_flags import (
-    checked_models,
-    define_model,
-    open_translator,
-)
+from rnnsearch_tf.scripts.shared.decoding_flags import checked_models, define_model, open_translator
 from rnnsearch_tf.scripts.shared.finite_values import FiniteCheck
 from rnnsearch_tf.scripts.shared.line_output import define_line_output, line_output
 from rnnsearch_tf.scripts.shared.pair_flags import define_pairs, needed_pairs

@@ -77,11 +77,7 @@ def run() -> int:
         source, target = (stack.enter_context(sampling.writing(_value(n))) for n in _OUTPUTS)
         table = stack.enter_context(sampling.writing(flags.scores)) if flags.scores else None
         scores = moore_lewis.score_pairs(
-            in_domain,
-            pool,
-            (flags.source_language, flags.target_language),
-            flags.order,
-            flags.seed,
+            in_domain, pool, (flags.source_language, flags.target_language), flags.order, flags.seed
         )
         candidates = sampling.first_occurrences(pool) if flags.drop_duplicates else None
         chosen = moore_lewis.best_pairs(scores, flags.keep, candidates)

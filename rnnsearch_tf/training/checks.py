@@ -91,8 +91,7 @@ def check_cluster(text: str | None) -> None:
         config = parse_json(text)
         workers = typed(list[str], config["cluster"]["worker"])
         index = int(config["task"]["index"])
-        is_worker = config["task"]["type"] == "worker" and 0 <= index < len(workers)
+        if config["task"]["type"] != "worker" or not 0 <= index < len(workers):
+            raise ValueError("no such worker")
     except (ArithmeticError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"TF_CONFIG is not {_CLUSTER}: {reprlib.repr(text)}") from error
-    if not is_worker:
-        raise InputError(f"TF_CONFIG is not {_CLUSTER}: {reprlib.repr(text)}")

@@ -2,12 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from rnnsearch_tf.alignment.evaluation import (
-    best_of,
-    evaluate_methods,
-    scores_table,
-    tuning_table,
-)
+from rnnsearch_tf.alignment.evaluation import best_of, evaluate_methods, scores_table, tuning_table
 from rnnsearch_tf.alignment.extraction import LinkMethod, LinkWeights, all_methods
 from rnnsearch_tf.alignment.formats import read_gold
 from rnnsearch_tf.data.parallel_corpus import ParallelText
