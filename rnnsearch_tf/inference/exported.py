@@ -1,7 +1,8 @@
 """Exports on disk, read without TensorFlow: their versions, cards and vocabularies."""
 
+import contextlib
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -61,15 +62,10 @@ def load_config(version: Path) -> Config:
     Raises:
         InputError: no card, or one that is damaged or that this version cannot read.
     """
-    card = read_card(version)
-    try:
-        config = read_settings(
-            Config, {name: card.get(name) for name in (*_TEXT_SETTINGS, "decoding")}
-        )
+    with _card(version) as card:
+        settings = {name: card.get(name) for name in (*_TEXT_SETTINGS, "decoding")}
         model = read_settings(ModelConfig, card["models"][0]["model"])
-        return dataclasses.replace(config, model=model)
-    except (LookupError, TypeError, ValueError) as error:
-        raise _unreadable(version, error) from error
+        return dataclasses.replace(read_settings(Config, settings), model=model)
 
 
 def read_card(version: Path) -> dict[str, Any]:
@@ -78,17 +74,20 @@ def read_card(version: Path) -> dict[str, Any]:
     Raises:
         InputError: no card, or a damaged one.
     """
-    card = read_json(version / CARD)
+    with _card(version) as card:
+        return card
+
+
+@contextlib.contextmanager
+def _card(version: Path) -> Iterator[dict[str, Any]]:
+    """Read the card; an error by what it has, or lacks, becomes an InputError."""
+    path = version / CARD
+    card = read_json(path)
     try:
-        return unsealed(typed(dict[str, Any], card))
-    except ValueError as error:
-        raise _unreadable(version, error) from error
-
-
-def _unreadable(version: Path, error: Exception) -> InputError:
-    return InputError(
-        f"{version / CARD}: not of an export by this version of the package: {first_line(error)}"
-    )
+        yield unsealed(typed(dict[str, Any], card))
+    except (LookupError, TypeError, ValueError) as error:
+        reason = f"not of an export by this version of the package: {first_line(error)}"
+        raise InputError(f"{path}: {reason}") from error
 
 
 def load_vocabularies(version: Path) -> tuple[Vocabulary, Vocabulary]:
@@ -97,11 +96,8 @@ def load_vocabularies(version: Path) -> tuple[Vocabulary, Vocabulary]:
     Raises:
         InputError: a file is missing, damaged, or not the model's; and as `load_config`.
     """
-    card = read_card(version)
-    try:
+    with _card(version) as card:
         digests = {side: card["models"][0][f"{side}_vocabulary"] for side in ("source", "target")}
-    except (LookupError, TypeError) as error:
-        raise _unreadable(version, error) from error
     source, target = (
         Vocabulary.load(version / "assets" / f"{side}.vocab", digest)
         for side, digest in digests.items()

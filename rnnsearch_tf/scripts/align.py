@@ -37,6 +37,7 @@ COMMAND = Command(
     "model trained with --tokenizer=whitespace, the file's own words; </s> is not counted.",
     "rnnsearch-align --model_dir=model --source=test.en --target=test.fr",
 )
+FLAGS = COMMAND.flags
 define_model(COMMAND)
 COMMAND.group("Data")
 define_pairs(COMMAND, "sentences", "their translations")
@@ -81,7 +82,7 @@ def _output(
         forward = pair.forward
         draw_figure(COMMAND, number, forward.weights, forward.source_tokens, forward.target_tokens)
         links = method.links(*pair.weights)
-        yield pharaoh(links) if COMMAND.flags.format == "pharaoh" else _json(pair, links)
+        yield pharaoh(links) if FLAGS.format == "pharaoh" else _json(pair, links)
 
 
 def _warn_if_cut(number: int, pair: "PairAlignment") -> None:

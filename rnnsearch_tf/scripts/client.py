@@ -30,6 +30,7 @@ COMMAND = Command(
     "N lines out, in order; a blank line gives a blank line.",
     "rnnsearch-client --server=grpc://localhost:8500 --input=test.en",
 )
+FLAGS = COMMAND.flags
 COMMAND.group("Server")
 COMMAND.define(
     "server",
@@ -85,10 +86,9 @@ COMMAND.define(
 @COMMAND.entry
 def run() -> int:
     """Call the server."""
-    flags = COMMAND.flags
     _check_flags()
     with _client() as client:
-        if flags.status:
+        if FLAGS.status:
             return _print_status(client)
         output = line_output(COMMAND, [])
         finite = FiniteCheck(COMMAND, "no finite score")
@@ -97,10 +97,9 @@ def run() -> int:
 
 
 def _check_flags() -> None:
-    flags = COMMAND.flags
-    if (flags.signature == "score") != bool(flags.translation):
+    if (FLAGS.signature == "score") != bool(FLAGS.translation):
         raise InputError("--signature=score and --translation go together")
-    if flags.translation and flags.translation == flags.input:
+    if FLAGS.translation and FLAGS.translation == FLAGS.input:
         raise InputError("--input and --translation are the same")
 
 
@@ -109,17 +108,16 @@ def _client() -> "Client":
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     from rnnsearch_tf.client import Client, Tls
 
-    flags = COMMAND.flags
     return Client(
-        flags.server,
-        flags.model,
-        flags.version,
-        flags.label,
-        deadline=flags.deadline,
-        batch_size=flags.batch_size,
-        concurrency=flags.concurrency,
-        attempts=flags.attempts,
-        tls=Tls(flags.ca_certificate, flags.client_certificate, flags.client_key),
+        FLAGS.server,
+        FLAGS.model,
+        FLAGS.version,
+        FLAGS.label,
+        deadline=FLAGS.deadline,
+        batch_size=FLAGS.batch_size,
+        concurrency=FLAGS.concurrency,
+        attempts=FLAGS.attempts,
+        tls=Tls(FLAGS.ca_certificate, FLAGS.client_certificate, FLAGS.client_key),
     )
 
 
@@ -136,10 +134,9 @@ def _print_status(client: "Client") -> int:
 
 def _results(client: "Client", output: LineOutput, finite: FiniteCheck) -> Iterator[str]:
     """Format the result for each line of the input."""
-    flags = COMMAND.flags
-    lines = _lines(flags.input)
-    if flags.signature == "score":
-        pairs = output.rest_of(_pairs(lines, _lines(flags.translation)))
+    lines = _lines(FLAGS.input)
+    if FLAGS.signature == "score":
+        pairs = output.rest_of(_pairs(lines, _lines(FLAGS.translation)))
         for number, score in enumerate(client.score(pairs), output.done + 1):
             finite.check(number, math.isfinite(score))
             yield f"{score:.6f}"
@@ -148,7 +145,7 @@ def _results(client: "Client", output: LineOutput, finite: FiniteCheck) -> Itera
         "nbest": (client.n_best, _n_best_json),
         "align": (client.align, _alignment_json),
         "serving_default": (client.translate, lambda result: single_line(result.text)),
-    }[flags.signature]
+    }[FLAGS.signature]
     for number, result in enumerate(call(output.rest_of(lines)), output.done + 1):
         finite.check(number, math.isfinite(result.score))
         yield line(result)

@@ -12,6 +12,7 @@ COMMAND = Command(
     "sentence length, draw an alignment, export a SavedModel and translate with it.",
     "rnnsearch-demo --output=demo",
 )
+FLAGS = COMMAND.flags
 COMMAND.group("Output")
 COMMAND.define(
     "output",
@@ -23,14 +24,13 @@ COMMAND.define(
 
 
 @COMMAND.entry
-def run() -> int:
+def run() -> None:
     """Run the demonstration."""
     require_package("matplotlib")
     with quiet_start():
         from rnnsearch_tf.demo import run as run_demo
 
-    run_demo(COMMAND.flags.output)
-    return 0
+    run_demo(FLAGS.output)
 
 
 if __name__ == "__main__":

@@ -45,6 +45,7 @@ COMMAND = Command(
     "links between words against gold links instead.",
     "rnnsearch-evaluate --model_dir=model --source=test.en --reference=test.fr",
 )
+FLAGS = COMMAND.flags
 define_model(COMMAND)
 COMMAND.group("Data")
 COMMAND.define("source", INPUT_FILES, "test sentences, UTF-8, plain or .gz")
@@ -85,15 +86,14 @@ define_alignment_evaluation(COMMAND)
 
 
 @COMMAND.entry
-def run() -> int:
+def run() -> None:
     """Evaluate."""
-    flags = COMMAND.flags
     text = _check_inputs()
     if wants_alignments(COMMAND):
         evaluate_alignments(COMMAND, text)
-        return 0
+        return
     references = _references(text)
-    ours, others = (_lines(path, text) for path in (flags.hypotheses, flags.compare))
+    ours, others = (_lines(path, text) for path in (FLAGS.hypotheses, FLAGS.compare))
     with quiet_start():
         from rnnsearch_tf.evaluation.evaluator import EvaluationSet, Evaluator
         from rnnsearch_tf.evaluation.significance import compare
@@ -101,33 +101,31 @@ def run() -> int:
         evaluator = Evaluator(open_translator(COMMAND))
     warn_of_unknown_words(COMMAND, evaluator.translator, *text)
     translations, replaced = _translations(evaluator, text.source, ours)
-    if _is_model(flags.compare):
-        results = open_translator(COMMAND, flags.compare).translate(text.source)
+    if _is_model(FLAGS.compare):
+        results = open_translator(COMMAND, FLAGS.compare).translate(text.source)
         others = [result.text for result in results]
     scores = evaluator.evaluate(translations, EvaluationSet(text.source, references))
     if replaced is not None:
         scores = scores._replace(replaced=evaluator.score(replaced, references))
     if others is not None:
         lengths = evaluator.source_lengths(text.source)
-        comparison = compare(flags.compare, translations, others, references, lengths)
+        comparison = compare(FLAGS.compare, translations, others, references, lengths)
         scores = scores._replace(comparison=comparison)
-    if flags.sample_html:
+    if FLAGS.sample_html:
         _write_sample(evaluator.translator, text, translations)
-    write_figures(flags.json, scores.as_dict(), scores.table())
-    return 0
+    write_figures(FLAGS.json, scores.as_dict(), scores.table())
 
 
 def _check_inputs() -> ParallelText:
     """Check flags, files and models before TensorFlow is loaded, and read source and reference."""
-    flags = COMMAND.flags
-    if flags.sample_html and Path(flags.sample_html).suffix != ".html":
-        raise InputError(f"--sample_html {flags.sample_html}: must end in .html")
+    if FLAGS.sample_html and Path(FLAGS.sample_html).suffix != ".html":
+        raise InputError(f"--sample_html {FLAGS.sample_html}: must end in .html")
     files = needed_pairs(COMMAND, target="reference")
     checked_models(COMMAND)
-    if _is_model(flags.compare):
-        checked_models(COMMAND, flags.compare)
-    elif flags.compare:
-        check_path("compare", INPUT_FILE, flags.compare)
+    if _is_model(FLAGS.compare):
+        checked_models(COMMAND, FLAGS.compare)
+    elif FLAGS.compare:
+        check_path("compare", INPUT_FILE, FLAGS.compare)
     return files.read()
 
 
@@ -137,7 +135,7 @@ def _is_model(name: str | None) -> bool:
 
 def _references(text: ParallelText) -> "list[Reference]":
     """Return the references of each sentence."""
-    others = (COMMAND.flags.reference or [])[1:]
+    others = (FLAGS.reference or [])[1:]
     if not others:
         return [*text.target]
     return list(zip(text.target, *(_lines(paths, text) for paths in others), strict=True))
@@ -159,27 +157,20 @@ def _lines(paths: str | None, text: ParallelText) -> list[str] | None:
 def _translations(
     evaluator: "Evaluator", sources: list[str], given: list[str] | None
 ) -> tuple[list[str], list[str] | None]:
-    """Return the translations to score, and those with [UNK] replaced, if there are any.
-
-    The translations are written as soon as they are there.
-    """
-    replaced = None
-    ours = given
-    if ours is None:
-        ours, replaced = evaluator.translate_and_replace(sources)
-    if COMMAND.flags.translations:
+    """Return the translations, which are written at once, and those with [UNK] replaced, if any."""
+    ours, replaced = (given, None) if given else evaluator.translate_and_replace(sources)
+    if FLAGS.translations:
         content = "".join(line + "\n" for line in ours)
-        write_atomically(COMMAND.flags.translations, content.encode())
+        write_atomically(FLAGS.translations, content.encode())
     return ours, replaced
 
 
 def _write_sample(translator: "Translator", text: ParallelText, translations: list[str]) -> None:
     from rnnsearch_tf.visualization.sample_page import SampleText, write_sample
 
-    flags = COMMAND.flags
     languages = translator.config.source_language, translator.config.target_language
     sample = SampleText(text.source, text.target, translations, languages)
-    write_sample(flags.sample_html, sample, translator.align, translator.score, flags.sample)
+    write_sample(FLAGS.sample_html, sample, translator.align, translator.score, FLAGS.sample)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ COMMAND = Command(
     "replace [UNK] by such words.",
     "rnnsearch-lexicon --model_dir=model --source=train.en --target=train.fr",
 )
+FLAGS = COMMAND.flags
 define_model(COMMAND)
 COMMAND.group("Data")
 define_pairs(COMMAND, "source side of the training pairs", "their translations")
@@ -23,11 +24,10 @@ COMMAND.define("pairs", int, "number of pairs that are aligned, from the first o
 
 
 @COMMAND.entry
-def run() -> int:
+def run() -> None:
     """Align, count and write."""
-    flags = COMMAND.flags
     training = needed_pairs(COMMAND)
-    directory = ModelDirectory(flags.model_dir)  # neither an ensemble nor an export
+    directory = ModelDirectory(FLAGS.model_dir)  # neither an ensemble nor an export
     directory.load_config()  # for its checks
     checked_models(COMMAND)
     path = directory.lexicon_path
@@ -37,10 +37,9 @@ def run() -> int:
         from rnnsearch_tf.progress import say
 
         translator = open_translator(COMMAND)
-    lexicon = lexicon_of(translator, training, flags.pairs)
+    lexicon = lexicon_of(translator, training, FLAGS.pairs)
     write_lexicon(path, lexicon)
     say(f"{path}: {len(lexicon):,} words")
-    return 0
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ COMMAND = Command(
     "updates), or BLEU by source length with its 95% confidence intervals.",
     "rnnsearch-plot --model_dir=one,other --output=curves.png",
 )
+FLAGS = COMMAND.flags
 COMMAND.group("Data")
 COMMAND.define("model_dir", MODEL_FOLDERS, "trained models, with commas: a curve for each")
 COMMAND.define(
@@ -31,18 +32,16 @@ COMMAND.define(
 
 
 @COMMAND.entry
-def run() -> int:
+def run() -> None:
     """Plot."""
-    flags = COMMAND.flags
     require_package("matplotlib")
-    if (flags.model_dir is None) == (flags.evaluations is None):
+    if (FLAGS.model_dir is None) == (FLAGS.evaluations is None):
         raise InputError("one of --model_dir and --evaluations is needed (see --help)")
-    image_format(flags.output)
-    if flags.model_dir is not None:
-        _plot_trainings(flags.model_dir.split(","))
+    image_format(FLAGS.output)
+    if FLAGS.model_dir is not None:
+        _plot_trainings(FLAGS.model_dir.split(","))
     else:
-        _plot_evaluations(flags.evaluations.split(","))
-    return 0
+        _plot_evaluations(FLAGS.evaluations.split(","))
 
 
 def _plot_trainings(paths: Sequence[str]) -> None:
@@ -53,7 +52,7 @@ def _plot_trainings(paths: Sequence[str]) -> None:
     with quiet_start():
         from rnnsearch_tf.visualization.curves import draw_training
 
-    draw_training(COMMAND.flags.output, dict(zip(_labels(paths), logs, strict=True)))
+    draw_training(FLAGS.output, dict(zip(_labels(paths), logs, strict=True)))
 
 
 def _plot_evaluations(paths: Sequence[str]) -> None:
@@ -66,7 +65,7 @@ def _plot_evaluations(paths: Sequence[str]) -> None:
         curves[label], others = read_by_length(path)
         for other, bins in others.items():
             curves[f"{Path(other).name} (against {label})"] = bins
-    draw_bleu_by_length(COMMAND.flags.output, curves)
+    draw_bleu_by_length(FLAGS.output, curves)
 
 
 def _labels(paths: Sequence[str]) -> list[str]:

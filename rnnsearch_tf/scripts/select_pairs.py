@@ -28,6 +28,7 @@ COMMAND = Command(
     "    --pool_source=pool.en --pool_target=pool.fr --keep=100000 \\\n"
     "    --output_source=kept.en.gz --output_target=kept.fr.gz",
 )
+FLAGS = COMMAND.flags
 _INPUTS = {
     "in_domain_source": "source side of the in-domain text, UTF-8, plain or .gz",
     "in_domain_target": "their translations, line by line",
@@ -61,42 +62,39 @@ COMMAND.define("seed", int, "of the sample of the pool", 1, SEED)
 
 
 @COMMAND.entry
-def run() -> int:
+def run() -> None:
     """Select."""
     _check_flags()
     require_package("nltk")
-    flags = COMMAND.flags
     with quiet_start():
         from rnnsearch_tf.data.parallel_corpus import ParallelFiles
         from rnnsearch_tf.data.selection import moore_lewis, sampling
         from rnnsearch_tf.progress import say
 
-    in_domain = ParallelFiles([flags.in_domain_source], [flags.in_domain_target])
-    pool = ParallelFiles([flags.pool_source], [flags.pool_target])
+    in_domain = ParallelFiles([FLAGS.in_domain_source], [FLAGS.in_domain_target])
+    pool = ParallelFiles([FLAGS.pool_source], [FLAGS.pool_target])
     with contextlib.ExitStack() as stack:
         source, target = (stack.enter_context(sampling.writing(_value(n))) for n in _OUTPUTS)
-        table = stack.enter_context(sampling.writing(flags.scores)) if flags.scores else None
+        table = stack.enter_context(sampling.writing(FLAGS.scores)) if FLAGS.scores else None
         scores = moore_lewis.score_pairs(
-            in_domain, pool, (flags.source_language, flags.target_language), flags.order, flags.seed
+            in_domain, pool, (FLAGS.source_language, FLAGS.target_language), FLAGS.order, FLAGS.seed
         )
-        candidates = sampling.first_occurrences(pool) if flags.drop_duplicates else None
-        chosen = moore_lewis.best_pairs(scores, flags.keep, candidates)
+        candidates = sampling.first_occurrences(pool) if FLAGS.drop_duplicates else None
+        chosen = moore_lewis.best_pairs(scores, FLAGS.keep, candidates)
         sampling.write_pairs(pool, chosen, source, target)
         if table:
             table.writelines(f"{score:.6f}\n".encode() for score in scores)
     say(_summary(scores, chosen))
-    return 0
 
 
 def _check_flags() -> None:
-    flags = COMMAND.flags
     for name in _INPUTS:
         if Path(_value(name)).is_fifo():
             raise InputError(
                 f"--{name} {_value(name)}: is read more than once, which no pipe can be"
             )
     taken = {Path(_value(name)).resolve() for name in _INPUTS}
-    for name in (*_OUTPUTS, *(["scores"] if flags.scores else [])):
+    for name in (*_OUTPUTS, *(["scores"] if FLAGS.scores else [])):
         path = Path(_value(name)).resolve()
         if path in taken:
             raise InputError(f"--{name} {_value(name)}: another flag names this file too")
@@ -104,13 +102,13 @@ def _check_flags() -> None:
 
 
 def _value(name: str) -> Any:
-    return COMMAND.flags[name].value
+    return FLAGS[name].value
 
 
 def _summary(scores: "np.ndarray", chosen: "np.ndarray") -> str:
     kept = f"kept {len(chosen):,} of {len(scores):,} pairs"
-    if len(chosen) < COMMAND.flags.keep:
-        kept += f", all that can be chosen; {COMMAND.flags.keep:,} were asked for"
+    if len(chosen) < FLAGS.keep:
+        kept += f", all that can be chosen; {FLAGS.keep:,} were asked for"
     if not len(chosen):
         return kept
     own = scores[chosen]

@@ -14,13 +14,12 @@ _has_raised = threading.Event()
 _last_words: list[Callable[[], None]] = []
 
 
-class Interrupted(KeyboardInterrupt):
-    """SIGINT, SIGTERM or SIGHUP, whose number is the argument."""
-
-
 @contextlib.contextmanager
 def raised() -> Iterator[None]:
-    """Raise `Interrupted` for signals that would end the process; not outside the main thread."""
+    """Raise KeyboardInterrupt, with its number, for a signal that would end the process.
+
+    Outside the main thread, nothing is changed.
+    """
     names = "SIGINT", "SIGTERM", "SIGHUP"
     defaults = {
         number: signal.getsignal(number)
@@ -41,12 +40,12 @@ def raised() -> Iterator[None]:
 def _raise(number: int, frame: Any) -> None:
     del frame
     _has_raised.set()
-    raise Interrupted(number)
+    raise KeyboardInterrupt(number)
 
 
 @contextlib.contextmanager
 def forced(say: Callable[[int], int]) -> Iterator[None]:
-    """End the process when a signal comes and Python cannot raise `Interrupted` for it.
+    """End the process when a signal comes and Python cannot raise KeyboardInterrupt.
 
     Args:
         say: what to do last: tells that a signal has come, and returns the exit status.
