@@ -64,8 +64,9 @@ def load_config(version: Path) -> Config:
     """
     with _card(version) as card:
         settings = {name: card.get(name) for name in (*_TEXT_SETTINGS, "decoding")}
+        config = read_settings(Config, settings)
         model = read_settings(ModelConfig, card["models"][0]["model"])
-        return dataclasses.replace(read_settings(Config, settings), model=model)
+        return dataclasses.replace(config, model=model)
 
 
 def read_card(version: Path) -> dict[str, Any]:

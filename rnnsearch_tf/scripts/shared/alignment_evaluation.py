@@ -100,11 +100,7 @@ def _methods(command: Command) -> list[LinkMethod]:
 
 
 def _check_words(pairs: list["PairAlignment"], lengths: list[tuple[int, int]]) -> None:
-    """Check that the model's tokens are the words that the gold links count.
-
-    Raises:
-        InputError: the model splits or cuts a sentence.
-    """
+    """Check that the model, which may split or cut sentences, reads the words of the gold links."""
     for number, (pair, expected) in enumerate(zip(pairs, lengths, strict=True), 1):
         tokens = pair.forward.source_tokens, pair.forward.target_tokens
         read = tuple(len(side) - 1 for side in tokens)  # without </s>

@@ -225,13 +225,14 @@ class Command:
         try:
             rest = self._parse(arguments)
         except flags.UnrecognizedFlagError as error:
-            return self._fail(self._unrecognized(error), 2)
+            new_name = _RENAMED_FLAGS.get(error.flagname)
+            if new_name is None or new_name not in self.flags:
+                raise
+            return self._fail(f"--{error.flagname} is now --{new_name}", 2)
         except UnicodeDecodeError as error:
             raise InputError(f"--flagfile: not UTF-8: {error}") from error
         if rest:
-            return self._fail(
-                f"unexpected argument {rest[0]!r}; flags begin with -- (see --help)", 2
-            )
+            raise flags.Error(f"unexpected argument {rest[0]!r}; flags begin with --")
         self._check_values()
         with interrupts.raised():
             return main() or 0
@@ -256,12 +257,7 @@ class Command:
         )
 
     def _check_values(self) -> None:
-        """Check the values that were given, then files, then what is missing.
-
-        Raises:
-            InputError: a value that cannot be, a flag that is needed, or a file that cannot be read
-                or written.
-        """
+        """Check values, then whether files can be read or written, then what is missing."""
         given = [
             (name, spec, value)
             for name, spec in self._specs.items()
@@ -283,12 +279,6 @@ class Command:
         if value is None:
             return []
         return value if isinstance(value, list) else [value]
-
-    def _unrecognized(self, error: flags.UnrecognizedFlagError) -> str:
-        """Line for an unknown flag, which names the new flag where version 0.1.0 had another."""
-        new_name = _RENAMED_FLAGS.get(error.flagname)
-        is_renamed = new_name is not None and new_name in self.flags
-        return f"--{error.flagname} is now --{new_name}" if is_renamed else f"{error} (see --help)"
 
     def warn(self, message: str) -> None:
         """Write one line to standard error."""

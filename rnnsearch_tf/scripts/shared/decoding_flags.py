@@ -34,11 +34,7 @@ def define_decoding(command: Command) -> None:
 
 
 def _folders(command: Command, names: str | None) -> list[str]:
-    """Return the model directory, or those of the members of the ensemble.
-
-    Raises:
-        InputError: an empty name.
-    """
+    """Return the model directory, or those of the members of the ensemble."""
     names = names or command.flags.model_dir
     paths = names.split(",")
     if "" in paths:

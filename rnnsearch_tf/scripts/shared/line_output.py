@@ -201,11 +201,7 @@ class _FileOutput(LineOutput):
             yield block
 
     def _read_record(self) -> None:
-        """Read how the input began, and check that the same flags and models made the lines.
-
-        Raises:
-            InputError: they did not, or nothing tells.
-        """
+        """Read how the input began, and check that the same flags and models made the lines."""
         try:
             record = read_json(self._record)
             command, flags, models = record["command"], dict(record["flags"]), record["models"]

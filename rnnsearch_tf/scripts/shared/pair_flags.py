@@ -9,14 +9,7 @@ PairFiles = ParallelFiles | TabSeparatedFiles
 
 
 def define_pairs(command: Command, source: str, target: str, prefix: str = "") -> None:
-    """Add --source, --target and --tsv, with a prefix where there are several kinds of pairs.
-
-    Args:
-        command: gets the flags.
-        source: what the source's file has.
-        target: what the target's file has.
-        prefix: of the names.
-    """
+    """Add --source, --target and --tsv, described, with a prefix where there are several kinds."""
     command.define(f"{prefix}source", INPUT_FILES, f"{source}, UTF-8, plain or .gz")
     command.define(f"{prefix}target", INPUT_FILES, f"{target}, line by line")
     define_tsv(command, f"--{prefix}source and --{prefix}target", prefix)
