@@ -6,7 +6,7 @@ Not named select.py: a script run by its path would import it in place of Python
 import contextlib
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rnnsearch_tf.config import MosesLanguage
 from rnnsearch_tf.errors import InputError
@@ -35,7 +35,6 @@ _INPUTS = {
     "pool_source": "source side of the pairs to choose from; read several times",
     "pool_target": "their translations, line by line",
 }
-_OUTPUTS = ("output_source", "output_target")
 COMMAND.group("Data")
 for _name, _description in _INPUTS.items():
     COMMAND.define(_name, INPUT_FILE, _description, required=True)
@@ -74,7 +73,8 @@ def run() -> None:
     in_domain = ParallelFiles([FLAGS.in_domain_source], [FLAGS.in_domain_target])
     pool = ParallelFiles([FLAGS.pool_source], [FLAGS.pool_target])
     with contextlib.ExitStack() as stack:
-        source, target = (stack.enter_context(sampling.writing(_value(n))) for n in _OUTPUTS)
+        source = stack.enter_context(sampling.writing(FLAGS.output_source))
+        target = stack.enter_context(sampling.writing(FLAGS.output_target))
         table = stack.enter_context(sampling.writing(FLAGS.scores)) if FLAGS.scores else None
         scores = moore_lewis.score_pairs(
             in_domain, pool, (FLAGS.source_language, FLAGS.target_language), FLAGS.order, FLAGS.seed
@@ -88,21 +88,17 @@ def run() -> None:
 
 
 def _check_flags() -> None:
+    taken = set()
     for name in _INPUTS:
-        if Path(_value(name)).is_fifo():
-            raise InputError(
-                f"--{name} {_value(name)}: is read more than once, which no pipe can be"
-            )
-    taken = {Path(_value(name)).resolve() for name in _INPUTS}
-    for name in (*_OUTPUTS, *(["scores"] if FLAGS.scores else [])):
-        path = Path(_value(name)).resolve()
-        if path in taken:
-            raise InputError(f"--{name} {_value(name)}: another flag names this file too")
-        taken.add(path)
-
-
-def _value(name: str) -> Any:
-    return FLAGS[name].value
+        path = getattr(FLAGS, name)
+        if Path(path).is_fifo():
+            raise InputError(f"--{name} {path}: is read more than once, which no pipe can be")
+        taken.add(Path(path).resolve())
+    for name in ("output_source", "output_target", *(["scores"] if FLAGS.scores else [])):
+        path = getattr(FLAGS, name)
+        if Path(path).resolve() in taken:
+            raise InputError(f"--{name} {path}: another flag names this file too")
+        taken.add(Path(path).resolve())
 
 
 def _summary(scores: "np.ndarray", chosen: "np.ndarray") -> str:

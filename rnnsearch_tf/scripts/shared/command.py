@@ -264,8 +264,7 @@ class Command:
             for value in self._values(name)
         ]
         for name, spec, value in given:
-            if self.flags[name].present:
-                spec.check(name, value)
+            spec.check(name, value)
         for name, spec, value in given:
             if isinstance(spec.flag_type, FileType):
                 check_path(name, spec.flag_type, value)

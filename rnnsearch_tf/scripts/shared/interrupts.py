@@ -47,8 +47,7 @@ def _raise(number: int, frame: Any) -> None:
 def forced(say: Callable[[int], int]) -> Iterator[None]:
     """End the process when a signal comes and Python cannot raise KeyboardInterrupt.
 
-    Args:
-        say: what to do last: tells that a signal has come, and returns the exit status.
+    The last thing done is `say`, which gets the signal's number and returns the exit status.
     """
     reader, writer = socket.socketpair()  # Windows takes no pipe
     writer.setblocking(False)
