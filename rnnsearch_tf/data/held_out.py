@@ -1,31 +1,44 @@
 """Validation pairs held out of a training corpus."""
 
 import hashlib
+import itertools
 from collections.abc import Iterator
 
 import numpy as np
 
-from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText
+from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText, read_all
 from rnnsearch_tf.data.permutation import Permutation
 from rnnsearch_tf.errors import InputError
 
 _SEED = 1
 
 
-class _Remainder:
-    """A corpus without some of its pairs, whose numbers are in `left_out`, int64, ascending."""
+class _Part:
+    """A part of a corpus.
 
-    def __init__(self, corpus: Corpus, left_out: np.ndarray):
+    Args:
+        corpus: all pairs.
+        drawn: numbers of some of them, int64, ascending.
+        has_drawn: whether these are the part, or all others.
+    """
+
+    def __init__(self, corpus: Corpus, drawn: np.ndarray, has_drawn: bool):
         self._corpus = corpus
-        self._left_out = left_out
+        self._drawn = drawn
+        self._has_drawn = has_drawn
 
     def fingerprint(self) -> str:
-        content = f"without {self._left_out.tolist()} {self._corpus.fingerprint()}"
-        return hashlib.sha256(content.encode()).hexdigest()
+        drawn = f"{'with' if self._has_drawn else 'without'} {self._drawn.tolist()}"
+        return hashlib.sha256(f"{drawn} {self._corpus.fingerprint()}".encode()).hexdigest()
 
     def blocks(self) -> Iterator[ParallelText]:
-        for block, is_out in _marked(self._corpus, self._left_out):
-            yield _chosen(block, ~is_out)
+        before = 0
+        for block in self._corpus.blocks():
+            is_in = np.full(len(block.source), not self._has_drawn)
+            first, last = np.searchsorted(self._drawn, [before, before + len(is_in)])
+            is_in[self._drawn[first:last] - before] = self._has_drawn
+            yield ParallelText(*(list(itertools.compress(side, is_in)) for side in block))
+            before += len(is_in)
 
 
 def hold_out(corpus: Corpus, size: float) -> tuple[Corpus, ParallelText]:
@@ -49,30 +62,9 @@ def hold_out(corpus: Corpus, size: float) -> tuple[Corpus, ParallelText]:
     if count >= len(rows):
         raise InputError(f"{count:,} of {len(rows):,} pairs cannot be held out: none would be left")
     drawn = np.sort(rows[Permutation(len(rows), _SEED)(np.arange(count))])
-    held_out = ParallelText([], [])
-    for block, is_out in _marked(corpus, drawn):
-        pairs = _chosen(block, is_out)
-        held_out.source.extend(pairs.source)
-        held_out.target.extend(pairs.target)
-    return _Remainder(corpus, drawn), held_out
+    return _Part(corpus, drawn, False), read_all(_Part(corpus, drawn, True))
 
 
 def _is_usable(block: ParallelText) -> np.ndarray:
     pairs = zip(block.source, block.target, strict=True)
     return np.array([bool(source.strip() and target.strip()) for source, target in pairs], bool)
-
-
-def _marked(corpus: Corpus, rows: np.ndarray) -> Iterator[tuple[ParallelText, np.ndarray]]:
-    """Iterate over the blocks, with whether each pair is one of `rows`, bool [pairs]."""
-    before = 0
-    for block in corpus.blocks():
-        is_one: np.ndarray = np.zeros(len(block.source), bool)
-        first, last = np.searchsorted(rows, [before, before + len(is_one)])
-        is_one[rows[first:last] - before] = True
-        yield block, is_one
-        before += len(is_one)
-
-
-def _chosen(block: ParallelText, is_chosen: np.ndarray) -> ParallelText:
-    numbers = np.flatnonzero(is_chosen)
-    return ParallelText([block.source[i] for i in numbers], [block.target[i] for i in numbers])

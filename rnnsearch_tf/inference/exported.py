@@ -1,9 +1,10 @@
 """Exports on disk, read without TensorFlow: their versions, cards and vocabularies."""
 
+import contextlib
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rnnsearch_tf.config import Config, DecodingConfig, ModelConfig, read_settings
 from rnnsearch_tf.digests import unsealed
@@ -12,12 +13,10 @@ from rnnsearch_tf.json_files import read_json, typed
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.text.vocabulary import Vocabulary
 
-if TYPE_CHECKING:
-    from rnnsearch_tf.text.tokenizers import Tokenizer
-
 CARD = "model.json"  # beside the graph: what it was made of (see `serving.model_card`)
 _GRAPH = "saved_model.pb"
-_SETTINGS = ("source_language", "target_language", "tokenizer", "decoding")
+_TEXT_SETTINGS = ("source_language", "target_language", "tokenizer")
+_IN_COMMON = (*_TEXT_SETTINGS, "source_vocabulary", "target_vocabulary")  # of an ensemble's members
 
 
 def versions(export_dir: Path) -> list[int]:
@@ -63,13 +62,11 @@ def load_config(version: Path) -> Config:
     Raises:
         InputError: no card, or one that is damaged or that this version cannot read.
     """
-    card = read_card(version)
-    try:
-        config = read_settings(Config, {name: card.get(name) for name in _SETTINGS})
+    with _card(version) as card:
+        settings = {name: card.get(name) for name in (*_TEXT_SETTINGS, "decoding")}
+        config = read_settings(Config, settings)
         model = read_settings(ModelConfig, card["models"][0]["model"])
         return dataclasses.replace(config, model=model)
-    except (LookupError, TypeError, ValueError) as error:
-        raise _unreadable(version, error) from error
 
 
 def read_card(version: Path) -> dict[str, Any]:
@@ -78,28 +75,20 @@ def read_card(version: Path) -> dict[str, Any]:
     Raises:
         InputError: no card, or a damaged one.
     """
-    card = read_json(version / CARD)
+    with _card(version) as card:
+        return card
+
+
+@contextlib.contextmanager
+def _card(version: Path) -> Iterator[dict[str, Any]]:
+    """Read the card; an error by what it has, or lacks, becomes an InputError."""
+    path = version / CARD
+    card = read_json(path)
     try:
-        return unsealed(typed(dict[str, Any], card))
-    except ValueError as error:
-        raise _unreadable(version, error) from error
-
-
-def _unreadable(version: Path, error: Exception) -> InputError:
-    return InputError(
-        f"{version / CARD}: not of an export by this version of the package: {first_line(error)}"
-    )
-
-
-def load_tokenizers(version: Path) -> "tuple[Tokenizer, Tokenizer]":
-    """Make the source's and the target's tokeniser of an export.
-
-    Raises:
-        InputError: as `load_config`.
-    """
-    from rnnsearch_tf.text.tokenizers import tokenizers_for
-
-    return tokenizers_for(load_config(version))
+        yield unsealed(typed(dict[str, Any], card))
+    except (LookupError, TypeError, ValueError) as error:
+        reason = f"not of an export by this version of the package: {first_line(error)}"
+        raise InputError(f"{path}: {reason}") from error
 
 
 def load_vocabularies(version: Path) -> tuple[Vocabulary, Vocabulary]:
@@ -108,11 +97,8 @@ def load_vocabularies(version: Path) -> tuple[Vocabulary, Vocabulary]:
     Raises:
         InputError: a file is missing, damaged, or not the model's; and as `load_config`.
     """
-    card = read_card(version)
-    try:
+    with _card(version) as card:
         digests = {side: card["models"][0][f"{side}_vocabulary"] for side in ("source", "target")}
-    except (LookupError, TypeError) as error:
-        raise _unreadable(version, error) from error
     source, target = (
         Vocabulary.load(version / "assets" / f"{side}.vocab", digest)
         for side, digest in digests.items()
@@ -141,20 +127,9 @@ def check_models(paths: Sequence[str | Path], weights: str) -> None:
     for directory in directories:
         directory.load_vocabularies()  # for its checks
         directory.find_weights(weights)
-        if _text_settings(directory) != _text_settings(directories[0]):
+        config, first = directory.load_config(), directories[0].load_config()
+        if any(getattr(config, name) != getattr(first, name) for name in _IN_COMMON):
             raise InputError(f"{directory.path}: other vocabularies than {directories[0].path}")
-
-
-def _text_settings(directory: ModelDirectory) -> tuple[str, ...]:
-    """Return the settings that members of an ensemble must have in common."""
-    config = directory.load_config()
-    return (
-        config.source_language,
-        config.target_language,
-        config.tokenizer,
-        config.source_vocabulary,
-        config.target_vocabulary,
-    )
 
 
 def check_options(version: Path, decoding: DecodingConfig) -> None:

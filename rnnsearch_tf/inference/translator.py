@@ -16,7 +16,6 @@ from rnnsearch_tf.inference.exported import (
     check_options,
     find_version,
     load_config,
-    load_tokenizers,
     load_vocabularies,
 )
 from rnnsearch_tf.inference.given_pairs import (
@@ -35,7 +34,7 @@ from rnnsearch_tf.inference.text_model import MAX_WEIGHTS, TextModel
 from rnnsearch_tf.models.model_directory import BEST
 from rnnsearch_tf.progress import counted
 from rnnsearch_tf.results import Alignment, Translation, received_score, received_weights
-from rnnsearch_tf.text.tokenizers import Tokenizer
+from rnnsearch_tf.text.tokenizers import Tokenizer, tokenizers_for
 from rnnsearch_tf.text.vocabulary import Vocabulary
 from rnnsearch_tf.windows import windows
 
@@ -131,7 +130,7 @@ class Translator:
         if decoding is not None:
             check_options(version, decoding)
         config, vocabularies = load_config(version), load_vocabularies(version)
-        tokenizers = load_tokenizers(version)
+        tokenizers = tokenizers_for(config)
         return cls(load_export(version), config, tokenizers, vocabularies, origin=str(version))
 
     @classmethod

@@ -19,7 +19,7 @@ from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.decoding_flags import define_model
 from rnnsearch_tf.scripts.shared.figure_flags import check_figures, define_figures, draw_figure
 from rnnsearch_tf.scripts.shared.finite_values import FiniteCheck, are_finite, json_weights
-from rnnsearch_tf.scripts.shared.line_output import define_line_output, line_output, whole_lines
+from rnnsearch_tf.scripts.shared.line_output import define_line_output, line_output
 from rnnsearch_tf.scripts.shared.pair_flags import define_pairs, needed_pairs
 from rnnsearch_tf.scripts.shared.unknown_words import with_warning
 
@@ -37,6 +37,7 @@ COMMAND = Command(
     "model trained with --tokenizer=whitespace, the file's own words; </s> is not counted.",
     "rnnsearch-align --model_dir=model --source=test.en --target=test.fr",
 )
+FLAGS = COMMAND.flags
 define_model(COMMAND)
 COMMAND.group("Data")
 define_pairs(COMMAND, "sentences", "their translations")
@@ -55,49 +56,50 @@ define_figures(COMMAND)
 define_alignment(COMMAND)
 
 
-def main() -> int:
+@COMMAND.entry
+def run() -> int:
     """Align."""
     check_figures(COMMAND)
     files = needed_pairs(COMMAND)
     method = link_method(COMMAND)
-    output = line_output(COMMAND, aligned_models(COMMAND), whole_lines)
+    output = line_output(COMMAND, aligned_models(COMMAND))
     with quiet_start():
         aligner = word_aligner(COMMAND)
     text = output.rest_of(with_warning(COMMAND, aligner.forward, each_pair(files)))
+    pairs = output.counted(aligner.align_stream(text), "sentence pair")
     finite = FiniteCheck(COMMAND, "no finite alignment")
-    pairs = _drawn(_checked(aligner.align_stream(text), finite, output.done), output.done)
-    pairs = output.counted(pairs, "sentence pair")
-    output.write(_line(pair, method) for pair in pairs)
+    output.write(_output(pairs, method, finite, output.done))
     return finite.status
 
 
-def _checked(
-    pairs: Iterable["PairAlignment"], finite: FiniteCheck, done: int
-) -> Iterator["PairAlignment"]:
-    """Warn of sentences that are too long to be aligned whole, and of weights not finite."""
+def _output(
+    pairs: Iterable["PairAlignment"], method: LinkMethod, finite: FiniteCheck, done: int
+) -> Iterator[str]:
+    """Yield the line of each pair, and draw the forward model's alignment where that is wanted."""
     for number, pair in enumerate(pairs, done + 1):
         finite.check(number, all(are_finite(w) for w in pair.weights if w is not None))
-        tokens = pair.forward.source_tokens, pair.forward.target_tokens
-        for side, read, length in zip(("source", "target"), tokens, pair.lengths, strict=True):
-            if len(read) - 1 < length:
-                COMMAND.warn(
-                    f"{side} line {number:,} has {length:,} tokens: "
-                    f"only {len(read) - 1:,} are aligned"
-                )
-        yield pair
-
-
-def _drawn(pairs: Iterable["PairAlignment"], done: int) -> Iterator["PairAlignment"]:
-    """Draw the forward model's alignment of each pair, where that is wanted."""
-    for number, pair in enumerate(pairs, done + 1):
+        _warn_if_cut(number, pair)
         forward = pair.forward
-        draw_figure(COMMAND, number, forward.weights, forward.source_tokens, forward.target_tokens)
-        yield pair
+        draw_figure(
+            COMMAND,
+            number,
+            forward.weights,
+            forward.source_tokens,
+            forward.target_tokens,
+            unknown_source=forward.unknown_source,
+            unknown_target=forward.unknown_target,
+        )
+        links = method.links(*pair.weights)
+        yield pharaoh(links) if FLAGS.format == "pharaoh" else _json(pair, links)
 
 
-def _line(pair: "PairAlignment", method: LinkMethod) -> str:
-    links = method.links(*pair.weights)
-    return pharaoh(links) if COMMAND.flags.format == "pharaoh" else _json(pair, links)
+def _warn_if_cut(number: int, pair: "PairAlignment") -> None:
+    tokens = pair.forward.source_tokens, pair.forward.target_tokens
+    for side, read, length in zip(("source", "target"), tokens, pair.lengths, strict=True):
+        if len(read) - 1 < length:
+            COMMAND.warn(
+                f"{side} line {number:,} has {length:,} tokens: only {len(read) - 1:,} are aligned"
+            )
 
 
 def _json(pair: "PairAlignment", links: Links) -> str:
@@ -113,8 +115,6 @@ def _json(pair: "PairAlignment", links: Links) -> str:
     values["links"] = sorted(links)
     return json.dumps(values, ensure_ascii=False)
 
-
-run = COMMAND.entry(main)
 
 if __name__ == "__main__":
     sys.exit(run())

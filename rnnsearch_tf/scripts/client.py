@@ -6,19 +6,14 @@ import math
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.limits import COUNT, INT64, Limits
 from rnnsearch_tf.scripts.shared.command import Command
-from rnnsearch_tf.scripts.shared.file_flags import InputFile, InputLines
+from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILE, INPUT_LINES
 from rnnsearch_tf.scripts.shared.finite_values import FiniteCheck, json_weights
-from rnnsearch_tf.scripts.shared.line_output import (
-    LineOutput,
-    define_line_output,
-    line_output,
-    whole_lines,
-)
+from rnnsearch_tf.scripts.shared.line_output import LineOutput, define_line_output, line_output
 from rnnsearch_tf.scripts.shared.text_input import Decoder, input_lines
 from rnnsearch_tf.scripts.shared.text_output import show
 from rnnsearch_tf.terminal import single_line
@@ -35,6 +30,7 @@ COMMAND = Command(
     "N lines out, in order; a blank line gives a blank line.",
     "rnnsearch-client --server=grpc://localhost:8500 --input=test.en",
 )
+FLAGS = COMMAND.flags
 COMMAND.group("Server")
 COMMAND.define(
     "server",
@@ -59,9 +55,9 @@ COMMAND.define(
     "serving_default",
 )
 COMMAND.group("Data")
-COMMAND.define("input", InputLines, "text, UTF-8, plain or .gz; - is standard input", "-")
+COMMAND.define("input", INPUT_LINES, "text, UTF-8, plain or .gz; - is standard input", "-")
 COMMAND.define(
-    "translation", InputLines, "for --signature=score: translations, line by line; - as --input"
+    "translation", INPUT_LINES, "for --signature=score: translations, line by line; - as --input"
 )
 define_line_output(COMMAND, "results")
 COMMAND.group("Calls")
@@ -79,32 +75,31 @@ COMMAND.define(
 )
 COMMAND.group("TLS")
 COMMAND.define(
-    "ca_certificate", InputFile, "PEM file of trusted authorities, instead of the system's"
+    "ca_certificate", INPUT_FILE, "PEM file of trusted authorities, instead of the system's"
 )
-COMMAND.define("client_certificate", InputFile, "PEM file, for a server that asks for one")
+COMMAND.define("client_certificate", INPUT_FILE, "PEM file, for a server that asks for one")
 COMMAND.define(
-    "client_key", InputFile, "PEM file of its private key, unless it is in the same file"
+    "client_key", INPUT_FILE, "PEM file of its private key, unless it is in the same file"
 )
 
 
-def main() -> int:
+@COMMAND.entry
+def run() -> int:
     """Call the server."""
-    flags = COMMAND.flags
     _check_flags()
     with _client() as client:
-        if flags.status:
+        if FLAGS.status:
             return _print_status(client)
-        output = line_output(COMMAND, [], whole_lines)
+        output = line_output(COMMAND, [])
         finite = FiniteCheck(COMMAND, "no finite score")
         output.write(_results(client, output, finite))
     return finite.status
 
 
 def _check_flags() -> None:
-    flags = COMMAND.flags
-    if (flags.signature == "score") != bool(flags.translation):
+    if (FLAGS.signature == "score") != bool(FLAGS.translation):
         raise InputError("--signature=score and --translation go together")
-    if flags.translation and flags.translation == flags.input:
+    if FLAGS.translation and FLAGS.translation == FLAGS.input:
         raise InputError("--input and --translation are the same")
 
 
@@ -113,17 +108,16 @@ def _client() -> "Client":
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     from rnnsearch_tf.client import Client, Tls
 
-    flags = COMMAND.flags
     return Client(
-        flags.server,
-        flags.model,
-        flags.version,
-        flags.label,
-        deadline=flags.deadline,
-        batch_size=flags.batch_size,
-        concurrency=flags.concurrency,
-        attempts=flags.attempts,
-        tls=Tls(flags.ca_certificate, flags.client_certificate, flags.client_key),
+        FLAGS.server,
+        FLAGS.model,
+        FLAGS.version,
+        FLAGS.label,
+        deadline=FLAGS.deadline,
+        batch_size=FLAGS.batch_size,
+        concurrency=FLAGS.concurrency,
+        attempts=FLAGS.attempts,
+        tls=Tls(FLAGS.ca_certificate, FLAGS.client_certificate, FLAGS.client_key),
     )
 
 
@@ -140,10 +134,9 @@ def _print_status(client: "Client") -> int:
 
 def _results(client: "Client", output: LineOutput, finite: FiniteCheck) -> Iterator[str]:
     """Format the result for each line of the input."""
-    flags = COMMAND.flags
-    lines = _lines(flags.input)
-    if flags.signature == "score":
-        pairs = output.rest_of(_pairs(lines, _lines(flags.translation)))
+    lines = _lines(FLAGS.input)
+    if FLAGS.signature == "score":
+        pairs = output.rest_of(_pairs(lines, _lines(FLAGS.translation)))
         for number, score in enumerate(client.score(pairs), output.done + 1):
             finite.check(number, math.isfinite(score))
             yield f"{score:.6f}"
@@ -152,7 +145,7 @@ def _results(client: "Client", output: LineOutput, finite: FiniteCheck) -> Itera
         "nbest": (client.n_best, _n_best_json),
         "align": (client.align, _alignment_json),
         "serving_default": (client.translate, lambda result: single_line(result.text)),
-    }[flags.signature]
+    }[FLAGS.signature]
     for number, result in enumerate(call(output.rest_of(lines)), output.done + 1):
         finite.check(number, math.isfinite(result.score))
         yield line(result)
@@ -162,50 +155,37 @@ def _n_best_json(result: "Translation") -> str:
     hypotheses = [
         {
             "translation": hypothesis.text,
-            "score": hypothesis.score,
-            "normalized_score": hypothesis.normalized_score,
+            "score": _rounded(hypothesis.score),
+            "normalized_score": _rounded(hypothesis.normalized_score),
         }
         for hypothesis in result.hypotheses
     ]
-    return _json({"text": result.source, "hypotheses": hypotheses})
+    return json.dumps({"text": result.source, "hypotheses": hypotheses}, ensure_ascii=False)
 
 
 def _alignment_json(result: "Translation") -> str:
-    return _json(
-        {
-            "text": result.source,
-            "translation": result.text,
-            "score": result.score,
-            "source_tokens": result.source_tokens,
-            "unknown": result.unknown,
-            "target_tokens": result.tokens,
-            "alignment": json_weights(result.alignment),
-        }
-    )
+    values = {
+        "text": result.source,
+        "translation": result.text,
+        "score": _rounded(result.score),
+        "source_tokens": result.source_tokens,
+        "unknown": result.unknown,
+        "target_tokens": result.tokens,
+        "alignment": json_weights(result.alignment),
+    }
+    return json.dumps(values, ensure_ascii=False)
 
 
-def _json(record: dict[str, Any]) -> str:
-    return json.dumps(_rounded(record), ensure_ascii=False)
-
-
-def _rounded(value: Any) -> Any:
-    """Round numbers to six decimals at every level of a record; those not finite become None."""
-    if isinstance(value, dict):
-        return {key: _rounded(item) for key, item in value.items()}
-    if isinstance(value, tuple | list):
-        return [_rounded(item) for item in value]
-    if not isinstance(value, float):
-        return value
-    return round(value, 6) if math.isfinite(value) else None
+def _rounded(score: float | None) -> float | None:
+    return None if score is None or not math.isfinite(score) else round(score, 6)
 
 
 def _pairs(texts: Iterable[str], translations: Iterable[str]) -> Iterator[tuple[str, str]]:
     for number, (text, translation) in enumerate(itertools.zip_longest(texts, translations)):
-        if text is None or translation is None:
-            shorter, longer = "--input", "--translation"
-            if translation is None:
-                shorter, longer = longer, shorter
-            raise InputError(f"{shorter} has {number:,} lines, {longer} has more")
+        if text is None:
+            raise InputError(f"--input has {number:,} lines, --translation has more")
+        if translation is None:
+            raise InputError(f"--translation has {number:,} lines, --input has more")
         yield text, translation
 
 
@@ -215,8 +195,6 @@ def _lines(path: str) -> Iterator[str]:
     for number, line in enumerate(input_lines(path), 1):
         yield decoder(line, number)
 
-
-run = COMMAND.entry(main)
 
 if __name__ == "__main__":
     sys.exit(run())

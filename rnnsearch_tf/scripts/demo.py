@@ -4,7 +4,7 @@ import sys
 
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.file_flags import OutputFolder
+from rnnsearch_tf.scripts.shared.file_flags import OUTPUT_FOLDER
 
 COMMAND = Command(
     "rnnsearch-demo",
@@ -12,27 +12,26 @@ COMMAND = Command(
     "sentence length, draw an alignment, export a SavedModel and translate with it.",
     "rnnsearch-demo --output=demo",
 )
+FLAGS = COMMAND.flags
 COMMAND.group("Output")
 COMMAND.define(
     "output",
-    OutputFolder,
+    OUTPUT_FOLDER,
     "the folder for all of it; an earlier demonstration there is resumed or, where it has ended, "
     "replaced, and other files stay",
     "demo",
 )
 
 
-def main() -> int:
+@COMMAND.entry
+def run() -> None:
     """Run the demonstration."""
     require_package("matplotlib")
     with quiet_start():
         from rnnsearch_tf.demo import run as run_demo
 
-    run_demo(COMMAND.flags.output)
-    return 0
+    run_demo(FLAGS.output)
 
-
-run = COMMAND.entry(main)
 
 if __name__ == "__main__":
     sys.exit(run())

@@ -22,10 +22,10 @@ from rnnsearch_tf.scripts.shared.decoding_flags import (
     open_translator,
 )
 from rnnsearch_tf.scripts.shared.file_flags import (
-    InputFile,
-    InputFiles,
-    OutputFile,
-    OutputLines,
+    INPUT_FILE,
+    INPUT_FILES,
+    OUTPUT_FILE,
+    OUTPUT_LINES,
     check_path,
 )
 from rnnsearch_tf.scripts.shared.pair_flags import define_tsv, needed_pairs
@@ -45,19 +45,20 @@ COMMAND = Command(
     "links between words against gold links instead.",
     "rnnsearch-evaluate --model_dir=model --source=test.en --reference=test.fr",
 )
+FLAGS = COMMAND.flags
 define_model(COMMAND)
 COMMAND.group("Data")
-COMMAND.define("source", InputFiles, "test sentences, UTF-8, plain or .gz")
+COMMAND.define("source", INPUT_FILES, "test sentences, UTF-8, plain or .gz")
 COMMAND.define(
     "reference",
-    InputFiles,
+    INPUT_FILES,
     "their reference translations, line by line, one or several of each sentence",
     repeated=True,
 )
 define_tsv(COMMAND, "--source and --reference")
 COMMAND.define(
     "hypotheses",
-    InputFile,
+    INPUT_FILE,
     "translations, line by line, to score instead of translating; --model_dir then only has the "
     "tokeniser and the vocabularies",
 )
@@ -68,12 +69,12 @@ COMMAND.define(
     "its scores, and p-values by paired bootstrap resampling",
 )
 COMMAND.group("Output")
-COMMAND.define("translations", OutputFile, "a file to write the translations to")
+COMMAND.define("translations", OUTPUT_FILE, "a file to write the translations to")
 COMMAND.define(
-    "json", OutputLines, "a file to write the scores to; - is standard output, no table then"
+    "json", OUTPUT_LINES, "a file to write the scores to; - is standard output, no table then"
 )
 COMMAND.define(
-    "sample_html", OutputFile,
+    "sample_html", OUTPUT_FILE,
     "a web page to write, of the sentences with the lowest and the highest chrF2: source, "
     "(first) reference, translation, scores, and the interactive alignment",
 )  # fmt: skip
@@ -84,15 +85,15 @@ define_decoding(COMMAND)
 define_alignment_evaluation(COMMAND)
 
 
-def main() -> int:
+@COMMAND.entry
+def run() -> None:
     """Evaluate."""
-    flags = COMMAND.flags
     text = _check_inputs()
     if wants_alignments(COMMAND):
         evaluate_alignments(COMMAND, text)
-        return 0
+        return
     references = _references(text)
-    ours, others = (_lines(path, text) for path in (flags.hypotheses, flags.compare))
+    ours, others = (_lines(path, text) for path in (FLAGS.hypotheses, FLAGS.compare))
     with quiet_start():
         from rnnsearch_tf.evaluation.evaluator import EvaluationSet, Evaluator
         from rnnsearch_tf.evaluation.significance import compare
@@ -100,33 +101,31 @@ def main() -> int:
         evaluator = Evaluator(open_translator(COMMAND))
     warn_of_unknown_words(COMMAND, evaluator.translator, *text)
     translations, replaced = _translations(evaluator, text.source, ours)
-    if _is_model(flags.compare):
-        results = open_translator(COMMAND, flags.compare).translate(text.source)
+    if _is_model(FLAGS.compare):
+        results = open_translator(COMMAND, FLAGS.compare).translate(text.source)
         others = [result.text for result in results]
     scores = evaluator.evaluate(translations, EvaluationSet(text.source, references))
     if replaced is not None:
         scores = scores._replace(replaced=evaluator.score(replaced, references))
     if others is not None:
         lengths = evaluator.source_lengths(text.source)
-        comparison = compare(flags.compare, translations, others, references, lengths)
+        comparison = compare(FLAGS.compare, translations, others, references, lengths)
         scores = scores._replace(comparison=comparison)
-    if flags.sample_html:
+    if FLAGS.sample_html:
         _write_sample(evaluator.translator, text, translations)
-    write_figures(flags.json, scores.as_dict(), scores.table())
-    return 0
+    write_figures(FLAGS.json, scores.as_dict(), scores.table())
 
 
 def _check_inputs() -> ParallelText:
     """Check flags, files and models before TensorFlow is loaded, and read source and reference."""
-    flags = COMMAND.flags
-    if flags.sample_html and Path(flags.sample_html).suffix != ".html":
-        raise InputError(f"--sample_html {flags.sample_html}: must end in .html")
+    if FLAGS.sample_html and Path(FLAGS.sample_html).suffix != ".html":
+        raise InputError(f"--sample_html {FLAGS.sample_html}: must end in .html")
     files = needed_pairs(COMMAND, target="reference")
     checked_models(COMMAND)
-    if _is_model(flags.compare):
-        checked_models(COMMAND, flags.compare)
-    elif flags.compare:
-        check_path("compare", InputFile, flags.compare)
+    if _is_model(FLAGS.compare):
+        checked_models(COMMAND, FLAGS.compare)
+    elif FLAGS.compare:
+        check_path("compare", INPUT_FILE, FLAGS.compare)
     return files.read()
 
 
@@ -136,7 +135,7 @@ def _is_model(name: str | None) -> bool:
 
 def _references(text: ParallelText) -> "list[Reference]":
     """Return the references of each sentence."""
-    others = (COMMAND.flags.reference or [])[1:]
+    others = (FLAGS.reference or [])[1:]
     if not others:
         return [*text.target]
     return list(zip(text.target, *(_lines(paths, text) for paths in others), strict=True))
@@ -158,30 +157,21 @@ def _lines(paths: str | None, text: ParallelText) -> list[str] | None:
 def _translations(
     evaluator: "Evaluator", sources: list[str], given: list[str] | None
 ) -> tuple[list[str], list[str] | None]:
-    """Return the translations to score, and those with [UNK] replaced, if there are any.
-
-    The translations are written as soon as they are there.
-    """
-    replaced = None
-    ours = given
-    if ours is None:
-        ours, replaced = evaluator.translate_and_replace(sources)
-    if COMMAND.flags.translations:
+    """Return the translations, which are written at once, and those with [UNK] replaced, if any."""
+    ours, replaced = (given, None) if given else evaluator.translate_and_replace(sources)
+    if FLAGS.translations:
         content = "".join(line + "\n" for line in ours)
-        write_atomically(COMMAND.flags.translations, content.encode())
+        write_atomically(FLAGS.translations, content.encode())
     return ours, replaced
 
 
 def _write_sample(translator: "Translator", text: ParallelText, translations: list[str]) -> None:
     from rnnsearch_tf.visualization.sample_page import SampleText, write_sample
 
-    flags = COMMAND.flags
     languages = translator.config.source_language, translator.config.target_language
     sample = SampleText(text.source, text.target, translations, languages)
-    write_sample(flags.sample_html, sample, translator.align, translator.score, flags.sample)
+    write_sample(FLAGS.sample_html, sample, translator.align, translator.score, FLAGS.sample)
 
-
-run = COMMAND.entry(main)
 
 if __name__ == "__main__":
     sys.exit(run())

@@ -14,7 +14,7 @@ from rnnsearch_tf.scripts.shared.decoding_flags import (
     define_decoding,
     define_model,
 )
-from rnnsearch_tf.scripts.shared.file_flags import OutputFolder
+from rnnsearch_tf.scripts.shared.file_flags import OUTPUT_FOLDER
 from rnnsearch_tf.scripts.shared.text_output import show
 from rnnsearch_tf.serving.kit import write_kit
 
@@ -27,9 +27,10 @@ COMMAND = Command(
     "rnnsearch-export --model_dir=model --export_dir=exports",
     alone="kit",
 )
+FLAGS = COMMAND.flags
 define_model(COMMAND)
 COMMAND.group("Output")
-COMMAND.define("export_dir", OutputFolder, "the folder that a server watches", required=True)
+COMMAND.define("export_dir", OUTPUT_FOLDER, "the folder that a server watches", required=True)
 COMMAND.define(
     "version",
     int,
@@ -44,37 +45,34 @@ COMMAND.define(
 )
 COMMAND.define(
     "kit",
-    OutputFolder,
+    OUTPUT_FOLDER,
     "a new folder for the files around TensorFlow Serving: Docker, Kubernetes, nginx, the web page "
     "and a README; without --model_dir, they are all that is written",
 )
 define_decoding(COMMAND)
 
 
-def main() -> int:
+@COMMAND.entry
+def run() -> None:
     """Export."""
-    flags = COMMAND.flags
-    if (flags.model_dir is None) != (flags.export_dir is None):
+    if (FLAGS.model_dir is None) != (FLAGS.export_dir is None):
         raise InputError("--model_dir and --export_dir go together")
-    if flags.kit is not None:
-        write_kit(flags.kit)
-        show(str(Path(flags.kit) / "README.md"))
-        if flags.model_dir is None:
-            return 0
+    if FLAGS.kit is not None:
+        write_kit(FLAGS.kit)
+        show(str(Path(FLAGS.kit) / "README.md"))
+        if FLAGS.model_dir is None:
+            return
     models = checked_models(COMMAND)
     decoding = decoding_settings(COMMAND)
-    new_version(flags.export_dir, flags.version)  # for its checks
+    new_version(FLAGS.export_dir, FLAGS.version)  # for its checks
     with quiet_start():
         from rnnsearch_tf.serving.export import export
 
         path = export(
-            models, flags.export_dir, flags.version, decoding, flags.weights, flags.weights_dtype
+            models, FLAGS.export_dir, FLAGS.version, decoding, FLAGS.weights, FLAGS.weights_dtype
         )
     show(str(path))
-    return 0
 
-
-run = COMMAND.entry(main)
 
 if __name__ == "__main__":
     sys.exit(run())

@@ -5,12 +5,8 @@ import sys
 from rnnsearch_tf.limits import COUNT
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.decoding_flags import (
-    checked_models,
-    define_model,
-    open_translator,
-)
-from rnnsearch_tf.scripts.shared.file_flags import OutputFile, check_path
+from rnnsearch_tf.scripts.shared.decoding_flags import checked_models, define_model, open_translator
+from rnnsearch_tf.scripts.shared.file_flags import OUTPUT_FILE, check_path
 from rnnsearch_tf.scripts.shared.pair_flags import define_pairs, needed_pairs
 
 COMMAND = Command(
@@ -20,33 +16,31 @@ COMMAND = Command(
     "replace [UNK] by such words.",
     "rnnsearch-lexicon --model_dir=model --source=train.en --target=train.fr",
 )
+FLAGS = COMMAND.flags
 define_model(COMMAND)
 COMMAND.group("Data")
 define_pairs(COMMAND, "source side of the training pairs", "their translations")
 COMMAND.define("pairs", int, "number of pairs that are aligned, from the first on", 50_000, COUNT)
 
 
-def main() -> int:
+@COMMAND.entry
+def run() -> None:
     """Align, count and write."""
-    flags = COMMAND.flags
     training = needed_pairs(COMMAND)
-    directory = ModelDirectory(flags.model_dir)  # neither an ensemble nor an export
+    directory = ModelDirectory(FLAGS.model_dir)  # neither an ensemble nor an export
     directory.load_config()  # for its checks
     checked_models(COMMAND)
     path = directory.lexicon_path
-    check_path("model_dir", OutputFile, str(path))
+    check_path("model_dir", OUTPUT_FILE, str(path))
     with quiet_start():
         from rnnsearch_tf.alignment.lexicon import lexicon_of, write_lexicon
         from rnnsearch_tf.progress import say
 
         translator = open_translator(COMMAND)
-    lexicon = lexicon_of(translator, training, flags.pairs)
+    lexicon = lexicon_of(translator, training, FLAGS.pairs)
     write_lexicon(path, lexicon)
     say(f"{path}: {len(lexicon):,} words")
-    return 0
 
-
-run = COMMAND.entry(main)
 
 if __name__ == "__main__":
     sys.exit(run())

@@ -8,7 +8,7 @@ from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.file_flags import InputFiles, ModelFolders, OutputFile
+from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILES, MODEL_FOLDERS, OUTPUT_FILE
 from rnnsearch_tf.visualization.image_files import image_format
 
 COMMAND = Command(
@@ -17,31 +17,31 @@ COMMAND = Command(
     "updates), or BLEU by source length with its 95% confidence intervals.",
     "rnnsearch-plot --model_dir=one,other --output=curves.png",
 )
+FLAGS = COMMAND.flags
 COMMAND.group("Data")
-COMMAND.define("model_dir", ModelFolders, "trained models, with commas: a curve for each")
+COMMAND.define("model_dir", MODEL_FOLDERS, "trained models, with commas: a curve for each")
 COMMAND.define(
-    "evaluations", InputFiles,
+    "evaluations", INPUT_FILES,
     "instead, files that rnnsearch-evaluate --json has written, with commas; a system that one was "
     "compared with has a curve too, with hollow marks where p ≥ 0.05 or unknown",
 )  # fmt: skip
 COMMAND.group("Output")
 COMMAND.define(
-    "output", OutputFile, "the picture, a name that ends in .png, .svg or .pdf", required=True
+    "output", OUTPUT_FILE, "the picture, a name that ends in .png, .svg or .pdf", required=True
 )
 
 
-def main() -> int:
+@COMMAND.entry
+def run() -> None:
     """Plot."""
-    flags = COMMAND.flags
     require_package("matplotlib")
-    if (flags.model_dir is None) == (flags.evaluations is None):
+    if (FLAGS.model_dir is None) == (FLAGS.evaluations is None):
         raise InputError("one of --model_dir and --evaluations is needed (see --help)")
-    image_format(flags.output)
-    if flags.model_dir is not None:
-        _plot_trainings(flags.model_dir.split(","))
+    image_format(FLAGS.output)
+    if FLAGS.model_dir is not None:
+        _plot_trainings(FLAGS.model_dir.split(","))
     else:
-        _plot_evaluations(flags.evaluations.split(","))
-    return 0
+        _plot_evaluations(FLAGS.evaluations.split(","))
 
 
 def _plot_trainings(paths: Sequence[str]) -> None:
@@ -52,7 +52,7 @@ def _plot_trainings(paths: Sequence[str]) -> None:
     with quiet_start():
         from rnnsearch_tf.visualization.curves import draw_training
 
-    draw_training(COMMAND.flags.output, dict(zip(_labels(paths), logs, strict=True)))
+    draw_training(FLAGS.output, dict(zip(_labels(paths), logs, strict=True)))
 
 
 def _plot_evaluations(paths: Sequence[str]) -> None:
@@ -65,7 +65,7 @@ def _plot_evaluations(paths: Sequence[str]) -> None:
         curves[label], others = read_by_length(path)
         for other, bins in others.items():
             curves[f"{Path(other).name} (against {label})"] = bins
-    draw_bleu_by_length(COMMAND.flags.output, curves)
+    draw_bleu_by_length(FLAGS.output, curves)
 
 
 def _labels(paths: Sequence[str]) -> list[str]:
@@ -76,8 +76,6 @@ def _labels(paths: Sequence[str]) -> list[str]:
         raise InputError(f"{','.join(paths)}: the same one twice")
     return labels
 
-
-run = COMMAND.entry(main)
 
 if __name__ == "__main__":
     sys.exit(run())

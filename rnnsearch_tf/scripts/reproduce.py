@@ -19,7 +19,7 @@ from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.reproduction.models import MODELS, Size, Texts, preset
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.file_flags import OutputFolder
+from rnnsearch_tf.scripts.shared.file_flags import OUTPUT_FOLDER
 from rnnsearch_tf.scripts.shared.text_output import show
 from rnnsearch_tf.training.checks import check_same
 
@@ -31,12 +31,10 @@ COMMAND = Command(
     "override the preset's, for all models.",
     "rnnsearch-reproduce --data=text --train=train --valid=valid --test=test",
 )
+FLAGS = COMMAND.flags
 COMMAND.group("Data")
 COMMAND.define(
-    "data",
-    str,
-    "the folder of the texts: STEM.en and STEM.fr, plain or .gz",
-    required=True,
+    "data", str, "the folder of the texts: STEM.en and STEM.fr, plain or .gz", required=True
 )
 COMMAND.define("train", str, "stem of the training pairs; several with commas", "train")
 COMMAND.define("valid", str, "stem of the validation set, likewise", "valid")
@@ -44,7 +42,7 @@ COMMAND.define("test", str, "stem of the test set, likewise", "test")
 COMMAND.define("test_lengths", str, "stem of the set for BLEU by length; unset, the test set")
 COMMAND.group("Run")
 COMMAND.define(
-    "output", OutputFolder, "the folder for model directories and report", "reproduction"
+    "output", OUTPUT_FOLDER, "the folder for model directories and report", "reproduction"
 )
 COMMAND.define("preset_size", Size, "settings to start from", "small")
 COMMAND.define("models", str, "models to train and evaluate", ",".join(MODELS))
@@ -61,76 +59,69 @@ COMMAND.group("Training")
 COMMAND.define_settings(TrainingConfig, skip=("max_length", "guided_alignment_weight"))
 COMMAND.group("Search")
 COMMAND.define_settings(DecodingConfig, skip=("allow_unknown", "replace_unknown", "max_length"))
-COMMAND.show_defaults(lambda: setting_values(preset("rnnsearch-50", COMMAND.flags.preset_size)))
+COMMAND.show_defaults(lambda: setting_values(preset("rnnsearch-50", FLAGS.preset_size)))
 
 
-def main() -> int:
+@COMMAND.entry
+def run() -> int:
     """Reproduce; the exit status is 0, or 128 + the signal that stopped a training."""
-    flags = COMMAND.flags
     require_package("matplotlib")
     configs = _configs()
     for name, config in configs.items():
-        directory = ModelDirectory(Path(flags.output) / name)
-        if directory.is_complete():
-            check_same(directory, config)
+        check_same(ModelDirectory(Path(FLAGS.output) / name), config)
     texts = _texts()
     with quiet_start():
         from rnnsearch_tf.reproduction.reproduce import reproduce
 
     command = shlex.join([COMMAND.name, *_given()])
-    stopped_by = reproduce(configs, texts, flags.output, command, flags.trained_on)
+    stopped_by = reproduce(configs, texts, FLAGS.output, command, FLAGS.trained_on)
     if stopped_by:
         return 128 + stopped_by
-    show(str(Path(flags.output) / "report.md"))
+    show(str(Path(FLAGS.output) / "report.md"))
     return 0
 
 
 def _configs() -> dict[str, Config]:
     """Return the settings of each model that is wanted."""
-    flags = COMMAND.flags
     configs = {}
-    for name in flags.models.split(","):
+    for name in FLAGS.models.split(","):
         if name not in MODELS:
             raise InputError(f"--models {name}: choose from {', '.join(MODELS)}")
-        config = preset(name, flags.preset_size)
+        config = preset(name, FLAGS.preset_size)
         configs[name] = dataclasses.replace(
-            config,
+            COMMAND.settings(config),
             model=COMMAND.settings(config.model),
             training=COMMAND.settings(config.training),
             decoding=COMMAND.settings(config.decoding),
-            source_language=flags.source_language,
-            target_language=flags.target_language,
         )
     return configs
 
 
 def _texts() -> Texts:
-    flags = COMMAND.flags
-    training = _files(flags.train)
-    validation, test = (_files(stems).read() for stems in (flags.valid, flags.test))
-    lengths_stems = flags.test_lengths or flags.test
-    by_length = test if lengths_stems == flags.test else _files(lengths_stems).read()
+    training = _files(FLAGS.train)
+    validation, test = (_files(stems).read() for stems in (FLAGS.valid, FLAGS.test))
+    lengths_stems = FLAGS.test_lengths or FLAGS.test
+    by_length = test if lengths_stems == FLAGS.test else _files(lengths_stems).read()
     described = {
-        "training": _described(flags.train, training),
-        "validation": _described(flags.valid, validation),
-        "test": _described(flags.test, test),
+        "training": _described(FLAGS.train, training),
+        "validation": _described(FLAGS.valid, validation),
+        "test": _described(FLAGS.test, test),
         "test by length (Fig. 2, Table 3)": _described(lengths_stems, by_length),
     }
     return Texts(training, validation, test, by_length, described)
 
 
 def _files(stems: str) -> ParallelFiles:
-    flags = COMMAND.flags
     sources, targets = (
         [_existing(stem, language) for stem in stems.split(",")]
-        for language in (flags.source_language, flags.target_language)
+        for language in (FLAGS.source_language, FLAGS.target_language)
     )
     return ParallelFiles(sources, targets)
 
 
 def _existing(stem: str, language: str) -> Path:
     """Return the file of one side, plain or .gz."""
-    path = Path(COMMAND.flags.data) / f"{stem}.{language}"
+    path = Path(FLAGS.data) / f"{stem}.{language}"
     for candidate in (path, path.with_name(f"{path.name}.gz")):
         if candidate.exists():
             return candidate
@@ -138,19 +129,15 @@ def _existing(stem: str, language: str) -> Path:
 
 
 def _described(stems: str, text: Corpus) -> str:
-    flags = COMMAND.flags
     pairs = sum(len(block.source) for block in text.blocks())
-    return f"{stems}, {pairs:,} pairs {flags.source_language}–{flags.target_language}"
+    return f"{stems}, {pairs:,} pairs {FLAGS.source_language}–{FLAGS.target_language}"
 
 
 def _given() -> list[str]:
     """Return the flags that are not at their defaults, as they would be typed."""
-    flags = COMMAND.flags
-    given = [flags[name] for name in flags if flags[name].value != flags[name].default]
+    given = [FLAGS[name] for name in FLAGS if FLAGS[name].value != FLAGS[name].default]
     return [flag.serialize() for flag in given]
 
-
-run = COMMAND.entry(main)
 
 if __name__ == "__main__":
     sys.exit(run())

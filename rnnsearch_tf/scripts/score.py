@@ -5,13 +5,9 @@ import sys
 from collections.abc import Iterable, Iterator
 
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.decoding_flags import (
-    checked_models,
-    define_model,
-    open_translator,
-)
+from rnnsearch_tf.scripts.shared.decoding_flags import checked_models, define_model, open_translator
 from rnnsearch_tf.scripts.shared.finite_values import FiniteCheck
-from rnnsearch_tf.scripts.shared.line_output import define_line_output, line_output, whole_lines
+from rnnsearch_tf.scripts.shared.line_output import define_line_output, line_output
 from rnnsearch_tf.scripts.shared.pair_flags import define_pairs, needed_pairs
 from rnnsearch_tf.scripts.shared.unknown_words import warn_of_unknown_words
 
@@ -28,10 +24,11 @@ define_pairs(COMMAND, "sentences", "their translations")
 define_line_output(COMMAND, "scores")
 
 
-def main() -> int:
+@COMMAND.entry
+def run() -> int:
     """Score."""
     files = needed_pairs(COMMAND)
-    output = line_output(COMMAND, checked_models(COMMAND), whole_lines)
+    output = line_output(COMMAND, checked_models(COMMAND))
     with quiet_start():
         from rnnsearch_tf.evaluation.likelihood import Nll
         from rnnsearch_tf.progress import say
@@ -63,8 +60,6 @@ def _lines(stream: Iterable[float], scores: list[float]) -> Iterator[str]:
         scores.append(score)
         yield f"{score:.4f}"
 
-
-run = COMMAND.entry(main)
 
 if __name__ == "__main__":
     sys.exit(run())

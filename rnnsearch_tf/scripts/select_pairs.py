@@ -6,14 +6,14 @@ Not named select.py: a script run by its path would import it in place of Python
 import contextlib
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rnnsearch_tf.config import MosesLanguage
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.limits import COUNT, SEED, Limits
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.file_flags import InputFile, OutputFile
+from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILE, OUTPUT_FILE
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,26 +28,26 @@ COMMAND = Command(
     "    --pool_source=pool.en --pool_target=pool.fr --keep=100000 \\\n"
     "    --output_source=kept.en.gz --output_target=kept.fr.gz",
 )
+FLAGS = COMMAND.flags
 _INPUTS = {
     "in_domain_source": "source side of the in-domain text, UTF-8, plain or .gz",
     "in_domain_target": "their translations, line by line",
     "pool_source": "source side of the pairs to choose from; read several times",
     "pool_target": "their translations, line by line",
 }
-_OUTPUTS = ("output_source", "output_target")
 COMMAND.group("Data")
 for _name, _description in _INPUTS.items():
-    COMMAND.define(_name, InputFile, _description, required=True)
+    COMMAND.define(_name, INPUT_FILE, _description, required=True)
 COMMAND.group("Output")
 COMMAND.define(
     "output_source",
-    OutputFile,
+    OUTPUT_FILE,
     "the kept source sentences, in the pool's order; gzip when named .gz",
     required=True,
 )
-COMMAND.define("output_target", OutputFile, "their translations", required=True)
+COMMAND.define("output_target", OUTPUT_FILE, "their translations", required=True)
 COMMAND.define(
-    "scores", OutputFile,
+    "scores", OUTPUT_FILE,
     "a file for the score of every pair of the pool, one a line in its order; lower is more "
     "in-domain, inf where a side is blank",
 )  # fmt: skip
@@ -60,67 +60,56 @@ COMMAND.define("order", int, "n of the n-gram models", 3, Limits(1, 10))
 COMMAND.define("seed", int, "of the sample of the pool", 1, SEED)
 
 
-def main() -> int:
+@COMMAND.entry
+def run() -> None:
     """Select."""
     _check_flags()
     require_package("nltk")
-    flags = COMMAND.flags
     with quiet_start():
         from rnnsearch_tf.data.parallel_corpus import ParallelFiles
         from rnnsearch_tf.data.selection import moore_lewis, sampling
         from rnnsearch_tf.progress import say
 
-    in_domain = ParallelFiles([flags.in_domain_source], [flags.in_domain_target])
-    pool = ParallelFiles([flags.pool_source], [flags.pool_target])
+    in_domain = ParallelFiles([FLAGS.in_domain_source], [FLAGS.in_domain_target])
+    pool = ParallelFiles([FLAGS.pool_source], [FLAGS.pool_target])
     with contextlib.ExitStack() as stack:
-        source, target = (stack.enter_context(sampling.writing(_value(n))) for n in _OUTPUTS)
-        table = stack.enter_context(sampling.writing(flags.scores)) if flags.scores else None
+        source = stack.enter_context(sampling.writing(FLAGS.output_source))
+        target = stack.enter_context(sampling.writing(FLAGS.output_target))
+        table = stack.enter_context(sampling.writing(FLAGS.scores)) if FLAGS.scores else None
         scores = moore_lewis.score_pairs(
-            in_domain,
-            pool,
-            (flags.source_language, flags.target_language),
-            flags.order,
-            flags.seed,
+            in_domain, pool, (FLAGS.source_language, FLAGS.target_language), FLAGS.order, FLAGS.seed
         )
-        candidates = sampling.first_occurrences(pool) if flags.drop_duplicates else None
-        chosen = moore_lewis.best_pairs(scores, flags.keep, candidates)
+        candidates = sampling.first_occurrences(pool) if FLAGS.drop_duplicates else None
+        chosen = moore_lewis.best_pairs(scores, FLAGS.keep, candidates)
         sampling.write_pairs(pool, chosen, source, target)
         if table:
             table.writelines(f"{score:.6f}\n".encode() for score in scores)
     say(_summary(scores, chosen))
-    return 0
 
 
 def _check_flags() -> None:
-    flags = COMMAND.flags
+    taken = set()
     for name in _INPUTS:
-        if Path(_value(name)).is_fifo():
-            raise InputError(
-                f"--{name} {_value(name)}: is read more than once, which no pipe can be"
-            )
-    taken = {Path(_value(name)).resolve() for name in _INPUTS}
-    for name in (*_OUTPUTS, *(["scores"] if flags.scores else [])):
-        path = Path(_value(name)).resolve()
-        if path in taken:
-            raise InputError(f"--{name} {_value(name)}: another flag names this file too")
-        taken.add(path)
-
-
-def _value(name: str) -> Any:
-    return COMMAND.flags[name].value
+        path = getattr(FLAGS, name)
+        if Path(path).is_fifo():
+            raise InputError(f"--{name} {path}: is read more than once, which no pipe can be")
+        taken.add(Path(path).resolve())
+    for name in ("output_source", "output_target", *(["scores"] if FLAGS.scores else [])):
+        path = getattr(FLAGS, name)
+        if Path(path).resolve() in taken:
+            raise InputError(f"--{name} {path}: another flag names this file too")
+        taken.add(Path(path).resolve())
 
 
 def _summary(scores: "np.ndarray", chosen: "np.ndarray") -> str:
     kept = f"kept {len(chosen):,} of {len(scores):,} pairs"
-    if len(chosen) < COMMAND.flags.keep:
-        kept += f", all that can be chosen; {COMMAND.flags.keep:,} were asked for"
+    if len(chosen) < FLAGS.keep:
+        kept += f", all that can be chosen; {FLAGS.keep:,} were asked for"
     if not len(chosen):
         return kept
     own = scores[chosen]
     return f"{kept}; scores {own.min():.3f} to {own.max():.3f} nats per token"
 
-
-run = COMMAND.entry(main)
 
 if __name__ == "__main__":
     sys.exit(run())

@@ -25,7 +25,7 @@ from rnnsearch_tf.limits import Limits
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.presets import PRESETS
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.file_flags import InputFile, InputFiles, OutputFolder
+from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILE, INPUT_FILES, OUTPUT_FOLDER
 from rnnsearch_tf.scripts.shared.pair_flags import PairFiles, define_pairs, find_pairs, needed_pairs
 from rnnsearch_tf.scripts.shared.settings_file import read_settings_file
 from rnnsearch_tf.training.checks import check_cluster, check_inputs, check_same
@@ -39,6 +39,7 @@ COMMAND = Command(
     "    --valid_source=valid.en --valid_target=valid.fr --model_dir=model",
     alone="print_config",
 )
+FLAGS = COMMAND.flags
 COMMAND.group("Data")
 define_pairs(
     COMMAND,
@@ -68,7 +69,7 @@ COMMAND.define(
 )
 COMMAND.define(
     "train_alignments",
-    InputFiles,
+    INPUT_FILES,
     "word alignments of the training pairs, line by line (Pharaoh: i-j, source first, from 0, "
     "counting the tokeniser's words), which guide the attention; see --guided_alignment_weight",
 )
@@ -79,14 +80,14 @@ COMMAND.define("target_language", str, "Moses rules for the target: en or fr")
 COMMAND.group("Run")
 COMMAND.define(
     "model_dir",
-    OutputFolder,
+    OUTPUT_FOLDER,
     "where the model goes; resumed from when it holds a training",
     required=True,
 )
 COMMAND.define("preset", str, f"settings to start from: {', '.join(PRESETS)}", "rnnsearch-small")
 COMMAND.define(
     "config",
-    InputFile,
+    INPUT_FILE,
     "settings in place of the preset's: what --print_config prints, all of it or a part, as JSON "
     "or YAML; or a model directory's config.json",
 )
@@ -98,7 +99,7 @@ COMMAND.define(
     "one",
 )
 COMMAND.define(
-    "cache_dir", OutputFolder, "where tokenised text is kept, if not in the user's cache"
+    "cache_dir", OUTPUT_FOLDER, "where tokenised text is kept, if not in the user's cache"
 )
 COMMAND.group("Model")
 COMMAND.define_settings(ModelConfig, skip=("architecture",))
@@ -107,31 +108,31 @@ COMMAND.define_settings(TrainingConfig)
 COMMAND.show_defaults(lambda: _defaults())
 
 
-def main() -> int:
+@COMMAND.entry
+def run() -> int:
     """Train; returns 0, or 128 + the number of the signal that stopped it."""
-    flags = COMMAND.flags
     config = _config()
-    if flags.print_config:
+    if FLAGS.print_config:
         print(json.dumps({"format": FORMAT, **config.given_settings()}, indent=2))
         return 0
     training, alignments = _training(), _alignments()
     valid_files = _validation_files()
-    check_inputs(config, bool(valid_files or flags.valid_split), alignments is not None)
+    check_inputs(config, bool(valid_files or FLAGS.valid_split), alignments is not None)
     _check_run(config)
     validation = valid_files.read() if valid_files else None
     with quiet_start():
         from rnnsearch_tf.training.distribution import build_strategy
         from rnnsearch_tf.training.run import train
 
-        strategy = build_strategy(flags.strategy)  # before TensorFlow does anything else
-    if flags.valid_split:
-        training, validation = hold_out(training, flags.valid_split)
+        strategy = build_strategy(FLAGS.strategy)  # before TensorFlow does anything else
+    if FLAGS.valid_split:
+        training, validation = hold_out(training, FLAGS.valid_split)
     stopped_by = train(
         config,
-        flags.model_dir,
+        FLAGS.model_dir,
         training,
         validation,
-        flags.cache_dir,
+        FLAGS.cache_dir,
         strategy,
         alignments=alignments,
     )
@@ -140,12 +141,11 @@ def main() -> int:
 
 def _config() -> Config:
     """Return the settings: the flags over --config over --preset."""
-    flags = COMMAND.flags
-    if flags.preset not in PRESETS:
-        raise InputError(f"--preset {flags.preset}: choose one of {', '.join(PRESETS)}")
-    config = PRESETS[flags.preset]
-    if flags.config is not None:
-        config = read_settings_file(flags.config, config)
+    if FLAGS.preset not in PRESETS:
+        raise InputError(f"--preset {FLAGS.preset}: choose one of {', '.join(PRESETS)}")
+    config = PRESETS[FLAGS.preset]
+    if FLAGS.config is not None:
+        config = read_settings_file(FLAGS.config, config)
     return dataclasses.replace(
         COMMAND.settings(config),
         model=COMMAND.settings(config.model),
@@ -155,38 +155,35 @@ def _config() -> Config:
 
 def _defaults() -> dict[str, Any]:
     """Return what `--help` shows of settings: those of the preset, where there is such a preset."""
-    config = PRESETS.get(COMMAND.flags.preset, PRESETS["rnnsearch-small"])
+    config = PRESETS.get(FLAGS.preset, PRESETS["rnnsearch-small"])
     return {**dataclasses.asdict(config), **setting_values(config)}
 
 
 def _training() -> Corpus:
-    flags = COMMAND.flags
-    if flags.wmt14 is None:
+    if FLAGS.wmt14 is None:
         return needed_pairs(COMMAND, "train_")
-    if flags.train_source or flags.train_target or flags.train_tsv:
+    if FLAGS.train_source or FLAGS.train_target or FLAGS.train_tsv:
         raise InputError("--wmt14 takes the place of --train_source and --train_target")
-    subsets = WMT14_SUBSETS if flags.wmt14 == "all" else flags.wmt14.split(",")
+    subsets = WMT14_SUBSETS if FLAGS.wmt14 == "all" else FLAGS.wmt14.split(",")
     config = _config()
-    return Wmt14(subsets, flags.data_dir, config.source_language, config.target_language)
+    return Wmt14(subsets, FLAGS.data_dir, config.source_language, config.target_language)
 
 
 def _alignments() -> WordAlignmentFiles | None:
-    flags = COMMAND.flags
-    if flags.train_alignments is None:
+    if FLAGS.train_alignments is None:
         return None
-    sentences = flags.train_source or flags.train_tsv
+    sentences = FLAGS.train_source or FLAGS.train_tsv
     if sentences is None:
         raise InputError("--train_alignments goes with --train_source and --train_target")
-    return WordAlignmentFiles(flags.train_alignments.split(","), sentences.split(","))
+    return WordAlignmentFiles(FLAGS.train_alignments.split(","), sentences.split(","))
 
 
 def _validation_files() -> PairFiles | None:
-    flags = COMMAND.flags
-    files, size = find_pairs(COMMAND, "valid_"), flags.valid_split
+    files, size = find_pairs(COMMAND, "valid_"), FLAGS.valid_split
     if size is not None:
         if files is not None:
             raise InputError("--valid_split is for a training without a validation set")
-        if flags.train_alignments is not None:
+        if FLAGS.train_alignments is not None:
             raise InputError("--valid_split: --train_alignments needs a validation set of its own")
         if size > 1 and size != int(size):
             raise InputError(f"--valid_split {size}: must be a whole number, or below 1")
@@ -195,18 +192,14 @@ def _validation_files() -> PairFiles | None:
 
 def _check_run(config: Config) -> None:
     """Check machines and model directory."""
-    flags = COMMAND.flags
-    if flags.strategy == "multi_worker":  # the chief alone has the model directory
+    if FLAGS.strategy == "multi_worker":  # the chief alone has the model directory
         check_cluster(os.environ.get("TF_CONFIG"))
         return
-    directory = ModelDirectory(flags.model_dir)
-    if directory.is_complete():
-        check_same(directory, config)
+    directory = ModelDirectory(FLAGS.model_dir)
+    check_same(directory, config)
     directory.check_resumable()
     directory.read_log()  # for its checks
 
-
-run = COMMAND.entry(main)
 
 if __name__ == "__main__":
     sys.exit(run())

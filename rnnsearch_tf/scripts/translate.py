@@ -16,7 +16,7 @@ from rnnsearch_tf.scripts.shared.decoding_flags import (
     open_translator,
 )
 from rnnsearch_tf.scripts.shared.figure_flags import check_figures, define_figures, draw_figure
-from rnnsearch_tf.scripts.shared.file_flags import InputLines
+from rnnsearch_tf.scripts.shared.file_flags import INPUT_LINES
 from rnnsearch_tf.scripts.shared.finite_values import FiniteCheck
 from rnnsearch_tf.scripts.shared.line_output import (
     LineOutput,
@@ -43,10 +43,11 @@ COMMAND = Command(
     "when it waits. The search options override the model's own.",
     "rnnsearch-translate --model_dir=model --input=test.en --output=test.fr",
 )
+FLAGS = COMMAND.flags
 define_model(COMMAND)
 COMMAND.group("Data")
 COMMAND.define(
-    "input", InputLines, "text to translate, UTF-8, plain or .gz; - is standard input", "-"
+    "input", INPUT_LINES, "text to translate, UTF-8, plain or .gz; - is standard input", "-"
 )
 define_line_output(COMMAND, "translations")
 COMMAND.group("Output")
@@ -70,24 +71,24 @@ define_figures(COMMAND)
 define_decoding(COMMAND)
 
 
-def main() -> int:
+@COMMAND.entry
+def run() -> int:
     """Translate."""
-    flags = COMMAND.flags
     check_figures(COMMAND)
-    if flags.alignment == "json" and flags.score:
+    if FLAGS.alignment == "json" and FLAGS.score:
         raise InputError("--alignment=json has the scores: --score is for lines of text")
-    is_list = flags.n_best > 1 and flags.alignment != "json"
+    is_list = FLAGS.n_best > 1 and FLAGS.alignment != "json"
     models = checked_models(COMMAND)
     beam_size = decoding_settings(COMMAND).beam_size
-    if flags.n_best > beam_size:
-        raise InputError(f"--n_best {flags.n_best}: must be from 1 to the beam size, {beam_size}")
+    if FLAGS.n_best > beam_size:
+        raise InputError(f"--n_best {FLAGS.n_best}: must be from 1 to the beam size, {beam_size}")
     output = line_output(COMMAND, models, _whole_lists if is_list else whole_lines)
     with quiet_start():
         translator = open_translator(COMMAND)
     results = translator.translate_windows(
         _checked(_windows(output), translator, output.done),
-        n_best=flags.n_best,
-        return_alignment=bool(flags.alignment or flags.figures),
+        n_best=FLAGS.n_best,
+        return_alignment=bool(FLAGS.alignment or FLAGS.figures),
     )
     if not _is_typed():
         results = output.counted(results, "line")
@@ -115,13 +116,13 @@ def _windows(output: LineOutput) -> Iterator[list[bytes]]:
 
     if _is_typed():
         return windows(output.rest_of(_typed()), 1)
-    path = COMMAND.flags.input
+    path = FLAGS.input
     lines = output.rest_of(input_lines(path))
     return (live_windows if is_live(path) else windows)(lines, LINES_AT_ONCE)
 
 
 def _is_typed() -> bool:
-    return COMMAND.flags.input == "-" and sys.stdin.isatty()
+    return FLAGS.input == "-" and sys.stdin.isatty()
 
 
 def _typed() -> Iterator[bytes]:
@@ -159,25 +160,29 @@ def _checked(
 
 def _output(translations: Iterable["Translation"], finite: FiniteCheck, done: int) -> Iterator[str]:
     """Yield the line of each translation, or its lines."""
-    flags = COMMAND.flags
     for number, result in enumerate(translations, done):
         finite.check(number + 1, math.isfinite(result.score))
-        if flags.figures:
-            draw_figure(COMMAND, number + 1, result.alignment, result.source_tokens, result.tokens)
-        if flags.alignment == "json":
+        if FLAGS.figures:
+            draw_figure(
+                COMMAND,
+                number + 1,
+                result.alignment,
+                result.source_tokens,
+                result.tokens,
+                unknown_source=result.unknown or (),
+            )
+        if FLAGS.alignment == "json":
             yield json_line(result)
         else:
             lines = plain_lines(
                 result,
                 number,
-                n_best=flags.n_best,
-                with_score=flags.score,
-                with_links=flags.alignment == "pharaoh",
+                n_best=FLAGS.n_best,
+                with_score=FLAGS.score,
+                with_links=FLAGS.alignment == "pharaoh",
             )
             yield "\n".join(lines)
 
-
-run = COMMAND.entry(main)
 
 if __name__ == "__main__":
     sys.exit(run())

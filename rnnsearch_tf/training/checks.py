@@ -47,15 +47,17 @@ def check_inputs(config: Config, has_validation_set: bool, has_alignments: bool)
 
 
 def check_same(directory: ModelDirectory, config: Config) -> None:
-    """Check that a training has the settings of the one in the directory.
+    """Check that a training has the settings of the one in the directory, where there is one.
 
     Args:
-        directory: complete.
+        directory: of the model.
         config: with the digests of text and vocabularies; without, only the rest is compared.
 
     Raises:
         InputError: it has not; the message has the first setting that differs, and a way out.
     """
+    if not directory.is_complete():
+        return
     stored, asked = (_settings(c) for c in (directory.load_config(), config))
     unknown = {"training_text"} if not stored["training_text"] else set()  # of an older version
     if not config.training_text:
@@ -91,8 +93,7 @@ def check_cluster(text: str | None) -> None:
         config = parse_json(text)
         workers = typed(list[str], config["cluster"]["worker"])
         index = int(config["task"]["index"])
-        is_worker = config["task"]["type"] == "worker" and 0 <= index < len(workers)
+        if config["task"]["type"] != "worker" or not 0 <= index < len(workers):
+            raise ValueError("no such worker")
     except (ArithmeticError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"TF_CONFIG is not {_CLUSTER}: {reprlib.repr(text)}") from error
-    if not is_worker:
-        raise InputError(f"TF_CONFIG is not {_CLUSTER}: {reprlib.repr(text)}")

@@ -99,8 +99,7 @@ class _Run:
 
     def _create(self) -> None:
         text, directory = self._text, self._directory
-        if directory.is_complete():
-            check_same(directory, text.config)
+        check_same(directory, text.config)
         directory.check_resumable()
         directory.create(text.config, text.source_vocabulary, text.target_vocabulary)
         say(str(text))

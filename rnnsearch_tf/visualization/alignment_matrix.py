@@ -46,6 +46,8 @@ def draw_alignment(
     source_tokens: Sequence[str],
     target_tokens: Sequence[str],
     max_pixels: int = MAX_PIXELS,
+    unknown_source: Sequence[int] = (),
+    unknown_target: Sequence[int] = (),
 ) -> None:
     """Draw a soft alignment as the paper does: source along the top, black 0, white 1.
 
@@ -60,17 +62,22 @@ def draw_alignment(
         source_tokens: Tx words.
         target_tokens: Ty words.
         max_pixels: of a PNG.
+        unknown_source: places, from 0, of source words that the vocabulary lacks; an HTML page
+            marks them.
+        unknown_target: likewise of target words.
 
     Raises:
         InputError: another ending, or too many words for a PNG.
     """
     ending = image_format(path, (PNG, SVG, PDF, HTML))
     if ending == HTML:
-        pair = Alignment(tuple(source_tokens), tuple(target_tokens), np.asarray(alignment))
+        words = tuple(source_tokens), tuple(target_tokens)
+        unknown = tuple(unknown_source), tuple(unknown_target)
+        pair = Alignment(*words, np.asarray(alignment), *unknown)
         write_page(path, alignment_page([AlignedSentence(pair)], "Soft alignment"))
         return
-    words = [] if ending == SVG else [*source_tokens, *target_tokens]
-    with _style(words) as families:
+    drawn = [] if ending == SVG else [*source_tokens, *target_tokens]
+    with _style(drawn) as families:
         figure = _alignment_figure(alignment, source_tokens, target_tokens, families, max_pixels)
         if ending == PNG and figure.dpi < _MIN_RESOLUTION:
             size = f"{len(target_tokens):,} × {len(source_tokens):,} words"

@@ -14,11 +14,11 @@ from rnnsearch_tf import progress
 from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.inference import translator as module
-from rnnsearch_tf.inference.exported import find_version, load_config, load_tokenizers
+from rnnsearch_tf.inference.exported import find_version, load_config
 from rnnsearch_tf.inference.text_model import MAX_WEIGHTS
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.results import Hypothesis, Translation
-from rnnsearch_tf.text.tokenizers import WhitespaceTokenizer
+from rnnsearch_tf.text.tokenizers import WhitespaceTokenizer, tokenizers_for
 
 pytestmark = pytest.mark.slow
 
@@ -143,8 +143,9 @@ def test_an_export_of_0_1_0_is_read(export_dir, tmp_path):
     card = json.loads((export_dir / "1" / "model.json").read_text("utf-8"))
     del card["sha256"]  # which it did not have either
     (tmp_path / "model.json").write_text(json.dumps({**card, "tokenizer": "spaces"}), "utf-8")
-    assert load_config(tmp_path).tokenizer == "whitespace"
-    assert [type(one) for one in load_tokenizers(tmp_path)] == [WhitespaceTokenizer] * 2
+    config = load_config(tmp_path)
+    assert config.tokenizer == "whitespace"
+    assert [type(one) for one in tokenizers_for(config)] == [WhitespaceTokenizer] * 2
 
 
 def test_an_export_with_other_options_is_refused(export_dir):

@@ -10,7 +10,7 @@ import rnnsearch_tf
 from rnnsearch_tf.limits import Limits
 from rnnsearch_tf.scripts import export, reproduce, train
 from rnnsearch_tf.scripts.shared.command import Command
-from rnnsearch_tf.scripts.shared.file_flags import InputFile
+from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILE
 
 Colour = Literal["red", "green"]
 
@@ -19,7 +19,7 @@ Colour = Literal["red", "green"]
 def command() -> Command:
     command = Command("paint", "paint a wall.", "paint --wall=wall.txt", alone="coats")
     command.group("Wall")
-    command.define("wall", InputFile, "what is painted", required=True)
+    command.define("wall", INPUT_FILE, "what is painted", required=True)
     command.group("Paint")
     command.define("colour", Colour, "of the wall", "red")
     command.define("primer", Colour, "of what lies under it")

@@ -19,7 +19,7 @@ from rnnsearch_tf.scripts import (
     translate,
 )
 from rnnsearch_tf.scripts.shared.command import Command
-from rnnsearch_tf.scripts.shared.file_flags import OutputFile, OutputFolder, OutputLines
+from rnnsearch_tf.scripts.shared.file_flags import OUTPUT_FILE, OUTPUT_FOLDER, OUTPUT_LINES
 
 OUTPUTS = {
     align: ("output", "figures"),
@@ -50,9 +50,9 @@ def test_every_output_is_checked(capsys, script, name):
 def run(capsys):
     """Run a command with three outputs; return whether it began, and what it says."""
     command = Command("writer", "writes.")
-    command.define("file", OutputFile, "a file")
-    command.define("lines", OutputLines, "lines", "-")
-    command.define("folder", OutputFolder, "a folder")
+    command.define("file", OUTPUT_FILE, "a file")
+    command.define("lines", OUTPUT_LINES, "lines", "-")
+    command.define("folder", OUTPUT_FOLDER, "a folder")
 
     def run(flag: str) -> tuple[bool, str]:
         began: list[bool] = []

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from rnnsearch_tf.config import WHITESPACE, Config
+from rnnsearch_tf.config import WHITESPACE, Config, DecodingConfig
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.results import Alignment
-from rnnsearch_tf.scripts.shared import alignment_flags, decoding_flags
+from rnnsearch_tf.scripts.shared import decoding_flags
 from rnnsearch_tf.text.tokenizers import tokenizer_for
 from rnnsearch_tf.text.vocabulary import EOS
 
@@ -75,11 +75,10 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> dict[str, ScriptedTranslator]:
     """Make model directories "en-fr" and "fr-en", and others that a test puts there."""
     models = {name: ScriptedTranslator(name) for name in ("en-fr", "fr-en")}
 
-    def load(path: Sequence[str], decoding: None = None, weights: str = "best"):
+    def load(path: Sequence[str], decoding: DecodingConfig, weights: str) -> ScriptedTranslator:
         return models[path if isinstance(path, str) else path[0]]
 
     monkeypatch.setattr(Translator, "load", load)
-    monkeypatch.setattr(alignment_flags, "open_translator", lambda c: load(c.flags.model_dir))
     monkeypatch.setattr(decoding_flags, "check_models", lambda paths, weights: None)
     monkeypatch.setattr(decoding_flags, "config_of", lambda path: Config())
     return models

@@ -2,12 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from rnnsearch_tf.alignment.evaluation import (
-    best_of,
-    evaluate_methods,
-    scores_table,
-    tuning_table,
-)
+from rnnsearch_tf.alignment.evaluation import best_of, evaluate_methods, scores_table, tuning_table
 from rnnsearch_tf.alignment.extraction import LinkMethod, LinkWeights, all_methods
 from rnnsearch_tf.alignment.formats import read_gold
 from rnnsearch_tf.data.parallel_corpus import ParallelText
@@ -19,7 +14,7 @@ from rnnsearch_tf.scripts.shared.alignment_flags import (
     word_aligner,
 )
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.file_flags import InputFile
+from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILE
 from rnnsearch_tf.scripts.shared.text_output import write_figures
 
 if TYPE_CHECKING:
@@ -31,7 +26,7 @@ def define_alignment_evaluation(command: Command) -> None:
     command.group("Alignment error rate")
     command.define(
         "alignments",
-        InputFile,
+        INPUT_FILE,
         "gold links between the words of --source and --reference; instead of translating, link "
         "these words and print alignment error rate, precision and recall. Pharaoh's format (i-j "
         "sure, ipj possible, from 0) or that of NAACL 2003 (sentence i j S|P, from 1). The words "
@@ -105,11 +100,7 @@ def _methods(command: Command) -> list[LinkMethod]:
 
 
 def _check_words(pairs: list["PairAlignment"], lengths: list[tuple[int, int]]) -> None:
-    """Check that the model's tokens are the words that the gold links count.
-
-    Raises:
-        InputError: the model splits or cuts a sentence.
-    """
+    """Check that the model, which may split or cut sentences, reads the words of the gold links."""
     for number, (pair, expected) in enumerate(zip(pairs, lengths, strict=True), 1):
         tokens = pair.forward.source_tokens, pair.forward.target_tokens
         read = tuple(len(side) - 1 for side in tokens)  # without </s>

@@ -8,8 +8,8 @@ from rnnsearch_tf.alignment.symmetrization import Symmetrization
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.limits import Limits
 from rnnsearch_tf.scripts.shared.command import Command
-from rnnsearch_tf.scripts.shared.decoding_flags import checked_models, named_models, open_translator
-from rnnsearch_tf.scripts.shared.file_flags import ModelFolders
+from rnnsearch_tf.scripts.shared.decoding_flags import checked_models, open_translator
+from rnnsearch_tf.scripts.shared.file_flags import MODEL_FOLDERS
 
 if TYPE_CHECKING:
     from rnnsearch_tf.alignment.word_aligner import WordAligner
@@ -20,7 +20,7 @@ def define_alignment(command: Command) -> None:
     command.group("Links")
     command.define(
         "reverse_model_dir",
-        ModelFolders,
+        MODEL_FOLDERS,
         "a model of the other direction, with the same tokeniser; as --model_dir",
     )
     command.define(
@@ -94,11 +94,6 @@ def word_aligner(command: Command) -> "WordAligner":
         InputError: an unusable model directory or export; models that do not go together.
     """
     from rnnsearch_tf.alignment.word_aligner import WordAligner
-    from rnnsearch_tf.inference.translator import Translator
 
-    forward = open_translator(command)
-    if not command.flags.reverse_model_dir:
-        return WordAligner(forward)
-    [first, *others] = named_models(command.flags.reverse_model_dir)
-    path = [first, *others] if others else first
-    return WordAligner(forward, Translator.load(path, weights=command.flags.weights))
+    forward, reverse = open_translator(command), command.flags.reverse_model_dir
+    return WordAligner(forward, open_translator(command, reverse) if reverse else None)

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from absl import flags
 
@@ -23,7 +23,7 @@ from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.limits import Limits
 from rnnsearch_tf.progress import close_bars
 from rnnsearch_tf.scripts.shared import interrupts
-from rnnsearch_tf.scripts.shared.file_flags import PLACEHOLDERS, check_path
+from rnnsearch_tf.scripts.shared.file_flags import FileType, check_path
 from rnnsearch_tf.scripts.shared.help_text import help_text
 from rnnsearch_tf.scripts.shared.standard_streams import drop_unwritten, open_closed_streams
 from rnnsearch_tf.terminal import printable
@@ -41,13 +41,6 @@ _DEBUG = "RNNSEARCH_DEBUG"  # where it is set, a bug ends in its traceback
 _RENAMED_FLAGS = {**RENAMED_FIELDS, "train_links": "train_alignments"}
 
 
-class Run(Protocol):
-    """The function of a console script."""
-
-    def __call__(self, arguments: list[str] | None = None) -> int:
-        """Run the command, with `arguments` instead of the command line's."""
-
-
 @dataclasses.dataclass(frozen=True)
 class _Spec:
     """Conditions for the values of a flag."""
@@ -59,9 +52,10 @@ class _Spec:
     @property
     def placeholder(self) -> str:
         """Text that `--help` shows behind the name of the flag."""
-        numbers = {int: "N", float: "X", str: "TEXT"}
-        allowed = "|".join(choices(self.flag_type))
-        return allowed or PLACEHOLDERS.get(self.flag_type) or numbers.get(self.flag_type, "")
+        if isinstance(self.flag_type, FileType):
+            return self.flag_type.placeholder
+        names = {int: "N", float: "X", str: "TEXT"}
+        return "|".join(choices(self.flag_type)) or names.get(self.flag_type, "")
 
     def check(self, name: str, value: Any) -> None:
         """Check a value that was given.
@@ -165,13 +159,13 @@ class Command:
         except ValueError as error:
             raise InputError(f"--{error}") from error
 
-    def entry(self, main: Callable[[], int | None]) -> Run:
-        """Return the function of the console script, which runs `main`."""
+    def entry(self, main: Callable[[], int | None]) -> Callable[..., int]:
+        """Make the function of the console script, which takes the arguments of `run`."""
 
+        @functools.wraps(main)
         def run(arguments: list[str] | None = None) -> int:
             return self.run(main, arguments)
 
-        run.__module__, run.__qualname__ = main.__module__, "run"  # where pickle finds it
         return run
 
     def run(self, main: Callable[[], int | None], arguments: list[str] | None = None) -> int:
@@ -231,13 +225,14 @@ class Command:
         try:
             rest = self._parse(arguments)
         except flags.UnrecognizedFlagError as error:
-            return self._fail(self._unrecognized(error), 2)
+            new_name = _RENAMED_FLAGS.get(error.flagname)
+            if new_name is None or new_name not in self.flags:
+                raise
+            return self._fail(f"--{error.flagname} is now --{new_name}", 2)
         except UnicodeDecodeError as error:
             raise InputError(f"--flagfile: not UTF-8: {error}") from error
         if rest:
-            return self._fail(
-                f"unexpected argument {rest[0]!r}; flags begin with -- (see --help)", 2
-            )
+            raise flags.Error(f"unexpected argument {rest[0]!r}; flags begin with --")
         self._check_values()
         with interrupts.raised():
             return main() or 0
@@ -262,22 +257,16 @@ class Command:
         )
 
     def _check_values(self) -> None:
-        """Check the values that were given, then files, then what is missing.
-
-        Raises:
-            InputError: a value that cannot be, a flag that is needed, or a file that cannot be read
-                or written.
-        """
+        """Check values, then whether files can be read or written, then what is missing."""
         given = [
             (name, spec, value)
             for name, spec in self._specs.items()
             for value in self._values(name)
         ]
         for name, spec, value in given:
-            if self.flags[name].present:
-                spec.check(name, value)
+            spec.check(name, value)
         for name, spec, value in given:
-            if spec.flag_type in PLACEHOLDERS:
+            if isinstance(spec.flag_type, FileType):
                 check_path(name, spec.flag_type, value)
         is_alone = self._alone is not None and self.flags[self._alone].value
         for name, spec in self._specs.items():
@@ -289,12 +278,6 @@ class Command:
         if value is None:
             return []
         return value if isinstance(value, list) else [value]
-
-    def _unrecognized(self, error: flags.UnrecognizedFlagError) -> str:
-        """Line for an unknown flag, which names the new flag where version 0.1.0 had another."""
-        new_name = _RENAMED_FLAGS.get(error.flagname)
-        is_renamed = new_name is not None and new_name in self.flags
-        return f"--{error.flagname} is now --{new_name}" if is_renamed else f"{error} (see --help)"
 
     def warn(self, message: str) -> None:
         """Write one line to standard error."""

@@ -7,7 +7,7 @@ from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.inference.exported import check_models, check_options, config_of, find_version
 from rnnsearch_tf.scripts.shared.command import Command
-from rnnsearch_tf.scripts.shared.file_flags import ModelFolders
+from rnnsearch_tf.scripts.shared.file_flags import MODEL_FOLDERS
 
 if TYPE_CHECKING:
     from rnnsearch_tf.inference.translator import Translator
@@ -20,7 +20,7 @@ def define_model(command: Command) -> None:
     command.group("Model")
     command.define(
         "model_dir",
-        ModelFolders,
+        MODEL_FOLDERS,
         "the trained model; several are an ensemble; or the folder of an export",
         required=True,
     )
@@ -33,17 +33,9 @@ def define_decoding(command: Command) -> None:
     command.define_settings(DecodingConfig)
 
 
-def model_dirs(command: Command) -> list[str]:
+def _folders(command: Command, names: str | None) -> list[str]:
     """Return the model directory, or those of the members of the ensemble."""
-    return named_models(command.flags.model_dir)
-
-
-def named_models(names: str) -> list[str]:
-    """Split what --model_dir takes at the commas.
-
-    Raises:
-        InputError: an empty name.
-    """
+    names = names or command.flags.model_dir
     paths = names.split(",")
     if "" in paths:
         raise InputError(f"{names!r} has an empty name")
@@ -60,40 +52,26 @@ def checked_models(command: Command, names: str | None = None) -> list[str]:
     Raises:
         InputError: an unusable model directory or export, or options that it cannot have.
     """
-    paths = named_models(names or command.flags.model_dir)
+    paths = _folders(command, names)
     check_models(paths, command.flags.weights)
-    decoding = decoding_settings(command, paths[0])
+    decoding = decoding_settings(command, names)
     if len(paths) == 1 and (version := find_version(paths[0])):
         check_options(version, decoding)
     return paths
 
 
-def decoding_settings(command: Command, path: str | None = None) -> DecodingConfig:
+def decoding_settings(command: Command, names: str | None = None) -> DecodingConfig:
     """Return the (first) model's own decoding options, changed by the flags that were given.
 
-    Args:
-        command: with the flags.
-        path: a model directory or export, instead of that of --model_dir.
-
-    Raises:
-        InputError: an unusable model directory, a value out of range.
+    Arguments and errors are those of `checked_models`.
     """
-    return command.settings(config_of(path or model_dirs(command)[0]).decoding)
+    return command.settings(config_of(_folders(command, names)[0]).decoding)
 
 
 def open_translator(command: Command, names: str | None = None) -> "Translator":
-    """Open the model, ensemble or export of --model_dir.
-
-    Args:
-        command: with the flags.
-        names: a value to use instead of --model_dir.
-
-    Raises:
-        InputError: an unusable model directory or export, a value out of range, other options
-            than an export's own.
-    """
+    """Open the model, ensemble or export; arguments and errors are those of `checked_models`."""
     from rnnsearch_tf.inference.translator import Translator
 
-    paths = named_models(names) if names else model_dirs(command)
+    paths = _folders(command, names)
     path: str | list[str | Path] = paths[0] if len(paths) == 1 else [*paths]
-    return Translator.load(path, decoding_settings(command, paths[0]), command.flags.weights)
+    return Translator.load(path, decoding_settings(command, names), command.flags.weights)

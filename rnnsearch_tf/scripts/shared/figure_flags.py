@@ -8,7 +8,7 @@ import numpy as np
 
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.scripts.shared.command import Command
-from rnnsearch_tf.scripts.shared.file_flags import OutputFolder
+from rnnsearch_tf.scripts.shared.file_flags import OUTPUT_FOLDER
 from rnnsearch_tf.scripts.shared.finite_values import are_finite
 
 FigureFormat = Literal["png", "svg", "pdf", "html"]
@@ -18,7 +18,7 @@ def define_figures(command: Command) -> None:
     """Add --figures and --figure_format."""
     command.define(
         "figures",
-        OutputFolder,
+        OUTPUT_FOLDER,
         "a folder for a picture of each line's soft alignment: 1.png, 2.png, …",
     )
     command.define("figure_format", FigureFormat, "html is an interactive page", "png")
@@ -30,7 +30,7 @@ def check_figures(command: Command) -> None:
     Raises:
         InputError: Matplotlib is not installed.
     """
-    if command.flags.figures:
+    if command.flags.figures and command.flags.figure_format != "html":
         require_package("matplotlib")
 
 
@@ -40,11 +40,15 @@ def draw_figure(
     weights: np.ndarray,
     source_tokens: Sequence[str],
     target_tokens: Sequence[str],
+    **unknown: Sequence[int],
 ) -> None:
-    """Draw line `number`, from 1, where pictures are wanted, and there is something to draw."""
+    """Draw line `number`, from 1, where pictures are wanted, and there is something to draw.
+
+    The other arguments are those of `draw_alignment`.
+    """
     flags = command.flags
     if flags.figures and len(source_tokens) > 1 and are_finite(weights):
         from rnnsearch_tf.visualization.alignment_matrix import draw_alignment
 
         path = Path(flags.figures) / f"{number}.{flags.figure_format}"
-        draw_alignment(path, weights, source_tokens, target_tokens)
+        draw_alignment(path, weights, source_tokens, target_tokens, **unknown)

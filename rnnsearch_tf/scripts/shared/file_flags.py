@@ -1,5 +1,6 @@
 """Types of flags that name files and folders, which are checked before a command begins."""
 
+import dataclasses
 import errno
 import os
 from collections.abc import Callable
@@ -10,40 +11,23 @@ from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.files import is_stream, real_path
 
 
-class InputFile(str):
-    """The type of a flag that names a text file to read, plain or .gz."""
+@dataclasses.dataclass(frozen=True)
+class FileType:
+    """A type of flag.
 
+    Attributes:
+        placeholder: text that `--help` shows behind the name of the flag.
+        check: raises an InputError where a value cannot be read, or written.
+        has_stream: whether - stands for standard input or output, which needs no check.
+    """
 
-class InputFiles(str):
-    """The type of a flag that names such files, with commas."""
-
-
-class InputLines(str):
-    """The type of a flag that names such a file, or - for standard input."""
-
-
-class ModelFolders(str):
-    """The type of a flag that names models, with commas; see `model_flags`."""
-
-
-class OutputFile(str):
-    """The type of a flag that names a file to write."""
-
-
-class OutputLines(str):
-    """The type of a flag that names a file to write, or - for standard output."""
-
-
-class OutputFolder(str):
-    """The type of a flag that names a folder, which is made where it is missing."""
+    placeholder: str
+    check: Callable[[str], None]
+    has_stream: bool = False
 
 
 def _check_input(path: str) -> None:
-    """Check that a file can be read, and is not binary.
-
-    Raises:
-        InputError: it cannot be.
-    """
+    """Check that a file can be read, and is not binary."""
     if not Path(path).exists():
         raise InputError(os.strerror(errno.ENOENT))
     if not is_stream(path):  # what is read from a stream is gone
@@ -61,17 +45,8 @@ def _check_inputs(paths: str) -> None:
             raise error if path == paths else InputError(f"{path}: {error}") from error
 
 
-def _check_input_lines(path: str) -> None:
-    if path != "-":
-        _check_input(path)
-
-
 def _check_file(path: str) -> None:
-    """Check that a file can be written.
-
-    Raises:
-        InputError: it cannot be.
-    """
+    """Check that a file can be written."""
     if path == "-":
         raise InputError("this output needs a file, - is no name")
     target = real_path(path)
@@ -87,17 +62,8 @@ def _check_file(path: str) -> None:
         raise InputError(os.strerror(errno.EACCES))
 
 
-def _check_lines(path: str) -> None:
-    if path != "-":
-        _check_file(path)
-
-
 def _check_folder(path: str) -> None:
-    """Check that a folder can be made and written to.
-
-    Raises:
-        InputError: it cannot be.
-    """
+    """Check that a folder can be made and written to."""
     target = real_path(path)
     existing = next(one for one in (target, *target.parents) if one.exists())
     if not existing.is_dir():
@@ -106,30 +72,24 @@ def _check_folder(path: str) -> None:
         raise InputError(f"{existing}: {os.strerror(errno.EACCES)}")
 
 
-CHECKS: dict[type, Callable[[str], None]] = {
-    InputFile: _check_input,
-    InputFiles: _check_inputs,
-    InputLines: _check_input_lines,
-    ModelFolders: lambda path: None,
-    OutputFile: _check_file,
-    OutputLines: _check_lines,
-    OutputFolder: _check_folder,
-}
-PLACEHOLDERS = {
-    **dict.fromkeys((InputFile, InputLines, OutputFile, OutputLines), "FILE"),
-    OutputFolder: "FOLDER",
-    InputFiles: "FILE[,FILE…]",
-    ModelFolders: "FOLDER[,FOLDER…]",
-}
+INPUT_FILE = FileType("FILE", _check_input)  # text, plain or .gz
+INPUT_FILES = FileType("FILE[,FILE…]", _check_inputs)
+INPUT_LINES = FileType("FILE", _check_input, has_stream=True)
+OUTPUT_FILE = FileType("FILE", _check_file)
+OUTPUT_LINES = FileType("FILE", _check_file, has_stream=True)
+OUTPUT_FOLDER = FileType("FOLDER", _check_folder)  # made where it is missing
+MODEL_FOLDERS = FileType("FOLDER[,FOLDER…]", lambda path: None)  # see `decoding_flags`
 
 
-def check_path(name: str, path_type: type, path: str) -> None:
+def check_path(name: str, file_type: FileType, path: str) -> None:
     """Check the value of a flag of one of these types.
 
     Raises:
         InputError: it cannot be read, or written; the text names the flag.
     """
+    if file_type.has_stream and path == "-":
+        return
     try:
-        CHECKS[path_type](path)
+        file_type.check(path)
     except InputError as error:
         raise InputError(f"--{name} {path}: {error}") from error

@@ -44,12 +44,11 @@ def help_text(
     for group, members in flag_values.flags_by_module_dict().items():
         lines.append(f"{group}:")
         for flag in members:
-            left = (
-                f"--[no]{flag.name}" if flag.boolean else f"--{flag.name}={placeholders[flag.name]}"
-            )
-            mark = "required: " if flag.name in required else ""
-            default = shown_defaults.get(flag.name, flag.default)
-            lines += _entry(left, f"{mark}{flag.help}{_default(flag.boolean, default)}")
+            name = flag.name
+            left = f"--[no]{name}" if flag.boolean else f"--{name}={placeholders[name]}"
+            mark = "required: " if name in required else ""
+            default = _default(shown_defaults.get(name, flag.default))
+            lines += _entry(left, f"{mark}{flag.help}{default}")
         lines.append("")
     lines.append("Of every command:")
     for left, text in _COMMON.items():
@@ -57,10 +56,8 @@ def help_text(
     return "\n".join(lines)
 
 
-def _default(is_boolean: bool, value: Any) -> str:
-    if value in (None, "") or (is_boolean and value is False):
-        return ""
-    return f" (default: {value})"
+def _default(value: Any) -> str:
+    return "" if value is None or value is False or value == "" else f" (default: {value})"
 
 
 def _entry(left: str, text: str) -> Iterator[str]:

@@ -16,13 +16,12 @@ _pending: list[int] = []  # signals that came meanwhile
 _last_words: list[Callable[[], None]] = []
 
 
-class Interrupted(KeyboardInterrupt):
-    """SIGINT, SIGTERM or SIGHUP, whose number is the argument."""
-
-
 @contextlib.contextmanager
 def raised() -> Iterator[None]:
-    """Raise `Interrupted` for signals that would end the process; not outside the main thread."""
+    """Raise KeyboardInterrupt, with its number, for a signal that would end the process.
+
+    Outside the main thread, nothing is changed.
+    """
     names = "SIGINT", "SIGTERM", "SIGHUP"
     defaults = {
         number: signal.getsignal(number)
@@ -46,12 +45,12 @@ def _raise(number: int, frame: Any) -> None:
         _pending.append(number)
         return
     _has_raised.set()
-    raise Interrupted(number)
+    raise KeyboardInterrupt(number)
 
 
 @contextlib.contextmanager
 def held() -> Iterator[None]:
-    """Leave signals to `forced`, or raise `Interrupted` once the block has ended.
+    """Leave signals to `forced`, or raise KeyboardInterrupt once the block has ended.
 
     While TensorFlow is imported, an error raised by a signal may be dropped, or crash the process.
     """
@@ -67,10 +66,9 @@ def held() -> Iterator[None]:
 
 @contextlib.contextmanager
 def forced(say: Callable[[int], int]) -> Iterator[None]:
-    """End the process when a signal comes and Python cannot raise `Interrupted` for it.
+    """End the process when a signal comes and Python cannot raise KeyboardInterrupt.
 
-    Args:
-        say: what to do last: tells that a signal has come, and returns the exit status.
+    The last thing done is `say`, which gets the signal's number and returns the exit status.
     """
     reader, writer = socket.socketpair()  # Windows takes no pipe
     writer.setblocking(False)

@@ -23,7 +23,7 @@ from rnnsearch_tf.inference.exported import find_version
 from rnnsearch_tf.json_files import read_json
 from rnnsearch_tf.progress import counted
 from rnnsearch_tf.scripts.shared.command import Command
-from rnnsearch_tf.scripts.shared.file_flags import OutputLines
+from rnnsearch_tf.scripts.shared.file_flags import OUTPUT_LINES
 from rnnsearch_tf.scripts.shared.interrupts import last_word
 from rnnsearch_tf.scripts.shared.text_output import shown_by
 
@@ -40,7 +40,7 @@ _FREE = (
 
 def define_line_output(command: Command, lines: str) -> None:
     """Add --output and --resume; `lines` says what is written."""
-    command.define("output", OutputLines, f"file for the {lines}; - is standard output", "-")
+    command.define("output", OUTPUT_LINES, f"file for the {lines}; - is standard output", "-")
     command.define(
         "resume",
         bool,
@@ -49,7 +49,18 @@ def define_line_output(command: Command, lines: str) -> None:
     )
 
 
-def line_output(command: Command, models: Sequence[str], measure: Measure) -> "LineOutput":
+def whole_lines(file: IO[bytes]) -> tuple[int, int]:
+    """Count the lines of a file, and their bytes, without one that was cut off."""
+    count = size = 0
+    for line in file:
+        if line.endswith(b"\n"):
+            count, size = count + 1, size + len(line)
+    return count, size
+
+
+def line_output(
+    command: Command, models: Sequence[str], measure: Measure = whole_lines
+) -> "LineOutput":
     """Return the output that --output names.
 
     Args:
@@ -70,15 +81,6 @@ def line_output(command: Command, models: Sequence[str], measure: Measure) -> "L
     if flags.resume:
         raise InputError("--resume needs --output, with the name of a file")
     return LineOutput(flags.output)
-
-
-def whole_lines(file: IO[bytes]) -> tuple[int, int]:
-    """Count the lines of a file, and their bytes, without one that was cut off."""
-    count = size = 0
-    for line in file:
-        if line.endswith(b"\n"):
-            count, size = count + 1, size + len(line)
-    return count, size
 
 
 class LineOutput:
@@ -199,11 +201,7 @@ class _FileOutput(LineOutput):
             yield block
 
     def _read_record(self) -> None:
-        """Read how the input began, and check that the same flags and models made the lines.
-
-        Raises:
-            InputError: they did not, or nothing tells.
-        """
+        """Read how the input began, and check that the same flags and models made the lines."""
         try:
             record = read_json(self._record)
             command, flags, models = record["command"], dict(record["flags"]), record["models"]

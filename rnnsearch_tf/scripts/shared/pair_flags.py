@@ -3,22 +3,15 @@
 from rnnsearch_tf.data.parallel_corpus import ParallelFiles, TabSeparatedFiles
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.scripts.shared.command import Command
-from rnnsearch_tf.scripts.shared.file_flags import InputFiles
+from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILES
 
 PairFiles = ParallelFiles | TabSeparatedFiles
 
 
 def define_pairs(command: Command, source: str, target: str, prefix: str = "") -> None:
-    """Add --source, --target and --tsv, with a prefix where there are several kinds of pairs.
-
-    Args:
-        command: gets the flags.
-        source: what the source's file has.
-        target: what the target's file has.
-        prefix: of the names.
-    """
-    command.define(f"{prefix}source", InputFiles, f"{source}, UTF-8, plain or .gz")
-    command.define(f"{prefix}target", InputFiles, f"{target}, line by line")
+    """Add --source, --target and --tsv, described, with a prefix where there are several kinds."""
+    command.define(f"{prefix}source", INPUT_FILES, f"{source}, UTF-8, plain or .gz")
+    command.define(f"{prefix}target", INPUT_FILES, f"{target}, line by line")
     define_tsv(command, f"--{prefix}source and --{prefix}target", prefix)
 
 
@@ -26,7 +19,7 @@ def define_tsv(command: Command, instead_of: str, prefix: str = "") -> None:
     """Add --tsv alone."""
     command.define(
         f"{prefix}tsv",
-        InputFiles,
+        INPUT_FILES,
         f"instead of {instead_of}: a file whose lines are a source, a tab and its target, plain or "
         ".gz; further columns are ignored",
     )

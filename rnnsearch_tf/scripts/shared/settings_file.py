@@ -53,11 +53,7 @@ def read_settings_file(path: str, base: Config) -> Config:
 
 
 def _parsed(content: bytes) -> Any:
-    """Parse JSON, or else YAML.
-
-    Raises:
-        ValueError: it is neither.
-    """
+    """Parse JSON, or else YAML; a ValueError where it is neither."""
     if content.lstrip().startswith(b"{"):
         return parse_json(content)
     try:

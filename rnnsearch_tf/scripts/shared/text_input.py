@@ -1,5 +1,6 @@
 """The text input of scripts: a file or standard input, line by line."""
 
+import contextlib
 import os
 import queue
 import stat
@@ -43,30 +44,19 @@ def live_windows(lines: Iterable[bytes], size: int) -> Iterator[list[bytes]]:
     """
     arriving: queue.Queue[bytes | Exception | None] = queue.Queue(_LINES_AHEAD)
     threading.Thread(target=_read, args=(lines, arriving), daemon=True).start()
-    window: list[bytes] = []
-    while (item := _next(arriving, _PAUSE if window else _IDLE)) is not None:
-        if isinstance(item, bytes):
-            window.append(item)
-        if window and (len(window) == size or not isinstance(item, bytes)):
+    item: bytes | Exception | None = b""
+    while isinstance(item, bytes):
+        window: list[bytes] = []
+        with contextlib.suppress(queue.Empty):
+            while len(window) < size:
+                item = arriving.get(timeout=_PAUSE if window else _IDLE)
+                if not isinstance(item, bytes):
+                    break
+                window.append(item)
+        if window:
             yield window
-            window = []
-        if isinstance(item, Exception):
-            raise item
-    if window:
-        yield window
-
-
-class _Pause:
-    """The absence of a line for the moment."""
-
-
-def _next(
-    arriving: "queue.Queue[bytes | Exception | None]", seconds: float
-) -> bytes | Exception | _Pause | None:
-    try:
-        return arriving.get(timeout=seconds)
-    except queue.Empty:
-        return _Pause()
+    if item is not None:
+        raise item
 
 
 def _read(lines: Iterable[bytes], arriving: "queue.Queue[bytes | Exception | None]") -> None:

@@ -15,14 +15,7 @@ _WINDOW = 256
 def warn_of_unknown_words(
     command: Command, translator: "Translator", source: Sequence[str], target: Sequence[str] = ()
 ) -> None:
-    """Warn where a model does not know most words of a text.
-
-    Args:
-        command: warns.
-        translator: the model of --model_dir.
-        source: the first sentences.
-        target: their translations, where they are given.
-    """
+    """Warn where a model does not know most words of the first sentences of a text."""
     from rnnsearch_tf.evaluation.unk_free import mostly_unknown
 
     texts = {"the source": source, "the target": target}
