@@ -74,6 +74,8 @@ def load_text_model(
     """
     check_backend()
     paths = [path] if isinstance(path, str | Path) else path
+    if not paths:
+        raise InputError("no model directory is given")
     check_models(paths, weights)
     directories = [ModelDirectory(one) for one in paths]
     first = directories[0]

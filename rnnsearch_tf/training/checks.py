@@ -54,7 +54,7 @@ def check_same(directory: ModelDirectory, config: Config) -> None:
         config: with the digests of text and vocabularies; without, only the rest is compared.
 
     Raises:
-        InputError: it has not; the message has the first setting that differs, and a way out.
+        InputError: it has not; the message has what differs, and a way out.
     """
     if not directory.is_complete():
         return
@@ -62,16 +62,15 @@ def check_same(directory: ModelDirectory, config: Config) -> None:
     unknown = {"training_text"} if not stored["training_text"] else set()  # of an older version
     if not config.training_text:
         unknown |= {*_DIGESTED, *_VOCABULARY_SIZES}
-    for name, value in stored.items():
-        if name not in unknown and asked[name] != value:
-            difference = _DIGESTED.get(name, f"{name} is {value}, not {asked[name]}")
-            way_out = "" if name in _DIGESTED else f"give --{name}={value}, or "
-            if name == "architecture":
-                way_out = f"take a --preset of {value}, or "
-            raise InputError(
-                f"{directory.path} holds a training with other settings: {difference}; {way_out}"
-                "train in another --model_dir"
-            )
+    different = [n for n, value in stored.items() if n not in unknown and asked[n] != value]
+    if different:
+        said = (_DIGESTED.get(n, f"{n} is {stored[n]}, not {asked[n]}") for n in different)
+        is_same_text = not set(_DIGESTED) & set(different)
+        way_out = f"resume it with --config={directory.path / 'config.json'}, or " if is_same_text else ""
+        raise InputError(
+            f"{directory.path} holds a training with other settings: "
+            f"{', '.join(dict.fromkeys(said))}; {way_out}train in another --model_dir"
+        )
 
 
 def _settings(config: Config) -> dict[str, Any]:

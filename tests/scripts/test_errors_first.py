@@ -87,7 +87,7 @@ CASES = [
     ("train", [*TRAIN, "--strategy=multi_worker"], "TF_CONFIG is not {"),
     ("train", [*TRAIN, "--source_language=de"], "with --tokenizer=whitespace"),
     ("train", [*TRAIN, MODEL, "--tokenizer=whitespace", "--preset=rnnsearch-50", "--hidden_size=7"],
-     "hidden_size is 1000, not 7; give --hidden_size=1000, or train in another --model_dir"),
+     "hidden_size is 1000, not 7; resume it with --config="),
     ("train", [*TRAIN, MODEL, "--preset=rnnencdec-50"], "take a --preset of rnnsearch, or"),
 ]  # fmt: skip
 
