@@ -10,7 +10,7 @@
 # make docs   the line numbers in docs/equations.md
 # make site   the documentation with an API page from the docstrings, in site/
 # make dist   source distribution and wheel, in dist/
-# make walk   a newcomer's four ways with the wheel, in an environment of its own for PYTHON
+# make walk   end-to-end checks of the wheel, in an environment of its own for PYTHON
 # make protos the messages of TensorFlow Serving, from their .proto
 # make bench  training and search speed
 # make reproduce DATA=folder   the paper's four models, evaluated, with a report in OUTPUT;

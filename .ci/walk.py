@@ -1,4 +1,4 @@
-"""Four newcomers with an installed wheel: student, practitioner, operator, Keras engineer.
+"""End-to-end checks of an installed wheel, as student, practitioner, operator, Keras engineer.
 
 Usage: walk.py TEST_PYTHON CLIENT_BIN STAND_INS, in an empty folder: a Python with the packages of
 the tests, the commands of an environment of the client alone, and tests/stand_ins.

@@ -2,7 +2,9 @@
 
 import contextlib
 import os
+import shutil
 import sys
+import textwrap
 import time
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TypeVar
@@ -21,8 +23,12 @@ _bars: "Bars | None" = None  # those that are on the terminal
 
 
 def say(line: str) -> None:
-    """Write a line that stays to standard error, above the bars."""
-    print(printable(line), file=sys.stderr, flush=True)
+    """Write a line that stays to standard error, above the bars; a terminal breaks it at words."""
+    text = printable(line)
+    width = shutil.get_terminal_size().columns
+    if len(text) > width and sys.stderr.isatty():
+        text = textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
+    print(text, file=sys.stderr, flush=True)
 
 
 class Bar:

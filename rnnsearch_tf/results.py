@@ -87,8 +87,8 @@ class Translation:
         best = self.hypotheses[0]
         return result_html(
             self.source,
-            [self.source_tokens[place] for place in self.unknown or ()],
-            [(hypothesis.text, _log_p(hypothesis.score)) for hypothesis in self.hypotheses],
+            list(dict.fromkeys(self.source_tokens[place] for place in self.unknown or ())),
+            [(hypothesis.text, _ranking(hypothesis)) for hypothesis in self.hypotheses],
             ""
             if best.alignment is None
             else alignment_svg(self.source_tokens, best.tokens, best.alignment),
@@ -160,6 +160,13 @@ def _given(value: _Value | None, missing: str) -> _Value:
 
 def _log_p(score: float) -> str:
     return f"log p {score:.2f}"
+
+
+def _ranking(hypothesis: Hypothesis) -> str:
+    """The score, and that by which hypotheses are ranked, where a length penalty makes it differ."""
+    ranked = hypothesis.normalized_score
+    is_other = ranked is not None and ranked != hypothesis.score
+    return f"{_log_p(hypothesis.score)} nats" + (f", ranked by {ranked:.2f}" if is_other else "")
 
 
 def _shape(weights: "np.ndarray | None") -> str:

@@ -29,4 +29,7 @@ def check_backend() -> None:
     """
     backend = keras.config.backend()
     if backend != "tensorflow":
-        raise InputError(f"training and translation need KERAS_BACKEND=tensorflow, was {backend}")
+        raise InputError(
+            f"training and translation need TensorFlow: set KERAS_BACKEND=tensorflow (it is {backend}) "
+            "before Keras is imported"
+        )

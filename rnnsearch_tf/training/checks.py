@@ -66,7 +66,9 @@ def check_same(directory: ModelDirectory, config: Config) -> None:
     if different:
         said = (_DIGESTED.get(n, f"{n} is {stored[n]}, not {asked[n]}") for n in different)
         is_same_text = not set(_DIGESTED) & set(different)
-        way_out = f"resume it with --config={directory.path / 'config.json'}, or " if is_same_text else ""
+        way_out = (
+            f"resume it with --config={directory.path / 'config.json'}, or " if is_same_text else ""
+        )
         raise InputError(
             f"{directory.path} holds a training with other settings: "
             f"{', '.join(dict.fromkeys(said))}; {way_out}train in another --model_dir"

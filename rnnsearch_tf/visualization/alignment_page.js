@@ -29,7 +29,7 @@ class AlignmentView {
     this.matrix = this.matrixBox(languages);
     box.replaceChildren(this.stage, this.matrix, this.readout);
     this.listen(box);
-    new ResizeObserver(() => this.drawLines()).observe(this.stage);
+    new ResizeObserver(() => this.light()).observe(this.stage);
   }
 
   wordRow(words, label, lang, place) {
@@ -150,20 +150,25 @@ class AlignmentView {
   light() {
     const { i, j } = this.pointed ?? this.focused ?? NOWHERE;
     this.links = this.linksOf(i, j);
+    const lit = i === null && j === null ? [] : this.links;
     const light = (words, linked, chosen) =>
       words.forEach((word, number) => {
         word.classList.toggle("lit", number === chosen || linked.has(number));
         word.classList.toggle("chosen", number === chosen);
       });
-    light(this.sourceWords, new Set(this.links.map((link) => link.j)), j);
-    light(this.targetWords, new Set(this.links.map((link) => link.i)), i);
+    light(this.sourceWords, new Set(lit.map((link) => link.j)), j);
+    light(this.targetWords, new Set(lit.map((link) => link.i)), i);
     this.drawLines();
     this.lightMatrix(i, j);
     this.readout.textContent = this.told(i, j);
   }
 
+  // The lines of what is chosen; all of them where nothing is, if no word lies in their way.
   linksOf(i, j) {
-    if (i === null && j === null) return [];
+    if (i === null && j === null) {
+      if (!isOneRow(this.sourceWords) || !isOneRow(this.targetWords)) return [];
+      return this.target.flatMap((_, target) => this.linksOf(target, null));
+    }
     if (i !== null && j !== null) return [{ i, j }];
     const all =
       j === null
@@ -210,6 +215,10 @@ class AlignmentView {
     const weights = list.join(", ") || `no weight of ${100 * WORTH_TELLING} % or more`;
     return j === null ? `${quoted(target[i])} ← ${weights}` : `${quoted(source[j])} → ${weights}`;
   }
+}
+
+function isOneRow(words) {
+  return words.every((word) => word.offsetTop === words[0].offsetTop);
 }
 
 // From the lower edge of a word to the upper edge of the other.

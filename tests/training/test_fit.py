@@ -98,7 +98,7 @@ def test_optimizers_are_serialized(name):
 
 def test_another_backend_is_refused_in_one_line(monkeypatch, tmp_path):
     monkeypatch.setattr(keras.config, "backend", lambda: "jax")
-    said = "need KERAS_BACKEND=tensorflow, was jax$"
+    said = r"set KERAS_BACKEND=tensorflow \(it is jax\) before Keras is imported$"
     with pytest.raises(InputError, match=said):
         Translator.load(Path("model"))
     with pytest.raises(InputError, match=said):

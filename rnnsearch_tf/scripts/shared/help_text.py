@@ -10,7 +10,7 @@ _WIDTH = 80
 _INDENT = 26  # of the descriptions
 
 _COMMON = {
-    "--flagfile=FILE": "read flags from a file, one a line",
+    "--flagfile=FILE": "read flags from a file, one per line",
     "--version": "print the version",
     "--help": "print this",
 }

@@ -34,7 +34,10 @@ def read_settings_file(path: str, base: Config) -> Config:
         InputError: no such file, neither JSON nor YAML, or an unknown or wrong setting.
     """
     try:
-        values = typed(dict[str, Any], _parsed(Path(path).read_bytes()))
+        content = Path(path).read_bytes()
+        if not content.strip():
+            raise ValueError("is empty")
+        values = typed(dict[str, Any], _parsed(content))
         if values.pop("format", FORMAT) != FORMAT:
             raise ValueError(f"of another format than {FORMAT}, which this version reads")
         settings = base.given_settings()
