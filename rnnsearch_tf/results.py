@@ -163,7 +163,7 @@ def _log_p(score: float) -> str:
 
 
 def _ranking(hypothesis: Hypothesis) -> str:
-    """The score, and that by which hypotheses are ranked, where a length penalty makes it differ."""
+    """Show the score, and the one that ranks hypotheses where a length penalty makes it differ."""
     ranked = hypothesis.normalized_score
     is_other = ranked is not None and ranked != hypothesis.score
     return f"{_log_p(hypothesis.score)} nats" + (f", ranked by {ranked:.2f}" if is_other else "")
