@@ -30,6 +30,6 @@ def check_backend() -> None:
     backend = keras.config.backend()
     if backend != "tensorflow":
         raise InputError(
-            f"training and translation need TensorFlow: set KERAS_BACKEND=tensorflow (it is {backend}) "
-            "before Keras is imported"
+            "training and translation need TensorFlow: set KERAS_BACKEND=tensorflow "
+            f"(it is {backend}) before Keras is imported"
         )
