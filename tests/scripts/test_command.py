@@ -53,7 +53,7 @@ Paint:
                           which is broken
 
 Of every command:
-  --flagfile=FILE         read flags from a file, one a line
+  --flagfile=FILE         read flags from a file, one per line
   --version               print the version
   --help                  print this
 """

@@ -88,7 +88,7 @@ CASES = [
     ("train", [*TRAIN, "--source_language=de"], "with --tokenizer=whitespace"),
     ("train", [*TRAIN, MODEL, "--tokenizer=whitespace", "--preset=rnnsearch-50", "--hidden_size=7"],
      "hidden_size is 1000, not 7; resume it with --config="),
-    ("train", [*TRAIN, MODEL, "--preset=rnnencdec-50"], "take a --preset of rnnsearch, or"),
+    ("train", [*TRAIN, MODEL, "--preset=rnnencdec-50"], "architecture is rnnsearch, not rnnencdec"),
 ]  # fmt: skip
 
 

@@ -55,12 +55,13 @@ class TerminalScreen:
             command: the command.
             environment: variables besides this process's.
         """
+        ours = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES")}  # xdist's
         return subprocess.Popen(
             command,
             stdin=self._slave,
             stdout=self._slave,
             stderr=self._slave,
-            env={**os.environ, "TERM": "xterm-256color", **environment},
+            env={**ours, "TERM": "xterm-256color", **environment},
             start_new_session=True,
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
         )

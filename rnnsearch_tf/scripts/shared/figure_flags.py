@@ -40,15 +40,20 @@ def draw_figure(
     weights: np.ndarray,
     source_tokens: Sequence[str],
     target_tokens: Sequence[str],
-    **unknown: Sequence[int],
+    unknown_source: Sequence[int] = (),
+    unknown_target: Sequence[int] = (),
 ) -> None:
-    """Draw line `number`, from 1, where pictures are wanted, and there is something to draw.
-
-    The other arguments are those of `draw_alignment`.
-    """
+    """Draw line `number`, from 1, where pictures are wanted, and there is something to draw."""
     flags = command.flags
     if flags.figures and len(source_tokens) > 1 and are_finite(weights):
         from rnnsearch_tf.visualization.alignment_matrix import draw_alignment
 
         path = Path(flags.figures) / f"{number}.{flags.figure_format}"
-        draw_alignment(path, weights, source_tokens, target_tokens, **unknown)
+        draw_alignment(
+            path,
+            weights,
+            source_tokens,
+            target_tokens,
+            unknown_source=unknown_source,
+            unknown_target=unknown_target,
+        )

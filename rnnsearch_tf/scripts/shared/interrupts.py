@@ -13,7 +13,7 @@ _GRACE = 0.5  # seconds for Python to raise an error, which it cannot while a gr
 _has_raised = threading.Event()
 _is_held = threading.Event()
 _pending: list[int] = []  # signals that came meanwhile
-_last_words: list[Callable[[], None]] = []
+_last_words: list[Callable[[], object]] = []
 
 
 @contextlib.contextmanager
@@ -93,7 +93,7 @@ def _watch(reader: socket.socket, say: Callable[[int], int]) -> None:
 
 
 @contextlib.contextmanager
-def last_word(say: Callable[[], None]) -> Iterator[None]:
+def last_word(say: Callable[[], object]) -> Iterator[None]:
     """Have something done before a forced end within the block."""
     _last_words.append(say)
     try:
