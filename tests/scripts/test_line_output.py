@@ -253,6 +253,29 @@ def test_a_signal_ends_a_command_that_is_not_in_python(number):
     assert done.stderr == f"last word\nsleeper: {said}\n"
 
 
+# What is imported may drop the error that a signal raises.
+WHILE_IMPORTING = """
+import os, signal, sys, time
+from rnnsearch_tf.scripts.shared.command import Command, quiet_start
+def main():
+    with quiet_start():
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(60)
+        except BaseException:
+            pass
+    print("went on")
+sys.exit(Command("importer", "imports.").run(main))
+"""
+
+
+def test_a_signal_while_tensorflow_is_imported_ends_a_command():
+    command = [sys.executable, "-c", WHILE_IMPORTING]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == "importer: interrupted\n"
+
+
 @pytest.mark.parametrize(
     ("path", "is_terminal", "shown"), [("-", True, ""), ("-", False, "line"), ("x", True, "line")]
 )
