@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rnnsearch_tf.config import WeightsDtype
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.inference.exported import new_version
+from rnnsearch_tf.inference.exported import find_version, new_version
 from rnnsearch_tf.limits import INT64, Limits
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.decoding_flags import (
@@ -28,7 +28,7 @@ COMMAND = Command(
     alone="kit",
 )
 FLAGS = COMMAND.flags
-define_model(COMMAND)
+define_model(COMMAND, "the trained model; several are an ensemble")
 COMMAND.group("Output")
 COMMAND.define("export_dir", OUTPUT_FOLDER, "the folder that a server watches", required=True)
 COMMAND.define(
@@ -57,6 +57,8 @@ def run() -> None:
     """Export."""
     if (FLAGS.model_dir is None) != (FLAGS.export_dir is None):
         raise InputError("--model_dir and --export_dir go together")
+    if FLAGS.model_dir is not None and find_version(FLAGS.model_dir):
+        raise InputError(f"{FLAGS.model_dir} is an export; give the model that it was made of")
     if FLAGS.kit is not None:
         write_kit(FLAGS.kit)
         show(str(Path(FLAGS.kit) / "README.md"))

@@ -17,7 +17,7 @@ COMMAND = Command(
     "rnnsearch-lexicon --model_dir=model --source=train.en --target=train.fr",
 )
 FLAGS = COMMAND.flags
-define_model(COMMAND)
+define_model(COMMAND, "the trained model, not an ensemble")
 COMMAND.group("Data")
 define_pairs(COMMAND, "source side of the training pairs", "their translations")
 COMMAND.define("pairs", int, "number of pairs that are aligned, from the first on", 50_000, COUNT)

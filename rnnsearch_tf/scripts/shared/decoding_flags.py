@@ -15,15 +15,13 @@ if TYPE_CHECKING:
 Weights = Literal["best", "last"]
 
 
-def define_model(command: Command) -> None:
+def define_model(
+    command: Command,
+    description: str = "the trained model; several are an ensemble; or the folder of an export",
+) -> None:
     """Add --model_dir and --weights."""
     command.group("Model")
-    command.define(
-        "model_dir",
-        MODEL_FOLDERS,
-        "the trained model; several are an ensemble; or the folder of an export",
-        required=True,
-    )
+    command.define("model_dir", MODEL_FOLDERS, description, required=True)
     command.define("weights", Weights, "best is by the validation set", "best")
 
 
