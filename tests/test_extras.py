@@ -64,12 +64,13 @@ def test_without_figures_none_is_needed(tmp_path):
 import sys
 sys.modules["matplotlib"] = None
 from rnnsearch_tf.scripts.shared.figure_flags import check_figures, define_figures, draw_figure
+from rnnsearch_tf.results import Alignment
 from rnnsearch_tf.scripts.shared.command import Command
 command = Command("draw", "draw.")
 define_figures(command)
 command.flags(["draw"])
 check_figures(command)
-draw_figure(command, 1, [[1.0, 0.0]], ["a", "b"], ["c"])
+draw_figure(command, 1, Alignment(("a", "b"), ("c",), [[1.0, 0.0]]))
 """
     subprocess.run([sys.executable, "-c", code], check=True)
 

@@ -79,16 +79,7 @@ def _output(
     for number, pair in enumerate(pairs, done + 1):
         finite.check(number, all(are_finite(w) for w in pair.weights if w is not None))
         _warn_if_cut(number, pair)
-        forward = pair.forward
-        draw_figure(
-            COMMAND,
-            number,
-            forward.weights,
-            forward.source_tokens,
-            forward.target_tokens,
-            unknown_source=forward.unknown_source,
-            unknown_target=forward.unknown_target,
-        )
+        draw_figure(COMMAND, number, pair.forward)
         links = method.links(*pair.weights)
         yield pharaoh(links) if FLAGS.format == "pharaoh" else _json(pair, links)
 

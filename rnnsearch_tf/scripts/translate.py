@@ -7,6 +7,7 @@ from typing import IO, TYPE_CHECKING, Literal
 
 from rnnsearch_tf.config import BEAM_SIZE
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.results import Alignment
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.decoding_flags import (
     checked_models,
@@ -163,14 +164,9 @@ def _output(translations: Iterable["Translation"], finite: FiniteCheck, done: in
     for number, result in enumerate(translations, done):
         finite.check(number + 1, math.isfinite(result.score))
         if FLAGS.figures:
-            draw_figure(
-                COMMAND,
-                number + 1,
-                result.alignment,
-                result.source_tokens,
-                result.tokens,
-                unknown_source=result.unknown or (),
-            )
+            sides = result.source_tokens, result.tokens
+            pair = Alignment(*sides, result.alignment, result.unknown or ())
+            draw_figure(COMMAND, number + 1, pair)
         if FLAGS.alignment == "json":
             yield json_line(result)
         else:

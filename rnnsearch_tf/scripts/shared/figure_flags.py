@@ -1,12 +1,10 @@
 """Flags of scripts that draw a picture of each line's alignment."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
-
 from rnnsearch_tf.extras import require_package
+from rnnsearch_tf.results import Alignment
 from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.file_flags import OUTPUT_FOLDER
 from rnnsearch_tf.scripts.shared.finite_values import are_finite
@@ -34,26 +32,17 @@ def check_figures(command: Command) -> None:
         require_package("matplotlib")
 
 
-def draw_figure(
-    command: Command,
-    number: int,
-    weights: np.ndarray,
-    source_tokens: Sequence[str],
-    target_tokens: Sequence[str],
-    unknown_source: Sequence[int] = (),
-    unknown_target: Sequence[int] = (),
-) -> None:
+def draw_figure(command: Command, number: int, pair: Alignment) -> None:
     """Draw line `number`, from 1, where pictures are wanted, and there is something to draw."""
     flags = command.flags
-    if flags.figures and len(source_tokens) > 1 and are_finite(weights):
+    if flags.figures and len(pair.source_tokens) > 1 and are_finite(pair.weights):
         from rnnsearch_tf.visualization.alignment_matrix import draw_alignment
 
-        path = Path(flags.figures) / f"{number}.{flags.figure_format}"
         draw_alignment(
-            path,
-            weights,
-            source_tokens,
-            target_tokens,
-            unknown_source=unknown_source,
-            unknown_target=unknown_target,
+            Path(flags.figures) / f"{number}.{flags.figure_format}",
+            pair.weights,
+            pair.source_tokens,
+            pair.target_tokens,
+            unknown_source=pair.unknown_source,
+            unknown_target=pair.unknown_target,
         )
