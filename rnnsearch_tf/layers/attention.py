@@ -15,7 +15,7 @@ from keras import ops
 from rnnsearch_tf.config import InitialWeights
 from rnnsearch_tf.layers import initializers
 from rnnsearch_tf.layers.attention_inputs import check_shapes, states_of_each
-from rnnsearch_tf.layers.precision import at_least_float32, wide
+from rnnsearch_tf.layers.precision import PreciseLayer, product, product_of_each
 
 if TYPE_CHECKING:
     from rnnsearch_tf.tensor_types import Bool, Float, Tensor
@@ -23,8 +23,50 @@ if TYPE_CHECKING:
 MASKED = -1e9  # an energy whose exponential is zero in float32 and bfloat16
 
 
+def align(
+    query: Float[Tensor, "B Q n_a"],
+    keys: Float[Tensor, "B Tx n_a"],
+    v_a: Float[Tensor, "n_a"],
+    mask: Bool[Tensor, "B Tx"] | None = None,
+) -> Float[Tensor, "B Q Tx"]:
+    """Return α, the softmax of v_aᵀ tanh(q_i + k_j) over j  (6), zero where the mask is false."""
+    hidden = ops.tanh(ops.expand_dims(query, 2) + ops.expand_dims(keys, 1))  # [B, Q, Tx, n']
+    energies = ops.matmul(ops.reshape(hidden, (-1, keys.shape[-1])), v_a[:, None])
+    energies = ops.reshape(energies, ops.shape(hidden)[:-1])
+    if mask is not None:
+        energies = ops.where(ops.expand_dims(mask, 1), energies, MASKED)
+    return ops.softmax(energies, axis=-1)
+
+
+def align_gradient(
+    upstream: Float[Tensor, "B Tx"],
+    alignment: Float[Tensor, "B Tx"],
+    query: Float[Tensor, "B n_a"],
+    keys: Float[Tensor, "B Tx n_a"],
+    v_a: Float[Tensor, "n_a"],
+) -> tuple[Float[Tensor, "B Tx n_a"], Float[Tensor, "n_a"]]:
+    """Return what the gradients of `align` are made of, for one query a sentence.
+
+    With u_j = tanh(q + k_j) and δ_j = ∂L/∂α_j:
+
+        ∂e_j = α_j (δ_j − Σ_k α_k δ_k)              the softmax
+        w_j  = ∂e_j (1 − u_j²)                      tanh' = 1 − tanh²
+        ∂k_j = v_a ∘ w_j,  ∂q = v_a ∘ Σ_j w_j
+        ∂v_a = Σ_j ∂e_j u_j
+
+    Returns:
+        w, and the gradient of v_a. The factor v_a can wait until w is summed.
+    """
+    weighted = alignment * upstream
+    of_energies = weighted - alignment * ops.sum(weighted, axis=1, keepdims=True)
+    hidden = ops.tanh(ops.expand_dims(query, 1) + keys)  # u
+    rows = ops.reshape(hidden, (-1, keys.shape[-1]))
+    of_v = ops.matmul(ops.reshape(of_energies, (1, -1)), rows)[0]
+    return ops.expand_dims(of_energies, 2) * (1 - ops.square(hidden)), of_v
+
+
 @keras.saving.register_keras_serializable("rnnsearch_tf")
-class BahdanauAttention(keras.layers.Layer):
+class BahdanauAttention(PreciseLayer):
     """Soft alignment of a decoder state to the annotations of a source sentence.
 
         e_ij = v_aᵀ tanh(W_a s_{i-1} + U_a h_j)              (appendix A.1.2)
@@ -69,7 +111,7 @@ class BahdanauAttention(keras.layers.Layer):
 
     def keys(self, annotations: Float[Tensor, "B Tx two_n"]) -> Float[Tensor, "B Tx n_a"]:
         """U_a h_j, which does not depend on i: computed once for a sentence."""
-        return ops.dot(annotations, ops.cast(self.U_a, self.compute_dtype))
+        return product(annotations, self.factor(self.U_a))
 
     def call(
         self,
@@ -82,7 +124,7 @@ class BahdanauAttention(keras.layers.Layer):
 
         Args:
             state: s_{i-1}, [B, Ty, n], or [R, n] with R = B·Q rows sentence by sentence.
-            annotations: h.
+            annotations: h. With `keys`, they may be products M h_j, and so may the context, M c_i.
             keys: U_a h from `keys`; computed here when absent.
             annotations_mask: false at padding; by default the Keras mask of `annotations`, if they
                 have one.
@@ -93,20 +135,16 @@ class BahdanauAttention(keras.layers.Layer):
         Raises:
             ValueError: wrong shapes, or state and annotations are swapped.
         """
-        check_shapes(self, state.shape, annotations.shape, self.W_a.shape[0], self.U_a.shape[0])
-        keys = self.keys(annotations) if keys is None else keys
+        width = self.U_a.shape[0] if keys is None else None
+        check_shapes(self, state.shape, annotations.shape, self.W_a.shape[0], width)
+        state, annotations = self.wide(state), self.wide(annotations)
+        keys = self.keys(annotations) if keys is None else self.wide(keys)
         *queries, _ = ops.shape(state)  # [R] or [B, Ty]
         sentences, positions = ops.shape(keys)[:2]
-        states_each = states_of_each(queries, sentences)  # Q
-        query = ops.matmul(state, self.W_a)  # [R, n']
-        query = ops.reshape(query, (sentences, states_each, 1, self.units))  # [B, Q, 1, n']
-        hidden = ops.tanh(query + ops.expand_dims(keys, 1))  # [B, Q, Tx, n']
-        energies = ops.matmul(ops.reshape(hidden, (-1, self.units)), self.v_a[:, None])
-        energies = ops.reshape(at_least_float32(energies), (sentences, states_each, positions))
-        if annotations_mask is not None:
-            energies = ops.where(ops.expand_dims(annotations_mask, 1), energies, MASKED)
-        alignment = ops.softmax(energies, axis=-1)
-        context = ops.matmul(ops.cast(alignment, annotations.dtype), annotations)  # [B, Q, 2n]
+        query = product(state, self.factor(self.W_a))
+        query = ops.reshape(query, (sentences, states_of_each(queries, sentences), self.units))
+        alignment = align(query, keys, ops.convert_to_tensor(self.v_a), annotations_mask)
+        context = product_of_each(alignment, annotations)  # [B, Q, 2n]
         return (
             ops.reshape(context, (*queries, annotations.shape[-1])),
             ops.reshape(alignment, (*queries, positions)),
@@ -119,7 +157,7 @@ class BahdanauAttention(keras.layers.Layer):
 
 
 @keras.saving.register_keras_serializable("rnnsearch_tf")
-class LastAnnotation(keras.layers.Layer):
+class LastAnnotation(PreciseLayer):
     """The fixed context of RNNencdec: c_i = →h_Tx for every i (end of appendix A.2.2).
 
     It takes the place of `BahdanauAttention`, with α_i = 1 at the sentence's last word. It has no
@@ -139,7 +177,7 @@ class LastAnnotation(keras.layers.Layer):
         self,
         state: Float[Tensor, "*queries _"],
         annotations: Float[Tensor, "B Tx n"],
-        keys: Float[Tensor, "B Tx n"] | None = None,
+        keys: Float[Tensor, "B Tx _"] | None = None,
         annotations_mask: Bool[Tensor, "B Tx"] | None = None,
     ) -> tuple[Float[Tensor, "*queries n"], Float[Tensor, "*queries Tx"]]:
         """Return the same context for each state of a sentence.
@@ -155,12 +193,13 @@ class LastAnnotation(keras.layers.Layer):
             The context, and the alignment in float32, 1 at the last word and 0 elsewhere.
         """
         del keys
+        annotations = self.wide(annotations)
         sentences, positions = ops.shape(annotations)[0], ops.shape(annotations)[1]
         if annotations_mask is None:
             lengths = ops.full((sentences,), positions, dtype="int32")
         else:
             lengths = ops.sum(ops.cast(annotations_mask, "int32"), axis=1)
-        alignment = ops.one_hot(lengths - 1, positions, dtype=wide(annotations.dtype))  # [B, Tx]
+        alignment = ops.one_hot(lengths - 1, positions, dtype=self.variable_dtype)  # [B, Tx]
         *queries, _ = ops.shape(state)  # [R] or [B, Ty]
         states_each = states_of_each(queries, sentences)  # Q
 

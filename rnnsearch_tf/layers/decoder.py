@@ -9,9 +9,12 @@ from keras import ops
 
 from rnnsearch_tf.config import InitialWeights, StepOrder, check_choice, choices
 from rnnsearch_tf.layers import initializers
+from rnnsearch_tf.layers.attention import BahdanauAttention
+from rnnsearch_tf.layers.attentive_recurrence import Outputs, Weights, attentive_recurrence
 from rnnsearch_tf.layers.embedding import WordEmbedding
+from rnnsearch_tf.layers.gated_recurrence import previous_states
 from rnnsearch_tf.layers.gru import ContextGRUCell
-from rnnsearch_tf.layers.precision import wide
+from rnnsearch_tf.layers.precision import PreciseLayer, product
 from rnnsearch_tf.layers.scan import scan
 
 if TYPE_CHECKING:
@@ -21,7 +24,6 @@ if TYPE_CHECKING:
 class DecoderState(NamedTuple):
     """Outputs of the decoder, from which y_i is predicted.
 
-    The rows are [B, Ty] when target sentences are read, and [R] word by word.
     """
 
     state: Float[Tensor, "*rows n"]  # s_{i-1} or s_i, by the step order
@@ -31,7 +33,7 @@ class DecoderState(NamedTuple):
 
 
 @keras.saving.register_keras_serializable("rnnsearch_tf")
-class InitialState(keras.layers.Layer):
+class InitialState(PreciseLayer):
     """s_0 = tanh(W_s ←h_1 + b_s)  (appendix A.2.2).
 
     Weights, stored transposed: `W_s` [n, n], `b_s` [n].
@@ -54,7 +56,7 @@ class InitialState(keras.layers.Layer):
 
     def call(self, summary: Float[Tensor, "B _"]) -> Float[Tensor, "B n"]:
         """Return the initial states, from the encoder's summaries."""
-        return ops.tanh(ops.matmul(summary, self.W_s) + self.b_s)
+        return ops.tanh(product(self.wide(summary), self.factor(self.W_s), self.b_s))
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments of the constructor."""
@@ -63,7 +65,7 @@ class InitialState(keras.layers.Layer):
 
 
 @keras.saving.register_keras_serializable("rnnsearch_tf")
-class Decoder(keras.layers.Layer):
+class Decoder(PreciseLayer):
     """The recurrence of the target side, in one of two step orders.
 
     Both begin by looking: c_i = attention(s_{i-1}, h). Then
@@ -75,8 +77,7 @@ class Decoder(keras.layers.Layer):
 
     There is no start symbol: y_0 is the zero vector. g is `MaxoutDeepOutput`, a layer of its own.
 
-    Teacher forcing is `call`; one word at a time is `bind`, then `start` and `advance`. Both take
-    the same step, and no state is kept on the layer.
+    This is teacher forcing; `models.translation_step` takes the same step one word at a time.
 
     Args:
         vocabulary_size: K, the number of target words.
@@ -168,34 +169,44 @@ class Decoder(keras.layers.Layer):
         Returns:
             The outputs [B, Ty, ...]. Those at i depend on `target[:, :i]` only.
         """
-        step = self.bind(annotations, summary, annotations_mask)
+        annotations, summary = self.wide(annotations), self.wide(summary)
         words = self.embedding(ops.transpose(target), training=training)  # [Ty, B, m]
         previous = ops.concatenate([ops.zeros_like(words[:1]), words[:-1]])
-        read = previous if self.updates_first else words
-
-        def look_and_update(carry: tuple, projected: Any) -> tuple:
-            context, alignment = step.look(carry[0])
-            return step.update(projected, carry[0], context), context, alignment
-
-        # `scan` keeps what it carries: contexts and alignments go along to be returned.
-        first = self.initial_state(summary)
-        no_context = ops.zeros_like(annotations[:, 0])
-        no_alignment = ops.zeros_like(annotations[:, :, 0], dtype=wide(annotations.dtype))
-        carry = (first, no_context, no_alignment)
-        states, contexts, alignments = scan(look_and_update, carry, self.cell.project(read))
+        inputs = self.cell.project(previous if self.updates_first else words)
+        start = self.initial_state(summary)
+        read = self._read if type(self.attention) is BahdanauAttention else self._read_any
+        states, contexts, alignments = read(inputs, start, annotations, annotations_mask)
         if not self.updates_first:
-            states = ops.concatenate([ops.expand_dims(first, 0), states[:-1]])
+            states = previous_states(states, start)
         outputs = DecoderState(states, previous, contexts, alignments)
         return DecoderState(*(ops.transpose(x, (1, 0, 2)) for x in outputs))
 
-    def bind(
-        self,
-        annotations: Float[Tensor, "B Tx two_n"],
-        summary: Float[Tensor, "B n"],
-        annotations_mask: Bool[Tensor, "B Tx"] | None = None,
-    ) -> DecoderStep:
-        """Return the decoder for given source sentences, one word at a time."""
-        return DecoderStep(self, annotations, summary, annotations_mask)
+    def _read(self, inputs: Any, start: Any, annotations: Any, mask: Any) -> Outputs:
+        attention, cell = self.attention, self.cell
+        weights = Weights(
+            state=ops.concatenate([attention.W_a, cell.U_z, cell.U_r], axis=1),
+            context=ops.concatenate([cell.C_z, cell.C_r, cell.C], axis=1),
+            candidate=ops.concatenate([cell.U]),
+            energy=ops.concatenate([attention.v_a]),
+        )
+        keys = attention.keys(annotations)
+        return attentive_recurrence(
+            inputs, start, annotations, keys, weights, mask, self.compute_dtype
+        )
+
+    def _read_any(self, inputs: Any, start: Any, annotations: Any, mask: Any) -> Outputs:
+        """Read with an attention whose gradient is automatic."""
+        keys = self.attention.keys(annotations)
+
+        def step(state: Any, word_inputs: Any) -> tuple[Any, Outputs]:
+            context, alignment = self.attention(
+                state, annotations, keys=keys, annotations_mask=mask
+            )
+            state = self.cell.update(word_inputs + self.cell.read_context(context), state)
+            return state, Outputs(state, context, alignment)
+
+        like = Outputs(start, annotations[:, 0], annotations[:, :, 0])
+        return scan(step, start, inputs, like)[1]
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments of the constructor."""
@@ -208,65 +219,3 @@ class Decoder(keras.layers.Layer):
         """Rebuild a decoder from `get_config`, with fresh weights."""
         attention = keras.saving.deserialize_keras_object(config["attention"])
         return cls(**{**config, "attention": attention})
-
-
-class DecoderStep:
-    """A decoder bound to the source sentences that it translates.
-
-    What stays the same between words, U_a h and the joined matrices, is computed here, once,
-    outside any loop.
-
-    Args:
-        decoder: the layer.
-        annotations: h.
-        summary: what s_0 is made from.
-        annotations_mask: false at padding; None where there is none.
-    """
-
-    def __init__(
-        self,
-        decoder: Decoder,
-        annotations: Float[Tensor, "B Tx two_n"],
-        summary: Float[Tensor, "B n"],
-        annotations_mask: Bool[Tensor, "B Tx"] | None = None,
-    ):
-        self._decoder = decoder
-        self._annotations = annotations
-        self._keys = decoder.attention.keys(annotations)
-        self._summary = summary
-        self._mask = annotations_mask
-        self.update = decoder.cell.bind()
-
-    def look(
-        self, state: Float[Tensor, "R n"]
-    ) -> tuple[Float[Tensor, "R two_n"], Float[Tensor, "R Tx"]]:
-        """Contexts and alignments of states s_{i-1}."""
-        return self._decoder.attention(
-            state, self._annotations, keys=self._keys, annotations_mask=self._mask
-        )
-
-    def start(self) -> DecoderState:
-        """Outputs from which y_1 is predicted: one row for each sentence."""
-        state = self._decoder.initial_state(self._summary)
-        size = self._decoder.embedding.size
-        no_word = ops.zeros((ops.shape(state)[0], size), dtype=state.dtype)
-        return self._outputs(state, no_word)
-
-    def advance(self, previous: DecoderState, word: Int[Tensor, "R"]) -> DecoderState:
-        """Outputs from which y_{i+1} is predicted.
-
-        Args:
-            previous: the outputs from which y_i was predicted.
-            word: the ids of y_i.
-        """
-        words = self._decoder.embedding(word)
-        state = previous.state
-        if not self._decoder.updates_first:
-            state = self.update(self._decoder.cell.project(words), state, previous.context)
-        return self._outputs(state, words)
-
-    def _outputs(self, state: Float[Tensor, "R n"], words: Float[Tensor, "R m"]) -> DecoderState:
-        context, alignment = self.look(state)
-        if self._decoder.updates_first:
-            state = self.update(self._decoder.cell.project(words), state, context)
-        return DecoderState(state, words, context, alignment)

@@ -9,14 +9,20 @@ from keras import ops
 
 from rnnsearch_tf.config import InitialWeights
 from rnnsearch_tf.layers import initializers
-from rnnsearch_tf.layers.precision import at_least_float32
+from rnnsearch_tf.layers.precision import PreciseLayer, product
 
 if TYPE_CHECKING:
     from rnnsearch_tf.tensor_types import Float, Tensor
 
 
+def maxout(pairs: Float[Tensor, "*rows two_l"]) -> Float[Tensor, "*rows l"]:
+    """The greater of each two neighbors."""
+    pairs = ops.reshape(pairs, (*ops.shape(pairs)[:-1], pairs.shape[-1] // 2, 2))
+    return ops.maximum(*ops.unstack(pairs, axis=-1))
+
+
 @keras.saving.register_keras_serializable("rnnsearch_tf")
-class MaxoutDeepOutput(keras.layers.Layer):
+class MaxoutDeepOutput(PreciseLayer):
     """Logits of the next word from the state, the previous word and the context.
 
         t̃_i = U_o s + V_o E y_{i-1} + C_o c_i + b_o
@@ -53,7 +59,7 @@ class MaxoutDeepOutput(keras.layers.Layer):
         self.units = units
         self.vocabulary_size = vocabulary_size
         self.initial_weights = initial_weights
-        self.dropout = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
+        self.dropout = keras.layers.Dropout(dropout, dtype=self.variable_dtype)
         self.supports_masking = True  # logits carry the Keras mask of the states
 
     def build(self, state_shape: tuple, words_shape: tuple, context_shape: tuple) -> None:
@@ -75,18 +81,20 @@ class MaxoutDeepOutput(keras.layers.Layer):
         training: bool = False,
     ) -> Float[Tensor, "*rows l"]:
         """The hidden layer t_i."""
-        U_o, V_o, C_o, b_o = (
-            ops.cast(weight, self.compute_dtype)
-            for weight in (self.U_o, self.V_o, self.C_o, self.b_o)
-        )
-        pairs = ops.dot(state, U_o) + ops.dot(words, V_o) + ops.dot(context, C_o) + b_o
-        hidden = ops.maximum(pairs[..., 0::2], pairs[..., 1::2])
-        return self.dropout(hidden, training=training)
+        read = ops.concatenate([state, words, context], axis=-1)
+        matrix = ops.concatenate([self.U_o, self.V_o, self.C_o])
+        pairs = product(read, ops.cast(matrix, self.compute_dtype), self.b_o)
+        return self.activate(pairs, training)
+
+    def activate(
+        self, pairs: Float[Tensor, "*rows _"], training: bool = False
+    ) -> Float[Tensor, "*rows l"]:
+        """The maximum of each pair of t̃_i, with dropout in training."""
+        return self.dropout(maxout(pairs), training=training)
 
     def logits(self, hidden: Float[Tensor, "*rows l"]) -> Float[Tensor, "*rows K"]:
-        """W_o t + b, in float32."""
-        scores = at_least_float32(ops.dot(hidden, ops.cast(self.W_o, self.compute_dtype)))
-        return scores + ops.cast(self.b, scores.dtype)
+        """W_o t + b."""
+        return product(hidden, self.factor(self.W_o), ops.convert_to_tensor(self.b))
 
     def call(
         self,
@@ -95,7 +103,7 @@ class MaxoutDeepOutput(keras.layers.Layer):
         context: Float[Tensor, "*rows two_n"],
         training: bool = False,
     ) -> Float[Tensor, "*rows K"]:
-        """Return the logits of the next word, in float32.
+        """Return the logits of the next word, in the dtype of the weights.
 
         Args:
             state: s_{i-1} or s_i, by the step order of the decoder.
@@ -103,6 +111,7 @@ class MaxoutDeepOutput(keras.layers.Layer):
             context: c_i.
             training: whether dropout acts.
         """
+        state, words, context = (self.wide(x) for x in (state, words, context))
         return self.logits(self.maxout(state, words, context, training))
 
     def get_config(self) -> dict[str, Any]:

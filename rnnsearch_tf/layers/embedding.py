@@ -9,13 +9,14 @@ from keras import ops
 
 from rnnsearch_tf.config import InitialWeights
 from rnnsearch_tf.layers import initializers
+from rnnsearch_tf.layers.precision import PreciseLayer
 
 if TYPE_CHECKING:
     from rnnsearch_tf.tensor_types import Float, Int, Tensor
 
 
 @keras.saving.register_keras_serializable("rnnsearch_tf")
-class WordEmbedding(keras.layers.Layer):
+class WordEmbedding(PreciseLayer):
     """E x, the column of E that belongs to the word x (appendix A.2).
 
     Weight, stored transposed: `E` [K, m].
@@ -39,7 +40,7 @@ class WordEmbedding(keras.layers.Layer):
         self.vocabulary_size = vocabulary_size
         self.size = size
         self.initial_weights = initial_weights
-        self.dropout = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
+        self.dropout = keras.layers.Dropout(dropout, dtype=self.variable_dtype)
 
     def build(self, ids_shape: tuple) -> None:
         """Create E."""

@@ -10,14 +10,15 @@ from keras import ops
 from rnnsearch_tf.config import InitialWeights
 from rnnsearch_tf.layers.embedding import WordEmbedding
 from rnnsearch_tf.layers.gru import GRUCell
-from rnnsearch_tf.layers.scan import scan
+from rnnsearch_tf.layers.precision import PreciseLayer
 
 if TYPE_CHECKING:
     from rnnsearch_tf.tensor_types import Bool, Float, Int, Tensor
 
+CLOSED = -1e9  # an input whose sigmoid is 0: the update gate z is closed, and the state is kept
 
 @keras.saving.register_keras_serializable("rnnsearch_tf")
-class Encoder(keras.layers.Layer):
+class Encoder(PreciseLayer):
     """Annotations of a source sentence.
 
         →h_j = GRU(E x_j, →h_{j-1}),  →h_0 = 0
@@ -73,7 +74,7 @@ class Encoder(keras.layers.Layer):
         # are. `forward` and `backward` would be methods of torch's modules.
         self.forward_cell = GRUCell(units, name="forward", **shared)
         self.backward_cell = GRUCell(units, name="backward", **shared) if bidirectional else None
-        self.dropout = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
+        self.dropout = keras.layers.Dropout(dropout, dtype=self.variable_dtype)
 
     def build(self, source_shape: tuple) -> None:
         """Create the weights."""
@@ -100,10 +101,8 @@ class Encoder(keras.layers.Layer):
             The annotations of 2n elements, or n with the forward network alone, and the summary
             that s_0 is made from: ←h_1, or →h_Tx without a backward network.
         """
-        source = ops.transpose(source)  # [Tx, B]
-        real = _real(source, None if mask is None else ops.transpose(mask))
-        real = ops.expand_dims(real, 2)  # [Tx, B, 1]
-        words = self.embedding(source, training=training)  # [Tx, B, m]
+        real = ops.transpose(_real(source, mask))  # [Tx, B]
+        words = self.embedding(ops.transpose(source), training=training)  # [Tx, B, m]
         states = self._read(self.forward_cell, words, real)  # [Tx, B, n]
         if self.backward_cell is not None:
             backward = self._read(self.backward_cell, words, real, reverse=True)
@@ -121,18 +120,13 @@ class Encoder(keras.layers.Layer):
         self,
         cell: GRUCell,
         words: Float[Tensor, "Tx B m"],
-        real: Bool[Tensor, "Tx B 1"],
+        real: Bool[Tensor, "Tx B"],
         reverse: bool = False,
     ) -> Float[Tensor, "Tx B n"]:
-        update = cell.bind()
-
-        def step(state: Any, position: tuple[Any, Any]) -> Any:
-            projected, is_real = position
-            return ops.where(is_real, update(projected, state), state)
-
-        projected = cell.project(words)  # [Tx, B, 3n]
-        start = ops.zeros_like(projected[0, :, : self.units])
-        return scan(step, start, (projected, real), reverse=reverse)
+        inputs = cell.project(words)  # [Tx, B, 3n]
+        inputs = ops.where(ops.expand_dims(real, 2), inputs, CLOSED)
+        start = ops.zeros_like(inputs[0, :, : self.units])
+        return cell.read(inputs, start, reverse)
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments of the constructor."""

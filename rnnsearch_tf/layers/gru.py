@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import keras
@@ -10,12 +10,14 @@ from keras import ops
 
 from rnnsearch_tf.config import InitialWeights
 from rnnsearch_tf.layers import initializers
+from rnnsearch_tf.layers.gated_recurrence import gated_recurrence, gated_update
+from rnnsearch_tf.layers.precision import PreciseLayer, product
 
 if TYPE_CHECKING:
     from rnnsearch_tf.tensor_types import Float, Tensor
 
 
-class _GatedUnit(keras.layers.Layer):
+class _GatedUnit(PreciseLayer):
     """Weights, products with words and gates, which the cells of encoder and decoder share."""
 
     def __init__(self, units: int, initial_weights: InitialWeights = "paper", **kwargs: Any):
@@ -38,28 +40,27 @@ class _GatedUnit(keras.layers.Layer):
 
     def project(self, words: Float[Tensor, "*rows m"]) -> Float[Tensor, "*rows three_n"]:
         """W_z e + b_z, W_r e + b_r and W e + b of all positions in one product."""
-        joined = ops.concatenate([self.W_z, self.W_r, self.W], axis=1)
         biases = ops.concatenate([self.b_z, self.b_r, self.b])
-        dtype = self.compute_dtype
-        return ops.dot(words, ops.cast(joined, dtype)) + ops.cast(biases, dtype)
+        return product(words, self.factor(self.W_z, self.W_r, self.W), biases)
 
-    def bind(self) -> Callable[..., Float[Tensor, "*rows n"]]:
-        """Join the matrices once and return the step, for use inside a loop.
+    def update(
+        self, inputs: Float[Tensor, "*rows three_n"], state: Float[Tensor, "*rows n"]
+    ) -> Float[Tensor, "*rows n"]:
+        """Return the next states from what words and contexts contribute, and the states."""
+        gates, candidate = ops.split(inputs, [2 * self.units], axis=-1)
+        gates = gates + product(state, self.factor(self.U_z, self.U_r))
+        return gated_update(gates, candidate, state, self.factor(self.U))[0]
 
-        Returns:
-            A function of `project`'s output [..., 3n] and the state [..., n], to the next state.
-        """
-        dtype = self.compute_dtype
-        gate_matrix = ops.cast(ops.concatenate([self.U_z, self.U_r], axis=1), dtype)  # [n, 2n]
-        candidate_matrix = ops.cast(ops.convert_to_tensor(self.U), dtype)
-
-        def step(projected: Any, state: Any) -> Any:
-            gate_input, candidate_input = ops.split(projected, [2 * self.units], axis=-1)
-            z, r = ops.split(ops.sigmoid(gate_input + ops.matmul(state, gate_matrix)), 2, axis=-1)
-            candidate = ops.tanh(candidate_input + ops.matmul(r * state, candidate_matrix))
-            return state + z * (candidate - state)
-
-        return step
+    def read(
+        self,
+        inputs: Float[Tensor, "T B three_n"],
+        start: Float[Tensor, "B n"],
+        reverse: bool = False,
+    ) -> Float[Tensor, "T B n"]:
+        """Return the states after each of the inputs, read one after the other."""
+        gates = ops.concatenate([self.U_z, self.U_r], axis=1)
+        candidate = ops.concatenate([self.U], axis=1)
+        return gated_recurrence(inputs, start, gates, candidate, self.compute_dtype, reverse)
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments of the constructor."""
@@ -110,7 +111,8 @@ class GRUCell(_GatedUnit):
             states: the states h, or a list of them alone.
         """
         in_list = isinstance(states, list | tuple)
-        state = self.bind()(self.project(words), states[0] if in_list else states)
+        state = self.wide(states[0] if in_list else states)
+        state = self.update(self.project(self.wide(words)), state)
         return state, [state] if in_list else state
 
 
@@ -144,16 +146,11 @@ class ContextGRUCell(_GatedUnit):
         matrix = initializers.matrix(self.initial_weights)
         self._add_matrices(("C", "C_z", "C_r"), context_shape[-1], matrix)
 
-    def bind(self) -> Callable[..., Float[Tensor, "*rows n"]]:
-        """Join the matrices once and return the step; its third argument is the context c."""
-        step = super().bind()
-        joined = ops.concatenate([self.C_z, self.C_r, self.C], axis=1)
-        context_matrix = ops.cast(joined, self.compute_dtype)
-
-        def step_with_context(projected: Any, state: Any, context: Any) -> Any:
-            return step(projected + ops.matmul(context, context_matrix), state)
-
-        return step_with_context
+    def read_context(
+        self, context: Float[Tensor, "*rows two_n"]
+    ) -> Float[Tensor, "*rows three_n"]:
+        """C_z c, C_r c and C c in one product, to be added to `project`'s output."""
+        return product(context, self.factor(self.C_z, self.C_r, self.C))
 
     def call(
         self,
@@ -162,4 +159,5 @@ class ContextGRUCell(_GatedUnit):
         context: Float[Tensor, "*rows two_n"],
     ) -> Float[Tensor, "*rows n"]:
         """Return the next states, from the words' vectors e, the states s and the contexts c."""
-        return self.bind()(self.project(words), state, context)
+        words, state, context = (self.wide(x) for x in (words, state, context))
+        return self.update(self.project(words) + self.read_context(context), state)

@@ -1,10 +1,10 @@
-"""The dtype a model computes in, and what stays in float32."""
+"""What is computed in which dtype: products in the policy's, everything else in the weights'."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import keras
 from keras import ops
@@ -13,23 +13,70 @@ if TYPE_CHECKING:
     from rnnsearch_tf.tensor_types import Float, Tensor
 
 
-def at_least_float32(x: Float[Tensor, "*rows"]) -> Float[Tensor, "*rows"]:
-    """Widen bfloat16 and float16 for a softmax or a loss; wider dtypes stay what they are."""
-    return ops.cast(x, wide(x.dtype))
+class PreciseLayer(keras.layers.Layer):
+    """A layer whose products alone are computed in the compute dtype of its policy.
+
+    Under "mixed_bfloat16" Keras casts the inputs and weights of a layer to bfloat16. Here states,
+    gates, softmaxes and sums keep the dtype of the weights, float32: only the factors of a product
+    with a weight are cast. This is more accurate, and quicker where elementwise bfloat16 is slow.
+    """
+
+    def __init__(self, **kwargs: Any):
+        super().__init__(autocast=False, **kwargs)
+
+    def wide(self, x: Float[Tensor, "*rows"]) -> Float[Tensor, "*rows"]:
+        """Cast an input to the dtype of the weights."""
+        return ops.cast(x, self.variable_dtype)
+
+    def factor(self, *weights: Float[Tensor, "*rows _"]) -> Float[Tensor, "*rows _"]:
+        """Join weights by columns and cast them for `product`; once, outside a loop."""
+        joined = ops.concatenate([ops.convert_to_tensor(w) for w in weights], axis=-1)
+        return ops.cast(joined, self.compute_dtype)
 
 
-def wide(dtype: str) -> str:
-    """Return the dtype that `at_least_float32` makes of `dtype`."""
-    return keras.backend.result_type(keras.backend.standardize_dtype(dtype), "float32")
+def product(
+    x: Float[Tensor, "*rows a"],
+    matrix: Float[Tensor, "a b"],
+    bias: Float[Tensor, "b"] | None = None,
+) -> Float[Tensor, "*rows b"]:
+    """Multiply rows by a matrix in the dtype of the matrix, and return the dtype of x.
+
+    All rows are one product of two matrices, into which TensorFlow fuses the bias.
+    """
+    *rows, size = ops.shape(x)
+    y = ops.matmul(ops.reshape(ops.cast(x, matrix.dtype), (-1, size)), matrix)
+    y = ops.cast(y, x.dtype)
+    if bias is not None:
+        y = ops.add(y, bias)
+    return ops.reshape(y, (*rows, matrix.shape[-1]))
+
+
+def outer_product(
+    x: Float[Tensor, "*rows a"], y: Float[Tensor, "*rows b"], dtype: str
+) -> Float[Tensor, "a b"]:
+    """Σ xᵀ y over all rows, computed in `dtype`: the gradient of the matrix of a product."""
+    x2, y2 = (ops.cast(ops.reshape(z, (-1, z.shape[-1])), dtype) for z in (x, y))
+    return ops.cast(ops.matmul(ops.transpose(x2), y2), x.dtype)
+
+
+def product_of_each(
+    x: Float[Tensor, "B a b"], y: Float[Tensor, "B b c"]
+) -> Float[Tensor, "B a c"]:
+    """x y of each sentence: the many small products of an attention."""
+    if keras.backend.backend() != "tensorflow":
+        return ops.matmul(x, y)
+    import tensorflow as tf
+
+    # `tf.matmul` goes through oneDNN, which takes three times as long for matrices this small.
+    return tf.raw_ops.BatchMatMulV3(x=x, y=y, Tout=x.dtype)
 
 
 @contextlib.contextmanager
 def dtype_policy(name: str) -> Iterator[None]:
     """Build layers inside under a Keras dtype policy: "float32" or "mixed_bfloat16".
 
-    Keras casts weights inside `call` only; methods that are used by themselves do so by hand.
-    Under "mixed_bfloat16" weights, softmaxes and losses are float32; products and states are
-    bfloat16, and so are the sums over positions that a weight's gradient is made of.
+    Under "mixed_bfloat16" the factors of products with weights are bfloat16; weights, states,
+    gates, softmaxes and losses are float32 (see `PreciseLayer`).
     """
     earlier = keras.config.dtype_policy()
     keras.config.set_dtype_policy(name)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from keras import ops
 
-from rnnsearch_tf.layers.decoder import DecoderState, DecoderStep
 from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.models.translation_step import Memory, StepState, TranslationStep
 
 if TYPE_CHECKING:
     from rnnsearch_tf.tensor_types import Float, Int, Tensor
 
-States = tuple[DecoderState, ...]
+States = tuple[StepState, ...]
 
 
 class Ensemble:
@@ -52,19 +52,25 @@ class Ensemble:
 
 
 class EnsembleStep:
-    """The decoders of an ensemble, bound to source sentences, for one token at a time."""
+    """The models of an ensemble, bound to source sentences, for one token at a time."""
 
-    def __init__(self, steps: Sequence[DecoderStep]):
+    def __init__(self, steps: Sequence[TranslationStep]):
         self._steps = steps
+        self.memory = tuple(step.memory for step in steps)
 
     def start(self) -> States:
-        """Outputs of the decoders for y_1: one row for each sentence."""
+        """Return what the models predict y_1 from: one row for each sentence."""
         return tuple(step.start() for step in self._steps)
 
-    def advance(self, previous: States, word: Int[Tensor, "R"]) -> States:
-        """Outputs of the decoders for y_{i+1}, given those for y_i and its ids."""
-        pairs = zip(self._steps, previous, strict=True)
-        return tuple(step.advance(outputs, word) for step, outputs in pairs)
+    def advance(
+        self,
+        previous: States,
+        word: Int[Tensor, "R"],
+        memory: tuple[Memory, ...] | None = None,
+    ) -> States:
+        """Return what the models predict y_{i+1} from; as `TranslationStep.advance`."""
+        parts = zip(self._steps, previous, memory or self.memory, strict=True)
+        return tuple(step.advance(outputs, word, part) for step, outputs, part in parts)
 
 
 def _log_mean(log_probs: Sequence[Float[Tensor, "*rows"]]) -> Float[Tensor, "*rows"]:

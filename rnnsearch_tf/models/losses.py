@@ -21,10 +21,12 @@ from keras import ops
 
 from rnnsearch_tf.layers.decoder import DecoderState
 from rnnsearch_tf.layers.deep_output import MaxoutDeepOutput
+from rnnsearch_tf.layers.precision import outer_product, product
 
 if TYPE_CHECKING:
     from rnnsearch_tf.tensor_types import Float, Int, Shaped, Tensor
 
+_MIN_PROBABILITY = 1e-30  # float32 has fewer digits below 1e-38
 _MIN_ATTENTION = 1e-30  # a softmax in float32 may underflow to 0, whose log is −∞
 
 
@@ -111,7 +113,8 @@ def token_losses(
         without_padding(outputs.context),
         training,
     )
-    return output_cross_entropy(hidden, readout.W_o, readout.b, ops.take(tokens, real))
+    targets = ops.take(tokens, real)
+    return output_cross_entropy(hidden, readout.W_o, readout.b, targets, readout.compute_dtype)
 
 
 def output_cross_entropy(
@@ -119,51 +122,55 @@ def output_cross_entropy(
     weights: Float[Tensor, "l K"],
     bias: Float[Tensor, "K"],
     targets: Int[Tensor, "N"],
+    dtype: str | None = None,
 ) -> Float[Tensor, "N"]:
     """−log softmax(hidden · weights + bias)[targets] of each token, in nats.
 
-    The output product and the softmax are one function with a gradient of its own,
-    softmax − one-hot: less memory traffic than the automatic gradient.
+    The output product and the softmax are one function with a gradient of its own. With
+    p = softmax(logits), g the upstream gradient and 1_y the one-hot vector of the target:
+
+        ∂logits = g (p − 1_y)
+        ∂t = g W_o (p − 1_y),  ∂W_o = Σ (g t) (p − 1_y)ᵀ,  ∂b = Σ g (p − 1_y)
+
+    g is multiplied into the small factors, and 1 is taken from p in place.
 
     Args:
         hidden: t, the maxout layer at N real (not padding) positions.
         weights: W_o.
         bias: b.
         targets: the tokens' ids.
+        dtype: of the products; by default that of `hidden`.
 
     Returns:
-        The losses, float32.
+        The losses, in the dtype of `hidden`.
     """
+    dtype = dtype or keras.backend.standardize_dtype(hidden.dtype)
+    at_targets = ops.stack([ops.arange(ops.shape(targets)[0], dtype="int32"), targets], axis=1)
 
     @ops.custom_gradient
     def losses(hidden: Any, weights: Any, bias: Any) -> Any:
-        logits = ops.cast(ops.matmul(hidden, weights), "float32") + bias  # [N, K]
-        highest = ops.max(logits, axis=1, keepdims=True)
-        chosen = ops.take_along_axis(logits, ops.expand_dims(targets, 1), axis=1) - highest
-        exponentials = ops.exp(logits - highest)
-        sums = ops.sum(exponentials, axis=1, keepdims=True)
+        matrix = ops.cast(weights, dtype)
+        logits = product(hidden, matrix, bias)
+        probabilities = ops.softmax(logits)  # [N, K]
+        chosen = ops.squeeze(
+            ops.take_along_axis(probabilities, ops.expand_dims(targets, 1), axis=1), 1
+        )
 
         def gradient(*given: Any, upstream: Any = None) -> tuple[Any, Any, Any]:
             upstream = given[0] if upstream is None else upstream  # by name on PyTorch
             upstream = ops.expand_dims(upstream, 1)  # [N, 1]
-            scale = upstream / sums
-            rows = ops.arange(ops.shape(targets)[0], dtype="int32")
-            at_target = ops.squeeze(ops.exp(chosen) * scale - upstream, 1)
-            difference = ops.scatter_update(
-                exponentials * scale, ops.stack([rows, targets], axis=1), at_target
-            )  # softmax − one-hot, [N, K]
-            factor = ops.cast(difference, hidden.dtype)
+            difference = ops.scatter_update(probabilities, at_targets, chosen - 1)
+            narrow = ops.cast(difference, dtype)
+            of_hidden = ops.cast(ops.matmul(narrow, ops.transpose(matrix)), hidden.dtype)
             return (
-                ops.matmul(factor, ops.transpose(weights)),
-                ops.matmul(ops.transpose(hidden), factor),
-                ops.sum(difference, axis=0),
+                upstream * of_hidden,
+                outer_product(upstream * hidden, narrow, dtype),
+                outer_product(upstream, narrow, dtype)[0],
             )
 
-        return ops.squeeze(ops.log(sums) - chosen, 1), gradient
+        return _minus_log(chosen, hidden, matrix, bias, targets), gradient
 
-    # The product is in the dtype of `hidden`, the softmax in float32.
-    weights, bias = ops.cast(_value(weights), hidden.dtype), ops.cast(_value(bias), "float32")
-    return losses(_value(hidden), weights, bias)
+    return losses(_value(hidden), _value(weights), _value(bias))
 
 
 def alignment_cross_entropy(
@@ -182,6 +189,23 @@ def alignment_cross_entropy(
     """
     logarithms = ops.log(ops.maximum(alignment, _MIN_ATTENTION))
     return -ops.sum(ops.cast(guide, logarithms.dtype) * logarithms, axis=-1)
+
+
+def _minus_log(
+    chosen: Float[Tensor, "N"],
+    hidden: Float[Tensor, "N l"],
+    matrix: Float[Tensor, "l K"],
+    bias: Float[Tensor, "K"],
+    targets: Int[Tensor, "N"],
+) -> Float[Tensor, "N"]:
+    """−log p of the targets, computed again from the logits where p underflows."""
+
+    def from_logits() -> Any:
+        logits = product(hidden, matrix, bias)
+        of_targets = ops.take_along_axis(logits, ops.expand_dims(targets, 1), axis=1)
+        return ops.logsumexp(logits, axis=1) - ops.squeeze(of_targets, 1)
+
+    return ops.cond(ops.any(chosen < _MIN_PROBABILITY), from_logits, lambda: -ops.log(chosen))
 
 
 def _value(x: Float[Tensor, "*rows"]) -> Float[Tensor, "*rows"]:

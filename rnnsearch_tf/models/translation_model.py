@@ -13,11 +13,12 @@ from keras import ops
 
 from rnnsearch_tf.config import ModelConfig
 from rnnsearch_tf.layers.attention import BahdanauAttention, LastAnnotation
-from rnnsearch_tf.layers.decoder import Decoder, DecoderState, DecoderStep
+from rnnsearch_tf.layers.decoder import Decoder, DecoderState
 from rnnsearch_tf.layers.deep_output import MaxoutDeepOutput
 from rnnsearch_tf.layers.encoder import Encoder
 from rnnsearch_tf.layers.precision import dtype_policy
 from rnnsearch_tf.models.losses import LOSSES, LossTotal, token_losses
+from rnnsearch_tf.models.translation_step import StepState, TranslationStep
 
 if TYPE_CHECKING:
     from rnnsearch_tf.tensor_types import Float, Int, Tensor
@@ -34,7 +35,7 @@ class TranslationModel(keras.Model):
     Attributes:
         config: architecture and sizes.
         encoder: source ids to annotations.
-        decoder: the recurrence of the target side; `decoder.bind` translates word by word.
+        decoder: the recurrence of the target side; `bind` translates word by word.
         readout: decoder outputs to logits.
         decoder_outputs: a model of the same inputs whose output is the `DecoderState` [B, Ty, ...]
             that the readout reads, for uses that need no logits (alignments) or only those of real
@@ -87,10 +88,11 @@ class TranslationModel(keras.Model):
         """Compute the metrics of `compile`, of the same y as the loss."""
         return super().compute_metrics(x, x["target"] if y is None else y, y_pred, *args, **kwargs)
 
-    def bind(self, source: Int[Tensor, "B Tx"]) -> DecoderStep:
-        """Encode source ids, and return the decoder before their first target word."""
+    def bind(self, source: Int[Tensor, "B Tx"]) -> TranslationStep:
+        """Encode source ids, and return the model before their first target word."""
         annotations, summary = self.encoder(source)
-        return self.decoder.bind(annotations, summary, ops.not_equal(source, 0))
+        mask = ops.not_equal(source, 0)
+        return TranslationStep(self.decoder, self.readout, annotations, summary, mask)
 
     def compute_losses(
         self, batch: Mapping[str, Any], names: Iterable[str], training: bool = False
@@ -130,9 +132,9 @@ class TranslationModel(keras.Model):
         """α of given pairs of ids, float32."""
         return self._read(source, target, training=False).alignment
 
-    def predict_token(self, outputs: DecoderState) -> Float[Tensor, "R K"]:
-        """Logits of the next token, from decoder outputs [R, ...]."""
-        return self.readout(outputs.state, outputs.words, outputs.context)
+    def predict_token(self, outputs: StepState) -> Float[Tensor, "R K"]:
+        """Return the logits of the next token, from what `bind`'s step returns."""
+        return self.readout.logits(outputs.hidden)
 
     def _read(
         self, source: Int[Tensor, "B Tx"], target: Int[Tensor, "B Ty"], training: bool

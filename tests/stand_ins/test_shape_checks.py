@@ -11,12 +11,15 @@ from rnnsearch_tf.decoding.beam_search import beam_search
 from rnnsearch_tf.decoding.scoring import LengthNormalization
 from rnnsearch_tf.decoding.top_k import top_k
 from rnnsearch_tf.layers.attention import BahdanauAttention
+from rnnsearch_tf.layers import attention as attention_module
+from rnnsearch_tf.layers import precision
 from rnnsearch_tf.layers.decoder import Decoder, DecoderState
+from rnnsearch_tf.layers.deep_output import MaxoutDeepOutput
 from rnnsearch_tf.layers.gru import GRUCell
-from rnnsearch_tf.layers.precision import at_least_float32
 from rnnsearch_tf.models import losses
 from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.models.translation_step import TranslationStep
 
 B, TX, N = 2, 3, 5
 
@@ -57,7 +60,7 @@ def test_a_wrong_rank_is_caught():
 
 
 def test_a_wrong_result_is_caught(attention, monkeypatch):
-    monkeypatch.setattr(keras.ops, "dot", lambda x, y: x[:, 1:])
+    monkeypatch.setattr(attention_module, "product", lambda x, matrix: x[:, 1:])
     with pytest.raises(jaxtyping.TypeCheckError, match="return value"):
         attention.keys(normal(B, TX, 2 * N))
 
@@ -85,15 +88,16 @@ def test_wrong_sizes_are_caught_in_symbolic_tensors(attention):
 
 
 def test_fields_of_named_tuples_are_checked():
-    attention = BahdanauAttention(7)
-    decoder = Decoder(11, 3, N, attention)
+    decoder = Decoder(11, 3, N, BahdanauAttention(7))
     inputs = normal(B, TX, 2 * N), normal(B, N), np.ones([B, TX], bool)
-    decoder(np.ones([B, 4], "int32"), *inputs)
-    step = decoder.bind(*inputs)
-    outputs = step.advance(step.start(), tf.constant([4, 6]))
+    outputs = decoder(np.ones([B, 4], "int32"), *inputs)
     assert isinstance(outputs, DecoderState)
+    readout = MaxoutDeepOutput(4, 11)
+    readout(outputs.state, outputs.words, outputs.context)
+    step = TranslationStep(decoder, readout, *inputs)
+    outputs = step.advance(step.start(), tf.constant([4, 6]))
     with pytest.raises(jaxtyping.TypeCheckError, match="previous"):
-        step.advance(outputs._replace(context=outputs.context[:1]), tf.constant([4, 6]))
+        step.advance(outputs._replace(hidden=outputs.hidden[:1]), tf.constant([4, 6]))
 
 
 def test_named_axes_in_front_agree():
@@ -113,7 +117,7 @@ def test_named_axes_in_front_agree():
         TranslationModel.token_losses,
         losses.output_cross_entropy,
         losses.SentenceLoss.call,
-        at_least_float32,
+        precision.product,
     ],
     ids=lambda function: function.__qualname__,
 )

@@ -1,0 +1,163 @@
+"""The decoder's recurrence under teacher forcing: look at the source, update the state.
+
+    q_i = W_a s_{i-1},  α_i = softmax(v_aᵀ tanh(q_i + U_a h)),  c_i = Σ_j α_ij h_j
+    s_i = f(s_{i-1}, e_i, c_i)                               (appendix A.2.2)
+
+As in `gated_recurrence`, the gradient is a loop over the gradients of what the products return,
+followed by one large product for each weight. The tanh of the alignment model, the largest tensor
+[Ty, B, Tx, n'], is computed again instead of kept.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import keras
+from keras import ops
+
+from rnnsearch_tf.layers.attention import align, align_gradient
+from rnnsearch_tf.layers.gated_recurrence import (
+    Gates,
+    gated_update,
+    gated_update_gradient,
+    previous_states,
+)
+from rnnsearch_tf.layers.precision import outer_product, product, product_of_each
+from rnnsearch_tf.layers.scan import scan
+
+if TYPE_CHECKING:
+    from rnnsearch_tf.tensor_types import Bool, Float, Tensor
+
+
+class Weights(NamedTuple):
+    """Weights of the loop, those that the same vector is multiplied by side by side."""
+
+    state: Float[Tensor, "n _"]  # W_a, U_z and U_r
+    context: Float[Tensor, "two_n three_n"]  # C_z, C_r and C
+    candidate: Float[Tensor, "n n"]  # U
+    energy: Float[Tensor, "n_a"]  # v_a
+
+
+class Outputs(NamedTuple):
+    """What the recurrence returns, with the target's positions in front."""
+
+    states: Float[Tensor, "Ty B n"]  # s_i, after each update
+    contexts: Float[Tensor, "Ty B two_n"]
+    alignments: Float[Tensor, "Ty B Tx"]
+
+
+def attentive_recurrence(
+    inputs: Float[Tensor, "Ty B three_n"],
+    start: Float[Tensor, "B n"],
+    annotations: Float[Tensor, "B Tx two_n"],
+    keys: Float[Tensor, "B Tx n_a"],
+    weights: Weights,
+    mask: Bool[Tensor, "B Tx"] | None,
+    dtype: str,
+) -> Outputs:
+    """Read given target words.
+
+    Args:
+        inputs: what the words contribute to the updates, from `ContextGRUCell.project`.
+        start: s_0.
+        annotations: h.
+        keys: U_a h.
+        weights: of attention and cell.
+        mask: false at padding of the source; None where there is none.
+        dtype: of the products with weights.
+    """
+    if keras.backend.backend() != "tensorflow":
+        return _read(inputs, start, annotations, keys, weights, mask, dtype)[0]
+
+    @ops.custom_gradient
+    def outputs_with_gradient(
+        inputs: Any, start: Any, annotations: Any, keys: Any, *weights: Any
+    ) -> Any:
+        given = (annotations, keys, Weights(*weights))
+        outputs, kept = _read(inputs, start, *given, mask, dtype)
+
+        def gradient(*upstream: Any) -> tuple[Any, ...]:
+            return _gradient(Outputs(*upstream), inputs, start, outputs, kept, *given, dtype)
+
+        return tuple(outputs), gradient
+
+    return Outputs(*outputs_with_gradient(inputs, start, annotations, keys, *weights))
+
+
+class _Kept(NamedTuple):
+    query: Float[Tensor, "*rows B n_a"]  # q_i
+    gates: Gates
+
+
+def _read(
+    inputs: Any, start: Any, annotations: Any, keys: Any, weights: Weights, mask: Any, dtype: str
+) -> tuple[Outputs, _Kept]:
+    state_matrix, context_matrix, U = (ops.cast(w, dtype) for w in weights[:3])
+    units = keys.shape[-1]  # n'
+
+    def step(state: Any, word_inputs: Any) -> Any:
+        query, recurrent = ops.split(product(state, state_matrix), [units], axis=-1)
+        alignment = align(ops.expand_dims(query, 1), keys, weights.energy, mask)  # [B, 1, Tx]
+        context = ops.squeeze(product_of_each(alignment, annotations), 1)
+        of_gates, of_candidate = ops.split(
+            word_inputs + product(context, context_matrix), [2 * state.shape[-1]], axis=-1
+        )
+        state, gates = gated_update(of_gates + recurrent, of_candidate, state, U)
+        return state, (Outputs(state, context, alignment[:, 0]), _Kept(query, gates))
+
+    no_outputs = Outputs(start, annotations[:, 0], annotations[:, :, 0])
+    like = (no_outputs, _Kept(keys[:, 0], Gates(start, start, start)))
+    return scan(step, start, inputs, like)[1]
+
+
+def _gradient(
+    upstream: Outputs,
+    inputs: Any,
+    start: Any,
+    outputs: Outputs,
+    kept: _Kept,
+    annotations: Any,
+    keys: Any,
+    weights: Weights,
+    dtype: str,
+) -> tuple[Any, ...]:
+    """Return the gradients of inputs, start, annotations, keys and each of the weights."""
+    state_matrix, context_matrix, U = (ops.cast(ops.transpose(w), dtype) for w in weights[:3])
+    annotations_transposed = ops.transpose(annotations, (0, 2, 1))
+    before = previous_states(outputs.states, start)
+
+    def step(carry: Any, position: Any) -> Any:
+        of_state, of_hidden_sum, of_v_sum = carry
+        upstream_i, state, alignment, (query, gates) = position
+        of_state, of_gates, of_candidate = gated_update_gradient(
+            of_state + upstream_i.states, state, gates, U
+        )
+        of_inputs = ops.concatenate([of_gates, of_candidate], axis=-1)
+        of_context = upstream_i.contexts + product(of_inputs, context_matrix)
+        of_alignment = product_of_each(ops.expand_dims(of_context, 1), annotations_transposed)
+        of_alignment = upstream_i.alignments + ops.squeeze(of_alignment, 1)
+        of_hidden, of_v = align_gradient(of_alignment, alignment, query, keys, weights.energy)
+        of_query = weights.energy * ops.sum(of_hidden, axis=1)
+        of_state += product(ops.concatenate([of_query, of_gates], axis=-1), state_matrix)
+        carry = (of_state, of_hidden_sum + of_hidden, of_v_sum + of_v)
+        return carry, (of_inputs, of_query, of_context)
+
+    zeros = tuple(ops.zeros_like(x) for x in (start, keys, weights.energy))
+    (of_start, of_hidden, of_v), (of_inputs, of_queries, of_contexts) = scan(
+        step,
+        zeros,
+        (upstream, before, outputs.alignments, kept),
+        (inputs[0], kept.query[0], outputs.contexts[0]),
+        reverse=True,
+    )
+    of_annotations = ops.matmul(
+        ops.transpose(outputs.alignments, (1, 2, 0)), ops.transpose(of_contexts, (1, 0, 2))
+    )
+    of_gates, of_candidates = ops.split(of_inputs, [2 * start.shape[-1]], axis=-1)
+    of_weights = Weights(
+        state=outer_product(before, ops.concatenate([of_queries, of_gates], axis=-1), dtype),
+        context=outer_product(outputs.contexts, of_inputs, dtype),
+        candidate=outer_product(kept.gates.r * before, of_candidates, dtype),
+        energy=of_v,
+    )
+    return of_inputs, of_start, of_annotations, weights.energy * of_hidden, *of_weights

@@ -1,0 +1,153 @@
+"""The gated update of a state, and the recurrence of it, with their gradients.
+
+TensorFlow's own gradient of a loop sums each weight's gradient step by step. Here a loop over the
+gradients of the products' outputs comes first, and each weight's gradient is one large product
+after it. On other backends the gradient is automatic.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import keras
+from keras import ops
+
+from rnnsearch_tf.layers.precision import outer_product, product
+from rnnsearch_tf.layers.scan import scan
+
+if TYPE_CHECKING:
+    from rnnsearch_tf.tensor_types import Float, Tensor
+
+
+class Gates(NamedTuple):
+    """What an update computes from its inputs, and its gradient reads again."""
+
+    z: Float[Tensor, "*rows n"]  # update gate
+    r: Float[Tensor, "*rows n"]  # reset gate
+    candidate: Float[Tensor, "*rows n"]
+
+
+def gated_update(
+    gate_inputs: Float[Tensor, "*rows two_n"],
+    candidate_inputs: Float[Tensor, "*rows n"],
+    state: Float[Tensor, "*rows n"],
+    U: Float[Tensor, "n n"],
+) -> tuple[Float[Tensor, "*rows n"], Gates]:
+    """Return the next state of a gated unit, and its gates.
+
+        z  = σ(a_z),  r = σ(a_r),  s̃ = tanh(a + U [r ∘ s])
+        s' = (1 − z) ∘ s + z ∘ s̃                             (appendix A.1.1)
+
+    Args:
+        gate_inputs: a_z and a_r, with U_z s and U_r s in them.
+        candidate_inputs: a.
+        state: s.
+        U: of the candidate, stored transposed.
+    """
+    z, r = ops.split(ops.sigmoid(gate_inputs), 2, axis=-1)
+    candidate = ops.tanh(candidate_inputs + product(r * state, U))
+    return state + z * (candidate - state), Gates(z, r, candidate)
+
+
+def gated_update_gradient(
+    upstream: Float[Tensor, "R n"],
+    state: Float[Tensor, "R n"],
+    gates: Gates,
+    U_transposed: Float[Tensor, "n n"],
+) -> tuple[Float[Tensor, "R n"], Float[Tensor, "R two_n"], Float[Tensor, "R n"]]:
+    """Return the gradients of the state, of the gates' inputs and of the candidate's.
+
+    With δ = ∂L/∂s' and s' = s + z ∘ (s̃ − s):
+
+        ∂a   = δ ∘ z ∘ (1 − s̃²)                     tanh' = 1 − tanh²
+        ∂a_z = δ ∘ (s̃ − s) ∘ z ∘ (1 − z)            σ' = σ (1 − σ)
+        ∂a_r = (Uᵀ ∂a) ∘ s ∘ r ∘ (1 − r)
+        ∂s   = δ ∘ (1 − z) + (Uᵀ ∂a) ∘ r,  to which the caller adds U_zᵀ ∂a_z + U_rᵀ ∂a_r
+    """
+    z, r, candidate = gates
+    taken = upstream * z
+    candidate_gradient = taken * (1 - ops.square(candidate))
+    reset_state_gradient = product(candidate_gradient, U_transposed)
+    through_reset = reset_state_gradient * r
+    z_gradient = taken * (1 - z) * (candidate - state)
+    r_gradient = through_reset * (1 - r) * state
+    gates_gradient = ops.concatenate([z_gradient, r_gradient], axis=-1)
+    return upstream - taken + through_reset, gates_gradient, candidate_gradient
+
+
+def gated_recurrence(
+    inputs: Float[Tensor, "T B three_n"],
+    start: Float[Tensor, "B n"],
+    U_gates: Float[Tensor, "n two_n"],
+    U: Float[Tensor, "n n"],
+    dtype: str,
+    reverse: bool = False,
+) -> Float[Tensor, "T B n"]:
+    """Read inputs from the first to the last, or the other way: the states after each.
+
+    Args:
+        inputs: a_z, a_r and a of each position, without U_z s and U_r s.
+        start: the state before the first one.
+        U_gates: U_z and U_r, side by side.
+        U: of the candidate.
+        dtype: of the products.
+        reverse: read from the last to the first.
+    """
+
+    def read(inputs: Any, start: Any, U_gates: Any, U: Any) -> tuple[Any, Gates]:
+        gate_matrix, candidate_matrix = ops.cast(U_gates, dtype), ops.cast(U, dtype)
+
+        def step(state: Any, inputs_t: Any) -> Any:
+            of_gates, of_candidate = ops.split(inputs_t, [2 * state.shape[-1]], axis=-1)
+            of_gates = of_gates + product(state, gate_matrix)
+            state, gates = gated_update(of_gates, of_candidate, state, candidate_matrix)
+            return state, (state, gates)
+
+        return scan(step, start, inputs, (start, Gates(start, start, start)), reverse)[1]
+
+    if keras.backend.backend() != "tensorflow":
+        return read(inputs, start, U_gates, U)[0]
+
+    @ops.custom_gradient
+    def states_with_gradient(inputs: Any, start: Any, U_gates: Any, U: Any) -> Any:
+        states, gates = read(inputs, start, U_gates, U)
+
+        def gradient(upstream: Any) -> tuple[Any, ...]:
+            before = previous_states(states, start, reverse)
+            gates_transposed = ops.cast(ops.transpose(U_gates), dtype)
+            U_transposed = ops.cast(ops.transpose(U), dtype)
+
+            def step(state_gradient: Any, position: Any) -> Any:
+                upstream_t, before_t, gates_t = position
+                state_gradient, of_gates, of_candidate = gated_update_gradient(
+                    state_gradient + upstream_t, before_t, gates_t, U_transposed
+                )
+                state_gradient += product(of_gates, gates_transposed)
+                return state_gradient, ops.concatenate([of_gates, of_candidate], axis=-1)
+
+            start_gradient, inputs_gradient = scan(
+                step,
+                ops.zeros_like(start),
+                (upstream, before, gates),
+                inputs[0],
+                reverse=not reverse,
+            )
+            gate_part, candidate_part = ops.split(inputs_gradient, [2 * start.shape[-1]], axis=-1)
+            return (
+                inputs_gradient,
+                start_gradient,
+                outer_product(before, gate_part, dtype),
+                outer_product(gates.r * before, candidate_part, dtype),
+            )
+
+        return states, gradient
+
+    return states_with_gradient(inputs, start, U_gates, U)
+
+
+def previous_states(
+    states: Float[Tensor, "T B n"], start: Float[Tensor, "B n"], reverse: bool = False
+) -> Float[Tensor, "T B n"]:
+    """Return the state before each step, from those after."""
+    first = ops.expand_dims(start, 0)
+    return ops.concatenate([states[1:], first] if reverse else [first, states[:-1]])

@@ -1,0 +1,133 @@
+"""The decoder and the readout, one target word at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from keras import ops
+
+from rnnsearch_tf.layers.decoder import Decoder
+from rnnsearch_tf.layers.deep_output import MaxoutDeepOutput
+from rnnsearch_tf.layers.gated_recurrence import gated_update
+from rnnsearch_tf.layers.precision import product
+
+if TYPE_CHECKING:
+    from rnnsearch_tf.tensor_types import Bool, Float, Int, Tensor
+
+
+class Memory(NamedTuple):
+    """What the decoder reads of each source sentence."""
+
+    keys: Float[Tensor, "B Tx _"]  # U_a h
+    values: Float[Tensor, "B Tx _"]  # C_z h, C_r h, C h and C_o h
+    mask: Bool[Tensor, "B Tx"]  # false at padding
+
+
+class StepState(NamedTuple):
+    """What the next word is predicted from, and the next state computed from: rows [R, ...]."""
+
+    state: Float[Tensor, "R n"]  # s_{i-1} or s_i, by the step order
+    inputs: Float[Tensor, "R three_n"]  # of the next update, but for the next word's part
+    hidden: Float[Tensor, "R l"]  # t_i
+    alignment: Float[Tensor, "R Tx"]  # α_i
+
+
+class TranslationStep:
+    """A model bound to the source sentences that it translates.
+
+    It computes what `Decoder` and `MaxoutDeepOutput` do, with fewer and smaller products. The
+    context is needed in products alone, and C c_i = Σ_j α_ij (C h_j): the products are taken of the
+    annotations, once, and the attention averages their results. A state is multiplied by U_z, U_r
+    and U_o at once, a word by W_z, W_r, W and V_o.
+
+    Args:
+        decoder: of the model.
+        readout: of the model.
+        annotations: h.
+        summary: what s_0 is made from.
+        mask: false at padding.
+
+    Attributes:
+        memory: what is read of the source sentences.
+    """
+
+    def __init__(
+        self,
+        decoder: Decoder,
+        readout: MaxoutDeepOutput,
+        annotations: Float[Tensor, "B Tx two_n"],
+        summary: Float[Tensor, "B n"],
+        mask: Bool[Tensor, "B Tx"],
+    ):
+        cell = decoder.cell
+        of_contexts = cell.factor(cell.C_z, cell.C_r, cell.C, readout.C_o)
+        self._decoder = decoder
+        self._readout = readout
+        self._units = cell.units  # n
+        self._summary = summary
+        self._of_words = cell.factor(cell.W_z, cell.W_r, cell.W, readout.V_o)
+        self._biases = ops.concatenate([cell.b_z, cell.b_r, cell.b, readout.b_o])
+        self._of_states = cell.factor(cell.U_z, cell.U_r, readout.U_o)
+        self._candidate = cell.factor(cell.U)
+        keys = decoder.attention.keys(annotations)
+        self.memory = Memory(keys, product(annotations, of_contexts), mask)
+
+    def start(self) -> StepState:
+        """Return what y_1 is predicted from: one row for each sentence."""
+        state = self._decoder.initial_state(self._summary)
+        no_word = ops.zeros((ops.shape(state)[0], self._biases.shape[0]), dtype=state.dtype)
+        words = no_word + self._biases
+        if self._decoder.updates_first:
+            inputs, _ = self._read_state(state)
+            return self._update_and_look(state, inputs, words, self.memory)
+        return self._outputs(state, words, *self._look(state, self.memory))
+
+    def advance(
+        self, previous: StepState, word: Int[Tensor, "R"], memory: Memory | None = None
+    ) -> StepState:
+        """Return what y_{i+1} is predicted from.
+
+        Args:
+            previous: what y_i was predicted from.
+            word: the ids of y_i.
+            memory: of the sentences that the rows belong to; by default, all of them.
+        """
+        words = product(self._decoder.embedding(word), self._of_words, self._biases)
+        memory = self.memory if memory is None else memory
+        return self._update_and_look(previous.state, previous.inputs, words, memory)
+
+    def _update_and_look(
+        self, state: Tensor, inputs: Tensor, words: Tensor, memory: Memory
+    ) -> StepState:
+        """Take a step, in the decoder's order."""
+        inputs = inputs + words[:, : 3 * self._units]
+        if self._decoder.updates_first:
+            contexts, alignment = self._look(state, memory)
+            state = self._update(inputs + contexts[:, : 3 * self._units], state)
+        else:
+            state = self._update(inputs, state)
+            contexts, alignment = self._look(state, memory)
+        return self._outputs(state, words, contexts, alignment)
+
+    def _look(self, state: Tensor, memory: Memory) -> tuple[Tensor, Tensor]:
+        return self._decoder.attention(
+            state, memory.values, keys=memory.keys, annotations_mask=memory.mask
+        )
+
+    def _update(self, inputs: Tensor, state: Tensor) -> Tensor:
+        gates, candidate = ops.split(inputs, [2 * self._units], axis=-1)
+        return gated_update(gates, candidate, state, self._candidate)[0]
+
+    def _outputs(
+        self, state: Tensor, words: Tensor, contexts: Tensor, alignment: Tensor
+    ) -> StepState:
+        inputs, pairs = self._read_state(state)
+        if not self._decoder.updates_first:
+            inputs = inputs + contexts[:, : 3 * self._units]
+        pairs = pairs + contexts[:, 3 * self._units :] + words[:, 3 * self._units :]
+        return StepState(state, inputs, self._readout.activate(pairs), alignment)
+
+    def _read_state(self, state: Tensor) -> tuple[Tensor, Tensor]:
+        """Return what a state contributes to the next update and to the readout."""
+        recurrent, pairs = ops.split(product(state, self._of_states), [2 * self._units], axis=-1)
+        return ops.pad(recurrent, [[0, 0], [0, self._units]]), pairs
