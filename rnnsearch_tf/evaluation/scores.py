@@ -2,6 +2,7 @@
 
 import dataclasses
 import html
+import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +22,8 @@ from rnnsearch_tf.evaluation.significance import Comparison
 from rnnsearch_tf.json_files import read_json, typed
 from rnnsearch_tf.limits import Limits
 from rnnsearch_tf.text.tokenizers import Tokenizer
+
+_WIDTH = 80  # columns of the table
 
 
 @dataclasses.dataclass(frozen=True)
@@ -147,32 +150,27 @@ def _bins(values: dict[str, Any]) -> list[LengthBin]:
 
 
 def _sets(scores: TranslationScores) -> list[str]:
-    titles = (METRICS[name].title for name in scores.all.scores)
-    rows = {
+    columns = {
         "all": scores.all,
         "[UNK] replaced": scores.replaced,
         "no unknown words": scores.no_unknown,
     }
+    columns = {title: column for title, column in columns.items() if column}
+    sets = columns.values()
     return [
-        f"{'':16}  sentences{_cells(titles)}",
-        *(
-            f"{title:16}  {row.sentences:9,}{_cells(row.scores.values())}"
-            for title, row in rows.items()
-            if row
-        ),
+        _row("", columns),
+        _row("sentences", (f"{one.sentences:,}" for one in sets)),
+        *(_row(METRICS[n].title, (one[n] for one in sets)) for n in scores.all.scores),
     ]
 
 
-def _cells(values: Iterable[object]) -> str:
-    return "".join(f"  {value!s:>15}" for value in values)
+def _row(title: str, values: Iterable[object]) -> str:
+    return f"{title:16}" + "".join(f"  {value!s:>16}" for value in values)
 
 
 def _by_length(bins: Sequence[LengthBin]) -> list[str]:
-    rows = [
-        f"{_span(b):16}  {b.sentences:9,}{_cells([with_interval(b.bleu, b.interval)])}"
-        for b in bins
-    ]
-    return [f"{'source tokens':16}  sentences{_cells(['BLEU'])}", *rows]
+    rows = [_row(_span(b), (f"{b.sentences:,}", with_interval(b.bleu, b.interval))) for b in bins]
+    return [_row("source tokens", ("sentences", "BLEU")), *rows]
 
 
 def _comparison(comparison: Comparison, bins: Sequence[LengthBin]) -> list[str]:
@@ -184,12 +182,14 @@ def _comparison(comparison: Comparison, bins: Sequence[LengthBin]) -> list[str]:
         _difference(_span(ours), ours.bleu, theirs.bleu, theirs.p_value)
         for ours, theirs in zip(bins, comparison.by_length, strict=True)
     ]
+    method = f"p by paired bootstrap resampling; BLEU: {comparison.differences['bleu'].signature}"
     return [
-        f"{'':16}  {'this':>9}  {'other':>9}  difference  {'p':>6}   other: {comparison.other}",
+        f"other: {comparison.other}",
+        f"{'':16}  {'this':>9}  {'other':>9}  difference  {'p':>6}",
         *differences,
         "BLEU by source tokens",
         *by_length,
-        f"p by paired bootstrap resampling; BLEU: {comparison.differences['bleu'].signature}",
+        *_wrapped(method),
     ]
 
 
@@ -199,12 +199,26 @@ def _difference(title: str, score: float, other: float, p_value: float | None) -
 
 
 def _signatures(scores: SetScores) -> list[str]:
-    metrics = [(METRICS[name], score.signature) for name, score in scores.scores.items()]
-    return [
+    lines = _wrapped(
         "± is half of the 95% confidence interval; there is none of fewer than "
-        f"{MIN_TO_RESAMPLE} sentences, nor of a BLEU of 0, and no p of so few.",
-        *(f"{metric.title:16}  {metric.with_note(signature)}" for metric, signature in metrics),
-    ]
+        f"{MIN_TO_RESAMPLE} sentences, nor of a BLEU of 0, and no p of so few."
+    )
+    for name, score in scores.scores.items():
+        metric = METRICS[name]
+        lines += _wrapped(metric.with_note(score.signature), f"{metric.title:16}  ")
+    return lines
+
+
+def _wrapped(text: str, title: str = "") -> list[str]:
+    """Break text at blanks, and signatures behind "|"."""
+    lines = textwrap.wrap(
+        text.replace("|", "| "),
+        _WIDTH,
+        initial_indent=title,
+        subsequent_indent=" " * len(title),
+        break_long_words=False,
+    )
+    return [line.replace("| ", "|") for line in lines]
 
 
 def _span(length_bin: LengthBin) -> str:

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from rnnsearch_tf.config import WeightsDtype
-from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.inference.exported import find_version, new_version
 from rnnsearch_tf.limits import INT64, Limits
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
@@ -56,7 +56,7 @@ define_decoding(COMMAND)
 def run() -> None:
     """Export."""
     if (FLAGS.model_dir is None) != (FLAGS.export_dir is None):
-        raise InputError("--model_dir and --export_dir go together")
+        raise UsageError("--model_dir and --export_dir go together")
     if FLAGS.model_dir is not None and find_version(FLAGS.model_dir):
         raise InputError(f"{FLAGS.model_dir} is an export; give the model that it was made of")
     if FLAGS.kit is not None:

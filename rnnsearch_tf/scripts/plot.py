@@ -19,12 +19,13 @@ COMMAND = Command(
 )
 FLAGS = COMMAND.flags
 COMMAND.group("Data")
-COMMAND.define("model_dir", MODEL_FOLDERS, "trained models, with commas: a curve for each")
+COMMAND.define("model_dir", MODEL_FOLDERS, "trained models, a curve for each")
 COMMAND.define(
     "evaluations", INPUT_FILES,
-    "instead, files that rnnsearch-evaluate --json has written, with commas; a system that one was "
-    "compared with has a curve too, with hollow marks where p ≥ 0.05 or unknown",
+    "files that rnnsearch-evaluate --json has written; a system that one was compared with has a "
+    "curve too, with hollow marks where p ≥ 0.05 or unknown",
 )  # fmt: skip
+COMMAND.one_of(("model_dir",), ("evaluations",))
 COMMAND.group("Output")
 COMMAND.define(
     "output", OUTPUT_FILE, "the picture, a name that ends in .png, .svg or .pdf", required=True
@@ -35,8 +36,6 @@ COMMAND.define(
 def run() -> None:
     """Plot."""
     require_package("matplotlib")
-    if (FLAGS.model_dir is None) == (FLAGS.evaluations is None):
-        raise InputError("one of --model_dir and --evaluations is needed (see --help)")
     image_format(FLAGS.output)
     if FLAGS.model_dir is not None:
         _plot_trainings(FLAGS.model_dir.split(","))

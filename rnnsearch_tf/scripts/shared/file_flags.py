@@ -73,12 +73,12 @@ def _check_folder(path: str) -> None:
 
 
 INPUT_FILE = FileType("FILE", _check_input)  # text, plain or .gz
-INPUT_FILES = FileType("FILE[,FILE…]", _check_inputs)
+INPUT_FILES = FileType("FILES", _check_inputs)
 INPUT_LINES = FileType("FILE", _check_input, has_stream=True)
 OUTPUT_FILE = FileType("FILE", _check_file)
 OUTPUT_LINES = FileType("FILE", _check_file, has_stream=True)
 OUTPUT_FOLDER = FileType("FOLDER", _check_folder)  # made where it is missing
-MODEL_FOLDERS = FileType("FOLDER[,FOLDER…]", lambda path: None)  # see `decoding_flags`
+MODEL_FOLDERS = FileType("FOLDERS", lambda path: None)  # see `decoding_flags`
 
 
 def check_path(name: str, file_type: FileType, path: str) -> None:
