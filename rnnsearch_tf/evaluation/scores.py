@@ -4,23 +4,22 @@ import dataclasses
 import html
 import textwrap
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from rnnsearch_tf.errors import InputError
+import tensorflow as tf
+
+from rnnsearch_tf.data.sentence_pairs import tokenize
 from rnnsearch_tf.evaluation.length_bins import LengthBin
 from rnnsearch_tf.evaluation.metrics import (
     METRICS,
     MIN_TO_RESAMPLE,
     Reference,
     Score,
-    in_words,
-    references_in_words,
+    reference_sets,
     with_interval,
 )
 from rnnsearch_tf.evaluation.significance import Comparison
-from rnnsearch_tf.json_files import read_json, typed
-from rnnsearch_tf.limits import Limits
+from rnnsearch_tf.json_files import typed
 from rnnsearch_tf.text.tokenizers import Tokenizer
 
 _WIDTH = 80  # columns of the table
@@ -57,6 +56,18 @@ class SetScores:
         scores = {name: value for name, value in values.items() if name != "sentences"}
         sentences = typed(int, values.get("sentences"), "sentences")
         return cls(sentences, typed(dict[str, Score], scores))
+
+
+def in_words(lines: Sequence[str], tokenizer: Tokenizer) -> list[str]:
+    """Split lines into words and put blanks between these, for metrics over words."""
+    joined = tf.strings.reduce_join(tokenize(lines, tokenizer), axis=1, separator=" ")
+    return [line.decode() for line in joined.numpy()]
+
+
+def references_in_words(references: Sequence[Reference], tokenizer: Tokenizer) -> list[Reference]:
+    """Split references as `in_words` splits lines."""
+    sets = [in_words(lines, tokenizer) for lines in reference_sets(references)]
+    return list(zip(*sets, strict=True))
 
 
 def score_set(
@@ -118,34 +129,6 @@ class TranslationScores(NamedTuple):
         return "\n".join("\n".join([*section, ""]) for section in sections)
 
 
-def read_by_length(path: str | Path) -> tuple[list[LengthBin], dict[str, list[LengthBin]]]:
-    """Read BLEU by source length from a JSON file of `TranslationScores.as_dict`.
-
-    Returns:
-        The system's bins; and the other system's by its name, where there is one.
-
-    Raises:
-        InputError: the file cannot be read, or is not such a file.
-    """
-    try:
-        values = typed(dict[str, Any], read_json(path))
-        comparison = typed(dict[str, Any] | None, values.get("comparison"), "comparison")
-        others = {}
-        if comparison:
-            others[typed(str, comparison.get("other"), "other")] = _bins(comparison)
-        return _bins(values), others
-    except ValueError as error:
-        raise InputError(f"{path}: not what rnnsearch-evaluate --json writes: {error}") from error
-
-
-def _bins(values: dict[str, Any]) -> list[LengthBin]:
-    bins = typed(list[LengthBin], values.get("by_length"), "by_length")
-    for length_bin in bins:
-        Limits(0, 100).check("bleu", length_bin.bleu)
-        Limits(0, 100).check("interval", length_bin.interval or 0.0)
-    return bins
-
-
 # --- the table ------------------------------------------------------------------------------------
 
 
@@ -155,10 +138,9 @@ def _sets(scores: TranslationScores) -> list[str]:
         "[UNK] replaced": scores.replaced,
         "no unknown words": scores.no_unknown,
     }
-    columns = {title: column for title, column in columns.items() if column}
-    sets = columns.values()
+    sets = [column for column in columns.values() if column]
     return [
-        _row("", columns),
+        _row("", (title for title, column in columns.items() if column)),
         _row("sentences", (f"{one.sentences:,}" for one in sets)),
         *(_row(METRICS[n].title, (one[n] for one in sets)) for n in scores.all.scores),
     ]

@@ -68,12 +68,15 @@ def run() -> None:
     decoding = decoding_settings(COMMAND)
     new_version(FLAGS.export_dir, FLAGS.version)  # for its checks
     with quiet_start():
+        from rnnsearch_tf.progress import say
         from rnnsearch_tf.serving.export import export
 
         path = export(
             models, FLAGS.export_dir, FLAGS.version, decoding, FLAGS.weights, FLAGS.weights_dtype
         )
     show(str(path))
+    if FLAGS.kit is None:
+        say("Serve: rnnsearch-export --kit=FOLDER writes the files around TensorFlow Serving")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from pathlib import Path
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.models.model_directory import ModelDirectory
-from rnnsearch_tf.scripts.shared.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILES, MODEL_FOLDERS, OUTPUT_FILE
 from rnnsearch_tf.visualization.image_files import image_format
 
@@ -48,16 +48,14 @@ def _plot_trainings(paths: Sequence[str]) -> None:
     for directory in directories:
         directory.load_config()  # for its checks
     logs = [directory.read_log() for directory in directories]
-    with quiet_start():
-        from rnnsearch_tf.visualization.curves import draw_training
+    from rnnsearch_tf.visualization.curves import draw_training
 
     draw_training(FLAGS.output, dict(zip(_labels(paths), logs, strict=True)))
 
 
 def _plot_evaluations(paths: Sequence[str]) -> None:
-    with quiet_start():
-        from rnnsearch_tf.evaluation.scores import read_by_length
-        from rnnsearch_tf.visualization.curves import draw_bleu_by_length
+    from rnnsearch_tf.evaluation.length_bins import read_by_length
+    from rnnsearch_tf.visualization.curves import draw_bleu_by_length
 
     curves = {}
     for path, label in zip(paths, _labels(paths), strict=True):

@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import json
 import os
+import shlex
 import sys
 from typing import Any
 
@@ -124,7 +125,8 @@ def run() -> int:
     _check_run(config)
     validation = valid_files.read() if valid_files else None
     with quiet_start():
-        from rnnsearch_tf.training.distribution import build_strategy
+        from rnnsearch_tf.progress import say
+        from rnnsearch_tf.training.distribution import Workers, build_strategy
         from rnnsearch_tf.training.run import train
 
         strategy = build_strategy(FLAGS.strategy)  # before TensorFlow does anything else
@@ -139,7 +141,12 @@ def run() -> int:
         strategy,
         alignments=alignments,
     )
-    return 128 + stopped_by if stopped_by else 0
+    if stopped_by:
+        return 128 + stopped_by
+    if Workers(strategy).is_chief:
+        folder = shlex.quote(FLAGS.model_dir)
+        say(f'Translate: echo "…" | rnnsearch-translate --model_dir={folder}')
+    return 0
 
 
 def _config() -> Config:

@@ -21,7 +21,7 @@ from rnnsearch_tf.config import RENAMED_FIELDS, RENAMED_VALUES, check_choice, ch
 from rnnsearch_tf.errors import InputError, UsageError, did_you_mean, first_line
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.limits import Limits
-from rnnsearch_tf.progress import close_bars
+from rnnsearch_tf.progress import close_bars, fresh_line
 from rnnsearch_tf.scripts.shared import interrupts
 from rnnsearch_tf.scripts.shared.file_flags import FileType, check_path
 from rnnsearch_tf.scripts.shared.help_text import help_text
@@ -236,7 +236,7 @@ class Command:
         except flags.UnrecognizedFlagError as error:
             name = f"--{error.flagname}"
             new_name = _RENAMED_FLAGS.get(error.flagname)
-            if new_name in self.flags:
+            if new_name is not None and new_name in self.flags:
                 raise UsageError(f"{name} is now --{new_name}") from error
             similar = did_you_mean(name, (f"--{known}" for known in self.flags))
             raise UsageError(f"unknown flag {name}{similar or ' (see --help)'}") from error
@@ -294,6 +294,7 @@ class Command:
     def warn(self, message: str) -> None:
         """Write one line to standard error."""
         with contextlib.suppress(OSError):  # it may be on a full disk
+            fresh_line()
             print(printable(f"{self.name}: {' '.join(message.split())}"), file=sys.stderr)
 
     def _reported(self, error: Exception, arguments: list[str]) -> str:

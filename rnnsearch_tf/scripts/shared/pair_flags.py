@@ -44,6 +44,7 @@ def find_pairs(command: Command, prefix: str = "", target: str = "target") -> Pa
         return TabSeparatedFiles(tsv.split(","))
     if sources is None:
         return None
+    assert targets is not None  # `Command.one_of` has both given
     targets = targets if isinstance(targets, str) else targets[0]
     return ParallelFiles(sources.split(","), targets.split(","))
 
