@@ -1,4 +1,7 @@
-"""The error that a user can fix."""
+"""The errors that a user can fix."""
+
+import difflib
+from collections.abc import Iterable
 
 
 class InputError(Exception):
@@ -6,6 +9,15 @@ class InputError(Exception):
 
     The console scripts print that line and exit with status 1, without a traceback.
     """
+
+
+class UsageError(InputError):
+    """Flags that are missing, have impossible values or do not go together: exit status 2."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return " (did you mean OTHER?)" for a misspelt name, or nothing where no name is close."""
+    return "".join(f" (did you mean {n}?)" for n in difflib.get_close_matches(name, list(known), 1))
 
 
 def first_line(error: BaseException) -> str:

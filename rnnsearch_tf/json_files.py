@@ -10,7 +10,7 @@ import typing
 from pathlib import Path
 from typing import Any
 
-from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.errors import InputError, did_you_mean
 
 
 def parse_json(content: str | bytes) -> Any:
@@ -91,7 +91,8 @@ def record(record_class: Any, values: dict[str, Any]) -> Any:
     field_types = typing.get_type_hints(record_class)
     unknown = sorted(set(values) - set(field_types))
     if unknown:
-        raise ValueError(f"unknown field {', '.join(unknown)}")
+        named = (f"{name}{did_you_mean(name, field_types)}" for name in unknown)
+        raise ValueError(f"unknown field {', '.join(named)}")
     fields = {name: typed(field_types[name], value, name) for name, value in values.items()}
     try:
         return record_class(**fields)

@@ -20,15 +20,31 @@ _TERMINAL_SECONDS = 0.5
 _LOG_SECONDS = 20.0
 
 _bars: "Bars | None" = None  # those that are on the terminal
+_line_is_open = False  # it ends in ^C
 
 
 def say(line: str) -> None:
     """Write a line that stays to standard error, above the bars; a terminal breaks it at words."""
+    fresh_line()
     text = printable(line)
     width = shutil.get_terminal_size().columns
     if len(text) > width and sys.stderr.isatty():
         text = textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
     print(text, file=sys.stderr, flush=True)
+
+
+def open_line() -> None:
+    """Remember that the terminal shows ^C, where there is no bar, whose end would erase it."""
+    global _line_is_open
+    _line_is_open = _bars is None
+
+
+def fresh_line() -> None:
+    """End the line on which a terminal shows ^C."""
+    global _line_is_open
+    if _line_is_open and sys.stderr.isatty():
+        print(file=sys.stderr)
+    _line_is_open = False
 
 
 class Bar:

@@ -62,11 +62,13 @@ ROOMS = {
     "reproduction": "__init__ models results claims assessment report reproduce",
     "demo": "__init__",
     "scripts": """
-        __init__ shared shared.standard_streams shared.file_flags shared.help_text shared.interrupts
-        shared.command shared.text_input shared.text_output shared.line_output shared.finite_values
-        shared.translation_lines shared.figure_flags shared.decoding_flags shared.alignment_flags
-        shared.alignment_evaluation shared.pair_flags shared.unknown_words shared.settings_file
-        align client demo evaluate export lexicon plot reproduce score select_pairs train translate
+        __init__ shared shared.standard_streams shared.file_flags shared.requirements
+        shared.help_text shared.interrupts shared.command shared.text_input
+        shared.text_output shared.line_output shared.finite_values shared.translation_lines
+        shared.figure_flags shared.decoding_flags shared.alignment_flags
+        shared.alignment_evaluation shared.pair_flags shared.unknown_words
+        shared.settings_file align client demo evaluate export lexicon plot reproduce score
+        select_pairs train translate
     """,
 }
 WITHOUT_TENSORFLOW = (

@@ -117,7 +117,7 @@ def painted(name: str, columns: int = 80, keys: bytes = b"", **environment: str)
         views = []
         for lines in screen.views(process):
             views.append(lines)
-            if keys and re.fullmatch("line .+ 0", lines[-1]):
+            if keys and re.fullmatch("line (.+ )?0", lines[-1]):
                 time.sleep(0.5)  # it may still be drawing, and sleeps then
                 screen.type(keys)
                 keys = b""
@@ -181,8 +181,11 @@ def test_a_terminal_without_a_cursor_has_lines():
     assert b"update 12,001/30,000: 3.421 nats/token, 12,345 tok/s" in shown.written
 
 
-def test_ctrl_c_leaves_a_line_of_its_own():
-    shown = painted("never_end", keys=b"\x03")
+@pytest.mark.parametrize(
+    ("terminal", "before"), [("xterm-256color", []), ("dumb", ["line 0", "^C"])]
+)
+def test_ctrl_c_leaves_a_line_of_its_own(terminal, before):
+    shown = painted("never_end", keys=b"\x03", TERM=terminal)
     assert b"^C" in shown.written  # what the terminal itself shows at the end of the bar
     assert shown.status == 130
-    assert shown.last == ["paint: interrupted"]
+    assert shown.last == [*before, "paint: interrupted"]

@@ -31,7 +31,7 @@ function entry({ translation, score, rankedBy }, i, checked) {
   radio.checked = checked;
   const scores = make("span", { class: "scores" });
   scores.append(
-    make("span", { class: "ranked" }, formatScore(rankedBy)),
+    make("span", { class: "ranked" }, `score ${formatScore(rankedBy)}`),
     make("span", {}, `log p ${formatScore(score)}`),
   );
   const label = make("label");

@@ -58,11 +58,11 @@ def best_of(tried: Sequence[MethodScores]) -> MethodScores:
 def scores_table(tried: Sequence[MethodScores]) -> str:
     """Return a table with a line for each method."""
     width = max(len(str(method)) for method, _ in tried)
-    lines = [f"{'':{width}}   AER %  precision %  recall %   links"]
+    lines = [f"{'':{width}}  AER %  precision  recall   links"]
     for method, scores in tried:
         lines.append(
-            f"{method!s:{width}}  {_percent(scores.aer):>6}  {_percent(scores.precision):>11}"
-            f"  {_percent(scores.recall):>8}  {scores.links:6,}"
+            f"{method!s:{width}}  {_percent(scores.aer):>5}  {_percent(scores.precision):>9}"
+            f"  {_percent(scores.recall):>6}  {scores.links:6,}"
         )
     scores = tried[0].scores
     lines.append(f"{scores.sentences:,} sentence pairs, {scores.sure:,} sure links")
@@ -75,13 +75,13 @@ def tuning_table(tried: Sequence[MethodScores]) -> str:
     A cell has the AER of the best threshold.
     """
     columns = [w for w in WEIGHTS if any(one.method.weights == w for one in tried)]
-    lines = ["AER %, with the best threshold", f"{'':30}" + "".join(f"{w:>14}" for w in columns)]
+    lines = ["AER %, with the best threshold", f"{'':30}" + "".join(f"{w:>12}" for w in columns)]
     for rule in RULES:
         for symmetrization in (None, *SYMMETRIZATIONS):
             cells = [_cell(tried, rule, symmetrization, weights) for weights in columns]
             if any(cells):
                 name = ", ".join(filter(None, (rule, symmetrization)))
-                lines.append(f"{name:30}" + "".join(f"{cell:>14}" for cell in cells))
+                lines.append(f"{name:30}" + "".join(f"{cell:>12}" for cell in cells))
     return "\n".join([*lines, ""])
 
 

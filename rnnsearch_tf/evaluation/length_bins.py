@@ -1,11 +1,15 @@
 """BLEU over source length (Fig. 2 of the paper)."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.evaluation.metrics import Reference, bleu
+from rnnsearch_tf.json_files import read_json, typed
+from rnnsearch_tf.limits import Limits
 
 
 class LengthBin(NamedTuple):
@@ -62,4 +66,32 @@ def bleu_by_length(
     for span, rows in length_bins(lengths, width, bounds).items():
         score = bleu([translations[i] for i in rows], [references[i] for i in rows], intervals)
         bins.append(LengthBin(*span, len(rows), score.score, score.interval))
+    return bins
+
+
+def read_by_length(path: str | Path) -> tuple[list[LengthBin], dict[str, list[LengthBin]]]:
+    """Read BLEU by source length from a JSON file of `scores.TranslationScores.as_dict`.
+
+    Returns:
+        The system's bins; and the other system's by its name, where there is one.
+
+    Raises:
+        InputError: the file cannot be read, or is not such a file.
+    """
+    try:
+        values = typed(dict[str, Any], read_json(path))
+        comparison = typed(dict[str, Any] | None, values.get("comparison"), "comparison")
+        others = {}
+        if comparison:
+            others[typed(str, comparison.get("other"), "other")] = _bins(comparison)
+        return _bins(values), others
+    except ValueError as error:
+        raise InputError(f"{path}: not what rnnsearch-evaluate --json writes: {error}") from error
+
+
+def _bins(values: dict[str, Any]) -> list[LengthBin]:
+    bins = typed(list[LengthBin], values.get("by_length"), "by_length")
+    for length_bin in bins:
+        Limits(0, 100).check("bleu", length_bin.bleu)
+        Limits(0, 100).check("interval", length_bin.interval or 0.0)
     return bins

@@ -10,10 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import sacrebleu
-import tensorflow as tf
-
-from rnnsearch_tf.data.sentence_pairs import tokenize
-from rnnsearch_tf.text.tokenizers import Tokenizer
 
 SAMPLES = 1_000  # that a bootstrap draws, each of as many sentences as there are
 MIN_TO_RESAMPLE = 10  # sentences; a bootstrap of fewer says little
@@ -45,8 +41,8 @@ class Metric:
             `sacrebleu.metrics.base.Metric`.
         make_for_sentence: the same with the settings for single sentences, where these differ.
         note: remark that tables make, such as "less is better".
-        on_words: whether the metric reads text in words (see `in_words`); others read detokenised
-            text.
+        on_words: whether the metric reads text in words (see `scores.in_words`); others read
+            detokenised text.
     """
 
     title: str
@@ -139,18 +135,6 @@ def with_interval(score: float, interval: float | None) -> str:
 def text_metrics() -> Mapping[str, Metric]:
     """Return the metrics of detokenised text, which any two systems can be compared by."""
     return {name: metric for name, metric in METRICS.items() if not metric.on_words}
-
-
-def in_words(lines: Sequence[str], tokenizer: Tokenizer) -> list[str]:
-    """Split lines into words and put blanks between these, for metrics over words."""
-    joined = tf.strings.reduce_join(tokenize(lines, tokenizer), axis=1, separator=" ")
-    return [line.decode() for line in joined.numpy()]
-
-
-def references_in_words(references: Sequence[Reference], tokenizer: Tokenizer) -> list[Reference]:
-    """Split references as `in_words` splits lines."""
-    sets = [in_words(lines, tokenizer) for lines in reference_sets(references)]
-    return list(zip(*sets, strict=True))
 
 
 def bleu(

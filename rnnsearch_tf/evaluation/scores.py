@@ -2,25 +2,27 @@
 
 import dataclasses
 import html
+import textwrap
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from rnnsearch_tf.errors import InputError
+import tensorflow as tf
+
+from rnnsearch_tf.data.sentence_pairs import tokenize
 from rnnsearch_tf.evaluation.length_bins import LengthBin
 from rnnsearch_tf.evaluation.metrics import (
     METRICS,
     MIN_TO_RESAMPLE,
     Reference,
     Score,
-    in_words,
-    references_in_words,
+    reference_sets,
     with_interval,
 )
 from rnnsearch_tf.evaluation.significance import Comparison
-from rnnsearch_tf.json_files import read_json, typed
-from rnnsearch_tf.limits import Limits
+from rnnsearch_tf.json_files import typed
 from rnnsearch_tf.text.tokenizers import Tokenizer
+
+_WIDTH = 80  # columns of the table
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,6 +56,18 @@ class SetScores:
         scores = {name: value for name, value in values.items() if name != "sentences"}
         sentences = typed(int, values.get("sentences"), "sentences")
         return cls(sentences, typed(dict[str, Score], scores))
+
+
+def in_words(lines: Sequence[str], tokenizer: Tokenizer) -> list[str]:
+    """Split lines into words and put blanks between these, for metrics over words."""
+    joined = tf.strings.reduce_join(tokenize(lines, tokenizer), axis=1, separator=" ")
+    return [line.decode() for line in joined.numpy()]
+
+
+def references_in_words(references: Sequence[Reference], tokenizer: Tokenizer) -> list[Reference]:
+    """Split references as `in_words` splits lines."""
+    sets = [in_words(lines, tokenizer) for lines in reference_sets(references)]
+    return list(zip(*sets, strict=True))
 
 
 def score_set(
@@ -115,64 +129,30 @@ class TranslationScores(NamedTuple):
         return "\n".join("\n".join([*section, ""]) for section in sections)
 
 
-def read_by_length(path: str | Path) -> tuple[list[LengthBin], dict[str, list[LengthBin]]]:
-    """Read BLEU by source length from a JSON file of `TranslationScores.as_dict`.
-
-    Returns:
-        The system's bins; and the other system's by its name, where there is one.
-
-    Raises:
-        InputError: the file cannot be read, or is not such a file.
-    """
-    try:
-        values = typed(dict[str, Any], read_json(path))
-        comparison = typed(dict[str, Any] | None, values.get("comparison"), "comparison")
-        others = {}
-        if comparison:
-            others[typed(str, comparison.get("other"), "other")] = _bins(comparison)
-        return _bins(values), others
-    except ValueError as error:
-        raise InputError(f"{path}: not what rnnsearch-evaluate --json writes: {error}") from error
-
-
-def _bins(values: dict[str, Any]) -> list[LengthBin]:
-    bins = typed(list[LengthBin], values.get("by_length"), "by_length")
-    for length_bin in bins:
-        Limits(0, 100).check("bleu", length_bin.bleu)
-        Limits(0, 100).check("interval", length_bin.interval or 0.0)
-    return bins
-
-
 # --- the table ------------------------------------------------------------------------------------
 
 
 def _sets(scores: TranslationScores) -> list[str]:
-    titles = (METRICS[name].title for name in scores.all.scores)
-    rows = {
+    columns = {
         "all": scores.all,
         "[UNK] replaced": scores.replaced,
         "no unknown words": scores.no_unknown,
     }
+    sets = [column for column in columns.values() if column]
     return [
-        f"{'':16}  sentences{_cells(titles)}",
-        *(
-            f"{title:16}  {row.sentences:9,}{_cells(row.scores.values())}"
-            for title, row in rows.items()
-            if row
-        ),
+        _row("", (title for title, column in columns.items() if column)),
+        _row("sentences", (f"{one.sentences:,}" for one in sets)),
+        *(_row(METRICS[n].title, (one[n] for one in sets)) for n in scores.all.scores),
     ]
 
 
-def _cells(values: Iterable[object]) -> str:
-    return "".join(f"  {value!s:>15}" for value in values)
+def _row(title: str, values: Iterable[object]) -> str:
+    return f"{title:16}" + "".join(f"  {value!s:>16}" for value in values)
 
 
 def _by_length(bins: Sequence[LengthBin]) -> list[str]:
-    rows = [
-        f"{_span(b):16}  {b.sentences:9,}{_cells([with_interval(b.bleu, b.interval)])}"
-        for b in bins
-    ]
-    return [f"{'source tokens':16}  sentences{_cells(['BLEU'])}", *rows]
+    rows = [_row(_span(b), (f"{b.sentences:,}", with_interval(b.bleu, b.interval))) for b in bins]
+    return [_row("source tokens", ("sentences", "BLEU")), *rows]
 
 
 def _comparison(comparison: Comparison, bins: Sequence[LengthBin]) -> list[str]:
@@ -184,12 +164,14 @@ def _comparison(comparison: Comparison, bins: Sequence[LengthBin]) -> list[str]:
         _difference(_span(ours), ours.bleu, theirs.bleu, theirs.p_value)
         for ours, theirs in zip(bins, comparison.by_length, strict=True)
     ]
+    method = f"p by paired bootstrap resampling; BLEU: {comparison.differences['bleu'].signature}"
     return [
-        f"{'':16}  {'this':>9}  {'other':>9}  difference  {'p':>6}   other: {comparison.other}",
+        f"other: {comparison.other}",
+        f"{'':16}  {'this':>9}  {'other':>9}  difference  {'p':>6}",
         *differences,
         "BLEU by source tokens",
         *by_length,
-        f"p by paired bootstrap resampling; BLEU: {comparison.differences['bleu'].signature}",
+        *_wrapped(method),
     ]
 
 
@@ -199,12 +181,26 @@ def _difference(title: str, score: float, other: float, p_value: float | None) -
 
 
 def _signatures(scores: SetScores) -> list[str]:
-    metrics = [(METRICS[name], score.signature) for name, score in scores.scores.items()]
-    return [
+    lines = _wrapped(
         "± is half of the 95% confidence interval; there is none of fewer than "
-        f"{MIN_TO_RESAMPLE} sentences, nor of a BLEU of 0, and no p of so few.",
-        *(f"{metric.title:16}  {metric.with_note(signature)}" for metric, signature in metrics),
-    ]
+        f"{MIN_TO_RESAMPLE} sentences, nor of a BLEU of 0, and no p of so few."
+    )
+    for name, score in scores.scores.items():
+        metric = METRICS[name]
+        lines += _wrapped(metric.with_note(score.signature), f"{metric.title:16}  ")
+    return lines
+
+
+def _wrapped(text: str, title: str = "") -> list[str]:
+    """Break text at blanks, and signatures behind "|"."""
+    lines = textwrap.wrap(
+        text.replace("|", "| "),
+        _WIDTH,
+        initial_indent=title,
+        subsequent_indent=" " * len(title),
+        break_long_words=False,
+    )
+    return [line.replace("| ", "|") for line in lines]
 
 
 def _span(length_bin: LengthBin) -> str:

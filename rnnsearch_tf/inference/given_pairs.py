@@ -1,5 +1,6 @@
 """Given sentence pairs as tokens: text is tokenised, a result keeps the tokens that it has."""
 
+import reprlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,12 +14,33 @@ Line = str | bytes  # bytes are UTF-8; invalid ones count as U+FFFD
 Target = Line | Translation | Hypothesis
 
 
+def checked_lines(text: Any) -> Sequence[Line]:
+    """Return a sentence as a list of one, and a list of them as it is.
+
+    Raises:
+        TypeError: it is neither.
+    """
+    lines: Any = [text] if isinstance(text, Line) else text
+    if not (hasattr(lines, "__len__") and hasattr(lines, "__iter__")):
+        raise TypeError(f"expected a sentence, a str, or a list of them, not {_described(text)}")
+    for number, line in enumerate(lines):
+        if not isinstance(line, Line):
+            raise TypeError(f"sentence {number:,}: expected a str, not {_described(line)}")
+    return lines
+
+
+def _described(value: Any) -> str:
+    return f"{reprlib.repr(value)}, of type {type(value).__name__}"
+
+
 def checked_pairs(source: Sequence[Line], target: Any) -> list[tuple[Line, Target]]:
     """Pair sentences with their translations.
 
     Raises:
         InputError: not as many translations as sentences.
+        TypeError: the sentences are none.
     """
+    source = checked_lines(source)
     if isinstance(target, str | bytes | Translation | Hypothesis) or len(source) != len(target):
         count = len(target) if isinstance(target, list | tuple) else 1
         raise InputError(f"{len(source):,} sentences, but {count:,} translations")

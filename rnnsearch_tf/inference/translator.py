@@ -21,6 +21,7 @@ from rnnsearch_tf.inference.exported import (
 from rnnsearch_tf.inference.given_pairs import (
     Line,
     Target,
+    checked_lines,
     checked_pairs,
     checked_target,
     padded,
@@ -206,8 +207,9 @@ class Translator:
 
         Raises:
             InputError: more translations than the beam is wide, or another beam than the export's.
+            TypeError: the text is none.
         """
-        lines = [text] if isinstance(text, str | bytes) else text
+        lines = checked_lines(text)
         is_single = lines is not text
         stream = self.translate_stream(
             lines, beam_size=beam_size, n_best=n_best, return_alignment=return_alignment

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Literal
 
-from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.limits import COUNT, INT64, Limits
 from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILE, INPUT_LINES
@@ -98,9 +98,9 @@ def run() -> int:
 
 def _check_flags() -> None:
     if (FLAGS.signature == "score") != bool(FLAGS.translation):
-        raise InputError("--signature=score and --translation go together")
+        raise UsageError("--signature=score and --translation go together")
     if FLAGS.translation and FLAGS.translation == FLAGS.input:
-        raise InputError("--input and --translation are the same")
+        raise UsageError("--input and --translation are the same")
 
 
 def _client() -> "Client":

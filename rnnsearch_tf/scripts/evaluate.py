@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rnnsearch_tf.data.lines import read_lines
 from rnnsearch_tf.data.parallel_corpus import ParallelText
-from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.files import write_atomically
 from rnnsearch_tf.limits import COUNT
 from rnnsearch_tf.scripts.shared.alignment_evaluation import (
@@ -55,7 +55,8 @@ COMMAND.define(
     "their reference translations, line by line, one or several of each sentence",
     repeated=True,
 )
-define_tsv(COMMAND, "--source and --reference")
+define_tsv(COMMAND)
+COMMAND.one_of(("source", "reference"), ("tsv",))
 COMMAND.define(
     "hypotheses",
     INPUT_FILE,
@@ -119,7 +120,7 @@ def run() -> None:
 def _check_inputs() -> ParallelText:
     """Check flags, files and models before TensorFlow is loaded, and read source and reference."""
     if FLAGS.sample_html and Path(FLAGS.sample_html).suffix != ".html":
-        raise InputError(f"--sample_html {FLAGS.sample_html}: must end in .html")
+        raise UsageError(f"--sample_html {FLAGS.sample_html}: must end in .html")
     files = needed_pairs(COMMAND, target="reference")
     checked_models(COMMAND)
     if _is_model(FLAGS.compare):

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from rnnsearch_tf.config import WeightsDtype
-from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.inference.exported import find_version, new_version
 from rnnsearch_tf.limits import INT64, Limits
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
@@ -56,7 +56,7 @@ define_decoding(COMMAND)
 def run() -> None:
     """Export."""
     if (FLAGS.model_dir is None) != (FLAGS.export_dir is None):
-        raise InputError("--model_dir and --export_dir go together")
+        raise UsageError("--model_dir and --export_dir go together")
     if FLAGS.model_dir is not None and find_version(FLAGS.model_dir):
         raise InputError(f"{FLAGS.model_dir} is an export; give the model that it was made of")
     if FLAGS.kit is not None:
@@ -68,12 +68,15 @@ def run() -> None:
     decoding = decoding_settings(COMMAND)
     new_version(FLAGS.export_dir, FLAGS.version)  # for its checks
     with quiet_start():
+        from rnnsearch_tf.progress import say
         from rnnsearch_tf.serving.export import export
 
         path = export(
             models, FLAGS.export_dir, FLAGS.version, decoding, FLAGS.weights, FLAGS.weights_dtype
         )
     show(str(path))
+    if FLAGS.kit is None:
+        say("Serve: rnnsearch-export --kit=FOLDER writes the files around TensorFlow Serving")
 
 
 if __name__ == "__main__":

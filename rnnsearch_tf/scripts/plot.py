@@ -7,7 +7,7 @@ from pathlib import Path
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.models.model_directory import ModelDirectory
-from rnnsearch_tf.scripts.shared.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILES, MODEL_FOLDERS, OUTPUT_FILE
 from rnnsearch_tf.visualization.image_files import image_format
 
@@ -19,12 +19,13 @@ COMMAND = Command(
 )
 FLAGS = COMMAND.flags
 COMMAND.group("Data")
-COMMAND.define("model_dir", MODEL_FOLDERS, "trained models, with commas: a curve for each")
+COMMAND.define("model_dir", MODEL_FOLDERS, "trained models, a curve for each")
 COMMAND.define(
     "evaluations", INPUT_FILES,
-    "instead, files that rnnsearch-evaluate --json has written, with commas; a system that one was "
-    "compared with has a curve too, with hollow marks where p ≥ 0.05 or unknown",
+    "files that rnnsearch-evaluate --json has written; a system that one was compared with has a "
+    "curve too, with hollow marks where p ≥ 0.05 or unknown",
 )  # fmt: skip
+COMMAND.one_of(("model_dir",), ("evaluations",))
 COMMAND.group("Output")
 COMMAND.define(
     "output", OUTPUT_FILE, "the picture, a name that ends in .png, .svg or .pdf", required=True
@@ -35,8 +36,6 @@ COMMAND.define(
 def run() -> None:
     """Plot."""
     require_package("matplotlib")
-    if (FLAGS.model_dir is None) == (FLAGS.evaluations is None):
-        raise InputError("one of --model_dir and --evaluations is needed (see --help)")
     image_format(FLAGS.output)
     if FLAGS.model_dir is not None:
         _plot_trainings(FLAGS.model_dir.split(","))
@@ -49,16 +48,14 @@ def _plot_trainings(paths: Sequence[str]) -> None:
     for directory in directories:
         directory.load_config()  # for its checks
     logs = [directory.read_log() for directory in directories]
-    with quiet_start():
-        from rnnsearch_tf.visualization.curves import draw_training
+    from rnnsearch_tf.visualization.curves import draw_training
 
     draw_training(FLAGS.output, dict(zip(_labels(paths), logs, strict=True)))
 
 
 def _plot_evaluations(paths: Sequence[str]) -> None:
-    with quiet_start():
-        from rnnsearch_tf.evaluation.scores import read_by_length
-        from rnnsearch_tf.visualization.curves import draw_bleu_by_length
+    from rnnsearch_tf.evaluation.length_bins import read_by_length
+    from rnnsearch_tf.visualization.curves import draw_bleu_by_length
 
     curves = {}
     for path, label in zip(paths, _labels(paths), strict=True):

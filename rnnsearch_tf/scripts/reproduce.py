@@ -14,7 +14,7 @@ from rnnsearch_tf.config import (
     setting_values,
 )
 from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelFiles
-from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.reproduction.models import MODELS, Size, Texts, preset
@@ -86,7 +86,7 @@ def _configs() -> dict[str, Config]:
     configs = {}
     for name in FLAGS.models.split(","):
         if name not in MODELS:
-            raise InputError(f"--models {name}: choose from {', '.join(MODELS)}")
+            raise UsageError(f"--models {name}: choose from {', '.join(MODELS)}")
         config = preset(name, FLAGS.preset_size)
         configs[name] = dataclasses.replace(
             COMMAND.settings(config),

@@ -21,6 +21,7 @@ COMMAND = Command(
 define_model(COMMAND)
 COMMAND.group("Data")
 define_pairs(COMMAND, "sentences", "their translations")
+COMMAND.one_of(("source", "target"), ("tsv",))
 define_line_output(COMMAND, "scores")
 
 

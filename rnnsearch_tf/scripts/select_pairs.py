@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rnnsearch_tf.config import MosesLanguage
-from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.limits import COUNT, SEED, Limits
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
@@ -92,12 +92,12 @@ def _check_flags() -> None:
     for name in _INPUTS:
         path = getattr(FLAGS, name)
         if Path(path).is_fifo():
-            raise InputError(f"--{name} {path}: is read more than once, which no pipe can be")
+            raise UsageError(f"--{name} {path}: is read more than once, which no pipe can be")
         taken.add(Path(path).resolve())
     for name in ("output_source", "output_target", *(["scores"] if FLAGS.scores else [])):
         path = getattr(FLAGS, name)
         if Path(path).resolve() in taken:
-            raise InputError(f"--{name} {path}: another flag names this file too")
+            raise UsageError(f"--{name} {path}: another flag names this file too")
         taken.add(Path(path).resolve())
 
 

@@ -1,8 +1,10 @@
 """rnnsearch-train: parallel text to a model directory."""
 
+import contextlib
 import dataclasses
 import json
 import os
+import shlex
 import sys
 from typing import Any
 
@@ -20,7 +22,7 @@ from rnnsearch_tf.data.parallel_corpus import Corpus
 from rnnsearch_tf.data.wmt14 import SUBSETS as WMT14_SUBSETS
 from rnnsearch_tf.data.wmt14 import Wmt14
 from rnnsearch_tf.data.word_alignments import WordAlignmentFiles
-from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.limits import Limits
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.presets import PRESETS
@@ -34,7 +36,7 @@ COMMAND = Command(
     "rnnsearch-train",
     "train RNNsearch or RNNencdec (Bahdanau, Cho & Bengio 2015) on parallel text, or resume a "
     "training that was stopped. Settings are the flags', then those of --config, then those of "
-    "--preset, which are the defaults below (--preset=NAME --help shows another's).",
+    "--preset, which are the defaults below (--help with --preset or --config shows theirs).",
     "rnnsearch-train --train_source=train.en --train_target=train.fr \\\n"
     "    --valid_source=valid.en --valid_target=valid.fr --model_dir=model",
     alone="print_config",
@@ -43,27 +45,29 @@ FLAGS = COMMAND.flags
 COMMAND.group("Data")
 define_pairs(
     COMMAND,
-    "source side of the training pairs (needed, or --train_tsv or --wmt14): text",
-    "target side: their translations",
+    "source side of the training pairs; text",
+    "their translations",
     "train_",
 )
+COMMAND.one_of(("train_source", "train_target"), ("train_tsv",), ("wmt14",))
 COMMAND.define(
     "wmt14",
     str,
-    "train on WMT '14, downloaded by TensorFlow Datasets, instead of on files: all, or some of "
+    "train on WMT '14, which TensorFlow Datasets downloads: all, or some of "
     f"{', '.join(WMT14_SUBSETS)}, with commas",
 )
 COMMAND.define("data_dir", str, "where TensorFlow Datasets keeps WMT '14, if not in its default")
 define_pairs(
     COMMAND,
-    "source side of the validation set, which chooses the best weights: text",
+    "source side of the validation set, which chooses the best weights; text",
     "its target side",
     "valid_",
 )
+COMMAND.one_of(("valid_source", "valid_target"), ("valid_tsv",), ("valid_split",), required=False)
 COMMAND.define(
     "valid_split",
     float,
-    "without a validation set: hold out this many of the training pairs, or this share of them "
+    "hold out this many of the training pairs, or this share of them "
     "(below 1), drawn at random and always the same",
     limits=Limits(0, 10_000_000, without_low=True),
 )
@@ -121,7 +125,8 @@ def run() -> int:
     _check_run(config)
     validation = valid_files.read() if valid_files else None
     with quiet_start():
-        from rnnsearch_tf.training.distribution import build_strategy
+        from rnnsearch_tf.progress import say
+        from rnnsearch_tf.training.distribution import Workers, build_strategy
         from rnnsearch_tf.training.run import train
 
         strategy = build_strategy(FLAGS.strategy)  # before TensorFlow does anything else
@@ -136,16 +141,17 @@ def run() -> int:
         strategy,
         alignments=alignments,
     )
-    return 128 + stopped_by if stopped_by else 0
+    if stopped_by:
+        return 128 + stopped_by
+    if Workers(strategy).is_chief:
+        folder = shlex.quote(FLAGS.model_dir)
+        say(f'Translate: echo "…" | rnnsearch-translate --model_dir={folder}')
+    return 0
 
 
 def _config() -> Config:
     """Return the settings: the flags over --config over --preset."""
-    if FLAGS.preset not in PRESETS:
-        raise InputError(f"--preset {FLAGS.preset}: choose one of {', '.join(PRESETS)}")
-    config = PRESETS[FLAGS.preset]
-    if FLAGS.config is not None:
-        config = read_settings_file(FLAGS.config, config)
+    config = _base()
     return dataclasses.replace(
         COMMAND.settings(config),
         model=COMMAND.settings(config.model),
@@ -153,17 +159,27 @@ def _config() -> Config:
     )
 
 
+def _base() -> Config:
+    """Return the settings of --config over --preset."""
+    if FLAGS.preset not in PRESETS:
+        raise UsageError(f"--preset {FLAGS.preset}: choose one of {', '.join(PRESETS)}")
+    config = PRESETS[FLAGS.preset]
+    if FLAGS.config is not None:
+        config = read_settings_file(FLAGS.config, config)
+    return config
+
+
 def _defaults() -> dict[str, Any]:
-    """Return what `--help` shows of settings: those of the preset, where there is such a preset."""
+    """Return the settings that `--help` shows; where they cannot be read, those of a preset."""
     config = PRESETS.get(FLAGS.preset, PRESETS["rnnsearch-small"])
+    with contextlib.suppress(InputError):
+        config = _base()
     return {**dataclasses.asdict(config), **setting_values(config)}
 
 
 def _training() -> Corpus:
     if FLAGS.wmt14 is None:
         return needed_pairs(COMMAND, "train_")
-    if FLAGS.train_source or FLAGS.train_target or FLAGS.train_tsv:
-        raise InputError("--wmt14 takes the place of --train_source and --train_target")
     subsets = WMT14_SUBSETS if FLAGS.wmt14 == "all" else FLAGS.wmt14.split(",")
     config = _config()
     return Wmt14(subsets, FLAGS.data_dir, config.source_language, config.target_language)
@@ -174,20 +190,18 @@ def _alignments() -> WordAlignmentFiles | None:
         return None
     sentences = FLAGS.train_source or FLAGS.train_tsv
     if sentences is None:
-        raise InputError("--train_alignments goes with --train_source and --train_target")
+        raise UsageError("--train_alignments goes with --train_source and --train_target")
     return WordAlignmentFiles(FLAGS.train_alignments.split(","), sentences.split(","))
 
 
 def _validation_files() -> PairFiles | None:
-    files, size = find_pairs(COMMAND, "valid_"), FLAGS.valid_split
+    size = FLAGS.valid_split
     if size is not None:
-        if files is not None:
-            raise InputError("--valid_split is for a training without a validation set")
         if FLAGS.train_alignments is not None:
-            raise InputError("--valid_split: --train_alignments needs a validation set of its own")
+            raise UsageError("--valid_split: --train_alignments needs a validation set of its own")
         if size > 1 and size != int(size):
-            raise InputError(f"--valid_split {size}: must be a whole number, or below 1")
-    return files
+            raise UsageError(f"--valid_split {size}: must be a whole number, or below 1")
+    return find_pairs(COMMAND, "valid_")
 
 
 def _check_run(config: Config) -> None:

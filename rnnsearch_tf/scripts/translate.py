@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import IO, TYPE_CHECKING, Literal
 
 from rnnsearch_tf.config import BEAM_SIZE
-from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.results import Alignment
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.decoding_flags import (
@@ -77,12 +77,12 @@ def run() -> int:
     """Translate."""
     check_figures(COMMAND)
     if FLAGS.alignment == "json" and FLAGS.score:
-        raise InputError("--alignment=json has the scores: --score is for lines of text")
+        raise UsageError("--alignment=json has the scores: --score is for lines of text")
     is_list = FLAGS.n_best > 1 and FLAGS.alignment != "json"
     models = checked_models(COMMAND)
     beam_size = decoding_settings(COMMAND).beam_size
     if FLAGS.n_best > beam_size:
-        raise InputError(f"--n_best {FLAGS.n_best}: must be from 1 to the beam size, {beam_size}")
+        raise UsageError(f"--n_best {FLAGS.n_best}: must be from 1 to the beam size, {beam_size}")
     output = line_output(COMMAND, models, _whole_lists if is_list else whole_lines)
     with quiet_start():
         translator = open_translator(COMMAND)

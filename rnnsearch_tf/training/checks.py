@@ -5,7 +5,7 @@ import reprlib
 from typing import Any
 
 from rnnsearch_tf.config import Config
-from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.json_files import parse_json, typed
 from rnnsearch_tf.models.model_directory import ModelDirectory
 
@@ -31,19 +31,19 @@ def check_inputs(config: Config, has_validation_set: bool, has_alignments: bool)
     """Check that a training has what its settings need.
 
     Raises:
-        InputError: early stopping without a validation set; alignments without a weight or an
+        UsageError: early stopping without a validation set; alignments without a weight or an
             attention, or a weight without alignments.
     """
     if not has_validation_set and config.training.early_stopping != "none":
-        raise InputError("--early_stopping needs a validation set")
+        raise UsageError("--early_stopping needs a validation set")
     weight = config.training.guided_alignment_weight
     if not has_alignments and weight:
-        raise InputError(f"--guided_alignment_weight {weight:g} needs --train_alignments")
+        raise UsageError(f"--guided_alignment_weight {weight:g} needs --train_alignments")
     if has_alignments and not weight:
-        raise InputError("--train_alignments needs a --guided_alignment_weight above 0")
+        raise UsageError("--train_alignments needs a --guided_alignment_weight above 0")
     if has_alignments and not config.model.has_attention:
         architecture = config.model.architecture
-        raise InputError(f"--train_alignments: {architecture} has no attention to guide")
+        raise UsageError(f"--train_alignments: {architecture} has no attention to guide")
 
 
 def check_same(directory: ModelDirectory, config: Config) -> None:
@@ -89,7 +89,7 @@ def check_cluster(text: str | None) -> None:
         InputError: it is not set, or is no such description.
     """
     if text is None:
-        raise InputError(f"--strategy multi_worker needs the variable TF_CONFIG: {_CLUSTER}")
+        raise UsageError(f"--strategy multi_worker needs the variable TF_CONFIG: {_CLUSTER}")
     try:
         config = parse_json(text)
         workers = typed(list[str], config["cluster"]["worker"])

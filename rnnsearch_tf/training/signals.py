@@ -5,6 +5,8 @@ import signal
 from collections.abc import Iterator
 from typing import Any
 
+from rnnsearch_tf.progress import open_line
+
 
 @contextlib.contextmanager
 def deferred_signals() -> Iterator[list[int]]:
@@ -15,6 +17,8 @@ def deferred_signals() -> Iterator[list[int]]:
     def receive(number: int, frame: Any) -> None:
         del frame
         received.append(number)
+        if number == signal.SIGINT:
+            open_line()
         _restore(earlier)
 
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -50,7 +50,7 @@ def test_the_best_has_the_lowest_error_and_comes_first():
 def test_scores_as_a_table():
     methods = [scored(FORWARD, 1_000, 800, 600, 700), scored(HIGH, 0, 800, 0, 0)]
     lines = scores_table(methods).splitlines()
-    assert lines[0].split() == ["AER", "%", "precision", "%", "recall", "%", "links"]
+    assert lines[0].split() == ["AER", "%", "precision", "recall", "links"]
     # 1 − 1300/1800, 700/1000, 600/800.
     assert lines[1].split() == ["forward,", "argmax", "27.8", "70.0", "75.0", "1,000"]
     assert lines[2].split() == ["forward,", "threshold", "0.6", "100.0", "–", "0.0", "0"]

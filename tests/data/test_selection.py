@@ -255,13 +255,13 @@ def test_more_than_the_pool_and_no_duplicates(files, capsys):
     assert selected(files) == list(dict.fromkeys(pairs))
 
 
-def fails(capsys, files: dict[str, str], **changed: object) -> str:
+def fails(capsys, files: dict[str, str], status: int = 1, **changed: object) -> str:
     """A run that must fail with one line and leave every file as it was."""
     folder = Path(files["output_source"]).parent
     Path(files["output_source"]).write_text("kept\n")
     before = {path: path.read_bytes() for path in folder.iterdir()}
     capsys.readouterr()
-    assert select_pairs.run(arguments(files, **changed)) == 1
+    assert select_pairs.run(arguments(files, **changed)) == status
     assert before == {path: path.read_bytes() for path in folder.iterdir()}
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -272,14 +272,14 @@ def fails(capsys, files: dict[str, str], **changed: object) -> str:
 
 def test_bad_input_is_one_line_and_nothing_is_overwritten(files, tmp_path, capsys):
     assert "none: No such file" in fails(capsys, files, pool_target=tmp_path / "none")
-    assert "--keep 0: must be at least 1" in fails(capsys, files, keep=0)
-    assert "--order 0" in fails(capsys, files, order=0)
+    assert "--keep 0: must be at least 1" in fails(capsys, files, 2, keep=0)
+    assert "--order 0" in fails(capsys, files, 2, order=0)
     said = "--target_language 'de': choose one of en, fr"
-    assert said in fails(capsys, files, target_language="de")
+    assert said in fails(capsys, files, 2, target_language="de")
     assert "no such folder" in fails(capsys, files, scores=tmp_path / "no" / "scores")
-    line = fails(capsys, files, output_target=files["pool_target"])
+    line = fails(capsys, files, 2, output_target=files["pool_target"])
     assert "another flag names this file" in line
-    line = fails(capsys, files, output_target=files["output_source"])
+    line = fails(capsys, files, 2, output_target=files["output_source"])
     assert "another flag names this file" in line
     once = write(tmp_path / "once", ["One two three"])
     line = fails(capsys, files, in_domain_source=once, in_domain_target=once)

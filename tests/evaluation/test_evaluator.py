@@ -11,8 +11,7 @@ from rnnsearch_tf.data.parallel_corpus import ParallelText, read_parallel
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.evaluation.evaluator import Evaluator
 from rnnsearch_tf.evaluation.length_bins import bleu_by_length
-from rnnsearch_tf.evaluation.metrics import in_words
-from rnnsearch_tf.evaluation.scores import score_set
+from rnnsearch_tf.evaluation.scores import in_words, score_set
 from rnnsearch_tf.inference.loading import load_text_model
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.models.translation_model import TranslationModel

@@ -9,10 +9,9 @@ from rnnsearch_tf.evaluation.metrics import (
     METRICS,
     Score,
     bleu,
-    in_words,
-    references_in_words,
     text_metrics,
 )
+from rnnsearch_tf.evaluation.scores import in_words, references_in_words
 from rnnsearch_tf.evaluation.significance import compare
 from rnnsearch_tf.text.moses import MosesTokenizer
 

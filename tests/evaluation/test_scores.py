@@ -1,17 +1,18 @@
 """The scores of a test set: every metric, the table, JSON and back."""
 
 import json
+import re
 
 import pytest
 import sacrebleu
 
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.evaluation.length_bins import bleu_by_length
-from rnnsearch_tf.evaluation.metrics import METRICS, Metric, in_words
+from rnnsearch_tf.evaluation.length_bins import bleu_by_length, read_by_length
+from rnnsearch_tf.evaluation.metrics import METRICS, Metric
 from rnnsearch_tf.evaluation.scores import (
     SetScores,
     TranslationScores,
-    read_by_length,
+    in_words,
     score_set,
 )
 from rnnsearch_tf.evaluation.significance import compare
@@ -47,12 +48,14 @@ def test_a_set_has_a_score_by_every_metric(scores):
 
 
 def test_the_table_has_every_score(scores):
+    table = scores._replace(replaced=scores.all).table()
+    assert max(map(len, table.splitlines())) <= 80
     table = scores.table()
     lines = [" ".join(line.split()) for line in table.splitlines()]
-    for title, result in (("all 13", scores.all), ("no unknown words 3", scores.no_unknown)):
-        row = [str(score) for score in result.scores.values()]
-        assert all(("±" in score) == (result is scores.all) for score in row)
-        assert " ".join([title, *row]) in lines
+    assert lines[:2] == ["all no unknown words", "sentences 13 3"]
+    for name, score in scores.all.scores.items():
+        assert "±" in str(score) and "±" not in str(scores.no_unknown[name])
+        assert f"{METRICS[name].title} {score} {scores.no_unknown[name]}" in lines
     first, second = scores.by_length
     assert f"1-10 11 {first.bleu:.2f} ± {first.interval:.2f}" in lines
     assert f"11-20 2 {second.bleu:.2f}" in lines
@@ -64,9 +67,10 @@ def test_the_table_has_every_score(scores):
     both = f"{difference.score:.2f} {difference.other:.2f}"
     change = f"{difference.score - difference.other:+.2f} {difference.p_value:.3f}"
     assert f"TER {both} {change}" in lines
-    assert all(score.signature in table for score in scores.all.scores.values())
+    whole = re.sub(r"\|\n *", "|", table)  # signatures are broken there
+    assert all(score.signature in whole for score in scores.all.scores.values())
     assert "other: old.fr" in table
-    assert scores.comparison.differences["bleu"].signature in table
+    assert scores.comparison.differences["bleu"].signature in whole
 
 
 def test_without_known_sentences_and_comparison(scores):
@@ -118,7 +122,7 @@ def test_a_new_metric_is_one_entry_of_the_table(monkeypatch):
         result, None, bleu_by_length(TRANSLATIONS, REFERENCES, LENGTHS), comparison=comparison
     )
     assert scores.as_dict()["chrf_words"] == expected._asdict()
-    head, row, *_ = scores.table().splitlines()
-    assert head.endswith("chrF2++") and row.endswith(str(expected))
-    assert f"chrF2++           {expected.signature} (with words)" in scores.table()
-    assert f"chrF2++           {expected.score:9.2f}     100.00" in scores.table()
+    table = re.sub(r"\|\n *", "|", scores.table())
+    assert f"chrF2++           {expected!s:>16}\n" in table
+    assert f"chrF2++           {expected.signature} (with words)" in re.sub(r"\n +", " ", table)
+    assert f"chrF2++           {expected.score:9.2f}     100.00" in table

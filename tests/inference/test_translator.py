@@ -227,6 +227,21 @@ def test_no_more_pairs_are_aligned_at_once_than_the_engine_takes(translator, mon
     assert max(shape[0] for shape in shapes) == 2
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (3, "a sentence, a str, or a list of them, not 3, of type int"),
+        (None, "a sentence, a str, or a list of them, not None, of type NoneType"),
+        (iter("ab"), "or a list of them, not <str_.*iterator"),
+        (["a", float("nan")], "sentence 1: expected a str, not nan, of type float"),
+    ],
+)
+def test_what_is_no_text(translator, text, said):
+    for call in (translator.translate, lambda text: translator.score(text, ["a"])):
+        with pytest.raises(TypeError, match=said):
+            call(text)
+
+
 def test_pairs_that_do_not_fit(translator):
     with pytest.raises(InputError, match="2 sentences, but 1 translations"):
         translator.score(["a", "b"], ["c"])

@@ -154,14 +154,14 @@ def test_other_settings_are_refused(output, flags, capsys):
 
 
 def test_bad_input_is_one_line(flags, corpus, tmp_path, capsys):
-    for changed, said in (
-        ([f"--data={tmp_path}"], "train.en: no such file, nor with .gz"),
-        (["--test=nothing"], "nothing.en: no such file"),
-        (["--models=rnnsearch-40"], "--models rnnsearch-40: choose from"),
-        (["--preset_size=huge"], "--preset_size 'huge': choose one of"),
+    for status, changed, said in (
+        (1, [f"--data={tmp_path}"], "train.en: no such file, nor with .gz"),
+        (1, ["--test=nothing"], "nothing.en: no such file"),
+        (2, ["--models=rnnsearch-40"], "--models rnnsearch-40: choose from"),
+        (2, ["--preset_size=huge"], "--preset_size 'huge': choose one of"),
     ):
         capsys.readouterr()
-        assert reproduce.run([*flags, f"--output={tmp_path / 'out'}", *changed]) == 1
+        assert reproduce.run([*flags, f"--output={tmp_path / 'out'}", *changed]) == status
         (line,) = capsys.readouterr().err.splitlines()
         assert said in line
         assert not (tmp_path / "out").exists()

@@ -34,8 +34,8 @@ def pairs(text, tmp_path) -> list[str]:
     return [*text, f"--target={tmp_path / 'text.fr'}"]
 
 
-def fails(capsys, script, *arguments: str) -> str:
-    assert script.run(list(arguments)) == 1
+def fails(capsys, script, *arguments: str, status: int = 1) -> str:
+    assert script.run(list(arguments)) == status
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.startswith(script.COMMAND.name + ": ")
@@ -59,7 +59,7 @@ def test_pictures_are_drawn(capsys, pairs, tmp_path):
     assert {path.name for path in (tmp_path / "figures").iterdir()} == {
         f"{number}.svg" for number, line in enumerate(SOURCE.split("\n"), 1) if line.strip()
     }
-    said = fails(capsys, align, *pairs, "--figure_format=gif")
+    said = fails(capsys, align, *pairs, "--figure_format=gif", status=2)
     assert "--figure_format 'gif': choose one of png, svg, pdf, html" in said
 
 
@@ -153,20 +153,24 @@ def test_cut_sentences_are_told(capsys, pairs, models, monkeypatch):
 
 
 def test_bad_flags(capsys, pairs):
-    assert "--source and --target go together" in fails(capsys, align, *pairs[:2])
+    assert "--source and --target go together" in fails(capsys, align, *pairs[:2], status=2)
     assert "--format 'giza': choose one of pharaoh, json" in fails(
-        capsys, align, *pairs, "--format=giza"
+        capsys, align, *pairs, "--format=giza", status=2
     )
     assert "--rule 'max': choose one of argmax, threshold" in fails(
-        capsys, align, *pairs, "--rule=max"
+        capsys, align, *pairs, "--rule=max", status=2
     )
-    assert "--threshold needs --rule=threshold" in fails(capsys, align, *pairs, "--threshold=0.5")
+    assert "--threshold needs --rule=threshold" in fails(
+        capsys, align, *pairs, "--threshold=0.5", status=2
+    )
     assert "--threshold 0.0: must be above 0" in fails(
-        capsys, align, *pairs, "--rule=threshold", "--threshold=0"
+        capsys, align, *pairs, "--rule=threshold", "--threshold=0", status=2
     )
-    assert "--symmetrize 'grow': choose one of" in fails(capsys, align, *pairs, "--symmetrize=grow")
+    assert "--symmetrize 'grow': choose one of" in fails(
+        capsys, align, *pairs, "--symmetrize=grow", status=2
+    )
     assert "--average_alignments needs --reverse_model_dir" in fails(
-        capsys, align, *pairs, "--average_alignments"
+        capsys, align, *pairs, "--average_alignments", status=2
     )
 
 
@@ -228,6 +232,18 @@ def test_scores_in_json(capsys, gold, tmp_path):
     assert json.loads(capsys.readouterr().out)["methods"] == methods
 
 
+def test_search_options_hold_for_both_models(gold, monkeypatch):
+    load, lengths = Translator.load, {}
+
+    def recorded(path, decoding, weights):
+        lengths[path] = decoding.max_length
+        return load(path, decoding, weights)
+
+    monkeypatch.setattr(Translator, "load", recorded)
+    assert evaluate.run([*gold, "--reverse_model_dir=fr-en", "--max_length=77"]) == 0
+    assert lengths == {"en-fr": 77, "fr-en": 77}
+
+
 def test_gold_of_the_other_direction(capsys, gold, models, tmp_path):
     flags = [
         "--model_dir=fr-en", f"--source={tmp_path / 'text.fr'}",
@@ -243,7 +259,8 @@ def test_tuning(capsys, gold, tmp_path):
     flags = [*gold, "--reverse_model_dir=fr-en", "--tune", f"--json={tmp_path / 'figures.json'}"]
     assert evaluate.run(flags) == 0
     text = capsys.readouterr().out
-    assert "forward       reverse          both       average" in text
+    assert "forward     reverse        both     average" in text
+    assert max(map(len, text.splitlines())) <= 80
     figures = json.loads((tmp_path / "figures.json").read_text())
     assert len(figures["methods"]) > 100
     assert figures["best"]["aer"] == min(method["aer"] for method in figures["methods"])
@@ -264,4 +281,4 @@ def test_bad_gold_is_told_before_a_model_is_loaded(capsys, gold, tmp_path):
 
 def test_flags_for_alignments_alone(capsys, gold):
     for flag in ("--tune", "--reverse_model_dir=fr-en"):
-        assert "need --alignments" in fails(capsys, evaluate, *gold[:-1], flag)
+        assert "need --alignments" in fails(capsys, evaluate, *gold[:-1], flag, status=2)

@@ -24,6 +24,10 @@ def command() -> Command:
     command.define("colour", Colour, "of the wall", "red")
     command.define("primer", Colour, "of what lies under it")
     command.define("coats", int, "how many", 2, Limits(1, 9))
+    command.define("brush", str, "what paints", repeated=True)
+    command.define("roller", int, "its width", limits=Limits(1, 9))
+    command.define("spray", str, "no brush")
+    command.one_of(("brush", "roller"), ("spray",))
     command.define("a_flag_with_a_long_name", bool, "whether it is long, as the name is, and its "
                    "text, which is broken", False)  # fmt: skip
     return command
@@ -34,7 +38,8 @@ def test_help_has_groups_choices_defaults_and_what_is_required(capsys, command):
     assert (
         capsys.readouterr().out
         == """\
-usage: paint --wall=FILE [--FLAG=VALUE …]
+usage: paint --wall=FILE (--brush=TEXT --roller=N | --spray=TEXT) [--FLAG=VALUE
+    …]
 
 Paint a wall.
 
@@ -48,6 +53,9 @@ Paint:
   --colour=red|green      of the wall (default: red)
   --primer=red|green      of what lies under it
   --coats=N               how many (default: 2)
+  --brush=TEXT            required, or --spray: what paints; may be repeated
+  --roller=N              required, or --spray: its width
+  --spray=TEXT            instead of --brush and --roller: no brush
   --[no]a_flag_with_a_long_name
                           whether it is long, as the name is, and its text,
                           which is broken
@@ -83,10 +91,14 @@ def test_help_is_readable_in_80_columns(command):
         (train.COMMAND, "--preset=rnnsearch-50", "1000"),
         (train.COMMAND, "--preset=rnnsearch-tiny", "128"),
         (train.COMMAND, "--preset=no_such", "256"),
+        (train.COMMAND, "--config={config}", "77"),
+        (train.COMMAND, "--config=no_such", "256"),
         (reproduce.COMMAND, "--preset_size=paper", "1000"),
     ],
 )
-def test_help_has_the_defaults_of_the_preset(command, flag, default):
+def test_help_has_the_defaults_of_the_preset_or_the_file(tmp_path, command, flag, default):
+    (tmp_path / "config").write_text("model: {hidden_size: 77}")
+    flag = flag.format(config=tmp_path / "config")
     text = " ".join(command.help([flag]).split())
     assert f"n, hidden units of each recurrent network (default: {default})" in text
 
@@ -95,7 +107,7 @@ def test_the_version(capsys):
     """Where --version is a flag, too, it is one with a value."""
     assert export.run(["--version"]) == 0
     assert capsys.readouterr().out == f"rnnsearch-export {rnnsearch_tf.__version__}\n"
-    assert export.run(["--version=0"]) == 1
+    assert export.run(["--version=0"]) == 2
     assert "--version 0: must be at least 1" in capsys.readouterr().err
 
 
@@ -113,7 +125,7 @@ def test_a_choice_is_taken(command, flag):
 @pytest.mark.parametrize("flag", ["--colour=blue", "--primer=blue"])
 def test_what_is_no_choice_is_one_line_before_anything_is_done(capsys, command, flag):
     done = []
-    assert command.run(lambda: done.append(1), [flag]) == 1
+    assert command.run(lambda: done.append(1), [flag]) == 2
     name = flag.partition("=")[0]
     assert capsys.readouterr().err == f"paint: {name} 'blue': choose one of red, green\n"
     assert not done
@@ -129,7 +141,7 @@ def test_what_is_no_choice_is_one_line_before_anything_is_done(capsys, command, 
     ],
 )
 def test_the_scripts_name_flag_and_choices(capsys, script, flag):
-    assert script.run([flag]) == 1
+    assert script.run([flag]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     name, _, value = flag.partition("=")
     assert line.startswith(f"{script.COMMAND.name}: {name} {value!r}: choose one of ")

@@ -50,14 +50,10 @@ CASES = [
       }.items()),
     *((name, [MODEL, *NEEDED[name][:-1], f"{NEEDED[name][-1].partition('=')[0]}=none"],
        "none: No such file or directory") for name in OTHER if name != "export"),
-    *((name, [], "is needed") for name in [*OTHER, "plot", "reproduce", "select_pairs", "train"]),
     ("translate", [MODEL, "--input=binary"], "--input binary: binary, or UTF-16"),
     ("translate", [MODEL, "--input=bad.gz"], "bad.gz: not a whole gzip file"),
     ("translate", [MODEL, "--input=empty"], "empty: Is a directory"),
-    ("translate", [MODEL, "--beam_size=2", "--n_best=3"], "n_best 3: must be from 1 to"),
     ("translate", [f"{MODEL},other", "--input=en"], "other: other vocabularies than model"),
-    ("score", [MODEL, "--tsv=en", "--source=en"], "--tsv takes the place of"),
-    ("score", [MODEL, "--source=en"], "--source and --target go together"),
     ("align", [MODEL, *PAIRS, "--reverse_model_dir=none"], "none: no such model directory"),
     ("evaluate", [MODEL, *TEST, "--compare=none"], "--compare none: No such file"),
     ("evaluate", [MODEL, *TEST, "--hypotheses=short"], "short has 1 lines, the source has 2"),
@@ -65,30 +61,41 @@ CASES = [
     ("evaluate", [MODEL, *TEST, "--alignments=none"], "--alignments none: No such file"),
     ("evaluate", [MODEL, "--tsv=en"], "en: line 1 has no tab"),
     ("export", [MODEL, "--export_dir=exports", "--version=1"], "nothing was overwritten"),
-    ("export", [MODEL, "--export_dir=exports", "--weights_dtype=int8"], "choose one of float32"),
     ("client", ["--input=none"], "--input none: No such file"),
     ("client", ["--ca_certificate=none"], "--ca_certificate none: No such file"),
     ("plot", ["--model_dir=none", "--output=a.png"], "none: no such model directory"),
     ("plot", ["--evaluations=none", "--output=a.png"], "none: No such file"),
+    ("plot", ["--evaluations=bad.yaml", "--output=a.png"], "bad.yaml: not JSON"),
+    ("train", [*TRAIN, "--model_dir=/proc/new"], "--model_dir /proc/new: /proc: cannot be written"),
     ("reproduce", ["--data=none"], "none/train.en: no such file"),
     ("reproduce", ["--data=empty"], "empty/train.en: no such file"),
     ("select_pairs", ["--in_domain_source=none"], "none: No such file"),
     ("demo", ["--output=en"], "--output en: "),
     ("train", [*TRAIN, "--train_target=none"], "--train_target none: No such file"),
-    ("train", [*TRAIN, "--valid_source=en"], "--valid_source and --valid_target go together"),
     ("train", [*TRAIN, "--valid_source=en", "--valid_target=short"], "short has 1"),
-    ("train", [*TRAIN, "--valid_split=1.5"], "--valid_split 1.5: must be a whole number"),
-    ("train", [*TRAIN, "--wmt14=all"], "--wmt14 takes the place of"),
-    ("train", [*TRAIN, "--preset=none"], "--preset none: choose one of"),
-    ("train", [*TRAIN, "--config=bad.yaml"], "unknown field hiden_size"),
+    ("train", [*TRAIN, "--config=bad.yaml"], "unknown field hiden_size (did you mean hidden_s"),
     ("train", [*TRAIN, "--train_alignments=none"], "--train_alignments none: No such file"),
-    ("train", [*TRAIN, "--train_alignments=en"], "needs a --guided_alignment_weight"),
-    ("train", [*TRAIN, "--early_stopping=bleu"], "--early_stopping needs a validation set"),
     ("train", [*TRAIN, "--strategy=multi_worker"], "TF_CONFIG is not {"),
-    ("train", [*TRAIN, "--source_language=de"], "with --tokenizer=whitespace"),
     ("train", [*TRAIN, MODEL, "--tokenizer=whitespace", "--preset=rnnsearch-50", "--hidden_size=7"],
      "hidden_size is 1000, not 7; resume it with --config="),
     ("train", [*TRAIN, MODEL, "--preset=rnnencdec-50"], "architecture is rnnsearch, not rnnencdec"),
+]  # fmt: skip
+
+USAGE = [
+    *((name, [], "required: ") for name in [*OTHER, "plot", "reproduce", "select_pairs", "train"]),
+    ("translate", [MODEL, "--beam_size=2", "--n_best=3"], "n_best 3: must be from 1 to"),
+    ("score", [MODEL, "--tsv=en", "--source=en"], "--tsv takes the place of"),
+    ("score", [MODEL, "--source=en"], "--source and --target go together"),
+    ("export", [MODEL, "--export_dir=exports", "--weights_dtype=int8"], "choose one of float32"),
+    ("train", [*TRAIN, "--valid_source=en"], "--valid_source and --valid_target go together"),
+    ("train", [*TRAIN, "--valid_split=1.5"], "--valid_split 1.5: must be a whole number"),
+    ("train", [*TRAIN, "--wmt14=all"], "--wmt14 takes the place of"),
+    ("train", [*TRAIN, "--preset=none"], "--preset none: choose one of"),
+    ("train", [*TRAIN, "--train_alignments=en"], "needs a --guided_alignment_weight"),
+    ("train", [*TRAIN, "--early_stopping=bleu"], "--early_stopping needs a validation set"),
+    ("train", [*TRAIN, "--source_language=de"], "with --tokenizer=whitespace"),
+    ("train", [*TRAIN, "--trian_source=en"], "unknown flag --trian_source (did you mean --train_s"),
+    ("align", [MODEL], "required: --source and --target, or --tsv"),
 ]  # fmt: skip
 
 
@@ -118,12 +125,13 @@ def test_errors_are_told_first(folder: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("TF_CONFIG", "{}")
     finished = subprocess.run(
         [sys.executable, "-c", CODE],
-        input=json.dumps([[name, flags] for name, flags, _ in CASES]),
+        input=json.dumps([[name, flags] for name, flags, _ in [*CASES, *USAGE]]),
         cwd=folder, capture_output=True, check=False, text=True,
     )  # fmt: skip
     assert finished.returncode == 0, finished.stderr
-    for (name, flags, message), (status, said) in zip(
-        CASES, json.loads(finished.stdout), strict=True
+    for i, ((name, flags, message), (status, said)) in enumerate(
+        zip([*CASES, *USAGE], json.loads(finished.stdout), strict=True)
     ):
-        assert status == 1 and message in said, (name, flags, status, said)
+        assert status == (1 if i < len(CASES) else 2), (name, flags, status, said)
+        assert message in said, (name, flags, said)
         assert said.count("\n") == 1, said

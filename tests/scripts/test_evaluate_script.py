@@ -91,7 +91,9 @@ def test_what_it_refuses(capsys, flags, corpus, tmp_path):
         assert "short has 1 lines, the source has 20" in line
     missing = fails(capsys, evaluate, *flags, f"--hypotheses={tmp_path / 'none'}")
     assert "none: No such file" in missing
-    assert "--sample 0: must be at least 1" in fails(capsys, evaluate, *flags, "--sample=0")
-    page = fails(capsys, evaluate, *flags, f"--sample_html={tmp_path / 'page.txt'}")
+    assert "--sample 0: must be at least 1" in fails(
+        capsys, evaluate, *flags, "--sample=0", status=2
+    )
+    page = fails(capsys, evaluate, *flags, f"--sample_html={tmp_path / 'page.txt'}", status=2)
     assert "page.txt: must end in .html" in page
-    assert "--source and --reference go together" in fails(capsys, evaluate, *flags[:-1])
+    assert "--source and --reference go together" in fails(capsys, evaluate, *flags[:-1], status=2)

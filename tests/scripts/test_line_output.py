@@ -131,7 +131,8 @@ def test_nothing_is_left_where_nothing_is_done(capsys, engine, flags, tmp_path):
 def test_what_is_done_is_not_overwritten_or_mixed(capsys, broken_off, tmp_path):
     def refused(*changed: str) -> str:
         kept = (tmp_path / "out.partial").read_bytes()
-        *_, line = fails(capsys, *broken_off, *changed)
+        status = 2 if "--output=-" in changed else 1
+        *_, line = fails(capsys, *broken_off, *changed, status=status)
         assert (tmp_path / "out.partial").read_bytes() == kept
         return line.replace(str(tmp_path / "out.partial"), "PARTIAL")
 

@@ -232,7 +232,7 @@ def test_help_that_cannot_be_printed_is_an_error(target):
 @pytest.mark.parametrize("target", ["2>&-", "2>/dev/full", "<&- >&- 2>&-"])
 def test_errors_that_nobody_hears_have_their_status(target):
     finished = shell(target, "client", "--batch_size=0")
-    assert (finished.returncode, finished.stdout, finished.stderr) == (1, b"", b"")
+    assert (finished.returncode, finished.stdout, finished.stderr) == (2, b"", b"")
 
 
 def test_a_closed_input_is_an_error():

@@ -3,6 +3,7 @@
 import gzip
 import json
 import sys
+import types
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,16 @@ def test_training_and_validation_text_of_one_file_each(files, trained):
     assert alignments is not None
 
 
+@pytest.mark.parametrize("is_chief", [True, False])
+def test_what_to_run_next_is_told_by_the_chief(capsys, files, trained, monkeypatch, is_chief):
+    name = "rnnsearch_tf.training.distribution.Workers"
+    monkeypatch.setattr(name, lambda strategy: types.SimpleNamespace(is_chief=is_chief))
+    model = files / "a model"
+    assert train.run([f"--model_dir={model}", f"--train_tsv={files / 'both.tsv.gz'}"]) == 0
+    line = f"Translate: echo \"…\" | rnnsearch-translate --model_dir='{model}'\n"
+    assert capsys.readouterr().err == (line if is_chief else "")
+
+
 def test_a_share_of_the_training_pairs_is_held_out(capsys, files, trained):
     flags = [f"--model_dir={files / 'model'}"]
     two = [f"--train_source={files / 'en'}", f"--train_target={files / 'fr'}"]
@@ -66,10 +77,10 @@ def test_a_share_of_the_training_pairs_is_held_out(capsys, files, trained):
         assert sorted(training.target + validation.target) == sorted(TARGET)
     assert trained[0] == trained[1]
     for wrong, message in (
-        (f"--valid_tsv={files / 'both.tsv.gz'}", "is for a training without a validation set"),
+        (f"--valid_tsv={files / 'both.tsv.gz'}", "--valid_split takes the place of --valid_tsv"),
         (f"--train_alignments={files / 'en'}", "--train_alignments needs a validation set"),
     ):
-        assert train.run([*flags, *two, "--valid_split=3", wrong]) == 1
+        assert train.run([*flags, *two, "--valid_split=3", wrong]) == 2
         assert message in capsys.readouterr().err
 
 
@@ -107,7 +118,7 @@ def test_several_references(capsys, engine, files, monkeypatch):
     ] * 3
     assert "nrefs:2" in several["bleu"]["signature"]
     gold = [f"--alignments={files / 'en'}"]
-    assert evaluate.run([*flags, source, *both, *gold]) == 1
+    assert evaluate.run([*flags, source, *both, *gold]) == 2
     assert "--alignments: the links are those of one --reference" in capsys.readouterr().err
 
 

@@ -53,9 +53,11 @@ def test_equal_names_are_told_apart(tmp_path):
 def test_what_it_refuses(capsys, tmp_path):
     good = write_evaluation(tmp_path / "good.json")
     output = f"--output={tmp_path / 'a.svg'}"
-    assert "--output is needed" in fails(capsys, plot, f"--evaluations={good}")
-    for flags in ([], [f"--evaluations={good}", "--model_dir=x"]):
-        assert "one of --model_dir and --evaluations" in fails(capsys, plot, *flags, output)
+    assert "required: --output" in fails(capsys, plot, f"--evaluations={good}", status=2)
+    assert "required: --model_dir, or --evaluations" in fails(capsys, plot, output, status=2)
+    both = f"--evaluations={good}", "--model_dir=x"
+    said = fails(capsys, plot, *both, output, status=2)
+    assert "--evaluations takes the place of --model_dir" in said
     nowhere = fails(capsys, plot, f"--model_dir={tmp_path / 'none'}", output)
     assert "none: no such model directory" in nowhere
     assert "twice" in fails(capsys, plot, f"--evaluations={good},{good}", output)

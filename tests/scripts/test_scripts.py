@@ -45,14 +45,15 @@ def fails(capsys: pytest.CaptureFixture[str], script, *arguments: str, status: i
 def test_usage_errors(capsys, model_dir):
     assert "no_such_flag" in fails(capsys, translate, "--no_such_flag=1", status=2)
     assert "'stray'" in fails(capsys, translate, "stray", status=2)
-    assert "--model_dir is needed" in fails(capsys, translate)
+    assert "required: --model_dir (see" in fails(capsys, translate, status=2)
     assert "beam_size" in fails(
         capsys, translate, f"--model_dir={model_dir}", "--beam_size=many", status=2
     )
     assert "beam_size 0: must be at least 1" in fails(
-        capsys, translate, f"--model_dir={model_dir}", "--beam_size=0"
+        capsys, translate, f"--model_dir={model_dir}", "--beam_size=0", status=2
     )
-    assert "rnnsearch-huge" in fails(capsys, train, "--model_dir=c", "--preset=rnnsearch-huge")
+    training = "--model_dir=c", "--train_tsv=" + __file__, "--preset=rnnsearch-huge"
+    assert "rnnsearch-huge" in fails(capsys, train, *training, status=2)
 
 
 def test_a_flagfile_is_read(capsys, tmp_path):
@@ -151,7 +152,8 @@ def test_an_export_that_exists_is_not_overwritten(capsys, model_dir, tmp_path):
     flags = [f"--model_dir={model_dir}", f"--export_dir={tmp_path}"]
     assert "nothing was overwritten" in fails(capsys, export, *flags, "--version=1")
     assert list((tmp_path / "1").iterdir()) == []
-    assert "--version 0: must be at least 1" in fails(capsys, export, *flags, "--version=0")
+    flags.append("--version=0")
+    assert "--version 0: must be at least 1" in fails(capsys, export, *flags, status=2)
 
 
 def test_text_that_is_not_utf8_is_translated_as_a_server_does(capsys, model_dir, tmp_path):
@@ -241,7 +243,8 @@ def test_json_has_all_that_is_known(capsysbinary, two_lines):
     ],
 )
 def test_output_that_cannot_be(capsys, two_lines, tmp_path, flags, said):
-    assert said in fails(capsys, translate, *two_lines, *flags, f"--output={tmp_path / 'out'}")
+    flags = [*two_lines, *flags, f"--output={tmp_path / 'out'}"]
+    assert said in fails(capsys, translate, *flags, status=2)
     assert not (tmp_path / "out").exists()
 
 

@@ -34,8 +34,8 @@ def test_nothing_is_overwritten(tmp_path, capsys):
 
 
 def test_the_model_is_still_asked_for(tmp_path, capsys):
-    assert export.run([f"--export_dir={tmp_path}"]) == 1
-    assert "--model_dir is needed" in capsys.readouterr().err
-    assert export.run([f"--export_dir={tmp_path}", f"--kit={tmp_path / 'kit'}"]) == 1
+    assert export.run([f"--export_dir={tmp_path}"]) == 2
+    assert "required: --model_dir" in capsys.readouterr().err
+    assert export.run([f"--export_dir={tmp_path}", f"--kit={tmp_path / 'kit'}"]) == 2
     assert "--model_dir and --export_dir go together" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []

@@ -209,9 +209,9 @@ def flags(train_flags, corpus) -> list[str]:
     return [*flags, f"--train_alignments={corpus / 'train.links'}", "--guided_alignment_weight=1"]
 
 
-def refused(capsys, flags: list[str]) -> str:
+def refused(capsys, flags: list[str], status: int = 2) -> str:
     capsys.readouterr()
-    assert train.run(flags) == 1
+    assert train.run(flags) == status
     return capsys.readouterr().err.splitlines()[-1]
 
 
@@ -244,6 +244,7 @@ def test_alignments_and_their_weight_go_together(tmp_path, capsys, corpus, flags
             f"--train_source={corpus}/train.en,{corpus}/train.en",
             f"--train_target={corpus}/train.fr,{corpus}/train.fr",
         ],
+        status=1,
     )
     without = [flag for flag in flags if not flag.startswith("--train_alignments")]
     assert "--guided_alignment_weight 1 needs --train_alignments" in refused(capsys, without)
@@ -258,7 +259,7 @@ def test_a_link_of_a_word_that_is_not_there_leaves_nothing_behind(tmp_path, caps
     bad = tmp_path / "bad.links"
     bad.write_text("".join(f"{line}\n" for line in [*lines[:6], lines[6] + " 0-99", *lines[7:]]))
     said = refused(
-        capsys, [*flags, f"--train_alignments={bad}", f"--model_dir={tmp_path / 'model'}"]
+        capsys, [*flags, f"--train_alignments={bad}", f"--model_dir={tmp_path / 'model'}"], status=1
     )
     assert "bad.links: line 7: there is no link 0-99 between" in said
     assert not (tmp_path / "model").exists()

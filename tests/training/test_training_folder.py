@@ -100,5 +100,5 @@ def test_a_folder_that_is_changed_while_the_training_goes_on(tmp_path, flags, mo
 
 
 def test_a_folder_without_a_name(flags, capsys):
-    assert train.run([*flags, "--model_dir="]) == 1
+    assert train.run([*flags, "--model_dir="]) == 2
     assert capsys.readouterr().err == "rnnsearch-train: --model_dir is empty\n"

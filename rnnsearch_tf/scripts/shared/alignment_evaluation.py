@@ -6,7 +6,7 @@ from rnnsearch_tf.alignment.evaluation import best_of, evaluate_methods, scores_
 from rnnsearch_tf.alignment.extraction import LinkMethod, LinkWeights, all_methods
 from rnnsearch_tf.alignment.formats import read_gold
 from rnnsearch_tf.data.parallel_corpus import ParallelText
-from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.scripts.shared.alignment_flags import (
     aligned_models,
     define_alignment,
@@ -48,11 +48,11 @@ def wants_alignments(command: Command) -> bool:
     """Whether links are to be scored.
 
     Raises:
-        InputError: flags that are for links only, without --alignments.
+        UsageError: flags that are for links only, without --alignments.
     """
     flags = command.flags
     if not flags.alignments and (flags.tune or flags.reverse_model_dir):
-        raise InputError("--tune and --reverse_model_dir need --alignments")
+        raise UsageError("--tune and --reverse_model_dir need --alignments")
     return flags.alignments is not None
 
 
@@ -64,7 +64,7 @@ def evaluate_alignments(command: Command, text: ParallelText) -> None:
     """
     flags = command.flags
     if len(flags.reference or []) > 1:
-        raise InputError("--alignments: the links are those of one --reference")
+        raise UsageError("--alignments: the links are those of one --reference")
     methods = _methods(command)
     aligned_models(command)  # for its checks
     with quiet_start():

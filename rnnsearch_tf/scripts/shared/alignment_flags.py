@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from rnnsearch_tf.alignment.extraction import LinkMethod, LinkWeights
 from rnnsearch_tf.alignment.links import LinkRule, RuleName
 from rnnsearch_tf.alignment.symmetrization import Symmetrization
-from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.limits import Limits
 from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.decoding_flags import checked_models, open_translator
@@ -56,13 +56,13 @@ def link_method(command: Command) -> LinkMethod:
     """Return the method that the flags describe.
 
     Raises:
-        InputError: an unknown value, or flags that do not go together.
+        UsageError: an unknown value, or flags that do not go together.
     """
     flags = command.flags
     if flags.threshold is not None and flags.rule != "threshold":
-        raise InputError("--threshold needs --rule=threshold")
+        raise UsageError("--threshold needs --rule=threshold")
     if flags.average_alignments and not flags.reverse_model_dir:
-        raise InputError("--average_alignments needs --reverse_model_dir")
+        raise UsageError("--average_alignments needs --reverse_model_dir")
     weights: LinkWeights = "forward"
     if flags.reverse_model_dir:
         weights = "average" if flags.average_alignments else "both"
@@ -73,7 +73,7 @@ def link_method(command: Command) -> LinkMethod:
         threshold = {} if flags.threshold is None else {"threshold": flags.threshold}
         return LinkMethod(LinkRule(flags.rule, **threshold), weights, symmetrization)
     except ValueError as error:
-        raise InputError(f"--{error}") from error
+        raise UsageError(f"--{error}") from error
 
 
 def aligned_models(command: Command) -> list[str]:

@@ -18,13 +18,14 @@ from absl import flags
 
 import rnnsearch_tf
 from rnnsearch_tf.config import RENAMED_FIELDS, RENAMED_VALUES, check_choice, choices
-from rnnsearch_tf.errors import InputError, first_line
+from rnnsearch_tf.errors import InputError, UsageError, did_you_mean, first_line
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.limits import Limits
-from rnnsearch_tf.progress import close_bars
+from rnnsearch_tf.progress import close_bars, fresh_line
 from rnnsearch_tf.scripts.shared import interrupts
 from rnnsearch_tf.scripts.shared.file_flags import FileType, check_path
 from rnnsearch_tf.scripts.shared.help_text import help_text
+from rnnsearch_tf.scripts.shared.requirements import Requirement
 from rnnsearch_tf.scripts.shared.standard_streams import drop_unwritten, open_closed_streams
 from rnnsearch_tf.terminal import printable
 
@@ -47,7 +48,6 @@ class _Spec:
 
     flag_type: Any
     limits: Limits | None
-    is_required: bool
 
     @property
     def placeholder(self) -> str:
@@ -61,19 +61,19 @@ class _Spec:
         """Check a value that was given.
 
         Raises:
-            InputError: it is empty, no choice, or out of range; the text names what is allowed, or
+            UsageError: it is empty, no choice, or out of range; the text names what is allowed, or
                 what a value of version 0.1.0 is called now.
         """
         if value == "":
-            raise InputError(f"--{name} is empty")
+            raise UsageError(f"--{name} is empty")
         if isinstance(value, str) and "\0" in value:
-            raise InputError(f"--{name} {value!r}: must not have a NUL")
+            raise UsageError(f"--{name} {value!r}: must not have a NUL")
         if (name, value) in RENAMED_VALUES:
-            raise InputError(f"--{name}={value} is now {RENAMED_VALUES[name, value]}")
+            raise UsageError(f"--{name}={value} is now {RENAMED_VALUES[name, value]}")
         if allowed := choices(self.flag_type):
-            check_choice(f"--{name}", value, allowed, InputError)
+            check_choice(f"--{name}", value, allowed, UsageError)
         if self.limits:
-            self.limits.check(f"--{name}", value, InputError)
+            self.limits.check(f"--{name}", value, UsageError)
 
 
 class Command:
@@ -96,6 +96,7 @@ class Command:
         self._alone = alone
         self._group = "Flags"
         self._specs: dict[str, _Spec] = {}
+        self._requirements: list[Requirement] = []
         self._shown_defaults: Callable[[], dict[str, Any]] = dict
 
     def group(self, title: str) -> None:
@@ -126,11 +127,19 @@ class Command:
         """
         if flag_type in (int, float) and limits is None:
             raise TypeError(f"--{name} needs limits")
-        self._specs[name] = _Spec(flag_type, limits, required)
+        self._specs[name] = _Spec(flag_type, limits)
         definer = _DEFINERS.get(flag_type, flags.DEFINE_string)
         if repeated:
             definer = flags.DEFINE_multi_string
         definer(name, default, description, flag_values=self.flags, module_name=self._group)
+        if repeated:  # absl adds words of its own
+            self.flags[name].help = f"{description}; may be repeated"
+        if required:
+            self.one_of((name,))
+
+    def one_of(self, *alternatives: tuple[str, ...], required: bool = True) -> None:
+        """Have one of several sets of flags given, as a whole, and no two; or none, if allowed."""
+        self._requirements.append(Requirement(alternatives, required))
 
     def define_settings(self, config_class: Any, skip: tuple[str, ...] = ()) -> None:
         """Add a flag without a default for each field of a config dataclass (see `settings`)."""
@@ -147,7 +156,7 @@ class Command:
         """Return the config with the values of the flags that were given.
 
         Raises:
-            InputError: a value out of range.
+            UsageError: a value out of range.
         """
         given = {
             field.name: self.flags[field.name].value
@@ -157,7 +166,7 @@ class Command:
         try:
             return dataclasses.replace(config, **given)
         except ValueError as error:
-            raise InputError(f"--{error}") from error
+            raise UsageError(f"--{error}") from error
 
     def entry(self, main: Callable[[], int | None]) -> Callable[..., int]:
         """Make the function of the console script, which takes the arguments of `run`."""
@@ -197,7 +206,7 @@ class Command:
         except flags.Error as error:
             return self._fail(f"{error} (see --help)", 2)
         except InputError as error:
-            return self._fail(str(error), 1)
+            return self._fail(str(error), 2 if isinstance(error, UsageError) else 1)
         except BrokenPipeError:
             return 128 + _SIGPIPE
         except KeyboardInterrupt as error:
@@ -225,10 +234,12 @@ class Command:
         try:
             rest = self._parse(arguments)
         except flags.UnrecognizedFlagError as error:
+            name = f"--{error.flagname}"
             new_name = _RENAMED_FLAGS.get(error.flagname)
-            if new_name is None or new_name not in self.flags:
-                raise
-            return self._fail(f"--{error.flagname} is now --{new_name}", 2)
+            if new_name is not None and new_name in self.flags:
+                raise UsageError(f"{name} is now --{new_name}") from error
+            similar = did_you_mean(name, (f"--{known}" for known in self.flags))
+            raise UsageError(f"unknown flag {name}{similar or ' (see --help)'}") from error
         except UnicodeDecodeError as error:
             raise InputError(f"--flagfile: not UTF-8: {error}") from error
         if rest:
@@ -252,7 +263,7 @@ class Command:
             *self._texts,
             self.flags,
             {name: spec.placeholder for name, spec in self._specs.items()},
-            [name for name, spec in self._specs.items() if spec.is_required],
+            self._requirements,
             self._shown_defaults(),
         )
 
@@ -268,10 +279,11 @@ class Command:
         for name, spec, value in given:
             if isinstance(spec.flag_type, FileType):
                 check_path(name, spec.flag_type, value)
+        names = {name for name, _, _ in given}
+        missing = [one for one in self._requirements if one.is_missing(names)]
         is_alone = self._alone is not None and self.flags[self._alone].value
-        for name, spec in self._specs.items():
-            if spec.is_required and self.flags[name].value is None and not is_alone:
-                raise InputError(f"--{name} is needed (see --help)")
+        if missing and not is_alone:
+            raise UsageError(f"required: {'; '.join(map(str, missing))} (see --help)")
 
     def _values(self, name: str) -> list[Any]:
         value = self.flags[name].value
@@ -282,6 +294,7 @@ class Command:
     def warn(self, message: str) -> None:
         """Write one line to standard error."""
         with contextlib.suppress(OSError):  # it may be on a full disk
+            fresh_line()
             print(printable(f"{self.name}: {' '.join(message.split())}"), file=sys.stderr)
 
     def _reported(self, error: Exception, arguments: list[str]) -> str:

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from rnnsearch_tf.config import DecodingConfig
-from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.inference.exported import check_models, check_options, config_of, find_version
 from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.file_flags import MODEL_FOLDERS
@@ -36,7 +36,7 @@ def _folders(command: Command, names: str | None) -> list[str]:
     names = names or command.flags.model_dir
     paths = names.split(",")
     if "" in paths:
-        raise InputError(f"{names!r} has an empty name")
+        raise UsageError(f"{names!r} has an empty name")
     return paths
 
 

@@ -3,6 +3,7 @@
 import dataclasses
 import errno
 import os
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -57,9 +58,10 @@ def _check_file(path: str) -> None:
     stays = is_stream(path)
     if not stays and not target.parent.is_dir():
         raise InputError(f"{Path(path).parent}: no such folder")
-    needed = [Path(path)] if stays else [target.parent, *([target] if target.exists() else [])]
-    if not all(os.access(one, os.W_OK) for one in needed):
+    if (stays or target.exists()) and not os.access(path, os.W_OK):
         raise InputError(os.strerror(errno.EACCES))
+    if not stays:
+        _check_writable(target.parent)
 
 
 def _check_folder(path: str) -> None:
@@ -68,17 +70,25 @@ def _check_folder(path: str) -> None:
     existing = next(one for one in (target, *target.parents) if one.exists())
     if not existing.is_dir():
         raise InputError(f"{existing}: {os.strerror(errno.ENOTDIR)}")
-    if not os.access(existing, os.W_OK):
-        raise InputError(f"{existing}: {os.strerror(errno.EACCES)}")
+    _check_writable(existing)
+
+
+def _check_writable(folder: Path) -> None:
+    """Check that something can be made in a folder, by trying: /proc lets root, and fails."""
+    try:
+        with tempfile.TemporaryDirectory(dir=folder):
+            pass
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written: {error.strerror}") from error
 
 
 INPUT_FILE = FileType("FILE", _check_input)  # text, plain or .gz
-INPUT_FILES = FileType("FILE[,FILE…]", _check_inputs)
+INPUT_FILES = FileType("FILES", _check_inputs)
 INPUT_LINES = FileType("FILE", _check_input, has_stream=True)
 OUTPUT_FILE = FileType("FILE", _check_file)
 OUTPUT_LINES = FileType("FILE", _check_file, has_stream=True)
 OUTPUT_FOLDER = FileType("FOLDER", _check_folder)  # made where it is missing
-MODEL_FOLDERS = FileType("FOLDER[,FOLDER…]", lambda path: None)  # see `decoding_flags`
+MODEL_FOLDERS = FileType("FOLDERS", lambda path: None)  # see `decoding_flags`
 
 
 def check_path(name: str, file_type: FileType, path: str) -> None:

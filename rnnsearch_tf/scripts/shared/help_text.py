@@ -1,10 +1,12 @@
 """The text that `--help` prints: usage, an example, and the flags in groups."""
 
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from absl import flags
+
+from rnnsearch_tf.scripts.shared.requirements import Requirement
 
 _WIDTH = 80
 _INDENT = 26  # of the descriptions
@@ -22,7 +24,7 @@ def help_text(
     example: str,
     flag_values: flags.FlagValues,
     placeholders: Mapping[str, str],
-    required: list[str],
+    requirements: Sequence[Requirement],
     shown_defaults: Mapping[str, Any],
 ) -> str:
     """Return the help of a command, at most 80 columns wide.
@@ -33,10 +35,11 @@ def help_text(
         example: a command line, whose lines fit.
         flag_values: the flags, whose modules are the groups.
         placeholders: what stands behind "=", by flag.
-        required: the flags that have to be given.
+        requirements: which of the flags have to be given, or take each other's place.
         shown_defaults: values that flags without a default stand for, by flag.
     """
-    needed = [f"--{flag}={placeholders[flag]}" for flag in required]
+    needed = [one.usage(placeholders) for one in requirements if one.is_required]
+    remarks = {flag: one.remark(flag) for one in requirements for flag in sum(one.alternatives, ())}
     usage = _wrapped(" ".join(["usage:", name, *needed, "[--FLAG=VALUE …]"]), " " * 4)
     lines = [*usage, "", *_wrapped(description[0].upper() + description[1:]), ""]
     if example:
@@ -46,13 +49,14 @@ def help_text(
         for flag in members:
             name = flag.name
             left = f"--[no]{name}" if flag.boolean else f"--{name}={placeholders[name]}"
-            mark = "required: " if name in required else ""
             default = _default(shown_defaults.get(name, flag.default))
-            lines += _entry(left, f"{mark}{flag.help}{default}")
+            lines += _entry(left, f"{remarks.get(name, '')}{flag.help}{default}")
         lines.append("")
     lines.append("Of every command:")
     for left, text in _COMMON.items():
         lines += _entry(left, text)
+    if not {"FILES", "FOLDERS"}.isdisjoint(placeholders.values()):
+        lines += ["", "FILES, FOLDERS: one, or several with commas."]
     return "\n".join(lines)
 
 

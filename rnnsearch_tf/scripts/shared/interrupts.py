@@ -8,6 +8,8 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from rnnsearch_tf.progress import open_line
+
 _GRACE = 0.5  # seconds for Python to raise an error, which it cannot while a graph runs
 
 _has_raised = threading.Event()
@@ -41,6 +43,8 @@ def raised() -> Iterator[None]:
 
 def _raise(number: int, frame: Any) -> None:
     del frame
+    if number == signal.SIGINT and number not in _pending:
+        open_line()
     if _is_held.is_set():
         _pending.append(number)
         return
@@ -87,6 +91,8 @@ def _watch(reader: socket.socket, say: Callable[[int], int]) -> None:
             number = received[0]
             # Training has its own handler, which waits for the end of an update.
             if signal.getsignal(number) is _raise and not _has_raised.wait(_GRACE):
+                if number == signal.SIGINT:
+                    open_line()
                 for last_word in _last_words:
                     last_word()
                 os._exit(say(number))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from rnnsearch_tf.digests import file_digest, folder_digests
-from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.files import (
     file_lock,
     is_stream,
@@ -79,7 +79,7 @@ def line_output(
         made_by = {"command": command.name, "flags": compared, "models": digests}
         return _FileOutput(command, made_by, measure)
     if flags.resume:
-        raise InputError("--resume needs --output, with the name of a file")
+        raise UsageError("--resume needs --output, with the name of a file")
     return LineOutput(flags.output)
 
 

@@ -1,7 +1,6 @@
 """Flags of scripts that read sentence pairs: two files, or one with tabs."""
 
 from rnnsearch_tf.data.parallel_corpus import ParallelFiles, TabSeparatedFiles
-from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILES
 
@@ -9,19 +8,21 @@ PairFiles = ParallelFiles | TabSeparatedFiles
 
 
 def define_pairs(command: Command, source: str, target: str, prefix: str = "") -> None:
-    """Add --source, --target and --tsv, described, with a prefix where there are several kinds."""
+    """Add --source, --target and --tsv, described, with a prefix where there are several kinds.
+
+    `Command.one_of` is to say what of them has to be given.
+    """
     command.define(f"{prefix}source", INPUT_FILES, f"{source}, UTF-8, plain or .gz")
     command.define(f"{prefix}target", INPUT_FILES, f"{target}, line by line")
-    define_tsv(command, f"--{prefix}source and --{prefix}target", prefix)
+    define_tsv(command, prefix)
 
 
-def define_tsv(command: Command, instead_of: str, prefix: str = "") -> None:
+def define_tsv(command: Command, prefix: str = "") -> None:
     """Add --tsv alone."""
     command.define(
         f"{prefix}tsv",
         INPUT_FILES,
-        f"instead of {instead_of}: a file whose lines are a source, a tab and its target, plain or "
-        ".gz; further columns are ignored",
+        "lines of a source, a tab and its target, plain or .gz; further columns are ignored",
     )
 
 
@@ -34,33 +35,22 @@ def find_pairs(command: Command, prefix: str = "", target: str = "target") -> Pa
         target: name of the target's flag; of several values the first is taken.
 
     Raises:
-        InputError: one side alone, both ways at once, or not as many files on both sides.
+        InputError: not as many files on both sides.
     """
-    names = f"--{prefix}source and --{prefix}{target}"
     sources, targets, tsv = (
         command.flags[f"{prefix}{name}"].value for name in ("source", target, "tsv")
     )
-    if tsv is not None and (sources, targets) != (None, None):
-        raise InputError(f"--{prefix}tsv takes the place of {names}")
     if tsv is not None:
         return TabSeparatedFiles(tsv.split(","))
-    if sources is None and targets is None:
+    if sources is None:
         return None
-    if sources is None or targets is None:
-        raise InputError(f"{names} go together (see --help)")
+    assert targets is not None  # `Command.one_of` has both given
     targets = targets if isinstance(targets, str) else targets[0]
     return ParallelFiles(sources.split(","), targets.split(","))
 
 
 def needed_pairs(command: Command, prefix: str = "", target: str = "target") -> PairFiles:
-    """Return the files that the flags name; arguments and errors as of `find_pairs`.
-
-    Raises:
-        InputError: none are named.
-    """
+    """Return the files of required flags; arguments and errors as of `find_pairs`."""
     files = find_pairs(command, prefix, target)
-    if files is None:
-        raise InputError(
-            f"--{prefix}source and --{prefix}{target} are needed, or --{prefix}tsv (see --help)"
-        )
+    assert files is not None
     return files

@@ -163,9 +163,11 @@ def test_choosing_another_translation(visit, server):
     page = visit(server.url)
     translate(page, "one two")
     entries = page.get_by_role("radiogroup", name="Best translations").get_by_role("radio")
+    expect(page.locator("#candidates-box > p + #candidates")).to_be_visible()  # below its legend
+    expect(page.locator("#candidates-hint")).to_contain_text("Ranked by score: log p divided by")
     expect(entries).to_have_count(2)  # the slot for which nothing was found is left out
     expect(page.locator("#candidates label")).to_have_text(
-        ["ONE TWO−1.25log p −7.00", "ONE TWO BIS−1.50log p −9.50"]
+        ["ONE TWOscore −1.25log p −7.00", "ONE TWO BISscore −1.50log p −9.50"]
     )
     expect(entries.first).to_be_checked()
     expect(page.locator("#score")).to_have_text("log p −7.00 nats")
