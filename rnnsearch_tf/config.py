@@ -191,7 +191,7 @@ class TrainingConfig:
     )
     seed: int = setting(1, "seed of initial weights, order and dropout", SEED)
     dtype_policy: DtypePolicy = setting(
-        "float32", "float32, or mixed_bfloat16: products and states in bfloat16, the rest float32"
+        "float32", "float32, or mixed_bfloat16: products in bfloat16, the rest in float32"
     )
     jit_compile: bool = setting(False, "whether XLA compiles the update, once for each shape")
     guided_alignment_weight: float = setting(

@@ -22,10 +22,12 @@ ROOMS = {
         vectorizer
     """,
     "layers": """
-        initializers precision scan embedding gru attention_inputs attention deep_output encoder
-        decoder __init__
+        initializers precision scan embedding gated_recurrence gru attention_inputs attention
+        attentive_recurrence deep_output encoder decoder __init__
     """,
-    "models": "__init__ losses translation_model ensemble weights_file model_directory",
+    "models": """
+        __init__ losses translation_step translation_model ensemble weights_file model_directory
+    """,
     "synthetic": """
         __init__ tables morphology linked_phrase word_lists expressions verb_group noun_phrase
         selectional_preferences predicate grammar
@@ -157,7 +159,9 @@ def our_modules(module: str) -> set[str]:
 def test_imports_are_seen():
     assert our_modules("rnnsearch_tf.layers.gru") == {
         "rnnsearch_tf.config",
+        "rnnsearch_tf.layers.gated_recurrence",
         "rnnsearch_tf.layers.initializers",
+        "rnnsearch_tf.layers.precision",
         "rnnsearch_tf.tensor_types",
     }
 

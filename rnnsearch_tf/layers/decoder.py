@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
 
 class DecoderState(NamedTuple):
-    """Outputs of the decoder, from which y_i is predicted.
-
-    """
+    """Outputs of the decoder, from which y_i is predicted."""
 
     state: Float[Tensor, "*rows n"]  # s_{i-1} or s_i, by the step order
     words: Float[Tensor, "*rows m"]  # E y_{i-1}, zero at i = 1

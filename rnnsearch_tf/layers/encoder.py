@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 CLOSED = -1e9  # an input whose sigmoid is 0: the update gate z is closed, and the state is kept
 
+
 @keras.saving.register_keras_serializable("rnnsearch_tf")
 class Encoder(PreciseLayer):
     """Annotations of a source sentence.

@@ -146,9 +146,7 @@ class ContextGRUCell(_GatedUnit):
         matrix = initializers.matrix(self.initial_weights)
         self._add_matrices(("C", "C_z", "C_r"), context_shape[-1], matrix)
 
-    def read_context(
-        self, context: Float[Tensor, "*rows two_n"]
-    ) -> Float[Tensor, "*rows three_n"]:
+    def read_context(self, context: Float[Tensor, "*rows two_n"]) -> Float[Tensor, "*rows three_n"]:
         """C_z c, C_r c and C c in one product, to be added to `project`'s output."""
         return product(context, self.factor(self.C_z, self.C_r, self.C))
 

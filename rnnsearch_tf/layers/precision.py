@@ -59,10 +59,8 @@ def outer_product(
     return ops.cast(ops.matmul(ops.transpose(x2), y2), x.dtype)
 
 
-def product_of_each(
-    x: Float[Tensor, "B a b"], y: Float[Tensor, "B b c"]
-) -> Float[Tensor, "B a c"]:
-    """x y of each sentence: the many small products of an attention."""
+def product_of_each(x: Float[Tensor, "B a b"], y: Float[Tensor, "B b c"]) -> Float[Tensor, "B a c"]:
+    """X y of each sentence: the many small products of an attention."""
     if keras.backend.backend() != "tensorflow":
         return ops.matmul(x, y)
     import tensorflow as tf

@@ -137,7 +137,6 @@ class TrainStep:
         gradients = tape.gradient(loss, weights)
         return totals, [tf.convert_to_tensor(gradient) for gradient in gradients]
 
-
     def _compute_losses(self, part: dict[str, tf.Tensor]) -> dict[str, LossTotal]:
         """Compute the losses of shares that do not wait for each other, and add them."""
         totals = [

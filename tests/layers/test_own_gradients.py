@@ -19,7 +19,9 @@ def drawn(*shapes: tuple[int, ...]) -> list[tf.Tensor]:
 
 
 def encoder_states(reverse: bool, *given: tf.Tensor) -> tuple[tf.Tensor, ...]:
-    return (gated_recurrence.gated_recurrence(*given, "float64", reverse=reverse),)
+    inputs, start, U_gates, U = given
+    states = gated_recurrence.gated_recurrence(inputs, start, U_gates, U, "float64", reverse)
+    return (states,)
 
 
 def decoder_outputs(mask: np.ndarray | None, *given: tf.Tensor) -> tuple[tf.Tensor, ...]:
@@ -82,6 +84,9 @@ def test_they_are_the_finite_differences(case):
     random = np.random.default_rng(0)
     for i, gradient in enumerate(gradients(total, given)):
         direction = random.normal(size=gradient.shape)
-        ends = [total(*given[:i], given[i] + step * direction, *given[i + 1 :]) for step in (1e-6, -1e-6)]
+        ends = [
+            total(*given[:i], given[i] + step * direction, *given[i + 1 :])
+            for step in (1e-6, -1e-6)
+        ]
         expected = (ends[0] - ends[1]) / 2e-6
         assert np.sum(gradient * direction) == pytest.approx(expected.numpy(), abs=1e-6)

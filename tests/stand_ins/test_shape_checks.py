@@ -10,9 +10,9 @@ from rnnsearch_tf.decoding import model_search
 from rnnsearch_tf.decoding.beam_search import beam_search
 from rnnsearch_tf.decoding.scoring import LengthNormalization
 from rnnsearch_tf.decoding.top_k import top_k
-from rnnsearch_tf.layers.attention import BahdanauAttention
 from rnnsearch_tf.layers import attention as attention_module
 from rnnsearch_tf.layers import precision
+from rnnsearch_tf.layers.attention import BahdanauAttention
 from rnnsearch_tf.layers.decoder import Decoder, DecoderState
 from rnnsearch_tf.layers.deep_output import MaxoutDeepOutput
 from rnnsearch_tf.layers.gru import GRUCell

@@ -52,11 +52,11 @@ def gradient_norm(model: TranslationModel, weights: dict[str, float]) -> float:
     return float(tf.linalg.global_norm([tf.convert_to_tensor(g) for g in gradients]))
 
 
-@pytest.mark.parametrize("jit_compile", [False, True])
-def test_the_loss_is_the_mean_over_sentences_of_both_terms(jit_compile):
+@pytest.mark.parametrize(("jit_compile", "shares"), [(False, 1), (True, 1), (False, 2), (False, 4)])
+def test_the_loss_is_the_mean_over_sentences_of_both_terms(jit_compile, shares):
     model, weight = built(), 3.0
     config = TrainingConfig(guided_alignment_weight=weight, jit_compile=jit_compile)
-    step = TrainStep(model, config, total_updates=2)
+    step = TrainStep(model, config, total_updates=2, shares=shares)
     for _ in range(2):
         expected = model.compute_losses(BATCH, ["nll", "guided_alignment"])
         norm = gradient_norm(model, {"nll": 1.0, "guided_alignment": weight})
