@@ -39,7 +39,7 @@ class Weights(NamedTuple):
 
 
 class Outputs(NamedTuple):
-    """What the recurrence returns, with the target's positions in front."""
+    """Outputs of the recurrence, with the target's positions in front."""
 
     states: Float[Tensor, "Ty B n"]  # s_i, after each update
     contexts: Float[Tensor, "Ty B two_n"]

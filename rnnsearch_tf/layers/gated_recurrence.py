@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Gates(NamedTuple):
-    """What an update computes from its inputs, and its gradient reads again."""
+    """Gates and candidate of an update, which its gradient reads again."""
 
     z: Float[Tensor, "*rows n"]  # update gate
     r: Float[Tensor, "*rows n"]  # reset gate

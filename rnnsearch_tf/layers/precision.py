@@ -1,4 +1,4 @@
-"""What is computed in which dtype: products in the policy's, everything else in the weights'."""
+"""Dtypes: products are in the compute dtype of a policy, everything else in the weights'."""
 
 from __future__ import annotations
 

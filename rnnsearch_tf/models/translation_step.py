@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Memory(NamedTuple):
-    """What the decoder reads of each source sentence."""
+    """Source sentences, as the decoder reads them."""
 
     keys: Float[Tensor, "B Tx _"]  # U_a h
     values: Float[Tensor, "B Tx _"]  # C_z h, C_r h, C h and C_o h
@@ -24,7 +24,7 @@ class Memory(NamedTuple):
 
 
 class StepState(NamedTuple):
-    """What the next word is predicted from, and the next state computed from: rows [R, ...]."""
+    """Rows [R, ...] that the next word is predicted from, and the next state computed."""
 
     state: Float[Tensor, "R n"]  # s_{i-1} or s_i, by the step order
     inputs: Float[Tensor, "R three_n"]  # of the next update, but for the next word's part
