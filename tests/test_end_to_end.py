@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import scripted_train_step
 
 from rnnsearch_tf import demo
 from rnnsearch_tf.scripts import translate
@@ -83,7 +84,8 @@ def test_an_export_needs_core_tensorflow_alone(exported):
 
 
 def test_a_demonstration_of_seconds(export_dir, tmp_path, monkeypatch, capsys):
-    """Its export is one of the model that other tests share."""
+    """Its export is one of the model that other tests share; updates are a script's."""
+    scripted_train_step.use(monkeypatch)
 
     def export(models: list[Path], folder: Path, version: int) -> Path:
         assert models == [tmp_path / "demo" / "rnnsearch"]

@@ -4,6 +4,7 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
+import scripted_train_step
 import tensorflow as tf
 import tensorflow_datasets as tfds
 
@@ -124,7 +125,8 @@ def run(capsys, *flags: str) -> tuple[int, str]:
 
 
 @pytest.mark.slow
-def test_one_flag_trains_on_it(capsys, tmp_path):
+def test_one_flag_trains_on_it(capsys, tmp_path, monkeypatch):
+    scripted_train_step.use(monkeypatch)
     tiny = ["--embedding_size=3", "--hidden_size=5", "--attention_size=2", "--maxout_size=2"]
     flags = ["--preset=rnnsearch-tiny", *tiny, "--epochs=1", f"--model_dir={tmp_path / 'model'}"]
     with tfds.testing.mock_data(as_dataset_fn=as_dataset):

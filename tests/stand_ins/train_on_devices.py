@@ -6,6 +6,8 @@ from pathlib import Path
 
 import fit_on_devices
 import logical_cpus
+import pytest
+import traced_once
 
 from rnnsearch_tf.scripts import train
 
@@ -21,23 +23,25 @@ def run(
     Args:
         devices: number of logical CPUs; no operation has run in this process yet.
         trainings: the flags of each; the last is --model_dir.
-        resumed: for a copy of the last training, with its last checkpoint damaged, that runs again;
-            None: none.
+        resumed: for a copy of the last training, with its last checkpoint damaged, that runs again
+            (see `traced_once`); None: none.
         fit_folder: for the weights and the loss of `fit_on_devices.fit`; None: no fit.
 
     Returns:
         The exit status of the first that failed, or 0.
     """
     logical_cpus.use(devices)
-    for flags in trainings:
-        if status := train.run(flags):
-            return status
-    if resumed is not None:
-        *flags, model_dir = trainings[-1]
-        shutil.copytree(model_dir.partition("=")[2], resumed)
-        max(resumed.glob("checkpoints/*.data-*")).write_bytes(b"damaged")
-        if status := train.run([*flags, f"--model_dir={resumed}"]):
-            return status
+    with pytest.MonkeyPatch.context() as patch:
+        traced_once.use(patch)
+        for flags in trainings:
+            if status := train.run(flags):
+                return status
+        if resumed is not None:
+            *flags, model_dir = trainings[-1]
+            shutil.copytree(model_dir.partition("=")[2], resumed)
+            max(resumed.glob("checkpoints/*.data-*")).write_bytes(b"damaged")
+            if status := train.run([*flags, f"--model_dir={resumed}"]):
+                return status
     if fit_folder is not None:
         fit_on_devices.save(fit_folder, *fit_on_devices.fit("mirrored"))
     return 0

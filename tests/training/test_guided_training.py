@@ -9,6 +9,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+import traced_once
 
 from rnnsearch_tf.config import Config, ModelConfig, TrainingConfig
 from rnnsearch_tf.data.parallel_corpus import ParallelFiles
@@ -173,8 +174,9 @@ def test_attention_follows_the_links_by_the_weight_they_have(tmp_path, run, guid
     assert losses[-1] < guided_losses(tmp_path)[-1] - 0.1
 
 
-def test_a_guided_training_resumes_exactly(tmp_path, run):
+def test_a_guided_training_resumes_exactly(tmp_path, run, monkeypatch):
     """It ends at a checkpoint of update 7, inside an epoch of 10 updates and an interval of 6."""
+    traced_once.use(monkeypatch)
     broken, whole = tmp_path / "broken", tmp_path / "whole"
     intervals: dict = {"max_updates": 12, "evaluation_interval": 6, "checkpoint_interval": 7}
     config = settings(
