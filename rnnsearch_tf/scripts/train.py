@@ -30,6 +30,7 @@ from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILE, INPUT_FILES, OUTPUT_FOLDER
 from rnnsearch_tf.scripts.shared.pair_flags import PairFiles, define_pairs, find_pairs, needed_pairs
 from rnnsearch_tf.scripts.shared.settings_file import read_settings_file
+from rnnsearch_tf.threads import halve_operations
 from rnnsearch_tf.training.checks import check_cluster, check_inputs, check_same
 
 COMMAND = Command(

@@ -1,6 +1,5 @@
 """One step of stochastic gradient descent (paper, appendix B.2), on any number of devices."""
 
-import os
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -10,13 +9,13 @@ from rnnsearch_tf.config import TrainingConfig
 from rnnsearch_tf.models.losses import LossTotal
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.tf_functions import graph_function
+from rnnsearch_tf.threads import halves_pay
 from rnnsearch_tf.training.optimizers import build_optimizer
 
 _IDS = tf.TensorSpec([None, None], tf.int32)
 _GUIDE = tf.TensorSpec([None, None, None], tf.float32)
 _STOP = tf.TensorSpec([], tf.int32)
 
-SMALL = 700  # hidden units
 _MASKS_PER_UPDATE = 16  # more than any layer draws in an update
 
 
@@ -45,7 +44,7 @@ class TrainStep:
         total_updates: the update at which a linear learning rate schedule reaches 0.
         strategy: the devices.
         shares: parts of a batch whose gradients are computed at the same time on a device; by
-            default `side_by_side(model)`. Results differ by the order of sums alone.
+            default two where that pays. Results differ by the order of sums alone.
 
     Attributes:
         optimizer: the optimiser, with its averages.
@@ -60,7 +59,7 @@ class TrainStep:
         shares: int | None = None,
     ):
         self._strategy = strategy or tf.distribute.get_strategy()
-        self._shares = shares or (1 if config.jit_compile else side_by_side(model))
+        self._shares = shares or _best_shares(model, config)
         with self._strategy.scope():
             self.optimizer = build_optimizer(config, total_updates)
             self.optimizer.build(model.trainable_variables)
@@ -150,15 +149,10 @@ class TrainStep:
         return tf.nest.map_structure(lambda *sums: tf.add_n(sums), *totals)
 
 
-def side_by_side(model: TranslationModel) -> int:
-    """Return in how many shares a batch is best computed on this machine.
-
-    Products of small matrices do not occupy several cores. Two halves of a batch do, if TensorFlow
-    runs two operations at a time. With more hidden units than `SMALL` they gain nothing.
-    """
-    at_once = os.environ.get("TF_NUM_INTEROP_THREADS") or os.cpu_count() or 1
+def _best_shares(model: TranslationModel, config: TrainingConfig) -> int:
     is_on_gpu = bool(tf.config.list_logical_devices("GPU"))
-    return 2 if int(at_once) > 1 and not is_on_gpu and model.config.hidden_size <= SMALL else 1
+    one = is_on_gpu or config.jit_compile or not halves_pay(model.config.hidden_size)
+    return 1 if one else 2
 
 
 def _seeds(model: TranslationModel) -> list[tuple[tf.Variable, int]]:
