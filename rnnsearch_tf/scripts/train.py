@@ -125,6 +125,7 @@ def run() -> int:
     check_inputs(config, bool(valid_files or FLAGS.valid_split), alignments is not None)
     _check_run(config)
     validation = valid_files.read() if valid_files else None
+    halve_operations(config.model.hidden_size)
     with quiet_start():
         from rnnsearch_tf.progress import say
         from rnnsearch_tf.training.distribution import Workers, build_strategy
