@@ -93,10 +93,6 @@ def all_methods(
 
     A threshold selects the same links for target and source words of one matrix: there is nothing
     to symmetrise then.
-
-    Args:
-        two_models: whether there is an alignment of the other direction.
-        thresholds: of the rule "threshold".
     """
     rules = [LinkRule("argmax"), *(LinkRule("threshold", threshold) for threshold in thresholds)]
     return [

@@ -29,9 +29,6 @@ def read_gold(
         lengths: words of each sentence pair, (source, target).
         flip: whether the file has target-source pairs.
 
-    Returns:
-        (source, target) links of each sentence pair.
-
     Raises:
         InputError: a file that cannot be read or has no link, malformed links, a position outside
             its sentence, another number of sentence pairs than the text.

@@ -34,9 +34,6 @@ def symmetrize(forward: Links, reverse: Links, method: Symmetrization) -> Links:
         forward: links of the source-to-target model.
         reverse: links of the target-to-source model, flipped to (source, target).
         method: one of `SYMMETRIZATIONS`.
-
-    Raises:
-        ValueError: no such symmetrisation.
     """
     check_choice("symmetrize", method, SYMMETRIZATIONS)
     if method == "union":

@@ -32,9 +32,6 @@ class WordAligner:
         forward: source to target.
         reverse: target to source, with the same tokeniser and `max_length`.
 
-    Attributes:
-        forward: as given.
-
     Raises:
         InputError: a model without attention; two models that are not each other's reverse.
     """
@@ -65,12 +62,7 @@ class WordAligner:
     def align_stream(
         self, pairs: Iterable[tuple[str, str]], pairs_at_once: int = 256
     ) -> Iterator[PairAlignment]:
-        """Align any number of sentence pairs, as `align`; also those before an error of `pairs`.
-
-        Args:
-            pairs: source and target sentences.
-            pairs_at_once: pairs whose weights are in memory at a time.
-        """
+        """Align any number of sentence pairs, as `align`; also those before an error of `pairs`."""
         for window in windows(pairs, pairs_at_once):
             source, target = map(list, zip(*window, strict=True))
             yield from self.align(ParallelText(source, target))
