@@ -17,11 +17,7 @@ _Result = TypeVar("_Result")
 
 
 class Call:
-    """The call of one batch, its retries included.
-
-    Args:
-        seconds: maximum duration, from now on.
-    """
+    """The call of one batch, its retries included; it may take `seconds` from now on."""
 
     def __init__(self, seconds: float):
         self.seconds = seconds
@@ -67,10 +63,8 @@ class Call:
 class Running(Generic[_Result]):
     """Work in a thread of its own.
 
-    Args:
-        call: its deadline and cancellation, which the work observes.
-        work: the work.
-        late: makes the error of a call that has not ended by its deadline.
+    The work observes the deadline and the cancellation of its call; `late` makes the error of a
+    call that has not ended by its deadline.
     """
 
     def __init__(
@@ -83,11 +77,7 @@ class Running(Generic[_Result]):
         threading.Thread(target=self._run, args=(work,), daemon=True).start()
 
     def result(self) -> _Result:
-        """Wait for the result, until the deadline of the call.
-
-        Raises:
-            Exception: that of the work, or that of `late`.
-        """
+        """Wait for the result or the error of the work, at most until the deadline of the call."""
         # The work's own timeouts do not see an answer that trickles, or a resolver that is slow.
         concurrent.futures.wait([self._future], self._call.remaining())
         if not self._future.done():
@@ -107,18 +97,11 @@ class Running(Generic[_Result]):
 
 
 def with_retries(call: Call, attempt: Callable[[], _Result], attempts: int) -> _Result:
-    """Repeat an attempt while it raises `UnavailableError`.
+    """Repeat an attempt while it raises `UnavailableError`, at most `attempts` times.
 
     The pauses double, each shortened at random by up to a half, so that clients which failed
-    together do not come back together.
-
-    Args:
-        call: its deadline holds for all attempts together; an attempt after it is not made.
-        attempt: one try.
-        attempts: maximum number of attempts.
-
-    Raises:
-        ServingError: that of the last attempt, with the number of attempts.
+    together do not come back together. No attempt begins after the deadline of the call. The error
+    of the last one tells their number.
     """
     pause = _FIRST_PAUSE_SECONDS
     while True:

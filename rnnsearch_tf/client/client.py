@@ -143,39 +143,15 @@ class Client:
         return self._results("serving_default", _single(lines), results.translations)
 
     def n_best(self, lines: Iterable[str]) -> Iterator[Translation]:
-        """Translate sentences, each into several hypotheses: texts, scores and normalized scores.
-
-        Args:
-            lines: one sentence each.
-
-        Raises:
-            ServingError: a batch failed.
-            InputError: text that is not Unicode.
-        """
+        """Translate into several hypotheses: texts, scores, normalized scores; as `translate`."""
         return self._results("nbest", _single(lines), results.n_best_lists)
 
     def align(self, lines: Iterable[str]) -> Iterator[Translation]:
-        """Translate sentences, with tokens and soft alignment: text, score, tokens and α.
-
-        Args:
-            lines: one sentence each.
-
-        Raises:
-            ServingError: a batch failed.
-            InputError: text that is not Unicode.
-        """
+        """Translate, with tokens and soft alignment: text, score, tokens and α; as `translate`."""
         return self._results("align", _single(lines), results.alignments)
 
     def score(self, pairs: Iterable[tuple[str, str]]) -> Iterator[float]:
-        """Score given translations: log p(translation|text) in nats.
-
-        Args:
-            pairs: texts with their translations.
-
-        Raises:
-            ServingError: a batch failed.
-            InputError: text that is not Unicode.
-        """
+        """Score texts with given translations: log p(translation|text) in nats; as `translate`."""
         return self._results("score", pairs, results.scores)
 
     def status(self) -> list[VersionStatus]:

@@ -15,11 +15,7 @@ class Pending(Protocol[_Promised]):
     """Work that will have a result."""
 
     def result(self) -> _Promised:
-        """Wait for the result.
-
-        Raises:
-            Exception: that of the work.
-        """
+        """Wait for the result, or raise the error of the work."""
 
     def cancel(self) -> Any:
         """Cancel the work, without waiting for its end."""
@@ -33,11 +29,6 @@ def in_order(
     The next item is read when the caller asks for the next result. An error, of an item's work or
     of `items` itself, is raised in its turn. Calls that are then still running are cancelled, as
     they are when the caller leaves.
-
-    Args:
-        items: read lazily.
-        start: starts the work for one.
-        concurrency: maximum number of running calls.
     """
     window: collections.deque[Pending[_Result]] = collections.deque()
     started = _started(items, start)

@@ -5,13 +5,7 @@ from rnnsearch_tf.terminal import printable
 
 
 class ServingError(InputError):
-    """A call failed.
-
-    Args:
-        server: the server's address.
-        reason: the failure, and a remedy where one is known.
-        attempts: number of attempts.
-    """
+    """A call failed; the reason has a remedy where one is known."""
 
     def __init__(self, server: str, reason: str, attempts: int = 1):
         super().__init__(server, reason, attempts)

@@ -98,15 +98,7 @@ _TOO_LARGE = re.compile(r"message larger than max", re.IGNORECASE)
 def refusal(
     address: Address, spec: ModelSpec, signature: str | None, code: str, message: str
 ) -> ServingError:
-    """Make the error for a status of TensorFlow Serving.
-
-    Args:
-        address: the server.
-        spec: the model of the call.
-        signature: the signature of the call, if any.
-        code: the name of a gRPC code.
-        message: the server's own words.
-    """
+    """Make the error for a status of TensorFlow Serving; `code` is the name of a gRPC code."""
     server = str(address)
     said = " ".join(message.split()) or code
     if len(said) > _MAX_MESSAGE:

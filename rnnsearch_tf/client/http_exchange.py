@@ -31,12 +31,8 @@ class Response(NamedTuple):
 class HttpExchange:
     """A pool of connections to one server, one for each concurrent call.
 
-    Connections are kept open and used again. No proxy is used and no redirection followed.
-
-    Args:
-        address: the server.
-        tls: certificates, for https.
-        max_message_bytes: maximum size of the body of a request or an answer.
+    Connections are kept open and used again. No proxy is used and no redirection followed. Bodies
+    of requests and answers have at most `max_message_bytes`.
     """
 
     def __init__(self, address: Address, tls: Tls, max_message_bytes: int):

@@ -15,11 +15,8 @@ def parse_in_pieces(body: bytes, pause: Callable[[], None]) -> Any:
     """Parse JSON in UTF-8, list by list and object by object.
 
     Python's parser lets no other thread run before it ends, so it is given no list and no object of
-    more than 65,536 characters at a time.
-
-    Args:
-        body: the text.
-        pause: called before each piece; an error that it raises ends the work.
+    more than 65,536 characters at a time. `pause` is called before each piece; an error that it
+    raises ends the work.
 
     Raises:
         ValueError: not JSON.

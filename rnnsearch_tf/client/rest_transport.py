@@ -33,14 +33,7 @@ _CODES = {
 
 
 class RestTransport:
-    """Calls over HTTP.
-
-    Args:
-        address: the server.
-        spec: the model.
-        tls: certificates, for https.
-        max_message_bytes: maximum size of a request or an answer.
-    """
+    """Calls over HTTP."""
 
     def __init__(self, address: Address, spec: ModelSpec, tls: Tls, max_message_bytes: int):
         self._address = address
@@ -50,11 +43,7 @@ class RestTransport:
         self._exchange = HttpExchange(address, tls, max_message_bytes)
 
     def predict(self, call: Call, signature: str, inputs: Mapping[str, Sequence[str]]) -> Columns:
-        """Return columns of outputs, not yet checked, for columns of inputs.
-
-        Raises:
-            ServingError: no answer, or none that can be read.
-        """
+        """Return columns of outputs, not yet checked, for columns of inputs."""
         request = {"signature_name": signature, "inputs": inputs}
         body = json.dumps(request, ensure_ascii=False, separators=(",", ":")).encode()
         response = self._exchange.send(call, f"{self._path}:predict", body)
@@ -67,11 +56,7 @@ class RestTransport:
         return outputs
 
     def status(self, call: Call) -> list[VersionStatus]:
-        """Return the versions of the model, or the one of the call.
-
-        Raises:
-            ServingError: no answer, or none that can be read.
-        """
+        """Return the versions of the model, or the one of the call."""
         content = self._content(call, self._exchange.send(call, self._path), None)
         try:
             return [_version_status(entry) for entry in content["model_version_status"]]
@@ -83,11 +68,7 @@ class RestTransport:
         self._exchange.close()
 
     def _content(self, call: Call, response: Response, signature: str | None) -> dict[str, Any]:
-        """Return the JSON object of a good answer.
-
-        Raises:
-            ServingError: a refusal, not a JSON object, or no time to read it.
-        """
+        """Return the JSON object of a good answer; raise a `ServingError` for any other."""
         content = self._json_object(call, response.body)
         if response.status != 200:
             raise self._refusal(response, content, signature)

@@ -40,11 +40,7 @@ class Tls(NamedTuple):
         return context
 
     def contents(self) -> tuple[bytes | None, bytes | None, bytes | None]:
-        """Read authorities, client key and client certificate, in the order of gRPC's TLS.
-
-        Raises:
-            InputError: as `context`.
-        """
+        """Read authorities, client key and client certificate, as gRPC orders them, checked."""
         self.context()  # gRPC itself would notice a bad file at the first call only
         key = self.client_key or self.client_certificate
         return _content(self.ca_certificate), _content(key), _content(self.client_certificate)
