@@ -38,11 +38,6 @@ def kept_lengths(pairs: Pairs, max_length: int, block_size: int = 1_000_000) -> 
 
     Pairs with a blank side, or with more than `max_length` tokens on the longer side, are left out.
 
-    Args:
-        pairs: all.
-        max_length: tokens, without `</s>`.
-        block_size: pairs whose lengths are in memory at a time.
-
     Returns:
         int64 [max_length + 1]; the first is 0.
 
@@ -62,11 +57,7 @@ def kept_lengths(pairs: Pairs, max_length: int, block_size: int = 1_000_000) -> 
 
 
 def kept_rows(pairs: Pairs, max_length: int) -> np.ndarray:
-    """Select the pairs to train on, int64 [kept]; for corpora that fit into memory.
-
-    Raises:
-        InputError: as `kept_lengths`.
-    """
+    """Select the pairs to train on, int64 [kept]; for corpora that fit into memory."""
     kept_lengths(pairs, max_length)
     return np.flatnonzero(_is_kept(pairs.usable_lengths(np.arange(len(pairs))), max_length))
 
@@ -99,9 +90,6 @@ def training_batches(
         skip: batches to leave out at the start; unlike `.skip(skip)`, without reading them.
         alignments: of the pairs, for the guide.
         block_size: pairs whose order and lengths are computed at a time.
-
-    Returns:
-        Batches with source and target, and with a guide where there are alignments.
     """
     specs = {"source": _IDS, "target": _IDS}
     if alignments is not None:
@@ -123,11 +111,6 @@ def training_batches(
 
 def batch_count(pairs: Pairs, config: TrainingConfig, block_size: int = 1_000_000) -> int:
     """Count the batches that `training_batches` makes of one pass; the same in every pass.
-
-    Args:
-        pairs: all.
-        config: as of `training_batches`.
-        block_size: as of `kept_lengths`.
 
     Raises:
         InputError: no pair is left.

@@ -14,13 +14,7 @@ _SEED = 1
 
 
 class _Part:
-    """A part of a corpus.
-
-    Args:
-        corpus: all pairs.
-        drawn: numbers of some of them, int64, ascending.
-        has_drawn: whether these are the part, or all others.
-    """
+    """The pairs of a corpus whose numbers are `drawn`, int64, ascending; or all others."""
 
     def __init__(self, corpus: Corpus, drawn: np.ndarray, has_drawn: bool):
         self._corpus = corpus

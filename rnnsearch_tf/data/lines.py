@@ -37,11 +37,7 @@ def blocks_of_lines(path: str | Path, block_size: int) -> Iterator[list[str]]:
 
 
 def raw_lines(path: str | Path) -> Iterator[bytes]:
-    """Read what `read_lines` reads, line by line, as bytes that need not be UTF-8.
-
-    Raises:
-        InputError: the file cannot be read.
-    """
+    """Read what `read_lines` reads, line by line, as bytes that need not be UTF-8."""
     with _opened(path) as file:
         yield from raw_lines_of(file)
 

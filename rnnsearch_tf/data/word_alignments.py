@@ -50,11 +50,7 @@ class WordAlignmentFiles:
         self._files = list(zip(alignments, sources, strict=True))
 
     def fingerprint(self) -> str:
-        """Return the SHA-256 of the alignments.
-
-        Raises:
-            InputError: a file that cannot be read.
-        """
+        """Return the SHA-256 of the alignments."""
         files = [[is_compressed(path), file_digest(path)] for path, _ in self._files]
         return hashlib.sha256(json.dumps(["links", files]).encode()).hexdigest()
 
