@@ -37,9 +37,6 @@ class Evaluator:
     Args:
         translator: the model with its decoding options.
         model: the translator's model, for `nll`; an export has none.
-
-    Attributes:
-        translator: as given.
     """
 
     def __init__(self, translator: Translator, model: TranslationModel | Ensemble | None = None):
@@ -60,13 +57,7 @@ class Evaluator:
     def translate(
         self, lines: Sequence[str], name: str = "line", lines_at_once: int = LINES_AT_ONCE
     ) -> list[str]:
-        """Translate with the decoding options as they are.
-
-        Args:
-            lines: one sentence each.
-            name: of what the progress counts.
-            lines_at_once: lines translated before the progress is shown.
-        """
+        """Translate with the decoding options as they are; the progress counts `name`."""
         stream = self.translator.translate_stream(lines, lines_at_once=lines_at_once)
         return _texts(list(counted(stream, name, len(lines))))
 
@@ -122,11 +113,7 @@ class Evaluator:
         return Pairs(source, target)
 
     def nll(self, pairs: Pairs) -> Nll:
-        """Compute −log p of given pairs by teacher forcing.
-
-        Raises:
-            ValueError: the evaluator was made without a model.
-        """
+        """Compute −log p of given pairs by teacher forcing; ValueError without a model."""
         return nll(self._token_losses, pairs)
 
     @functools.cached_property
@@ -152,12 +139,9 @@ class Evaluator:
         references: Sequence[Reference],
         rows: Sequence[int] | None = None,
     ) -> SetScores:
-        """Score translations by every metric, with 95% confidence intervals.
+        """Score detokenised translations, all or those of some rows, by every metric.
 
-        Args:
-            translations: detokenised text.
-            references: likewise, one or several of each sentence.
-            rows: indices of the sentences that are scored; without, all.
+        Scores have 95% confidence intervals.
         """
         if rows is not None:
             translations, references = (
@@ -172,25 +156,14 @@ class Evaluator:
         text: EvaluationSet | ParallelText,
         bounds: Sequence[int] | None = None,
     ) -> list[LengthBin]:
-        """Score each bin of source lengths by BLEU, with 95% confidence intervals.
-
-        Args:
-            translations: of `text.source`.
-            text: the test set.
-            bounds: as of `length_bins`.
-        """
+        """Score each bin of source lengths (`length_bins`) by BLEU, with 95% intervals."""
         lengths = self.source_lengths(text.source)
         return bleu_by_length(translations, text.target, lengths, bounds=bounds, intervals=True)
 
     def evaluate(
         self, translations: Sequence[str], text: EvaluationSet | ParallelText
     ) -> TranslationScores:
-        """Score translations of a test set: all, those without unknown words, and by length.
-
-        Args:
-            translations: of `text.source`, by whichever system.
-            text: the test set.
-        """
+        """Score translations of a test set: all, those without unknown words, and by length."""
         unk_free = self.unk_free(text)
         return TranslationScores(
             self.score(translations, text.target),

@@ -48,16 +48,7 @@ def bleu_by_length(
     bounds: Sequence[int] | None = None,
     intervals: bool = False,
 ) -> list[LengthBin]:
-    """Score each bin of source lengths by BLEU; empty bins are left out.
-
-    Args:
-        translations: detokenised text.
-        references: likewise, one or several of each sentence.
-        lengths: words of each source sentence.
-        width: as of `length_bins`.
-        bounds: as of `length_bins`.
-        intervals: compute the confidence interval of each bin, as `Metric.score` does.
-    """
+    """Score each of the `length_bins` by BLEU, with its confidence interval where asked for."""
     bins = []
     for span, rows in length_bins(lengths, width, bounds).items():
         score = bleu([translations[i] for i in rows], [references[i] for i in rows], intervals)

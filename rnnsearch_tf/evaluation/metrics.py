@@ -80,11 +80,8 @@ class Metric:
     ) -> Score:
         """Score a set of translations.
 
-        Args:
-            translations: text, detokenised or in words as `on_words` has it.
-            references: likewise; as many of each sentence.
-            intervals: compute the confidence interval, by sacreBLEU's bootstrap (1,000 samples); it
-                has none of fewer than 10 sentences, nor of a BLEU of 0.
+        The confidence interval is by sacreBLEU's bootstrap (1,000 samples). There is none of fewer
+        than 10 sentences, nor of a BLEU of 0.
         """
         metric = self.new()
         samples = SAMPLES if intervals and len(references) >= MIN_TO_RESAMPLE else 1

@@ -38,17 +38,11 @@ class Difference(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """Comparison with another system.
-
-    Attributes:
-        other: name of the other system.
-        differences: on the whole test set, by the metrics' names in `METRICS`.
-        by_length: the other system's bins, with p-values.
-    """
+    """Comparison with another system."""
 
     other: str
-    differences: dict[str, Difference]
-    by_length: list[LengthBin]
+    differences: dict[str, Difference]  # on the whole test set, by the names in `METRICS`
+    by_length: list[LengthBin]  # of the other system, with p-values
 
     def as_dict(self) -> dict[str, Any]:
         """Return what JSON can hold."""
@@ -67,15 +61,7 @@ def compare(
     references: Sequence[Reference],
     lengths: Sequence[int],
 ) -> Comparison:
-    """Compare two systems on a test set, by every metric of detokenised text.
-
-    Args:
-        other: name of the other system.
-        translations: detokenised text.
-        others: the other system's.
-        references: likewise, one or several of each sentence.
-        lengths: words of each source sentence.
-    """
+    """Compare two systems by every metric of detokenised text, and by source length in words."""
     differences = {
         name: _difference(metric, translations, others, references)
         for name, metric in text_metrics().items()
