@@ -111,10 +111,6 @@ def check_models(paths: Sequence[str | Path], weights: str) -> None:
 
     The values of the weights are not read.
 
-    Args:
-        paths: the folders.
-        weights: "best" or "last".
-
     Raises:
         InputError: a folder is absent, incomplete or damaged, or has other vocabularies than the
             first.
@@ -133,20 +129,12 @@ def check_models(paths: Sequence[str | Path], weights: str) -> None:
 
 
 def check_options(version: Path, decoding: DecodingConfig) -> None:
-    """Check decoding options that are asked of an export.
-
-    Raises:
-        InputError: they are not its own.
-    """
+    """Raise an InputError where decoding options asked of an export are not its own."""
     if decoding != load_config(version).decoding:
         raise InputError(f"{version}: an export searches with the options it was made with")
 
 
 def config_of(path: str | Path) -> Config:
-    """Read the settings of a model directory or an export.
-
-    Raises:
-        InputError: it is neither, or damaged.
-    """
+    """Read the settings of a model directory or an export."""
     version = find_version(path)
     return ModelDirectory(path).load_config() if version is None else load_config(version)

@@ -41,11 +41,7 @@ def load_export(version: Path) -> Any:
 
 
 def vectorizers_for(directory: ModelDirectory) -> tuple[TextVectorizer, TextVectorizer]:
-    """Make the source's and the target's `TextVectorizer` of a complete model directory.
-
-    Raises:
-        InputError: its config cannot be read.
-    """
+    """Make the source's and the target's `TextVectorizer` of a complete model directory."""
     source, target = directory.load_tokenizers()
     return (
         TextVectorizer(source, directory.source_vocabulary_path),

@@ -52,11 +52,6 @@ class TextModel(tf.Module):
         weights_dtype: dtype of the weights in the SavedModel (see `WeightStorage`).
         lexicon: path of lexicon.tsv, likewise an asset, for unknown words (see `UnkReplacement`).
 
-    Attributes:
-        config: as given.
-        source: as given.
-        target: as given.
-
     Raises:
         InputError: unknown words are to be replaced, and a model has no attention.
     """
@@ -95,11 +90,7 @@ class TextModel(tf.Module):
             self._unk_replacement = UnkReplacement(lexicon)
 
     def with_decoding(self, decoding: DecodingConfig) -> "TextModel":
-        """Return the same models, not loaded again, with other decoding options.
-
-        Raises:
-            InputError: as the class.
-        """
+        """Return the same models, not loaded again, with other decoding options."""
         return self._with_config(dataclasses.replace(self.config, decoding=decoding))
 
     @property
@@ -109,10 +100,7 @@ class TextModel(tf.Module):
 
     @graph_function(input_signature=[_TEXT])
     def best(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
-        """Search for the best translation of each sentence.
-
-        Args:
-            text: string [B], one sentence each.
+        """Search for the best translation of each sentence, string [B].
 
         Returns:
             `source_tokens` string [B, Tx] with `</s>`, then empty strings; `text` string [B, 1];
@@ -127,9 +115,6 @@ class TextModel(tf.Module):
     @graph_function(input_signature=[_TEXT])
     def candidates(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         """Search for different translations of each sentence, as many as the beam is wide.
-
-        Args:
-            text: string [B], one sentence each.
 
         Returns:
             As `best`, with N = beam_size columns in place of one, best first. Where there are fewer

@@ -224,17 +224,9 @@ class Translator:
         return_alignment: bool = False,
         lines_at_once: int = LINES_AT_ONCE,
     ) -> Iterator[Translation]:
-        """Translate sentences as they come; as `translate`.
+        """Translate any number of sentences as they come; as `translate`.
 
-        Args:
-            lines: one sentence each, any number.
-            beam_size: hypotheses kept in the search; None: as configured.
-            n_best: different translations wanted.
-            return_alignment: whether hypotheses have their α.
-            lines_at_once: lines read before the first result.
-
-        Raises:
-            InputError: as `translate`.
+        `lines_at_once` lines are read before the first result.
         """
         yield from self.translate_windows(
             windows(lines, lines_at_once),
@@ -251,16 +243,9 @@ class Translator:
         n_best: int = 1,
         return_alignment: bool = False,
     ) -> Iterator[Translation]:
-        """Translate windows of sentences as they come; as `translate_stream`.
+        """Translate windows of sentences as they come; as `translate`.
 
-        Args:
-            lines: windows of any size; each is searched as a whole, before the next one is read.
-            beam_size: hypotheses kept in the search; None: as configured.
-            n_best: different translations wanted.
-            return_alignment: whether hypotheses have their α.
-
-        Raises:
-            InputError: as `translate`.
+        Each window is searched as a whole, before the next one is read.
         """
         engine = self._engine_for(beam_size, n_best)
         search = engine.best if n_best == 1 else engine.candidates

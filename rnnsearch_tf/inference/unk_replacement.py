@@ -75,11 +75,7 @@ class UnkReplacement(tf.Module):
 
 
 def _words_in(lexicon: Path) -> int:
-    """Count the words of a lexicon, which may have been edited by hand: a word, a tab, a word.
-
-    Raises:
-        InputError: it is none.
-    """
+    """Count the words of a lexicon, which may have been edited by hand: a word, a tab, a word."""
     seen: set[str] = set()
     try:
         with open(lexicon, encoding="utf-8", newline="\n") as file:
