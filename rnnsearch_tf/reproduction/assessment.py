@@ -26,27 +26,18 @@ LONG, LONG_LENGTHS = 3, (41, 60)  # sentences of Table 3, and their source words
 
 @dataclasses.dataclass(frozen=True)
 class TestText:
-    """Text that the models are evaluated on.
+    """Text that the models are evaluated on."""
 
-    Attributes:
-        sample: of the training pairs; those too long for a model are skipped.
-        validation: the validation set.
-        test: the test set.
-        by_length: the pairs for BLEU by length; may be `test`.
-    """
-
-    sample: ParallelText
+    sample: ParallelText  # of the training pairs; those too long for a model are skipped
     validation: ParallelText
     test: ParallelText
-    by_length: ParallelText
+    by_length: ParallelText  # for BLEU by length; may be `test`
 
 
 def training_sample(training: Corpus, size: int = 5 * TRAINING_SAMPLE) -> ParallelText:
     """Draw pairs at random, the same in every run, in one pass over any number of them.
 
-    Args:
-        training: the pairs.
-        size: pairs drawn: more than are reported, for some are too long for a model.
+    More are drawn than are reported, for some are too long for a model.
     """
     drawn: list[tuple[str, str]] = []
     random = np.random.default_rng(SEED)
@@ -60,14 +51,7 @@ def training_sample(training: Corpus, size: int = 5 * TRAINING_SAMPLE) -> Parall
 
 
 def assess(name: str, path: Path, config: Config, text: TestText, hardware: str) -> ModelResults:
-    """Evaluate the best weights of a model directory.
-
-    Args:
-        name: as the paper calls the model.
-        path: the model directory; its training has ended.
-        config: for the decoding options and the longest sentences in training.
-        text: to evaluate on.
-        hardware: on which the model was trained.
+    """Evaluate the best weights of a model directory whose training has ended.
 
     Raises:
         InputError: a model directory that cannot be used, or no short pair in the sample.

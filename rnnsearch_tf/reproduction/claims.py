@@ -8,7 +8,7 @@ from rnnsearch_tf.reproduction.results import ModelResults
 
 TOLERANCE = 0.1  # fraction of its best bin that a model may lose and still count as not falling
 
-Results = Mapping[str, ModelResults]
+Results = Mapping[str, ModelResults]  # any of the four, by the paper's names, "RNNsearch-50"
 
 
 class Claim(NamedTuple):
@@ -43,11 +43,7 @@ class Fall(NamedTuple):
 
 
 def claims(results: Results) -> list[Claim]:
-    """Test the claims about these models.
-
-    Args:
-        results: by the paper's names, "RNNsearch-50", …; any of the four.
-    """
+    """Test the claims about these models."""
     return [*_overall(results), *_in_every_bin(results), *_falls(results), *_flat(results)]
 
 

@@ -48,19 +48,12 @@ _SPECIAL = re.compile(r"([\\`*_<>|\[\]])")
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """Results of a reproduction.
-
-    Attributes:
-        provenance: command, machine and code.
-        texts: role ("training", "test", …) to description of the text.
-        settings: `Config` as a dict; `architecture` and `max_length` are the models' own.
-        models: results, in the order of the paper's Table 1.
-    """
+    """Results of a reproduction."""
 
     provenance: Provenance
-    texts: dict[str, str]
-    settings: dict[str, Any]
-    models: list[ModelResults]
+    texts: dict[str, str]  # role ("training", "test", …) to description
+    settings: dict[str, Any]  # `Config`; `architecture` and `max_length` are the models' own
+    models: list[ModelResults]  # in the order of the paper's Table 1
 
     def to_json(self) -> str:
         """Return the numbers, the claims that follow from them, and the paper's numbers."""
@@ -78,11 +71,7 @@ class Report:
 
     @classmethod
     def from_json(cls, text: str) -> "Report":
-        """Read what `to_json` wrote; the claims are tested again.
-
-        Raises:
-            ValueError: other text.
-        """
+        """Read what `to_json` wrote, else ValueError; the claims are tested again."""
         values = typed(dict[str, Any], parse_json(text))
         names = [field.name for field in dataclasses.fields(cls)]
         return record(cls, {name: values.get(name) for name in names})
@@ -125,12 +114,7 @@ class Report:
 
 
 def write_report(report: Report, folder: str | Path) -> None:
-    """Write report.md, report.json and figures/*.svg.
-
-    Args:
-        report: the results.
-        folder: exists.
-    """
+    """Write report.md, report.json and figures/*.svg into a folder."""
     folder = Path(folder)
     draw_bleu_by_length(
         folder / "figures" / BLEU_FIGURE,

@@ -171,11 +171,7 @@ def _digest(value: Any) -> str:
 
 
 def _saved(path: Path, expected: Any) -> Any:
-    """Read what was saved as JSON; {} where nothing was.
-
-    Raises:
-        InputError: something else was.
-    """
+    """Read what was saved as JSON; {} where nothing was, InputError where something else was."""
     try:
         return typed(expected, read_json(path) if path.exists() else {})
     except ValueError as error:
