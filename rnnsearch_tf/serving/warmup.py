@@ -27,12 +27,7 @@ _SHAPES = {
 def write_warmup_requests(text_model: TextModel, path: Path) -> None:
     """Write assets.extra/tf_serving_warmup_requests, a TFRecord file of PredictionLog protos.
 
-    Args:
-        text_model: the exported model; its most frequent words make the sentences.
-        path: folder of the SavedModel.
-
-    Raises:
-        tf.errors.OpError: the disk refuses.
+    The model's most frequent words make the sentences.
     """
     file = path / WARMUP_REQUESTS
     file.parent.mkdir()
