@@ -80,9 +80,6 @@ def pair(english: str, french: str, links: str = "") -> Phrase:
         french: French tokens, with spaces between them.
         links: Their alignment as "i-j" pairs; without it, words are linked one by one, or, where
             their numbers differ, all to all.
-
-    Returns:
-        The phrase, with links of its own.
     """
     count = len(english.split())
     if not links and count != len(french.split()):

@@ -70,15 +70,7 @@ def _principal_parts(infinitive: str) -> tuple[tuple[str, ...], str, str]:
 
 @cache
 def conjugate(infinitive: str, tense: str) -> tuple[str, ...]:
-    """Return the five forms of a French verb in a simple tense.
-
-    Args:
-        infinitive: The infinitive.
-        tense: "present", "imperfect", "future" or "conditional".
-
-    Returns:
-        The forms for *je, il, nous, vous, ils*.
-    """
+    """Return the forms of a French verb in a simple tense, for *je, il, nous, vous, ils*."""
     present, future, _ = _principal_parts(infinitive)
     if tense == "present":
         return present

@@ -233,9 +233,6 @@ def noun_phrase(
         allowed: The determiners: "all", "definite" (what may go after *de*), "indefinite", "the",
             or "subject" (no "every" and "all the", whose negation would be ambiguous).
         plural: The number; None leaves it open.
-
-    Returns:
-        The phrase, with the features that a predicate agrees with.
     """
     if plural is None:
         plural = bool(noun.english_plural) and _countable(noun) and dice.chance(0.3)

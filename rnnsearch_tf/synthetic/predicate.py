@@ -52,20 +52,15 @@ class Speechless(Exception):
 
 
 class Predicates:
-    """Says things of subjects, with choices from dice.
-
-    Attributes:
-        dice: Source of all choices.
-        feminine_plural: Whether some women or feminine things were mentioned in this sentence;
-            "they" would then be ambiguous, *ils* or *elles*, and is not said any more.
-        placed: Whether the clause being said has a place already.
-    """
+    """Says things of subjects, with choices from dice."""
 
     def __init__(self, dice: Dice) -> None:
         """Start a sentence."""
         self.dice = dice
+        # Whether women or feminine things were mentioned: "they" would then be ambiguous, *ils* or
+        # *elles*, and is not said any more.
         self.feminine_plural = False
-        self.placed = False
+        self.placed = False  # whether the clause being said has a place already
 
     def thing(
         self, noun: Noun, room: int, allowed: str = "all", plural: bool | None = None

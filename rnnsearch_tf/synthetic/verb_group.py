@@ -42,21 +42,13 @@ _NEGATIONS = {
 
 @dataclass
 class Manner:
-    """Manner of a verb, beside its tense.
+    """Manner of a verb, beside its tense."""
 
-    Attributes:
-        negation: A key of the table of negations, or nothing.
-        adverb: One English adverb of the middle of the sentence and its French, or nothing.
-        clitic: An object pronoun ("her", *la*), which French puts before the verb.
-        agreement: The object that goes before a compound tense, for the participle to agree with.
-        support: Whether English must have an auxiliary, to ask a question with.
-    """
-
-    negation: str = ""
-    adverb: tuple[str, str] | None = None
-    clitic: Phrase | None = None
-    agreement: Phrase | None = None
-    support: bool = False
+    negation: str = ""  # a key of `_NEGATIONS`, or nothing
+    adverb: tuple[str, str] | None = None  # of the middle of the sentence, with its French
+    clitic: Phrase | None = None  # an object pronoun ("her", *la*), in French before the verb
+    agreement: Phrase | None = None  # an object for a participle after it to agree with
+    support: bool = False  # whether English must have an auxiliary, to ask a question with
 
 
 PLAIN = Manner()
@@ -163,14 +155,8 @@ def _french(
 def verb_group(verb: Verb, subject: Phrase, tense: str, manner: Manner = PLAIN) -> Phrase:
     """Return a verb with all that clusters around it, without its subject and objects.
 
-    Args:
-        verb: The verb.
-        subject: The verb agrees with it.
-        tense: One that `tenses` names, or "infinitive".
-        manner: Negation, adverb and pronouns.
-
-    Returns:
-        The words; in a question or negation the first English one is the auxiliary.
+    In a question or a negation, its first English word is the auxiliary. The tense is one that
+    `tenses` names, or "infinitive".
     """
     links = _Links()
     support = manner.support or manner.negation in ("not", "not yet")
