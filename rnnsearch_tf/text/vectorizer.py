@@ -19,10 +19,6 @@ class TextVectorizer(tf.Module):
         tokenizer: text to tokens and back.
         vocabulary: path of the vocabulary file.
 
-    Attributes:
-        tokenizer: as given.
-        vocabulary: what the file holds.
-
     Raises:
         InputError: the file cannot be read, or is no vocabulary.
     """
