@@ -21,11 +21,7 @@ class Checkpoints:
     """The newest two checkpoints of a training, each written whole or not at all.
 
     They are `ckpt-0`, of the start, `ckpt-1`, `ckpt-2`, …: a number is never used twice, so a whole
-    checkpoint is never overwritten.
-
-    Args:
-        folder: for their files.
-        parts: objects with variables: model, optimizer.
+    checkpoint is never overwritten. `parts` are objects with variables: model, optimizer.
     """
 
     def __init__(self, folder: Path, **parts: Any):
@@ -39,11 +35,7 @@ class Checkpoints:
         return self._saved.state
 
     def begin(self) -> None:
-        """Write the checkpoint of the start: where weights or a log are, there is one from then on.
-
-        Raises:
-            InputError: as `save`.
-        """
+        """Write the checkpoint of the start: where weights or a log are, one is from then on."""
         self._write(0)
 
     def save(self) -> None:

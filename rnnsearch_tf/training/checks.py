@@ -49,9 +49,7 @@ def check_inputs(config: Config, has_validation_set: bool, has_alignments: bool)
 def check_same(directory: ModelDirectory, config: Config) -> None:
     """Check that a training has the settings of the one in the directory, where there is one.
 
-    Args:
-        directory: of the model.
-        config: with the digests of text and vocabularies; without, only the rest is compared.
+    Settings without the digests of text and vocabularies are compared in the rest.
 
     Raises:
         InputError: it has not; the message has what differs, and a way out.

@@ -12,10 +12,8 @@ from rnnsearch_tf.config import TrainingConfig
 class _ReduceThenClip(keras.optimizers.Optimizer):
     """An optimiser that sums the replicas' gradients, then clips, in `fit` and in `TrainStep`.
 
-    A gradient that is not finite changes nothing but the count of updates.
-
-    Args:
-        clip_norm: maximum L2 norm of the summed gradient; None does not clip.
+    A gradient that is not finite changes nothing but the count of updates. `clip_norm` is the
+    maximum L2 norm of the summed gradient; None does not clip.
     """
 
     def __init__(self, *args: Any, clip_norm: float | None = None, **kwargs: Any):

@@ -45,11 +45,7 @@ class TrainingState:
 
 
 class SavedState(tf.train.experimental.PythonState):
-    """A `TrainingState` as a part of a TensorFlow checkpoint.
-
-    Attributes:
-        state: the state; restoring a checkpoint replaces it.
-    """
+    """A `TrainingState` as a part of a TensorFlow checkpoint; restoring replaces it."""
 
     def __init__(self, state: TrainingState):
         self.state = state
@@ -59,11 +55,7 @@ class SavedState(tf.train.experimental.PythonState):
         return self.state.to_json()
 
     def deserialize(self, string_value: str) -> None:
-        """Read the state, for TensorFlow.
-
-        Raises:
-            ValueError: as `TrainingState.from_json`.
-        """
+        """Read the state, for TensorFlow; as `TrainingState.from_json`."""
         self.state = TrainingState.from_json(string_value)
 
 

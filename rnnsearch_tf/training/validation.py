@@ -21,15 +21,8 @@ _GREEDY = DecodingConfig(beam_size=1, max_length_ratio=2.0)
 class ValidationSet:
     """Likelihood of given pairs, and BLEU of greedy translations, under a model in training.
 
-    Args:
-        model: in training.
-        config: its settings.
-        directory: complete model directory, which has the vocabularies.
-        text: the pairs.
-
-    Attributes:
-        translator: the model as it is, with greedy search.
-        text: the pairs.
+    `directory` is complete: it has the vocabularies. `translator` is the model as it is, with
+    greedy search.
     """
 
     def __init__(
