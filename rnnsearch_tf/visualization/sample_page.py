@@ -20,14 +20,7 @@ Score = Callable[[list[str], list[str]], list[float]]
 
 
 class SampleText(NamedTuple):
-    """Test set and its translations, line by line.
-
-    Attributes:
-        sources: sentences.
-        references: their translations.
-        translations: the model's.
-        languages: of source and target, "en" and "fr".
-    """
+    """Test set and its translations, line by line."""
 
     sources: Sequence[str]
     references: Sequence[str]
@@ -40,12 +33,9 @@ _WORD = re.compile(r"\w+|[^\w\s]")
 
 
 def extremes(scores: Sequence[float], count: int) -> tuple[list[int], list[int]]:
-    """Select the `count` lowest scores, lowest first, and the highest, highest first.
+    """Select the rows of the `count` lowest scores, lowest first, and of the highest.
 
     Of equal scores, the first in the text come first.
-
-    Returns:
-        Indices of the lowest and of the highest; none is in both.
     """
     order = sorted(range(len(scores)), key=lambda i: scores[i])
     worst, rest = order[:count], order[count:]
@@ -58,14 +48,8 @@ def write_sample(
     """Write a page with source, reference, translation, scores and alignment of each sentence.
 
     It lists the sentences, to be sorted by length and scores, and marks the words in which
-    translation and reference differ.
-
-    Args:
-        path: an HTML file.
-        text: the test set and its translations.
-        align: sources and their translations to soft alignments, by teacher forcing.
-        score: likewise to log p(y|x) in nats.
-        count: number of sentences with the lowest, and of those with the highest chrF2.
+    translation and reference differ. `align` and `score` take sources and their translations;
+    `count` is the number of sentences with the lowest, and of those with the highest chrF2.
     """
     metric = METRICS[_RANKED_BY]
     scores = metric.sentence_scores(text.translations, text.references)
