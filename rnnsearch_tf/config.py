@@ -91,21 +91,13 @@ def _require(condition: bool, message: str) -> None:
 def check_choice(
     name: str, value: Any, allowed: Sequence[str], error: type[Exception] = ValueError
 ) -> None:
-    """Check a value that has choices, and name them where it is none of them.
-
-    Raises:
-        ValueError: it is none of `allowed`; or `error` instead.
-    """
+    """Raise an error that names the choices where a value is none of them."""
     if value not in allowed:
         raise error(f"{name} {value!r}: choose one of {', '.join(allowed)}")
 
 
 def _check_fields(settings: Any) -> None:
-    """Check the fields that have choices or a range.
-
-    Raises:
-        ValueError: a value that is no choice, or out of range.
-    """
+    """Check the fields that have choices or a range, with a ValueError."""
     for field in dataclasses.fields(settings):
         value = getattr(settings, field.name)
         if allowed := choices(field.type):
@@ -336,10 +328,6 @@ def setting_values(config: Config) -> dict[str, Any]:
 
 def read_settings(config_class: type[_Settings], values: dict[str, Any]) -> _Settings:
     """Build a config dataclass from the fields of a JSON object, in today's names or 0.1.0's.
-
-    Args:
-        config_class: the dataclass.
-        values: by field; those that are missing have their defaults.
 
     Raises:
         ValueError: an unknown or ill-typed field, a value out of range.

@@ -185,11 +185,7 @@ def _alignment_scores(translator: Translator, test: Sequence[SentencePair]) -> A
 
 
 def _serve(path: Path, sentences: Sequence[str]) -> list[tuple[str, str]]:
-    """Translate in another process, which cannot import this package.
-
-    Returns:
-        Translations and their scores as text.
-    """
+    """Return translations and scores, as text, by a process that cannot import this package."""
     finished = subprocess.run(
         [sys.executable, "-I", "-c", _SERVER, str(path.resolve()), *sentences],
         capture_output=True,
