@@ -1,7 +1,5 @@
 """Noun phrases in both languages: determiners, adjectives on the proper side, complements."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from typing import TypeVar
@@ -18,7 +16,6 @@ class Dice:
     """Random choices that stay the same on every platform and version of Python."""
 
     def __init__(self, seed: str) -> None:
-        """Start from a seed."""
         self._random = random.Random(seed).random
 
     def chance(self, probability: float) -> bool:
@@ -150,12 +147,9 @@ def _quantified(dice: Dice, phrase: Phrase, allowed: str) -> Phrase:
     if dice.chance(0.4):
         return determine(phrase, *dice.pick(_QUANTIFIERS))
     if allowed == "all" and dice.chance(0.2):
-        every = "toutes les" if phrase.feminine else "tous les"
-        link = new_link()
-        every_word, the = every.split()
-        phrase = determine(phrase, "the", the)
-        phrase.english.insert(0, Word("all", (link,)))
-        phrase.french.insert(0, Word(every_word, (link,)))
+        all_of = pair("all", "toutes" if phrase.feminine else "tous")
+        determine(phrase, "the", "les")
+        phrase.english[:0], phrase.french[:0] = all_of.english, all_of.french
         return phrase
     return determine(phrase, *dice.pick(expressions.NUMBERS))
 
@@ -177,11 +171,9 @@ def choose_determiner(
     if owned and allowed == "all" and dice.chance(0.3):
         return article(phrase, dice.pick(_POSSESSIVES)[0])
     if phrase.plural and noun.kind not in ("leader", "group"):
-        return (
-            some(phrase, adjectives, mass)
-            if dice.chance(0.4)
-            else _quantified(dice, phrase, allowed)
-        )
+        if dice.chance(0.4):
+            return some(phrase, adjectives, mass)
+        return _quantified(dice, phrase, allowed)
     if phrase.plural or noun.kind in ("leader", "group"):
         return article(phrase, "the")
     if allowed == "all" and dice.chance(0.15):
