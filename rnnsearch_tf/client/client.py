@@ -4,7 +4,6 @@ import contextlib
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from types import TracebackType
 from typing import Any, Protocol, TypeVar
 
 from rnnsearch_tf.client import results
@@ -114,12 +113,7 @@ class Client:
     def __enter__(self) -> "Client":
         return self
 
-    def __exit__(
-        self,
-        error_type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -187,7 +181,7 @@ class Client:
             return checked(columns, SIGNATURES[signature], len(inputs["text"]))
         except UnexpectedAnswer as error:
             raise AnswerError(
-                str(self._address), f"the answer is not what {signature} promises: {error}"
+                self._address, f"the answer is not what {signature} promises: {error}"
             ) from error
 
     def _start(self, attempt: Callable[[Call], _Result]) -> Running[_Result]:

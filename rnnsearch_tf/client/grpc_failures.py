@@ -34,7 +34,7 @@ def grpc_error(
         return failures.too_late(address, call)
     error = _unavailable(address, details) if code == "UNAVAILABLE" else None
     if code == "INTERNAL" and _NOT_READABLE.search(details):
-        error = AnswerError(str(address), "the answer is no message of TensorFlow Serving")
+        error = AnswerError(address, "the answer is no message of TensorFlow Serving")
     return error or refusal(address, spec, signature, code, details)
 
 

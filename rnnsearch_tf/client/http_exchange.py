@@ -84,7 +84,7 @@ class HttpExchange:
             self._check_time(call)
             if response is None:
                 raise no_answer(self._address, call, error) from error
-            raise AnswerError(str(self._address), f"the answer broke off: {error}") from error
+            raise AnswerError(self._address, f"the answer broke off: {error}") from error
         finally:
             self._put_back(connection, is_whole)
         return Response(response.status, content)

@@ -37,7 +37,6 @@ class RestTransport:
 
     def __init__(self, address: Address, spec: ModelSpec, tls: Tls, max_message_bytes: int):
         self._address = address
-        self._server = str(address)
         self._spec = spec
         self._path = _path(spec)
         self._exchange = HttpExchange(address, tls, max_message_bytes)
@@ -52,7 +51,7 @@ class RestTransport:
         if isinstance(outputs, list) and len(names) == 1:  # a single output is sent without name
             return {names[0]: outputs}
         if not isinstance(outputs, dict):
-            raise AnswerError(self._server, "the answer has no 'outputs'")
+            raise AnswerError(self._address, "the answer has no 'outputs'")
         return outputs
 
     def status(self, call: Call) -> list[VersionStatus]:
@@ -61,7 +60,7 @@ class RestTransport:
         try:
             return [_version_status(entry) for entry in content["model_version_status"]]
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            raise AnswerError(self._server, "the answer is no status of a model") from error
+            raise AnswerError(self._address, "the answer is no status of a model") from error
 
     def close(self) -> None:
         """Close the connections."""
@@ -73,7 +72,7 @@ class RestTransport:
         if response.status != 200:
             raise self._refusal(response, content, signature)
         if content is None:
-            raise AnswerError(self._server, f"the answer is no JSON object: {_begin(response)}")
+            raise AnswerError(self._address, f"the answer is no JSON object: {_begin(response)}")
         return content
 
     def _json_object(self, call: Call, body: bytes) -> dict[str, Any] | None:
@@ -99,7 +98,7 @@ class RestTransport:
             return too_large(self._address, plain)
         if response.status == 404 or code is None:
             return AddressError(
-                self._server, f"this is not what TensorFlow Serving's REST port answers: {plain}"
+                self._address, f"this is not what TensorFlow Serving's REST port answers: {plain}"
             )
         return refusal(self._address, self._spec, signature, code, plain)
 
