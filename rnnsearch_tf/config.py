@@ -327,11 +327,7 @@ def setting_values(config: Config) -> dict[str, Any]:
 
 
 def read_settings(config_class: type[_Settings], values: dict[str, Any]) -> _Settings:
-    """Build a config dataclass from the fields of a JSON object, in today's names or 0.1.0's.
-
-    Raises:
-        ValueError: an unknown or ill-typed field, a value out of range.
-    """
+    """Build a config dataclass from fields of JSON, in today's names or 0.1.0's; or ValueError."""
     values = _current_names(values)
     nested = {k: _current_names(v) for k, v in values.items() if isinstance(v, dict)}
     return record(config_class, {**values, **nested})

@@ -51,11 +51,7 @@ class AlignmentScores:
 
 
 def alignment_scores(links: Iterable[_Pairs], gold: Iterable[GoldLinks]) -> AlignmentScores:
-    """Compare predicted with gold links over a corpus: counts are summed, then divided.
-
-    Raises:
-        ValueError: unequal numbers of sentences.
-    """
+    """Compare predicted with gold links over a corpus: counts are summed, then divided."""
     sentences = in_a = in_s = in_sure = in_possible = 0
     for predicted, (sure, possible) in zip(links, gold, strict=True):
         a, s = set(predicted), set(sure)

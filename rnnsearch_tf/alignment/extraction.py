@@ -53,19 +53,11 @@ class LinkMethod:
         return ", ".join(filter(None, (self.weights, str(self.rule), self.symmetrization)))
 
     def links(self, forward: np.ndarray, reverse: np.ndarray | None = None) -> Links:
-        """Return the links of one sentence pair, (source, target).
-
-        Args:
-            forward: α, [Ty, Tx], with the row and column of `</s>`.
-            reverse: β, [Tx, Ty], likewise; not needed where `weights` is "forward".
-        """
+        """Return the links of a sentence pair by α, [Ty, Tx], and β, [Tx, Ty], `</s>` included."""
         by_target, by_source = self._matrices(forward, reverse)
         if self.symmetrization is not None:
-            return symmetrize(
-                self.rule.links(by_target),
-                flipped(self.rule.links(by_source)),
-                self.symmetrization,
-            )
+            by_words = self.rule.links(by_target), flipped(self.rule.links(by_source))
+            return symmetrize(*by_words, self.symmetrization)
         if self.weights == "reverse":
             return flipped(self.rule.links(by_source))
         return self.rule.links(by_target)

@@ -20,11 +20,7 @@ _MIN_LINKS = 2  # a single one is as likely an error of the attention
 def lexicon_of(
     translator: Translator, training: Corpus, max_pairs: int = MAX_PAIRS
 ) -> dict[str, str]:
-    """Align the first `max_pairs` training pairs by a model's attention, and learn a lexicon.
-
-    Raises:
-        InputError: an unusable corpus.
-    """
+    """Align the first `max_pairs` training pairs by a model's attention, and learn a lexicon."""
     pairs = itertools.islice(each_pair(training), max_pairs)
     alignments = translator.align_stream(pairs)
     return learn_lexicon(counted(alignments, "aligned pair"))
@@ -49,11 +45,7 @@ def learn_lexicon(alignments: Iterable[Alignment]) -> dict[str, str]:
 
 
 def write_lexicon(path: str | Path, lexicon: Mapping[str, str]) -> None:
-    """Write lines of a source word, a tab and a target word, in code point order.
-
-    Raises:
-        InputError: the disk refuses.
-    """
+    """Write lines of a source word, a tab and a target word, in code point order."""
     lines = "".join(f"{word}\t{other}\n" for word, other in sorted(lexicon.items()))
     try:
         write_atomically(path, lines.encode())

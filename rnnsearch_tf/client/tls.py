@@ -15,11 +15,7 @@ class Tls(NamedTuple):
     client_key: str | Path | None = None  # unless the certificate's file holds it
 
     def context(self) -> ssl.SSLContext:
-        """Make the settings for Python's TLS.
-
-        Raises:
-            InputError: a file cannot be read, or is not a PEM file of its purpose.
-        """
+        """Make the settings for Python's TLS; InputError for a file that is not of its purpose."""
         if self.client_key and not self.client_certificate:
             raise InputError("client_key: needs a client_certificate")
         for path in self:

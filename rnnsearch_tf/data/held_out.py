@@ -44,9 +44,6 @@ def hold_out(corpus: Corpus, size: float) -> tuple[Corpus, ParallelText]:
         corpus: sentence pairs.
         size: number of pairs; below 1, the share of all pairs.
 
-    Returns:
-        The pairs that are left, and those held out, both in the corpus's order.
-
     Raises:
         InputError: an unusable corpus, or one that has not more pairs than are to be held out.
     """

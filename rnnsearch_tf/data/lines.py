@@ -50,11 +50,7 @@ def raw_lines_of(lines: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def check_is_text(path: str | Path) -> None:
-    """Check the beginning of a file, plain or .gz.
-
-    Raises:
-        InputError: it cannot be read, or is binary.
-    """
+    """Raise an InputError where a file, plain or .gz, cannot be read or begins as binary."""
     with _opened(path) as file:
         if b"\0" in file.read1(_HEAD):  # all of a small file would reach what is damaged in it
             raise InputError(f"{path}: binary, or UTF-16; text has to be UTF-8")

@@ -34,9 +34,7 @@ class EvaluationSet(NamedTuple):
 class Evaluator:
     """Evaluates a model: its translations of a test set, and its likelihood of given pairs.
 
-    Args:
-        translator: the model with its decoding options.
-        model: the translator's model, for `nll`; an export has none.
+    An export has no `model`, which `nll` needs.
     """
 
     def __init__(self, translator: Translator, model: TranslationModel | Ensemble | None = None):

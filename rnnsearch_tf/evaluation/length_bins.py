@@ -22,16 +22,10 @@ class LengthBin(NamedTuple):
 def length_bins(
     lengths: Sequence[int], width: int = 10, bounds: Sequence[int] | None = None
 ) -> dict[tuple[int, int], list[int]]:
-    """Sort sentences into bins by source length; empty bins are left out.
+    """Sort sentences into bins by their words; empty bins are left out.
 
-    Args:
-        lengths: words of each source sentence.
-        width: words to a bin: 1–10, 11–20, …
-        bounds: the upper bound of each bin, ascending, instead of bins of one width; sentences
-            longer than the last are left out.
-
-    Returns:
-        (lower, upper) bound to indices of sentences, from 0; ascending.
+    Bins have one width, or upper `bounds`; longer sentences are left out then. Returns the indices
+    of sentences by (lower, upper) bound, both ascending.
     """
     highs = bounds if bounds is not None else range(width, max([1, *lengths]) + width, width)
     bins = np.searchsorted(highs, lengths)  # the first bin that is not too short

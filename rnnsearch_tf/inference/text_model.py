@@ -13,12 +13,7 @@ from rnnsearch_tf.decoding.beam_search import Hypotheses
 from rnnsearch_tf.decoding.model_search import search
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.inference.length_batching import map_by_length
-from rnnsearch_tf.inference.n_best import (
-    NBest,
-    empty_n_best,
-    finite_or_lowest,
-    without_repeats,
-)
+from rnnsearch_tf.inference.n_best import NBest, empty_n_best, finite_or_lowest, without_repeats
 from rnnsearch_tf.inference.unk_replacement import UnkReplacement
 from rnnsearch_tf.inference.weight_storage import FULL, WeightStorage
 from rnnsearch_tf.models.ensemble import Ensemble
@@ -184,11 +179,7 @@ class TextModel(tf.Module):
 
     @graph_function(input_signature=[_IDS, _IDS])
     def alignment(self, source: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
-        """Soft alignment of given pairs, the target read by teacher forcing.
-
-        Args:
-            source: ids int32 [B, Tx].
-            target: ids int32 [B, Ty].
+        """Soft alignment of ids int32 [B, Tx] and [B, Ty], the target read by teacher forcing.
 
         Returns:
             α, float32 [B, Ty, Tx], zero where the target is padding or a weight is not finite.

@@ -18,13 +18,7 @@ from rnnsearch_tf.files import write_atomically
 from rnnsearch_tf.json_files import parse_json, record, typed
 from rnnsearch_tf.presets import PRESETS
 from rnnsearch_tf.provenance import Provenance
-from rnnsearch_tf.reproduction.assessment import (
-    ALIGNED,
-    ALIGNED_LENGTHS,
-    LONG,
-    LONG_LENGTHS,
-    TRAINING_SAMPLE,
-)
+from rnnsearch_tf.reproduction import assessment
 from rnnsearch_tf.reproduction.claims import TOLERANCE, Claim, claims
 from rnnsearch_tf.reproduction.results import ModelResults
 from rnnsearch_tf.visualization.alignment_matrix import draw_alignment
@@ -99,7 +93,7 @@ class Report:
             figure_2=_figure_2(models),
             table_2=_table_2(models),
             train_pairs=" or ".join(_distinct(f"{model.train_pairs:,}" for model in models)),
-            training_sample=f"{TRAINING_SAMPLE:,}",
+            training_sample=f"{assessment.TRAINING_SAMPLE:,}",
             validation_pairs=f"{first.validation_pairs:,}",
             by_model=f" by {aligned.name}" if aligned else "",
             figure_3=_figure_3(aligned),
@@ -201,17 +195,17 @@ def _figure_3(model: ModelResults | None) -> str:
     for number, pair in enumerate(model.alignments, 1):
         source = _escaped(" ".join(pair.source_tokens[:-1]))
         pictures.append(f"![{source}](figures/{_alignment_figure(number)})")
-    low, high = ALIGNED_LENGTHS
+    low, high = assessment.ALIGNED_LENGTHS
     caption = (
-        f"Test sentences (at most {ALIGNED}) drawn at random from those of {low} to {high} source "
-        "tokens without unknown words. Source along the top, translation down the side; black 0, "
-        "white 1."
+        f"Test sentences (at most {assessment.ALIGNED}) drawn at random from those of {low} to "
+        f"{high} source tokens without unknown words. Source along the top, translation down the "
+        "side; black 0, white 1."
     )
     return "\n\n".join([*pictures, caption])
 
 
 def _table_3(models: Sequence[ModelResults]) -> str:
-    low, high = LONG_LENGTHS
+    low, high = assessment.LONG_LENGTHS
     lengths = f"of {low} to {high} source tokens"
     shown = [model for model in models if model.max_length == 50] or list(models)
     tables = []
@@ -221,8 +215,8 @@ def _table_3(models: Sequence[ModelResults]) -> str:
         tables.append(_table(("", ""), [(name, _escaped(text)) for name, text in rows]))
     if not tables:
         return f"None: no sentence {lengths} in the test set by length."
-    caption = f"The first sentences (at most {LONG}) {lengths} in the test set by length, "
-    return "\n\n".join([*tables, f"{caption}[UNK] allowed."])
+    caption = f"The first sentences (at most {assessment.LONG}) {lengths} in the test set by length"
+    return "\n\n".join([*tables, f"{caption}, [UNK] allowed."])
 
 
 def _settings(settings: dict[str, Any]) -> str:

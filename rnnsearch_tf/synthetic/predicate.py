@@ -86,9 +86,6 @@ class Predicates:
             room: Number of French words to fill.
             support: Whether the first English word must be an auxiliary, for a question.
             positive: Whether a negation is out of place.
-
-        Returns:
-            The predicate, with the tense of its verb if that verb is an activity.
         """
         request = Request(subject, time, room, support, positive or support)
         possible = preferences.possible(*request.situation)

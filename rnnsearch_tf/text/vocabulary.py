@@ -15,9 +15,6 @@ SPECIAL_TOKENS = ("<pad>", "</s>", "[UNK]")  # by id
 class Vocabulary:
     """The tokens that a model knows; the id of a token is its index.
 
-    Args:
-        tokens: all tokens, the three special ones first.
-
     Raises:
         InputError: the special tokens do not come first, or a token is empty or occurs twice.
     """
@@ -44,11 +41,7 @@ class Vocabulary:
 
     @classmethod
     def load(cls, path: str | Path, digest: str | None = None) -> "Vocabulary":
-        """Read a vocabulary file: UTF-8, one token per line.
-
-        Args:
-            path: the file.
-            digest: of the vocabulary that it must be; None: of any.
+        """Read a vocabulary file, UTF-8, one token per line, which has a digest where one is given.
 
         Raises:
             InputError: no such file, not a vocabulary, or another; the message names the file.

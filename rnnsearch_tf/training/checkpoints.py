@@ -50,10 +50,7 @@ class Checkpoints:
             self._remove(number)
 
     def restore(self) -> int | None:
-        """Restore the newest checkpoint that can be read, if there is any, and report it.
-
-        Returns:
-            Its number; None when there is none.
+        """Restore the newest checkpoint that can be read, report it and return its number, if any.
 
         Raises:
             InputError: there are checkpoints, and none can be read.

@@ -81,11 +81,7 @@ def _settings(config: Config) -> dict[str, Any]:
 
 
 def check_cluster(text: str | None) -> None:
-    """Check the variable TF_CONFIG, which describes the machines of a training.
-
-    Raises:
-        InputError: it is not set, or is no such description.
-    """
+    """Raise an InputError where TF_CONFIG does not describe the machines of a training."""
     if text is None:
         raise InputError(f"--strategy multi_worker needs the variable TF_CONFIG: {_CLUSTER}")
     try:

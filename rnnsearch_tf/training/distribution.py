@@ -109,11 +109,7 @@ class Workers:
 
     @contextlib.contextmanager
     def needed(self) -> Iterator[None]:
-        """Run a block that needs the other workers.
-
-        Raises:
-            InputError: another worker no longer answers.
-        """
+        """Run a block that needs the other workers; InputError where one no longer answers."""
         try:
             yield
         except _WORKER_GONE as error:

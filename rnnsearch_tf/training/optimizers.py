@@ -23,13 +23,8 @@ class _ReduceThenClip(keras.optimizers.Optimizer):
     def update(self, gradients: Sequence[Any], variables: Sequence[keras.Variable]) -> tf.Tensor:
         """Make an update within `strategy.run`, from the gradient of this replica's rows.
 
-        Args:
-            gradients: a tensor or IndexedSlices for each variable; the sum over replicas is the
-                gradient of the loss.
-            variables: those that the optimiser was built with.
-
-        Returns:
-            The L2 norm of the summed gradient before clipping, float32 [].
+        The sum of the gradients over replicas, tensors or IndexedSlices, is that of the loss.
+        Returns its L2 norm before clipping, float32 [].
         """
         norm = self._update_all(gradients, variables, self._get_current_learning_rate())
         self.iterations.assign_add(1)

@@ -26,18 +26,11 @@ class ValidationSet:
     """
 
     def __init__(
-        self,
-        model: TranslationModel,
-        config: Config,
-        directory: ModelDirectory,
-        text: ParallelText,
+        self, model: TranslationModel, config: Config, directory: ModelDirectory, text: ParallelText
     ):
         self.text = text
-        text_model = TextModel(
-            [model],
-            dataclasses.replace(config, decoding=_GREEDY),
-            *vectorizers_for(directory),
-        )
+        greedy = dataclasses.replace(config, decoding=_GREEDY)
+        text_model = TextModel([model], greedy, *vectorizers_for(directory))
         self._evaluator = Evaluator.of(text_model)
         self.translator = self._evaluator.translator
         texts = {"the validation source": text.source, "the validation target": text.target}

@@ -12,20 +12,9 @@ import numpy as np
 
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.results import Alignment
-from rnnsearch_tf.visualization.alignment_page import (
-    AlignedSentence,
-    alignment_page,
-    write_page,
-)
-from rnnsearch_tf.visualization.image_files import (
-    HTML,
-    PDF,
-    PNG,
-    SVG,
-    figure_style,
-    image_format,
-    save_figure,
-)
+from rnnsearch_tf.visualization import image_files
+from rnnsearch_tf.visualization.alignment_page import AlignedSentence, alignment_page, write_page
+from rnnsearch_tf.visualization.image_files import HTML, PDF, PNG, SVG
 
 if TYPE_CHECKING:  # Matplotlib is optional: an HTML page is made without it
     from matplotlib.figure import Figure
@@ -69,7 +58,7 @@ def draw_alignment(
     Raises:
         InputError: another ending, or too many words for a PNG.
     """
-    ending = image_format(path, (PNG, SVG, PDF, HTML))
+    ending = image_files.image_format(path, (PNG, SVG, PDF, HTML))
     if ending == HTML:
         words = tuple(source_tokens), tuple(target_tokens)
         unknown = tuple(unknown_source), tuple(unknown_target)
@@ -82,7 +71,7 @@ def draw_alignment(
         if ending == PNG and figure.dpi < _MIN_RESOLUTION:
             size = f"{len(target_tokens):,} × {len(source_tokens):,} words"
             raise InputError(f"{path}: {size} are too many for a PNG; .svg and .html have room")
-        save_figure(figure, path)
+        image_files.save_figure(figure, path)
 
 
 def paint_alignment(
@@ -164,6 +153,6 @@ def _style(words: Sequence[str]) -> Iterator[list[str]]:
     from rnnsearch_tf.visualization.fonts import font_families
 
     families = font_families(words)
-    with figure_style(), warnings.catch_warnings():
+    with image_files.figure_style(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
         yield families

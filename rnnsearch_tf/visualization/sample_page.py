@@ -8,12 +8,8 @@ from typing import NamedTuple
 
 from rnnsearch_tf.evaluation.metrics import METRICS, text_metrics
 from rnnsearch_tf.results import Alignment
-from rnnsearch_tf.visualization.alignment_page import (
-    AlignedSentence,
-    LabelledText,
-    alignment_page,
-    write_page,
-)
+from rnnsearch_tf.visualization import alignment_page
+from rnnsearch_tf.visualization.alignment_page import AlignedSentence, LabelledText
 
 Align = Callable[[list[str], list[str]], list[Alignment]]
 Score = Callable[[list[str], list[str]], list[float]]
@@ -73,7 +69,8 @@ def write_sample(
         "in the same order."
     )
     title = "Worst and best translations"
-    write_page(path, alignment_page(sentences, title, introduction, *text.languages))
+    page = alignment_page.alignment_page(sentences, title, introduction, *text.languages)
+    alignment_page.write_page(path, page)
 
 
 def _ranks(label: str, rows: Sequence[int]) -> list[str]:

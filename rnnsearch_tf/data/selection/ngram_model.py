@@ -15,10 +15,10 @@ _BEGIN, _END = "<s>", "</s>"
 _DISCOUNT = 0.75
 
 
-def frequent_words(sentences: Iterable[Sequence[str]], min_count: int = 2) -> frozenset[str]:
-    """Return the words that occur at least `min_count` times."""
+def frequent_words(sentences: Iterable[Sequence[str]]) -> frozenset[str]:
+    """Return the words that occur twice or more."""
     counts = Counter(word for sentence in sentences for word in sentence)
-    return frozenset(word for word, count in counts.items() if count >= min_count)
+    return frozenset(word for word, count in counts.items() if count >= 2)
 
 
 class NgramModel:
