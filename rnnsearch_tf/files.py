@@ -109,10 +109,9 @@ def write_atomically(path: str | Path, content: bytes) -> None:
 
 
 def check_space(path: str | Path, size: int) -> None:
-    """Check that the disk has room for a new file, for a writer that crashes on a full disk.
+    """Raise an OSError where the disk has no room for a new file of so many bytes.
 
-    Raises:
-        OSError: there is no room, or the file cannot be written.
+    For a writer that crashes on a full disk.
     """
     try:
         with open(path, "wb") as file:

@@ -14,11 +14,7 @@ from rnnsearch_tf.errors import InputError
 
 
 def parse_json(content: str | bytes) -> Any:
-    """Parse JSON, UTF-8.
-
-    Raises:
-        ValueError: it is none.
-    """
+    """Parse JSON, UTF-8; ValueError with a line that says why it is none."""
     try:
         return json.loads(content if isinstance(content, str) else content.decode("utf-8"))
     except RecursionError as error:

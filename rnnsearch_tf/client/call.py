@@ -1,18 +1,21 @@
-"""Calls: deadline, retries, cancellation."""
+"""Calls: deadline, retries, cancellation, and several at once."""
 
+import collections
 import concurrent.futures
 import contextlib
+import itertools
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator
-from typing import Generic, TypeVar
+from collections.abc import Callable, Generator, Iterable, Iterator
+from typing import Generic, TypeAlias, TypeVar
 
 from rnnsearch_tf.client.errors import ServingError, UnavailableError
 
 _FIRST_PAUSE_SECONDS = 0.2
 _MAX_PAUSE_SECONDS = 10.0
 
+_Batch = TypeVar("_Batch")
 _Result = TypeVar("_Result")
 
 
@@ -94,6 +97,44 @@ class Running(Generic[_Result]):
             self._future.set_result(work(self._call))
         except BaseException as error:
             self._future.set_exception(error)
+
+
+_Pending: TypeAlias = Running[_Result] | concurrent.futures.Future[_Result]
+
+
+def in_order(
+    items: Iterable[_Batch], start: Callable[[_Batch], Running[_Result]], concurrency: int
+) -> Generator[_Result, None, None]:
+    """Iterate over results in the order of `items`, with several calls running.
+
+    The next item is read when the caller asks for the next result. An error, of an item's work or
+    of `items` itself, is raised in its turn. Calls that are then still running are cancelled, as
+    they are when the caller leaves.
+    """
+    window: collections.deque[_Pending[_Result]] = collections.deque()
+    started = _started(items, start)
+    try:
+        while True:
+            window.extend(itertools.islice(started, concurrency - len(window)))
+            if not window:
+                return
+            yield window[0].result()
+            window.popleft()
+    finally:
+        for running in window:
+            running.cancel()
+
+
+def _started(
+    items: Iterable[_Batch], start: Callable[[_Batch], Running[_Result]]
+) -> Iterator[_Pending[_Result]]:
+    try:
+        for item in items:
+            yield start(item)
+    except Exception as error:
+        failed: concurrent.futures.Future[_Result] = concurrent.futures.Future()
+        failed.set_exception(error)
+        yield failed
 
 
 def with_retries(call: Call, attempt: Callable[[], _Result], attempts: int) -> _Result:

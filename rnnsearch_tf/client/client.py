@@ -8,8 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 from rnnsearch_tf.client import results
 from rnnsearch_tf.client.address import Address, ModelSpec, model_spec, parse_address
-from rnnsearch_tf.client.call import Call, Running, with_retries
-from rnnsearch_tf.client.concurrency import in_order
+from rnnsearch_tf.client.call import Call, Running, in_order, with_retries
 from rnnsearch_tf.client.contract import SIGNATURES, Columns, UnexpectedAnswer, checked
 from rnnsearch_tf.client.errors import AnswerError
 from rnnsearch_tf.client.failures import too_late

@@ -62,8 +62,8 @@ class UnexpectedAnswer(Exception):
 def checked(columns: Mapping[str, Any], signature: Signature, rows: int) -> Columns:
     """Check the outputs of a signature that the export has, for B rows; round to float32.
 
-    Raises:
-        UnexpectedAnswer: a missing output, other types or sizes, a number that is not finite.
+    Raises `UnexpectedAnswer` for a missing output, other types or sizes, a number that is not
+    finite.
     """
     sizes = {"B": rows}
     outputs = {}

@@ -52,11 +52,7 @@ class HttpExchange:
             self._idle.clear()
 
     def send(self, call: Call, path: str, body: bytes | None = None) -> Response:
-        """Send a GET request, or a POST request with a JSON body.
-
-        Raises:
-            ServingError: there is no complete answer.
-        """
+        """Send a GET request, or a POST request of JSON; `ServingError` without a whole answer."""
         self._check_size(len(body or b""))
         connection = self._connection(call)
         response: HTTPResponse | None = None

@@ -34,12 +34,9 @@ _Lengths = TypeVar("_Lengths", np.ndarray, tf.Tensor)
 
 
 def kept_lengths(pairs: Pairs, max_length: int, block_size: int = 1_000_000) -> np.ndarray:
-    """Count the pairs to train on by the length of their longer side.
+    """Count the pairs to train on by the length of their longer side, int64 [max_length + 1].
 
     Pairs with a blank side, or with more than `max_length` tokens on the longer side, are left out.
-
-    Returns:
-        int64 [max_length + 1]; the first is 0.
 
     Raises:
         InputError: no pair is left.
@@ -110,11 +107,7 @@ def training_batches(
 
 
 def batch_count(pairs: Pairs, config: TrainingConfig, block_size: int = 1_000_000) -> int:
-    """Count the batches that `training_batches` makes of one pass; the same in every pass.
-
-    Raises:
-        InputError: no pair is left.
-    """
+    """Count the batches that `training_batches` makes of one pass; the same in every pass."""
     counts = kept_lengths(pairs, config.max_length, block_size)
     if config.batching == "sorted":
         return -(-int(counts.sum()) // config.batch_size)

@@ -24,11 +24,7 @@ def read_lines(path: str | Path) -> list[str]:
 
 
 def blocks_of_lines(path: str | Path, block_size: int) -> Iterator[list[str]]:
-    """Read what `read_lines` reads, `block_size` lines at a time.
-
-    Raises:
-        InputError: as `read_lines`, after the lines before the bad one.
-    """
+    """Read what `read_lines` reads, in blocks; those before a bad line come before its error."""
     done = 0
     with _opened(path) as file:
         for lines in windows(file, block_size):

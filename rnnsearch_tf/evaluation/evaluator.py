@@ -72,11 +72,7 @@ class Evaluator:
         return self._replacing.texts_with_unknown(results), _texts(results)
 
     def translate_without_unk(self, lines: Sequence[str]) -> list[str]:
-        """Translate with [UNK] not allowed in the output.
-
-        Raises:
-            InputError: an export, which has the options it was made with.
-        """
+        """Translate with [UNK] not allowed in the output; InputError for an export."""
         return _texts(self._without_unk.translate(lines))
 
     def translate_and_align(self, line: str) -> Translation:

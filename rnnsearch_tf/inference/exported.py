@@ -29,11 +29,7 @@ def versions(export_dir: Path) -> list[int]:
 
 
 def new_version(export_dir: str | Path, version: int | None = None) -> Path:
-    """Return the folder of a version to be exported; without a number, one above the highest.
-
-    Raises:
-        InputError: the version exists, or its number is not positive.
-    """
+    """Return the folder of a new version to be exported, by default one above the highest."""
     export_dir = Path(export_dir)
     if version is None:
         version = 1 + max(versions(export_dir), default=0)
@@ -70,11 +66,7 @@ def load_config(version: Path) -> Config:
 
 
 def read_card(version: Path) -> dict[str, Any]:
-    """Read what an export was made of.
-
-    Raises:
-        InputError: no card, or a damaged one.
-    """
+    """Read what an export was made of; InputError without an intact card."""
     with _card(version) as card:
         return card
 

@@ -46,9 +46,6 @@ def assess(
     """Evaluate the best weights of a model directory whose training has ended.
 
     Of the sample of the training text, pairs that are too long for the model are skipped.
-
-    Raises:
-        InputError: a model directory that cannot be used, or no short pair in the sample.
     """
     directory = ModelDirectory(path)
     decoding = dataclasses.replace(config.decoding, replace_unknown=False)

@@ -71,13 +71,10 @@ def words(text: str, link: int) -> list[Word]:
 
 
 def pair(english: str, french: str, links: str = "") -> Phrase:
-    """Make a phrase of two texts.
+    """Make a phrase, with links of its own, of two texts of tokens with spaces between them.
 
-    Args:
-        english: English tokens, with spaces between them.
-        french: French tokens, with spaces between them.
-        links: Their alignment as "i-j" pairs; without it, words are linked one by one, or, where
-            their numbers differ, all to all.
+    `links` is their alignment, "i-j" pairs. Without it, words are linked one by one, or, where
+    their numbers differ, all to all.
     """
     count = len(english.split())
     if not links and count != len(french.split()):

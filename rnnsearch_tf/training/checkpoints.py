@@ -39,11 +39,7 @@ class Checkpoints:
         self._write(0)
 
     def save(self) -> None:
-        """Write a checkpoint, and remove all but the one before.
-
-        Raises:
-            InputError: it cannot be written; nothing of it is left.
-        """
+        """Write a checkpoint, and remove all but the one before; InputError with nothing left."""
         numbers = self._numbers()
         self._write(max(numbers, default=0) + 1)
         for number in sorted(numbers)[:-1]:

@@ -33,11 +33,7 @@ class TrainingState:
 
     @classmethod
     def from_json(cls, text: str) -> "TrainingState":
-        """Read what `to_json` wrote.
-
-        Raises:
-            ValueError: text that is not such JSON, or that another version wrote.
-        """
+        """Read what `to_json` of this version wrote; else ValueError."""
         values = parse_json(text)
         metrics = _build(RunningMetrics, _build(cls, values).metrics)
         metrics.losses = {name: LossTotal(*total) for name, total in metrics.losses.items()}

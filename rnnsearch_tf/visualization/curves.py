@@ -30,13 +30,9 @@ def draw_bleu_by_length(
     """Draw BLEU over source length, a curve for each system.
 
     The bins' 95% confidence intervals are drawn as bars, where they have them. Of a system with
-    p-values, the bins that do not differ significantly from the system it was compared with
-    (p ≥ 0.05, or too few sentences for a p-value) have hollow marks.
-
-    Args:
-        path: ends in .png, .svg or .pdf.
-        curves: system to bins; the bins' bounds may differ.
-        marks: lengths at which a vertical line is drawn: the maximum in training.
+    p-values, the bins that do not differ significantly from the system it was compared with (p ≥
+    0.05, or too few sentences for a p-value) have hollow marks. Vertical lines mark lengths, such
+    as the maximum in training. The path ends in .png, .svg or .pdf.
 
     Raises:
         InputError: another ending.

@@ -59,9 +59,6 @@ def entropy_differences(
     """Return the difference of a domain from each sample of the pool, for one language.
 
     Their common vocabulary is the words that occur twice or more in the in-domain text.
-
-    Raises:
-        InputError: no word occurs twice in the in-domain text; too much text.
     """
     in_domain = [sentence for sentence in in_domain if sentence]
     words = frequent_words(in_domain)
@@ -89,10 +86,6 @@ def score_pairs(
     or half the pool's. A pair that is in the sample is scored under a second sample instead: the
     model has learnt its own pairs, finds them far too likely, and they would never be chosen. In
     memory are the in-domain text and the samples.
-
-    Returns:
-        float64 [N], nats per token, in the pool's order; lower is more in-domain; inf where a side
-        is blank.
 
     Raises:
         InputError: text that cannot be read, is too small or too large.

@@ -32,13 +32,9 @@ class NgramModel:
     a probability. D is 0.75 throughout. Over the vocabulary, UNK and `</s>`, the probabilities add
     up to 1.
 
-    Source: Chen & Goodman (1998), An Empirical Study of Smoothing Techniques for Language
-    Modeling; their modified smoothing has a D for each order and small count instead.
-
-    Args:
-        sentences: tokens to learn from.
-        words: the vocabulary, which need not occur in the sentences; any other token is UNK.
-        order: n, at least 1.
+    Source: Chen & Goodman (1998), An Empirical Study of Smoothing Techniques for Language Modeling;
+    their modified smoothing has a D for each order and small count instead. The vocabulary need not
+    occur in the sentences; any other token is UNK.
 
     Raises:
         InputError: more different n-grams than NLTK allows.
