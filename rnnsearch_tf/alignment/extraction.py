@@ -29,16 +29,11 @@ class LinkMethod:
         both:     α and β
         average:  γ and γᵀ with γ_ij = √(α_ij β_ji), which is high where both models agree
                   (the product of two directions' posteriors: Liang, Taskar & Klein 2006)
-
-    Attributes:
-        rule: selects links from weights.
-        weights: "forward", "reverse", "both" or "average".
-        symmetrization: joins the two sets of links; None, which "both" cannot have, takes the
-            source words' links of "reverse", and the target words' of the others.
     """
 
     rule: LinkRule
     weights: LinkWeights = "forward"
+    # None, which "both" cannot have: the links of source words for "reverse", else of target words.
     symmetrization: Symmetrization | None = None
 
     def __post_init__(self) -> None:

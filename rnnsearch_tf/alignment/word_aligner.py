@@ -26,11 +26,7 @@ class PairAlignment(NamedTuple):
 
 
 class WordAligner:
-    """Aligns given sentence pairs, split into tokens by the models' tokeniser.
-
-    Args:
-        forward: source to target.
-        reverse: target to source, with the same tokeniser and `max_length`.
+    """Aligns given sentence pairs, split into tokens by the models' common tokeniser.
 
     Raises:
         InputError: a model without attention; two models that are not each other's reverse.

@@ -62,10 +62,10 @@ def kept_rows(pairs: Pairs, max_length: int) -> np.ndarray:
 def training_batches(
     pairs: Pairs,
     config: TrainingConfig,
-    epoch: int,
-    skip: int = 0,
-    alignments: WordAlignments | None = None,
-    block_size: int = 10_000,
+    epoch: int,  # number of the pass, from 0
+    skip: int = 0,  # batches to leave out at the start, without reading them
+    alignments: WordAlignments | None = None,  # for the guide
+    block_size: int = 10_000,  # pairs whose order and lengths are computed at a time
 ) -> tf.data.Dataset:
     """Make the batches of one pass over the pairs that are short enough, in a random order.
 
@@ -79,14 +79,6 @@ def training_batches(
       own longest sentence. The last batch may be smaller.
 
     The batches depend on the pairs, `config` and `epoch` alone, so a pass can be resumed.
-
-    Args:
-        pairs: all, also those that are too long.
-        config: its batching, batch_size, bucket_width, max_length and seed are used.
-        epoch: number of the pass, from 0.
-        skip: batches to leave out at the start; unlike `.skip(skip)`, without reading them.
-        alignments: of the pairs, for the guide.
-        block_size: pairs whose order and lengths are computed at a time.
     """
     specs = {"source": _IDS, "target": _IDS}
     if alignments is not None:

@@ -38,11 +38,7 @@ class _Part:
 def hold_out(corpus: Corpus, size: float) -> tuple[Corpus, ParallelText]:
     """Hold out a random sample of a corpus's pairs, the same each time.
 
-    Blank sentences are not drawn. The corpus is read twice.
-
-    Args:
-        corpus: sentence pairs.
-        size: number of pairs; below 1, the share of all pairs.
+    Blank sentences are not drawn. The corpus is read twice. A size below 1 is a share of all pairs.
 
     Raises:
         InputError: an unusable corpus, or one that has not more pairs than are to be held out.

@@ -51,18 +51,13 @@ def vectorizers_for(directory: ModelDirectory) -> tuple[TextVectorizer, TextVect
 
 def load_text_model(
     path: str | Path | Sequence[str | Path],
-    decoding: DecodingConfig | None = None,
+    decoding: DecodingConfig | None = None,  # instead of the options in its config
     weights: str = BEST,
-    weights_dtype: str = FULL,
+    weights_dtype: str = FULL,  # in a SavedModel of it
 ) -> TextModel:
     """Read a model directory, or several as an ensemble.
 
-    Args:
-        path: the model directory, or a list of them; languages and decoding options are the
-            first one's.
-        decoding: instead of the options in its config.
-        weights: "best" or "last".
-        weights_dtype: dtype of the weights in a SavedModel of it.
+    Languages and decoding options are the first one's.
 
     Raises:
         InputError: a directory is absent, incomplete or damaged, or has other vocabularies than

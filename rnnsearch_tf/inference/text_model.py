@@ -39,26 +39,18 @@ class TextModel(tf.Module):
     Sentences are searched in blocks of similar length: a long sentence among many short ones costs
     only itself, and memory is bounded for any number of sentences.
 
-    Args:
-        models: one, or the members of an ensemble.
-        config: languages and decoding options.
-        source: the source language's tokeniser and vocabulary, an asset of the SavedModel.
-        target: the target language's, likewise.
-        weights_dtype: dtype of the weights in the SavedModel (see `WeightStorage`).
-        lexicon: path of lexicon.tsv, likewise an asset, for unknown words (see `UnkReplacement`).
-
     Raises:
         InputError: unknown words are to be replaced, and a model has no attention.
     """
 
     def __init__(
         self,
-        models: Sequence[TranslationModel],
-        config: Config,
-        source: TextVectorizer,
+        models: Sequence[TranslationModel],  # one, or the members of an ensemble
+        config: Config,  # for languages and decoding options
+        source: TextVectorizer,  # its vocabulary is an asset of the SavedModel, like the target's
         target: TextVectorizer,
-        weights_dtype: str = FULL,
-        lexicon: str | Path | None = None,
+        weights_dtype: str = FULL,  # in the SavedModel (see `WeightStorage`)
+        lexicon: str | Path | None = None,  # path of lexicon.tsv, an asset (see `UnkReplacement`)
     ):
         super().__init__()
         self.config = config
@@ -120,13 +112,9 @@ class TextModel(tf.Module):
 
     @graph_function(input_signature=[_TOKENS, _TOKENS])
     def score_tokens(self, source: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
-        """Score of given tokens: log p(y|x) in nats, `</s>` counted, float32 [B].
+        """Score of tokens [B, Tx], [B, Ty] without `</s>`: log p(y|x) in nats, float32 [B].
 
-        0 where both are blank; the lowest float32 where log p is not finite.
-
-        Args:
-            source: string [B, Tx], without `</s>`, then empty strings.
-            target: string [B, Ty], likewise.
+        0 where both are blank; the lowest float32 where log p is not finite. `</s>` is counted.
         """
         x, y = self._ids(source, target)
 
@@ -141,11 +129,7 @@ class TextModel(tf.Module):
 
     @graph_function(input_signature=[_TOKENS, _TOKENS])
     def align_tokens(self, source: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
-        """Soft alignment of given tokens, the target read by teacher forcing.
-
-        Args:
-            source: string [B, Tx], without `</s>`, then empty strings.
-            target: string [B, Ty], likewise.
+        """Soft alignment of tokens [B, Tx], [B, Ty] without `</s>`, by teacher forcing.
 
         Returns:
             α, float32 [B, Ty + 1, Tx + 1], `</s>` included, zero at padding and where a weight is

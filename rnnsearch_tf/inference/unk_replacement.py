@@ -36,16 +36,10 @@ class UnkReplacement(tf.Module):
     def replace(
         self, target: tf.RaggedTensor, source: tf.RaggedTensor, alignment: Callable[[], tf.Tensor]
     ) -> tf.RaggedTensor:
-        """Replace each [UNK]. U is their number.
+        """Replace each [UNK] of words string [R, None]; U is their number.
 
-        Args:
-            target: words string [R, None], without `</s>`.
-            source: words string [R, None], without `</s>`; not empty where the target has [UNK].
-            alignment: returns α, float32 [R, Ty, Tx] with Tx at least the longest source's; its
-                graph runs only where there is an [UNK].
-
-        Returns:
-            `target` with the replacements.
+        Neither side has `</s>`; the source is not empty where there is an [UNK]. `alignment`
+        returns α, float32 [R, Ty, Tx]; its graph runs only where there is an [UNK].
         """
         words = target.flat_values
         is_unknown = words == SPECIAL_TOKENS[UNK]

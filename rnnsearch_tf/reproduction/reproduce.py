@@ -27,20 +27,13 @@ from rnnsearch_tf.training.run import train
 
 
 def reproduce(
-    configs: Mapping[str, Config],
+    configs: Mapping[str, Config],  # by names of `MODELS`
     texts: Texts,
-    output: str | Path,
-    command: str,
-    trained_on: str = "not recorded",
+    output: str | Path,  # earlier work there is continued
+    command: str,  # for the report
+    trained_on: str = "not recorded",  # the hardware of models that were trained without this
 ) -> int | None:
     """Train what is not trained yet, evaluate what is not evaluated yet, write the report.
-
-    Args:
-        configs: model, of `MODELS`, to its settings.
-        texts: to train and evaluate on.
-        output: the folder for model directories and report; earlier work there is continued.
-        command: the command line, for the report.
-        trained_on: the hardware of models that were trained without this function.
 
     Returns:
         The signal that stopped a training, or None when the report is written.

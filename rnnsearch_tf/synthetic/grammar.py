@@ -297,11 +297,8 @@ def generate(
 ) -> Iterator[SentencePair]:
     """Generate sentence pairs whose lengths are about evenly spread between the bounds.
 
-    Args:
-        count: Number of pairs.
-        seed: Chooses the sentences. The k-th pair of a seed and bounds does not depend on `count`.
-        min_length: The minimum length. The length of a pair is that of its longer side in tokens.
-        max_length: The maximum length. No side of a pair has more tokens.
+    The length of a pair is that of its longer side in tokens. The k-th pair of a seed and bounds
+    does not depend on `count`.
 
     Raises:
         ValueError: The bounds leave no room for a sentence, or the count is negative.

@@ -216,15 +216,10 @@ def complement(dice: Dice, noun: Noun, head: Phrase, room: int) -> Phrase:
 def noun_phrase(
     dice: Dice, noun: Noun, room: int, allowed: str = "all", plural: bool | None = None
 ) -> Phrase:
-    """Return a noun phrase of about so many French words.
+    """Return a noun phrase of about so many French words, two at least.
 
-    Args:
-        dice: Source of the choices.
-        noun: The noun.
-        room: Number of French words it may take; two at least.
-        allowed: The determiners: "all", "definite" (what may go after *de*), "indefinite", "the",
-            or "subject" (no "every" and "all the", whose negation would be ambiguous).
-        plural: The number; None leaves it open.
+    Allowed determiners are "all", "definite" (what may go after *de*), "indefinite", "the", or
+    "subject" (no "every" and "all the", whose negation would be ambiguous).
     """
     if plural is None:
         plural = bool(noun.english_plural) and _countable(noun) and dice.chance(0.3)

@@ -78,15 +78,7 @@ class Predicates:
     def predicate(
         self, subject: Phrase, time: str, room: int, support: bool = False, positive: bool = False
     ) -> Phrase:
-        """Say something of a subject.
-
-        Args:
-            subject: The verb agrees with it and must make sense with it.
-            time: "past", "present", "future", "conditional", "reported", "imagined", "infinitive".
-            room: Number of French words to fill.
-            support: Whether the first English word must be an auxiliary, for a question.
-            positive: Whether a negation is out of place.
-        """
+        """Say something of a subject, which the verb agrees with, in about so many French words."""
         request = Request(subject, time, room, support, positive or support)
         possible = preferences.possible(*request.situation)
         shapes = [s for s in possible if preferences.SHAPES[s][0] <= room]

@@ -30,30 +30,20 @@ _MIN_RESOLUTION = 40  # dots per inch, at which 10 points are 5 to 6 pixels
 
 
 def draw_alignment(
-    path: str | Path,
-    alignment: np.ndarray,
+    path: str | Path,  # ends in .png, .svg, .pdf or .html
+    alignment: np.ndarray,  # α, [Ty, Tx]
     source_tokens: Sequence[str],
     target_tokens: Sequence[str],
-    max_pixels: int = MAX_PIXELS,
-    unknown_source: Sequence[int] = (),
+    max_pixels: int = MAX_PIXELS,  # of a PNG
+    unknown_source: Sequence[int] = (),  # places, from 0, of words that the vocabulary lacks
     unknown_target: Sequence[int] = (),
 ) -> None:
     """Draw a soft alignment as the paper does: source along the top, black 0, white 1.
 
     Each cell has the same size, so that long sentences make large pictures; a PNG that would be
     too large is drawn at a lower resolution. The words of a PNG or PDF are drawn with the fonts
-    installed here, those of an SVG or an HTML page with the viewer's.
-
-    Args:
-        path: ends in .png, .svg, .pdf or .html (a page of one file that answers pointer and
-            keyboard, made without Matplotlib).
-        alignment: α, [Ty, Tx].
-        source_tokens: Tx words.
-        target_tokens: Ty words.
-        max_pixels: of a PNG.
-        unknown_source: places, from 0, of source words that the vocabulary lacks; an HTML page
-            marks them.
-        unknown_target: likewise of target words.
+    installed here, those of an SVG or an HTML page with the viewer's. An HTML page is one file that
+    answers pointer and keyboard, marks unknown words, and is made without Matplotlib.
 
     Raises:
         InputError: another ending, or too many words for a PNG.

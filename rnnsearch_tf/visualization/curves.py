@@ -56,11 +56,8 @@ def draw_bleu_by_length(
 def draw_training(path: str | Path, logs: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
     """Draw −log p per token, and BLEU on the validation set, over updates.
 
-    Args:
-        path: ends in .png, .svg or .pdf.
-        logs: training to its evaluations, as `ModelDirectory.read_log` gives them. Drawn over
-            `updates` are `train_nll_per_token` (dashed), `nll_per_token` and `bleu`, in nats per
-            token and 0 to 100, where an evaluation has them.
+    Of each training's `ModelDirectory.read_log`, these are `train_nll_per_token` (dashed),
+    `nll_per_token` and `bleu`, where an evaluation has them.
 
     Raises:
         InputError: another ending, or nothing to draw of a training.
