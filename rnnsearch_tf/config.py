@@ -248,36 +248,23 @@ class DecodingConfig:
 
 @dataclasses.dataclass(frozen=True)
 class Config:
-    """Content of a model directory's config.json.
+    """Content of a model directory's config.json."""
 
-    Attributes:
-        model: architecture and sizes.
-        training: the training procedure.
-        decoding: beam search.
-        source_language: of the source text, "en" or "fr" for the Moses rules.
-        target_language: of the target text, likewise.
-        tokenizer: "moses", or "whitespace" for pre-tokenised text.
-        source_vocabulary: SHA-256 of source.vocab.
-        target_vocabulary: SHA-256 of target.vocab.
-        training_text: SHA-256 of the text it was trained on.
-        training_alignments: SHA-256 of the alignments that guided its attention, "" where none did.
-        training_id: random; of the training that weights must come from, "" before it has begun and
-            in version 0.1.0.
-    """
-
-    model: ModelConfig = ModelConfig()
-    training: TrainingConfig = TrainingConfig()
-    decoding: DecodingConfig = DecodingConfig()
-    source_language: str = "en"
-    target_language: str = "fr"
+    model: ModelConfig = setting(ModelConfig(), "architecture and sizes")
+    training: TrainingConfig = setting(TrainingConfig(), "the training procedure")
+    decoding: DecodingConfig = setting(DecodingConfig(), "beam search")
+    source_language: str = setting("en", 'of the source text, "en" or "fr" for the Moses rules')
+    target_language: str = setting("fr", "of the target text, likewise")
     tokenizer: TokenizerName = setting(
         MOSES, "moses (rules for en and fr), or whitespace: the text is pre-tokenised"
     )
-    source_vocabulary: str = ""
-    target_vocabulary: str = ""
-    training_text: str = ""
-    training_alignments: str = ""
-    training_id: str = ""
+    source_vocabulary: str = setting("", "SHA-256 of source.vocab")
+    target_vocabulary: str = setting("", "SHA-256 of target.vocab")
+    training_text: str = setting("", "SHA-256 of the text it was trained on")
+    training_alignments: str = setting("", "SHA-256 of what guided its attention; empty: none")
+    training_id: str = setting(
+        "", "random; of the training that weights must come from; empty before it, and in 0.1.0"
+    )
 
     def __post_init__(self) -> None:
         _check_fields(self)

@@ -61,7 +61,7 @@ class HttpExchange:
             with call.broken_off_by(lambda: _break_off(connection)):
                 if connection.is_closed:
                     connection.connect()
-                self._check_time(call)
+                self.check_time(call)
                 with contextlib.suppress(BrokenPipeError):  # it may have answered already
                     headers = {"Content-Type": "application/json"}
                     connection.request(
@@ -74,10 +74,10 @@ class HttpExchange:
                     )
                 response = connection.getresponse()
                 content = self._read(response, call)
-            self._check_time(call)
+            self.check_time(call)
             is_whole = True
         except _FAILURES as error:
-            self._check_time(call)
+            self.check_time(call)
             if response is None:
                 raise no_answer(self._address, call, error) from error
             raise AnswerError(self._address, f"the answer broke off: {error}") from error
@@ -92,14 +92,15 @@ class HttpExchange:
             pieces.append(piece)
             size += len(piece)
             self._check_size(size)
-            self._check_time(call)
+            self.check_time(call)
         return b"".join(pieces)
 
     def _check_size(self, size: int) -> None:
         if size > self._limit:
             raise too_large(self._address, f"more than {self._limit:,} bytes")
 
-    def _check_time(self, call: Call) -> None:
+    def check_time(self, call: Call) -> None:
+        """Raise an error where the time of a call is over."""
         if call.is_over():
             raise too_late(self._address, call)
 

@@ -9,7 +9,7 @@ from rnnsearch_tf.client.address import Address, ModelSpec
 from rnnsearch_tf.client.call import Call
 from rnnsearch_tf.client.contract import SIGNATURES, Columns
 from rnnsearch_tf.client.errors import AddressError, AnswerError, ServingError
-from rnnsearch_tf.client.failures import refusal, too_large, too_late
+from rnnsearch_tf.client.failures import refusal, too_large
 from rnnsearch_tf.client.http_exchange import HttpExchange, Response
 from rnnsearch_tf.client.json_answer import parse_in_pieces
 from rnnsearch_tf.client.results import VersionStatus
@@ -76,12 +76,8 @@ class RestTransport:
         return content
 
     def _json_object(self, call: Call, body: bytes) -> dict[str, Any] | None:
-        def check_time() -> None:
-            if call.is_over():
-                raise too_late(self._address, call)
-
         try:
-            content = parse_in_pieces(body, check_time)
+            content = parse_in_pieces(body, lambda: self._exchange.check_time(call))
         except (ValueError, RecursionError):
             return None
         return content if isinstance(content, dict) else None

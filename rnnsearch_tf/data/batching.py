@@ -37,9 +37,7 @@ def kept_lengths(pairs: Pairs, max_length: int, block_size: int = 1_000_000) -> 
     """Count the pairs to train on by the length of their longer side, int64 [max_length + 1].
 
     Pairs with a blank side, or with more than `max_length` tokens on the longer side, are left out.
-
-    Raises:
-        InputError: no pair is left.
+    InputError where none is left.
     """
     counts: np.ndarray = np.zeros(max_length + 1, np.int64)
     for start in range(0, len(pairs), block_size):
@@ -94,8 +92,12 @@ def training_batches(
         tensors = _in_numpy(read, *specs.values())(rows, width)
         return dict(zip(specs, tensors, strict=True))
 
-    batches = _batches_of_rows(pairs, config, epoch, block_size).skip(skip)
-    return untuned(batches.map(as_batch).prefetch(_BATCHES_AHEAD))
+    kept = _shuffled(pairs, config, epoch, block_size)
+    if config.batching == "sorted":
+        batches = _sorted_batches(kept, config.batch_size)
+    else:
+        batches = _bucket_batches(kept, config)
+    return untuned(batches.skip(skip).map(as_batch).prefetch(_BATCHES_AHEAD))
 
 
 def batch_count(pairs: Pairs, config: TrainingConfig, block_size: int = 1_000_000) -> int:
@@ -116,16 +118,6 @@ def ordered_batches(pairs: Pairs, batch_size: int) -> Iterator[dict[str, tf.Tens
             "source": tf.constant(pairs.source.batch(rows)),
             "target": tf.constant(pairs.target.batch(rows)),
         }
-
-
-def _batches_of_rows(
-    pairs: Pairs, config: TrainingConfig, epoch: int, block_size: int
-) -> tf.data.Dataset:
-    """Put pairs together: the rows of each batch, and the width to pad it to."""
-    kept = _shuffled(pairs, config, epoch, block_size)
-    if config.batching == "sorted":
-        return _sorted_batches(kept, config.batch_size)
-    return _bucket_batches(kept, config)
 
 
 def _is_kept(lengths: np.ndarray, max_length: int) -> np.ndarray:
@@ -153,7 +145,7 @@ def _shuffled(pairs: Pairs, config: TrainingConfig, epoch: int, block_size: int)
 
 
 def _bucket_batches(kept: tf.data.Dataset, config: TrainingConfig) -> tf.data.Dataset:
-    """Emit a batch whenever a bucket is full, and at the end what the buckets hold."""
+    """Emit rows and width of a batch when a bucket is full; at the end, what the buckets hold."""
     width = config.bucket_width
     bounds = list(range(width, config.max_length + 1 + width, width))
     batches = kept.bucket_by_sequence_length(

@@ -57,15 +57,11 @@ def is_compressed(path: str | Path) -> bool:
     return Path(path).suffix == ".gz"
 
 
-def _open(path: Path) -> io.BufferedIOBase:
-    return gzip.open(path) if is_compressed(path) else open(path, "rb")
-
-
 @contextlib.contextmanager
 def _opened(path: str | Path) -> Iterator[io.BufferedIOBase]:
     """Open a file, and turn its errors into an InputError of one line."""
     try:
-        with _open(Path(path)) as file:
+        with gzip.open(path) if is_compressed(path) else open(path, "rb") as file:
             yield file
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or f"not a whole gzip file ({error})"

@@ -50,8 +50,6 @@ class Evaluator:
         """Return the evaluator of a model that is in memory."""
         return cls(Translator.of(model), model.model)
 
-    # --- translations -----------------------------------------------------------------------------
-
     def translate(
         self, lines: Sequence[str], name: str = "line", lines_at_once: int = LINES_AT_ONCE
     ) -> list[str]:
@@ -94,8 +92,6 @@ class Evaluator:
     def _without_unk(self) -> Translator:
         return self.translator.with_options(allow_unknown=False, replace_unknown=False)
 
-    # --- likelihood -------------------------------------------------------------------------------
-
     def pairs(self, text: ParallelText) -> Pairs:
         """Return sentence pairs as ids of the model's tokens."""
         source, target = (
@@ -116,8 +112,6 @@ class Evaluator:
             raise ValueError("the likelihood needs the model, not only its translator")
         ids = tf.TensorSpec([None, None], tf.int32)
         return graph_function(self._model.token_losses, input_signature=[ids, ids])
-
-    # --- scores -----------------------------------------------------------------------------------
 
     def unk_free(self, text: EvaluationSet | ParallelText) -> list[int]:
         """Return the indices of sentences without unknown words (see `unk_free_sentences`)."""

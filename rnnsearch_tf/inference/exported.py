@@ -58,22 +58,16 @@ def load_config(version: Path) -> Config:
     Raises:
         InputError: no card, or one that is damaged or that this version cannot read.
     """
-    with _card(version) as card:
+    with card_of(version) as card:
         settings = {name: card.get(name) for name in (*_TEXT_SETTINGS, "decoding")}
         config = read_settings(Config, settings)
         model = read_settings(ModelConfig, card["models"][0]["model"])
         return dataclasses.replace(config, model=model)
 
 
-def read_card(version: Path) -> dict[str, Any]:
-    """Read what an export was made of; InputError without an intact card."""
-    with _card(version) as card:
-        return card
-
-
 @contextlib.contextmanager
-def _card(version: Path) -> Iterator[dict[str, Any]]:
-    """Read the card; an error by what it has, or lacks, becomes an InputError."""
+def card_of(version: Path) -> Iterator[dict[str, Any]]:
+    """Read what an export was made of; an error by what it has, or lacks, is an InputError."""
     path = version / CARD
     card = read_json(path)
     try:
@@ -89,7 +83,7 @@ def load_vocabularies(version: Path) -> tuple[Vocabulary, Vocabulary]:
     Raises:
         InputError: a file is missing, damaged, or not the model's; and as `load_config`.
     """
-    with _card(version) as card:
+    with card_of(version) as card:
         digests = {side: card["models"][0][f"{side}_vocabulary"] for side in ("source", "target")}
     source, target = (
         Vocabulary.load(version / "assets" / f"{side}.vocab", digest)

@@ -10,7 +10,7 @@ import tensorflow as tf
 from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.digests import find_changed
 from rnnsearch_tf.errors import InputError, first_line
-from rnnsearch_tf.inference.exported import check_models, load_vocabularies, read_card
+from rnnsearch_tf.inference.exported import card_of, check_models, load_vocabularies
 from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.inference.weight_storage import FULL
 from rnnsearch_tf.models.model_directory import BEST, ModelDirectory
@@ -29,7 +29,8 @@ def load_export(version: Path) -> Any:
     """
     load_vocabularies(version)  # for its checks
     try:
-        changed = find_changed(version, read_card(version).get("files", {}))
+        with card_of(version) as card:
+            changed = find_changed(version, card.get("files", {}))
         if changed is not None:
             raise InputError(f"{version / changed}: missing, or not the file that was exported")
         exported = tf.saved_model.load(str(version))

@@ -165,8 +165,7 @@ class TextModel(tf.Module):
     def alignment(self, source: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
         """Soft alignment of ids int32 [B, Tx] and [B, Ty], the target read by teacher forcing.
 
-        Returns:
-            α, float32 [B, Ty, Tx], zero where the target is padding or a weight is not finite.
+        α, float32 [B, Ty, Tx], is zero where the target is padding or a weight is not finite.
         """
         with self._weights_in_use():
             weights = self.model.alignment(source, target)

@@ -123,9 +123,6 @@ def write_report(report: Report, folder: str | Path) -> None:
     write_atomically(folder / "report.md", report.to_markdown().encode())
 
 
-# --- parts of the template ------------------------------------------------------------------------
-
-
 def _claims(tested: Sequence[Claim]) -> str:
     rows = [(claim.text, _VERDICTS[claim.holds], claim.evidence) for claim in tested]
     return _table(("claim", "holds here", "numbers (BLEU)"), rows) if rows else "None to test."

@@ -73,11 +73,6 @@ _OWNERS = {
 }
 
 
-def _countable(noun: Noun) -> bool:
-    """Tell whether a sentence may well be about several at once."""
-    return noun.kind != "leader" and noun.english not in ("mother", "father")
-
-
 def _owners(noun: Noun) -> str:
     return _OWNERS.get(noun.english) or _OWNERS.get(noun.kind, "")
 
@@ -222,7 +217,8 @@ def noun_phrase(
     "subject" (no "every" and "all the", whose negation would be ambiguous).
     """
     if plural is None:
-        plural = bool(noun.english_plural) and _countable(noun) and dice.chance(0.3)
+        is_one = noun.kind == "leader" or noun.english in ("mother", "father")
+        plural = bool(noun.english_plural) and not is_one and dice.chance(0.3)
     with_owner = _owners(noun) != "" and allowed != "indefinite" and room >= 4 and dice.chance(0.7)
     adjectives = choose_adjectives(dice, noun, room - 2 - 3 * with_owner)
     if noun.kind == "group" and not adjectives and room == 3:

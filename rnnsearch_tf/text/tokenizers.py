@@ -81,8 +81,7 @@ class WhitespaceTokenizer(tf.Module):
 def tokenizer_for(name: str, language: str) -> Tokenizer:
     """Make the tokeniser of a language, once: it has no state, so everyone uses the same one.
 
-    Raises:
-        ValueError: a language that Moses' rules are not known for.
+    ValueError for a language that Moses' rules are not known for.
     """
     return WhitespaceTokenizer(language) if name == WHITESPACE else MosesTokenizer(language)
 

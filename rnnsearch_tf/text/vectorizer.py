@@ -13,11 +13,7 @@ _ID = (tf.int64, tf.lookup.TextFileIndex.LINE_NUMBER)
 
 
 class TextVectorizer(tf.Module):
-    """The tokeniser and the vocabulary of a language; the vocabulary is read from its file.
-
-    Raises:
-        InputError: the file cannot be read, or is no vocabulary.
-    """
+    """The tokeniser and the vocabulary of a language; InputError where its file is none."""
 
     def __init__(self, tokenizer: Tokenizer, vocabulary: str | Path):
         super().__init__()

@@ -48,12 +48,11 @@ class Vocabulary:
         """
         try:
             text = Path(path).read_bytes().decode("utf-8")
+            vocabulary = cls(text.removesuffix("\n").split("\n"))
         except OSError as error:
             raise InputError(f"{path}: {error.strerror}") from error
         except UnicodeDecodeError as error:
             raise InputError(f"{path}: not UTF-8") from error
-        try:
-            vocabulary = cls(text.removesuffix("\n").split("\n"))
         except InputError as error:
             raise InputError(f"{path}: {error}") from error
         if digest not in (None, vocabulary.digest):

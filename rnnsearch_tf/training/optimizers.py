@@ -113,9 +113,7 @@ class Adam(_ReduceThenClip, keras.optimizers.Adam):
 def build_optimizer(config: TrainingConfig, total_updates: int) -> Adadelta | Adam:
     """Build the optimiser of a training; Adadelta has the paper's ρ = 0.95, ε = 1e-6.
 
-    Args:
-        config: its optimizer, learning_rate, learning_rate_schedule and clip_norm are used.
-        total_updates: the update at which a linear schedule reaches 0.
+    A linear schedule reaches 0 at `total_updates`.
     """
     rate: Any = config.learning_rate
     if config.learning_rate_schedule == "linear":
@@ -130,8 +128,7 @@ def clip_to_norm(gradients: Sequence[Any], clip_norm: float) -> tuple[list[tf.Te
 
         g ← g · min(clip_norm / ‖g‖, 1)   (appendix B.2)
 
-    Returns:
-        The gradients, dense, and the norm before scaling, float32 [].
+    Returns the gradients, dense, and the norm before scaling, float32 [].
     """
     dense = [_dense(gradient) for gradient in gradients]
     norm = tf.linalg.global_norm(dense)

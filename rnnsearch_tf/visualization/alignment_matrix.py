@@ -104,7 +104,8 @@ def _alignment_figure(
     top, left = (_room(words, families) + 2 * _MARGIN for words in (above, beside))
     width, height = left + columns * _CELL + _MARGIN, top + rows * _CELL + _MARGIN
     figure.set_size_inches(width, height)
-    figure.set_dpi(_resolution(width, height, max_pixels))
+    by_area = math.sqrt(max_pixels / (width * height))
+    figure.set_dpi(min(_RESOLUTION, by_area, _MAX_SIDE / max(width, height)))
     axes.set_position(
         (left / width, _MARGIN / height, columns * _CELL / width, rows * _CELL / height)
     )
@@ -126,12 +127,6 @@ def _room(words: Sequence[str], families: list[str]) -> float:
     font = FontProperties(family=families, size=_POINTS)
     widths = [renderer.get_text_width_height_descent(word, font, False)[0] for word in words]
     return max(widths) / 72
-
-
-def _resolution(width: float, height: float, max_pixels: int) -> float:
-    """Return the dots per inch of a picture of so many inches."""
-    by_area = math.sqrt(max_pixels / (width * height))
-    return min(_RESOLUTION, by_area, _MAX_SIDE / max(width, height))
 
 
 @contextlib.contextmanager

@@ -58,9 +58,6 @@ def alignment_page(
     weights, and highlights its row and column and the lines to the words it is aligned to. Words
     that the vocabulary lacks are marked. Sentences out of view are drawn when they come near.
     A language that is not known is "".
-
-    Raises:
-        ValueError: an alignment's shape is not that of its words.
     """
     style, script = (_asset(f"alignment_page.{ending}") for ending in ("css", "js"))
     languages = source_language, target_language

@@ -33,9 +33,6 @@ def draw_bleu_by_length(
     p-values, the bins that do not differ significantly from the system it was compared with (p ≥
     0.05, or too few sentences for a p-value) have hollow marks. Vertical lines mark lengths, such
     as the maximum in training. The path ends in .png, .svg or .pdf.
-
-    Raises:
-        InputError: another ending.
     """
     with figure_style():
         figure = _new_figure(3.4)

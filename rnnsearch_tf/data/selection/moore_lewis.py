@@ -86,9 +86,6 @@ def score_pairs(
     or half the pool's. A pair that is in the sample is scored under a second sample instead: the
     model has learnt its own pairs, finds them far too likely, and they would never be chosen. In
     memory are the in-domain text and the samples.
-
-    Raises:
-        InputError: text that cannot be read, is too small or too large.
     """
     text = read_all(in_domain)
     first, second, count = two_samples(pool, len(text.source), seed)
