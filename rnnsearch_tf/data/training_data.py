@@ -15,22 +15,16 @@ from rnnsearch_tf.text.tokenizers import tokenizers_for
 class TrainingData:
     """A corpus as ids, with the vocabularies made from it.
 
-    Args:
-        config: languages, tokeniser, vocabulary sizes (upper bounds) and the longest sentence.
-        training: sentence pairs.
-        cache_dir: folder of prepared texts (see `preparation.prepare`).
-        links: links between the pairs' words, to guide the attention; None guides nothing.
-
     Raises:
         InputError: an unusable corpus or cache folder, no short pair, unusable links.
     """
 
     def __init__(
         self,
-        config: Config,
+        config: Config,  # its vocabulary sizes are upper bounds
         training: Corpus,
-        cache_dir: str | Path | None = None,
-        links: WordAlignmentFiles | None = None,
+        cache_dir: str | Path | None = None,  # of prepared texts (see `preparation.prepare`)
+        links: WordAlignmentFiles | None = None,  # between the pairs' words, to guide the attention
     ):
         self._prepared = prepare(training, *tokenizers_for(config), cache_dir)
         sizes = config.model

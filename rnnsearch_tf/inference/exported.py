@@ -78,11 +78,7 @@ def card_of(version: Path) -> Iterator[dict[str, Any]]:
 
 
 def load_vocabularies(version: Path) -> tuple[Vocabulary, Vocabulary]:
-    """Read the source and the target vocabulary of an export.
-
-    Raises:
-        InputError: a file is missing, damaged, or not the model's; and as `load_config`.
-    """
+    """Read the vocabularies of an export; InputError where a file is missing or not the model's."""
     with card_of(version) as card:
         digests = {side: card["models"][0][f"{side}_vocabulary"] for side in ("source", "target")}
     source, target = (

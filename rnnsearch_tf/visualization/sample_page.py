@@ -21,7 +21,7 @@ class SampleText(NamedTuple):
     sources: Sequence[str]
     references: Sequence[str]
     translations: Sequence[str]
-    languages: tuple[str, str]
+    languages: tuple[str, str]  # of source and target, "en" and "fr"
 
 
 _RANKED_BY = "chrf"  # on a short sentence, more telling than BLEU
