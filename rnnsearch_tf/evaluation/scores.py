@@ -7,9 +7,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.evaluation import metrics
 from rnnsearch_tf.evaluation.length_bins import LengthBin
-from rnnsearch_tf.evaluation.metrics import METRICS, Reference, Score
+from rnnsearch_tf.evaluation.metrics import (
+    METRICS,
+    MIN_TO_RESAMPLE,
+    Reference,
+    Score,
+    in_words,
+    references_in_words,
+    with_interval,
+)
 from rnnsearch_tf.evaluation.significance import Comparison
 from rnnsearch_tf.json_files import read_json, typed
 from rnnsearch_tf.limits import Limits
@@ -45,10 +52,7 @@ def score_set(
 ) -> SetScores:
     """Score detokenised translations by every metric, with 95% confidence intervals."""
     text = translations, references
-    words = (
-        metrics.in_words(translations, tokenizer),
-        metrics.references_in_words(references, tokenizer),
-    )
+    words = in_words(translations, tokenizer), references_in_words(references, tokenizer)
     scores = {}
     for name, metric in METRICS.items():
         ours, theirs = words if metric.on_words else text
@@ -141,7 +145,7 @@ def _cells(values: Iterable[object]) -> str:
 
 def _by_length(bins: Sequence[LengthBin]) -> list[str]:
     rows = [
-        f"{_span(b):16}  {b.sentences:9,}{_cells([metrics.with_interval(b.bleu, b.interval)])}"
+        f"{_span(b):16}  {b.sentences:9,}{_cells([with_interval(b.bleu, b.interval)])}"
         for b in bins
     ]
     return [f"{'source tokens':16}  sentences{_cells(['BLEU'])}", *rows]
@@ -171,11 +175,11 @@ def _difference(title: str, score: float, other: float, p_value: float | None) -
 
 
 def _signatures(scores: SetScores) -> list[str]:
-    signatures = [(METRICS[name], score.signature) for name, score in scores.scores.items()]
+    metrics = [(METRICS[name], score.signature) for name, score in scores.scores.items()]
     return [
         "± is half of the 95% confidence interval; there is none of fewer than "
-        f"{metrics.MIN_TO_RESAMPLE} sentences, nor of a BLEU of 0, and no p of so few.",
-        *(f"{metric.title:16}  {metric.with_note(signature)}" for metric, signature in signatures),
+        f"{MIN_TO_RESAMPLE} sentences, nor of a BLEU of 0, and no p of so few.",
+        *(f"{metric.title:16}  {metric.with_note(signature)}" for metric, signature in metrics),
     ]
 
 

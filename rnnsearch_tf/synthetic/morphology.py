@@ -15,7 +15,6 @@ _ENDINGS = {
     "future": ("ai", "a", "ons", "ez", "ont"),
     "conditional": ("ais", "ait", "ions", "iez", "aient"),
 }
-_DOUBLING = ("rejeter",)
 
 
 def _irregular(infinitive: str) -> tuple[tuple[str, ...], str, str] | None:
@@ -33,7 +32,7 @@ def _first_group(infinitive: str) -> tuple[tuple[str, ...], str, str]:
     """Conjugate a verb in -er, with the spelling changes before a silent e."""
     stem = infinitive[:-2]
     strong = stem
-    if infinitive in _DOUBLING:
+    if infinitive == "rejeter":
         strong = stem + stem[-1]
     elif stem.endswith("y"):
         strong = stem[:-1] + "i"

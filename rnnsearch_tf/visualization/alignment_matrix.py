@@ -40,13 +40,11 @@ def draw_alignment(
 ) -> None:
     """Draw a soft alignment as the paper does: source along the top, black 0, white 1.
 
-    Each cell has the same size, so that long sentences make large pictures; a PNG that would be
-    too large is drawn at a lower resolution. The words of a PNG or PDF are drawn with the fonts
+    Each cell has the same size, so that long sentences make large pictures; a PNG that would be too
+    large is drawn at a lower resolution. The words of a PNG or PDF are drawn with the fonts
     installed here, those of an SVG or an HTML page with the viewer's. An HTML page is one file that
-    answers pointer and keyboard, marks unknown words, and is made without Matplotlib.
-
-    Raises:
-        InputError: another ending, or too many words for a PNG.
+    answers pointer and keyboard, marks unknown words, and is made without Matplotlib. InputError
+    for another ending, or too many words for a PNG.
     """
     ending = image_files.image_format(path, (PNG, SVG, PDF, HTML))
     if ending == HTML:

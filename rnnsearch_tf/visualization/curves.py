@@ -54,10 +54,8 @@ def draw_training(path: str | Path, logs: Mapping[str, Sequence[Mapping[str, Any
     """Draw −log p per token, and BLEU on the validation set, over updates.
 
     Of each training's `ModelDirectory.read_log`, these are `train_nll_per_token` (dashed),
-    `nll_per_token` and `bleu`, where an evaluation has them.
-
-    Raises:
-        InputError: another ending, or nothing to draw of a training.
+    `nll_per_token` and `bleu`, where an evaluation has them. InputError where there is nothing to
+    draw of one.
     """
     with figure_style():
         figure = _new_figure(5)
