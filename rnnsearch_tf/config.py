@@ -91,21 +91,13 @@ def _require(condition: bool, message: str) -> None:
 def check_choice(
     name: str, value: Any, allowed: Sequence[str], error: type[Exception] = ValueError
 ) -> None:
-    """Check a value that has choices, and name them where it is none of them.
-
-    Raises:
-        ValueError: it is none of `allowed`; or `error` instead.
-    """
+    """Raise an error that names the choices where a value is none of them."""
     if value not in allowed:
         raise error(f"{name} {value!r}: choose one of {', '.join(allowed)}")
 
 
 def _check_fields(settings: Any) -> None:
-    """Check the fields that have choices or a range.
-
-    Raises:
-        ValueError: a value that is no choice, or out of range.
-    """
+    """Check the fields that have choices or a range, with a ValueError."""
     for field in dataclasses.fields(settings):
         value = getattr(settings, field.name)
         if allowed := choices(field.type):
@@ -256,36 +248,23 @@ class DecodingConfig:
 
 @dataclasses.dataclass(frozen=True)
 class Config:
-    """Content of a model directory's config.json.
+    """Content of a model directory's config.json."""
 
-    Attributes:
-        model: architecture and sizes.
-        training: the training procedure.
-        decoding: beam search.
-        source_language: of the source text, "en" or "fr" for the Moses rules.
-        target_language: of the target text, likewise.
-        tokenizer: "moses", or "whitespace" for pre-tokenised text.
-        source_vocabulary: SHA-256 of source.vocab.
-        target_vocabulary: SHA-256 of target.vocab.
-        training_text: SHA-256 of the text it was trained on.
-        training_alignments: SHA-256 of the alignments that guided its attention, "" where none did.
-        training_id: random; of the training that weights must come from, "" before it has begun and
-            in version 0.1.0.
-    """
-
-    model: ModelConfig = ModelConfig()
-    training: TrainingConfig = TrainingConfig()
-    decoding: DecodingConfig = DecodingConfig()
-    source_language: str = "en"
-    target_language: str = "fr"
+    model: ModelConfig = setting(ModelConfig(), "architecture and sizes")
+    training: TrainingConfig = setting(TrainingConfig(), "the training procedure")
+    decoding: DecodingConfig = setting(DecodingConfig(), "beam search")
+    source_language: str = setting("en", 'of the source text, "en" or "fr" for the Moses rules')
+    target_language: str = setting("fr", "of the target text, likewise")
     tokenizer: TokenizerName = setting(
         MOSES, "moses (rules for en and fr), or whitespace: the text is pre-tokenised"
     )
-    source_vocabulary: str = ""
-    target_vocabulary: str = ""
-    training_text: str = ""
-    training_alignments: str = ""
-    training_id: str = ""
+    source_vocabulary: str = setting("", "SHA-256 of source.vocab")
+    target_vocabulary: str = setting("", "SHA-256 of target.vocab")
+    training_text: str = setting("", "SHA-256 of the text it was trained on")
+    training_alignments: str = setting("", "SHA-256 of what guided its attention; empty: none")
+    training_id: str = setting(
+        "", "random; of the training that weights must come from; empty before it, and in 0.1.0"
+    )
 
     def __post_init__(self) -> None:
         _check_fields(self)
@@ -335,15 +314,7 @@ def setting_values(config: Config) -> dict[str, Any]:
 
 
 def read_settings(config_class: type[_Settings], values: dict[str, Any]) -> _Settings:
-    """Build a config dataclass from the fields of a JSON object, in today's names or 0.1.0's.
-
-    Args:
-        config_class: the dataclass.
-        values: by field; those that are missing have their defaults.
-
-    Raises:
-        ValueError: an unknown or ill-typed field, a value out of range.
-    """
+    """Build a config dataclass from fields of JSON, in today's names or 0.1.0's; or ValueError."""
     values = _current_names(values)
     nested = {k: _current_names(v) for k, v in values.items() if isinstance(v, dict)}
     return record(config_class, {**values, **nested})

@@ -62,11 +62,8 @@ DEFAULT_SIZE = Size()
 def run(output: str | Path, size: Size = DEFAULT_SIZE, seed: int = 1) -> None:
     """Train both models, compare, draw, export, and translate in a fresh process.
 
-    Args:
-        output: the folder for all of it. A demonstration there that broke off is resumed; one that
-            ended is replaced, and other files stay.
-        size: of the data.
-        seed: of data and weights.
+    A demonstration in the folder that broke off is resumed; one that ended is replaced. Other files
+    stay. The seed is that of data and weights.
 
     Raises:
         InputError: the folder holds other trainings in place of the demonstration's.
@@ -85,14 +82,8 @@ def run(output: str | Path, size: Size = DEFAULT_SIZE, seed: int = 1) -> None:
         say(
             f"\n{name}: training on {len(training.source):,} pairs of 1 to {TRAINING_LENGTH} tokens"
         )
-        stopped_by = train(
-            _config(architecture),
-            output / architecture,
-            training,
-            validation,
-            output / "cache",
-        )
-        if stopped_by:
+        config, cache = _config(architecture), output / "cache"
+        if train(config, output / architecture, training, validation, cache):
             raise KeyboardInterrupt
         translators[name] = Translator.load(output / architecture)
         curves[name] = _bleu_by_length(translators[name], test)
@@ -185,11 +176,7 @@ def _alignment_scores(translator: Translator, test: Sequence[SentencePair]) -> A
 
 
 def _serve(path: Path, sentences: Sequence[str]) -> list[tuple[str, str]]:
-    """Translate in another process, which cannot import this package.
-
-    Returns:
-        Translations and their scores as text.
-    """
+    """Return translations and scores, as text, by a process that cannot import this package."""
     finished = subprocess.run(
         [sys.executable, "-I", "-c", _SERVER, str(path.resolve()), *sentences],
         capture_output=True,

@@ -67,11 +67,7 @@ def sealed(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def unsealed(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a JSON object without its digest, which is compared where there is one.
-
-    Raises:
-        ValueError: the object is not the one that was sealed.
-    """
+    """Return a JSON object without its digest; ValueError where that is not of the others."""
     rest = {name: value for name, value in values.items() if name != SEAL}
     if SEAL in values and values[SEAL] != _digest(rest):
         raise ValueError(

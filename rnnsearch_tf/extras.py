@@ -9,11 +9,7 @@ _EXTRAS = {"matplotlib": "[plot]", "nltk": "[select]", "tensorflow_datasets": "[
 
 
 def require_package(name: str) -> None:
-    """Check, without importing it, that a package is installed.
-
-    Raises:
-        InputError: it is not; the text says how to install it.
-    """
+    """Raise an InputError, with how to install it, for a missing package; import nothing."""
     if not is_installed(name):
         source = f"rnnsearch-tf{_EXTRAS.get(name, '')}"
         raise InputError(f'{name} is not installed: pip install "{source}"')

@@ -26,11 +26,8 @@ def replacing(path: str | Path, suffix: str = "") -> Iterator[Path]:
     """Yield a temporary name, whose file takes the place of `path` when the block ends well.
 
     A symbolic link stays: the file that it names is replaced. What is no regular file, such as a
-    device or a pipe, stays too: the content is written into it.
-
-    Args:
-        path: the file to write.
-        suffix: an ending that the writer insists on.
+    device or a pipe, stays too: the content is written into it. `suffix` is an ending that the
+    writer insists on.
 
     Raises:
         OSError: it cannot be written; its `filename` is `path`.
@@ -72,11 +69,7 @@ def is_stream(path: str | Path) -> bool:
 
 
 def opened_stream(path: str | Path) -> IO[bytes]:
-    """Open what `is_stream` to write into it.
-
-    Raises:
-        OSError: that is not allowed.
-    """
+    """Open what `is_stream` to write into it."""
     descriptor = _descriptor(path)
     # Opened by its name, a file behind /dev/stdout would be written from its beginning.
     return open(path if descriptor is None else os.dup(descriptor), "wb")
@@ -90,14 +83,9 @@ def _descriptor(path: str | Path) -> int | None:
 
 
 def move_over(temporary: Path, path: Path) -> None:
-    """Rename a finished file, which is on the disk then; it gets mode and owner of the old one.
+    """Rename a finished file within its folder; it gets mode and owner of the old one.
 
-    Args:
-        temporary: the file.
-        path: its new name, in the same folder; no link.
-
-    Raises:
-        OSError: the disk refuses.
+    It is on the disk then. The new name is no link.
     """
     synchronize(temporary)
     if path.exists():
@@ -121,14 +109,9 @@ def write_atomically(path: str | Path, content: bytes) -> None:
 
 
 def check_space(path: str | Path, size: int) -> None:
-    """Check that the disk has room for a file, for a writer that crashes on a full disk.
+    """Raise an OSError where the disk has no room for a new file of so many bytes.
 
-    Args:
-        path: the file, which is not there yet.
-        size: in bytes.
-
-    Raises:
-        OSError: there is no room, or the file cannot be written.
+    For a writer that crashes on a full disk.
     """
     try:
         with open(path, "wb") as file:
@@ -160,10 +143,6 @@ def file_lock(path: str | Path, wait: bool = True) -> Iterator[IO[bytes]]:
 
     The file stays: another process may already wait for the lock on it.
 
-    Args:
-        path: the file to lock; created when absent.
-        wait: whether to wait while another process holds the lock.
-
     Raises:
         BlockingIOError: another process holds the lock, and `wait` is false.
         OSError: the file cannot be written or locked.
@@ -191,12 +170,7 @@ def make_once(folder: Path, is_whole: Callable[[Path], bool], make: Callable[[Pa
 
     The folder is made under another name beside it, brought to the disk and renamed. Of several
     processes one makes it and the others wait; when that one dies, the next removes what it left
-    and makes the folder itself.
-
-    Args:
-        folder: the path of the folder.
-        is_whole: whether a folder is what `make` makes; a damaged one is told, and made again.
-        make: fills an empty folder.
+    and makes the folder itself. A folder that `is_whole` finds damaged is told, and made again.
 
     Raises:
         InputError: the place cannot be written; the text names it.

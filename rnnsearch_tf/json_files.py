@@ -14,11 +14,7 @@ from rnnsearch_tf.errors import InputError, did_you_mean
 
 
 def parse_json(content: str | bytes) -> Any:
-    """Parse JSON, UTF-8.
-
-    Raises:
-        ValueError: it is none.
-    """
+    """Parse JSON, UTF-8; ValueError with a line that says why it is none."""
     try:
         return json.loads(content if isinstance(content, str) else content.decode("utf-8"))
     except RecursionError as error:
@@ -49,13 +45,10 @@ def finite_or_none(value: Any) -> Any:
 
 
 def typed(expected: Any, value: Any, name: str = "") -> Any:
-    """Make a value of an annotated type from what JSON holds.
+    """Make a value of an annotated type from what JSON holds; an int is also a float.
 
-    Args:
-        expected: bool, int, float, str, None, Any, list[T], dict[str, T], a union, or a dataclass
-            or NamedTuple of these; a class with a method `from_dict` is made by that.
-        value: of JSON; an int is taken where a float belongs.
-        name: where it stands, for messages.
+    Types are bool, int, float, str, None, Any, list[T], dict[str, T], unions, and dataclasses or
+    NamedTuples of these; a class with a method `from_dict` is made by that.
 
     Raises:
         ValueError: it has another type, or an unknown or missing field.

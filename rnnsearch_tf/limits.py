@@ -5,17 +5,10 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
-    """A range of finite numbers, its ends included.
-
-    Attributes:
-        low: the least number.
-        high: the greatest; that of a count fits into int32.
-        without_low: whether `low` itself is outside.
-        without_high: whether `high` itself is outside.
-    """
+    """A range of finite numbers, its ends included where nothing else is said."""
 
     low: float = 0
-    high: float = 2**31 - 1
+    high: float = 2**31 - 1  # int32
     without_low: bool = False
     without_high: bool = False
 
@@ -26,11 +19,7 @@ class Limits:
         return f"{least} {_text(self.low)} and {most} {_text(self.high)}"
 
     def check(self, name: str, value: float, error: type[Exception] = ValueError) -> None:
-        """Check that a number is in the range, which NaN never is.
-
-        Raises:
-            ValueError: it is not; or `error` instead.
-        """
+        """Raise an error where a number is outside."""
         is_inside = self.low <= value <= self.high
         is_at_open_end = (self.without_low and value == self.low) or (
             self.without_high and value == self.high

@@ -73,10 +73,7 @@ class Bar:
     def update(self, done: int, *notes: str) -> None:
         """Show how many are done, when it is due, and the pace since the first such call.
 
-        Args:
-            done: how many.
-            notes: what else there is to tell, the most important first; a terminal shows those that
-                fit.
+        Of the notes, the most important first, a terminal shows those that fit.
         """
         now = time.monotonic()
         self._first = self._first or (now, done)
@@ -123,13 +120,7 @@ class Bar:
 
 
 def counted(items: Iterable[Item], name: str, total: int | None = None) -> Iterator[Item]:
-    """Yield items, and show how many there were.
-
-    Args:
-        items: of any number.
-        name: what they are, in the singular.
-        total: how many there are; None: unknown.
-    """
+    """Yield items, and show how many there were; `name` is what they are, in the singular."""
     with contextlib.closing(Bar(name, total)) as bar:
         # The items before this one: it may be the first of many that come at once, whose time would
         # be taken for its own.

@@ -31,11 +31,7 @@ class Provenance(NamedTuple):
 
 
 def provenance(command: str) -> Provenance:
-    """Return what the machine says of itself.
-
-    Args:
-        command: the command line.
-    """
+    """Return the provenance of what a command line makes now."""
     return Provenance(
         command,
         datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
@@ -97,9 +93,6 @@ def code_fingerprint(package: Path = _PACKAGE) -> str:
     """Return the SHA-256 of a package's Python sources and their paths.
 
     It tells results of one state of the code from those of another, where the version is the same.
-
-    Args:
-        package: the folder of the package.
     """
     digest = hashlib.sha256()
     for path in sorted(package.rglob("*.py")):

@@ -22,11 +22,7 @@ def untuned(dataset: tf.data.Dataset) -> tf.data.Dataset:
 
 
 def check_backend() -> None:
-    """Check that Keras works on TensorFlow, whose graphs training and search are.
-
-    Raises:
-        InputError: it works on another backend.
-    """
+    """Raise an InputError where Keras is not on TensorFlow, as training and search are."""
     backend = keras.config.backend()
     if backend != "tensorflow":
         raise InputError(

@@ -33,7 +33,7 @@ ROOMS = {
         selectional_preferences predicate grammar
     """,
     "client": """
-        contract concurrency address errors tls results call failures grpc_failures http_failures
+        contract address errors tls results call failures grpc_failures http_failures
         serving_pb2 tensor_messages grpc_transport http_exchange json_answer rest_transport client
         __init__
     """,

@@ -20,20 +20,13 @@ class AlignmentScores:
 
     The counts are sums over all sentences. A ratio over 0 is None: precision without a predicted
     link, recall without a sure one, and the error rate without either.
-
-    Attributes:
-        sentences: their number.
-        links: |A|.
-        sure: |S|.
-        links_in_sure: |A ∩ S|.
-        links_in_possible: |A ∩ P|.
     """
 
     sentences: int
-    links: int
-    sure: int
-    links_in_sure: int
-    links_in_possible: int
+    links: int  # |A|
+    sure: int  # |S|
+    links_in_sure: int  # |A ∩ S|
+    links_in_possible: int  # |A ∩ P|
 
     @property
     def aer(self) -> float | None:
@@ -58,15 +51,7 @@ class AlignmentScores:
 
 
 def alignment_scores(links: Iterable[_Pairs], gold: Iterable[GoldLinks]) -> AlignmentScores:
-    """Compare links with gold links over a corpus: counts are summed, then divided.
-
-    Args:
-        links: predicted links of each sentence; one listed twice counts once.
-        gold: gold links of each.
-
-    Raises:
-        ValueError: unequal numbers of sentences.
-    """
+    """Compare predicted with gold links over a corpus: counts are summed, then divided."""
     sentences = in_a = in_s = in_sure = in_possible = 0
     for predicted, (sure, possible) in zip(links, gold, strict=True):
         a, s = set(predicted), set(sure)

@@ -34,16 +34,7 @@ class MethodScores(NamedTuple):
 def evaluate_methods(
     pairs: Sequence[Weights], gold: Sequence[GoldLinks], methods: Iterable[LinkMethod]
 ) -> list[MethodScores]:
-    """Score several methods on the same soft alignments.
-
-    Args:
-        pairs: weights of each sentence pair.
-        gold: its gold links.
-        methods: in the order of the results.
-
-    Raises:
-        ValueError: unequal numbers of sentence pairs.
-    """
+    """Score several methods on the same soft alignments, in their order."""
     return [
         MethodScores(method, alignment_scores((method.links(*pair) for pair in pairs), gold))
         for method in methods

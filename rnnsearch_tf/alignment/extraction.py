@@ -29,16 +29,11 @@ class LinkMethod:
         both:     α and β
         average:  γ and γᵀ with γ_ij = √(α_ij β_ji), which is high where both models agree
                   (the product of two directions' posteriors: Liang, Taskar & Klein 2006)
-
-    Attributes:
-        rule: selects links from weights.
-        weights: "forward", "reverse", "both" or "average".
-        symmetrization: joins the two sets of links; None, which "both" cannot have, takes the
-            source words' links of "reverse", and the target words' of the others.
     """
 
     rule: LinkRule
     weights: LinkWeights = "forward"
+    # None, which "both" cannot have: the links of source words for "reverse", else of target words.
     symmetrization: Symmetrization | None = None
 
     def __post_init__(self) -> None:
@@ -53,19 +48,11 @@ class LinkMethod:
         return ", ".join(filter(None, (self.weights, str(self.rule), self.symmetrization)))
 
     def links(self, forward: np.ndarray, reverse: np.ndarray | None = None) -> Links:
-        """Return the links of one sentence pair, (source, target).
-
-        Args:
-            forward: α, [Ty, Tx], with the row and column of `</s>`.
-            reverse: β, [Tx, Ty], likewise; not needed where `weights` is "forward".
-        """
+        """Return the links of a sentence pair by α, [Ty, Tx], and β, [Tx, Ty], `</s>` included."""
         by_target, by_source = self._matrices(forward, reverse)
         if self.symmetrization is not None:
-            return symmetrize(
-                self.rule.links(by_target),
-                flipped(self.rule.links(by_source)),
-                self.symmetrization,
-            )
+            by_words = self.rule.links(by_target), flipped(self.rule.links(by_source))
+            return symmetrize(*by_words, self.symmetrization)
         if self.weights == "reverse":
             return flipped(self.rule.links(by_source))
         return self.rule.links(by_target)
@@ -93,10 +80,6 @@ def all_methods(
 
     A threshold selects the same links for target and source words of one matrix: there is nothing
     to symmetrise then.
-
-    Args:
-        two_models: whether there is an alignment of the other direction.
-        thresholds: of the rule "threshold".
     """
     rules = [LinkRule("argmax"), *(LinkRule("threshold", threshold) for threshold in thresholds)]
     return [

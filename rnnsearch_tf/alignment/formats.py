@@ -16,21 +16,15 @@ _NAACL = re.compile(r"([0-9]{1,9}) ([0-9]{1,9}) ([0-9]{1,9})( [SP])?( [0-9.]+)?"
 def read_gold(
     path: str | Path, lengths: Sequence[tuple[int, int]], flip: bool = False
 ) -> list[GoldLinks]:
-    """Read the gold links of a text; the first line with links decides the format.
+    """Read the gold links of a text, whose pairs have so many words of source and target.
+
+    The first line with links decides the format; to `flip` is for a file of target-source pairs.
 
     Pharaoh (0-based): line k has the links of sentence pair k, `i-j` sure and `ipj` possible; it
     is blank where there are none. NAACL 2003 (Mihalcea & Pedersen; 1-based): a line for each link,
     `k i j`, then S (sure, also where there is no letter) or P (possible), then perhaps a
     confidence, which is ignored; k does not fall, and the last k is the last pair's. Position 0
     is the empty word: such a link is left out.
-
-    Args:
-        path: UTF-8, plain or .gz.
-        lengths: words of each sentence pair, (source, target).
-        flip: whether the file has target-source pairs.
-
-    Returns:
-        (source, target) links of each sentence pair.
 
     Raises:
         InputError: a file that cannot be read or has no link, malformed links, a position outside

@@ -20,16 +20,7 @@ _MIN_LINKS = 2  # a single one is as likely an error of the attention
 def lexicon_of(
     translator: Translator, training: Corpus, max_pairs: int = MAX_PAIRS
 ) -> dict[str, str]:
-    """Align training pairs by a model's attention, and learn a lexicon from them.
-
-    Args:
-        translator: a model with attention.
-        training: the pairs that it was trained on.
-        max_pairs: number of pairs that are aligned, from the first on.
-
-    Raises:
-        InputError: an unusable corpus.
-    """
+    """Align the first `max_pairs` training pairs by a model's attention, and learn a lexicon."""
     pairs = itertools.islice(each_pair(training), max_pairs)
     alignments = translator.align_stream(pairs)
     return learn_lexicon(counted(alignments, "aligned pair"))
@@ -41,9 +32,6 @@ def learn_lexicon(alignments: Iterable[Alignment]) -> dict[str, str]:
     A target word is linked to the source word it attends to most (`LinkRule`), as in Jean et al.
     (2015), On Using Very Large Target Vocabulary, section 3.3. Of words linked equally often the
     first in code point order is taken; those linked only once are left out.
-
-    Args:
-        alignments: of training pairs, with the words as they are in the text.
     """
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for pair in alignments:
@@ -57,11 +45,7 @@ def learn_lexicon(alignments: Iterable[Alignment]) -> dict[str, str]:
 
 
 def write_lexicon(path: str | Path, lexicon: Mapping[str, str]) -> None:
-    """Write lines of a source word, a tab and a target word, in code point order.
-
-    Raises:
-        InputError: the disk refuses.
-    """
+    """Write lines of a source word, a tab and a target word, in code point order."""
     lines = "".join(f"{word}\t{other}\n" for word, other in sorted(lexicon.items()))
     try:
         write_atomically(path, lines.encode())

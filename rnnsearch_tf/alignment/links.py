@@ -29,17 +29,10 @@ class LinkRule:
         threshold:  j-i where α_ij >= threshold; a word may have none, or several.
 
     The row and the column of `</s>` give no links, nor do weights that are NaN.
-
-    Attributes:
-        name: "argmax" or "threshold".
-        threshold: for "threshold" alone, above 0, at most 1.
-
-    Raises:
-        ValueError: another name, a threshold out of range.
     """
 
     name: RuleName = "argmax"
-    threshold: float = 0.3
+    threshold: float = 0.3  # for "threshold" alone; above 0, at most 1
 
     def __post_init__(self) -> None:
         check_choice("rule", self.name, RULES)
@@ -51,11 +44,7 @@ class LinkRule:
         return self.name if self.name == "argmax" else f"{self.name} {self.threshold:g}"
 
     def links(self, weights: np.ndarray) -> Links:
-        """Return the links of one sentence pair.
-
-        Args:
-            weights: α, [Ty, Tx], with the row and column of `</s>`.
-        """
+        """Return the links of a sentence pair with weights α, [Ty, Tx], `</s>` included."""
         is_link = weights >= self.threshold
         if self.name == "argmax":
             is_link = np.arange(weights.shape[1]) == weights.argmax(axis=1)[:, np.newaxis]

@@ -16,7 +16,7 @@ _NEIGHBOURS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1,
 
 
 def symmetrize(forward: Links, reverse: Links, method: Symmetrization) -> Links:
-    """Join the links of two directions (Och & Ney 2003; Koehn et al. 2005).
+    """Join (source, target) links of two directions (Och & Ney 2003; Koehn et al. 2005).
 
         intersection:         links of both directions.
         union:                links of either.
@@ -29,14 +29,6 @@ def symmetrize(forward: Links, reverse: Links, method: Symmetrization) -> Links:
 
     The order decides what is taken: by target position and then source position, as in Moses'
     symal.
-
-    Args:
-        forward: links of the source-to-target model.
-        reverse: links of the target-to-source model, flipped to (source, target).
-        method: one of `SYMMETRIZATIONS`.
-
-    Raises:
-        ValueError: no such symmetrisation.
     """
     check_choice("symmetrize", method, SYMMETRIZATIONS)
     if method == "union":

@@ -26,14 +26,7 @@ class PairAlignment(NamedTuple):
 
 
 class WordAligner:
-    """Aligns given sentence pairs, split into tokens by the models' tokeniser.
-
-    Args:
-        forward: source to target.
-        reverse: target to source, with the same tokeniser and `max_length`.
-
-    Attributes:
-        forward: as given.
+    """Aligns given sentence pairs, split into tokens by the models' common tokeniser.
 
     Raises:
         InputError: a model without attention; two models that are not each other's reverse.
@@ -65,12 +58,7 @@ class WordAligner:
     def align_stream(
         self, pairs: Iterable[tuple[str, str]], pairs_at_once: int = 256
     ) -> Iterator[PairAlignment]:
-        """Align any number of sentence pairs, as `align`; also those before an error of `pairs`.
-
-        Args:
-            pairs: source and target sentences.
-            pairs_at_once: pairs whose weights are in memory at a time.
-        """
+        """Align any number of sentence pairs, as `align`; also those before an error of `pairs`."""
         for window in windows(pairs, pairs_at_once):
             source, target = map(list, zip(*window, strict=True))
             yield from self.align(ParallelText(source, target))

@@ -19,21 +19,7 @@ from rnnsearch_tf.client.tls import Tls
 from rnnsearch_tf.results import Hypothesis, Translation
 
 __all__ = [
-    "DEFAULT_SERVER",
-    "AddressError",
-    "AnswerError",
-    "Client",
-    "DeadlineError",
-    "Hypothesis",
-    "MessageSizeError",
-    "NotFoundError",
-    "RequestError",
-    "ServerError",
-    "ServingError",
-    "SignatureError",
-    "Tls",
-    "TlsError",
-    "Translation",
-    "UnavailableError",
-    "VersionStatus",
-]
+    "DEFAULT_SERVER", "AddressError", "AnswerError", "Client", "DeadlineError", "Hypothesis",
+    "MessageSizeError", "NotFoundError", "RequestError", "ServerError", "ServingError",
+    "SignatureError", "Tls", "TlsError", "Translation", "UnavailableError", "VersionStatus",
+]  # fmt: skip

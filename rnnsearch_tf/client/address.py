@@ -80,11 +80,7 @@ def parse_address(text: str) -> Address:
 
 
 def model_spec(name: str, version: int | None, label: str | None) -> ModelSpec:
-    """Make a `ModelSpec` of checked values.
-
-    Raises:
-        InputError: no name, a negative version, or both version and label.
-    """
+    """Make a `ModelSpec`; raise an InputError where its values do not go together."""
     if not name:
         raise InputError("model: must have a name")
     if version is not None and label is not None:

@@ -1,27 +1,26 @@
-"""Calls: deadline, retries, cancellation."""
+"""Calls: deadline, retries, cancellation, and several at once."""
 
+import collections
 import concurrent.futures
 import contextlib
+import itertools
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator
-from typing import Generic, TypeVar
+from collections.abc import Callable, Generator, Iterable, Iterator
+from typing import Generic, TypeAlias, TypeVar
 
 from rnnsearch_tf.client.errors import ServingError, UnavailableError
 
 _FIRST_PAUSE_SECONDS = 0.2
 _MAX_PAUSE_SECONDS = 10.0
 
+_Batch = TypeVar("_Batch")
 _Result = TypeVar("_Result")
 
 
 class Call:
-    """The call of one batch, its retries included.
-
-    Args:
-        seconds: maximum duration, from now on.
-    """
+    """The call of one batch, its retries included; it may take `seconds` from now on."""
 
     def __init__(self, seconds: float):
         self.seconds = seconds
@@ -67,10 +66,8 @@ class Call:
 class Running(Generic[_Result]):
     """Work in a thread of its own.
 
-    Args:
-        call: its deadline and cancellation, which the work observes.
-        work: the work.
-        late: makes the error of a call that has not ended by its deadline.
+    The work observes the deadline and the cancellation of its call; `late` makes the error of a
+    call that has not ended by its deadline.
     """
 
     def __init__(
@@ -83,11 +80,7 @@ class Running(Generic[_Result]):
         threading.Thread(target=self._run, args=(work,), daemon=True).start()
 
     def result(self) -> _Result:
-        """Wait for the result, until the deadline of the call.
-
-        Raises:
-            Exception: that of the work, or that of `late`.
-        """
+        """Wait for the result or the error of the work, at most until the deadline of the call."""
         # The work's own timeouts do not see an answer that trickles, or a resolver that is slow.
         concurrent.futures.wait([self._future], self._call.remaining())
         if not self._future.done():
@@ -106,19 +99,50 @@ class Running(Generic[_Result]):
             self._future.set_exception(error)
 
 
+_Pending: TypeAlias = Running[_Result] | concurrent.futures.Future[_Result]
+
+
+def in_order(
+    items: Iterable[_Batch], start: Callable[[_Batch], Running[_Result]], concurrency: int
+) -> Generator[_Result, None, None]:
+    """Iterate over results in the order of `items`, with several calls running.
+
+    The next item is read when the caller asks for the next result. An error, of an item's work or
+    of `items` itself, is raised in its turn. Calls that are then still running are cancelled, as
+    they are when the caller leaves.
+    """
+    window: collections.deque[_Pending[_Result]] = collections.deque()
+    started = _started(items, start)
+    try:
+        while True:
+            window.extend(itertools.islice(started, concurrency - len(window)))
+            if not window:
+                return
+            yield window[0].result()
+            window.popleft()
+    finally:
+        for running in window:
+            running.cancel()
+
+
+def _started(
+    items: Iterable[_Batch], start: Callable[[_Batch], Running[_Result]]
+) -> Iterator[_Pending[_Result]]:
+    try:
+        for item in items:
+            yield start(item)
+    except Exception as error:
+        failed: concurrent.futures.Future[_Result] = concurrent.futures.Future()
+        failed.set_exception(error)
+        yield failed
+
+
 def with_retries(call: Call, attempt: Callable[[], _Result], attempts: int) -> _Result:
-    """Repeat an attempt while it raises `UnavailableError`.
+    """Repeat an attempt while it raises `UnavailableError`, at most `attempts` times.
 
     The pauses double, each shortened at random by up to a half, so that clients which failed
-    together do not come back together.
-
-    Args:
-        call: its deadline holds for all attempts together; an attempt after it is not made.
-        attempt: one try.
-        attempts: maximum number of attempts.
-
-    Raises:
-        ServingError: that of the last attempt, with the number of attempts.
+    together do not come back together. No attempt begins after the deadline of the call. The error
+    of the last one tells their number.
     """
     pause = _FIRST_PAUSE_SECONDS
     while True:

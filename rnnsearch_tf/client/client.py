@@ -4,13 +4,11 @@ import contextlib
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from types import TracebackType
 from typing import Any, Protocol, TypeVar
 
 from rnnsearch_tf.client import results
 from rnnsearch_tf.client.address import Address, ModelSpec, model_spec, parse_address
-from rnnsearch_tf.client.call import Call, Running, with_retries
-from rnnsearch_tf.client.concurrency import in_order
+from rnnsearch_tf.client.call import Call, Running, in_order, with_retries
 from rnnsearch_tf.client.contract import SIGNATURES, Columns, UnexpectedAnswer, checked
 from rnnsearch_tf.client.errors import AnswerError
 from rnnsearch_tf.client.failures import too_late
@@ -114,12 +112,7 @@ class Client:
     def __enter__(self) -> "Client":
         return self
 
-    def __exit__(
-        self,
-        error_type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -143,39 +136,15 @@ class Client:
         return self._results("serving_default", _single(lines), results.translations)
 
     def n_best(self, lines: Iterable[str]) -> Iterator[Translation]:
-        """Translate sentences, each into several hypotheses: texts, scores and normalized scores.
-
-        Args:
-            lines: one sentence each.
-
-        Raises:
-            ServingError: a batch failed.
-            InputError: text that is not Unicode.
-        """
+        """Translate into several hypotheses: texts, scores, normalized scores; as `translate`."""
         return self._results("nbest", _single(lines), results.n_best_lists)
 
     def align(self, lines: Iterable[str]) -> Iterator[Translation]:
-        """Translate sentences, with tokens and soft alignment: text, score, tokens and α.
-
-        Args:
-            lines: one sentence each.
-
-        Raises:
-            ServingError: a batch failed.
-            InputError: text that is not Unicode.
-        """
+        """Translate, with tokens and soft alignment: text, score, tokens and α; as `translate`."""
         return self._results("align", _single(lines), results.alignments)
 
     def score(self, pairs: Iterable[tuple[str, str]]) -> Iterator[float]:
-        """Score given translations: log p(translation|text) in nats.
-
-        Args:
-            pairs: texts with their translations.
-
-        Raises:
-            ServingError: a batch failed.
-            InputError: text that is not Unicode.
-        """
+        """Score texts with given translations: log p(translation|text) in nats; as `translate`."""
         return self._results("score", pairs, results.scores)
 
     def status(self) -> list[VersionStatus]:
@@ -211,7 +180,7 @@ class Client:
             return checked(columns, SIGNATURES[signature], len(inputs["text"]))
         except UnexpectedAnswer as error:
             raise AnswerError(
-                str(self._address), f"the answer is not what {signature} promises: {error}"
+                self._address, f"the answer is not what {signature} promises: {error}"
             ) from error
 
     def _start(self, attempt: Callable[[Call], _Result]) -> Running[_Result]:

@@ -60,15 +60,10 @@ class UnexpectedAnswer(Exception):
 
 
 def checked(columns: Mapping[str, Any], signature: Signature, rows: int) -> Columns:
-    """Check the outputs of a signature, those that the export has, and round numbers to float32.
+    """Check the outputs of a signature that the export has, for B rows; round to float32.
 
-    Args:
-        columns: the values of each output, nested lists of str or numbers.
-        signature: the expected types and dimensions.
-        rows: B, the size of the batch.
-
-    Raises:
-        UnexpectedAnswer: a missing output, other types or sizes, a number that is not finite.
+    Raises `UnexpectedAnswer` for a missing output, other types or sizes, a number that is not
+    finite.
     """
     sizes = {"B": rows}
     outputs = {}

@@ -5,17 +5,11 @@ from rnnsearch_tf.terminal import printable
 
 
 class ServingError(InputError):
-    """A call failed.
+    """A call failed; the reason has a remedy where one is known."""
 
-    Args:
-        server: the server's address.
-        reason: the failure, and a remedy where one is known.
-        attempts: number of attempts.
-    """
-
-    def __init__(self, server: str, reason: str, attempts: int = 1):
-        super().__init__(server, reason, attempts)
-        self.server = server
+    def __init__(self, server: object, reason: str, attempts: int = 1):
+        self.server = str(server)
+        super().__init__(self.server, reason, attempts)
         self.reason = printable(" ".join(reason.split()))
         self.attempts = attempts
 

@@ -29,21 +29,12 @@ _NOT_READABLE = _pattern("exception deserializing response")
 def grpc_error(
     address: Address, spec: ModelSpec, signature: str | None, call: Call, code: str, details: str
 ) -> ServingError:
-    """Make the error for a call that ended with a status other than OK.
-
-    Args:
-        address: the server.
-        spec: the model of the call.
-        signature: the signature of the call, if any.
-        call: the call.
-        code: the status's name.
-        details: its text.
-    """
+    """Make the error for a call that ended with a status other than OK."""
     if call.is_over():
         return failures.too_late(address, call)
     error = _unavailable(address, details) if code == "UNAVAILABLE" else None
     if code == "INTERNAL" and _NOT_READABLE.search(details):
-        error = AnswerError(str(address), "the answer is no message of TensorFlow Serving")
+        error = AnswerError(address, "the answer is no message of TensorFlow Serving")
     return error or refusal(address, spec, signature, code, details)
 
 

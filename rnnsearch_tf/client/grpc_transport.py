@@ -20,14 +20,7 @@ _CODES = {code.value[0]: code.name for code in grpc.StatusCode}
 
 
 class GrpcTransport:
-    """Calls over gRPC, all on one channel.
-
-    Args:
-        address: the server.
-        spec: the model.
-        tls: certificates, for grpcs.
-        max_message_bytes: maximum size of a request or an answer.
-    """
+    """Calls over gRPC, all on one channel."""
 
     def __init__(self, address: Address, spec: ModelSpec, tls: Tls, max_message_bytes: int):
         self._address = address
@@ -39,12 +32,7 @@ class GrpcTransport:
     def predict(
         self, call: Call, signature: str, inputs: Mapping[str, Sequence[str]]
     ) -> Mapping[str, Any]:
-        """Return columns of outputs, not yet checked, for columns of inputs.
-
-        Raises:
-            ServingError: no answer.
-            UnexpectedAnswer: an answer that cannot be read.
-        """
+        """Return columns of outputs, not yet checked, for columns of inputs."""
         request = serving_pb2.PredictRequest(model_spec=self._model_spec())
         request.model_spec.signature_name = signature
         for name, texts in inputs.items():
@@ -57,11 +45,7 @@ class GrpcTransport:
         return columns
 
     def status(self, call: Call) -> list[VersionStatus]:
-        """Return the versions of the model, or the one of the call.
-
-        Raises:
-            ServingError: no answer.
-        """
+        """Return the versions of the model, or the one of the call."""
         request = serving_pb2.GetModelStatusRequest(model_spec=self._model_spec())
         answer = self._answer(call, self._status, request, None)
         return [_version_status(entry) for entry in answer.model_version_status]

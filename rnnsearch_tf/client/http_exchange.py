@@ -31,12 +31,8 @@ class Response(NamedTuple):
 class HttpExchange:
     """A pool of connections to one server, one for each concurrent call.
 
-    Connections are kept open and used again. No proxy is used and no redirection followed.
-
-    Args:
-        address: the server.
-        tls: certificates, for https.
-        max_message_bytes: maximum size of the body of a request or an answer.
+    Connections are kept open and used again. No proxy is used and no redirection followed. Bodies
+    of requests and answers have at most `max_message_bytes`.
     """
 
     def __init__(self, address: Address, tls: Tls, max_message_bytes: int):
@@ -56,11 +52,7 @@ class HttpExchange:
             self._idle.clear()
 
     def send(self, call: Call, path: str, body: bytes | None = None) -> Response:
-        """Send a GET request, or a POST request with a JSON body.
-
-        Raises:
-            ServingError: there is no complete answer.
-        """
+        """Send a GET request, or a POST request of JSON; `ServingError` without a whole answer."""
         self._check_size(len(body or b""))
         connection = self._connection(call)
         response: HTTPResponse | None = None
@@ -69,7 +61,7 @@ class HttpExchange:
             with call.broken_off_by(lambda: _break_off(connection)):
                 if connection.is_closed:
                     connection.connect()
-                self._check_time(call)
+                self.check_time(call)
                 with contextlib.suppress(BrokenPipeError):  # it may have answered already
                     headers = {"Content-Type": "application/json"}
                     connection.request(
@@ -82,13 +74,13 @@ class HttpExchange:
                     )
                 response = connection.getresponse()
                 content = self._read(response, call)
-            self._check_time(call)
+            self.check_time(call)
             is_whole = True
         except _FAILURES as error:
-            self._check_time(call)
+            self.check_time(call)
             if response is None:
                 raise no_answer(self._address, call, error) from error
-            raise AnswerError(str(self._address), f"the answer broke off: {error}") from error
+            raise AnswerError(self._address, f"the answer broke off: {error}") from error
         finally:
             self._put_back(connection, is_whole)
         return Response(response.status, content)
@@ -100,14 +92,15 @@ class HttpExchange:
             pieces.append(piece)
             size += len(piece)
             self._check_size(size)
-            self._check_time(call)
+            self.check_time(call)
         return b"".join(pieces)
 
     def _check_size(self, size: int) -> None:
         if size > self._limit:
             raise too_large(self._address, f"more than {self._limit:,} bytes")
 
-    def _check_time(self, call: Call) -> None:
+    def check_time(self, call: Call) -> None:
+        """Raise an error where the time of a call is over."""
         if call.is_over():
             raise too_late(self._address, call)
 

@@ -37,7 +37,7 @@ def no_answer(address: Address, call: Call, error: Exception) -> ServingError:
         return failures.other_protocol(address)
     if line.startswith(_TLS_ALERT):
         return failures.closed(address)
-    return AddressError(str(address), f"does not answer in HTTP ({error!r:.60})")
+    return AddressError(address, f"does not answer in HTTP ({error!r:.60})")
 
 
 def _tls_error(address: Address, error: ssl.SSLError) -> TlsError:

@@ -12,18 +12,11 @@ _parsed = json.JSONDecoder().raw_decode  # (text, start) -> value and place of i
 
 
 def parse_in_pieces(body: bytes, pause: Callable[[], None]) -> Any:
-    """Parse JSON in UTF-8, list by list and object by object.
+    """Parse JSON in UTF-8, list by list; ValueError or RecursionError where it cannot be.
 
     Python's parser lets no other thread run before it ends, so it is given no list and no object of
-    more than 65,536 characters at a time.
-
-    Args:
-        body: the text.
-        pause: called before each piece; an error that it raises ends the work.
-
-    Raises:
-        ValueError: not JSON.
-        RecursionError: nested too deeply.
+    more than 65,536 characters at a time. `pause` is called before each piece; an error that it
+    raises ends the work.
     """
     text = body.decode()
     value, end = _value(text, _after_blanks(text, 0), pause)

@@ -9,7 +9,7 @@ from rnnsearch_tf.client.address import Address, ModelSpec
 from rnnsearch_tf.client.call import Call
 from rnnsearch_tf.client.contract import SIGNATURES, Columns
 from rnnsearch_tf.client.errors import AddressError, AnswerError, ServingError
-from rnnsearch_tf.client.failures import refusal, too_large, too_late
+from rnnsearch_tf.client.failures import refusal, too_large
 from rnnsearch_tf.client.http_exchange import HttpExchange, Response
 from rnnsearch_tf.client.json_answer import parse_in_pieces
 from rnnsearch_tf.client.results import VersionStatus
@@ -33,28 +33,16 @@ _CODES = {
 
 
 class RestTransport:
-    """Calls over HTTP.
-
-    Args:
-        address: the server.
-        spec: the model.
-        tls: certificates, for https.
-        max_message_bytes: maximum size of a request or an answer.
-    """
+    """Calls over HTTP."""
 
     def __init__(self, address: Address, spec: ModelSpec, tls: Tls, max_message_bytes: int):
         self._address = address
-        self._server = str(address)
         self._spec = spec
         self._path = _path(spec)
         self._exchange = HttpExchange(address, tls, max_message_bytes)
 
     def predict(self, call: Call, signature: str, inputs: Mapping[str, Sequence[str]]) -> Columns:
-        """Return columns of outputs, not yet checked, for columns of inputs.
-
-        Raises:
-            ServingError: no answer, or none that can be read.
-        """
+        """Return columns of outputs, not yet checked, for columns of inputs."""
         request = {"signature_name": signature, "inputs": inputs}
         body = json.dumps(request, ensure_ascii=False, separators=(",", ":")).encode()
         response = self._exchange.send(call, f"{self._path}:predict", body)
@@ -63,45 +51,33 @@ class RestTransport:
         if isinstance(outputs, list) and len(names) == 1:  # a single output is sent without name
             return {names[0]: outputs}
         if not isinstance(outputs, dict):
-            raise AnswerError(self._server, "the answer has no 'outputs'")
+            raise AnswerError(self._address, "the answer has no 'outputs'")
         return outputs
 
     def status(self, call: Call) -> list[VersionStatus]:
-        """Return the versions of the model, or the one of the call.
-
-        Raises:
-            ServingError: no answer, or none that can be read.
-        """
+        """Return the versions of the model, or the one of the call."""
         content = self._content(call, self._exchange.send(call, self._path), None)
         try:
             return [_version_status(entry) for entry in content["model_version_status"]]
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            raise AnswerError(self._server, "the answer is no status of a model") from error
+            raise AnswerError(self._address, "the answer is no status of a model") from error
 
     def close(self) -> None:
         """Close the connections."""
         self._exchange.close()
 
     def _content(self, call: Call, response: Response, signature: str | None) -> dict[str, Any]:
-        """Return the JSON object of a good answer.
-
-        Raises:
-            ServingError: a refusal, not a JSON object, or no time to read it.
-        """
+        """Return the JSON object of a good answer; raise a `ServingError` for any other."""
         content = self._json_object(call, response.body)
         if response.status != 200:
             raise self._refusal(response, content, signature)
         if content is None:
-            raise AnswerError(self._server, f"the answer is no JSON object: {_begin(response)}")
+            raise AnswerError(self._address, f"the answer is no JSON object: {_begin(response)}")
         return content
 
     def _json_object(self, call: Call, body: bytes) -> dict[str, Any] | None:
-        def check_time() -> None:
-            if call.is_over():
-                raise too_late(self._address, call)
-
         try:
-            content = parse_in_pieces(body, check_time)
+            content = parse_in_pieces(body, lambda: self._exchange.check_time(call))
         except (ValueError, RecursionError):
             return None
         return content if isinstance(content, dict) else None
@@ -118,7 +94,7 @@ class RestTransport:
             return too_large(self._address, plain)
         if response.status == 404 or code is None:
             return AddressError(
-                self._server, f"this is not what TensorFlow Serving's REST port answers: {plain}"
+                self._address, f"this is not what TensorFlow Serving's REST port answers: {plain}"
             )
         return refusal(self._address, self._spec, signature, code, plain)
 

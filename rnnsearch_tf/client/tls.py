@@ -15,11 +15,7 @@ class Tls(NamedTuple):
     client_key: str | Path | None = None  # unless the certificate's file holds it
 
     def context(self) -> ssl.SSLContext:
-        """Make the settings for Python's TLS.
-
-        Raises:
-            InputError: a file cannot be read, or is not a PEM file of its purpose.
-        """
+        """Make the settings for Python's TLS; InputError for a file that is not of its purpose."""
         if self.client_key and not self.client_certificate:
             raise InputError("client_key: needs a client_certificate")
         for path in self:
@@ -40,11 +36,7 @@ class Tls(NamedTuple):
         return context
 
     def contents(self) -> tuple[bytes | None, bytes | None, bytes | None]:
-        """Read authorities, client key and client certificate, in the order of gRPC's TLS.
-
-        Raises:
-            InputError: as `context`.
-        """
+        """Read authorities, client key and client certificate, as gRPC orders them, checked."""
         self.context()  # gRPC itself would notice a bad file at the first call only
         key = self.client_key or self.client_certificate
         return _content(self.ca_certificate), _content(key), _content(self.client_certificate)

@@ -34,20 +34,10 @@ _Lengths = TypeVar("_Lengths", np.ndarray, tf.Tensor)
 
 
 def kept_lengths(pairs: Pairs, max_length: int, block_size: int = 1_000_000) -> np.ndarray:
-    """Count the pairs to train on by the length of their longer side.
+    """Count the pairs to train on by the length of their longer side, int64 [max_length + 1].
 
     Pairs with a blank side, or with more than `max_length` tokens on the longer side, are left out.
-
-    Args:
-        pairs: all.
-        max_length: tokens, without `</s>`.
-        block_size: pairs whose lengths are in memory at a time.
-
-    Returns:
-        int64 [max_length + 1]; the first is 0.
-
-    Raises:
-        InputError: no pair is left.
+    InputError where none is left.
     """
     counts: np.ndarray = np.zeros(max_length + 1, np.int64)
     for start in range(0, len(pairs), block_size):
@@ -62,11 +52,7 @@ def kept_lengths(pairs: Pairs, max_length: int, block_size: int = 1_000_000) -> 
 
 
 def kept_rows(pairs: Pairs, max_length: int) -> np.ndarray:
-    """Select the pairs to train on, int64 [kept]; for corpora that fit into memory.
-
-    Raises:
-        InputError: as `kept_lengths`.
-    """
+    """Select the pairs to train on, int64 [kept]; for corpora that fit into memory."""
     kept_lengths(pairs, max_length)
     return np.flatnonzero(_is_kept(pairs.usable_lengths(np.arange(len(pairs))), max_length))
 
@@ -74,10 +60,10 @@ def kept_rows(pairs: Pairs, max_length: int) -> np.ndarray:
 def training_batches(
     pairs: Pairs,
     config: TrainingConfig,
-    epoch: int,
-    skip: int = 0,
-    alignments: WordAlignments | None = None,
-    block_size: int = 10_000,
+    epoch: int,  # number of the pass, from 0
+    skip: int = 0,  # batches to leave out at the start, without reading them
+    alignments: WordAlignments | None = None,  # for the guide
+    block_size: int = 10_000,  # pairs whose order and lengths are computed at a time
 ) -> tf.data.Dataset:
     """Make the batches of one pass over the pairs that are short enough, in a random order.
 
@@ -91,17 +77,6 @@ def training_batches(
       own longest sentence. The last batch may be smaller.
 
     The batches depend on the pairs, `config` and `epoch` alone, so a pass can be resumed.
-
-    Args:
-        pairs: all, also those that are too long.
-        config: its batching, batch_size, bucket_width, max_length and seed are used.
-        epoch: number of the pass, from 0.
-        skip: batches to leave out at the start; unlike `.skip(skip)`, without reading them.
-        alignments: of the pairs, for the guide.
-        block_size: pairs whose order and lengths are computed at a time.
-
-    Returns:
-        Batches with source and target, and with a guide where there are alignments.
     """
     specs = {"source": _IDS, "target": _IDS}
     if alignments is not None:
@@ -117,21 +92,16 @@ def training_batches(
         tensors = _in_numpy(read, *specs.values())(rows, width)
         return dict(zip(specs, tensors, strict=True))
 
-    batches = _batches_of_rows(pairs, config, epoch, block_size).skip(skip)
-    return untuned(batches.map(as_batch).prefetch(_BATCHES_AHEAD))
+    kept = _shuffled(pairs, config, epoch, block_size)
+    if config.batching == "sorted":
+        batches = _sorted_batches(kept, config.batch_size)
+    else:
+        batches = _bucket_batches(kept, config)
+    return untuned(batches.skip(skip).map(as_batch).prefetch(_BATCHES_AHEAD))
 
 
 def batch_count(pairs: Pairs, config: TrainingConfig, block_size: int = 1_000_000) -> int:
-    """Count the batches that `training_batches` makes of one pass; the same in every pass.
-
-    Args:
-        pairs: all.
-        config: as of `training_batches`.
-        block_size: as of `kept_lengths`.
-
-    Raises:
-        InputError: no pair is left.
-    """
+    """Count the batches that `training_batches` makes of one pass; the same in every pass."""
     counts = kept_lengths(pairs, config.max_length, block_size)
     if config.batching == "sorted":
         return -(-int(counts.sum()) // config.batch_size)
@@ -148,16 +118,6 @@ def ordered_batches(pairs: Pairs, batch_size: int) -> Iterator[dict[str, tf.Tens
             "source": tf.constant(pairs.source.batch(rows)),
             "target": tf.constant(pairs.target.batch(rows)),
         }
-
-
-def _batches_of_rows(
-    pairs: Pairs, config: TrainingConfig, epoch: int, block_size: int
-) -> tf.data.Dataset:
-    """Put pairs together: the rows of each batch, and the width to pad it to."""
-    kept = _shuffled(pairs, config, epoch, block_size)
-    if config.batching == "sorted":
-        return _sorted_batches(kept, config.batch_size)
-    return _bucket_batches(kept, config)
 
 
 def _is_kept(lengths: np.ndarray, max_length: int) -> np.ndarray:
@@ -185,7 +145,7 @@ def _shuffled(pairs: Pairs, config: TrainingConfig, epoch: int, block_size: int)
 
 
 def _bucket_batches(kept: tf.data.Dataset, config: TrainingConfig) -> tf.data.Dataset:
-    """Emit a batch whenever a bucket is full, and at the end what the buckets hold."""
+    """Emit rows and width of a batch when a bucket is full; at the end, what the buckets hold."""
     width = config.bucket_width
     bounds = list(range(width, config.max_length + 1 + width, width))
     batches = kept.bucket_by_sequence_length(

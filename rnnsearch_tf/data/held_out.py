@@ -14,13 +14,7 @@ _SEED = 1
 
 
 class _Part:
-    """A part of a corpus.
-
-    Args:
-        corpus: all pairs.
-        drawn: numbers of some of them, int64, ascending.
-        has_drawn: whether these are the part, or all others.
-    """
+    """The pairs of a corpus whose numbers are `drawn`, int64, ascending; or all others."""
 
     def __init__(self, corpus: Corpus, drawn: np.ndarray, has_drawn: bool):
         self._corpus = corpus
@@ -44,14 +38,7 @@ class _Part:
 def hold_out(corpus: Corpus, size: float) -> tuple[Corpus, ParallelText]:
     """Hold out a random sample of a corpus's pairs, the same each time.
 
-    Blank sentences are not drawn. The corpus is read twice.
-
-    Args:
-        corpus: sentence pairs.
-        size: number of pairs; below 1, the share of all pairs.
-
-    Returns:
-        The pairs that are left, and those held out, both in the corpus's order.
+    Blank sentences are not drawn. The corpus is read twice. A size below 1 is a share of all pairs.
 
     Raises:
         InputError: an unusable corpus, or one that has not more pairs than are to be held out.

@@ -24,11 +24,7 @@ def read_lines(path: str | Path) -> list[str]:
 
 
 def blocks_of_lines(path: str | Path, block_size: int) -> Iterator[list[str]]:
-    """Read what `read_lines` reads, `block_size` lines at a time.
-
-    Raises:
-        InputError: as `read_lines`, after the lines before the bad one.
-    """
+    """Read what `read_lines` reads, in blocks; those before a bad line come before its error."""
     done = 0
     with _opened(path) as file:
         for lines in windows(file, block_size):
@@ -37,11 +33,7 @@ def blocks_of_lines(path: str | Path, block_size: int) -> Iterator[list[str]]:
 
 
 def raw_lines(path: str | Path) -> Iterator[bytes]:
-    """Read what `read_lines` reads, line by line, as bytes that need not be UTF-8.
-
-    Raises:
-        InputError: the file cannot be read.
-    """
+    """Read what `read_lines` reads, line by line, as bytes that need not be UTF-8."""
     with _opened(path) as file:
         yield from raw_lines_of(file)
 
@@ -54,11 +46,7 @@ def raw_lines_of(lines: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def check_is_text(path: str | Path) -> None:
-    """Check the beginning of a file, plain or .gz.
-
-    Raises:
-        InputError: it cannot be read, or is binary.
-    """
+    """Raise an InputError where a file, plain or .gz, cannot be read or begins as binary."""
     with _opened(path) as file:
         if b"\0" in file.read1(_HEAD):  # all of a small file would reach what is damaged in it
             raise InputError(f"{path}: binary, or UTF-16; text has to be UTF-8")
@@ -69,15 +57,11 @@ def is_compressed(path: str | Path) -> bool:
     return Path(path).suffix == ".gz"
 
 
-def _open(path: Path) -> io.BufferedIOBase:
-    return gzip.open(path) if is_compressed(path) else open(path, "rb")
-
-
 @contextlib.contextmanager
 def _opened(path: str | Path) -> Iterator[io.BufferedIOBase]:
     """Open a file, and turn its errors into an InputError of one line."""
     try:
-        with _open(Path(path)) as file:
+        with gzip.open(path) if is_compressed(path) else open(path, "rb") as file:
             yield file
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or f"not a whole gzip file ({error})"

@@ -42,23 +42,14 @@ class Corpus(Protocol):
 
 
 class _TextFiles:
-    """A corpus in files, each plain or .gz.
-
-    Args:
-        kind: of the files.
-        files: those that are read together.
-    """
+    """A corpus in files, each plain or .gz; those in one tuple are read together."""
 
     def __init__(self, kind: str, files: Sequence[tuple[str | Path, ...]]):
         self._kind = kind
         self._files = files
 
     def fingerprint(self) -> str:
-        """Return the SHA-256 of the files.
-
-        Raises:
-            InputError: a file that cannot be read.
-        """
+        """Return the SHA-256 of the files."""
         files = [[[is_compressed(path), file_digest(path)] for path in one] for one in self._files]
         return hashlib.sha256(json.dumps([self._kind, files]).encode()).hexdigest()
 
@@ -76,11 +67,7 @@ class _TextFiles:
         raise NotImplementedError
 
     def read(self) -> ParallelText:
-        """Read all pairs into memory.
-
-        Raises:
-            InputError: as `blocks`.
-        """
+        """Read all pairs into memory."""
         return read_all(self)
 
 
@@ -108,11 +95,7 @@ class ParallelFiles(_TextFiles):
 
 
 class TabSeparatedFiles(_TextFiles):
-    """Files whose lines are a source, a tab and its target; further columns are ignored.
-
-    Args:
-        paths: files, each plain or .gz.
-    """
+    """Files whose lines are a source, a tab and its target; further columns are ignored."""
 
     def __init__(self, paths: Sequence[str | Path]):
         super().__init__("tsv", [(path,) for path in paths])
@@ -132,11 +115,7 @@ class TabSeparatedFiles(_TextFiles):
 
 
 def read_parallel(source: str | Path, target: str | Path) -> ParallelText:
-    """Read a pair of files, each plain or .gz, into memory.
-
-    Raises:
-        InputError: as `ParallelFiles.blocks`.
-    """
+    """Read a pair of files, each plain or .gz, into memory."""
     return ParallelFiles([source], [target]).read()
 
 

@@ -12,11 +12,8 @@ class Permutation:
     A Feistel network permutes the numbers of an even count of bits; a number outside `size` goes
     through it again until it falls inside (Black & Rogaway 2002). TensorFlow's
     `random.experimental.index_shuffle` does the same with too few rounds: successive numbers of its
-    order correlate by 0.4, so batches are not random samples.
-
-    Args:
-        size: count of the numbers.
-        seeds: the order depends on these and on `size` alone.
+    order correlate by 0.4, so batches are not random samples. The order depends on `size` and
+    `seeds` alone.
     """
 
     def __init__(self, size: int, *seeds: int):
@@ -27,11 +24,7 @@ class Permutation:
         self._keys = np.random.SeedSequence(seeds).generate_state(_ROUNDS, np.uint64)
 
     def __call__(self, places: np.ndarray) -> np.ndarray:
-        """Return the numbers at some places of the order, int64 [N].
-
-        Args:
-            places: int [N], from 0 to `size` − 1.
-        """
+        """Return the numbers, int64 [N], at places of the order, int [N] from 0 to `size` − 1."""
         numbers = self._permute(places.astype(np.uint64))
         while len(outside := np.flatnonzero(numbers >= self._size)):
             numbers[outside] = self._permute(numbers[outside])

@@ -37,14 +37,9 @@ def prepare(
     """Split a corpus into tokens and number them, or take a prepared text from the cache.
 
     A text in the cache is read whole to compare its digests, about 1 GB/s where the disk is as
-    fast; a token takes 4 bytes. A damaged one is told and made again.
-
-    Args:
-        corpus: sentence pairs.
-        source_tokenizer: of the source's language.
-        target_tokenizer: of the target's.
-        cache_dir: folder of prepared texts, each under a digest of its corpus and of the
-            tokenisers' fingerprints; None is `default_cache_dir()`.
+    fast; a token takes 4 bytes. A damaged one is told and made again. Texts lie in `cache_dir`, by
+    default `default_cache_dir()`, each under a digest of its corpus and of the tokenisers'
+    fingerprints.
 
     Raises:
         InputError: an unusable corpus, or a cache folder that cannot be written.

@@ -23,12 +23,7 @@ from rnnsearch_tf.files import make_once
 
 
 def prepare_alignments(files: WordAlignmentFiles, text: Path, pairs: Pairs) -> WordAlignments:
-    """Read the alignments of a training text, or reuse what an earlier training has read.
-
-    Args:
-        files: the alignments.
-        text: the folder of the prepared text.
-        pairs: its pairs.
+    """Read the alignments of a prepared text, or reuse what an earlier training has read.
 
     Raises:
         InputError: unusable files (see `WordAlignmentFiles.blocks`), a link of a word that its

@@ -34,16 +34,7 @@ class Block(NamedTuple):
 
 
 class PreparedText:
-    """A corpus that a `Writer` has written.
-
-    Args:
-        folder: its folder, complete.
-
-    Attributes:
-        folder: as given.
-        source: the source sentences.
-        target: the target sentences.
-    """
+    """The corpus that a `Writer` has written into a folder: source and target sentences."""
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -89,11 +80,7 @@ class _Side:
 
 
 class Writer(contextlib.ExitStack):
-    """Writes the files of a `PreparedText`, block by block; a context manager.
-
-    Args:
-        folder: an empty one.
-    """
+    """Writes the files of a `PreparedText` to an empty folder, by blocks; a context manager."""
 
     def __init__(self, folder: Path):
         super().__init__()

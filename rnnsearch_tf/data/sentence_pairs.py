@@ -41,12 +41,7 @@ class Sentences:
         return Sentences(self.words[indices], starts, self.ids)
 
     def batch(self, rows: np.ndarray, width: int = 0) -> np.ndarray:
-        """Read some sentences as ids, each with `</s>`, then padding, int32 [B, T].
-
-        Args:
-            rows: indices of the sentences, int [B].
-            width: minimum of T; the longest sentence with `</s>` may need more.
-        """
+        """Read sentences, int [B], as ids, each with `</s>`, then padding, int32 [B, T ≥ width]."""
         lengths = self.lengths(rows)
         steps = np.arange(max(width, int(lengths.max()) + 1))
         ids: np.ndarray = np.full((len(rows), len(steps)), PAD, np.int32)

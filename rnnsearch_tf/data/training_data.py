@@ -15,45 +15,32 @@ from rnnsearch_tf.text.tokenizers import tokenizers_for
 class TrainingData:
     """A corpus as ids, with the vocabularies made from it.
 
-    Args:
-        config: languages, tokeniser, vocabulary sizes (upper bounds) and the longest sentence.
-        training: sentence pairs.
-        cache_dir: folder of prepared texts (see `preparation.prepare`).
-        links: links between the pairs' words, to guide the attention; None guides nothing.
-
-    Attributes:
-        config: the settings, with the sizes and digests of text and vocabularies filled in.
-        source_vocabulary: the source's most frequent words.
-        target_vocabulary: the target's.
-        pairs: all pairs, also those that are too long.
-        links: of all pairs, or None.
-
     Raises:
         InputError: an unusable corpus or cache folder, no short pair, unusable links.
     """
 
     def __init__(
         self,
-        config: Config,
+        config: Config,  # its vocabulary sizes are upper bounds
         training: Corpus,
-        cache_dir: str | Path | None = None,
-        links: WordAlignmentFiles | None = None,
+        cache_dir: str | Path | None = None,  # of prepared texts (see `preparation.prepare`)
+        links: WordAlignmentFiles | None = None,  # between the pairs' words, to guide the attention
     ):
         self._prepared = prepare(training, *tokenizers_for(config), cache_dir)
         sizes = config.model
         self.source_vocabulary = self._prepared.source.vocabulary(sizes.source_vocabulary_size)
         self.target_vocabulary = self._prepared.target.vocabulary(sizes.target_vocabulary_size)
+        # Also those that are too long.
         self.pairs = self._prepared.pairs(self.source_vocabulary, self.target_vocabulary)
         self.links = prepare_alignments(links, self._prepared.folder, self.pairs) if links else None
         self._kept = int(kept_lengths(self.pairs, config.training.max_length).sum())
-        model = dataclasses.replace(
-            sizes,
-            source_vocabulary_size=len(self.source_vocabulary),
-            target_vocabulary_size=len(self.target_vocabulary),
-        )
         self.config = dataclasses.replace(
             config,
-            model=model,
+            model=dataclasses.replace(
+                sizes,
+                source_vocabulary_size=len(self.source_vocabulary),
+                target_vocabulary_size=len(self.target_vocabulary),
+            ),
             source_vocabulary=self.source_vocabulary.digest,
             target_vocabulary=self.target_vocabulary.digest,
             training_text=training.fingerprint(),

@@ -50,11 +50,7 @@ class WordAlignmentFiles:
         self._files = list(zip(alignments, sources, strict=True))
 
     def fingerprint(self) -> str:
-        """Return the SHA-256 of the alignments.
-
-        Raises:
-            InputError: a file that cannot be read.
-        """
+        """Return the SHA-256 of the alignments."""
         files = [[is_compressed(path), file_digest(path)] for path, _ in self._files]
         return hashlib.sha256(json.dumps(["links", files]).encode()).hexdigest()
 
@@ -97,20 +93,12 @@ class WordAlignments:
         return len(self.starts) - 1
 
     def guide(self, rows: np.ndarray, source_steps: int, target_steps: int) -> np.ndarray:
-        """Return the attention that the links ask for.
+        """Return the attention that the links of pairs, int [B], ask for: float32 [B, Ty, Tx].
 
             A_ij = 1 / (number of links of target word i) where word j is linked to it, else 0
 
         The row of a target word without a link is all 0, as are those of `</s>` and padding: the
         guided alignment loss leaves their attention alone.
-
-        Args:
-            rows: pairs, int [B].
-            source_steps: Tx.
-            target_steps: Ty.
-
-        Returns:
-            float32 [B, Ty, Tx].
         """
         counts = self.starts[rows + 1] - self.starts[rows]
         before = np.cumsum(counts) - counts

@@ -34,12 +34,7 @@ class EvaluationSet(NamedTuple):
 class Evaluator:
     """Evaluates a model: its translations of a test set, and its likelihood of given pairs.
 
-    Args:
-        translator: the model with its decoding options.
-        model: the translator's model, for `nll`; an export has none.
-
-    Attributes:
-        translator: as given.
+    An export has no `model`, which `nll` needs.
     """
 
     def __init__(self, translator: Translator, model: TranslationModel | Ensemble | None = None):
@@ -55,18 +50,10 @@ class Evaluator:
         """Return the evaluator of a model that is in memory."""
         return cls(Translator.of(model), model.model)
 
-    # --- translations -----------------------------------------------------------------------------
-
     def translate(
         self, lines: Sequence[str], name: str = "line", lines_at_once: int = LINES_AT_ONCE
     ) -> list[str]:
-        """Translate with the decoding options as they are.
-
-        Args:
-            lines: one sentence each.
-            name: of what the progress counts.
-            lines_at_once: lines translated before the progress is shown.
-        """
+        """Translate with the decoding options as they are; the progress counts `name`."""
         stream = self.translator.translate_stream(lines, lines_at_once=lines_at_once)
         return _texts(list(counted(stream, name, len(lines))))
 
@@ -83,11 +70,7 @@ class Evaluator:
         return self._replacing.texts_with_unknown(results), _texts(results)
 
     def translate_without_unk(self, lines: Sequence[str]) -> list[str]:
-        """Translate with [UNK] not allowed in the output.
-
-        Raises:
-            InputError: an export, which has the options it was made with.
-        """
+        """Translate with [UNK] not allowed in the output; InputError for an export."""
         return _texts(self._without_unk.translate(lines))
 
     def translate_and_align(self, line: str) -> Translation:
@@ -109,8 +92,6 @@ class Evaluator:
     def _without_unk(self) -> Translator:
         return self.translator.with_options(allow_unknown=False, replace_unknown=False)
 
-    # --- likelihood -------------------------------------------------------------------------------
-
     def pairs(self, text: ParallelText) -> Pairs:
         """Return sentence pairs as ids of the model's tokens."""
         source, target = (
@@ -122,11 +103,7 @@ class Evaluator:
         return Pairs(source, target)
 
     def nll(self, pairs: Pairs) -> Nll:
-        """Compute −log p of given pairs by teacher forcing.
-
-        Raises:
-            ValueError: the evaluator was made without a model.
-        """
+        """Compute −log p of given pairs by teacher forcing; ValueError without a model."""
         return nll(self._token_losses, pairs)
 
     @functools.cached_property
@@ -135,8 +112,6 @@ class Evaluator:
             raise ValueError("the likelihood needs the model, not only its translator")
         ids = tf.TensorSpec([None, None], tf.int32)
         return graph_function(self._model.token_losses, input_signature=[ids, ids])
-
-    # --- scores -----------------------------------------------------------------------------------
 
     def unk_free(self, text: EvaluationSet | ParallelText) -> list[int]:
         """Return the indices of sentences without unknown words (see `unk_free_sentences`)."""
@@ -152,12 +127,9 @@ class Evaluator:
         references: Sequence[Reference],
         rows: Sequence[int] | None = None,
     ) -> SetScores:
-        """Score translations by every metric, with 95% confidence intervals.
+        """Score detokenised translations, all or those of some rows, by every metric.
 
-        Args:
-            translations: detokenised text.
-            references: likewise, one or several of each sentence.
-            rows: indices of the sentences that are scored; without, all.
+        Scores have 95% confidence intervals.
         """
         if rows is not None:
             translations, references = (
@@ -172,25 +144,14 @@ class Evaluator:
         text: EvaluationSet | ParallelText,
         bounds: Sequence[int] | None = None,
     ) -> list[LengthBin]:
-        """Score each bin of source lengths by BLEU, with 95% confidence intervals.
-
-        Args:
-            translations: of `text.source`.
-            text: the test set.
-            bounds: as of `length_bins`.
-        """
+        """Score each bin of source lengths (`length_bins`) by BLEU, with 95% intervals."""
         lengths = self.source_lengths(text.source)
         return bleu_by_length(translations, text.target, lengths, bounds=bounds, intervals=True)
 
     def evaluate(
         self, translations: Sequence[str], text: EvaluationSet | ParallelText
     ) -> TranslationScores:
-        """Score translations of a test set: all, those without unknown words, and by length.
-
-        Args:
-            translations: of `text.source`, by whichever system.
-            text: the test set.
-        """
+        """Score translations of a test set: all, those without unknown words, and by length."""
         unk_free = self.unk_free(text)
         return TranslationScores(
             self.score(translations, text.target),

@@ -26,16 +26,10 @@ class LengthBin(NamedTuple):
 def length_bins(
     lengths: Sequence[int], width: int = 10, bounds: Sequence[int] | None = None
 ) -> dict[tuple[int, int], list[int]]:
-    """Sort sentences into bins by source length; empty bins are left out.
+    """Sort sentences into bins by their words; empty bins are left out.
 
-    Args:
-        lengths: words of each source sentence.
-        width: words to a bin: 1–10, 11–20, …
-        bounds: the upper bound of each bin, ascending, instead of bins of one width; sentences
-            longer than the last are left out.
-
-    Returns:
-        (lower, upper) bound to indices of sentences, from 0; ascending.
+    Bins have one width, or upper `bounds`; longer sentences are left out then. Returns the indices
+    of sentences by (lower, upper) bound, both ascending.
     """
     highs = bounds if bounds is not None else range(width, max([1, *lengths]) + width, width)
     bins = np.searchsorted(highs, lengths)  # the first bin that is not too short
@@ -52,16 +46,7 @@ def bleu_by_length(
     bounds: Sequence[int] | None = None,
     intervals: bool = False,
 ) -> list[LengthBin]:
-    """Score each bin of source lengths by BLEU; empty bins are left out.
-
-    Args:
-        translations: detokenised text.
-        references: likewise, one or several of each sentence.
-        lengths: words of each source sentence.
-        width: as of `length_bins`.
-        bounds: as of `length_bins`.
-        intervals: compute the confidence interval of each bin, as `Metric.score` does.
-    """
+    """Score each of the `length_bins` by BLEU, with its confidence interval where asked for."""
     bins = []
     for span, rows in length_bins(lengths, width, bounds).items():
         score = bleu([translations[i] for i in rows], [references[i] for i in rows], intervals)

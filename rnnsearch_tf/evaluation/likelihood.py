@@ -33,10 +33,7 @@ def perplexity(nats_per_token: float) -> float:
 def nll(token_losses: Callable[..., tf.Tensor], pairs: Pairs, batch_size: int = 80) -> Nll:
     """Compute −log p of given pairs by teacher forcing, without dropout.
 
-    Args:
-        token_losses: a model's method of this name, as it is or as a `tf.function`.
-        pairs: ids.
-        batch_size: pairs at a time.
+    `token_losses` is a model's method of this name, as it is or as a `tf.function`.
     """
     total, tokens = 0.0, 0
     batches = -(-len(pairs) // batch_size)

@@ -33,23 +33,16 @@ class Score(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Metric:
-    """Corpus metric, computed by sacreBLEU.
+    """Corpus metric, computed by sacreBLEU."""
 
-    Attributes:
-        title: name in tables.
-        make: returns a new metric object of sacreBLEU, or of a subclass of
-            `sacrebleu.metrics.base.Metric`.
-        make_for_sentence: the same with the settings for single sentences, where these differ.
-        note: remark that tables make, such as "less is better".
-        on_words: whether the metric reads text in words (see `scores.in_words`); others read
-            detokenised text.
-    """
-
-    title: str
-    make: Callable[[], sacrebleu.metrics.base.Metric]
+    title: str  # in tables
+    make: Callable[[], sacrebleu.metrics.base.Metric]  # sacreBLEU's, or a subclass
+    # The same with the settings for single sentences, where these differ.
     make_for_sentence: Callable[[], sacrebleu.metrics.base.Metric] | None = None
-    note: str = ""
-    on_words: bool = False
+    note: str = ""  # in tables, such as "less is better"
+    on_words: bool = (
+        False  # whether it reads text in words (`scores.in_words`), not detokenised text
+    )
 
     def with_note(self, text: str) -> str:
         """Return a text, a title or a signature, with the note behind it."""
@@ -76,11 +69,8 @@ class Metric:
     ) -> Score:
         """Score a set of translations.
 
-        Args:
-            translations: text, detokenised or in words as `on_words` has it.
-            references: likewise; as many of each sentence.
-            intervals: compute the confidence interval, by sacreBLEU's bootstrap (1,000 samples); it
-                has none of fewer than 10 sentences, nor of a BLEU of 0.
+        The confidence interval is by sacreBLEU's bootstrap (1,000 samples). There is none of fewer
+        than 10 sentences, nor of a BLEU of 0.
         """
         metric = self.new()
         samples = SAMPLES if intervals and len(references) >= MIN_TO_RESAMPLE else 1

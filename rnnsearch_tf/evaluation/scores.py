@@ -27,15 +27,10 @@ _WIDTH = 80  # columns of the table
 
 @dataclasses.dataclass(frozen=True)
 class SetScores:
-    """Scores of a set of sentences.
-
-    Attributes:
-        sentences: their number.
-        scores: by the metrics' names in `METRICS`.
-    """
+    """Scores of a set of sentences."""
 
     sentences: int
-    scores: dict[str, Score]
+    scores: dict[str, Score]  # by the metrics' names in `METRICS`
 
     def __getitem__(self, name: str) -> Score:
         """Return the score by one metric."""
@@ -48,11 +43,7 @@ class SetScores:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "SetScores":
-        """Read what `as_dict` gave.
-
-        Raises:
-            ValueError: other values.
-        """
+        """Read what `as_dict` gave; ValueError for other values."""
         scores = {name: value for name, value in values.items() if name != "sentences"}
         sentences = typed(int, values.get("sentences"), "sentences")
         return cls(sentences, typed(dict[str, Score], scores))
@@ -73,13 +64,7 @@ def references_in_words(references: Sequence[Reference], tokenizer: Tokenizer) -
 def score_set(
     translations: Sequence[str], references: Sequence[Reference], tokenizer: Tokenizer
 ) -> SetScores:
-    """Score a set of sentences by every metric, with 95% confidence intervals.
-
-    Args:
-        translations: detokenised text.
-        references: likewise, one or several of each sentence.
-        tokenizer: splits the target language into words.
-    """
+    """Score detokenised translations by every metric, with 95% confidence intervals."""
     text = translations, references
     words = in_words(translations, tokenizer), references_in_words(references, tokenizer)
     scores = {}
@@ -90,22 +75,13 @@ def score_set(
 
 
 class TranslationScores(NamedTuple):
-    """Scores of a test set.
-
-    Attributes:
-        all: of all sentences.
-        no_unknown: of those without unknown words in themselves and in the reference; None
-            without such.
-        by_length: BLEU over source length.
-        replaced: of all sentences with [UNK] replaced, where that was tried.
-        comparison: with another system, where one was given.
-    """
+    """Scores of a test set."""
 
     all: SetScores
-    no_unknown: SetScores | None
+    no_unknown: SetScores | None  # of sentences without [UNK], also in the reference, if any
     by_length: list[LengthBin]
-    replaced: SetScores | None = None
-    comparison: Comparison | None = None
+    replaced: SetScores | None = None  # of all with [UNK] replaced, where that was tried
+    comparison: Comparison | None = None  # with another system, where one was given
 
     def as_dict(self) -> dict[str, Any]:
         """Return what JSON can hold."""

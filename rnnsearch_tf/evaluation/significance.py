@@ -16,16 +16,9 @@ from typing import Any, NamedTuple
 
 from sacrebleu.significance import PairedTest
 
+from rnnsearch_tf.evaluation import metrics
 from rnnsearch_tf.evaluation.length_bins import LengthBin, bleu_by_length, length_bins
-from rnnsearch_tf.evaluation.metrics import (
-    METRICS,
-    MIN_TO_RESAMPLE,
-    SAMPLES,
-    Metric,
-    Reference,
-    reference_sets,
-    text_metrics,
-)
+from rnnsearch_tf.evaluation.metrics import Metric, Reference
 
 
 class Difference(NamedTuple):
@@ -38,23 +31,17 @@ class Difference(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """Comparison with another system.
-
-    Attributes:
-        other: name of the other system.
-        differences: on the whole test set, by the metrics' names in `METRICS`.
-        by_length: the other system's bins, with p-values.
-    """
+    """Comparison with another system."""
 
     other: str
-    differences: dict[str, Difference]
-    by_length: list[LengthBin]
+    differences: dict[str, Difference]  # on the whole test set, by the names in `METRICS`
+    by_length: list[LengthBin]  # of the other system, with p-values
 
     def as_dict(self) -> dict[str, Any]:
         """Return what JSON can hold."""
         return {
             "other": self.other,
-            "method": f"paired bootstrap resampling (Koehn 2004), {SAMPLES} samples",
+            "method": f"paired bootstrap resampling (Koehn 2004), {metrics.SAMPLES} samples",
             **{name: difference._asdict() for name, difference in self.differences.items()},
             "by_length": [length_bin._asdict() for length_bin in self.by_length],
         }
@@ -67,25 +54,17 @@ def compare(
     references: Sequence[Reference],
     lengths: Sequence[int],
 ) -> Comparison:
-    """Compare two systems on a test set, by every metric of detokenised text.
-
-    Args:
-        other: name of the other system.
-        translations: detokenised text.
-        others: the other system's.
-        references: likewise, one or several of each sentence.
-        lengths: words of each source sentence.
-    """
+    """Compare two systems by every metric of detokenised text, and by source length in words."""
     differences = {
         name: _difference(metric, translations, others, references)
-        for name, metric in text_metrics().items()
+        for name, metric in metrics.text_metrics().items()
     }
     by_length = []
     bins = bleu_by_length(others, references, lengths, intervals=True)
     for length_bin, rows in zip(bins, length_bins(lengths).values(), strict=True):
         ours, theirs = ([side[i] for i in rows] for side in (translations, others))
         right = [references[i] for i in rows]
-        p_value = _difference(METRICS["bleu"], ours, theirs, right).p_value
+        p_value = _difference(metrics.METRICS["bleu"], ours, theirs, right).p_value
         by_length.append(length_bin._replace(p_value=p_value))
     return Comparison(other, differences, by_length)
 
@@ -97,11 +76,12 @@ def _difference(
     references: Sequence[Reference],
 ) -> Difference:
     systems = [("this", list(translations)), ("other", list(others))]
-    test = PairedTest(systems, {"": metric.new()}, reference_sets(references), "bs", SAMPLES)
+    sets = metrics.reference_sets(references)
+    test = PairedTest(systems, {"": metric.new()}, sets, "bs", metrics.SAMPLES)
     signatures, results = test()
     [(title, signature)] = signatures.items()
     ours, theirs = results[title]
     p_value = 1.0 if list(translations) == list(others) else theirs.p_value
-    if len(references) < MIN_TO_RESAMPLE:
+    if len(references) < metrics.MIN_TO_RESAMPLE:
         p_value = None
     return Difference(ours.score, theirs.score, p_value, str(signature))

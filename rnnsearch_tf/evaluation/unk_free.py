@@ -18,16 +18,9 @@ def unk_free_sentences(
     tokenizers: tuple[Tokenizer, Tokenizer],
     vocabularies: tuple[Vocabulary, Vocabulary],
 ) -> list[int]:
-    """Select the sentences without [UNK], in themselves and in any reference (section 5.1).
+    """Select the sentences without [UNK] in themselves and in any reference (section 5.1).
 
-    Args:
-        sources: sentences.
-        references: their translations, one or several of each.
-        tokenizers: of source and target, into the tokens of the vocabularies.
-        vocabularies: of source and target.
-
-    Returns:
-        Their indices, from 0, ascending.
+    Returns their indices, from 0, ascending.
     """
     (source, target), (source_words, target_words) = tokenizers, vocabularies
     texts = [_ids(sources, source, source_words)]
@@ -42,10 +35,7 @@ def mostly_unknown(
 ) -> list[str]:
     """Return what to say of texts whose first sentences are mostly unknown words.
 
-    Args:
-        texts: by name: sentences of the source, and of the target where there are any.
-        tokenizers: of source and target, into the tokens of the vocabularies.
-        vocabularies: of source and target.
+    The texts, by name, are the source, and the target where there is one.
     """
     problems = []
     sides = zip(texts.items(), tokenizers, vocabularies, strict=False)

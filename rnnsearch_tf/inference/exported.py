@@ -29,11 +29,7 @@ def versions(export_dir: Path) -> list[int]:
 
 
 def new_version(export_dir: str | Path, version: int | None = None) -> Path:
-    """Return the folder of a version to be exported; without a number, one above the highest.
-
-    Raises:
-        InputError: the version exists, or its number is not positive.
-    """
+    """Return the folder of a new version to be exported, by default one above the highest."""
     export_dir = Path(export_dir)
     if version is None:
         version = 1 + max(versions(export_dir), default=0)
@@ -62,26 +58,16 @@ def load_config(version: Path) -> Config:
     Raises:
         InputError: no card, or one that is damaged or that this version cannot read.
     """
-    with _card(version) as card:
+    with card_of(version) as card:
         settings = {name: card.get(name) for name in (*_TEXT_SETTINGS, "decoding")}
         config = read_settings(Config, settings)
         model = read_settings(ModelConfig, card["models"][0]["model"])
         return dataclasses.replace(config, model=model)
 
 
-def read_card(version: Path) -> dict[str, Any]:
-    """Read what an export was made of.
-
-    Raises:
-        InputError: no card, or a damaged one.
-    """
-    with _card(version) as card:
-        return card
-
-
 @contextlib.contextmanager
-def _card(version: Path) -> Iterator[dict[str, Any]]:
-    """Read the card; an error by what it has, or lacks, becomes an InputError."""
+def card_of(version: Path) -> Iterator[dict[str, Any]]:
+    """Read what an export was made of; an error by what it has, or lacks, is an InputError."""
     path = version / CARD
     card = read_json(path)
     try:
@@ -92,12 +78,8 @@ def _card(version: Path) -> Iterator[dict[str, Any]]:
 
 
 def load_vocabularies(version: Path) -> tuple[Vocabulary, Vocabulary]:
-    """Read the source and the target vocabulary of an export.
-
-    Raises:
-        InputError: a file is missing, damaged, or not the model's; and as `load_config`.
-    """
-    with _card(version) as card:
+    """Read the vocabularies of an export; InputError where a file is missing or not the model's."""
+    with card_of(version) as card:
         digests = {side: card["models"][0][f"{side}_vocabulary"] for side in ("source", "target")}
     source, target = (
         Vocabulary.load(version / "assets" / f"{side}.vocab", digest)
@@ -110,10 +92,6 @@ def check_models(paths: Sequence[str | Path], weights: str) -> None:
     """Check a model directory, an export, or the model directories of an ensemble.
 
     The values of the weights are not read.
-
-    Args:
-        paths: the folders.
-        weights: "best" or "last".
 
     Raises:
         InputError: a folder is absent, incomplete or damaged, or has other vocabularies than the
@@ -133,20 +111,12 @@ def check_models(paths: Sequence[str | Path], weights: str) -> None:
 
 
 def check_options(version: Path, decoding: DecodingConfig) -> None:
-    """Check decoding options that are asked of an export.
-
-    Raises:
-        InputError: they are not its own.
-    """
+    """Raise an InputError where decoding options asked of an export are not its own."""
     if decoding != load_config(version).decoding:
         raise InputError(f"{version}: an export searches with the options it was made with")
 
 
 def config_of(path: str | Path) -> Config:
-    """Read the settings of a model directory or an export.
-
-    Raises:
-        InputError: it is neither, or damaged.
-    """
+    """Read the settings of a model directory or an export."""
     version = find_version(path)
     return ModelDirectory(path).load_config() if version is None else load_config(version)

@@ -48,11 +48,7 @@ def checked_pairs(source: Sequence[Line], target: Any) -> list[tuple[Line, Targe
 
 
 def checked_target(target: Any) -> Target:
-    """Return a single translation.
-
-    Raises:
-        InputError: it is a list.
-    """
+    """Return a single translation; InputError for a list."""
     if not isinstance(target, str | bytes | Translation | Hypothesis):
         raise InputError("one sentence, but a list of translations")
     return target
@@ -61,16 +57,7 @@ def checked_target(target: Any) -> Target:
 def tokens_of_pairs(
     pairs: Sequence[tuple[Line, Target]], tokenizers: tuple[Tokenizer, Tokenizer], max_length: int
 ) -> tuple[list[Sequence[Line]], list[Sequence[Line]]]:
-    """Split sentence pairs into tokens, without `</s>`.
-
-    Args:
-        pairs: sentences with their translations.
-        tokenizers: the source's and the target's.
-        max_length: maximum tokens that are kept of a text.
-
-    Returns:
-        The tokens of each source sentence, and of each translation.
-    """
+    """Split sentences and translations into up to `max_length` tokens each, without `</s>`."""
     results = [_tokens_or_text(target) for _, target in pairs]
     texts = [result for result in results if not isinstance(result, Hypothesis)]
     source = tokenized([source for source, _ in pairs], tokenizers[0])

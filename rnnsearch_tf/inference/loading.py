@@ -10,7 +10,7 @@ import tensorflow as tf
 from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.digests import find_changed
 from rnnsearch_tf.errors import InputError, first_line
-from rnnsearch_tf.inference.exported import check_models, load_vocabularies, read_card
+from rnnsearch_tf.inference.exported import card_of, check_models, load_vocabularies
 from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.inference.weight_storage import FULL
 from rnnsearch_tf.models.model_directory import BEST, ModelDirectory
@@ -29,7 +29,8 @@ def load_export(version: Path) -> Any:
     """
     load_vocabularies(version)  # for its checks
     try:
-        changed = find_changed(version, read_card(version).get("files", {}))
+        with card_of(version) as card:
+            changed = find_changed(version, card.get("files", {}))
         if changed is not None:
             raise InputError(f"{version / changed}: missing, or not the file that was exported")
         exported = tf.saved_model.load(str(version))
@@ -41,11 +42,7 @@ def load_export(version: Path) -> Any:
 
 
 def vectorizers_for(directory: ModelDirectory) -> tuple[TextVectorizer, TextVectorizer]:
-    """Make the source's and the target's `TextVectorizer` of a complete model directory.
-
-    Raises:
-        InputError: its config cannot be read.
-    """
+    """Make the source's and the target's `TextVectorizer` of a complete model directory."""
     source, target = directory.load_tokenizers()
     return (
         TextVectorizer(source, directory.source_vocabulary_path),
@@ -55,18 +52,13 @@ def vectorizers_for(directory: ModelDirectory) -> tuple[TextVectorizer, TextVect
 
 def load_text_model(
     path: str | Path | Sequence[str | Path],
-    decoding: DecodingConfig | None = None,
+    decoding: DecodingConfig | None = None,  # instead of the options in its config
     weights: str = BEST,
-    weights_dtype: str = FULL,
+    weights_dtype: str = FULL,  # in a SavedModel of it
 ) -> TextModel:
     """Read a model directory, or several as an ensemble.
 
-    Args:
-        path: the model directory, or a list of them; languages and decoding options are the
-            first one's.
-        decoding: instead of the options in its config.
-        weights: "best" or "last".
-        weights_dtype: dtype of the weights in a SavedModel of it.
+    Languages and decoding options are the first one's.
 
     Raises:
         InputError: a directory is absent, incomplete or damaged, or has other vocabularies than

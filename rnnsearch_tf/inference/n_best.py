@@ -45,15 +45,7 @@ def without_repeats(
     tokens: tf.Tensor,
     length: tf.Tensor,
 ) -> NBest:
-    """Keep the first of equal texts, in order; the slots of the others become empty, and last.
-
-    Args:
-        text: string [B, N].
-        score: float32 [B, N].
-        normalized_score: float32 [B, N].
-        tokens: ids int32 [B, N, T].
-        length: int32 [B, N]; 0 in an empty slot.
-    """
+    """Keep the first of equal texts, in order; the slots of the others become empty, and last."""
     is_found = length > 0
     equal = text[:, :, None] == text[:, None, :]  # [B, N, N]
     slots = tf.range(tf.shape(equal)[1])
@@ -88,14 +80,7 @@ def read_translations(
     n_best: int,
     vocabulary: Vocabulary,
 ) -> list[Translation]:
-    """Read the outputs of `TextModel.best` or `TextModel.candidates`.
-
-    Args:
-        lines: the B sentences.
-        outputs: by name, [B, ...].
-        n_best: maximum number of hypotheses of each.
-        vocabulary: the source's.
-    """
+    """Read the outputs, [B, ...], of `TextModel.best` or `TextModel.candidates` for B lines."""
     arrays = {name: values.numpy() for name, values in outputs.items()}
     sources = [_unpadded(tokens) for tokens in arrays["source_tokens"]]
     return [

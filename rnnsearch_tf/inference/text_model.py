@@ -13,12 +13,7 @@ from rnnsearch_tf.decoding.beam_search import Hypotheses
 from rnnsearch_tf.decoding.model_search import search
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.inference.length_batching import map_by_length
-from rnnsearch_tf.inference.n_best import (
-    NBest,
-    empty_n_best,
-    finite_or_lowest,
-    without_repeats,
-)
+from rnnsearch_tf.inference.n_best import NBest, empty_n_best, finite_or_lowest, without_repeats
 from rnnsearch_tf.inference.unk_replacement import UnkReplacement
 from rnnsearch_tf.inference.weight_storage import FULL, WeightStorage
 from rnnsearch_tf.models.ensemble import Ensemble
@@ -44,31 +39,18 @@ class TextModel(tf.Module):
     Sentences are searched in blocks of similar length: a long sentence among many short ones costs
     only itself, and memory is bounded for any number of sentences.
 
-    Args:
-        models: one, or the members of an ensemble.
-        config: languages and decoding options.
-        source: the source language's tokeniser and vocabulary, an asset of the SavedModel.
-        target: the target language's, likewise.
-        weights_dtype: dtype of the weights in the SavedModel (see `WeightStorage`).
-        lexicon: path of lexicon.tsv, likewise an asset, for unknown words (see `UnkReplacement`).
-
-    Attributes:
-        config: as given.
-        source: as given.
-        target: as given.
-
     Raises:
         InputError: unknown words are to be replaced, and a model has no attention.
     """
 
     def __init__(
         self,
-        models: Sequence[TranslationModel],
-        config: Config,
-        source: TextVectorizer,
+        models: Sequence[TranslationModel],  # one, or the members of an ensemble
+        config: Config,  # for languages and decoding options
+        source: TextVectorizer,  # its vocabulary is an asset of the SavedModel, like the target's
         target: TextVectorizer,
-        weights_dtype: str = FULL,
-        lexicon: str | Path | None = None,
+        weights_dtype: str = FULL,  # in the SavedModel (see `WeightStorage`)
+        lexicon: str | Path | None = None,  # path of lexicon.tsv, an asset (see `UnkReplacement`)
     ):
         super().__init__()
         self.config = config
@@ -95,11 +77,7 @@ class TextModel(tf.Module):
             self._unk_replacement = UnkReplacement(lexicon)
 
     def with_decoding(self, decoding: DecodingConfig) -> "TextModel":
-        """Return the same models, not loaded again, with other decoding options.
-
-        Raises:
-            InputError: as the class.
-        """
+        """Return the same models, not loaded again, with other decoding options."""
         return self._with_config(dataclasses.replace(self.config, decoding=decoding))
 
     @property
@@ -109,10 +87,7 @@ class TextModel(tf.Module):
 
     @graph_function(input_signature=[_TEXT])
     def best(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
-        """Search for the best translation of each sentence.
-
-        Args:
-            text: string [B], one sentence each.
+        """Search for the best translation of each sentence, string [B].
 
         Returns:
             `source_tokens` string [B, Tx] with `</s>`, then empty strings; `text` string [B, 1];
@@ -128,9 +103,6 @@ class TextModel(tf.Module):
     def candidates(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         """Search for different translations of each sentence, as many as the beam is wide.
 
-        Args:
-            text: string [B], one sentence each.
-
         Returns:
             As `best`, with N = beam_size columns in place of one, best first. Where there are fewer
             than N, `length` is 0, `text` is empty, and the scores are the lowest float32.
@@ -140,13 +112,9 @@ class TextModel(tf.Module):
 
     @graph_function(input_signature=[_TOKENS, _TOKENS])
     def score_tokens(self, source: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
-        """Score of given tokens: log p(y|x) in nats, `</s>` counted, float32 [B].
+        """Score of tokens [B, Tx], [B, Ty] without `</s>`: log p(y|x) in nats, float32 [B].
 
-        0 where both are blank; the lowest float32 where log p is not finite.
-
-        Args:
-            source: string [B, Tx], without `</s>`, then empty strings.
-            target: string [B, Ty], likewise.
+        0 where both are blank; the lowest float32 where log p is not finite. `</s>` is counted.
         """
         x, y = self._ids(source, target)
 
@@ -161,11 +129,7 @@ class TextModel(tf.Module):
 
     @graph_function(input_signature=[_TOKENS, _TOKENS])
     def align_tokens(self, source: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
-        """Soft alignment of given tokens, the target read by teacher forcing.
-
-        Args:
-            source: string [B, Tx], without `</s>`, then empty strings.
-            target: string [B, Ty], likewise.
+        """Soft alignment of tokens [B, Tx], [B, Ty] without `</s>`, by teacher forcing.
 
         Returns:
             α, float32 [B, Ty + 1, Tx + 1], `</s>` included, zero at padding and where a weight is
@@ -199,14 +163,9 @@ class TextModel(tf.Module):
 
     @graph_function(input_signature=[_IDS, _IDS])
     def alignment(self, source: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
-        """Soft alignment of given pairs, the target read by teacher forcing.
+        """Soft alignment of ids int32 [B, Tx] and [B, Ty], the target read by teacher forcing.
 
-        Args:
-            source: ids int32 [B, Tx].
-            target: ids int32 [B, Ty].
-
-        Returns:
-            α, float32 [B, Ty, Tx], zero where the target is padding or a weight is not finite.
+        α, float32 [B, Ty, Tx], is zero where the target is padding or a weight is not finite.
         """
         with self._weights_in_use():
             weights = self.model.alignment(source, target)

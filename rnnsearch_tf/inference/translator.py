@@ -12,21 +12,13 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import Config, DecodingConfig
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.inference.exported import (
-    check_options,
-    find_version,
-    load_config,
-    load_vocabularies,
-)
+from rnnsearch_tf.inference import exported, given_pairs
 from rnnsearch_tf.inference.given_pairs import (
     Line,
     Target,
     checked_lines,
-    checked_pairs,
-    checked_target,
     padded,
     tokenized,
-    tokens_of_pairs,
     with_end,
 )
 from rnnsearch_tf.inference.loading import load_export, load_text_model
@@ -123,16 +115,16 @@ class Translator:
             InputError: a directory is absent, incomplete or damaged, has other vocabularies than
                 the first, or is an export and other options are asked for.
         """
-        version = find_version(path) if isinstance(path, str | Path) else None
+        version = exported.find_version(path) if isinstance(path, str | Path) else None
         if version is None:
             paths = [path] if isinstance(path, str | Path) else path
             origin = ", ".join(map(str, paths))
             return cls.of(load_text_model(path, decoding, weights), origin)
         if decoding is not None:
-            check_options(version, decoding)
-        config, vocabularies = load_config(version), load_vocabularies(version)
-        tokenizers = tokenizers_for(config)
-        return cls(load_export(version), config, tokenizers, vocabularies, origin=str(version))
+            exported.check_options(version, decoding)
+        config, engine = exported.load_config(version), load_export(version)
+        vocabularies = exported.load_vocabularies(version)
+        return cls(engine, config, tokenizers_for(config), vocabularies, origin=str(version))
 
     @classmethod
     def of(cls, text_model: TextModel, origin: str = "memory") -> "Translator":
@@ -226,17 +218,9 @@ class Translator:
         return_alignment: bool = False,
         lines_at_once: int = LINES_AT_ONCE,
     ) -> Iterator[Translation]:
-        """Translate sentences as they come; as `translate`.
+        """Translate any number of sentences as they come; as `translate`.
 
-        Args:
-            lines: one sentence each, any number.
-            beam_size: hypotheses kept in the search; None: as configured.
-            n_best: different translations wanted.
-            return_alignment: whether hypotheses have their α.
-            lines_at_once: lines read before the first result.
-
-        Raises:
-            InputError: as `translate`.
+        `lines_at_once` lines are read before the first result.
         """
         yield from self.translate_windows(
             windows(lines, lines_at_once),
@@ -253,16 +237,9 @@ class Translator:
         n_best: int = 1,
         return_alignment: bool = False,
     ) -> Iterator[Translation]:
-        """Translate windows of sentences as they come; as `translate_stream`.
+        """Translate windows of sentences as they come; as `translate`.
 
-        Args:
-            lines: windows of any size; each is searched as a whole, before the next one is read.
-            beam_size: hypotheses kept in the search; None: as configured.
-            n_best: different translations wanted.
-            return_alignment: whether hypotheses have their α.
-
-        Raises:
-            InputError: as `translate`.
+        Each window is searched as a whole, before the next one is read.
         """
         engine = self._engine_for(beam_size, n_best)
         search = engine.best if n_best == 1 else engine.candidates
@@ -308,8 +285,8 @@ class Translator:
             InputError: not as many translations as sentences.
         """
         if isinstance(source, str | bytes):
-            return self.score([source], [checked_target(target)])[0]
-        pairs = checked_pairs(source, target)
+            return self.score([source], [given_pairs.checked_target(target)])[0]
+        pairs = given_pairs.checked_pairs(source, target)
         return _collected(self.score_stream(pairs), len(pairs), progress)
 
     def score_stream(self, pairs: Iterable[tuple[Line, Target]]) -> Iterator[float]:
@@ -356,8 +333,8 @@ class Translator:
             InputError: not as many translations as sentences.
         """
         if isinstance(source, str | bytes):
-            return self.align([source], [checked_target(target)])[0]
-        pairs = checked_pairs(source, target)
+            return self.align([source], [given_pairs.checked_target(target)])[0]
+        pairs = given_pairs.checked_pairs(source, target)
         return _collected(self.align_stream(pairs), len(pairs), progress)
 
     def align_stream(self, pairs: Iterable[tuple[Line, Target]]) -> Iterator[Alignment]:
@@ -409,7 +386,7 @@ class Translator:
         self, pairs: Sequence[tuple[Line, Target]]
     ) -> tuple[list[Sequence[Line]], list[Sequence[Line]]]:
         tokenizers = self.source_tokenizer, self.target_tokenizer
-        return tokens_of_pairs(pairs, tokenizers, self.config.decoding.max_length)
+        return given_pairs.tokens_of_pairs(pairs, tokenizers, self.config.decoding.max_length)
 
     def _aligned(
         self, source: Sequence[Sequence[Line]], target: Sequence[Sequence[Line]]

@@ -16,11 +16,9 @@ class UnkReplacement(tf.Module):
         y_i = lexicon(x_j) where the lexicon has x_j, else x_j
 
     The paper leaves unknown words open; this follows Luong et al. (2015), Addressing the Rare Word
-    Problem, and Jean et al. (2015), On Using Very Large Target Vocabulary, section 3.3.
-
-    Args:
-        lexicon: path of a file of `lexicon.write_lexicon`, an asset of the SavedModel; None copies
-            all words.
+    Problem, and Jean et al. (2015), On Using Very Large Target Vocabulary, section 3.3. `lexicon`
+    is the path of a file of `lexicon.write_lexicon`, an asset of the SavedModel; None copies all
+    words.
 
     Raises:
         InputError: the file is not a lexicon; the message has the line.
@@ -36,21 +34,12 @@ class UnkReplacement(tf.Module):
             self._lexicon = tf.lookup.StaticHashTable(initializer, default_value="")
 
     def replace(
-        self,
-        target: tf.RaggedTensor,
-        source: tf.RaggedTensor,
-        alignment: Callable[[], tf.Tensor],
+        self, target: tf.RaggedTensor, source: tf.RaggedTensor, alignment: Callable[[], tf.Tensor]
     ) -> tf.RaggedTensor:
-        """Replace each [UNK]. U is their number.
+        """Replace each [UNK] of words string [R, None]; U is their number.
 
-        Args:
-            target: words string [R, None], without `</s>`.
-            source: words string [R, None], without `</s>`; not empty where the target has [UNK].
-            alignment: returns α, float32 [R, Ty, Tx] with Tx at least the longest source's; its
-                graph runs only where there is an [UNK].
-
-        Returns:
-            `target` with the replacements.
+        Neither side has `</s>`; the source is not empty where there is an [UNK]. `alignment`
+        returns α, float32 [R, Ty, Tx]; its graph runs only where there is an [UNK].
         """
         words = target.flat_values
         is_unknown = words == SPECIAL_TOKENS[UNK]
@@ -75,11 +64,7 @@ class UnkReplacement(tf.Module):
 
 
 def _words_in(lexicon: Path) -> int:
-    """Count the words of a lexicon, which may have been edited by hand: a word, a tab, a word.
-
-    Raises:
-        InputError: it is none.
-    """
+    """Count the words of a lexicon, which may have been edited by hand: a word, a tab, a word."""
     seen: set[str] = set()
     try:
         with open(lexicon, encoding="utf-8", newline="\n") as file:
@@ -98,12 +83,9 @@ def _words_in(lexicon: Path) -> int:
 
 
 def _attended(weights: tf.Tensor, source: tf.RaggedTensor, rows: tf.Tensor) -> tf.Tensor:
-    """Select the words with the greatest weights, string [U].
+    """Select the words with the greatest weights, string [U], from weights float32 [U, Tx].
 
-    Args:
-        weights: α_i of each, float32 [U, Tx].
-        source: words string [R, None].
-        rows: the row of `source` that each belongs to, int64 [U].
+    `rows`, int64 [U], are the rows of `source`, string [R, None], that they belong to.
     """
     lengths = tf.gather(source.row_lengths(), rows)[:, None]
     is_word = tf.range(tf.shape(weights, tf.int64)[1]) < lengths

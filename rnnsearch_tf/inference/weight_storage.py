@@ -14,13 +14,9 @@ FULL = WEIGHT_DTYPES[0]
 
 
 class WeightStorage(tf.Module):
-    """Copies of a model's weights in a narrower dtype, on disk and in memory.
+    """Copies of a built model's weights in a narrower dtype, on disk and in memory.
 
     A graph that was traced inside `in_use` casts them to the weights' dtype once in each run.
-
-    Args:
-        weights: the weights of a built model.
-        dtype: "float16" or "bfloat16".
     """
 
     def __init__(self, weights: Iterable[keras.Variable], dtype: str):

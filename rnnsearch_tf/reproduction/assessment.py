@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from rnnsearch_tf.config import Config
+from rnnsearch_tf.data.batching import kept_rows
 from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText, each_pair
-from rnnsearch_tf.data.sentence_pairs import Pairs
-from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.evaluation.evaluator import Evaluator
 from rnnsearch_tf.inference.loading import load_text_model
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.reproduction.models import Texts
 from rnnsearch_tf.reproduction.results import Example, ModelResults, SoftAlignment
 
 SEED = 1  # of all that is drawn at random
@@ -24,29 +24,10 @@ ALIGNED, ALIGNED_LENGTHS = 4, (10, 20)  # sentences of Fig. 3, and their source 
 LONG, LONG_LENGTHS = 3, (41, 60)  # sentences of Table 3, and their source words
 
 
-@dataclasses.dataclass(frozen=True)
-class TestText:
-    """Text that the models are evaluated on.
-
-    Attributes:
-        sample: of the training pairs; those too long for a model are skipped.
-        validation: the validation set.
-        test: the test set.
-        by_length: the pairs for BLEU by length; may be `test`.
-    """
-
-    sample: ParallelText
-    validation: ParallelText
-    test: ParallelText
-    by_length: ParallelText
-
-
 def training_sample(training: Corpus, size: int = 5 * TRAINING_SAMPLE) -> ParallelText:
     """Draw pairs at random, the same in every run, in one pass over any number of them.
 
-    Args:
-        training: the pairs.
-        size: pairs drawn: more than are reported, for some are too long for a model.
+    More are drawn than are reported, for some are too long for a model.
     """
     drawn: list[tuple[str, str]] = []
     random = np.random.default_rng(SEED)
@@ -59,18 +40,12 @@ def training_sample(training: Corpus, size: int = 5 * TRAINING_SAMPLE) -> Parall
     return ParallelText([source for source, _ in drawn], [target for _, target in drawn])
 
 
-def assess(name: str, path: Path, config: Config, text: TestText, hardware: str) -> ModelResults:
-    """Evaluate the best weights of a model directory.
+def assess(
+    name: str, path: Path, config: Config, text: Texts, sample: ParallelText, hardware: str
+) -> ModelResults:
+    """Evaluate the best weights of a model directory whose training has ended.
 
-    Args:
-        name: as the paper calls the model.
-        path: the model directory; its training has ended.
-        config: for the decoding options and the longest sentences in training.
-        text: to evaluate on.
-        hardware: on which the model was trained.
-
-    Raises:
-        InputError: a model directory that cannot be used, or no short pair in the sample.
+    Of the sample of the training text, pairs that are too long for the model are skipped.
     """
     directory = ModelDirectory(path)
     decoding = dataclasses.replace(config.decoding, replace_unknown=False)
@@ -78,7 +53,8 @@ def assess(name: str, path: Path, config: Config, text: TestText, hardware: str)
     model = text_model.model
     assert isinstance(model, TranslationModel)  # one directory is no ensemble
     evaluator = Evaluator.of(text_model)
-    training = _short(evaluator.pairs(text.sample), config.training.max_length)
+    pairs = evaluator.pairs(sample)
+    training = pairs.take(kept_rows(pairs, config.training.max_length)[:TRAINING_SAMPLE])
     unk_free = evaluator.unk_free(text.test)
     translations, replaced = evaluator.translate_and_replace(text.test.source)
     without_unk = evaluator.translate_without_unk(text.test.source)
@@ -112,15 +88,6 @@ def assess(name: str, path: Path, config: Config, text: TestText, hardware: str)
         if config.model.has_attention
         else [],
     )
-
-
-def _short(pairs: Pairs, max_length: int) -> Pairs:
-    """Return the first pairs that a training with this limit takes, as many as are reported."""
-    lengths = pairs.usable_lengths(np.arange(len(pairs)))
-    rows = np.flatnonzero((lengths > 0) & (lengths <= max_length))[:TRAINING_SAMPLE]
-    if not len(rows):
-        raise InputError(f"no pair of the training text's sample has 1 to {max_length} words")
-    return pairs.take(rows)
 
 
 def _bounds(lengths: Sequence[int]) -> list[int]:

@@ -1,5 +1,6 @@
 """Claims of the paper about its models (sections 5.1 and 6), tested on results."""
 
+import operator
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
@@ -8,7 +9,7 @@ from rnnsearch_tf.reproduction.results import ModelResults
 
 TOLERANCE = 0.1  # fraction of its best bin that a model may lose and still count as not falling
 
-Results = Mapping[str, ModelResults]
+Results = Mapping[str, ModelResults]  # any of the four, by the paper's names, "RNNsearch-50"
 
 
 class Claim(NamedTuple):
@@ -43,20 +44,15 @@ class Fall(NamedTuple):
 
 
 def claims(results: Results) -> list[Claim]:
-    """Test the claims about these models.
-
-    Args:
-        results: by the paper's names, "RNNsearch-50", …; any of the four.
-    """
+    """Test the claims about these models."""
     return [*_overall(results), *_in_every_bin(results), *_falls(results), *_flat(results)]
 
 
 def fall(model: ModelResults) -> Fall | None:
     """Compare the best bin with the worst past the training length; None without such a bin."""
     past = [b for b in model.by_length if b.low > model.max_length]
-    if not past:
-        return None
-    return Fall(max(model.by_length, key=_bleu), min(past, key=_bleu))
+    bleu = operator.attrgetter("bleu")
+    return Fall(max(model.by_length, key=bleu), min(past, key=bleu)) if past else None
 
 
 def _overall(results: Results) -> Iterator[Claim]:
@@ -86,12 +82,9 @@ def _in_every_bin(results: Results) -> Iterator[Claim]:
             bins = zip(*(results[name].by_length for name in names), strict=True)
             leads = [(a.bleu - b.bleu, a) for a, b in bins]
             text = f"{names[0]} is better than {names[1]} at every source length"
-            yield Claim(text, min(leads)[0] > 0, _leads(leads))
-
-
-def _leads(leads: list[tuple[float, LengthBin]]) -> str:
-    """List every bin, for the smallest lead may be the one that matters."""
-    return "; ".join(f"{_span(b)}: {lead:+.2f}" for lead, b in leads).replace("-", "−")
+            # Every bin is listed, for the smallest lead may be the one that matters.
+            listed = "; ".join(f"{_span(b)}: {lead:+.2f}" for lead, b in leads)
+            yield Claim(text, min(leads)[0] > 0, listed.replace("-", "−"))
 
 
 def _falls(results: Results) -> Iterator[Claim]:
@@ -109,8 +102,7 @@ def _falls(results: Results) -> Iterator[Claim]:
             encdec_fall.fraction > TOLERANCE,
             str(encdec_fall),
         )
-        search_fall = fall(search) if search is not None else None
-        if search is not None and search_fall is not None:
+        if search is not None and (search_fall := fall(search)) is not None:
             yield Claim(
                 f"{search.name} is more robust to length than {encdec.name}: it loses less",
                 search_fall.fraction < encdec_fall.fraction,
@@ -134,10 +126,6 @@ def _flat(results: Results) -> Iterator[Claim]:
 
 def _cannot_tell(text: str, length: int) -> Claim:
     return Claim(text, None, f"no test sentence is longer than {length} tokens")
-
-
-def _bleu(length_bin: LengthBin) -> float:
-    return length_bin.bleu
 
 
 def _span(length_bin: LengthBin) -> str:

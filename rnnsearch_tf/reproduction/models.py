@@ -21,30 +21,17 @@ SIZES: tuple[Size, ...] = typing.get_args(Size)
 
 @dataclasses.dataclass(frozen=True)
 class Texts:
-    """Text of a reproduction.
-
-    Attributes:
-        training: sentence pairs.
-        validation: chooses the best weights.
-        test: for Table 1 and Fig. 3.
-        by_length: for Fig. 2 and Table 3; may be `test`.
-        described: role to description, for the report.
-    """
+    """Text of a reproduction."""
 
     training: Corpus
-    validation: ParallelText
-    test: ParallelText
-    by_length: ParallelText
-    described: dict[str, str]
+    validation: ParallelText  # chooses the best weights
+    test: ParallelText  # for Table 1 and Fig. 3
+    by_length: ParallelText  # for Fig. 2 and Table 3; may be `test`
+    described: dict[str, str]  # role to description, for the report
 
 
 def preset(name: str, size: Size) -> Config:
-    """Return the settings of one of the four models at a size.
-
-    Args:
-        name: of `MODELS`.
-        size: one of `SIZES`.
-    """
+    """Return the settings of one of the four models at a size."""
     paper = PRESETS[name]
     if size == "paper":
         return paper

@@ -18,13 +18,7 @@ from rnnsearch_tf.files import write_atomically
 from rnnsearch_tf.json_files import parse_json, record, typed
 from rnnsearch_tf.presets import PRESETS
 from rnnsearch_tf.provenance import Provenance
-from rnnsearch_tf.reproduction.assessment import (
-    ALIGNED,
-    ALIGNED_LENGTHS,
-    LONG,
-    LONG_LENGTHS,
-    TRAINING_SAMPLE,
-)
+from rnnsearch_tf.reproduction import assessment
 from rnnsearch_tf.reproduction.claims import TOLERANCE, Claim, claims
 from rnnsearch_tf.reproduction.results import ModelResults
 from rnnsearch_tf.visualization.alignment_matrix import draw_alignment
@@ -48,19 +42,12 @@ _SPECIAL = re.compile(r"([\\`*_<>|\[\]])")
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """Results of a reproduction.
-
-    Attributes:
-        provenance: command, machine and code.
-        texts: role ("training", "test", …) to description of the text.
-        settings: `Config` as a dict; `architecture` and `max_length` are the models' own.
-        models: results, in the order of the paper's Table 1.
-    """
+    """Results of a reproduction."""
 
     provenance: Provenance
-    texts: dict[str, str]
-    settings: dict[str, Any]
-    models: list[ModelResults]
+    texts: dict[str, str]  # role ("training", "test", …) to description
+    settings: dict[str, Any]  # `Config`; `architecture` and `max_length` are the models' own
+    models: list[ModelResults]  # in the order of the paper's Table 1
 
     def to_json(self) -> str:
         """Return the numbers, the claims that follow from them, and the paper's numbers."""
@@ -78,11 +65,7 @@ class Report:
 
     @classmethod
     def from_json(cls, text: str) -> "Report":
-        """Read what `to_json` wrote; the claims are tested again.
-
-        Raises:
-            ValueError: other text.
-        """
+        """Read what `to_json` wrote, else ValueError; the claims are tested again."""
         values = typed(dict[str, Any], parse_json(text))
         names = [field.name for field in dataclasses.fields(cls)]
         return record(cls, {name: values.get(name) for name in names})
@@ -110,7 +93,7 @@ class Report:
             figure_2=_figure_2(models),
             table_2=_table_2(models),
             train_pairs=" or ".join(_distinct(f"{model.train_pairs:,}" for model in models)),
-            training_sample=f"{TRAINING_SAMPLE:,}",
+            training_sample=f"{assessment.TRAINING_SAMPLE:,}",
             validation_pairs=f"{first.validation_pairs:,}",
             by_model=f" by {aligned.name}" if aligned else "",
             figure_3=_figure_3(aligned),
@@ -125,12 +108,7 @@ class Report:
 
 
 def write_report(report: Report, folder: str | Path) -> None:
-    """Write report.md, report.json and figures/*.svg.
-
-    Args:
-        report: the results.
-        folder: exists.
-    """
+    """Write report.md, report.json and figures/*.svg into a folder."""
     folder = Path(folder)
     draw_bleu_by_length(
         folder / "figures" / BLEU_FIGURE,
@@ -143,9 +121,6 @@ def write_report(report: Report, folder: str | Path) -> None:
         draw_alignment(path, np.array(pair.alignment), pair.source_tokens, pair.target_tokens)
     write_atomically(folder / "report.json", report.to_json().encode())
     write_atomically(folder / "report.md", report.to_markdown().encode())
-
-
-# --- parts of the template ------------------------------------------------------------------------
 
 
 def _claims(tested: Sequence[Claim]) -> str:
@@ -217,17 +192,17 @@ def _figure_3(model: ModelResults | None) -> str:
     for number, pair in enumerate(model.alignments, 1):
         source = _escaped(" ".join(pair.source_tokens[:-1]))
         pictures.append(f"![{source}](figures/{_alignment_figure(number)})")
-    low, high = ALIGNED_LENGTHS
+    low, high = assessment.ALIGNED_LENGTHS
     caption = (
-        f"Test sentences (at most {ALIGNED}) drawn at random from those of {low} to {high} source "
-        "tokens without unknown words. Source along the top, translation down the side; black 0, "
-        "white 1."
+        f"Test sentences (at most {assessment.ALIGNED}) drawn at random from those of {low} to "
+        f"{high} source tokens without unknown words. Source along the top, translation down the "
+        "side; black 0, white 1."
     )
     return "\n\n".join([*pictures, caption])
 
 
 def _table_3(models: Sequence[ModelResults]) -> str:
-    low, high = LONG_LENGTHS
+    low, high = assessment.LONG_LENGTHS
     lengths = f"of {low} to {high} source tokens"
     shown = [model for model in models if model.max_length == 50] or list(models)
     tables = []
@@ -237,8 +212,8 @@ def _table_3(models: Sequence[ModelResults]) -> str:
         tables.append(_table(("", ""), [(name, _escaped(text)) for name, text in rows]))
     if not tables:
         return f"None: no sentence {lengths} in the test set by length."
-    caption = f"The first sentences (at most {LONG}) {lengths} in the test set by length, "
-    return "\n\n".join([*tables, f"{caption}[UNK] allowed."])
+    caption = f"The first sentences (at most {assessment.LONG}) {lengths} in the test set by length"
+    return "\n\n".join([*tables, f"{caption}, [UNK] allowed."])
 
 
 def _settings(settings: dict[str, Any]) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from rnnsearch_tf.alignment.lexicon import lexicon_of, write_lexicon
 from rnnsearch_tf.config import Config
+from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.data.training_data import TrainingData
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.files import write_atomically
@@ -18,7 +19,7 @@ from rnnsearch_tf.json_files import read_json, typed
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.progress import say
 from rnnsearch_tf.provenance import code_fingerprint, hardware, provenance
-from rnnsearch_tf.reproduction.assessment import TestText, assess, training_sample
+from rnnsearch_tf.reproduction.assessment import assess, training_sample
 from rnnsearch_tf.reproduction.models import MODELS, Texts
 from rnnsearch_tf.reproduction.report import Report, write_report
 from rnnsearch_tf.reproduction.results import ModelResults
@@ -26,20 +27,13 @@ from rnnsearch_tf.training.run import train
 
 
 def reproduce(
-    configs: Mapping[str, Config],
+    configs: Mapping[str, Config],  # by names of `MODELS`
     texts: Texts,
-    output: str | Path,
-    command: str,
-    trained_on: str = "not recorded",
+    output: str | Path,  # earlier work there is continued
+    command: str,  # for the report
+    trained_on: str = "not recorded",  # the hardware of models that were trained without this
 ) -> int | None:
     """Train what is not trained yet, evaluate what is not evaluated yet, write the report.
-
-    Args:
-        configs: model, of `MODELS`, to its settings.
-        texts: to train and evaluate on.
-        output: the folder for model directories and report; earlier work there is continued.
-        command: the command line, for the report.
-        trained_on: the hardware of models that were trained without this function.
 
     Returns:
         The signal that stopped a training, or None when the report is written.
@@ -70,22 +64,16 @@ class _Work:
     def __init__(self, texts: Texts, output: Path, trained_on: str):
         self.output = output
         self._texts = texts
-        self._digest = _digest(
-            [
-                text.fingerprint()
-                for text in (texts.training, texts.validation, texts.test, texts.by_length)
-            ]
-        )
+        read = texts.training, texts.validation, texts.test, texts.by_length
+        self._digest = _digest([text.fingerprint() for text in read])
         self._trained_on = trained_on
         self._hardware_path = output / "hardware.json"
         (output / "results").mkdir(parents=True, exist_ok=True)
 
     @functools.cached_property
-    def _test_text(self) -> TestText:
-        # Made when it is needed: drawing the sample reads all of the training text.
-        texts = self._texts
-        sample = training_sample(texts.training)
-        return TestText(sample, texts.validation, texts.test, texts.by_length)
+    def _sample(self) -> ParallelText:
+        # Made when it is needed: drawing it reads all of the training text.
+        return training_sample(self._texts.training)
 
     def train(self, name: str, config: Config) -> int | None:
         """Train from scratch, resume a training, or skip one that has ended."""
@@ -127,7 +115,8 @@ class _Work:
         if config.model.has_attention and directory.find_lexicon() is None:
             lexicon = lexicon_of(Translator.load(path), self._texts.training)
             write_lexicon(directory.lexicon_path, lexicon)
-        results = assess(MODELS[name], path, config, self._test_text, self._machine(name))
+        machine = self._machine(name)
+        results = assess(MODELS[name], path, config, self._texts, self._sample, machine)
         saved = {"key": self._key(name, config), "results": results.as_dict()}
         write_atomically(self._results_path(name), json.dumps(saved).encode())
         return results
@@ -146,14 +135,8 @@ class _Work:
     def _key(self, name: str, config: Config) -> str:
         """Return a digest of all that the results depend on."""
         weights = _content(ModelDirectory(self.output / name).weights_path()) or b""
-        return _digest(
-            [
-                code_fingerprint(),
-                dataclasses.asdict(config),
-                self._digest,
-                hashlib.sha256(weights).hexdigest(),
-            ]
-        )
+        digest = hashlib.sha256(weights).hexdigest()
+        return _digest([code_fingerprint(), dataclasses.asdict(config), self._digest, digest])
 
     def _machine(self, name: str) -> str:
         return self._machines().get(name, self._trained_on)
@@ -171,11 +154,7 @@ def _digest(value: Any) -> str:
 
 
 def _saved(path: Path, expected: Any) -> Any:
-    """Read what was saved as JSON; {} where nothing was.
-
-    Raises:
-        InputError: something else was.
-    """
+    """Read what was saved as JSON; {} where nothing was, InputError where something else was."""
     try:
         return typed(expected, read_json(path) if path.exists() else {})
     except ValueError as error:

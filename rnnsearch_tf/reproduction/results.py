@@ -26,48 +26,26 @@ class SoftAlignment(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class ModelResults:
-    """Results of one model.
+    """Results of one model."""
 
-    Attributes:
-        name: as the paper calls it, "RNNsearch-50".
-        max_length: the longest sentences in training, in tokens.
-        parameters: number of weights.
-        updates: of its training.
-        epochs: likewise.
-        hours: likewise, evaluations not counted.
-        hardware: on which it was trained.
-        train_pairs: number of training pairs for `train_nll`.
-        train_nll: of the best weights, without dropout.
-        validation_pairs: number of pairs for `validation_nll`.
-        validation_nll: likewise.
-        all: scores of the whole test set, [UNK] allowed.
-        all_without_unk: the same with [UNK] not allowed in the output.
-        all_replaced: the same with each [UNK] replaced by way of the attention; None without any.
-        no_unknown: scores of the sentences without unknown words, [UNK] not allowed in the output;
-            None without such.
-        by_length: BLEU over source length, [UNK] allowed.
-        examples: translations of long sentences, [UNK] allowed.
-        alignments: of RNNsearch.
-    """
-
-    name: str
-    max_length: int
+    name: str  # as the paper calls it, "RNNsearch-50"
+    max_length: int  # the longest sentences in training, in tokens
     parameters: int
-    updates: int
+    updates: int  # of its training, like the next three
     epochs: float
-    hours: float
+    hours: float  # evaluations not counted
     hardware: str
-    train_pairs: int
-    train_nll: Nll
+    train_pairs: int  # of `train_nll`
+    train_nll: Nll  # of the best weights, without dropout
     validation_pairs: int
     validation_nll: Nll
-    all: SetScores
-    all_without_unk: SetScores
-    all_replaced: SetScores | None
-    no_unknown: SetScores | None
-    by_length: list[LengthBin]
-    examples: list[Example]
-    alignments: list[SoftAlignment]
+    all: SetScores  # of the whole test set, [UNK] allowed in the output
+    all_without_unk: SetScores  # the same, [UNK] not allowed
+    all_replaced: SetScores | None  # the same, each [UNK] replaced by way of the attention
+    no_unknown: SetScores | None  # of sentences without unknown words, [UNK] not allowed
+    by_length: list[LengthBin]  # [UNK] allowed, as in the next
+    examples: list[Example]  # translations of long sentences
+    alignments: list[SoftAlignment]  # of RNNsearch
 
     def as_dict(self) -> dict[str, Any]:
         """Return what JSON can hold."""

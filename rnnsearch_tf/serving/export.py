@@ -53,9 +53,6 @@ def export(
         weights: "best" or "last".
         weights_dtype: dtype of the weights: "float32", "float16" or "bfloat16".
 
-    Returns:
-        The folder written.
-
     Raises:
         InputError: an unusable model directory, a model whose scores are not finite, a version
             that exists, a disk that refuses.

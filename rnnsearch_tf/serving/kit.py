@@ -15,9 +15,6 @@ _LEFT_OUT = shutil.ignore_patterns("*.py", "__pycache__", ".*")
 def write_kit(folder: str | Path) -> None:
     """Write the files, whose README.md says what to do with them.
 
-    Args:
-        folder: made where it is missing.
-
     Raises:
         InputError: it is not empty.
         OSError: it cannot be written.

@@ -21,12 +21,6 @@ def model_card(
 ) -> dict[str, Any]:
     """Describe an export, for JSON.
 
-    Args:
-        model_dirs: the model, or the members of an ensemble.
-        weights: "best" or "last".
-        weights_dtype: dtype of the weights in the export.
-        decoding: the options of the search.
-
     Returns:
         The languages; for each model its settings, the SHA-256 of its text, vocabularies and
         weights (names, shapes and values), and its evaluation on the validation set (NLL in nats,

@@ -20,9 +20,6 @@ def signatures(text_model: TextModel) -> dict[str, Callable[..., Outputs]]:
     def serving_default(text: tf.Tensor) -> Outputs:
         """Translate.
 
-        Args:
-            text: string [B], one sentence each.
-
         Returns:
             `translation` string [B]; `score` float32 [B], log p(y|x) in nats of the hypothesis
             with the best decoding score. A blank sentence gives a blank and 0; one without a
@@ -33,9 +30,6 @@ def signatures(text_model: TextModel) -> dict[str, Callable[..., Outputs]]:
     @graph_function(input_signature=[_TEXT])
     def align(text: tf.Tensor) -> Outputs:
         """Translate, with the soft alignment.
-
-        Args:
-            text: string [B], one sentence each.
 
         Returns:
             Also `source_tokens` string [B, Tx] and `target_tokens` string [B, Ty], each sentence
@@ -63,9 +57,6 @@ def signatures(text_model: TextModel) -> dict[str, Callable[..., Outputs]]:
     def nbest(text: tf.Tensor) -> Outputs:
         """Translate into as many different translations as the beam is wide.
 
-        Args:
-            text: string [B], one sentence each.
-
         Returns:
             `translations` string [B, N], best first; `scores` float32 [B, N], log p(y|x) in nats;
             `normalized_scores` float32 [B, N], log p(y|x) / |y|^length_penalty in nats, by which
@@ -83,10 +74,6 @@ def signatures(text_model: TextModel) -> dict[str, Callable[..., Outputs]]:
     @graph_function(input_signature=[_TEXT, _TRANSLATION])
     def score(text: tf.Tensor, translation: tf.Tensor) -> Outputs:
         """Score given translations.
-
-        Args:
-            text: string [B], one sentence each.
-            translation: string [B], a translation of each.
 
         Returns:
             `score` float32 [B], log p(y|x) in nats of the translation's tokens and `</s>`; of
@@ -106,14 +93,7 @@ def signatures(text_model: TextModel) -> dict[str, Callable[..., Outputs]]:
 
     @graph_function(input_signature=[_TEXT])
     def describe(text: tf.Tensor) -> Outputs:
-        """Tell the languages.
-
-        Args:
-            text: string [B]; it is not read.
-
-        Returns:
-            `source_language` and `target_language` string [B], "en" and "fr".
-        """
+        """Tell `source_language` and `target_language`, string [B]: "en" and "fr"."""
         config = text_model.config
         languages = {"source": config.source_language, "target": config.target_language}
         return {f"{side}_language": tf.fill(tf.shape(text), languages[side]) for side in languages}

@@ -1,7 +1,7 @@
 """Requests that TensorFlow Serving runs before it announces a version, so that none is slow."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import tensorflow as tf
@@ -27,12 +27,7 @@ _SHAPES = {
 def write_warmup_requests(text_model: TextModel, path: Path) -> None:
     """Write assets.extra/tf_serving_warmup_requests, a TFRecord file of PredictionLog protos.
 
-    Args:
-        text_model: the exported model; its most frequent words make the sentences.
-        path: folder of the SavedModel.
-
-    Raises:
-        tf.errors.OpError: the disk refuses.
+    The model's most frequent words make the sentences.
     """
     file = path / WARMUP_REQUESTS
     file.parent.mkdir()
@@ -52,7 +47,8 @@ def _requests(text_model: TextModel) -> Iterator[tuple[str, list[str]]]:
     words = frequent_words(text_model.source)
     for signature, shapes in _SHAPES.items():
         for count, length in shapes:
-            yield signature, [_sentence(words, i, length) for i in range(count)]
+            rows = (itertools.islice(itertools.cycle(words), i, i + length) for i in range(count))
+            yield signature, list(map(" ".join, rows))
 
 
 def frequent_words(vectorizer: TextVectorizer) -> list[str]:
@@ -60,7 +56,3 @@ def frequent_words(vectorizer: TextVectorizer) -> list[str]:
     ids = tf.RaggedTensor.from_tensor(tf.range(len(SPECIAL_TOKENS), 203)[None])
     words = vectorizer.tokens(ids).flat_values.numpy()
     return [word.decode() for word in words if word]
-
-
-def _sentence(words: Sequence[str], first: int, length: int) -> str:
-    return " ".join(words[(first + i) % len(words)] for i in range(length))

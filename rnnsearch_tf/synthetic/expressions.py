@@ -1,7 +1,5 @@
 """Names, numbers and set phrases of the built-in grammar, with their word alignment."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rnnsearch_tf.synthetic.linked_phrase import Phrase, pair

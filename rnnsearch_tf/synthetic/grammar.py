@@ -13,8 +13,7 @@ in a question to *est-ce que* too; "to" to *à* or *de*, else to the infinitive;
 punctuation. No word of either side is left without a link.
 """
 
-from __future__ import annotations
-
+import contextlib
 from collections.abc import Iterator
 
 from rnnsearch_tf.synthetic import expressions, word_lists
@@ -80,7 +79,6 @@ class Speaker(Predicates):
     """Says one sentence."""
 
     def __init__(self, dice: Dice) -> None:
-        """Start a sentence."""
         super().__init__(dice)
         self.topic: Phrase | None = None  # what the next clause says more about
         self.said_of: Phrase | None = None  # the subject of the last clause
@@ -129,13 +127,10 @@ class Speaker(Predicates):
             if actor.noun in verb.subjects and tenses(verb, time, actor.person):
                 tense = self.dice.pick(tenses(verb, time, actor.person))
                 group = verb_group(verb, actor, tense, Manner(agreement=head))
-                clause = join(pair("that", "que"), actor, group)
-                head.add(clause)
-                return head
+                return head.add(join(pair("that", "que"), actor, group))
         human = noun.kind in ("person", "leader", "kin")
-        clause = pair("who" if human else "which", "qui")
-        head.add(clause).add(self.predicate(head, time, max(room, 3)))
-        return head
+        head.add(pair("who" if human else "which", "qui"))
+        return head.add(self.predicate(head, time, max(room, 3)))
 
     def clause(self, time: str, room: int, timed: bool = False) -> Phrase:
         """Return a clause of about so many French words."""
@@ -157,9 +152,8 @@ class Speaker(Predicates):
         room -= len(subject.french)
         predicate = self.predicate(subject, time, room)
         phrase = join(subject, predicate)
-        return self._filled(
-            phrase, subject, predicate.tense, time, room - len(predicate.french), timed
-        )
+        room -= len(predicate.french)
+        return self._filled(phrase, subject, predicate.tense, time, room, timed)
 
     def _filled(
         self, phrase: Phrase, subject: Phrase, tense: str, time: str, room: int, timed: bool
@@ -205,10 +199,9 @@ class Speaker(Predicates):
         tense = "imperfect" if time == "past" else time
         have = {"present": "a", "imperfect": "avait", "future": "aura"}[tense]
         group = verb_group(BE, thing, tense)
-        for word in group.english:
-            group.french = [Word(have, group.english[0].links)] if word else group.french
-        there = pair("there", "il y")
-        return join(there, group, thing, self.location(room - 3 - len(thing.french)))
+        group.french = [Word(have, group.english[0].links)]
+        place = self.location(room - 3 - len(thing.french))
+        return join(pair("there", "il y"), group, thing, place)
 
     def statement(self, room: int) -> Phrase:
         """Return one or more clauses, without the full stop."""
@@ -239,9 +232,8 @@ class Speaker(Predicates):
         fitting = [one for one in _SUBORDINATORS if time in one[2]]
         english, french, times = dice.pick(fitting)
         part = dice.between(3, room - 4)
-        front = dice.chance(0.4)
         conjunction = pair(english, french)
-        if front:
+        if dice.chance(0.4):
             subordinate = self.clause(times[time], part)
             self.topic = self.said_of if dice.chance(0.5) else None
             main = self.clause(time, room - part - 2, timed=times[time] == "imagined")
@@ -279,16 +271,14 @@ class Speaker(Predicates):
         nobody = pair("nobody", "personne ne")
         time = self.dice.pick(("present", "past", "future"))
         predicate = self.predicate(nobody, time, room - 3, positive=True)
-        return nobody.add(predicate).add(pair(".", "."))
+        return join(nobody, predicate, pair(".", "."))
 
     def quotation(self, room: int) -> Phrase:
         """Return a sentence that reports another one word by word."""
         who = self.subject(2, self.dice.pick(("people", "leader")))
         says = verb_group(word_lists.VERBS["saying"][0], who, self.dice.pick(("past", "present")))
-        opening = pair(': "', ": «")
-        closing = pair('. "', ". »")
         said = self.statement(room - len(who.french) - len(says.french) - 4)
-        return join(who, says, opening, said, closing)
+        return join(who, says, pair(': "', ": «"), said, pair('. "', ". »"))
 
     def sentence(self, room: int) -> Phrase:
         """Return a whole sentence of about so many French tokens."""
@@ -305,16 +295,10 @@ class Speaker(Predicates):
 def generate(
     count: int, seed: int, min_length: int = 1, max_length: int = 30
 ) -> Iterator[SentencePair]:
-    """Generate sentence pairs.
+    """Generate sentence pairs whose lengths are about evenly spread between the bounds.
 
-    Args:
-        count: Number of pairs.
-        seed: Chooses the sentences. The k-th pair of a seed and bounds does not depend on `count`.
-        min_length: The minimum length. The length of a pair is that of its longer side in tokens.
-        max_length: The maximum length. No side of a pair has more tokens.
-
-    Yields:
-        Pairs whose lengths are about evenly spread between the bounds.
+    The length of a pair is that of its longer side in tokens. The k-th pair of a seed and bounds
+    does not depend on `count`.
 
     Raises:
         ValueError: The bounds leave no room for a sentence, or the count is negative.
@@ -332,18 +316,9 @@ def _generate(count: int, seed: int, low: int, high: int) -> Iterator[SentencePa
     dice = Dice(f"{seed} {low} {high}")
     for _ in range(count):
         wanted = dice.between(max(low, min(4, high)), high)
-        made = _attempt(dice, wanted)
-        while made is None or not low <= _length(made) <= high:
-            made = _attempt(dice, wanted)
+        length = 0
+        while not low <= length <= high:
+            with contextlib.suppress(Speechless):
+                made = finish(Speaker(dice).sentence(wanted))
+                length = max(len(made.source_tokens), len(made.target_tokens))
         yield made
-
-
-def _length(made: SentencePair) -> int:
-    return max(len(made.source_tokens), len(made.target_tokens))
-
-
-def _attempt(dice: Dice, wanted: int) -> SentencePair | None:
-    try:
-        return finish(Speaker(dice).sentence(wanted))
-    except Speechless:
-        return None

@@ -5,9 +5,7 @@ have a link in common. So phrases can be joined, reordered and merged on either 
 counting positions: only `finish` turns links into an alignment.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import count
 from typing import NamedTuple
@@ -46,7 +44,7 @@ class Phrase:
         """Whether predicates agree in the plural."""
         return self.person >= 2
 
-    def add(self, other: Phrase) -> Phrase:
+    def add(self, other: "Phrase") -> "Phrase":
         """Append another phrase on both sides, and return this one."""
         self.english += other.english
         self.french += other.french
@@ -73,16 +71,10 @@ def words(text: str, link: int) -> list[Word]:
 
 
 def pair(english: str, french: str, links: str = "") -> Phrase:
-    """Make a phrase of two texts.
+    """Make a phrase, with links of its own, of two texts of tokens with spaces between them.
 
-    Args:
-        english: English tokens, with spaces between them.
-        french: French tokens, with spaces between them.
-        links: Their alignment as "i-j" pairs; without it, words are linked one by one, or, where
-            their numbers differ, all to all.
-
-    Returns:
-        The phrase, with links of its own.
+    `links` is their alignment, "i-j" pairs. Without it, words are linked one by one, or, where
+    their numbers differ, all to all.
     """
     count = len(english.split())
     if not links and count != len(french.split()):
@@ -116,9 +108,7 @@ _CONTRACTIONS = {
     ("à", "les"): "aux",
     ("can", "not"): "cannot",
 }
-_ELIDED = frozenset(
-    {"le", "la", "de", "je", "ne", "que", "se", "me", "jusque", "puisque", "lorsque"}
-)
+_ELIDED = ("le", "la", "de", "je", "ne", "que", "se", "me", "jusque", "puisque", "lorsque")
 _AN_EXCEPTIONS = ("uni", "use", "euro", "one")
 _AN_H = ("honest", "hour")
 
@@ -145,15 +135,6 @@ def _contract(side: Iterable[Word]) -> list[Word]:
     return merged
 
 
-def _finish_french(side: list[Word]) -> list[Word]:
-    following = [word.text for word in side[1:]] + ["."]
-    elided = [
-        Word(_elide(w.text, after), w.links, w.clitic)
-        for w, after in zip(side, following, strict=True)
-    ]
-    return _contract(elided)
-
-
 def _article(text: str, following: str) -> str:
     """Return "a" or "an"."""
     if text != "a":
@@ -163,11 +144,11 @@ def _article(text: str, following: str) -> str:
     return "an" if vowel or after.startswith(_AN_H) else "a"
 
 
-def _finish_english(side: list[Word]) -> list[Word]:
+def _finished(side: list[Word], spelled: Callable[[str, str], str]) -> list[Word]:
+    """Spell each word as it stands before the next one, then contract."""
     following = [word.text for word in side[1:]] + ["."]
-    return _contract(
-        Word(_article(w.text, f), w.links) for w, f in zip(side, following, strict=True)
-    )
+    pairs = zip(side, following, strict=True)
+    return _contract(word._replace(text=spelled(word.text, after)) for word, after in pairs)
 
 
 def _capitalised(tokens: list[str]) -> tuple[str, ...]:
@@ -203,8 +184,8 @@ def _spelled_french(tokens: tuple[str, ...]) -> str:
 
 def finish(phrase: Phrase) -> SentencePair:
     """Elide, contract, capitalise and write out a whole sentence; links become an alignment."""
-    english = _finish_english(phrase.english)
-    french = _finish_french(phrase.french)
+    english = _finished(phrase.english, _article)
+    french = _finished(phrase.french, _elide)
     places: dict[int, list[int]] = {}
     for position, word in enumerate(french):
         for link in word.links:
@@ -212,10 +193,5 @@ def finish(phrase: Phrase) -> SentencePair:
     alignment = {(i, j) for i, w in enumerate(english) for k in w.links for j in places.get(k, ())}
     source = _capitalised([word.text for word in english])
     target = _capitalised([word.text for word in french])
-    return SentencePair(
-        _spelled_english(source),
-        _spelled_french(target),
-        source,
-        target,
-        tuple(sorted(alignment)),
-    )
+    texts = _spelled_english(source), _spelled_french(target)
+    return SentencePair(*texts, source, target, tuple(sorted(alignment)))

@@ -3,8 +3,6 @@
 French verbs have five persons here, in the order *je, il, nous, vous, ils*; *tu* is never said.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 from rnnsearch_tf.synthetic.tables import read_tables
@@ -17,7 +15,6 @@ _ENDINGS = {
     "future": ("ai", "a", "ons", "ez", "ont"),
     "conditional": ("ais", "ait", "ions", "iez", "aient"),
 }
-_DOUBLING = ("rejeter",)
 
 
 def _irregular(infinitive: str) -> tuple[tuple[str, ...], str, str] | None:
@@ -34,30 +31,22 @@ def _irregular(infinitive: str) -> tuple[tuple[str, ...], str, str] | None:
 def _first_group(infinitive: str) -> tuple[tuple[str, ...], str, str]:
     """Conjugate a verb in -er, with the spelling changes before a silent e."""
     stem = infinitive[:-2]
-    strong, future = stem, infinitive
-    if infinitive in _DOUBLING:
+    strong = stem
+    if infinitive == "rejeter":
         strong = stem + stem[-1]
-        future = strong + "er"
     elif stem.endswith("y"):
         strong = stem[:-1] + "i"
-        future = strong + "er"
-    elif len(stem) > 2 and stem[-2] == "e":
+    elif len(stem) > 2 and stem[-2] in "eé":
         strong = stem[:-2] + "è" + stem[-1]
-        future = strong + "er"
-    elif len(stem) > 2 and stem[-2] == "é":
-        strong = stem[:-2] + "è" + stem[-1]  # préfère, but préférera
+    future = infinitive if stem[-2] == "é" else strong + "er"  # préfère, but préférera
     soft = stem[:-1] + "ç" if stem.endswith("c") else stem + "e" if stem.endswith("g") else stem
-    return (
-        (strong + "e", strong + "e", soft + "ons", stem + "ez", strong + "ent"),
-        future,
-        stem + "é",
-    )
+    present = (strong + "e", strong + "e", soft + "ons", stem + "ez", strong + "ent")
+    return present, future, stem + "é"
 
 
 def _principal_parts(infinitive: str) -> tuple[tuple[str, ...], str, str]:
     """Return the present, the stem of the future and the past participle."""
-    known = _irregular(infinitive)
-    if known is not None:
+    if known := _irregular(infinitive):
         return known
     if infinitive.endswith("er"):
         return _first_group(infinitive)
@@ -70,15 +59,7 @@ def _principal_parts(infinitive: str) -> tuple[tuple[str, ...], str, str]:
 
 @cache
 def conjugate(infinitive: str, tense: str) -> tuple[str, ...]:
-    """Return the five forms of a French verb in a simple tense.
-
-    Args:
-        infinitive: The infinitive.
-        tense: "present", "imperfect", "future" or "conditional".
-
-    Returns:
-        The forms for *je, il, nous, vous, ils*.
-    """
+    """Return the forms of a French verb in a simple tense, for *je, il, nous, vous, ils*."""
     present, future, _ = _principal_parts(infinitive)
     if tense == "present":
         return present

@@ -1,7 +1,5 @@
 """Noun phrases in both languages: determiners, adjectives on the proper side, complements."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from typing import TypeVar
@@ -18,7 +16,6 @@ class Dice:
     """Random choices that stay the same on every platform and version of Python."""
 
     def __init__(self, seed: str) -> None:
-        """Start from a seed."""
         self._random = random.Random(seed).random
 
     def chance(self, probability: float) -> bool:
@@ -74,11 +71,6 @@ _OWNERS = {
     "village": "region",
     "animal": "person kin",
 }
-
-
-def _countable(noun: Noun) -> bool:
-    """Tell whether a sentence may well be about several at once."""
-    return noun.kind != "leader" and noun.english not in ("mother", "father")
 
 
 def _owners(noun: Noun) -> str:
@@ -150,12 +142,9 @@ def _quantified(dice: Dice, phrase: Phrase, allowed: str) -> Phrase:
     if dice.chance(0.4):
         return determine(phrase, *dice.pick(_QUANTIFIERS))
     if allowed == "all" and dice.chance(0.2):
-        every = "toutes les" if phrase.feminine else "tous les"
-        link = new_link()
-        every_word, the = every.split()
-        phrase = determine(phrase, "the", the)
-        phrase.english.insert(0, Word("all", (link,)))
-        phrase.french.insert(0, Word(every_word, (link,)))
+        all_of = pair("all", "toutes" if phrase.feminine else "tous")
+        determine(phrase, "the", "les")
+        phrase.english[:0], phrase.french[:0] = all_of.english, all_of.french
         return phrase
     return determine(phrase, *dice.pick(expressions.NUMBERS))
 
@@ -177,11 +166,9 @@ def choose_determiner(
     if owned and allowed == "all" and dice.chance(0.3):
         return article(phrase, dice.pick(_POSSESSIVES)[0])
     if phrase.plural and noun.kind not in ("leader", "group"):
-        return (
-            some(phrase, adjectives, mass)
-            if dice.chance(0.4)
-            else _quantified(dice, phrase, allowed)
-        )
+        if dice.chance(0.4):
+            return some(phrase, adjectives, mass)
+        return _quantified(dice, phrase, allowed)
     if phrase.plural or noun.kind in ("leader", "group"):
         return article(phrase, "the")
     if allowed == "all" and dice.chance(0.15):
@@ -224,21 +211,14 @@ def complement(dice: Dice, noun: Noun, head: Phrase, room: int) -> Phrase:
 def noun_phrase(
     dice: Dice, noun: Noun, room: int, allowed: str = "all", plural: bool | None = None
 ) -> Phrase:
-    """Return a noun phrase of about so many French words.
+    """Return a noun phrase of about so many French words, two at least.
 
-    Args:
-        dice: Source of the choices.
-        noun: The noun.
-        room: Number of French words it may take; two at least.
-        allowed: The determiners: "all", "definite" (what may go after *de*), "indefinite", "the",
-            or "subject" (no "every" and "all the", whose negation would be ambiguous).
-        plural: The number; None leaves it open.
-
-    Returns:
-        The phrase, with the features that a predicate agrees with.
+    Allowed determiners are "all", "definite" (what may go after *de*), "indefinite", "the", or
+    "subject" (no "every" and "all the", whose negation would be ambiguous).
     """
     if plural is None:
-        plural = bool(noun.english_plural) and _countable(noun) and dice.chance(0.3)
+        is_one = noun.kind == "leader" or noun.english in ("mother", "father")
+        plural = bool(noun.english_plural) and not is_one and dice.chance(0.3)
     with_owner = _owners(noun) != "" and allowed != "indefinite" and room >= 4 and dice.chance(0.7)
     adjectives = choose_adjectives(dice, noun, room - 2 - 3 * with_owner)
     if noun.kind == "group" and not adjectives and room == 3:

@@ -1,36 +1,13 @@
 """Predicates in both languages, from "sleeps" to "says that ..."."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from rnnsearch_tf.synthetic import expressions, word_lists
+from rnnsearch_tf.synthetic import selectional_preferences as preferences
 from rnnsearch_tf.synthetic.linked_phrase import Phrase, Word, new_link, pair
 from rnnsearch_tf.synthetic.morphology import IL, ILS, participle
 from rnnsearch_tf.synthetic.noun_phrase import Dice, any_of, describe, noun_phrase
-from rnnsearch_tf.synthetic.selectional_preferences import (
-    PASSIVE_TENSES,
-    SHAPES,
-    adjectives_after,
-    comparable,
-    possible,
-    rivals,
-    speakable,
-    transformable,
-    weight,
-    with_nothing,
-    with_object_people,
-)
-from rnnsearch_tf.synthetic.verb_group import (
-    BE,
-    CAN,
-    MUST,
-    PLAIN,
-    Manner,
-    preposition,
-    tenses,
-    verb_group,
-)
+from rnnsearch_tf.synthetic.verb_group import BE, CAN, MUST, Manner, preposition, tenses, verb_group
 from rnnsearch_tf.synthetic.word_lists import Noun, Verb
 
 CLITICS = (("him", "le", IL, False), ("her", "la", IL, True), ("them", "les", ILS, False))
@@ -46,26 +23,25 @@ class Request:
     support: bool
     positive: bool
 
+    @property
+    def situation(self) -> tuple[str, str, int]:
+        """Noun, time and person, by which verbs are chosen."""
+        return self.subject.noun, self.time, self.subject.person
+
 
 class Speechless(Exception):
     """Nothing can be said of a subject at a time in so few words: start again."""
 
 
 class Predicates:
-    """Says things of subjects, with choices from dice.
-
-    Attributes:
-        dice: Source of all choices.
-        feminine_plural: Whether some women or feminine things were mentioned in this sentence;
-            "they" would then be ambiguous, *ils* or *elles*, and is not said any more.
-        placed: Whether the clause being said has a place already.
-    """
+    """Says things of subjects, with choices from dice."""
 
     def __init__(self, dice: Dice) -> None:
-        """Start a sentence."""
         self.dice = dice
+        # Whether women or feminine things were mentioned: "they" would then be ambiguous, *ils* or
+        # *elles*, and is not said any more.
         self.feminine_plural = False
-        self.placed = False
+        self.placed = False  # whether the clause being said has a place already
 
     def thing(
         self, noun: Noun, room: int, allowed: str = "all", plural: bool | None = None
@@ -102,26 +78,16 @@ class Predicates:
     def predicate(
         self, subject: Phrase, time: str, room: int, support: bool = False, positive: bool = False
     ) -> Phrase:
-        """Say something of a subject.
-
-        Args:
-            subject: The verb agrees with it and must make sense with it.
-            time: "past", "present", "future", "conditional", "reported", "imagined", "infinitive".
-            room: Number of French words to fill.
-            support: Whether the first English word must be an auxiliary, for a question.
-            positive: Whether a negation is out of place.
-
-        Returns:
-            The predicate, with the tense of its verb if that verb is an activity.
-        """
+        """Say something of a subject, which the verb agrees with, in about so many French words."""
         request = Request(subject, time, room, support, positive or support)
-        shapes = [s for s in possible(subject.noun, time, subject.person) if SHAPES[s][0] <= room]
+        possible = preferences.possible(*request.situation)
+        shapes = [s for s in possible if preferences.SHAPES[s][0] <= room]
         shapes = [s for s in shapes if not (support and s == "saying")]
         if not shapes:
             raise Speechless
-        shape = self.dice.weighted(shapes, [weight(s, room) for s in shapes])
-        phrase: Phrase = getattr(self, "_" + shape)(request)
-        return phrase
+        shape = self.dice.weighted(shapes, [preferences.weight(s, room) for s in shapes])
+        said: Phrase = getattr(self, "_" + shape)(request)
+        return said
 
     def clause(self, time: str, room: int) -> Phrase:
         """Return a clause, to be subordinated; a speaker defines it."""
@@ -151,10 +117,6 @@ class Predicates:
         verb = self.dice.pick(verbs)
         return verb, self.dice.pick(tenses(verb, request.time, request.subject.person))
 
-    def _speakable(self, request: Request, frame: str) -> tuple[Verb, ...]:
-        """Return the verbs of a frame that suit the subject."""
-        return speakable(frame, request.subject.noun, request.time, request.subject.person)
-
     def _group(self, request: Request, verb: Verb, tense: str, manner: Manner) -> Phrase:
         """Return the words of a verb, with the preposition before its object."""
         group = preposition(verb, verb_group(verb, request.subject, tense, manner))
@@ -163,7 +125,7 @@ class Predicates:
 
     def _verb(self, request: Request, frame: str) -> tuple[Verb, Manner, Phrase]:
         """Choose a verb of a frame, and how to say it."""
-        verb, tense = self._chosen(request, self._speakable(request, frame))
+        verb, tense = self._chosen(request, preferences.speakable(frame, *request.situation))
         manner = self._manner(request, verb, tense)
         return verb, manner, self._group(request, verb, tense, manner)
 
@@ -198,8 +160,7 @@ class Predicates:
         return self._verb(request, "happening")[2]
 
     def _clitic(self, request: Request) -> Phrase:
-        subject = request.subject
-        verbs = with_object_people(subject.noun, request.time, subject.person)
+        verbs = preferences.with_object_people(*request.situation)
         verb, tense = self._chosen(request, verbs)
         manner = self._manner(request, verb, tense)
         choices = CLITICS[:2] if self.feminine_plural else CLITICS
@@ -211,8 +172,7 @@ class Predicates:
         return self._group(request, verb, tense, manner)
 
     def _nothing(self, request: Request) -> Phrase:
-        subject = request.subject
-        verbs = with_nothing(subject.noun, request.time, subject.person)
+        verbs = preferences.with_nothing(*request.situation)
         group = self._group(request, *self._chosen(request, verbs), Manner("nothing"))
         group.tense = "state"
         return group
@@ -243,8 +203,8 @@ class Predicates:
 
     def _saying(self, request: Request) -> Phrase:
         subject, time = request.subject, request.time
-        verb, tense = self._chosen(request, self._speakable(request, "saying"))
-        group = verb_group(verb, subject, tense, PLAIN).add(pair("that", "que"))
+        verb, tense = self._chosen(request, preferences.speakable("saying", *request.situation))
+        group = verb_group(verb, subject, tense).add(pair("that", "que"))
         said = "reported" if tense in ("past", "pluperfect", "imperfect") else "present"
         if said == "present" and time != "infinitive":
             times = ("future",) if verb.base == "hope" else ("present", "present", "past", "future")
@@ -254,7 +214,7 @@ class Predicates:
 
     def _infinitive(self, request: Request) -> Phrase:
         subject, time = request.subject, request.time
-        verbs = self._speakable(request, "infinitive")
+        verbs = preferences.speakable("infinitive", *request.situation)
         if time in ("present", "habitual", "conditional"):
             verbs = (CAN, MUST, *verbs) if self.dice.chance(0.7) else (CAN, MUST)
         verb, tense = self._chosen(request, verbs)
@@ -284,33 +244,28 @@ class Predicates:
 
     def _copula(self, request: Request) -> Phrase:
         dice, subject = self.dice, request.subject
-        adjective = dice.pick(adjectives_after(subject.noun))
+        adjective = dice.pick(preferences.adjectives_after(subject.noun))
         group = self._being(request)
-        link = new_link()
-        described = Phrase(
-            [Word(adjective.english, (link,))],
-            [Word(adjective.french[subject.feminine, subject.plural], (link,))],
-        )
+        form = adjective.french[subject.feminine, subject.plural]
         if request.room >= 3 and adjective.rank <= 1 and dice.chance(0.35):
             group.add(pair(*dice.pick((("very", "très"), ("too", "trop")))))
-        return group.add(described)
+        return group.add(pair(adjective.english, form))
 
     def _comparison(self, request: Request) -> Phrase:
         dice, subject = self.dice, request.subject
-        adjective = dice.pick(comparable(subject.noun))
+        adjective = dice.pick(preferences.comparable(subject.noun))
         group = self._being(request)
         group.add(pair(*dice.pick((("more", "plus"), ("less", "moins")))))
         form = adjective.french[subject.feminine, subject.plural]
         group.add(pair(adjective.english, form)).add(pair("than", "que"))
-        others = rivals(subject.noun, adjective)
-        return group.add(
-            self.thing(dice.pick(others), request.room - len(group.french), "definite")
-        )
+        others = preferences.rivals(subject.noun, adjective)
+        room = request.room - len(group.french)
+        return group.add(self.thing(dice.pick(others), room, "definite"))
 
     def _passive(self, request: Request) -> Phrase:
         subject, dice = request.subject, self.dice
-        verb = dice.pick(transformable(subject.noun))
-        tense = PASSIVE_TENSES[request.time]
+        verb = dice.pick(preferences.transformable(subject.noun))
+        tense = preferences.PASSIVE_TENSES[request.time]
         group = verb_group(BE, subject, tense, Manner(support=request.support))
         done = participle(verb.french, subject.feminine, subject.plural)
         group.add(pair(verb.participle, done)).add(pair("by", "par"))

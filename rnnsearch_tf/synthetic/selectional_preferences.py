@@ -1,7 +1,5 @@
 """Verbs, adjectives and shapes of predicate that suit a subject."""
 
-from __future__ import annotations
-
 from functools import cache
 
 from rnnsearch_tf.synthetic import word_lists
@@ -103,10 +101,9 @@ def possible(noun: str, time: str, person: int) -> tuple[str, ...]:
     able["infinitive"] |= time in ("present", "habitual", "conditional") and human
     able["infinitive"] &= time != "infinitive"
     able["clitic"] = bool(with_object_people(noun, time, person))
-    able["nothing"] = bool(with_nothing(noun, time, person)) and time not in ("infinitive",)
-    being = (
-        time != "infinitive" and (human or time != "habitual") and bool(tenses(BE, time, person))
-    )
+    able["nothing"] = bool(with_nothing(noun, time, person)) and time != "infinitive"
+    is_said = time != "infinitive" and (human or time != "habitual")
+    being = is_said and bool(tenses(BE, time, person))
     able["copula"] = being and bool(adjectives_after(noun))
     able["comparison"] = being and bool(comparable(noun))
     able["passive"] = bool(transformable(noun)) and time in PASSIVE_TENSES and not human

@@ -1,8 +1,6 @@
 """Verbs in both languages: tenses, negation, adverbs, clitic pronouns and agreement."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 
 from rnnsearch_tf.synthetic.linked_phrase import Phrase, Word, new_link, pair, words
@@ -42,21 +40,13 @@ _NEGATIONS = {
 
 @dataclass
 class Manner:
-    """Manner of a verb, beside its tense.
+    """Manner of a verb, beside its tense."""
 
-    Attributes:
-        negation: A key of the table of negations, or nothing.
-        adverb: One English adverb of the middle of the sentence and its French, or nothing.
-        clitic: An object pronoun ("her", *la*), which French puts before the verb.
-        agreement: The object that goes before a compound tense, for the participle to agree with.
-        support: Whether English must have an auxiliary, to ask a question with.
-    """
-
-    negation: str = ""
-    adverb: tuple[str, str] | None = None
-    clitic: Phrase | None = None
-    agreement: Phrase | None = None
-    support: bool = False
+    negation: str = ""  # a key of `_NEGATIONS`, or nothing
+    adverb: tuple[str, str] | None = None  # of the middle of the sentence, with its French
+    clitic: Phrase | None = None  # an object pronoun ("her", *la*), in French before the verb
+    agreement: Phrase | None = None  # an object for a participle after it to agree with
+    support: bool = False  # whether English must have an auxiliary, to ask a question with
 
 
 PLAIN = Manner()
@@ -95,8 +85,8 @@ def tenses(verb: Verb, time: str, person: int) -> tuple[str, ...]:
 
 def _english(verb: Verb, tense: str, person: int, support: bool) -> tuple[str, str]:
     """Return the auxiliary and the main verb, either of which may be empty."""
-    if verb.base == "be":
-        return _english_be(tense, person)
+    if verb.base == "be" and tense in ("present", "past", "imperfect", "imagined"):
+        return _finite_be(tense, person), ""
     if verb.base in ("can", "must"):
         return (verb.past if tense == "conditional" else verb.base), ""
     third = person == IL
@@ -106,7 +96,7 @@ def _english(verb: Verb, tense: str, person: int, support: bool) -> tuple[str, s
     if tense in ("past", "imperfect", "imagined"):
         return ("did", verb.base) if support else ("", verb.past)
     if tense in ("progressive", "past progressive"):
-        return _english_be("present" if tense == "progressive" else "past", person)[0], verb.ing
+        return _finite_be("present" if tense == "progressive" else "past", person), verb.ing
     if tense == "perfect":
         return ("has" if third else "have"), verb.participle
     if tense == "pluperfect":
@@ -116,76 +106,53 @@ def _english(verb: Verb, tense: str, person: int, support: bool) -> tuple[str, s
     return {"future": "will", "conditional": "would", "infinitive": ""}[tense], verb.base
 
 
-def _english_be(tense: str, person: int) -> tuple[str, str]:
+def _finite_be(tense: str, person: int) -> str:
     if tense == "present":
-        return ("am" if person == JE else "is" if person == IL else "are"), ""
-    if tense in ("past", "imperfect"):
-        return ("was" if person in (JE, IL) else "were"), ""
-    if tense == "imagined":
-        return "were", ""
-    if tense in ("perfect", "pluperfect"):
-        return ("had" if tense == "pluperfect" else "has" if person == IL else "have"), "been"
-    return {"future": "will", "conditional": "would", "infinitive": ""}[tense], "be"
-
-
-@dataclass
-class _Links:
-    """Links of the parts of the English verb."""
-
-    main: int = field(default_factory=new_link)
-    auxiliary: int = field(default_factory=new_link)
+        return "am" if person == JE else "is" if person == IL else "are"
+    return "was" if person in (JE, IL) and tense != "imagined" else "were"
 
 
 def _french(
-    verb: Verb, subject: Phrase, tense: str, manner: Manner, helper: str, links: _Links
+    verb: Verb, subject: Phrase, tense: str, manner: Manner, main: int, auxiliary: int
 ) -> tuple[list[Word], list[Word], list[Word]]:
-    """Return the words before, in, and after the finite French verb."""
+    """Return the words before, in, and after the finite French verb, with two English links."""
     infinitive, _, rest = verb.french.partition(" ")
-    link = (links.main,)
+    link = (main,)
     before = [Word(_REFLEXIVE[subject.person], link)] if verb.reflexive else []
     before += manner.clitic.french if manner.clitic else []
-    tail = words(rest, links.main)
+    tail = words(rest, main)
     if tense == "infinitive":
         return before, [Word(infinitive, link)], tail
     if tense in _SIMPLE_FRENCH:
         form = conjugate(infinitive, _SIMPLE_FRENCH[tense])[subject.person]
         return before, [Word(form, link)], tail
     having = "être" if verb.with_etre else "avoir"
-    auxiliary = conjugate(having, _COMPOUND_FRENCH[tense])[subject.person]
+    finite = conjugate(having, _COMPOUND_FRENCH[tense])[subject.person]
     controller = subject if verb.with_etre else manner.agreement
     done = participle(infinitive)
     if controller:
         done = participle(infinitive, controller.feminine, controller.plural)
-    helped = (links.auxiliary,) if helper else link
-    return before, [Word(auxiliary, helped)], [Word(done, link), *tail]
+    return before, [Word(finite, (auxiliary,))], [Word(done, link), *tail]
 
 
 def verb_group(verb: Verb, subject: Phrase, tense: str, manner: Manner = PLAIN) -> Phrase:
     """Return a verb with all that clusters around it, without its subject and objects.
 
-    Args:
-        verb: The verb.
-        subject: The verb agrees with it.
-        tense: One that `tenses` names, or "infinitive".
-        manner: Negation, adverb and pronouns.
-
-    Returns:
-        The words; in a question or negation the first English one is the auxiliary.
+    In a question or a negation, its first English word is the auxiliary. The tense is one that
+    `tenses` names, or "infinitive".
     """
-    links = _Links()
     support = manner.support or manner.negation in ("not", "not yet")
-    helper, main = _english(verb, tense, subject.person, support)
-    if not main:
-        links.auxiliary = links.main
-    before, finite, after = _french(verb, subject, tense, manner, helper, links)
+    helper, verb_form = _english(verb, tense, subject.person, support)
+    main = new_link()
+    auxiliary = new_link() if helper and verb_form else main
+    before, finite, after = _french(verb, subject, tense, manner, main, auxiliary)
     negation = pair(*_NEGATIONS[manner.negation]) if manner.negation else Phrase()
     adverb = pair(*manner.adverb) if manner.adverb else Phrase()
     compound = tense in _COMPOUND_FRENCH
-    english = [Word(helper, (links.auxiliary if compound else links.main,))] if helper else []
+    english = [Word(helper, (auxiliary if compound else main,))] if helper else []
     late = manner.negation == "nothing"
     english += ([] if late else negation.english) + adverb.english
-    english += [Word(main, (links.main,))] if main else []
-    english += words(verb.particle, links.main)
+    english += words(verb_form, main) + words(verb.particle, main)
     english += manner.clitic.english if manner.clitic else []
     english += negation.english if late else []
     french = negation.french[:1] + before + finite + negation.french[1:] + adverb.french + after

@@ -5,8 +5,6 @@ that doctors eat soup and parliaments adopt laws. An English word has one transl
 it occurs in: the French sentence is a function of the English one. An underscore is a space.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 

@@ -162,21 +162,13 @@ def _closes_quotation(quotes: tf.Tensor, rows: tf.Tensor, possessive: tf.Tensor)
 
 
 class MosesTokenizer(tf.Module):
-    """Splits lines into Moses tokens and joins tokens into lines, for one language.
+    """Splits lines into Moses tokens and joins tokens into lines, for "en" or "fr".
 
     Both methods are graph functions: they serve in `tf.data`, eagerly, and in a SavedModel, where
     a reloaded module has them too. They hold no state and treat each line by itself.
     """
 
     def __init__(self, language: str) -> None:
-        """Set the language.
-
-        Args:
-            language: "en" or "fr".
-
-        Raises:
-            ValueError: for any other language.
-        """
         check_choice("language", language, MOSES_LANGUAGES)
         super().__init__(name=f"moses_tokenizer_{language}")
         self.language = language
@@ -193,13 +185,9 @@ class MosesTokenizer(tf.Module):
 
     @graph_function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
     def tokenize(self, text: tf.Tensor) -> tf.RaggedTensor:
-        """Split each line into tokens (Moses' `tokenizer.perl -no-escape`).
+        """Split lines, string [B], into tokens, string [B, None]; a blank line has none.
 
-        Args:
-            text: string [B], UTF-8; invalid bytes count as U+FFFD.
-
-        Returns:
-            string [B, None], row_splits int64; a blank line gives an empty row.
+        As Moses' `tokenizer.perl -no-escape`. Invalid UTF-8 counts as U+FFFD; row_splits are int64.
         """
         text = clean(text)
         for rule in (
@@ -214,13 +202,9 @@ class MosesTokenizer(tf.Module):
 
     @graph_function(input_signature=[tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)])
     def detokenize(self, tokens: tf.RaggedTensor) -> tf.Tensor:
-        """Join each row's tokens into a line (Moses' `detokenizer.perl`).
+        """Join tokens, string [B, None], into lines, string [B]; an empty row gives a blank.
 
-        Args:
-            tokens: string [B, None], row_splits int64, UTF-8; invalid bytes count as U+FFFD.
-
-        Returns:
-            string [B]; an empty row gives an empty line.
+        As Moses' `detokenizer.perl`. Invalid UTF-8 counts as U+FFFD; row_splits are int64.
         """
         text = tf.strings.unsorted_segment_join(
             tokens.values, tokens.value_rowids(), tokens.nrows(), separator=" "

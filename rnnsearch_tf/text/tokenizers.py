@@ -49,9 +49,6 @@ class WhitespaceTokenizer(tf.Module):
     """Splits lines at white space and joins words by blanks, whatever the language.
 
     For text that other rules than Moses' have tokenised: its words stay as they are.
-
-    Args:
-        language: code of the language, such as "de".
     """
 
     def __init__(self, language: str) -> None:
@@ -84,12 +81,7 @@ class WhitespaceTokenizer(tf.Module):
 def tokenizer_for(name: str, language: str) -> Tokenizer:
     """Make the tokeniser of a language, once: it has no state, so everyone uses the same one.
 
-    Args:
-        name: "moses" or "whitespace".
-        language: for "moses", "en" or "fr".
-
-    Raises:
-        ValueError: a language that Moses' rules are not known for.
+    ValueError for a language that Moses' rules are not known for.
     """
     return WhitespaceTokenizer(language) if name == WHITESPACE else MosesTokenizer(language)
 

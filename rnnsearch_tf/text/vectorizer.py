@@ -13,19 +13,7 @@ _ID = (tf.int64, tf.lookup.TextFileIndex.LINE_NUMBER)
 
 
 class TextVectorizer(tf.Module):
-    """The tokeniser and the vocabulary of a language.
-
-    Args:
-        tokenizer: text to tokens and back.
-        vocabulary: path of the vocabulary file.
-
-    Attributes:
-        tokenizer: as given.
-        vocabulary: what the file holds.
-
-    Raises:
-        InputError: the file cannot be read, or is no vocabulary.
-    """
+    """The tokeniser and the vocabulary of a language; InputError where its file is none."""
 
     def __init__(self, tokenizer: Tokenizer, vocabulary: str | Path):
         super().__init__()

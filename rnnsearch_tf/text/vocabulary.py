@@ -15,9 +15,6 @@ SPECIAL_TOKENS = ("<pad>", "</s>", "[UNK]")  # by id
 class Vocabulary:
     """The tokens that a model knows; the id of a token is its index.
 
-    Args:
-        tokens: all tokens, the three special ones first.
-
     Raises:
         InputError: the special tokens do not come first, or a token is empty or occurs twice.
     """
@@ -44,23 +41,18 @@ class Vocabulary:
 
     @classmethod
     def load(cls, path: str | Path, digest: str | None = None) -> "Vocabulary":
-        """Read a vocabulary file: UTF-8, one token per line.
-
-        Args:
-            path: the file.
-            digest: of the vocabulary that it must be; None: of any.
+        """Read a vocabulary file, UTF-8, one token per line, which has a digest where one is given.
 
         Raises:
             InputError: no such file, not a vocabulary, or another; the message names the file.
         """
         try:
             text = Path(path).read_bytes().decode("utf-8")
+            vocabulary = cls(text.removesuffix("\n").split("\n"))
         except OSError as error:
             raise InputError(f"{path}: {error.strerror}") from error
         except UnicodeDecodeError as error:
             raise InputError(f"{path}: not UTF-8") from error
-        try:
-            vocabulary = cls(text.removesuffix("\n").split("\n"))
         except InputError as error:
             raise InputError(f"{path}: {error}") from error
         if digest not in (None, vocabulary.digest):

@@ -21,11 +21,7 @@ class Checkpoints:
     """The newest two checkpoints of a training, each written whole or not at all.
 
     They are `ckpt-0`, of the start, `ckpt-1`, `ckpt-2`, …: a number is never used twice, so a whole
-    checkpoint is never overwritten.
-
-    Args:
-        folder: for their files.
-        parts: objects with variables: model, optimizer.
+    checkpoint is never overwritten. `parts` are objects with variables: model, optimizer.
     """
 
     def __init__(self, folder: Path, **parts: Any):
@@ -39,32 +35,20 @@ class Checkpoints:
         return self._saved.state
 
     def begin(self) -> None:
-        """Write the checkpoint of the start: where weights or a log are, there is one from then on.
-
-        Raises:
-            InputError: as `save`.
-        """
+        """Write the checkpoint of the start: where weights or a log are, one is from then on."""
         self._write(0)
 
     def save(self) -> None:
-        """Write a checkpoint, and remove all but the one before.
-
-        Raises:
-            InputError: it cannot be written; nothing of it is left.
-        """
+        """Write a checkpoint, and remove all but the one before; InputError with nothing left."""
         numbers = self._numbers()
         self._write(max(numbers, default=0) + 1)
         for number in sorted(numbers)[:-1]:
             self._remove(number)
 
     def restore(self) -> int | None:
-        """Restore the newest checkpoint that can be read, if there is any, and report it.
+        """Restore the newest checkpoint that can be read, report it and return its number, if any.
 
-        Returns:
-            Its number; None when there is none.
-
-        Raises:
-            InputError: there are checkpoints, and none can be read.
+        Raises an InputError where there are checkpoints and none can be read.
         """
         # TensorFlow writes the index last: a checkpoint without one was never finished.
         numbers = sorted(self._numbers("ckpt-*.index"), reverse=True)

@@ -49,9 +49,7 @@ def check_inputs(config: Config, has_validation_set: bool, has_alignments: bool)
 def check_same(directory: ModelDirectory, config: Config) -> None:
     """Check that a training has the settings of the one in the directory, where there is one.
 
-    Args:
-        directory: of the model.
-        config: with the digests of text and vocabularies; without, only the rest is compared.
+    Settings without the digests of text and vocabularies are compared in the rest.
 
     Raises:
         InputError: it has not; the message has what differs, and a way out.
@@ -83,11 +81,7 @@ def _settings(config: Config) -> dict[str, Any]:
 
 
 def check_cluster(text: str | None) -> None:
-    """Check the variable TF_CONFIG, which describes the machines of a training.
-
-    Raises:
-        InputError: it is not set, or is no such description.
-    """
+    """Raise an InputError where TF_CONFIG does not describe the machines of a training."""
     if text is None:
         raise UsageError(f"--strategy multi_worker needs the variable TF_CONFIG: {_CLUSTER}")
     try:

@@ -100,13 +100,6 @@ class Workers:
     """The machines that train together; a single one without a cluster.
 
     Worker 0 is the chief, which alone evaluates and writes files.
-
-    Args:
-        strategy: the devices.
-
-    Attributes:
-        strategy: as given.
-        is_chief: whether this process is the chief.
     """
 
     def __init__(self, strategy: tf.distribute.Strategy):
@@ -116,22 +109,14 @@ class Workers:
 
     @contextlib.contextmanager
     def needed(self) -> Iterator[None]:
-        """Run a block that needs the other workers.
-
-        Raises:
-            InputError: another worker no longer answers.
-        """
+        """Run a block that needs the other workers; InputError where one no longer answers."""
         try:
             yield
         except _WORKER_GONE as error:
             raise InputError(f"another worker is gone: {first_line(error)}") from error
 
     def check(self, problem: str | None) -> None:
-        """Wait until all workers have called this, and fail together if one has a problem.
-
-        Raises:
-            InputError: `problem`, or that another worker has one.
-        """
+        """Wait until all workers have called this; fail together if one has a problem."""
         failed = self._sum([float(problem is not None)], chief_only=False)
         if problem is not None:
             raise InputError(problem)
@@ -139,21 +124,13 @@ class Workers:
             raise InputError("another worker failed; what it wrote says why")
 
     def check_same(self, text: str, problem: str) -> None:
-        """Wait for all workers, and fail together if the text of one is not the chief's.
-
-        Raises:
-            InputError: `problem`, or that another worker has it.
-        """
+        """Wait for all workers; fail together if the text of one is not the chief's."""
         mine = float(int(hashlib.sha256(text.encode()).hexdigest()[:12], 16))
         chiefs = float(self.broadcast([mine])[0])
         self.check(None if mine == chiefs else problem)
 
     def broadcast(self, values: ArrayLike) -> tf.Tensor:
-        """Return the chief's values, float64 [N], on every worker; waits until all call this.
-
-        Args:
-            values: float64 [N]; those of the other workers are ignored.
-        """
+        """Return the chief's values, float64 [N], on every worker; waits until all call this."""
         return self._sum(values, chief_only=True)
 
     # The signature gives one graph for all lengths: TensorFlow warns of repeated tracing.

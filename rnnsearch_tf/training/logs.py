@@ -109,14 +109,9 @@ def evaluation_record(
     metrics: RunningMetrics,
     evaluation: Evaluation | None,
 ) -> dict[str, Any]:
-    """Make the record of an evaluation in training.jsonl.
+    """Make the record in training.jsonl of an evaluation, after so many epochs and updates.
 
-    Args:
-        epochs: passes over the training pairs so far, with a fraction.
-        updates: made so far.
-        seconds: of training so far, without evaluations.
-        metrics: of the updates since the evaluation before.
-        evaluation: on the validation set, if there is one.
+    The metrics are those of the updates since the evaluation before; the seconds are of training.
     """
     record: dict[str, Any] = {
         "epoch": round(epochs, 3),
@@ -147,14 +142,7 @@ def evaluation_logs(record: Mapping[str, Any]) -> dict[str, float]:
 def update_logs(
     update: UpdateMetrics, metrics: RunningMetrics, updates: int, speed: Speed
 ) -> dict[str, float]:
-    """Make the Keras logs of an update.
-
-    Args:
-        update: its measurements, as floats.
-        metrics: of the updates since the last evaluation.
-        updates: made so far.
-        speed: since the last evaluation.
-    """
+    """Make the Keras logs of an update; metrics and speed are since the last evaluation."""
     nll, means = update.losses["nll"], metrics.means()
     return {
         "loss": nll.sum / update.sentences,

@@ -12,10 +12,8 @@ from rnnsearch_tf.config import TrainingConfig
 class _ReduceThenClip(keras.optimizers.Optimizer):
     """An optimiser that sums the replicas' gradients, then clips, in `fit` and in `TrainStep`.
 
-    A gradient that is not finite changes nothing but the count of updates.
-
-    Args:
-        clip_norm: maximum L2 norm of the summed gradient; None does not clip.
+    A gradient that is not finite changes nothing but the count of updates. `clip_norm` is the
+    maximum L2 norm of the summed gradient; None does not clip.
     """
 
     def __init__(self, *args: Any, clip_norm: float | None = None, **kwargs: Any):
@@ -25,13 +23,8 @@ class _ReduceThenClip(keras.optimizers.Optimizer):
     def update(self, gradients: Sequence[Any], variables: Sequence[keras.Variable]) -> tf.Tensor:
         """Make an update within `strategy.run`, from the gradient of this replica's rows.
 
-        Args:
-            gradients: a tensor or IndexedSlices for each variable; the sum over replicas is the
-                gradient of the loss.
-            variables: those that the optimiser was built with.
-
-        Returns:
-            The L2 norm of the summed gradient before clipping, float32 [].
+        The sum of the gradients over replicas, tensors or IndexedSlices, is that of the loss.
+        Returns its L2 norm before clipping, float32 [].
         """
         norm = self._update_all(gradients, variables, self._get_current_learning_rate())
         self.iterations.assign_add(1)
@@ -120,9 +113,7 @@ class Adam(_ReduceThenClip, keras.optimizers.Adam):
 def build_optimizer(config: TrainingConfig, total_updates: int) -> Adadelta | Adam:
     """Build the optimiser of a training; Adadelta has the paper's ρ = 0.95, ε = 1e-6.
 
-    Args:
-        config: its optimizer, learning_rate, learning_rate_schedule and clip_norm are used.
-        total_updates: the update at which a linear schedule reaches 0.
+    A linear schedule reaches 0 at `total_updates`.
     """
     rate: Any = config.learning_rate
     if config.learning_rate_schedule == "linear":
@@ -137,8 +128,7 @@ def clip_to_norm(gradients: Sequence[Any], clip_norm: float) -> tuple[list[tf.Te
 
         g ← g · min(clip_norm / ‖g‖, 1)   (appendix B.2)
 
-    Returns:
-        The gradients, dense, and the norm before scaling, float32 [].
+    Returns the gradients, dense, and the norm before scaling, float32 [].
     """
     dense = [_dense(gradient) for gradient in gradients]
     norm = tf.linalg.global_norm(dense)

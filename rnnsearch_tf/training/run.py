@@ -80,11 +80,7 @@ class _Run:
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
-        """Lock the directory against other trainings, on the chief.
-
-        Raises:
-            InputError: another training is running in it, or another worker is gone.
-        """
+        """Lock the directory against other trainings, on the chief."""
         with contextlib.ExitStack() as stack, self._workers.needed():
             self._on_chief(lambda: stack.enter_context(self._directory.locked()))
             yield

@@ -33,11 +33,7 @@ class TrainingState:
 
     @classmethod
     def from_json(cls, text: str) -> "TrainingState":
-        """Read what `to_json` wrote.
-
-        Raises:
-            ValueError: text that is not such JSON, or that another version wrote.
-        """
+        """Read what `to_json` of this version wrote; else ValueError."""
         values = parse_json(text)
         metrics = _build(RunningMetrics, _build(cls, values).metrics)
         metrics.losses = {name: LossTotal(*total) for name, total in metrics.losses.items()}
@@ -45,11 +41,7 @@ class TrainingState:
 
 
 class SavedState(tf.train.experimental.PythonState):
-    """A `TrainingState` as a part of a TensorFlow checkpoint.
-
-    Attributes:
-        state: the state; restoring a checkpoint replaces it.
-    """
+    """A `TrainingState` as a part of a TensorFlow checkpoint; restoring replaces it."""
 
     def __init__(self, state: TrainingState):
         self.state = state
@@ -59,11 +51,7 @@ class SavedState(tf.train.experimental.PythonState):
         return self.state.to_json()
 
     def deserialize(self, string_value: str) -> None:
-        """Read the state, for TensorFlow.
-
-        Raises:
-            ValueError: as `TrainingState.from_json`.
-        """
+        """Read the state, for TensorFlow; as `TrainingState.from_json`."""
         self.state = TrainingState.from_json(string_value)
 
 

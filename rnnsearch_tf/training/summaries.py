@@ -44,21 +44,14 @@ class Summaries(keras.callbacks.Callback):
     """Two runs of TensorBoard, train and validation, whose curves share their charts.
 
     Losses of the training pairs are means over the updates since the point before.
-
-    Args:
-        folder: for the runs.
-        config: settings, shown as a table.
-        translator: of the model in training; without it, there are no translations.
-        samples: sentences to translate at each evaluation, and their references; the first one's
-            alignment is drawn.
     """
 
     def __init__(
         self,
         folder: str | Path,
-        config: Config,
-        translator: Translator | None = None,
-        samples: ParallelText | None = None,
+        config: Config,  # shown as a table
+        translator: Translator | None = None,  # of the model in training
+        samples: ParallelText | None = None,  # to translate; the first alignment is drawn
     ):
         super().__init__()
         self._folder = Path(folder)

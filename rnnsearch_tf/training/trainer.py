@@ -51,28 +51,18 @@ class Trainer:
             (nats per sentence), val_nll_per_token, val_perplexity and val_bleu.
     They can end the training: `model.stop_training` takes effect after the next evaluation. Their
     own state does not survive a restart.
-
-    Args:
-        config: settings.
-        model: to be trained; built under the strategy.
-        directory: for weights and checkpoints; complete.
-        pairs: all training pairs.
-        evaluate: evaluates the model on a validation set; without it, the last weights are best.
-        strategy: the devices.
-        callbacks: Keras's or others; they run on the chief alone.
-        alignments: of the pairs, for the guided alignment loss.
     """
 
     def __init__(
         self,
         config: Config,
         model: TranslationModel,
-        directory: ModelDirectory,
+        directory: ModelDirectory,  # complete
         pairs: Pairs,
-        evaluate: Callable[[], Evaluation] | None = None,
-        strategy: tf.distribute.Strategy | None = None,
-        callbacks: Sequence[keras.callbacks.Callback] = (),
-        alignments: WordAlignments | None = None,
+        evaluate: Callable[[], Evaluation] | None = None,  # without, the last weights are best
+        strategy: tf.distribute.Strategy | None = None,  # the one that the model was built under
+        callbacks: Sequence[keras.callbacks.Callback] = (),  # they run on the chief alone
+        alignments: WordAlignments | None = None,  # for the guided alignment loss
     ):
         self._stored_config = directory.load_config()
         self._config = config.training

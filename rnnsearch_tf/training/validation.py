@@ -21,30 +21,16 @@ _GREEDY = DecodingConfig(beam_size=1, max_length_ratio=2.0)
 class ValidationSet:
     """Likelihood of given pairs, and BLEU of greedy translations, under a model in training.
 
-    Args:
-        model: in training.
-        config: its settings.
-        directory: complete model directory, which has the vocabularies.
-        text: the pairs.
-
-    Attributes:
-        translator: the model as it is, with greedy search.
-        text: the pairs.
+    `directory` is complete: it has the vocabularies. `translator` is the model as it is, with
+    greedy search.
     """
 
     def __init__(
-        self,
-        model: TranslationModel,
-        config: Config,
-        directory: ModelDirectory,
-        text: ParallelText,
+        self, model: TranslationModel, config: Config, directory: ModelDirectory, text: ParallelText
     ):
         self.text = text
-        text_model = TextModel(
-            [model],
-            dataclasses.replace(config, decoding=_GREEDY),
-            *vectorizers_for(directory),
-        )
+        greedy = dataclasses.replace(config, decoding=_GREEDY)
+        text_model = TextModel([model], greedy, *vectorizers_for(directory))
         self._evaluator = Evaluator.of(text_model)
         self.translator = self._evaluator.translator
         texts = {"the validation source": text.source, "the validation target": text.target}

@@ -12,20 +12,9 @@ import numpy as np
 
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.results import Alignment
-from rnnsearch_tf.visualization.alignment_page import (
-    AlignedSentence,
-    alignment_page,
-    write_page,
-)
-from rnnsearch_tf.visualization.image_files import (
-    HTML,
-    PDF,
-    PNG,
-    SVG,
-    figure_style,
-    image_format,
-    save_figure,
-)
+from rnnsearch_tf.visualization import image_files
+from rnnsearch_tf.visualization.alignment_page import AlignedSentence, alignment_page, write_page
+from rnnsearch_tf.visualization.image_files import HTML, PDF, PNG, SVG
 
 if TYPE_CHECKING:  # Matplotlib is optional: an HTML page is made without it
     from matplotlib.figure import Figure
@@ -41,35 +30,23 @@ _MIN_RESOLUTION = 40  # dots per inch, at which 10 points are 5 to 6 pixels
 
 
 def draw_alignment(
-    path: str | Path,
-    alignment: np.ndarray,
+    path: str | Path,  # ends in .png, .svg, .pdf or .html
+    alignment: np.ndarray,  # α, [Ty, Tx]
     source_tokens: Sequence[str],
     target_tokens: Sequence[str],
-    max_pixels: int = MAX_PIXELS,
-    unknown_source: Sequence[int] = (),
+    max_pixels: int = MAX_PIXELS,  # of a PNG
+    unknown_source: Sequence[int] = (),  # places, from 0, of words that the vocabulary lacks
     unknown_target: Sequence[int] = (),
 ) -> None:
     """Draw a soft alignment as the paper does: source along the top, black 0, white 1.
 
-    Each cell has the same size, so that long sentences make large pictures; a PNG that would be
-    too large is drawn at a lower resolution. The words of a PNG or PDF are drawn with the fonts
-    installed here, those of an SVG or an HTML page with the viewer's.
-
-    Args:
-        path: ends in .png, .svg, .pdf or .html (a page of one file that answers pointer and
-            keyboard, made without Matplotlib).
-        alignment: α, [Ty, Tx].
-        source_tokens: Tx words.
-        target_tokens: Ty words.
-        max_pixels: of a PNG.
-        unknown_source: places, from 0, of source words that the vocabulary lacks; an HTML page
-            marks them.
-        unknown_target: likewise of target words.
-
-    Raises:
-        InputError: another ending, or too many words for a PNG.
+    Each cell has the same size, so that long sentences make large pictures; a PNG that would be too
+    large is drawn at a lower resolution. The words of a PNG or PDF are drawn with the fonts
+    installed here, those of an SVG or an HTML page with the viewer's. An HTML page is one file that
+    answers pointer and keyboard, marks unknown words, and is made without Matplotlib. InputError
+    for another ending, or too many words for a PNG.
     """
-    ending = image_format(path, (PNG, SVG, PDF, HTML))
+    ending = image_files.image_format(path, (PNG, SVG, PDF, HTML))
     if ending == HTML:
         words = tuple(source_tokens), tuple(target_tokens)
         unknown = tuple(unknown_source), tuple(unknown_target)
@@ -82,7 +59,7 @@ def draw_alignment(
         if ending == PNG and figure.dpi < _MIN_RESOLUTION:
             size = f"{len(target_tokens):,} × {len(source_tokens):,} words"
             raise InputError(f"{path}: {size} are too many for a PNG; .svg and .html have room")
-        save_figure(figure, path)
+        image_files.save_figure(figure, path)
 
 
 def paint_alignment(
@@ -125,7 +102,8 @@ def _alignment_figure(
     top, left = (_room(words, families) + 2 * _MARGIN for words in (above, beside))
     width, height = left + columns * _CELL + _MARGIN, top + rows * _CELL + _MARGIN
     figure.set_size_inches(width, height)
-    figure.set_dpi(_resolution(width, height, max_pixels))
+    by_area = math.sqrt(max_pixels / (width * height))
+    figure.set_dpi(min(_RESOLUTION, by_area, _MAX_SIDE / max(width, height)))
     axes.set_position(
         (left / width, _MARGIN / height, columns * _CELL / width, rows * _CELL / height)
     )
@@ -149,12 +127,6 @@ def _room(words: Sequence[str], families: list[str]) -> float:
     return max(widths) / 72
 
 
-def _resolution(width: float, height: float, max_pixels: int) -> float:
-    """Return the dots per inch of a picture of so many inches."""
-    by_area = math.sqrt(max_pixels / (width * height))
-    return min(_RESOLUTION, by_area, _MAX_SIDE / max(width, height))
-
-
 @contextlib.contextmanager
 def _style(words: Sequence[str]) -> Iterator[list[str]]:
     """Set the colours of figures, and yield the fonts that words need.
@@ -164,6 +136,6 @@ def _style(words: Sequence[str]) -> Iterator[list[str]]:
     from rnnsearch_tf.visualization.fonts import font_families
 
     families = font_families(words)
-    with figure_style(), warnings.catch_warnings():
+    with image_files.figure_style(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from font")
         yield families

@@ -35,18 +35,12 @@ class LabelledText(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class AlignedSentence:
-    """Sentence of the page.
+    """Sentence of the page."""
 
-    Attributes:
-        alignment: its words, a translation's, and α.
-        heading: above it; may be empty.
-        texts: between heading and alignment.
-        figures: of the sentence, by name; several sentences are listed with them, and sorted.
-    """
-
-    alignment: Alignment
+    alignment: Alignment  # its words, a translation's, and α
     heading: str = ""
-    texts: Sequence[LabelledText] = ()
+    texts: Sequence[LabelledText] = ()  # between heading and alignment
+    # Several sentences are listed with their figures, and sorted by these.
     figures: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
 
@@ -62,17 +56,8 @@ def alignment_page(
     It shows both sides of each sentence as words, and α as the paper does: source along the top,
     target down the side, 0 black, 1 white. A word or cell that is pointed at or focused shows its
     weights, and highlights its row and column and the lines to the words it is aligned to. Words
-    that the vocabulary lacks are marked.
-
-    Args:
-        sentences: any number; those out of view are drawn when they come near.
-        title: of the page.
-        introduction: a paragraph below the title.
-        source_language: of the source tokens, "en"; empty where it is not known.
-        target_language: of the target tokens.
-
-    Raises:
-        ValueError: an alignment's shape is not that of its words.
+    that the vocabulary lacks are marked. Sentences out of view are drawn when they come near.
+    A language that is not known is "".
     """
     style, script = (_asset(f"alignment_page.{ending}") for ending in ("css", "js"))
     languages = source_language, target_language

@@ -30,16 +30,9 @@ def draw_bleu_by_length(
     """Draw BLEU over source length, a curve for each system.
 
     The bins' 95% confidence intervals are drawn as bars, where they have them. Of a system with
-    p-values, the bins that do not differ significantly from the system it was compared with
-    (p ≥ 0.05, or too few sentences for a p-value) have hollow marks.
-
-    Args:
-        path: ends in .png, .svg or .pdf.
-        curves: system to bins; the bins' bounds may differ.
-        marks: lengths at which a vertical line is drawn: the maximum in training.
-
-    Raises:
-        InputError: another ending.
+    p-values, the bins that do not differ significantly from the system it was compared with (p ≥
+    0.05, or too few sentences for a p-value) have hollow marks. Vertical lines mark lengths, such
+    as the maximum in training. The path ends in .png, .svg or .pdf.
     """
     with figure_style():
         figure = _new_figure(3.4)
@@ -60,14 +53,9 @@ def draw_bleu_by_length(
 def draw_training(path: str | Path, logs: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
     """Draw −log p per token, and BLEU on the validation set, over updates.
 
-    Args:
-        path: ends in .png, .svg or .pdf.
-        logs: training to its evaluations, as `ModelDirectory.read_log` gives them. Drawn over
-            `updates` are `train_nll_per_token` (dashed), `nll_per_token` and `bleu`, in nats per
-            token and 0 to 100, where an evaluation has them.
-
-    Raises:
-        InputError: another ending, or nothing to draw of a training.
+    Of each training's `ModelDirectory.read_log`, these are `train_nll_per_token` (dashed),
+    `nll_per_token` and `bleu`, where an evaluation has them. InputError where there is nothing to
+    draw of one.
     """
     with figure_style():
         figure = _new_figure(5)

@@ -8,31 +8,20 @@ from typing import NamedTuple
 
 from rnnsearch_tf.evaluation.metrics import METRICS, text_metrics
 from rnnsearch_tf.results import Alignment
-from rnnsearch_tf.visualization.alignment_page import (
-    AlignedSentence,
-    LabelledText,
-    alignment_page,
-    write_page,
-)
+from rnnsearch_tf.visualization import alignment_page
+from rnnsearch_tf.visualization.alignment_page import AlignedSentence, LabelledText
 
 Align = Callable[[list[str], list[str]], list[Alignment]]
 Score = Callable[[list[str], list[str]], list[float]]
 
 
 class SampleText(NamedTuple):
-    """Test set and its translations, line by line.
-
-    Attributes:
-        sources: sentences.
-        references: their translations.
-        translations: the model's.
-        languages: of source and target, "en" and "fr".
-    """
+    """Test set and its translations, line by line."""
 
     sources: Sequence[str]
     references: Sequence[str]
     translations: Sequence[str]
-    languages: tuple[str, str]
+    languages: tuple[str, str]  # of source and target, "en" and "fr"
 
 
 _RANKED_BY = "chrf"  # on a short sentence, more telling than BLEU
@@ -40,12 +29,9 @@ _WORD = re.compile(r"\w+|[^\w\s]")
 
 
 def extremes(scores: Sequence[float], count: int) -> tuple[list[int], list[int]]:
-    """Select the `count` lowest scores, lowest first, and the highest, highest first.
+    """Select the rows of the `count` lowest scores, lowest first, and of the highest.
 
     Of equal scores, the first in the text come first.
-
-    Returns:
-        Indices of the lowest and of the highest; none is in both.
     """
     order = sorted(range(len(scores)), key=lambda i: scores[i])
     worst, rest = order[:count], order[count:]
@@ -58,14 +44,8 @@ def write_sample(
     """Write a page with source, reference, translation, scores and alignment of each sentence.
 
     It lists the sentences, to be sorted by length and scores, and marks the words in which
-    translation and reference differ.
-
-    Args:
-        path: an HTML file.
-        text: the test set and its translations.
-        align: sources and their translations to soft alignments, by teacher forcing.
-        score: likewise to log p(y|x) in nats.
-        count: number of sentences with the lowest, and of those with the highest chrF2.
+    translation and reference differ. `align` and `score` take sources and their translations;
+    `count` is the number of sentences with the lowest, and of those with the highest chrF2.
     """
     metric = METRICS[_RANKED_BY]
     scores = metric.sentence_scores(text.translations, text.references)
@@ -89,7 +69,8 @@ def write_sample(
         "in the same order."
     )
     title = "Worst and best translations"
-    write_page(path, alignment_page(sentences, title, introduction, *text.languages))
+    page = alignment_page.alignment_page(sentences, title, introduction, *text.languages)
+    alignment_page.write_page(path, page)
 
 
 def _ranks(label: str, rows: Sequence[int]) -> list[str]:

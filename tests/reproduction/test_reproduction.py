@@ -11,8 +11,8 @@ from tiny_training import SIZES
 
 from rnnsearch_tf.config import Config
 from rnnsearch_tf.data.parallel_corpus import ParallelText
-from rnnsearch_tf.reproduction import assessment
 from rnnsearch_tf.reproduction.assessment import assess, training_sample
+from rnnsearch_tf.reproduction.models import Texts
 from rnnsearch_tf.reproduction.report import Report
 from rnnsearch_tf.reproduction.results import ModelResults
 from rnnsearch_tf.scripts import reproduce
@@ -54,11 +54,11 @@ def output(flags: list[str]) -> Path:
     assessed = {}
 
     def assess_once(
-        name: str, path: Path, config: Config, text: assessment.TestText, hardware: str
+        name: str, path: Path, config: Config, text: Texts, sample: ParallelText, hardware: str
     ) -> ModelResults:
         architecture = config.model.architecture
         if architecture not in assessed:
-            assessed[architecture] = assess(name, path, config, text, hardware)
+            assessed[architecture] = assess(name, path, config, text, sample, hardware)
         return dataclasses.replace(
             assessed[architecture],
             name=name,

@@ -29,11 +29,8 @@ class EntropyDifference:
 
         H_in(s) − H_pool(s),   H_m(s) = −1/(|s| + 1) · Σ_i log p_m(s_i | s_1 … s_{i−1})
 
-    in nats per token, `</s>` counted; the lower, the more in-domain.
-
-    Args:
-        in_domain: a model of the domain, for one language.
-        pool: a model of the pool, with the same vocabulary and order.
+    in nats per token, `</s>` counted; the lower, the more in-domain. Both models have one
+    vocabulary and one order.
     """
 
     def __init__(self, in_domain: NgramModel, pool: NgramModel):
@@ -59,20 +56,9 @@ class EntropyDifference:
 def entropy_differences(
     in_domain: Iterable[Tokens], pools: Iterable[Iterable[Tokens]], order: int
 ) -> list[EntropyDifference]:
-    """Fit models of the domain and of samples of the pool, for one language.
+    """Return the difference of a domain from each sample of the pool, for one language.
 
     Their common vocabulary is the words that occur twice or more in the in-domain text.
-
-    Args:
-        in_domain: sentences of the domain.
-        pools: samples of the pool.
-        order: n of the n-gram models.
-
-    Returns:
-        For each sample, the difference of the domain from it.
-
-    Raises:
-        InputError: no word occurs twice in the in-domain text; too much text.
     """
     in_domain = [sentence for sentence in in_domain if sentence]
     words = frequent_words(in_domain)
@@ -98,21 +84,8 @@ def score_pairs(
 
     H_pool is under a model of a random sample of the pool, with as many pairs as the in-domain text
     or half the pool's. A pair that is in the sample is scored under a second sample instead: the
-    model has learnt its own pairs, finds them far too likely, and they would never be chosen.
-
-    Args:
-        in_domain: pairs of the domain; held in memory, as the samples are.
-        pool: pairs to score.
-        languages: of source and target, for their Moses tokens.
-        order: n of the n-gram models.
-        seed: of the samples.
-
-    Returns:
-        float64 [N], nats per token, in the pool's order; lower is more in-domain; inf where a side
-        is blank.
-
-    Raises:
-        InputError: text that cannot be read, is too small or too large.
+    model has learnt its own pairs, finds them far too likely, and they would never be chosen. In
+    memory are the in-domain text and the samples.
     """
     text = read_all(in_domain)
     first, second, count = two_samples(pool, len(text.source), seed)
@@ -140,15 +113,10 @@ def score_pairs(
 
 
 def best_pairs(scores: np.ndarray, keep: int, candidates: np.ndarray | None = None) -> np.ndarray:
-    """Choose the pairs with the lowest scores; of equal ones, those that come first.
+    """Choose up to `keep` pairs with the lowest scores, float [N]: rows, int64, ascending.
 
-    Args:
-        scores: float [N]; inf is never chosen.
-        keep: maximum number of pairs.
-        candidates: true for pairs that may be chosen, bool [N]; all when absent.
-
-    Returns:
-        The chosen rows, int64, ascending.
+    Of equal ones, those that come first. `candidates`, bool [N], are those that may be chosen; inf
+    is never chosen.
     """
     order = np.argsort(scores, kind="stable")
     allowed = np.isfinite(scores) if candidates is None else np.isfinite(scores) & candidates

@@ -15,10 +15,10 @@ _BEGIN, _END = "<s>", "</s>"
 _DISCOUNT = 0.75
 
 
-def frequent_words(sentences: Iterable[Sequence[str]], min_count: int = 2) -> frozenset[str]:
-    """Return the words that occur at least `min_count` times."""
+def frequent_words(sentences: Iterable[Sequence[str]]) -> frozenset[str]:
+    """Return the words that occur twice or more."""
     counts = Counter(word for sentence in sentences for word in sentence)
-    return frozenset(word for word, count in counts.items() if count >= min_count)
+    return frozenset(word for word, count in counts.items() if count >= 2)
 
 
 class NgramModel:
@@ -32,13 +32,9 @@ class NgramModel:
     a probability. D is 0.75 throughout. Over the vocabulary, UNK and `</s>`, the probabilities add
     up to 1.
 
-    Source: Chen & Goodman (1998), An Empirical Study of Smoothing Techniques for Language
-    Modeling; their modified smoothing has a D for each order and small count instead.
-
-    Args:
-        sentences: tokens to learn from.
-        words: the vocabulary, which need not occur in the sentences; any other token is UNK.
-        order: n, at least 1.
+    Source: Chen & Goodman (1998), An Empirical Study of Smoothing Techniques for Language Modeling;
+    their modified smoothing has a D for each order and small count instead. The vocabulary need not
+    occur in the sentences; any other token is UNK.
 
     Raises:
         InputError: more different n-grams than NLTK allows.

@@ -25,15 +25,8 @@ class Sample(NamedTuple):
 def two_samples(corpus: Corpus, count: int, seed: int) -> tuple[Sample, Sample, int]:
     """Draw two samples without a pair in common, each pair as likely as any other.
 
-    Source: Vitter (1985), Random Sampling with a Reservoir, Algorithm R.
-
-    Args:
-        corpus: pairs.
-        count: pairs of each sample; each gets half the corpus where that is less.
-        seed: of the draw.
-
-    Returns:
-        The samples, and the number of pairs in the corpus.
+    Each has `count` pairs, or half the corpus where that is less. The last result is the size of
+    the corpus. Source: Vitter (1985), Random Sampling with a Reservoir, Algorithm R.
     """
     generator = random.Random(seed)
     drawn: list[tuple[int, str, str]] = []
@@ -71,14 +64,7 @@ def first_occurrences(pool: Corpus) -> np.ndarray:
 
 
 def write_pairs(pool: Corpus, chosen: np.ndarray, source: IO[bytes], target: IO[bytes]) -> None:
-    """Write some pairs of a pool, in its order.
-
-    Args:
-        pool: pairs.
-        chosen: rows of pairs, ascending.
-        source: file for the source sentences.
-        target: file for their translations.
-    """
+    """Write the pairs of some rows, which ascend, to a file of sources and one of targets."""
     start = 0
     for block in pool.blocks():
         stop = start + len(block.source)

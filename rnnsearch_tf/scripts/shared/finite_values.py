@@ -22,20 +22,12 @@ def are_finite(weights: "np.ndarray") -> bool:
 
 
 class FiniteCheck:
-    """Lines whose results should be finite: each that is not is told on standard error.
-
-    Args:
-        command: warns of them.
-        problem: what a line has, or has not.
-
-    Attributes:
-        status: the exit status: 0, or 1 after a line that is not finite.
-    """
+    """Lines whose results should be finite: each that is not is told on standard error."""
 
     def __init__(self, command: Command, problem: str):
         self._command = command
         self._problem = problem
-        self.status = 0
+        self.status = 0  # the exit status: 1 after a line that is not finite
 
     def check(self, number: int, is_finite: bool) -> None:
         """Check line `number`, from 1."""

@@ -24,11 +24,8 @@ _Loader.add_implicit_resolver(
 def read_settings_file(path: str, base: Config) -> Config:
     """Read what `rnnsearch-train --print_config` prints, or a part of it, or a config.json.
 
-    What a training fills in, such as the digests of a config.json, is ignored.
-
-    Args:
-        path: a file, JSON or YAML.
-        base: has the settings that the file lacks.
+    What a training fills in, such as the digests of a config.json, is ignored. `base` has the
+    settings that the file lacks.
 
     Raises:
         InputError: no such file, neither JSON nor YAML, or an unknown or wrong setting.

@@ -17,10 +17,9 @@ _LINES_AHEAD = 4096
 
 
 def input_lines(path: str) -> Iterator[bytes]:
-    """Read lines one by one, on request; they need not be UTF-8.
+    """Read lines of a file, plain or .gz, or of standard input (-), one by one, on request.
 
-    Args:
-        path: a file, plain or .gz; - is standard input.
+    They need not be UTF-8.
 
     Raises:
         InputError: the file cannot be read.
@@ -39,8 +38,7 @@ def is_live(path: str) -> bool:
 def live_windows(lines: Iterable[bytes], size: int) -> Iterator[list[bytes]]:
     """Yield lists of `size` lines, or of fewer, when no more of them come for the moment.
 
-    Raises:
-        Exception: that of the lines, after the lines before it.
+    An error of the lines is raised after the lines before it.
     """
     arriving: queue.Queue[bytes | Exception | None] = queue.Queue(_LINES_AHEAD)
     threading.Thread(target=_read, args=(lines, arriving), daemon=True).start()
@@ -73,10 +71,8 @@ def _read(lines: Iterable[bytes], arriving: "queue.Queue[bytes | Exception | Non
 def _standard_input() -> Iterator[bytes]:
     """Read lines, most without their ends.
 
-    A thread that waits in Python's own reader would crash the interpreter at its end.
-
-    Raises:
-        InputError: it cannot be read, or begins as a binary file.
+    A thread that waits in Python's own reader would crash the interpreter at its end. Raises an
+    InputError where it cannot be read, or begins as a binary file.
     """
     try:
         descriptor = sys.stdin.fileno()
@@ -104,8 +100,7 @@ def _standard_input() -> Iterator[bytes]:
 class Decoder:
     """Decodes lines; what is not UTF-8 becomes U+FFFD, as in the served model.
 
-    Args:
-        warn: told of the first such line.
+    `warn` is told of the first such line.
     """
 
     def __init__(self, warn: Callable[[str], None]):

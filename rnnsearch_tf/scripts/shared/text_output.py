@@ -22,13 +22,7 @@ def shown_by(stream: TextIO) -> Callable[[str], str]:
 def write_figures(path: str | None, figures: dict[str, Any], table: str) -> None:
     """Write figures as JSON where a file is named, and print the table.
 
-    Args:
-        path: a file; - prints the JSON instead of the table.
-        figures: values that JSON can hold.
-        table: the same figures as text.
-
-    Raises:
-        OSError: the disk refuses.
+    Where the file is -, the JSON is printed instead of the table.
     """
     content = json.dumps(figures, indent=2) + "\n"
     if path and path != "-":

@@ -21,12 +21,8 @@ def plain_lines(
 ) -> Iterator[str]:
     """Format one line, or Moses' n-best list: `NUMBER ||| TEXT ||| SCORE ||| NORMALIZED SCORE`.
 
-    Args:
-        result: a sentence and its translations.
-        number: number of its line, from 0.
-        n_best: above 1, the lines are an n-best list.
-        with_score: whether log p, in nats, follows the text of a single translation.
-        with_links: whether the links of the hard alignment, Pharaoh's `i-j`, come last.
+    The number is that of the line, from 0; a list has `n_best` above 1. The score is log p in nats.
+    The links of the hard alignment, Pharaoh's `i-j`, come last.
     """
     for hypothesis in result.hypotheses:
         fields = [single_line(hypothesis.text)]
