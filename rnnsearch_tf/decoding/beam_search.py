@@ -6,7 +6,6 @@ a `tf.function` and a SavedModel, with batch size and lengths unknown until it r
 
 Axes: B sentences, k beam slots, K words of the vocabulary, T steps in all, t steps so far.
 Q is the number of hypotheses of a sentence: 1 before the first word, k from then on.
-C is the number of continuations considered for a hypothesis: its best words, and eos.
 
 With y the words of a hypothesis, eos included, and |y| their number:
 
@@ -35,8 +34,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tensorflow as tf
 
+from rnnsearch_tf.decoding.continuations import best_continuations
 from rnnsearch_tf.decoding.scoring import LOG_PROBABILITY, Kept, ScoringRule, State
-from rnnsearch_tf.decoding.top_k import top_k
 
 if TYPE_CHECKING:
     from rnnsearch_tf.tensor_types import Bool, Float, Int, Tensor
@@ -65,13 +64,6 @@ class _Beam(NamedTuple):
     lengths: Int[Tensor, "B Q"]  # tokens, eos included; 0 if not finished
     log_probs: Float[Tensor, "B Q"]
     kept: Kept  # by the scoring rule
-
-
-class _Candidates(NamedTuple):
-    """Live hypotheses extended by one word; log p is -inf where that is not allowed."""
-
-    log_probs: Float[Tensor, "B Q C"]  # of the whole hypothesis
-    words: Int[Tensor, "B Q C"]  # the best ones, then eos
 
 
 @dataclass(frozen=True)
@@ -181,88 +173,47 @@ def _add_word(
     """Add a word to the live hypotheses, and return the state of their parents with them."""
     logits = predict(state)
     _check_logits(logits, rules)
-    candidates = _extend(logits, beam, rules)
-    beam, parents = _select(candidates, beam, rules)
+    beam, parents = _extend(tf.cast(logits, tf.float32), beam, rules)
     state = _gather(state, parents)
     beam = beam._replace(kept=_extend_kept(beam, state, rules))
     return state, _stop_decided(beam, rules)
 
 
-def _extend(logits: Float[Tensor, "B Q K"], beam: _Beam, rules: _Rules) -> _Candidates:
-    """Extend each live hypothesis by its best words and, in a column of its own, by eos."""
-    logits = tf.cast(logits, tf.float32)
-    # Banned words and eos among the best are not chosen: that many more are taken.
-    wanted = rules.beam_size + len(rules.banned_ids) + 1
-    best, words = top_k(logits, min(wanted, logits.shape[-1]))
-    normalizer = _log_normalizer(logits, best[:, :, :1], words[:, :, :1])  # [B, Q, 1]
-    eos = logits[:, :, rules.eos_id, tf.newaxis]  # [B, Q, 1]
-    eos_words = tf.fill(tf.shape(eos), rules.eos_id)
-
-    step = tf.shape(beam.tokens)[2]
-    is_last = (step + 1 >= rules.max_lengths)[:, tf.newaxis, tf.newaxis]  # [B, 1, 1]
-    too_early = (step < rules.min_lengths)[:, tf.newaxis, tf.newaxis]  # [B, 1, 1]
-    forbidden = is_last | (words == rules.eos_id)  # [B, Q, C - 1]
-    for banned in rules.banned_ids:
-        forbidden |= words == banned
-    forbidden = tf.concat([forbidden, (too_early & ~is_last) | tf.zeros_like(eos, tf.bool)], axis=2)
-
-    hypotheses = tf.where(beam.lengths > 0, -math.inf, beam.log_probs)[:, :, tf.newaxis]
-    log_probs = hypotheses + (tf.concat([best, eos], axis=2) - normalizer)  # [B, Q, C]
-    # NaN is not greater than -inf: it ends here, and no later comparison meets one.
-    allowed = ~forbidden & (log_probs > -math.inf)
-    return _Candidates(
-        log_probs=tf.where(allowed, log_probs, -math.inf),
-        words=tf.concat([words, eos_words], axis=2),
-    )
-
-
-def _log_normalizer(
-    logits: Float[Tensor, "B Q K"], best: Float[Tensor, "B Q 1"], best_word: Int[Tensor, "B Q 1"]
-) -> Float[Tensor, "B Q 1"]:
-    """The logsumexp of `logits` over K, from the best logit and its word.
-
-    log p(best) = best - logsumexp. The fused softmax gives p(best), which is at least 1/K, in
-    about half the time of exp and sum as separate passes on a CPU.
-    """
-    return best - tf.math.log(tf.gather(tf.nn.softmax(logits), best_word, batch_dims=2))
-
-
-def _select(
-    candidates: _Candidates, beam: _Beam, rules: _Rules
+def _extend(
+    logits: Float[Tensor, "B Q K"], beam: _Beam, rules: _Rules
 ) -> tuple[_Beam, Int[Tensor, "B k"]]:
-    """Fill the k slots: first the finished hypotheses, then the best candidates.
+    """Fill the k slots: first the finished hypotheses, then the best continuations.
 
     Returns:
         The new beam, with what the scoring rule kept of the parents, and the slots of the parents.
     """
-    slots, per_slot = beam.lengths.shape[1], candidates.words.shape[2]  # Q, C
+    step = tf.shape(beam.tokens)[2]
+    is_last = (step + 1 >= rules.max_lengths)[:, tf.newaxis]  # [B, 1]
+    too_early = (step < rules.min_lengths)[:, tf.newaxis] & ~is_last  # [B, 1]
     finished = beam.lengths > 0
-    # One row per sentence: Q slots to keep as they are, Q·C candidates, and padding if there are
-    # fewer than k of them. Finished hypotheses rank first and so are always kept.
-    missing = [[0, 0], [0, max(0, rules.beam_size - slots * (1 + per_slot))]]
-    flat_log_probs = tf.reshape(candidates.log_probs, [-1, slots * per_slot])
-    flat_words = tf.reshape(candidates.words, [-1, slots * per_slot])
-    rank_by = tf.concat([tf.where(finished, math.inf, -math.inf), flat_log_probs], axis=1)
-    log_probs = tf.concat([tf.where(finished, beam.log_probs, -math.inf), flat_log_probs], axis=1)
-    words = tf.concat([tf.zeros_like(beam.lengths), flat_words], axis=1)
-
-    _, picks = tf.math.top_k(
-        tf.pad(rank_by, missing, constant_values=-math.inf), rules.beam_size
-    )  # [B, k]
-    log_probs = tf.gather(
-        tf.pad(log_probs, missing, constant_values=-math.inf), picks, batch_dims=1
+    # A finished hypothesis takes a place before all others, as a continuation by eos.
+    log_probs, parents, words = best_continuations(
+        logits,
+        tf.where(finished | is_last, -math.inf, beam.log_probs),
+        tf.where(finished, math.inf, tf.where(too_early, -math.inf, beam.log_probs)),
+        rules.beam_size,
+        rules.eos_id,
+        rules.banned_ids,
     )
-    words = tf.gather(tf.pad(words, missing), picks, batch_dims=1)  # [B, k]
-    words = tf.where(log_probs > -math.inf, words, 0)
-
-    parents = tf.where(picks < slots, picks, tf.minimum((picks - slots) // per_slot, slots - 1))
-    is_kept = (picks < slots) & (log_probs > -math.inf)
-    is_new_end = ~is_kept & (words == rules.eos_id) & (log_probs > -math.inf)
-    tokens = tf.gather(beam.tokens, parents, batch_dims=1)  # [B, k, t]
-    tokens = tf.concat([tokens, words[:, :, tf.newaxis]], axis=2)  # [B, k, t + 1]
-    lengths = tf.where(is_kept, tf.gather(beam.lengths, parents, batch_dims=1), 0)
-    lengths = tf.where(is_new_end, tf.shape(tokens)[2], lengths)
-    return _Beam(tokens, lengths, log_probs, _gather(beam.kept, parents)), parents
+    is_kept = log_probs == math.inf  # [B, k]
+    is_new = tf.math.is_finite(log_probs)
+    is_new_end = is_new & (words == rules.eos_id)
+    words = tf.where(is_new, words, 0)
+    before = _gather(beam, parents)
+    return (
+        _Beam(
+            tokens=tf.concat([before.tokens, words[:, :, tf.newaxis]], axis=2),
+            lengths=tf.where(is_new_end, step + 1, tf.where(is_kept, before.lengths, 0)),
+            log_probs=tf.where(is_kept, before.log_probs, log_probs),
+            kept=before.kept,
+        ),
+        parents,
+    )
 
 
 def _gather(nest: Any, parents: Int[Tensor, "B k"]) -> Any:
