@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tensorflow as tf
@@ -39,6 +39,12 @@ from rnnsearch_tf.decoding.scoring import LOG_PROBABILITY, Kept, ScoringRule, St
 
 if TYPE_CHECKING:
     from rnnsearch_tf.tensor_types import Bool, Float, Int, Tensor
+
+Predict = Callable[[State], Any]  # logits of the next word [B, Q, K]
+Advance = Callable[[State, Any], State]  # from a state and its next words, int32 [B, Q]
+
+# Sentences leave the batch when no more than this part of it is live.
+_LEAVE_AT = 0.75
 
 
 class Hypotheses(NamedTuple):
@@ -80,10 +86,11 @@ class _Rules:
 
 
 def beam_search(
-    predict: Callable[[State], Float[Tensor, "B Q K"]],
-    advance: Callable[[State, Int[Tensor, "B Q"]], State],
+    predict: Predict,
+    advance: Advance,
     state: State,
     *,
+    take: Callable[[Int[Tensor, "b"]], tuple[Predict, Advance]] | None = None,
     beam_size: int,
     max_lengths: Int[Tensor, "B"],
     min_lengths: Int[Tensor, "B"] | None = None,
@@ -104,6 +111,9 @@ def beam_search(
         predict: maps a state to the logits of the next word; K must be static.
         advance: maps a state and the words chosen for it, int32, to the next state.
         state: a nest of tensors [B, 1, ...], the state before the first word.
+        take: returns both functions for some sentences of the batch, given their indices. With it,
+            finished sentences leave the batch; without it, they are worked on until the last one is
+            finished. The results are the same.
         beam_size: k.
         max_lengths: maximum tokens of a hypothesis, eos included; below 1 is 1. The last token of
             a hypothesis of that length is eos, whose log p counts: all hypotheses returned are
@@ -150,26 +160,67 @@ def beam_search(
         n_best=n_best,
     )
 
-    def any_live(state: State, beam: _Beam) -> tf.Tensor:
+    # Shapes must not change inside a loop, and the first word makes k hypotheses of one per
+    # sentence: it comes before the loops.
+    state, beam = _add_word(predict, state, _empty_beam(max_lengths, scoring.start(state)), rules)
+    if take is None:
+        _, beam = _search_until(0.0, predict, advance, state, beam, rules)
+    else:
+        beam = _search_with_fewer_and_fewer(take, state, beam, rules)
+    return _rank(beam, rules)
+
+
+def _search_until(
+    part: float, predict: Predict, advance: Advance, state: State, beam: _Beam, rules: _Rules
+) -> tuple[State, _Beam]:
+    """Search until no more than `part` of the sentences is live."""
+    enough = part * tf.cast(tf.shape(beam.lengths)[0], tf.float32)
+
+    def too_many_live(state: State, beam: _Beam) -> tf.Tensor:
         del state
-        return tf.reduce_any(_is_live(beam))
+        live = tf.reduce_any(_is_live(beam), axis=1)
+        return tf.math.count_nonzero(live, dtype=tf.float32) > enough
 
     def step(state: State, beam: _Beam) -> tuple[State, _Beam]:
         state = advance(state, beam.tokens[:, :, -1])
         return _add_word(predict, state, beam, rules)
 
-    # Shapes must not change inside the loop, and the first word makes k hypotheses of one per
-    # sentence: it comes before the loop.
-    state, beam = _add_word(predict, state, _empty_beam(max_lengths, scoring.start(state)), rules)
-    _, beam = tf.while_loop(
-        any_live, step, (state, beam), shape_invariants=_loop_shapes(state, beam, beam_size)
-    )
-    return _rank(beam, rules)
+    shapes = _loop_shapes(state, beam, rules.beam_size)
+    return tf.while_loop(too_many_live, step, (state, beam), shapes)
 
 
-def _add_word(
-    predict: Callable[[State], Float[Tensor, "B Q K"]], state: State, beam: _Beam, rules: _Rules
-) -> tuple[State, _Beam]:
+def _search_with_fewer_and_fewer(
+    take: Callable[[Int[Tensor, "b"]], tuple[Predict, Advance]],
+    state: State,
+    beam: _Beam,
+    rules: _Rules,
+) -> _Beam:
+    """Search until no sentence is live; those that are not leave the batch from time to time."""
+
+    def any_live(state: State, beam: _Beam) -> tf.Tensor:
+        del state
+        return tf.reduce_any(_is_live(beam))
+
+    def search_some(state: State, beam: _Beam) -> tuple[State, _Beam]:
+        live = tf.where(tf.reduce_any(_is_live(beam), axis=1))  # [b, 1]
+        sentences = tf.cast(live[:, 0], tf.int32)
+        some_state, some_beam, lengths = tf.nest.map_structure(
+            lambda x: tf.gather(x, sentences), (state, beam, (rules.max_lengths, rules.min_lengths))
+        )
+        some_rules = replace(rules, max_lengths=lengths[0], min_lengths=lengths[1])
+        after = _search_until(_LEAVE_AT, *take(sentences), some_state, some_beam, some_rules)
+        new_words = tf.shape(after[1].tokens)[2] - tf.shape(beam.tokens)[2]
+        beam = beam._replace(tokens=tf.pad(beam.tokens, [[0, 0], [0, 0], [0, new_words]]))
+        return tf.nest.map_structure(
+            lambda all, some: tf.tensor_scatter_nd_update(all, live, some), (state, beam), after
+        )
+
+    shapes = _loop_shapes(state, beam, rules.beam_size)
+    _, beam = tf.while_loop(any_live, search_some, (state, beam), shapes)
+    return beam
+
+
+def _add_word(predict: Predict, state: State, beam: _Beam, rules: _Rules) -> tuple[State, _Beam]:
     """Add a word to the live hypotheses, and return the state of their parents with them."""
     logits = predict(state)
     _check_logits(logits, rules)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
 from rnnsearch_tf.config import DecodingConfig
-from rnnsearch_tf.decoding.beam_search import Hypotheses, beam_search
+from rnnsearch_tf.decoding.beam_search import Advance, Hypotheses, Predict, beam_search
 from rnnsearch_tf.decoding.scoring import LengthNormalization
-from rnnsearch_tf.models.ensemble import Ensemble
+from rnnsearch_tf.models.ensemble import Ensemble, EnsembleStep
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.text.vocabulary import EOS, PAD, UNK
 
@@ -62,6 +63,26 @@ def search_with_lengths(
     """
     step = model.bind(source)
 
+    def take(sentences: tf.Tensor) -> tuple[Predict, Advance]:
+        return _functions(model, _of_sentences(step, sentences))
+
+    return beam_search(
+        *_functions(model, step),
+        tf.nest.map_structure(lambda x: tf.expand_dims(x, 1), step.start()),
+        take=take,
+        beam_size=options.beam_size,
+        max_lengths=max_lengths,
+        min_lengths=min_lengths,
+        eos_id=EOS,
+        banned_ids=(PAD,) if options.allow_unknown else (PAD, UNK),
+        scoring=LengthNormalization(options.length_penalty),
+        n_best=n_best,
+    )
+
+
+def _functions(model: TranslationModel | Ensemble, step: Any) -> tuple[Predict, Advance]:
+    """Return `predict` and `advance` of `beam_search`."""
+
     def predict(state: Any) -> tf.Tensor:
         rows = tf.nest.map_structure(_to_rows, state)
         [slots] = {part.shape[1] for part in tf.nest.flatten(state)}  # Q
@@ -71,18 +92,18 @@ def search_with_lengths(
         after = step.advance(tf.nest.map_structure(_to_rows, state), tf.reshape(words, [-1]))
         return tf.nest.map_structure(lambda x: _to_slots(x, words.shape[1]), after)
 
-    return beam_search(
-        predict,
-        advance,
-        tf.nest.map_structure(lambda x: tf.expand_dims(x, 1), step.start()),
-        beam_size=options.beam_size,
-        max_lengths=max_lengths,
-        min_lengths=min_lengths,
-        eos_id=EOS,
-        banned_ids=(PAD,) if options.allow_unknown else (PAD, UNK),
-        scoring=LengthNormalization(options.length_penalty),
-        n_best=n_best,
-    )
+    return predict, advance
+
+
+def _of_sentences(step: Any, sentences: Int[Tensor, "b"]) -> Any:
+    """Return the decoder, or the decoders of an ensemble, bound to some of the sentences."""
+    taken = copy.copy(step)
+    if isinstance(step, EnsembleStep):
+        taken._steps = [_of_sentences(member, sentences) for member in step._steps]
+        return taken
+    for name in ("_annotations", "_keys", "_mask"):
+        setattr(taken, name, tf.gather(getattr(step, name), sentences))
+    return taken
 
 
 def _to_rows(x: Float[Tensor, "B Q *rest"]) -> Float[Tensor, "R *rest"]:

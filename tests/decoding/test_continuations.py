@@ -27,14 +27,15 @@ def sorted_continuations(logits, before_words, before_eos, k, banned=()):
 
 
 def assert_same(logits, before_words, before_eos, k, banned=()):
-    given = (tf.constant(np.asarray(x, "float32")) for x in (logits, before_words, before_eos))
-    log_probs, parents, words = (x.numpy() for x in best_continuations(*given, k, EOS, banned))
+    before_words, before_eos = np.asarray(before_words), np.asarray(before_eos)
+    found = best_continuations(tf.constant(logits), before_words, before_eos, k, EOS, banned)
+    log_probs, parents, words = (x.numpy() for x in found)
     assert log_probs.shape == parents.shape == words.shape == (len(logits), k)
     for i in range(len(logits)):
         expected = sorted_continuations(logits[i], before_words[i], before_eos[i], k, banned)
         n = len(expected)
-        found = list(zip(parents[i, :n], words[i, :n], strict=True))
-        assert found == [(parent, word) for _, parent, word in expected]
+        pairs = list(zip(parents[i, :n], words[i, :n], strict=True))
+        assert pairs == [(parent, word) for _, parent, word in expected]
         np.testing.assert_allclose(log_probs[i, :n], [x[0] for x in expected], rtol=1e-5)
         assert (log_probs[i, n:] == -math.inf).all()
 
@@ -47,7 +48,7 @@ def test_they_are_the_best(columns, k, banned):
     logits = 3 * random.normal(size=[2, 5, columns]).astype("float32")
     before = random.normal(size=[2, 2, 5]).astype("float32")
     before[0, 0, 3] = before[1, 1, 2] = -math.inf
-    assert_same(logits, *before, k, banned)
+    assert_same(logits, before[0], before[1], k, banned)
 
 
 @pytest.mark.parametrize("columns", [13, 1000, 1009])
