@@ -43,7 +43,7 @@ ROOMS = {
     "decoding": "__init__ scoring continuations beam_search model_search",
     "inference": """
         __init__ exported length_batching weight_storage unk_replacement n_best text_model loading
-        given_pairs translator
+        given_pairs side_by_side translator
     """,
     "evaluation": """
         __init__ metrics length_bins likelihood unk_free significance scores evaluator
