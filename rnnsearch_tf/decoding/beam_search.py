@@ -6,7 +6,6 @@ a `tf.function` and a SavedModel, with batch size and lengths unknown until it r
 
 Axes: B sentences, k beam slots, K words of the vocabulary, T steps in all, t steps so far.
 Q is the number of hypotheses of a sentence: 1 before the first word, k from then on.
-C is the number of continuations considered for a hypothesis: its best words, and eos.
 
 With y the words of a hypothesis, eos included, and |y| their number:
 
@@ -30,16 +29,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tensorflow as tf
 
+from rnnsearch_tf.decoding.continuations import best_continuations
 from rnnsearch_tf.decoding.scoring import LOG_PROBABILITY, Kept, ScoringRule, State
-from rnnsearch_tf.decoding.top_k import top_k
 
 if TYPE_CHECKING:
     from rnnsearch_tf.tensor_types import Bool, Float, Int, Tensor
+
+Predict = Callable[[State], Any]  # logits of the next word [B, Q, K]
+Advance = Callable[[State, Any], State]  # from a state and its next words, int32 [B, Q]
+
+# Sentences leave the batch when no more than this part of it is live.
+_LEAVE_AT = 0.75
 
 
 class Hypotheses(NamedTuple):
@@ -67,13 +72,6 @@ class _Beam(NamedTuple):
     kept: Kept  # by the scoring rule
 
 
-class _Candidates(NamedTuple):
-    """Live hypotheses extended by one word; log p is -inf where that is not allowed."""
-
-    log_probs: Float[Tensor, "B Q C"]  # of the whole hypothesis
-    words: Int[Tensor, "B Q C"]  # the best ones, then eos
-
-
 @dataclass(frozen=True)
 class _Rules:
     """The options of one search."""
@@ -88,10 +86,11 @@ class _Rules:
 
 
 def beam_search(
-    predict: Callable[[State], Float[Tensor, "B Q K"]],
-    advance: Callable[[State, Int[Tensor, "B Q"]], State],
+    predict: Predict,
+    advance: Advance,
     state: State,
     *,
+    take: Callable[[Int[Tensor, "b"]], tuple[Predict, Advance]] | None = None,
     beam_size: int,
     max_lengths: Int[Tensor, "B"],
     min_lengths: Int[Tensor, "B"] | None = None,
@@ -112,6 +111,9 @@ def beam_search(
         predict: maps a state to the logits of the next word; K must be static.
         advance: maps a state and the words chosen for it, int32, to the next state.
         state: a nest of tensors [B, 1, ...], the state before the first word.
+        take: returns both functions for some sentences of the batch, given their indices. With it,
+            finished sentences leave the batch; without it, they are worked on until the last one is
+            finished. The results are the same.
         beam_size: k.
         max_lengths: maximum tokens of a hypothesis, eos included; below 1 is 1. The last token of
             a hypothesis of that length is eos, whose log p counts: all hypotheses returned are
@@ -158,111 +160,111 @@ def beam_search(
         n_best=n_best,
     )
 
-    def any_live(state: State, beam: _Beam) -> tf.Tensor:
+    # Shapes must not change inside a loop, and the first word makes k hypotheses of one per
+    # sentence: it comes before the loops.
+    state, beam = _add_word(predict, state, _empty_beam(max_lengths, scoring.start(state)), rules)
+    if take is None:
+        _, beam = _search_until(0.0, predict, advance, state, beam, rules)
+    else:
+        beam = _search_with_fewer_and_fewer(take, state, beam, rules)
+    return _rank(beam, rules)
+
+
+def _search_until(
+    part: float, predict: Predict, advance: Advance, state: State, beam: _Beam, rules: _Rules
+) -> tuple[State, _Beam]:
+    """Search until no more than `part` of the sentences is live."""
+    enough = part * tf.cast(tf.shape(beam.lengths)[0], tf.float32)
+
+    def too_many_live(state: State, beam: _Beam) -> tf.Tensor:
         del state
-        return tf.reduce_any(_is_live(beam))
+        live = tf.reduce_any(_is_live(beam), axis=1)
+        return tf.math.count_nonzero(live, dtype=tf.float32) > enough
 
     def step(state: State, beam: _Beam) -> tuple[State, _Beam]:
         state = advance(state, beam.tokens[:, :, -1])
         return _add_word(predict, state, beam, rules)
 
-    # Shapes must not change inside the loop, and the first word makes k hypotheses of one per
-    # sentence: it comes before the loop.
-    state, beam = _add_word(predict, state, _empty_beam(max_lengths, scoring.start(state)), rules)
-    _, beam = tf.while_loop(
-        any_live, step, (state, beam), shape_invariants=_loop_shapes(state, beam, beam_size)
-    )
-    return _rank(beam, rules)
+    shapes = _loop_shapes(state, beam, rules.beam_size)
+    return tf.while_loop(too_many_live, step, (state, beam), shapes)
 
 
-def _add_word(
-    predict: Callable[[State], Float[Tensor, "B Q K"]], state: State, beam: _Beam, rules: _Rules
-) -> tuple[State, _Beam]:
+def _search_with_fewer_and_fewer(
+    take: Callable[[Int[Tensor, "b"]], tuple[Predict, Advance]],
+    state: State,
+    beam: _Beam,
+    rules: _Rules,
+) -> _Beam:
+    """Search until no sentence is live; those that are not leave the batch from time to time."""
+
+    def any_live(state: State, beam: _Beam) -> tf.Tensor:
+        del state
+        return tf.reduce_any(_is_live(beam))
+
+    def search_some(state: State, beam: _Beam) -> tuple[State, _Beam]:
+        live = tf.where(tf.reduce_any(_is_live(beam), axis=1))  # [b, 1]
+        sentences = tf.cast(live[:, 0], tf.int32)
+        some_state, some_beam, lengths = tf.nest.map_structure(
+            lambda x: tf.gather(x, sentences), (state, beam, (rules.max_lengths, rules.min_lengths))
+        )
+        some_rules = replace(rules, max_lengths=lengths[0], min_lengths=lengths[1])
+        after = _search_until(_LEAVE_AT, *take(sentences), some_state, some_beam, some_rules)
+        new_words = tf.shape(after[1].tokens)[2] - tf.shape(beam.tokens)[2]
+        beam = beam._replace(tokens=tf.pad(beam.tokens, [[0, 0], [0, 0], [0, new_words]]))
+        return tf.nest.map_structure(
+            lambda all, some: tf.tensor_scatter_nd_update(all, live, some), (state, beam), after
+        )
+
+    shapes = _loop_shapes(state, beam, rules.beam_size)
+    _, beam = tf.while_loop(any_live, search_some, (state, beam), shapes)
+    return beam
+
+
+def _add_word(predict: Predict, state: State, beam: _Beam, rules: _Rules) -> tuple[State, _Beam]:
     """Add a word to the live hypotheses, and return the state of their parents with them."""
     logits = predict(state)
     _check_logits(logits, rules)
-    candidates = _extend(logits, beam, rules)
-    beam, parents = _select(candidates, beam, rules)
+    beam, parents = _extend(tf.cast(logits, tf.float32), beam, rules)
     state = _gather(state, parents)
     beam = beam._replace(kept=_extend_kept(beam, state, rules))
     return state, _stop_decided(beam, rules)
 
 
-def _extend(logits: Float[Tensor, "B Q K"], beam: _Beam, rules: _Rules) -> _Candidates:
-    """Extend each live hypothesis by its best words and, in a column of its own, by eos."""
-    logits = tf.cast(logits, tf.float32)
-    # Banned words and eos among the best are not chosen: that many more are taken.
-    wanted = rules.beam_size + len(rules.banned_ids) + 1
-    best, words = top_k(logits, min(wanted, logits.shape[-1]))
-    normalizer = _log_normalizer(logits, best[:, :, :1], words[:, :, :1])  # [B, Q, 1]
-    eos = logits[:, :, rules.eos_id, tf.newaxis]  # [B, Q, 1]
-    eos_words = tf.fill(tf.shape(eos), rules.eos_id)
-
-    step = tf.shape(beam.tokens)[2]
-    is_last = (step + 1 >= rules.max_lengths)[:, tf.newaxis, tf.newaxis]  # [B, 1, 1]
-    too_early = (step < rules.min_lengths)[:, tf.newaxis, tf.newaxis]  # [B, 1, 1]
-    forbidden = is_last | (words == rules.eos_id)  # [B, Q, C - 1]
-    for banned in rules.banned_ids:
-        forbidden |= words == banned
-    forbidden = tf.concat([forbidden, (too_early & ~is_last) | tf.zeros_like(eos, tf.bool)], axis=2)
-
-    hypotheses = tf.where(beam.lengths > 0, -math.inf, beam.log_probs)[:, :, tf.newaxis]
-    log_probs = hypotheses + (tf.concat([best, eos], axis=2) - normalizer)  # [B, Q, C]
-    # NaN is not greater than -inf: it ends here, and no later comparison meets one.
-    allowed = ~forbidden & (log_probs > -math.inf)
-    return _Candidates(
-        log_probs=tf.where(allowed, log_probs, -math.inf),
-        words=tf.concat([words, eos_words], axis=2),
-    )
-
-
-def _log_normalizer(
-    logits: Float[Tensor, "B Q K"], best: Float[Tensor, "B Q 1"], best_word: Int[Tensor, "B Q 1"]
-) -> Float[Tensor, "B Q 1"]:
-    """The logsumexp of `logits` over K, from the best logit and its word.
-
-    log p(best) = best - logsumexp. The fused softmax gives p(best), which is at least 1/K, in
-    about half the time of exp and sum as separate passes on a CPU.
-    """
-    return best - tf.math.log(tf.gather(tf.nn.softmax(logits), best_word, batch_dims=2))
-
-
-def _select(
-    candidates: _Candidates, beam: _Beam, rules: _Rules
+def _extend(
+    logits: Float[Tensor, "B Q K"], beam: _Beam, rules: _Rules
 ) -> tuple[_Beam, Int[Tensor, "B k"]]:
-    """Fill the k slots: first the finished hypotheses, then the best candidates.
+    """Fill the k slots: first the finished hypotheses, then the best continuations.
 
     Returns:
         The new beam, with what the scoring rule kept of the parents, and the slots of the parents.
     """
-    slots, per_slot = beam.lengths.shape[1], candidates.words.shape[2]  # Q, C
+    step = tf.shape(beam.tokens)[2]
+    is_last = (step + 1 >= rules.max_lengths)[:, tf.newaxis]  # [B, 1]
+    too_early = (step < rules.min_lengths)[:, tf.newaxis] & ~is_last  # [B, 1]
     finished = beam.lengths > 0
-    # One row per sentence: Q slots to keep as they are, Q·C candidates, and padding if there are
-    # fewer than k of them. Finished hypotheses rank first and so are always kept.
-    missing = [[0, 0], [0, max(0, rules.beam_size - slots * (1 + per_slot))]]
-    flat_log_probs = tf.reshape(candidates.log_probs, [-1, slots * per_slot])
-    flat_words = tf.reshape(candidates.words, [-1, slots * per_slot])
-    rank_by = tf.concat([tf.where(finished, math.inf, -math.inf), flat_log_probs], axis=1)
-    log_probs = tf.concat([tf.where(finished, beam.log_probs, -math.inf), flat_log_probs], axis=1)
-    words = tf.concat([tf.zeros_like(beam.lengths), flat_words], axis=1)
-
-    _, picks = tf.math.top_k(
-        tf.pad(rank_by, missing, constant_values=-math.inf), rules.beam_size
-    )  # [B, k]
-    log_probs = tf.gather(
-        tf.pad(log_probs, missing, constant_values=-math.inf), picks, batch_dims=1
+    # A finished hypothesis takes a place before all others, as a continuation by eos.
+    log_probs, parents, words = best_continuations(
+        logits,
+        tf.where(finished | is_last, -math.inf, beam.log_probs),
+        tf.where(finished, math.inf, tf.where(too_early, -math.inf, beam.log_probs)),
+        rules.beam_size,
+        rules.eos_id,
+        rules.banned_ids,
     )
-    words = tf.gather(tf.pad(words, missing), picks, batch_dims=1)  # [B, k]
-    words = tf.where(log_probs > -math.inf, words, 0)
-
-    parents = tf.where(picks < slots, picks, tf.minimum((picks - slots) // per_slot, slots - 1))
-    is_kept = (picks < slots) & (log_probs > -math.inf)
-    is_new_end = ~is_kept & (words == rules.eos_id) & (log_probs > -math.inf)
-    tokens = tf.gather(beam.tokens, parents, batch_dims=1)  # [B, k, t]
-    tokens = tf.concat([tokens, words[:, :, tf.newaxis]], axis=2)  # [B, k, t + 1]
-    lengths = tf.where(is_kept, tf.gather(beam.lengths, parents, batch_dims=1), 0)
-    lengths = tf.where(is_new_end, tf.shape(tokens)[2], lengths)
-    return _Beam(tokens, lengths, log_probs, _gather(beam.kept, parents)), parents
+    is_kept = log_probs == math.inf  # [B, k]
+    is_new = tf.math.is_finite(log_probs)
+    is_new_end = is_new & (words == rules.eos_id)
+    words = tf.where(is_new, words, 0)
+    before = _gather(beam, parents)
+    return (
+        _Beam(
+            tokens=tf.concat([before.tokens, words[:, :, tf.newaxis]], axis=2),
+            lengths=tf.where(is_new_end, step + 1, tf.where(is_kept, before.lengths, 0)),
+            log_probs=tf.where(is_kept, before.log_probs, log_probs),
+            kept=before.kept,
+        ),
+        parents,
+    )
 
 
 def _gather(nest: Any, parents: Int[Tensor, "B k"]) -> Any:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import tensorflow as tf
 
 from rnnsearch_tf.config import DecodingConfig
-from rnnsearch_tf.decoding.beam_search import Hypotheses, beam_search
+from rnnsearch_tf.decoding.beam_search import Advance, Hypotheses, Predict, beam_search
 from rnnsearch_tf.decoding.scoring import LengthNormalization
 from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.models.translation_model import TranslationModel
@@ -62,21 +62,14 @@ def search_with_lengths(
     """
     step = model.bind(source)
 
-    def predict(state: Any) -> tf.Tensor:
-        logits = model.predict_token(tf.nest.map_structure(_to_rows, state))  # [B·Q, K]
-        return tf.reshape(logits, [tf.shape(source)[0], -1, logits.shape[-1]])
-
-    def advance(state: Any, words: tf.Tensor) -> Any:
-        outer = tf.shape(words)
-        after = step.advance(tf.nest.map_structure(_to_rows, state), tf.reshape(words, [-1]))
-        return tf.nest.map_structure(
-            lambda x: tf.reshape(x, tf.concat([outer, tf.shape(x)[1:]], 0)), after
-        )
+    def take(sentences: tf.Tensor) -> tuple[Predict, Advance]:
+        memory = tf.nest.map_structure(lambda x: tf.gather(x, sentences), step.memory)
+        return _functions(model, step, memory)
 
     return beam_search(
-        predict,
-        advance,
+        *_functions(model, step, step.memory),
         tf.nest.map_structure(lambda x: tf.expand_dims(x, 1), step.start()),
+        take=take,
         beam_size=options.beam_size,
         max_lengths=max_lengths,
         min_lengths=min_lengths,
@@ -87,8 +80,35 @@ def search_with_lengths(
     )
 
 
+def _functions(
+    model: TranslationModel | Ensemble, step: Any, memory: Any
+) -> tuple[Predict, Advance]:
+    """Return `predict` and `advance` of `beam_search`, for the sentences of a memory."""
+
+    def predict(state: Any) -> tf.Tensor:
+        rows = tf.nest.map_structure(_to_rows, state)
+        [slots] = {part.shape[1] for part in tf.nest.flatten(state)}  # Q
+        return _to_slots(model.predict_token(rows), slots)
+
+    def advance(state: Any, words: tf.Tensor) -> Any:
+        rows = tf.nest.map_structure(_to_rows, state)
+        after = step.advance(rows, tf.reshape(words, [-1]), memory)
+        return tf.nest.map_structure(lambda x: _to_slots(x, words.shape[1]), after)
+
+    return predict, advance
+
+
 def _to_rows(x: Float[Tensor, "B Q *rest"]) -> Float[Tensor, "R *rest"]:
-    return tf.reshape(x, tf.concat([[-1], tf.shape(x)[2:]], 0))
+    return tf.reshape(x, [-1, *_sizes(x)[2:]])
+
+
+def _to_slots(x: Float[Tensor, "R *rest"], slots: int) -> Float[Tensor, "B Q *rest"]:
+    return tf.reshape(x, [-1, slots, *_sizes(x)[1:]])
+
+
+def _sizes(x: tf.Tensor) -> list[Any]:
+    """The shape, with tensors only where it is not known before the graph runs."""
+    return [tf.shape(x)[i] if size is None else size for i, size in enumerate(x.shape)]
 
 
 def _scaled(lengths: Int[Tensor, "B"], ratio: float) -> Int[Tensor, "B"]:

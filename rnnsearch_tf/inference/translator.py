@@ -23,6 +23,7 @@ from rnnsearch_tf.inference.given_pairs import (
 )
 from rnnsearch_tf.inference.loading import load_export, load_text_model
 from rnnsearch_tf.inference.n_best import read_translations
+from rnnsearch_tf.inference.side_by_side import map_parts, side_by_side
 from rnnsearch_tf.inference.text_model import MAX_WEIGHTS, TextModel
 from rnnsearch_tf.models.model_directory import BEST
 from rnnsearch_tf.progress import counted
@@ -48,10 +49,12 @@ class Translator:
     >>> result.alignment.shape == (len(result.tokens), len(result.source_tokens))
     True
 
-    Lists are worked on in windows of a few hundred lines, each sorted by length; results come in
-    the order of the input. Iterators of any length go through the methods that end in `_stream`,
-    which hold one window at a time. When their input raises an error, what was read before it is
-    answered first.
+    Lists are worked on in windows of a few hundred lines, in parts of similar length; results come
+    in the order of the input. Where TensorFlow runs each operation on one thread
+    (`tf.config.threading.set_intra_op_parallelism_threads(1)`), parts of a window are translated
+    side by side, one on each core. Iterators of any length go through the methods that end in
+    `_stream`, which hold one window at a time. When their input raises an error, what was read
+    before it is answered first.
 
     Args:
         engine: a `TextModel`, or a SavedModel of one.
@@ -243,11 +246,15 @@ class Translator:
         """
         engine = self._engine_for(beam_size, n_best)
         search = engine.best if n_best == 1 else engine.candidates
-        for window in lines:
-            results = read_translations(
-                window, search(tf.constant(window)), n_best, self.vocabularies[0]
-            )
-            yield from self._with_alignments(results) if return_alignment else results
+
+        def translate_part(part: Sequence[Line]) -> list[Translation]:
+            outputs = search(tf.constant(part))
+            results = read_translations(part, outputs, n_best, self.vocabularies[0])
+            return list(self._with_alignments(results)) if return_alignment else results
+
+        with side_by_side() as apply:
+            for window in lines:
+                yield from map_parts(apply, translate_part, window)
 
     @overload
     def score(  # type: ignore[overload-overlap]

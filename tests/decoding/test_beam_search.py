@@ -457,6 +457,38 @@ def test_a_sentence_does_not_depend_on_its_batch(options):
         np.testing.assert_allclose(together.log_probs[sentence], alone.log_probs[0], rtol=1e-5)
 
 
+@pytest.mark.parametrize("scoring", [LengthNormalization(0.6), Coverage(0.2)])
+@pytest.mark.parametrize("n_best", [1, 5])
+def test_sentences_may_leave_the_batch(scoring, n_best):
+    """Each sentence has a vocabulary of its own, which goes along with it."""
+    model = Aligned(seed=3, batch=7, vocabulary=11)
+    shift = tf.random.stateless_normal([7, 1, 11], seed=(2, 3))
+    batches = []
+
+    def take(sentences):
+        batches.append(sentences.numpy().tolist())
+        own = tf.gather(shift, sentences)
+        return lambda state: model.predict(state) + own, model.advance
+
+    def search(**leave):
+        predict, advance = take(tf.range(7))
+        return beam_search(
+            predict, advance, model.state, **leave,
+            beam_size=5, n_best=n_best, scoring=scoring, eos_id=EOS,
+            max_lengths=tf.constant([2, 13, 5, 1, 11, 7, 3]),
+            min_lengths=tf.constant([0, 9, 0, 0, 11, 5, 0]),
+        )  # fmt: skip
+
+    together, leaving = search(), search(take=take)
+    for name in Hypotheses._fields:
+        stay, leave = getattr(together, name), getattr(leaving, name)
+        np.testing.assert_allclose(stay, leave, rtol=1e-5)
+    sizes = [len(batch) for batch in batches[2:]]
+    assert len(sizes) > 2
+    assert sizes == sorted(sizes, reverse=True)
+    assert all(batch == sorted(set(batch)) for batch in batches)
+
+
 def test_the_state_follows_its_hypothesis():
     """Each hypothesis carries its own words; they must be those the search says it has."""
     model = Recurrence(seed=11, batch=2, vocabulary=7)

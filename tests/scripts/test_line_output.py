@@ -11,10 +11,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import tensorflow as tf
 from scripted_aligner import installed
 from scripted_engine import ScriptedEngine, answer, engine, made_model
 
 from rnnsearch_tf import progress
+from rnnsearch_tf.inference import side_by_side
 from rnnsearch_tf.scripts import align, score, translate
 from rnnsearch_tf.scripts.shared.line_output import LineOutput
 
@@ -108,6 +110,19 @@ def test_the_last_n_best_list_is_written_again(capsys, engine, flags, tmp_path):
     assert translate.run([*flags, "--resume"]) == 0
     assert engine.windows[0][0] == LINES[255]
     assert (tmp_path / "out").read_bytes() == whole
+
+
+def test_ctrl_c_while_threads_work(capsys, engine, flags, tmp_path, monkeypatch):
+    monkeypatch.setattr(side_by_side, "_PART", 64)
+    monkeypatch.setattr(side_by_side, "_cores", lambda: 2)
+    monkeypatch.setattr(tf.config.threading, "get_intra_op_parallelism_threads", lambda: 1)
+    interrupt_at(engine, 6, ctrl_c)  # four searches are a window
+    said = fails(capsys, *flags, status=128 + signal.SIGINT)
+    assert "first 256 lines' results" in said[0] and said[1:] == ["interrupted"]
+    interrupt_at(engine, -1, ctrl_c)
+    assert translate.run([*flags, "--resume"]) == 0
+    assert (tmp_path / "out").read_text() == ANSWERS
+    assert sorted(map(len, engine.windows)) == [24, 64, 64, 64, 64, 64]
 
 
 def test_sigterm_ends_in_order(capsys, engine, flags, tmp_path):

@@ -1,5 +1,6 @@
 """A translator without a trained model: it answers in capital letters."""
 
+import threading
 import types
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -9,7 +10,8 @@ import pytest
 import tensorflow as tf
 
 from rnnsearch_tf.config import WHITESPACE, Config, DecodingConfig
-from rnnsearch_tf.inference.translator import Translator
+from rnnsearch_tf.inference import side_by_side
+from rnnsearch_tf.inference.translator import LINES_AT_ONCE, Translator
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.scripts import score, translate
 from rnnsearch_tf.text.tokenizers import tokenizer_for
@@ -37,6 +39,7 @@ class ScriptedEngine:
     def __init__(self) -> None:
         self.windows: list[list[str]] = []
         self.before: Callable[[int], None] = lambda number: None
+        self._counting = threading.Lock()
 
     def best(self, lines: tf.Tensor) -> dict[str, tf.Tensor]:
         return self._found(lines, 1)
@@ -53,8 +56,9 @@ class ScriptedEngine:
 
     def _found(self, lines: tf.Tensor, size: int) -> dict[str, tf.Tensor]:
         texts = [line.decode(errors="replace") for line in lines.numpy()]
-        self.before(len(self.windows))
-        self.windows.append(texts)
+        with self._counting:
+            self.before(len(self.windows))
+            self.windows.append(texts)
         rows = len(texts)
         return {
             "text": tf.constant(
@@ -70,7 +74,11 @@ class ScriptedEngine:
 
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> ScriptedEngine:
-    """What rnnsearch-translate and rnnsearch-score find in every model directory."""
+    """What rnnsearch-translate and rnnsearch-score find in every model directory.
+
+    A window of lines is one search.
+    """
+    monkeypatch.setattr(side_by_side, "_PART", LINES_AT_ONCE)
     scripted = ScriptedEngine()
     config: Any = types.SimpleNamespace(decoding=DecodingConfig(max_length=MAX_LENGTH, beam_size=2))
     words = tokenizer_for(WHITESPACE, "")

@@ -8,8 +8,8 @@ import tensorflow as tf
 
 from rnnsearch_tf.decoding import model_search
 from rnnsearch_tf.decoding.beam_search import beam_search
+from rnnsearch_tf.decoding.continuations import best_continuations
 from rnnsearch_tf.decoding.scoring import LengthNormalization
-from rnnsearch_tf.decoding.top_k import top_k
 from rnnsearch_tf.layers import attention as attention_module
 from rnnsearch_tf.layers import precision
 from rnnsearch_tf.layers.attention import BahdanauAttention
@@ -103,8 +103,11 @@ def test_fields_of_named_tuples_are_checked():
 def test_named_axes_in_front_agree():
     with pytest.raises(jaxtyping.TypeCheckError, match="state"):
         GRUCell(N).call(normal(2, 4, 3), normal(2, 1, N))
-    values, indices = top_k(tf.random.stateless_normal([2, 3, 11], (1, 2)), 4)
-    assert values.shape == indices.shape == [2, 3, 4]
+    logits, before = tf.zeros([2, 3, 11]), tf.zeros([2, 3])
+    found = best_continuations(logits, before, before, k=4, eos_id=1)
+    assert found.words.shape == [2, 4]
+    with pytest.raises(jaxtyping.TypeCheckError, match="before_eos"):
+        best_continuations(logits, before, before[:1], k=4, eos_id=1)
 
 
 @pytest.mark.parametrize(
