@@ -1,32 +1,36 @@
-"""TensorFlow's threads on a CPU: two operations side by side, each on half of the cores.
+"""TensorFlow's threads on a CPU.
 
-Products of small matrices do not occupy several cores. Two halves of the work do, each with
-products of its own.
+The products of a search, and of the training of a small model, are too small to occupy several
+cores. Several searches, or the halves of a batch, do: each with operations of fewer threads.
 """
 
+import contextlib
 import os
 
-# With more hidden units than this, two halves gain nothing.
-_SMALL = 700
+import tensorflow as tf
+
+_SMALL = 700  # with more hidden units, an update gains nothing from two halves
+
+
+def cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def limit_operations(threads: int) -> None:
+    """Have TensorFlow give an operation so many threads, so that several operations have cores.
+
+    It does nothing if there is a GPU, or if TensorFlow runs already. `TF_NUM_INTRAOP_THREADS` in
+    the environment takes precedence.
+    """
+    is_chosen = "TF_NUM_INTRAOP_THREADS" in os.environ
+    if threads < 1 or is_chosen or tf.config.list_physical_devices("GPU"):
+        return
+    with contextlib.suppress(RuntimeError):  # TensorFlow runs already
+        tf.config.threading.set_intra_op_parallelism_threads(threads)
 
 
 def halves_pay(units: int) -> bool:
-    """Return whether work is done faster in two halves here, by the number of hidden units."""
-    at_once = int(os.environ.get("TF_NUM_INTEROP_THREADS") or _cores())
-    return at_once > 1 and units <= _SMALL
-
-
-def halve_operations(units: int) -> None:
-    """Let operations have half of the cores, if `halves_pay`; before TensorFlow is imported.
-
-    `TF_NUM_INTRAOP_THREADS` in the environment takes precedence.
-    """
-    if halves_pay(units):
-        os.environ.setdefault("TF_NUM_INTRAOP_THREADS", str(max(1, _cores() // 2)))
-
-
-def _cores() -> int:
-    """Return the number of cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    """Return whether an update takes less time in two halves, by the number of hidden units."""
+    at_once = int(os.environ.get("TF_NUM_INTEROP_THREADS") or cores())
+    return at_once > 1 and units <= _SMALL and not tf.config.list_physical_devices("GPU")

@@ -15,7 +15,7 @@ PACKAGE = Path(rnnsearch_tf.__file__).parent
 ROOMS = {
     "": """
         __init__ errors extras terminal limits json_files result_html results bars progress windows
-        tensor_types digests config presets threads tf_functions provenance files
+        tensor_types digests config presets tf_functions threads provenance files
     """,
     "text": """
         __init__ fingerprint cleaning letters nonbreaking_prefixes moses vocabulary tokenizers
@@ -90,7 +90,6 @@ WITHOUT_TENSORFLOW = (
     "result_html",
     "results",
     "terminal",
-    "threads",
     "windows",
 )
 FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "misc", "common"}

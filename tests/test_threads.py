@@ -1,29 +1,63 @@
-"""When work is done in two halves, and how many threads an operation has then."""
+"""How many threads an operation of TensorFlow has, and when work is done in two halves."""
 
 import os
+from typing import Any
 
 import pytest
+import tensorflow as tf
 
 from rnnsearch_tf import threads
 
 
+@pytest.fixture
+def machine(monkeypatch):
+    """A machine of so many cores and GPUs, and the threads that are set on it."""
+    chosen: list[int] = []
+
+    def build(cores: int, gpus: int = 0, **environment: str) -> list[int]:
+        devices: list[Any] = ["a GPU"] * gpus
+        monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(cores)), raising=False)
+        monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind: devices)
+        for name in ("TF_NUM_INTEROP_THREADS", "TF_NUM_INTRAOP_THREADS"):
+            monkeypatch.delenv(name, raising=False)
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        return chosen
+
+    monkeypatch.setattr(tf.config.threading, "set_intra_op_parallelism_threads", chosen.append)
+    return build
+
+
 @pytest.mark.parametrize(
-    ("cores", "units", "inter", "intra", "expected"),
+    ("cores", "options", "units", "expected"),
     [
-        (2, 256, None, None, "1"),
-        (8, 256, None, None, "4"),
-        (1, 256, None, None, None),  # one core has one half
-        (2, 1000, None, None, None),  # large products occupy both
-        (2, 256, "1", None, None),  # one operation at a time
-        (2, 256, None, "2", "2"),  # the user's choice stays
+        (2, {}, 256, True),
+        (1, {}, 256, False),
+        (2, {}, 1000, False),  # large products occupy both cores
+        (2, {"gpus": 1}, 256, False),
+        (2, {"TF_NUM_INTEROP_THREADS": "1"}, 256, False),  # one operation at a time
     ],
 )
-def test_operations_have_half_of_the_cores(monkeypatch, cores, units, inter, intra, expected):
-    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(cores)), raising=False)
-    given = {"TF_NUM_INTEROP_THREADS": inter, "TF_NUM_INTRAOP_THREADS": intra}
-    for name, value in given.items():
-        monkeypatch.delenv(name, raising=False)
-        if value is not None:
-            monkeypatch.setenv(name, value)
-    threads.halve_operations(units)
-    assert os.environ.get("TF_NUM_INTRAOP_THREADS") == expected
+def test_halves_pay(machine, cores, options, units, expected):
+    machine(cores, **options)
+    assert threads.halves_pay(units) == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [({}, [4]), ({"gpus": 1}, []), ({"TF_NUM_INTRAOP_THREADS": "2"}, [])],
+)
+def test_operations_get_fewer_threads(machine, options, expected):
+    chosen = machine(8, **options)
+    threads.limit_operations(threads.cores() // 2)
+    threads.limit_operations(0)  # half of one core
+    assert chosen == expected
+
+
+def test_a_tensorflow_that_runs_already_stays_as_it_is(machine, monkeypatch):
+    def refuse(count: int) -> None:
+        raise RuntimeError("cannot be modified after initialization")
+
+    machine(2)
+    monkeypatch.setattr(tf.config.threading, "set_intra_op_parallelism_threads", refuse)
+    threads.limit_operations(1)

@@ -98,9 +98,9 @@ def run() -> None:
     with quiet_start():
         from rnnsearch_tf.evaluation.evaluator import EvaluationSet, Evaluator
         from rnnsearch_tf.evaluation.significance import compare
-        from rnnsearch_tf.inference.side_by_side import prefer_side_by_side
+        from rnnsearch_tf.threads import limit_operations
 
-        prefer_side_by_side()
+        limit_operations(1)
         evaluator = Evaluator(open_translator(COMMAND))
     warn_of_unknown_words(COMMAND, evaluator.translator, *text)
     translations, replaced = _translations(evaluator, text.source, ours)

@@ -30,7 +30,6 @@ from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILE, INPUT_FILES, OUTPUT_FOLDER
 from rnnsearch_tf.scripts.shared.pair_flags import PairFiles, define_pairs, find_pairs, needed_pairs
 from rnnsearch_tf.scripts.shared.settings_file import read_settings_file
-from rnnsearch_tf.threads import halve_operations
 from rnnsearch_tf.training.checks import check_cluster, check_inputs, check_same
 
 COMMAND = Command(
@@ -125,12 +124,14 @@ def run() -> int:
     check_inputs(config, bool(valid_files or FLAGS.valid_split), alignments is not None)
     _check_run(config)
     validation = valid_files.read() if valid_files else None
-    halve_operations(config.model.hidden_size)
     with quiet_start():
+        from rnnsearch_tf import threads
         from rnnsearch_tf.progress import say
         from rnnsearch_tf.training.distribution import Workers, build_strategy
         from rnnsearch_tf.training.run import train
 
+        if threads.halves_pay(config.model.hidden_size):
+            threads.limit_operations(threads.cores() // 2)
         strategy = build_strategy(FLAGS.strategy)  # before TensorFlow does anything else
     if FLAGS.valid_split:
         training, validation = hold_out(training, FLAGS.valid_split)

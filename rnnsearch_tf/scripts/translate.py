@@ -85,9 +85,9 @@ def run() -> int:
         raise UsageError(f"--n_best {FLAGS.n_best}: must be from 1 to the beam size, {beam_size}")
     output = line_output(COMMAND, models, _whole_lists if is_list else whole_lines)
     with quiet_start():
-        from rnnsearch_tf.inference.side_by_side import prefer_side_by_side
+        from rnnsearch_tf.threads import limit_operations
 
-        prefer_side_by_side()
+        limit_operations(1)
         translator = open_translator(COMMAND)
     results = translator.translate_windows(
         _checked(_windows(output), translator, output.done),

@@ -59,7 +59,8 @@ class TrainStep:
         shares: int | None = None,
     ):
         self._strategy = strategy or tf.distribute.get_strategy()
-        self._shares = shares or _best_shares(model, config)
+        pays = halves_pay(model.config.hidden_size) and not config.jit_compile
+        self._shares = shares or (2 if pays else 1)
         with self._strategy.scope():
             self.optimizer = build_optimizer(config, total_updates)
             self.optimizer.build(model.trainable_variables)
@@ -147,12 +148,6 @@ class TrainStep:
             for i in range(self._shares)
         ]
         return tf.nest.map_structure(lambda *sums: tf.add_n(sums), *totals)
-
-
-def _best_shares(model: TranslationModel, config: TrainingConfig) -> int:
-    is_on_gpu = bool(tf.config.list_logical_devices("GPU"))
-    one = is_on_gpu or config.jit_compile or not halves_pay(model.config.hidden_size)
-    return 1 if one else 2
 
 
 def _seeds(model: TranslationModel) -> list[tuple[tf.Variable, int]]:

@@ -5,8 +5,8 @@ import threading
 import pytest
 import tensorflow as tf
 
-from rnnsearch_tf.inference import side_by_side as module
-from rnnsearch_tf.inference.side_by_side import map_parts, prefer_side_by_side, side_by_side
+from rnnsearch_tf import threads
+from rnnsearch_tf.inference.side_by_side import map_parts, side_by_side
 
 LINES = [f"{'x' * (7 * i % 31)} {i}" for i in range(211)]
 
@@ -14,7 +14,7 @@ LINES = [f"{'x' * (7 * i % 31)} {i}" for i in range(211)]
 @pytest.fixture(params=[1, 3])
 def cores(request, monkeypatch):
     """TensorFlow runs each operation on one thread of a machine with so many cores."""
-    monkeypatch.setattr(module, "_cores", lambda: request.param)
+    monkeypatch.setattr(threads, "cores", lambda: request.param)
     monkeypatch.setattr(tf.config.threading, "get_intra_op_parallelism_threads", lambda: 1)
     return request.param
 
@@ -48,7 +48,7 @@ def test_as_many_threads_work_as_there_are_cores(cores):
 
 
 def test_where_tensorflow_has_all_cores_parts_follow_one_another(monkeypatch):
-    monkeypatch.setattr(module, "_cores", lambda: 3)
+    monkeypatch.setattr(threads, "cores", lambda: 3)
     monkeypatch.setattr(tf.config.threading, "get_intra_op_parallelism_threads", lambda: 0)
     workers = set()
 
@@ -67,22 +67,3 @@ def test_an_error_of_a_part_is_raised(cores):
 
     with side_by_side() as apply, pytest.raises(ValueError, match="64"):
         map_parts(apply, function, LINES)
-
-
-@pytest.mark.parametrize(
-    ("cores", "gpus", "expected"), [(2, [], [1]), (1, [], []), (2, ["a GPU"], [])]
-)
-def test_the_preference_is_for_several_cores_without_a_gpu(monkeypatch, cores, gpus, expected):
-    calls: list[int] = []
-    monkeypatch.setattr(module, "_cores", lambda: cores)
-    monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind: gpus)
-    monkeypatch.setattr(tf.config.threading, "set_intra_op_parallelism_threads", calls.append)
-    prefer_side_by_side()
-    assert calls == expected
-
-
-def test_it_is_too_late_once_tensorflow_runs():
-    tf.constant(1)
-    before = tf.config.threading.get_intra_op_parallelism_threads()
-    prefer_side_by_side()
-    assert tf.config.threading.get_intra_op_parallelism_threads() == before

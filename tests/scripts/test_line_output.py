@@ -15,7 +15,7 @@ import tensorflow as tf
 from scripted_aligner import installed
 from scripted_engine import ScriptedEngine, answer, engine, made_model
 
-from rnnsearch_tf import progress
+from rnnsearch_tf import progress, threads
 from rnnsearch_tf.inference import side_by_side
 from rnnsearch_tf.scripts import align, score, translate
 from rnnsearch_tf.scripts.shared.line_output import LineOutput
@@ -114,7 +114,7 @@ def test_the_last_n_best_list_is_written_again(capsys, engine, flags, tmp_path):
 
 def test_ctrl_c_while_threads_work(capsys, engine, flags, tmp_path, monkeypatch):
     monkeypatch.setattr(side_by_side, "_PART", 64)
-    monkeypatch.setattr(side_by_side, "_cores", lambda: 2)
+    monkeypatch.setattr(threads, "cores", lambda: 2)
     monkeypatch.setattr(tf.config.threading, "get_intra_op_parallelism_threads", lambda: 1)
     interrupt_at(engine, 6, ctrl_c)  # four searches are a window
     said = fails(capsys, *flags, status=128 + signal.SIGINT)
