@@ -208,6 +208,8 @@ class Command:
         except Exception as error:
             if _is_exhaustion(error):
                 return self._fail(f"not enough memory or disk space: {first_line(error)}", 1)
+            if isinstance(error, ModuleNotFoundError) and "rnnsearch_tf" not in str(error):
+                return self._fail(f"{first_line(error)}: see docs/installation.md", 1)
             if _DEBUG in os.environ:
                 raise
             return self._fail(self._reported(error, arguments), BUG)
