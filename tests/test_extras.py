@@ -81,3 +81,15 @@ def test_without_tensorflow_a_command_says_what_to_install(monkeypatch):
     said = 'tensorflow is not installed: pip install "rnnsearch-tf"'
     with pytest.raises(InputError, match=re.escape(said)), quiet_start():
         pass
+
+
+def test_with_the_client_alone_every_command_starts():
+    """In an environment with only the packages that docs/installation.md names for the client."""
+    code = """
+import importlib.metadata, sys
+for name in ("h5py", "keras", "rich", "sacrebleu", "tensorboard", "tensorflow", "yaml"):
+    sys.modules[name] = None
+for script in importlib.metadata.distribution("rnnsearch-tf").entry_points:
+    assert script.load()(["--version"]) == 0, script.name
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -6,6 +6,7 @@ from pathlib import Path
 import rnnsearch_tf
 from rnnsearch_tf.errors import InputError
 
+_REPOSITORY = "https://github.com/rnnsearch-tf/rnnsearch_tf/blob/main"
 _PACKAGE = Path(rnnsearch_tf.__file__).parent
 # Where setup.py puts them in what is installed, and where they are in the repository.
 _PLACES = (_PACKAGE / "kit", _PACKAGE.parent / "export")
@@ -13,7 +14,7 @@ _LEFT_OUT = shutil.ignore_patterns("*.py", "__pycache__", ".*")
 
 
 def write_kit(folder: str | Path) -> None:
-    """Write the files, whose README.md says what to do with them.
+    """Write the files, whose README.md says what to do with them; its links lead to the repository.
 
     Raises:
         InputError: it is not empty.
@@ -23,3 +24,6 @@ def write_kit(folder: str | Path) -> None:
         raise InputError(f"{folder}: is not empty, and nothing in it is overwritten")
     kit = next(place for place in _PLACES if (place / "docker-compose.yml").exists())
     shutil.copytree(kit, folder, ignore=_LEFT_OUT, dirs_exist_ok=True)
+    readme = Path(folder) / "README.md"
+    text = readme.read_text("utf-8").replace("](../", f"]({_REPOSITORY}/")
+    readme.write_text(text, "utf-8")

@@ -15,6 +15,7 @@ from rnnsearch_tf.models.losses import LossTotal
 from rnnsearch_tf.training.train_step import UpdateMetrics
 
 _KERAS_NAMES = {
+    "epoch": "epochs",  # Keras's CSVLogger has a column epoch of its own
     "nll_per_sentence": "val_loss",
     "nll_per_token": "val_nll_per_token",
     "bleu": "val_bleu",

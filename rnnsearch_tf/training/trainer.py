@@ -46,9 +46,10 @@ class Trainer:
             learning_rate, updates, and of the interval so far: mean_loss, mean_nll_per_token,
             tokens_per_second, clipped, skipped, and mean_<name>_loss of each auxiliary loss, as
             mean_guided_alignment_loss (nats per linked word);
-        on_epoch_end: the evaluation's record in training.jsonl, with loss, nll_per_token,
-            perplexity and <name>_loss for the training pairs; for the validation set val_loss
-            (nats per sentence), val_nll_per_token, val_perplexity and val_bleu.
+        on_epoch_end: the evaluation's record in training.jsonl, with epochs (passes over the
+            training pairs, with a fraction) for epoch; with loss, nll_per_token, perplexity and
+            <name>_loss for the training pairs; for the validation set val_loss (nats per
+            sentence), val_nll_per_token, val_perplexity and val_bleu.
     They can end the training: `model.stop_training` takes effect after the next evaluation. Their
     own state does not survive a restart.
     """

@@ -99,6 +99,16 @@ def test_json_and_back(scores, tmp_path):
     assert read_by_length(path) == (scores.by_length, {})
 
 
+def test_translations_without_a_fault_are_read_back(tmp_path):
+    """sacreBLEU's best score is a little above 100."""
+    lines = ["Il fait très froid ce matin."]
+    bins = bleu_by_length(lines, lines, [7])
+    assert bins[0].bleu > 100
+    path = tmp_path / "scores.json"
+    path.write_text(json.dumps({"by_length": [bin._asdict() for bin in bins]}), "utf-8")
+    assert read_by_length(path) == (bins, {})
+
+
 def test_other_files_are_refused(tmp_path):
     for content in ("", "[]", "{}", '{"by_length": [{"low": 1}]}', '{"by_length": [3]}', "\xff"):
         (tmp_path / "bad").write_text(content, "latin-1")

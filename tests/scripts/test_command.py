@@ -1,6 +1,8 @@
 """The frame of the console scripts: flags of a fixed choice, in help and when they are wrong."""
 
 import importlib
+import subprocess
+import sys
 from pathlib import Path
 from typing import Literal
 
@@ -145,3 +147,22 @@ def test_the_scripts_name_flag_and_choices(capsys, script, flag):
     (line,) = capsys.readouterr().err.splitlines()
     name, _, value = flag.partition("=")
     assert line.startswith(f"{script.COMMAND.name}: {name} {value!r}: choose one of ")
+
+
+def test_models_after_each_other_are_traced_without_a_warning():
+    code = """
+from rnnsearch_tf.scripts.shared.command import quiet_start
+with quiet_start():
+    import tensorflow as tf
+
+class Model:
+    @tf.function
+    def search(self):
+        return tf.constant(1)
+
+for _ in range(9):
+    Model().search()
+tf.get_logger().warning("another")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "another" in done.stderr and "retracing" not in done.stderr

@@ -272,6 +272,15 @@ def raising(error: Exception) -> types.ModuleType:
     return script  # type: ignore[return-value]
 
 
+def test_a_package_that_is_missing_is_no_bug(capsys):
+    """As grpcio and NumPy may be, where the client is used over REST alone."""
+    assert raising(ModuleNotFoundError("No module named 'grpc'")).run([]) == 1
+    said = "paint: No module named 'grpc': see docs/installation.md\n"
+    assert capsys.readouterr().err == said
+    with pytest.raises(ModuleNotFoundError):
+        raising(ModuleNotFoundError("No module named 'rnnsearch_tf.layer'")).run([])
+
+
 def test_a_bug_is_a_line_that_names_a_file_with_its_traceback(capsys, monkeypatch, tmp_path):
     monkeypatch.delenv("RNNSEARCH_DEBUG")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))

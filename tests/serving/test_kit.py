@@ -24,6 +24,8 @@ def test_the_kit_is_the_folder_export(tmp_path, monkeypatch, capsys, installed):
         path for path in there if path.suffix not in (".py", ".pyc") and path.name[0] not in "._"
     }
     assert (tmp_path / "new" / "pin_images.sh").stat().st_mode & 0o100
+    readme = (tmp_path / "new" / "README.md").read_text("utf-8")
+    assert "](../" not in readme and "/blob/main/docs/usage.md#unknown-words)" in readme
 
 
 def test_nothing_is_overwritten(tmp_path, capsys):

@@ -81,7 +81,7 @@ def test_an_evaluation_has_a_record_logs_and_a_line(metrics):
     }
     logs = evaluation_logs({**record, "bleu_signature": signature})
     assert logs == {
-        "epoch": 1.5,
+        "epochs": 1.5,
         "updates": 1234,
         "training_seconds": 90.0,
         "loss": 10.0,

@@ -352,6 +352,8 @@ def test_a_training_learns_and_callbacks_are_told_of_it_and_end_it(tmp_path, tex
     assert all(logs["tokens_per_second"] > 0 for logs in watcher.batches)
     rows = (tmp_path / "log.csv").read_text().splitlines()
     assert len(rows) == 6 and "val_bleu" in rows[0] and "val_nll_per_token" in rows[0]
+    columns = rows[0].split(",")
+    assert len(set(columns)) == len(columns)
     assert list((tmp_path / "board").rglob("events*"))
 
 

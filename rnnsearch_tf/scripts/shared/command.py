@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import errno
 import functools
+import logging
 import os
 import platform
 import shlex
@@ -216,6 +217,8 @@ class Command:
         except Exception as error:
             if _is_exhaustion(error):
                 return self._fail(f"not enough memory or disk space: {first_line(error)}", 1)
+            if isinstance(error, ModuleNotFoundError) and "rnnsearch_tf" not in str(error):
+                return self._fail(f"{first_line(error)}: see docs/installation.md", 1)
             if _DEBUG in os.environ:
                 raise
             return self._fail(self._reported(error, arguments), BUG)
@@ -335,6 +338,11 @@ def _is_exhaustion(error: Exception) -> bool:
     )
 
 
+def _is_not_of_retracing(record: logging.LogRecord) -> bool:
+    """Whether a warning is another than of graphs that are traced often, as by several models."""
+    return "tf.function retracing" not in record.getMessage()
+
+
 @contextlib.contextmanager
 def quiet_start() -> Iterator[None]:
     """Hide what TensorFlow's libraries write to standard error while they load.
@@ -348,6 +356,7 @@ def quiet_start() -> Iterator[None]:
     require_package("tensorflow")
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ["KERAS_BACKEND"] = "tensorflow"  # whatever the user's other work has
+    logging.getLogger("tensorflow").addFilter(_is_not_of_retracing)
     sys.stderr.flush()
     kept = os.dup(2)
     with tempfile.TemporaryFile() as captured:

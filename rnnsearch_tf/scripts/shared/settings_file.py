@@ -4,21 +4,10 @@ import re
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from rnnsearch_tf.config import FILLED_IN, FORMAT, Config, read_settings
 from rnnsearch_tf.digests import SEAL
 from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.json_files import parse_json, typed
-
-
-class _Loader(yaml.SafeLoader):
-    """PyYAML's, which takes 1e-3 for a number, as YAML 1.2 does and 1.1 does not."""
-
-
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float", re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+$"), list("-+0123456789")
-)
 
 
 def read_settings_file(path: str, base: Config) -> Config:
@@ -56,8 +45,15 @@ def _parsed(content: bytes) -> Any:
     """Parse JSON, or else YAML; a ValueError where it is neither."""
     if content.lstrip().startswith(b"{"):
         return parse_json(content)
+    import yaml  # here: without it, as where the client alone is installed, a command still starts
+
+    class Loader(yaml.SafeLoader):
+        """PyYAML's, which takes 1e-3 for a number, as YAML 1.2 does and 1.1 does not."""
+
+    number = re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+$")
+    Loader.add_implicit_resolver("tag:yaml.org,2002:float", number, list("-+0123456789"))
     try:
-        return yaml.load(content.decode(), _Loader)
+        return yaml.load(content.decode(), Loader)
     except yaml.YAMLError as error:
         problem = " ".join(str(error).split())
         raise ValueError(f"neither JSON nor YAML: {problem}") from error
