@@ -187,7 +187,8 @@ def test_attention(execute, model_dir):
     assert sum(map(float, weights)) == pytest.approx(1, abs=0.01)
     assert len(re.findall(r"p = 0\.\d+", printed(outputs["readout-by-hand"]))) == 5
     assert "α = " in printed(outputs["watch"])
-    assert "def call" in outputs["show-attention"][0].data["text/plain"]
+    shown = [output.data["text/plain"] for output in outputs["show-attention"]]
+    assert ["def align" in shown[0], "def call" in shown[1]] == [True, True]
     for number in (1, 2):
         assert Path(f"alignment_{number}.png").read_bytes().startswith(PNG)
     frame = outputs["show-page"][0].data["text/html"]
