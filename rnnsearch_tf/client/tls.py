@@ -4,7 +4,7 @@ import ssl
 from pathlib import Path
 from typing import NamedTuple
 
-from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.errors import InputError, UsageError
 
 
 class Tls(NamedTuple):
@@ -21,7 +21,7 @@ class Tls(NamedTuple):
             InputError: a file cannot be read, or is not a PEM file of its purpose.
         """
         if self.client_key and not self.client_certificate:
-            raise InputError("client_key: needs a client_certificate")
+            raise UsageError("client_key: needs a client_certificate")
         for path in self:
             _content(path)  # for its error: that of `ssl` does not name the file
         try:

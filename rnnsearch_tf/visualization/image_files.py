@@ -4,7 +4,7 @@ import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.files import replacing
 
 if TYPE_CHECKING:  # Matplotlib is optional: an HTML page is made without it
@@ -39,12 +39,12 @@ def image_format(path: str | Path, formats: tuple[str, ...] = (PNG, SVG, PDF)) -
         formats: the endings that are allowed.
 
     Raises:
-        InputError: it has another ending.
+        UsageError: it has another ending.
     """
     ending = Path(path).suffix.lower()
     if ending not in formats:
         endings = f"{', '.join(formats[:-1])} or {formats[-1]}"
-        raise InputError(f"{path}: the name of a picture must end in {endings}")
+        raise UsageError(f"{path}: the name of a picture must end in {endings}")
     return ending
 
 
@@ -66,7 +66,7 @@ def save_figure(figure: "Figure", path: str | Path) -> None:
         path: ends in .png, .svg or .pdf; its folder is made where it is missing.
 
     Raises:
-        InputError: another ending.
+        UsageError: another ending.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
