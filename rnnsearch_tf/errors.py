@@ -12,7 +12,10 @@ class InputError(Exception):
 
 
 class UsageError(InputError):
-    """Flags that are missing, have impossible values or do not go together: exit status 2."""
+    """Flags that are missing, have impossible values or do not go together; or such arguments.
+
+    The console scripts exit with status 2.
+    """
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -14,8 +14,13 @@ PACKAGE = Path(rnnsearch_tf.__file__).parent
 # of a room only modules before them. A new module is put behind all that it imports.
 ROOMS = {
     "": """
+<<<<<<< HEAD
         __init__ errors extras terminal limits json_files result_html results bars progress windows
         tensor_types digests config presets tf_functions threads provenance files
+=======
+        __init__ errors extras terminal limits json_files result_html results bars progress
+        interrupts windows tensor_types digests config presets tf_functions provenance files
+>>>>>>> signals
     """,
     "text": """
         __init__ fingerprint cleaning letters nonbreaking_prefixes moses vocabulary tokenizers
@@ -58,14 +63,14 @@ ROOMS = {
     """,
     "serving": "__init__ kit model_card signatures warmup export",
     "training": """
-        __init__ checks signals optimizers distribution train_step logs state checkpoints callbacks
+        __init__ checks optimizers distribution train_step logs state checkpoints callbacks
         trainer validation summaries run
     """,
     "reproduction": "__init__ models results claims assessment report reproduce",
     "demo": "__init__",
     "scripts": """
         __init__ shared shared.standard_streams shared.file_flags shared.requirements
-        shared.help_text shared.interrupts shared.command shared.text_input
+        shared.help_text shared.command shared.text_input
         shared.text_output shared.line_output shared.finite_values shared.translation_lines
         shared.figure_flags shared.decoding_flags shared.alignment_flags
         shared.alignment_evaluation shared.pair_flags shared.unknown_words

@@ -4,7 +4,7 @@ import re
 import urllib.parse
 from typing import NamedTuple
 
-from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.errors import UsageError
 
 _SCHEMES = ("http", "https", "grpc", "grpcs")
 _LABEL = r"[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
@@ -57,38 +57,46 @@ def parse_address(text: str) -> Address:
     """Read an address such as `http://host:8501`.
 
     Raises:
-        InputError: not scheme://host:port with a known scheme.
+        UsageError: not scheme://host:port with a known scheme.
     """
     try:
         parts = urllib.parse.urlsplit(text)
         host, port = parts.hostname or "", parts.port
     except ValueError as error:
-        raise InputError(f"server {text!r}: {error}") from error
+        raise UsageError(f"server {text!r}: {error}") from error
     if parts.scheme not in _SCHEMES:
-        raise InputError(f"server {text!r}: begins with none of {', '.join(_SCHEMES)} and ://")
+        raise UsageError(f"server {text!r}: begins with none of {', '.join(_SCHEMES)} and ://")
     if not _HOST.fullmatch(host):
-        raise InputError(f"server {text!r}: {host!r} is no host name")
+        raise UsageError(f"server {text!r}: {host!r} is no host name")
     if not port:
-        raise InputError(
+        raise UsageError(
             f"server {text!r}: has no port; TensorFlow Serving's are 8501 for REST, 8500 for gRPC"
         )
     address = Address(parts.scheme, host, port)
     rest = parts._replace(scheme="", netloc="", path=parts.path.removesuffix("/"))
     if rest.geturl() or "@" in parts.netloc:
-        raise InputError(f"server {text!r}: is more than scheme, host and port: {address}")
+        raise UsageError(f"server {text!r}: is more than scheme, host and port: {address}")
     return address
 
 
 def model_spec(name: str, version: int | None, label: str | None) -> ModelSpec:
+<<<<<<< HEAD
     """Make a `ModelSpec`; raise an InputError where its values do not go together."""
+=======
+    """Make a `ModelSpec` of checked values.
+
+    Raises:
+        UsageError: no name, a negative version, or both version and label.
+    """
+>>>>>>> signals
     if not name:
-        raise InputError("model: must have a name")
+        raise UsageError("model: must have a name")
     if version is not None and label is not None:
-        raise InputError(
+        raise UsageError(
             f"version {version} and label {label!r}: only one of them can be asked for"
         )
     if version is not None and version < 0:
-        raise InputError(f"version {version}: must not be negative")
+        raise UsageError(f"version {version}: must not be negative")
     if label == "":
-        raise InputError("label: must not be empty")
+        raise UsageError("label: must not be empty")
     return ModelSpec(name, version, label)

@@ -14,7 +14,7 @@ from rnnsearch_tf.client.errors import AnswerError
 from rnnsearch_tf.client.failures import too_late
 from rnnsearch_tf.client.results import VersionStatus
 from rnnsearch_tf.client.tls import Tls
-from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.results import Translation
 from rnnsearch_tf.windows import windows
 
@@ -66,7 +66,7 @@ class Client:
         tls: certificates, for https and grpcs.
 
     Raises:
-        InputError: an argument that cannot be used.
+        UsageError: an argument that cannot be used.
     """
 
     def __init__(
@@ -90,13 +90,13 @@ class Client:
             ("max_message_bytes", max_message_bytes),
         ):
             if value < 1:
-                raise InputError(f"{name} {value}: must be at least 1")
+                raise UsageError(f"{name} {value}: must be at least 1")
         if not 0 < deadline <= _MAX_DEADLINE:
-            raise InputError(f"deadline {deadline} s: must be above 0, and at most a day")
+            raise UsageError(f"deadline {deadline} s: must be above 0, and at most a day")
         self._address = parse_address(server)
         self._spec = model_spec(model, version, label)
         if tls and any(tls) and not self._address.is_secure:
-            raise InputError(f"server {server!r}: certificates are for https:// and grpcs://")
+            raise UsageError(f"server {server!r}: certificates are for https:// and grpcs://")
         self._deadline = deadline
         self._batch_size = batch_size
         self._concurrency = concurrency

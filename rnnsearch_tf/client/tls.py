@@ -4,7 +4,7 @@ import ssl
 from pathlib import Path
 from typing import NamedTuple
 
-from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.errors import InputError, UsageError
 
 
 class Tls(NamedTuple):
@@ -17,7 +17,7 @@ class Tls(NamedTuple):
     def context(self) -> ssl.SSLContext:
         """Make the settings for Python's TLS; InputError for a file that is not of its purpose."""
         if self.client_key and not self.client_certificate:
-            raise InputError("client_key: needs a client_certificate")
+            raise UsageError("client_key: needs a client_certificate")
         for path in self:
             _content(path)  # for its error: that of `ssl` does not name the file
         try:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rnnsearch_tf.data.parallel_corpus import BLOCK_PAIRS, ParallelText
-from rnnsearch_tf.errors import InputError, first_line
+from rnnsearch_tf.errors import InputError, UsageError, first_line
 from rnnsearch_tf.extras import require_package
 
 SUBSETS = ("europarl_v7", "commoncrawl", "multiun", "newscommentary_v9", "gigafren")
@@ -30,8 +30,8 @@ class Wmt14:
         target_language: the other.
 
     Raises:
-        InputError: a subset or a language that WMT '14 English-French does not have, or TensorFlow
-            Datasets is not installed.
+        UsageError: a subset or a language that WMT '14 English-French does not have.
+        InputError: TensorFlow Datasets is not installed.
     """
 
     def __init__(
@@ -43,12 +43,12 @@ class Wmt14:
     ):
         unknown = [name for name in subsets if name not in SUBSETS]
         if unknown or not subsets:
-            raise InputError(
+            raise UsageError(
                 f"WMT '14 has no subset {', '.join(unknown) or '(none)'}: choose from "
                 f"{', '.join(SUBSETS)}"
             )
         if {source_language, target_language} != set(_PAIR):
-            raise InputError(
+            raise UsageError(
                 f"this WMT '14 is English and French, not {source_language} and {target_language}"
             )
         require_package("tensorflow_datasets")

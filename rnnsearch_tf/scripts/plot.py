@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.scripts.shared.command import Command
@@ -70,7 +70,7 @@ def _labels(paths: Sequence[str]) -> list[str]:
     names = [Path(path).resolve().name.removesuffix(".json") for path in paths]
     labels = names if len(set(names)) == len(names) else list(paths)
     if len(set(labels)) < len(labels):
-        raise InputError(f"{','.join(paths)}: the same one twice")
+        raise UsageError(f"{','.join(paths)}: the same one twice")
     return labels
 
 

@@ -9,6 +9,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from rnnsearch_tf import interrupts
 from rnnsearch_tf.config import Config, selection_score
 from rnnsearch_tf.data.batching import batch_count, training_batches
 from rnnsearch_tf.data.sentence_pairs import Pairs
@@ -29,7 +30,6 @@ from rnnsearch_tf.training.logs import (
     evaluation_text,
     update_logs,
 )
-from rnnsearch_tf.training.signals import deferred_signals
 from rnnsearch_tf.training.state import TrainingState
 from rnnsearch_tf.training.train_step import TrainStep, UpdateMetrics
 
@@ -114,8 +114,8 @@ class Trainer:
         if self._is_finished() and not self._evaluation_is_due():
             self._say(f"finished: {self._state.updates:,} updates; nothing is left to do")
             return None
-        self._say(f"training on {described_devices(self._workers.strategy)}")
-        with deferred_signals() as received:
+        with interrupts.deferred() as received:
+            self._say(f"training on {described_devices(self._workers.strategy)}")
             self._callbacks.on_train_begin({"updates": self._state.updates})
             self._callbacks.on_epoch_begin(self._state.evaluations)
             stopped_by = self._train(received)

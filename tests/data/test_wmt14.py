@@ -145,5 +145,5 @@ def test_flags_that_exclude_one_another(capsys, train_flags, tmp_path):
         2, "rnnsearch-train: --wmt14 takes the place of --train_source and --train_target",
     )  # fmt: skip
     status, said = run(capsys, "--wmt14=commoncrawl,paracrawl", model)
-    assert status == 1
+    assert status == 2
     assert "no subset paracrawl: choose from" in said

@@ -4,7 +4,6 @@ import gzip
 import json
 import os
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -241,55 +240,6 @@ def test_a_pipe_is_answered_when_it_waits_and_read_in_full_windows(engine, co_pr
     assert answers.read().decode() == ANSWERS + "LAST\n"
     sizes = [len(window) for window in engine.windows[3:]]
     assert sizes[1] == 256 and sum(sizes) == len(LINES) + 1
-
-
-# A mutex that is locked twice waits for ever outside Python, whose handlers do not run meanwhile.
-IN_C = """
-import ctypes, os, sys, threading
-from rnnsearch_tf.scripts.shared.command import Command
-from rnnsearch_tf.scripts.shared.interrupts import last_word
-def main():
-    mutex, lock = ctypes.create_string_buffer(64), ctypes.CDLL(None).pthread_mutex_lock
-    with last_word(lambda: print("last word", file=sys.stderr)):
-        lock(mutex)
-        threading.Timer(1, os.kill, (os.getpid(), number)).start()
-        lock(mutex)
-number = int(sys.argv.pop())
-sys.exit(Command("sleeper", "sleeps.").run(main))
-"""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="the mutex is Linux's")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_a_command_that_is_not_in_python(number):
-    command = [sys.executable, "-c", IN_C, str(int(number))]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
-    said = "interrupted" if number == signal.SIGINT else "ended by SIGTERM"
-    assert (done.returncode, done.stdout) == (128 + number, "")
-    assert done.stderr == f"last word\nsleeper: {said}\n"
-
-
-# What is imported may drop the error that a signal raises.
-WHILE_IMPORTING = """
-import os, signal, sys, time
-from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-def main():
-    with quiet_start():
-        try:
-            os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(60)
-        except BaseException:
-            pass
-    print("went on")
-sys.exit(Command("importer", "imports.").run(main))
-"""
-
-
-def test_a_signal_while_tensorflow_is_imported_ends_a_command():
-    command = [sys.executable, "-c", WHILE_IMPORTING]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
-    assert (done.returncode, done.stdout) == (130, "")
-    assert done.stderr == "importer: interrupted\n"
 
 
 @pytest.mark.parametrize(

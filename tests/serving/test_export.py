@@ -137,6 +137,17 @@ def test_a_disk_that_refuses_leaves_nothing(model_dir, tmp_path, monkeypatch):
     assert list((tmp_path / "exports").iterdir()) == []
 
 
+@pytest.mark.parametrize("has_kit", [False, True])
+def test_what_to_run_next(model_dir, tmp_path, monkeypatch, capsys, has_kit):
+    """A kit has a README that says it."""
+    monkeypatch.setattr("rnnsearch_tf.serving.export.export", lambda *_: tmp_path / "exports" / "1")
+    flags = [f"--model_dir={model_dir}", f"--export_dir={tmp_path / 'exports'}"]
+    assert script.run(flags + [f"--kit={tmp_path / 'kit'}"] * has_kit) == 0
+    written = capsys.readouterr()
+    assert written.out.splitlines()[-1] == str(tmp_path / "exports" / "1")
+    assert ("Serve: rnnsearch-export --kit=FOLDER" in written.err) != has_kit
+
+
 def test_a_version_that_appears_meanwhile_is_not_overwritten(model_dir, tmp_path, monkeypatch):
     def another_export(*_):
         (tmp_path / "1").mkdir()

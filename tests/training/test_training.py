@@ -26,8 +26,10 @@ from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.models import losses
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.presets import PRESETS
+from rnnsearch_tf.progress import say
 from rnnsearch_tf.scripts import train
 from rnnsearch_tf.training import run as training_run
+from rnnsearch_tf.training import trainer
 from rnnsearch_tf.training.logs import Evaluation
 
 pytestmark = pytest.mark.slow
@@ -91,6 +93,20 @@ def test_a_signal_leaves_a_clean_terminal_and_a_directory_that_is_resumed(tmp_pa
     assert weights(path, "best")
     assert train.run([*flags, f"--epochs={done + 1}"]) == 0
     assert [record["epoch"] for record in log(path)] == list(range(1, done + 2))
+
+
+@pytest.mark.usefixtures("scripted")
+def test_a_signal_once_training_is_announced_loses_nothing(tmp_path, monkeypatch, capsys, flags):
+    def interrupted(text: str) -> None:
+        say(text)
+        if text.startswith("training on"):
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(trainer, "say", interrupted)
+    path = tmp_path / "model"
+    assert train.run([*flags, f"--model_dir={path}"]) == 128 + signal.SIGINT
+    assert capsys.readouterr().err.splitlines()[-1].startswith("stopped and saved")
+    assert list(path.glob("checkpoints/*.index"))
 
 
 def contents(path: Path) -> dict[str, tuple[int, bytes]]:

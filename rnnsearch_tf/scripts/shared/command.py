@@ -18,12 +18,12 @@ from typing import Any
 from absl import flags
 
 import rnnsearch_tf
+from rnnsearch_tf import interrupts
 from rnnsearch_tf.config import RENAMED_FIELDS, RENAMED_VALUES, check_choice, choices
 from rnnsearch_tf.errors import InputError, UsageError, did_you_mean, first_line
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.limits import Limits
 from rnnsearch_tf.progress import close_bars, fresh_line
-from rnnsearch_tf.scripts.shared import interrupts
 from rnnsearch_tf.scripts.shared.file_flags import FileType, check_path
 from rnnsearch_tf.scripts.shared.help_text import help_text
 from rnnsearch_tf.scripts.shared.requirements import Requirement

@@ -20,11 +20,11 @@ from rnnsearch_tf.files import (
     write_atomically,
 )
 from rnnsearch_tf.inference.exported import find_version
+from rnnsearch_tf.interrupts import last_word
 from rnnsearch_tf.json_files import read_json
 from rnnsearch_tf.progress import counted
 from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.file_flags import OUTPUT_LINES
-from rnnsearch_tf.scripts.shared.interrupts import last_word
 from rnnsearch_tf.scripts.shared.text_output import shown_by
 
 Item = TypeVar("Item")

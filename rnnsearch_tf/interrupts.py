@@ -5,13 +5,16 @@ import os
 import signal
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from rnnsearch_tf.progress import open_line
 
-_GRACE = 0.5  # seconds for Python to raise an error, which it cannot while a graph runs
+_GRACE = 0.5  # seconds for Python to run a handler, which it cannot while a graph runs
+_HANDLED = 0  # no signal's number
 
+_watched: list[socket.socket] = []  # gets a signal's number at once, _HANDLED from its handler
 _has_raised = threading.Event()
 _is_held = threading.Event()
 _pending: list[int] = []  # signals that came meanwhile
@@ -37,8 +40,7 @@ def raised() -> Iterator[None]:
     try:
         yield
     finally:
-        for number, handler in defaults.items():
-            signal.signal(number, handler)
+        _restore(defaults)
 
 
 def _raise(number: int, frame: Any) -> None:
@@ -49,7 +51,42 @@ def _raise(number: int, frame: Any) -> None:
         _pending.append(number)
         return
     _has_raised.set()
+    _tell_handled()
     raise KeyboardInterrupt(number)
+
+
+@contextlib.contextmanager
+def deferred() -> Iterator[list[int]]:
+    """Collect the first SIGINT or SIGTERM instead of exiting; a second one acts at once."""
+    received: list[int] = []
+    earlier: dict[int, Any] = {}
+
+    def receive(number: int, frame: Any) -> None:
+        del frame
+        received.append(number)
+        if number == signal.SIGINT:
+            open_line()
+        _tell_handled()  # first, for `_watch` may already see the earlier handler
+        _restore(earlier)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        earlier[number] = signal.signal(number, receive)
+    try:
+        yield received
+    finally:
+        _restore(earlier)
+
+
+def _restore(handlers: dict[int, Any]) -> None:
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+
+
+def _tell_handled() -> None:
+    """Mark the signals that came before as handled."""
+    for writer in _watched:
+        with contextlib.suppress(OSError):  # full
+            writer.send(bytes([_HANDLED]))
 
 
 @contextlib.contextmanager
@@ -77,11 +114,13 @@ def forced(say: Callable[[int], int]) -> Iterator[None]:
     reader, writer = socket.socketpair()  # Windows takes no pipe
     writer.setblocking(False)
     before = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
+    _watched.append(writer)
     threading.Thread(target=_watch, args=(reader, say), daemon=True).start()
     try:
         yield
     finally:
         signal.set_wakeup_fd(before)
+        _watched.remove(writer)
         writer.close()
 
 
@@ -89,13 +128,30 @@ def _watch(reader: socket.socket, say: Callable[[int], int]) -> None:
     with reader:
         while received := reader.recv(1):
             number = received[0]
-            # Training has its own handler, which waits for the end of an update.
-            if signal.getsignal(number) is _raise and not _has_raised.wait(_GRACE):
+            if number == _HANDLED or _has_raised.is_set():
+                continue
+            # While training has its own handler, a signal waits for the end of an update.
+            if signal.getsignal(number) is _raise and not _is_handled(reader):
                 if number == signal.SIGINT:
                     open_line()
                 for last_word in _last_words:
                     last_word()
                 os._exit(say(number))
+
+
+def _is_handled(reader: socket.socket) -> bool:
+    """Return whether a handler, of training or ours, has run within the grace."""
+    end = time.monotonic() + _GRACE
+    try:
+        while (left := end - time.monotonic()) > 0:
+            reader.settimeout(left)
+            if reader.recv(1) in (bytes([_HANDLED]), b""):
+                return True
+    except TimeoutError:
+        pass
+    finally:
+        reader.settimeout(None)
+    return False
 
 
 @contextlib.contextmanager

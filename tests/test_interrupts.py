@@ -1,0 +1,107 @@
+"""Signals end a command in order, wait for the end of an update, or end the process at once."""
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="the mutex is Linux's")
+
+
+def run(code: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+
+
+# A mutex that is locked twice waits for ever outside Python, whose handlers do not run meanwhile.
+MUTEX = """
+import contextlib, ctypes, os, signal, sys, threading, time
+from rnnsearch_tf.interrupts import deferred, last_word
+from rnnsearch_tf.scripts.shared.command import Command
+mutex, library = ctypes.create_string_buffer(64), ctypes.CDLL(None)
+lock, unlock = library.pthread_mutex_lock, library.pthread_mutex_unlock
+lock(mutex)
+number = int(sys.argv.pop())
+"""
+STUCK = """
+trains = sys.argv.pop() == "training"
+def main():
+    with deferred() if trains else contextlib.nullcontext():
+        if trains:
+            signal.raise_signal(number)
+        with last_word(lambda: print("last word", file=sys.stderr)):
+            threading.Timer(1, os.kill, (os.getpid(), number)).start()
+            lock(mutex)
+sys.exit(Command("sleeper", "sleeps.").run(main))
+"""
+IN_AN_UPDATE = """
+def one_signal():
+    os.kill(os.getpid(), number)
+    time.sleep(1)
+    unlock(mutex)
+def main():
+    with deferred() as received:
+        threading.Timer(1, one_signal).start()
+        lock(mutex)
+    print(*received)
+sys.exit(Command("sleeper", "sleeps.").run(main))
+"""
+
+
+@on_linux
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("where", ["anywhere", "training"])
+def test_a_signal_ends_a_command_that_is_not_in_python(where, number):
+    """In training, this is the second signal."""
+    done = run(MUTEX + STUCK, where, int(number))
+    said = "interrupted" if number == signal.SIGINT else "ended by SIGTERM"
+    assert (done.returncode, done.stdout) == (128 + number, "")
+    assert done.stderr == f"last word\nsleeper: {said}\n"
+
+
+@on_linux
+def test_the_first_signal_in_training_waits_for_the_end_of_an_update():
+    done = run(MUTEX + IN_AN_UPDATE, int(signal.SIGINT))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "2\n", "")
+
+
+# Python runs the handler at once, and other threads not before the main thread waits.
+WATCHED_LATE = """
+import os, signal, sys, threading
+from rnnsearch_tf.interrupts import deferred, forced, raised
+sys.setswitchinterval(1000)
+with raised():
+    with forced(lambda number: 128 + number), deferred() as received:
+        (watch,) = set(threading.enumerate()) - {threading.main_thread()}
+        os.kill(os.getpid(), signal.SIGINT)  # `raise_signal` would let other threads run
+    watch.join()
+print(*received)
+"""
+
+
+def test_a_signal_that_training_has_received_forces_nothing():
+    done = run(WATCHED_LATE)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "2\n", "")
+
+
+# What is imported may drop the error that a signal raises.
+WHILE_IMPORTING = """
+import os, signal, sys, time
+from rnnsearch_tf.scripts.shared.command import Command, quiet_start
+def main():
+    with quiet_start():
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(60)
+        except BaseException:
+            pass
+    print("went on")
+sys.exit(Command("importer", "imports.").run(main))
+"""
+
+
+def test_a_signal_while_tensorflow_is_imported_ends_a_command():
+    done = run(WHILE_IMPORTING)
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == "importer: interrupted\n"
