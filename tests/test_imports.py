@@ -14,13 +14,8 @@ PACKAGE = Path(rnnsearch_tf.__file__).parent
 # of a room only modules before them. A new module is put behind all that it imports.
 ROOMS = {
     "": """
-<<<<<<< HEAD
-        __init__ errors extras terminal limits json_files result_html results bars progress windows
-        tensor_types digests config presets tf_functions threads provenance files
-=======
         __init__ errors extras terminal limits json_files result_html results bars progress
-        interrupts windows tensor_types digests config presets tf_functions provenance files
->>>>>>> signals
+        interrupts windows tensor_types digests config presets tf_functions threads provenance files
     """,
     "text": """
         __init__ fingerprint cleaning letters nonbreaking_prefixes moses vocabulary tokenizers

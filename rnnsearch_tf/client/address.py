@@ -80,15 +80,7 @@ def parse_address(text: str) -> Address:
 
 
 def model_spec(name: str, version: int | None, label: str | None) -> ModelSpec:
-<<<<<<< HEAD
-    """Make a `ModelSpec`; raise an InputError where its values do not go together."""
-=======
-    """Make a `ModelSpec` of checked values.
-
-    Raises:
-        UsageError: no name, a negative version, or both version and label.
-    """
->>>>>>> signals
+    """Make a `ModelSpec`; raise a UsageError where its values do not go together."""
     if not name:
         raise UsageError("model: must have a name")
     if version is not None and label is not None:

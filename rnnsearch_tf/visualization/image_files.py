@@ -32,19 +32,7 @@ _METADATA: dict[str, dict[str, Any]] = {SVG: {"Date": None}, PDF: {"CreationDate
 
 
 def image_format(path: str | Path, formats: tuple[str, ...] = (PNG, SVG, PDF)) -> str:
-<<<<<<< HEAD
-    """Return the format of a picture file, the ending of its name; InputError for another."""
-=======
-    """Return the format of a picture file: the ending of its name.
-
-    Args:
-        path: the file.
-        formats: the endings that are allowed.
-
-    Raises:
-        UsageError: it has another ending.
-    """
->>>>>>> signals
+    """Return the format of a picture file, the ending of its name; UsageError for another."""
     ending = Path(path).suffix.lower()
     if ending not in formats:
         endings = f"{', '.join(formats[:-1])} or {formats[-1]}"
@@ -62,21 +50,9 @@ def figure_style() -> contextlib.AbstractContextManager[None]:
 def save_figure(figure: "Figure", path: str | Path) -> None:
     """Write a figure as PNG, SVG or PDF; equal figures are equal files.
 
-<<<<<<< HEAD
     The text of an SVG stays text: it can be searched and copied, and the viewer's fonts draw it. On
     a dark page, an SVG is light on dark. Its dpi are a PNG's resolution. The folder is made where
     it is missing.
-=======
-    The text of an SVG stays text: it can be searched and copied, and the viewer's fonts draw it.
-    On a dark page, an SVG is light on dark.
-
-    Args:
-        figure: the picture, drawn in `figure_style()`; its dpi are a PNG's resolution.
-        path: ends in .png, .svg or .pdf; its folder is made where it is missing.
-
-    Raises:
-        UsageError: another ending.
->>>>>>> signals
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
