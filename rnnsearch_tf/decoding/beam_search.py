@@ -212,7 +212,7 @@ def _search_with_fewer_and_fewer(
         new_words = tf.shape(after[1].tokens)[2] - tf.shape(beam.tokens)[2]
         beam = beam._replace(tokens=tf.pad(beam.tokens, [[0, 0], [0, 0], [0, new_words]]))
         return tf.nest.map_structure(
-            lambda all, some: tf.tensor_scatter_nd_update(all, live, some), (state, beam), after
+            lambda whole, some: tf.tensor_scatter_nd_update(whole, live, some), (state, beam), after
         )
 
     shapes = _loop_shapes(state, beam, rules.beam_size)

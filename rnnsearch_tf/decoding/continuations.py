@@ -50,7 +50,8 @@ def best_continuations(
         banned_ids: words that never follow; meant to be few.
     """
     slots, size = before_words.shape[1], _block_size(logits.shape[2])  # Q, S
-    logits = _padded(logits, size)  # [B, Q, N S]
+    missing = [[0, 0], [0, 0], [0, -logits.shape[2] % size]]
+    logits = tf.pad(logits, missing, constant_values=-math.inf) if missing[2][1] else logits
     count = logits.shape[2] // size
     blocks = _cut(logits, count)  # [B, Q, N, S]
     maxima = tf.reduce_max(blocks, axis=3)  # [B, Q, N]
@@ -63,7 +64,8 @@ def best_continuations(
     eos = tf.where(before_eos == math.inf, math.inf, eos)
     scores = tf.concat([words, eos[:, :, tf.newaxis]], axis=2)  # [B, Q, N + 1]
     scores = tf.reshape(scores, [-1, slots * (count + 1)])
-    chosen = _sorted(tf.math.top_k(scores, min(k, scores.shape[1])).indices)  # [B, m]
+    chosen = tf.math.top_k(scores, min(k, scores.shape[1])).indices
+    chosen = -tf.math.top_k(-chosen, chosen.shape[1]).values  # [B, m], rising
 
     parents, block = chosen // (count + 1), chosen % (count + 1)  # [B, m]
     rows = tf.minimum(parents * count + block, slots * count - 1)  # anywhere for eos
@@ -92,14 +94,6 @@ def _block_size(columns: int) -> int:
     best = round(math.sqrt(columns))
     divisors = (size for size in range(best // 2 + 1, 2 * best) if columns % size == 0)
     return min(divisors, key=lambda size: abs(size - best), default=best)
-
-
-def _padded(logits: Float[Tensor, "B Q K"], size: int) -> Float[Tensor, "B Q K_padded"]:
-    """Fill up the last block with -inf."""
-    missing = -logits.shape[2] % size
-    if not missing:
-        return logits
-    return tf.pad(logits, [[0, 0], [0, 0], [0, missing]], constant_values=-math.inf)
 
 
 def _cut(values: Float[Tensor, "B Q K"], count: int) -> Float[Tensor, "B Q N S"]:
@@ -143,8 +137,3 @@ def _sum(before: tf.Tensor, logits: tf.Tensor) -> tf.Tensor:
     log_probs = before + logits
     # NaN is not greater than -inf: it ends here, and no later comparison meets one.
     return tf.where(log_probs > -math.inf, log_probs, -math.inf)
-
-
-def _sorted(indices: Int[Tensor, "B m"]) -> Int[Tensor, "B m"]:
-    """Rising, in fewer operations than `tf.sort`."""
-    return -tf.math.top_k(-indices, indices.shape[1]).values
