@@ -67,7 +67,7 @@ def output(flags: list[str]) -> Path:
         )
 
     with pytest.MonkeyPatch.context() as patch:
-        scripted_train_step.use(patch)
+        scripted_train_step.use(patch, scripted_train_step.SlowTrainStep)  # hours above 0
         patch.setattr("rnnsearch_tf.reproduction.reproduce.assess", assess_once)
         assert reproduce.run([*flags, "--models=rnnencdec-30"]) == 0
         copy_trained(output / "rnnencdec-30", output / "rnnencdec-50", 50)

@@ -14,7 +14,7 @@ from rnnsearch_tf.scripts import train
 from rnnsearch_tf.training import trainer
 from rnnsearch_tf.training.train_step import TrainStep, UpdateMetrics
 
-_SECONDS = 0.02  # of an update in a process of its own, so that a signal can come between two
+_SECONDS = 0.02  # of a slow update, so that a signal can come between two
 
 
 class ScriptedTrainStep(TrainStep):
@@ -35,19 +35,21 @@ class ScriptedTrainStep(TrainStep):
         return UpdateMetrics({"nll": LossTotal(amount, 1.0)}, len(rows), 1.0, 1.0, float(stop))
 
 
-def use(patch: pytest.MonkeyPatch) -> None:
-    """Let trainings make these updates."""
-    patch.setattr(trainer, "TrainStep", ScriptedTrainStep)
+class SlowTrainStep(ScriptedTrainStep):
+    """The same, in a time that can be seen."""
 
-
-class _SlowTrainStep(ScriptedTrainStep):
     def __call__(self, batch: Mapping[str, tf.Tensor], stop: int | tf.Tensor) -> UpdateMetrics:
         time.sleep(_SECONDS)
         return super().__call__(batch, stop)
 
 
+def use(patch: pytest.MonkeyPatch, step: type[TrainStep] = ScriptedTrainStep) -> None:
+    """Let trainings make these updates."""
+    patch.setattr(trainer, "TrainStep", step)
+
+
 def run(flags: list[str]) -> int:
     """Run `rnnsearch-train` with these updates, in a process that is a test's own."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trainer, "TrainStep", _SlowTrainStep)
+        use(patch, SlowTrainStep)
         return train.run(flags)

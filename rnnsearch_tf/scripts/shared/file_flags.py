@@ -76,8 +76,7 @@ def _check_folder(path: str) -> None:
 def _check_writable(folder: Path) -> None:
     """Check that something can be made in a folder, by trying: /proc lets root, and fails."""
     try:
-        with tempfile.TemporaryDirectory(dir=folder):
-            pass
+        Path(tempfile.mkdtemp(dir=folder)).rmdir()
     except OSError as error:
         raise InputError(f"{folder}: cannot be written: {error.strerror}") from error
 
