@@ -121,7 +121,16 @@ def _gradient(
     weights: Weights,
     dtype: str,
 ) -> tuple[Any, ...]:
-    """Return the gradients of inputs, start, annotations, keys and each of the weights."""
+    """Return the gradients of inputs, start, annotations, keys and each of the weights.
+
+    With a_i = W e_i + U s_{i-1} + C c_i, what enters the gates and the candidate, from i = Ty to 1:
+
+        ∂a_i, ∂s_{i-1}     as in `gated_update_gradient`
+        ∂c_i += Cᵀ ∂a_i,  ∂α_ij += h_j · ∂c_i,  ∂h_j += α_ij ∂c_i
+        ∂q_i, ∂k_j, ∂v_a   as in `align_gradient`
+        ∂s_{i-1} += W_aᵀ ∂q_i + U_zᵀ ∂a_z + U_rᵀ ∂a_r
+        ∂W_a = Σ_i ∂q_i s_{i-1}ᵀ,  ∂C = Σ_i ∂a_i c_iᵀ,  ∂U = Σ_i ∂a [r ∘ s_{i-1}]ᵀ
+    """
     state_matrix, context_matrix, U = (ops.cast(ops.transpose(w), dtype) for w in weights[:3])
     annotations_transposed = ops.transpose(annotations, (0, 2, 1))
     before = previous_states(outputs.states, start)
