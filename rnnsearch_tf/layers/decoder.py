@@ -9,7 +9,7 @@ from keras import ops
 
 from rnnsearch_tf.config import InitialWeights, StepOrder, check_choice, choices
 from rnnsearch_tf.layers import initializers
-from rnnsearch_tf.layers.attention import BahdanauAttention
+from rnnsearch_tf.layers.attention import BahdanauAttention, LastAnnotation
 from rnnsearch_tf.layers.attentive_recurrence import Outputs, Weights, attentive_recurrence
 from rnnsearch_tf.layers.embedding import WordEmbedding
 from rnnsearch_tf.layers.gated_recurrence import previous_states
@@ -94,7 +94,7 @@ class Decoder(PreciseLayer):
     Examples:
         Two sentences, n = 5: annotations of three words, summaries, four target words.
 
-        >>> from rnnsearch_tf.layers import BahdanauAttention
+        >>> from rnnsearch_tf.layers import BahdanauAttention, LastAnnotation
         >>> decoder = Decoder(11, 3, 5, BahdanauAttention(7, name="attention"))
         >>> target = keras.ops.array([[4, 9, 6, 1], [7, 1, 0, 0]])
         >>> annotations, summary = keras.random.normal([2, 3, 10]), keras.random.normal([2, 5])
@@ -172,7 +172,8 @@ class Decoder(PreciseLayer):
         previous = ops.concatenate([ops.zeros_like(words[:1]), words[:-1]])
         inputs = self.cell.project(previous if self.updates_first else words)
         start = self.initial_state(summary)
-        read = self._read if type(self.attention) is BahdanauAttention else self._read_any
+        readers = {BahdanauAttention: self._read, LastAnnotation: self._read_with_one_context}
+        read = readers.get(type(self.attention), self._read_any)
         states, contexts, alignments = read(inputs, start, annotations, annotations_mask)
         if not self.updates_first:
             states = previous_states(states, start)
@@ -191,6 +192,15 @@ class Decoder(PreciseLayer):
         return attentive_recurrence(
             inputs, start, annotations, keys, weights, mask, self.compute_dtype
         )
+
+    def _read_with_one_context(
+        self, inputs: Any, start: Any, annotations: Any, mask: Any
+    ) -> Outputs:
+        """Read with an attention that ignores the states, so that the context is the same."""
+        context, alignment = self.attention(start, annotations, annotations_mask=mask)
+        states = self.cell.read(inputs + self.cell.read_context(context), start)
+        steps = ops.shape(inputs)[0]
+        return Outputs(states, *(ops.repeat(x[None], steps, axis=0) for x in (context, alignment)))
 
     def _read_any(self, inputs: Any, start: Any, annotations: Any, mask: Any) -> Outputs:
         """Read with an attention whose gradient is automatic."""
