@@ -43,7 +43,6 @@ def align_gradient(
     alignment: Float[Tensor, "B Tx"],
     query: Float[Tensor, "B n_a"],
     keys: Float[Tensor, "B Tx n_a"],
-    v_a: Float[Tensor, "n_a"],
 ) -> tuple[Float[Tensor, "B Tx n_a"], Float[Tensor, "n_a"]]:
     """Return what the gradients of `align` are made of, for one query a sentence.
 
@@ -55,7 +54,7 @@ def align_gradient(
         ∂v_a = Σ_j ∂e_j u_j
 
     Returns:
-        w, and the gradient of v_a. The factor v_a can wait until w is summed.
+        w, and the gradient of v_a. The factor v_a is left to the caller, who sums w first.
     """
     weighted = alignment * upstream
     of_energies = weighted - alignment * ops.sum(weighted, axis=1, keepdims=True)

@@ -145,7 +145,7 @@ def _gradient(
         of_context = upstream_i.contexts + product(of_inputs, context_matrix)
         of_alignment = product_of_each(ops.expand_dims(of_context, 1), annotations_transposed)
         of_alignment = upstream_i.alignments + ops.squeeze(of_alignment, 1)
-        of_hidden, of_v = align_gradient(of_alignment, alignment, query, keys, weights.energy)
+        of_hidden, of_v = align_gradient(of_alignment, alignment, query, keys)
         of_query = weights.energy * ops.sum(of_hidden, axis=1)
         of_state += product(ops.concatenate([of_query, of_gates], axis=-1), state_matrix)
         carry = (of_state, of_hidden_sum + of_hidden, of_v_sum + of_v)

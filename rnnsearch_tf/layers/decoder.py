@@ -14,7 +14,7 @@ from rnnsearch_tf.layers.attentive_recurrence import Outputs, Weights, attentive
 from rnnsearch_tf.layers.embedding import WordEmbedding
 from rnnsearch_tf.layers.gated_recurrence import previous_states
 from rnnsearch_tf.layers.gru import ContextGRUCell
-from rnnsearch_tf.layers.precision import PreciseLayer, product
+from rnnsearch_tf.layers.precision import PreciseLayer, joined, product
 from rnnsearch_tf.layers.scan import scan
 
 if TYPE_CHECKING:
@@ -183,10 +183,10 @@ class Decoder(PreciseLayer):
     def _read(self, inputs: Any, start: Any, annotations: Any, mask: Any) -> Outputs:
         attention, cell = self.attention, self.cell
         weights = Weights(
-            state=ops.concatenate([attention.W_a, cell.U_z, cell.U_r], axis=1),
-            context=ops.concatenate([cell.C_z, cell.C_r, cell.C], axis=1),
-            candidate=ops.concatenate([cell.U]),
-            energy=ops.concatenate([attention.v_a]),
+            state=joined(attention.W_a, cell.U_z, cell.U_r),
+            context=joined(cell.C_z, cell.C_r, cell.C),
+            candidate=joined(cell.U),
+            energy=joined(attention.v_a),
         )
         keys = attention.keys(annotations)
         return attentive_recurrence(

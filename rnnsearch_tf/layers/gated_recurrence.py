@@ -93,56 +93,65 @@ def gated_recurrence(
         dtype: of the products.
         reverse: read from the last to the first.
     """
-
-    def read(inputs: Any, start: Any, U_gates: Any, U: Any) -> tuple[Any, Gates]:
-        gate_matrix, candidate_matrix = ops.cast(U_gates, dtype), ops.cast(U, dtype)
-
-        def step(state: Any, inputs_t: Any) -> Any:
-            of_gates, of_candidate = ops.split(inputs_t, [2 * state.shape[-1]], axis=-1)
-            of_gates = of_gates + product(state, gate_matrix)
-            state, gates = gated_update(of_gates, of_candidate, state, candidate_matrix)
-            return state, (state, gates)
-
-        return scan(step, start, inputs, (start, Gates(start, start, start)), reverse)[1]
-
     if keras.backend.backend() != "tensorflow":
-        return read(inputs, start, U_gates, U)[0]
+        return _read(inputs, start, U_gates, U, dtype, reverse)[0]
 
     @ops.custom_gradient
     def states_with_gradient(inputs: Any, start: Any, U_gates: Any, U: Any) -> Any:
-        states, gates = read(inputs, start, U_gates, U)
+        states, gates = _read(inputs, start, U_gates, U, dtype, reverse)
 
         def gradient(upstream: Any) -> tuple[Any, ...]:
-            before = previous_states(states, start, reverse)
-            gates_transposed = ops.cast(ops.transpose(U_gates), dtype)
-            U_transposed = ops.cast(ops.transpose(U), dtype)
-
-            def step(state_gradient: Any, position: Any) -> Any:
-                upstream_t, before_t, gates_t = position
-                state_gradient, of_gates, of_candidate = gated_update_gradient(
-                    state_gradient + upstream_t, before_t, gates_t, U_transposed
-                )
-                state_gradient += product(of_gates, gates_transposed)
-                return state_gradient, ops.concatenate([of_gates, of_candidate], axis=-1)
-
-            start_gradient, inputs_gradient = scan(
-                step,
-                ops.zeros_like(start),
-                (upstream, before, gates),
-                inputs[0],
-                reverse=not reverse,
-            )
-            gate_part, candidate_part = ops.split(inputs_gradient, [2 * start.shape[-1]], axis=-1)
-            return (
-                inputs_gradient,
-                start_gradient,
-                outer_product(before, gate_part, dtype),
-                outer_product(gates.r * before, candidate_part, dtype),
-            )
+            return _gradient(upstream, inputs, start, states, gates, U_gates, U, dtype, reverse)
 
         return states, gradient
 
     return states_with_gradient(inputs, start, U_gates, U)
+
+
+def _read(
+    inputs: Any, start: Any, U_gates: Any, U: Any, dtype: str, reverse: bool
+) -> tuple[Any, Gates]:
+    gate_matrix, candidate_matrix = ops.cast(U_gates, dtype), ops.cast(U, dtype)
+
+    def step(state: Any, inputs_t: Any) -> Any:
+        of_gates, of_candidate = ops.split(inputs_t, [2 * state.shape[-1]], axis=-1)
+        of_gates = of_gates + product(state, gate_matrix)
+        state, gates = gated_update(of_gates, of_candidate, state, candidate_matrix)
+        return state, (state, gates)
+
+    return scan(step, start, inputs, (start, Gates(start, start, start)), reverse)[1]
+
+
+def _gradient(
+    upstream: Any,
+    inputs: Any,
+    start: Any,
+    states: Any,
+    gates: Gates,
+    U_gates: Any,
+    U: Any,
+    dtype: str,
+    reverse: bool,
+) -> tuple[Any, ...]:
+    """Return the gradients of inputs, start, U_gates and U."""
+    gate_matrix, candidate_matrix = (ops.cast(ops.transpose(w), dtype) for w in (U_gates, U))
+    before = previous_states(states, start, reverse)
+
+    def step(of_state: Any, position: Any) -> Any:
+        upstream_t, state, gates_t = position
+        of_state, of_gates, of_candidate = gated_update_gradient(
+            of_state + upstream_t, state, gates_t, candidate_matrix
+        )
+        of_state += product(of_gates, gate_matrix)
+        return of_state, ops.concatenate([of_gates, of_candidate], axis=-1)
+
+    of_start, of_inputs = scan(
+        step, ops.zeros_like(start), (upstream, before, gates), inputs[0], reverse=not reverse
+    )
+    of_gates, of_candidates = ops.split(of_inputs, [2 * start.shape[-1]], axis=-1)
+    of_U_gates = outer_product(before, of_gates, dtype)
+    of_U = outer_product(gates.r * before, of_candidates, dtype)
+    return of_inputs, of_start, of_U_gates, of_U
 
 
 def previous_states(

@@ -11,7 +11,7 @@ from keras import ops
 from rnnsearch_tf.config import InitialWeights
 from rnnsearch_tf.layers import initializers
 from rnnsearch_tf.layers.gated_recurrence import gated_recurrence, gated_update
-from rnnsearch_tf.layers.precision import PreciseLayer, product
+from rnnsearch_tf.layers.precision import PreciseLayer, joined, product
 
 if TYPE_CHECKING:
     from rnnsearch_tf.tensor_types import Float, Tensor
@@ -40,7 +40,7 @@ class _GatedUnit(PreciseLayer):
 
     def project(self, words: Float[Tensor, "*rows m"]) -> Float[Tensor, "*rows three_n"]:
         """W_z e + b_z, W_r e + b_r and W e + b of all positions in one product."""
-        biases = ops.concatenate([self.b_z, self.b_r, self.b])
+        biases = joined(self.b_z, self.b_r, self.b)
         return product(words, self.factor(self.W_z, self.W_r, self.W), biases)
 
     def update(
@@ -58,8 +58,7 @@ class _GatedUnit(PreciseLayer):
         reverse: bool = False,
     ) -> Float[Tensor, "T B n"]:
         """Return the states after each of the inputs, read one after the other."""
-        gates = ops.concatenate([self.U_z, self.U_r], axis=1)
-        candidate = ops.concatenate([self.U], axis=1)
+        gates, candidate = joined(self.U_z, self.U_r), joined(self.U)
         return gated_recurrence(inputs, start, gates, candidate, self.compute_dtype, reverse)
 
     def get_config(self) -> dict[str, Any]:

@@ -30,8 +30,12 @@ class PreciseLayer(keras.layers.Layer):
 
     def factor(self, *weights: Float[Tensor, "*rows _"]) -> Float[Tensor, "*rows _"]:
         """Join weights by columns and cast them for `product`; once, outside a loop."""
-        joined = ops.concatenate([ops.convert_to_tensor(w) for w in weights], axis=-1)
-        return ops.cast(joined, self.compute_dtype)
+        return ops.cast(joined(*weights), self.compute_dtype)
+
+
+def joined(*weights: Float[Tensor, "*rows _"]) -> Float[Tensor, "*rows _"]:
+    """Join weights by columns; of one, the tensor, where `convert_to_tensor` leaves a variable."""
+    return ops.concatenate(weights, axis=-1)
 
 
 def product(
@@ -43,12 +47,12 @@ def product(
 
     All rows are one product of two matrices, into which TensorFlow fuses the bias.
     """
-    *rows, size = ops.shape(x)
-    y = ops.matmul(ops.reshape(ops.cast(x, matrix.dtype), (-1, size)), matrix)
-    y = ops.cast(y, x.dtype)
-    if bias is not None:
-        y = ops.add(y, bias)
-    return ops.reshape(y, (*rows, matrix.shape[-1]))
+    if len(x.shape) != 2:
+        *rows, size = ops.shape(x)
+        y = product(ops.reshape(x, (-1, size)), matrix, bias)
+        return ops.reshape(y, (*rows, matrix.shape[-1]))
+    y = ops.cast(ops.matmul(ops.cast(x, matrix.dtype), matrix), x.dtype)
+    return y if bias is None else ops.add(y, bias)
 
 
 def outer_product(

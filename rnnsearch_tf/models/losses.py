@@ -21,7 +21,7 @@ from keras import ops
 
 from rnnsearch_tf.layers.decoder import DecoderState
 from rnnsearch_tf.layers.deep_output import MaxoutDeepOutput
-from rnnsearch_tf.layers.precision import outer_product, product
+from rnnsearch_tf.layers.precision import joined, outer_product, product
 
 if TYPE_CHECKING:
     from rnnsearch_tf.tensor_types import Float, Int, Shaped, Tensor
@@ -170,7 +170,7 @@ def output_cross_entropy(
 
         return _minus_log(chosen, hidden, matrix, bias, targets), gradient
 
-    return losses(_value(hidden), _value(weights), _value(bias))
+    return losses(hidden, joined(weights), joined(bias))
 
 
 def alignment_cross_entropy(
@@ -206,8 +206,3 @@ def _minus_log(
         return ops.logsumexp(logits, axis=1) - ops.squeeze(of_targets, 1)
 
     return ops.cond(ops.any(chosen < _MIN_PROBABILITY), from_logits, lambda: -ops.log(chosen))
-
-
-def _value(x: Float[Tensor, "*rows"]) -> Float[Tensor, "*rows"]:
-    """Return the tensor of a variable, which `ops.convert_to_tensor` would leave a variable."""
-    return ops.reshape(x, ops.shape(x))

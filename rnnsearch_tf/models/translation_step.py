@@ -9,7 +9,7 @@ from keras import ops
 from rnnsearch_tf.layers.decoder import Decoder
 from rnnsearch_tf.layers.deep_output import MaxoutDeepOutput
 from rnnsearch_tf.layers.gated_recurrence import gated_update
-from rnnsearch_tf.layers.precision import product
+from rnnsearch_tf.layers.precision import joined, product
 
 if TYPE_CHECKING:
     from rnnsearch_tf.tensor_types import Bool, Float, Int, Tensor
@@ -66,7 +66,7 @@ class TranslationStep:
         self._units = cell.units  # n
         self._summary = summary
         self._of_words = cell.factor(cell.W_z, cell.W_r, cell.W, readout.V_o)
-        self._biases = ops.concatenate([cell.b_z, cell.b_r, cell.b, readout.b_o])
+        self._biases = joined(cell.b_z, cell.b_r, cell.b, readout.b_o)
         self._of_states = cell.factor(cell.U_z, cell.U_r, readout.U_o)
         self._candidate = cell.factor(cell.U)
         keys = decoder.attention.keys(annotations)
@@ -75,8 +75,7 @@ class TranslationStep:
     def start(self) -> StepState:
         """Return what y_1 is predicted from: one row for each sentence."""
         state = self._decoder.initial_state(self._summary)
-        no_word = ops.zeros((ops.shape(state)[0], self._biases.shape[0]), dtype=state.dtype)
-        words = no_word + self._biases
+        words = ops.expand_dims(self._biases, 0)  # y_0 is the zero vector in every row
         if self._decoder.updates_first:
             inputs, _ = self._read_state(state)
             return self._update_and_look(state, inputs, words, self.memory)

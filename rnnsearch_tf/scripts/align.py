@@ -41,7 +41,6 @@ FLAGS = COMMAND.flags
 define_model(COMMAND)
 COMMAND.group("Data")
 define_pairs(COMMAND, "sentences", "their translations")
-COMMAND.one_of(("source", "target"), ("tsv",))
 define_line_output(COMMAND, "links")
 COMMAND.group("Output")
 COMMAND.define(

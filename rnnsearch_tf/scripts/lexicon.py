@@ -20,7 +20,6 @@ FLAGS = COMMAND.flags
 define_model(COMMAND, "the trained model, not an ensemble")
 COMMAND.group("Data")
 define_pairs(COMMAND, "source side of the training pairs", "their translations")
-COMMAND.one_of(("source", "target"), ("tsv",))
 COMMAND.define("pairs", int, "number of pairs that are aligned, from the first on", 50_000, COUNT)
 
 

@@ -21,7 +21,6 @@ COMMAND = Command(
 define_model(COMMAND)
 COMMAND.group("Data")
 define_pairs(COMMAND, "sentences", "their translations")
-COMMAND.one_of(("source", "target"), ("tsv",))
 define_line_output(COMMAND, "scores")
 
 

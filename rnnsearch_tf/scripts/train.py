@@ -48,8 +48,8 @@ define_pairs(
     "source side of the training pairs; text",
     "their translations",
     "train_",
+    instead=("wmt14",),
 )
-COMMAND.one_of(("train_source", "train_target"), ("train_tsv",), ("wmt14",))
 COMMAND.define(
     "wmt14",
     str,
@@ -62,8 +62,9 @@ define_pairs(
     "source side of the validation set, which chooses the best weights; text",
     "its target side",
     "valid_",
+    instead=("valid_split",),
+    required=False,
 )
-COMMAND.one_of(("valid_source", "valid_target"), ("valid_tsv",), ("valid_split",), required=False)
 COMMAND.define(
     "valid_split",
     float,

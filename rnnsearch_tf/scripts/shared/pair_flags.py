@@ -7,11 +7,18 @@ from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILES
 PairFiles = ParallelFiles | TabSeparatedFiles
 
 
-def define_pairs(command: Command, source: str, target: str, prefix: str = "") -> None:
-    """Add --source, --target and --tsv, described, with a prefix where there are several kinds.
-
-    `Command.one_of` is to say what of them has to be given.
-    """
+def define_pairs(
+    command: Command,
+    source: str,
+    target: str,
+    prefix: str = "",
+    instead: tuple[str, ...] = (),  # other flags that take the place of these
+    required: bool = True,
+) -> None:
+    """Add --source, --target and --tsv, described, with a prefix where there are several kinds."""
+    sides = f"{prefix}source", f"{prefix}target"
+    others = ((name,) for name in (f"{prefix}tsv", *instead))
+    command.one_of(sides, *others, required=required)
     command.define(f"{prefix}source", INPUT_FILES, f"{source}, UTF-8, plain or .gz")
     command.define(f"{prefix}target", INPUT_FILES, f"{target}, line by line")
     define_tsv(command, prefix)
