@@ -12,7 +12,7 @@
 # make dist   source distribution and wheel, in dist/
 # make walk   end-to-end checks of the wheel, in an environment of its own for PYTHON
 # make protos the messages of TensorFlow Serving, from their .proto
-# make bench  training and search speed
+# make bench  training and search speed, three times, beside stored figures; also WORKLOAD, REPEAT
 # make reproduce DATA=folder   the paper's four models, evaluated, with a report in OUTPUT;
 #                              also OUTPUT, SIZE, TRAIN, VALID, TEST, TEST_LENGTHS, FLAGS
 
@@ -45,6 +45,9 @@ STRINGS ?= 100000
 KILLS ?= 200
 WORKER_KILLS ?= 50
 SEED ?= 1
+# multi30k reads real text.
+WORKLOAD ?= $(if $(RNNSEARCH_DATA),multi30k) paper25
+REPEAT ?= 3
 SIZE ?= small
 NO_DATA := make reproduce needs DATA=folder with train, valid and test, each .en and .fr or .gz
 
@@ -99,8 +102,7 @@ protos:
 	sed -i '/^if _descriptor._USE_C/,$$d' rnnsearch_tf/client/serving_pb2.py # offsets that nothing reads
 
 bench: $(VENV)/installed
-	$(BIN)/python benchmark/training_speed.py --workload paper25
-	$(BIN)/python benchmark/search_speed.py --workload paper25
+	$(BIN)/python benchmark/compare.py --workload $(WORKLOAD) --repeat $(REPEAT)
 
 reproduce: data-is-named $(VENV)/installed
 	$(BIN)/rnnsearch-reproduce --data "$(DATA)" --output "$(OUTPUT)" --preset_size "$(SIZE)" \

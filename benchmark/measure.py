@@ -51,7 +51,10 @@ def argument_parser(description: str | None, part: str) -> argparse.ArgumentPars
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--workload", choices=workloads.names(part), default="multi30k")
     parser.add_argument(
-        "--inter_op", type=int, default=2, help="operations that may run at the same time"
+        "--dtype_policy",
+        choices=["float32", "mixed_bfloat16"],
+        default="float32",
+        help="of products",
     )
     parser.add_argument(
         "--wait",
@@ -69,11 +72,11 @@ def argument_parser(description: str | None, part: str) -> argparse.ArgumentPars
 
 
 def start(arguments: argparse.Namespace) -> Harness:
-    """Set threads and seeds; to be called before TensorFlow does anything."""
+    """Set cores, seeds and the dtype policy; to be called before TensorFlow does anything."""
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: workloads.THREADS])
     harness = peers_harness(arguments.peers) if arguments.peers else own_harness(arguments.wait)
     tf.config.set_visible_devices([], "GPU")
-    tf.config.threading.set_intra_op_parallelism_threads(workloads.THREADS)
-    tf.config.threading.set_inter_op_parallelism_threads(arguments.inter_op)
+    keras.config.set_dtype_policy(arguments.dtype_policy)
     keras.utils.set_random_seed(workloads.SEED)
     return harness
 
@@ -102,6 +105,8 @@ def peers_harness(folder: Path) -> Harness:
         raise SystemExit(f"{folder}: holds no common.py")
     sys.path.insert(0, str(folder))
     common = importlib.import_module("common")
+    for name in ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"):  # it sets the peers' threads
+        os.environ.pop(name, None)
     return Harness(
         lambda name: workloads.from_peers(common.Workload(name)),
         common.timed_training,
@@ -229,23 +234,23 @@ def _processor_times() -> _Times:
     )
 
 
-def circumstances(inter_op: int) -> dict[str, Any]:
+def circumstances() -> dict[str, Any]:
     """Return date, hardware, versions and settings, and the peak memory of this process."""
     now = datetime.datetime.now(datetime.timezone.utc)
     return {
         "peak_rss_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "date": now.isoformat(timespec="seconds"),
-        "cpu": _cpu_model(),
+        "cpu": cpu_model(),
         "cores": os.cpu_count(),
         "threads": workloads.THREADS,
-        "inter_op": inter_op,
+        "dtype_policy": keras.config.dtype_policy().name,
         "rnnsearch_tf": rnnsearch_tf.__version__,
         "tensorflow": tf.__version__,
         "keras": keras.__version__,
     }
 
 
-def _cpu_model() -> str:
+def cpu_model() -> str:
     """Name of the CPU, with the family and model numbers that tell AMD EPYCs apart."""
     facts: dict[str, str] = {}
     for line in Path("/proc/cpuinfo").read_text("utf-8").splitlines():

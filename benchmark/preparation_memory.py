@@ -58,7 +58,7 @@ def main() -> None:
                 "preparing": preparing.report(len(pairs)),
                 "opening": opening.report(len(pairs)),
                 **reading,
-                **measure.circumstances(inter_op=0),
+                **measure.circumstances(),
             }
         )
     )

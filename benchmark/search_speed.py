@@ -10,8 +10,10 @@ import measure
 import numpy as np
 import tensorflow as tf
 
+from rnnsearch_tf import threads
 from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.decoding.model_search import search_with_lengths
+from rnnsearch_tf.inference.side_by_side import side_by_side
 from rnnsearch_tf.models.translation_model import TranslationModel
 
 
@@ -20,6 +22,7 @@ def main() -> None:
     arguments = measure.argument_parser(__doc__, "search").parse_args()
     harness = measure.start(arguments)
     workload = harness.load(arguments.workload)
+    threads.limit_operations(1)  # as `rnnsearch-translate`
     model = TranslationModel(workload.model)
     for beam in workload.beams:
         result = harness.time_search(workload, beam, build_search(model, beam))
@@ -29,13 +32,15 @@ def main() -> None:
                 "workload": workload.name,
                 **result,
                 "params": model.count_params(),
-                **measure.circumstances(arguments.inter_op),
+                **measure.circumstances(),
             }
         )
 
 
 def build_search(model: TranslationModel, beam_size: int) -> measure.Search:
     """Build a search that writes equally many words for every sentence of a batch.
+
+    Parts of the batch are searched side by side, one on each core.
 
     Args:
         model: the model.
@@ -46,7 +51,12 @@ def build_search(model: TranslationModel, beam_size: int) -> measure.Search:
     def search(source: np.ndarray, beam: int, length: int) -> np.ndarray:
         if beam != beam_size:
             raise ValueError(f"built for beam size {beam_size}, not {beam}")
-        words: np.ndarray = find(source, length).numpy()
+        with side_by_side() as apply:
+            count = threads.cores() if apply is not map else 1
+            parts = list(
+                apply(lambda part: find(part, length).numpy(), np.array_split(source, count))
+            )
+        words = np.concatenate(parts)
         if words.shape != (len(source), length):
             raise AssertionError(f"{words.shape[1]} steps were run, not {length}")
         return words

@@ -7,7 +7,8 @@ and optimiser, on batches in memory, without dropout.
 import measure
 import numpy as np
 
-from rnnsearch_tf.config import OptimizerName, TrainingConfig
+from rnnsearch_tf import threads
+from rnnsearch_tf.config import ModelConfig, OptimizerName, TrainingConfig
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.training.train_step import TrainStep
 
@@ -21,6 +22,7 @@ def main() -> None:
     arguments = parser.parse_args()
     harness = measure.start(arguments)
     workload = harness.load(arguments.workload)
+    limit_operations(workload.model)
     model = TranslationModel(workload.model)
     result = harness.time_training(workload, build_update(model, arguments.optimizer))
     harness.report(
@@ -30,9 +32,15 @@ def main() -> None:
             "optimizer": arguments.optimizer,
             **result,
             "params": model.count_params(),
-            **measure.circumstances(arguments.inter_op),
+            **measure.circumstances(),
         }
     )
+
+
+def limit_operations(model: ModelConfig) -> None:
+    """Give each half of a batch its cores, as `rnnsearch-train` does."""
+    if threads.halves_pay(model.hidden_size):
+        threads.limit_operations(threads.cores() // 2)
 
 
 def build_update(model: TranslationModel, optimizer: OptimizerName) -> measure.Update:

@@ -6,6 +6,7 @@ own batches can stand in for both.
 """
 
 import concurrent.futures
+import copy
 import itertools
 import json
 import multiprocessing
@@ -63,7 +64,16 @@ def names(part: str) -> list[str]:
 
 def load(name: str) -> Workload:
     """Make the batches of a workload."""
-    settings = _SETTINGS["workloads"][name]
+    return make(name, settings_of(name))
+
+
+def settings_of(name: str) -> dict[str, Any]:
+    """Return what workloads.json says of a workload."""
+    return copy.deepcopy(_SETTINGS["workloads"][name])
+
+
+def make(name: str, settings: dict[str, Any]) -> Workload:
+    """Make the batches that settings describe, in the form of workloads.json."""
     batches = _text_batches(settings) if "text" in settings else _random_batches(settings)
     sizes = dict(settings["model"])
     vocabulary_size = sizes.pop("vocabulary_size")
