@@ -6,7 +6,6 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import tensorflow as tf
 
@@ -16,11 +15,10 @@ from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.text import cleaning
 from rnnsearch_tf.text.cleaning import clean
 from rnnsearch_tf.text.fingerprint import rules_fingerprint
+from rnnsearch_tf.text.moses import MosesTokenizer
 from rnnsearch_tf.text.vocabulary import EOS, PAD, SPECIAL_TOKENS, UNK, Vocabulary
+from rnnsearch_tf.text.word_tokenizer import WhitespaceTokenizer, WordTokenizer
 from rnnsearch_tf.tf_functions import graph_function
-
-if TYPE_CHECKING:
-    from rnnsearch_tf.text.tokenizers import Tokenizer
 
 _TOKENS = tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)
 BLANK = "▁"  # in a piece, for a blank before it
@@ -53,6 +51,11 @@ class SentencePieceTokenizer(tf.Module):
         super().__init__(name="sentencepiece_tokenizer")
         self.language = language
         self.model = model
+        # Moses' rules where they know the language.
+        has_rules = language in MOSES_LANGUAGES
+        self.word_tokenizer: WordTokenizer = (
+            MosesTokenizer(language) if has_rules else WhitespaceTokenizer(language)
+        )
         try:
             # In a SavedModel, tokenisers of one name would all be the first one.
             self._pieces = tensorflow_text.SentencepieceTokenizer(
@@ -78,15 +81,6 @@ class SentencePieceTokenizer(tf.Module):
             raise InputError(f"{path}: {error.strerror}") from error
         except InputError as error:
             raise InputError(f"{path}: {error}") from error
-
-    @property
-    def word_tokenizer(self) -> "Tokenizer":
-        """Moses' rules where they know the language, else white space."""
-        from rnnsearch_tf.text.tokenizers import tokenizer_for
-
-        return tokenizer_for(
-            "moses" if self.language in MOSES_LANGUAGES else "whitespace", self.language
-        )
 
     @property
     def digest(self) -> str:

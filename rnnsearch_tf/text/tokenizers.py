@@ -1,20 +1,15 @@
 """Tokenisers by name: Moses' rules, white space for pre-tokenised text, or subwords."""
 
 import functools
-import sys
 from pathlib import Path
 from typing import Protocol
 
 import tensorflow as tf
 
 from rnnsearch_tf.config import SENTENCEPIECE, SUBWORD_FILES, WHITESPACE, Config
-from rnnsearch_tf.text import cleaning
-from rnnsearch_tf.text.cleaning import clean
-from rnnsearch_tf.text.fingerprint import rules_fingerprint
 from rnnsearch_tf.text.moses import MosesTokenizer
 from rnnsearch_tf.text.subwords import SentencePieceTokenizer
-from rnnsearch_tf.text.word_tokenizer import WordTokenizer
-from rnnsearch_tf.tf_functions import graph_function
+from rnnsearch_tf.text.word_tokenizer import WhitespaceTokenizer
 
 
 class Tokenizer(Protocol):
@@ -52,33 +47,6 @@ class Tokenizer(Protocol):
 
     def fingerprint(self) -> str:
         """Return a digest of everything that decides about the tokens: a key for caches."""
-
-
-class WhitespaceTokenizer(WordTokenizer):
-    """Splits lines at white space and joins words by blanks, whatever the language.
-
-    For text that other rules than Moses' have tokenised: its words stay as they are.
-    """
-
-    def __init__(self, language: str) -> None:
-        super().__init__(name="whitespace_tokenizer")
-        self.language = language
-
-    @graph_function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
-    def tokenize(self, text: tf.Tensor) -> tf.RaggedTensor:
-        """Split each line, string [B], into words, string [B, None]; a blank line has none."""
-        return tf.strings.split(clean(text))
-
-    @graph_function(input_signature=[tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)])
-    def detokenize(self, tokens: tf.RaggedTensor) -> tf.Tensor:
-        """Join the words of each row, string [B, None], into a line, string [B]."""
-        rows = tokens.value_rowids()
-        return tf.strings.unsorted_segment_join(tokens.values, rows, tokens.nrows(), separator=" ")
-
-    def fingerprint(self) -> str:
-        """Return a digest of the rules, the language and TensorFlow's version."""
-        rules = sys.modules[__name__], cleaning
-        return rules_fingerprint(*rules, name=self.name, language=self.language)
 
 
 @functools.cache

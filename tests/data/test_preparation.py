@@ -26,8 +26,8 @@ from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.scripts import train
 from rnnsearch_tf.text import tokenizers
 from rnnsearch_tf.text.moses import MosesTokenizer
-from rnnsearch_tf.text.tokenizers import WhitespaceTokenizer
 from rnnsearch_tf.text.vocabulary import UNK, Vocabulary
+from rnnsearch_tf.text.word_tokenizer import WhitespaceTokenizer
 
 pytestmark = pytest.mark.slow
 

@@ -18,7 +18,8 @@ from rnnsearch_tf.inference.exported import find_version, load_config
 from rnnsearch_tf.inference.text_model import MAX_WEIGHTS
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.results import Hypothesis, Translation
-from rnnsearch_tf.text.tokenizers import WhitespaceTokenizer, word_tokenizers_for
+from rnnsearch_tf.text.tokenizers import word_tokenizers_for
+from rnnsearch_tf.text.word_tokenizer import WhitespaceTokenizer
 
 pytestmark = pytest.mark.slow
 
