@@ -16,7 +16,7 @@ FORMAT = 1  # of config.json; raised when files of older versions can no longer 
 Architecture = Literal["rnnsearch", "rnnencdec"]
 StepOrder = Literal["look_generate_update", "look_update_generate"]
 InitialWeights = Literal["paper", "glorot"]
-TokenizerName = Literal["moses", "whitespace"]
+TokenizerName = Literal["moses", "whitespace", "sentencepiece"]
 MosesLanguage = Literal["en", "fr"]
 Batching = Literal["buckets", "sorted"]
 OptimizerName = Literal["adadelta", "adam"]
@@ -31,6 +31,8 @@ RNNENCDEC: Literal["rnnencdec"] = "rnnencdec"
 ARCHITECTURES: tuple[Architecture, ...] = typing.get_args(Architecture)
 MOSES: Literal["moses"] = "moses"
 WHITESPACE: Literal["whitespace"] = "whitespace"
+SENTENCEPIECE: Literal["sentencepiece"] = "sentencepiece"
+SUBWORD_FILES = ("source.spm", "target.spm")  # SentencePiece models, in a folder
 TOKENIZERS: tuple[TokenizerName, ...] = typing.get_args(TokenizerName)
 MOSES_LANGUAGES: tuple[MosesLanguage, ...] = typing.get_args(MosesLanguage)
 
@@ -38,6 +40,7 @@ MOSES_LANGUAGES: tuple[MosesLanguage, ...] = typing.get_args(MosesLanguage)
 _SIZE = Limits(1, 1_000_000)
 _LENGTH = Limits(1, 10_000)
 BEAM_SIZE = Limits(1, 1_000)
+SUBWORDS = Limits(260, 1_000_000)  # with 256 bytes and the special tokens
 
 _FLOAT32 = 3e38  # about the greatest number
 _POSITIVE = Limits(0, _FLOAT32, without_low=True)
@@ -60,7 +63,8 @@ RENAMED_VALUES = {
 
 # Fields of `Config` that a training fills in.
 FILLED_IN = (
-    "source_vocabulary", "target_vocabulary", "training_text", "training_alignments", "training_id",
+    "source_vocabulary", "target_vocabulary", "source_subwords", "target_subwords",
+    "training_text", "training_alignments", "training_id",
 )  # fmt: skip
 
 _Settings = TypeVar("_Settings")
@@ -256,10 +260,16 @@ class Config:
     source_language: str = setting("en", 'of the source text, "en" or "fr" for the Moses rules')
     target_language: str = setting("fr", "of the target text, likewise")
     tokenizer: TokenizerName = setting(
-        MOSES, "moses (rules for en and fr), or whitespace: the text is pre-tokenised"
+        MOSES,
+        "moses (rules for en and fr), sentencepiece (subwords of any language), or whitespace: the "
+        "text is pre-tokenised",
     )
+    subwords: int = setting(8_000, "subwords a side, with 256 bytes and 3 special tokens", SUBWORDS)
+    joint_subwords: bool = setting(False, "the same subwords for both sides, learned from both")
     source_vocabulary: str = setting("", "SHA-256 of source.vocab")
     target_vocabulary: str = setting("", "SHA-256 of target.vocab")
+    source_subwords: str = setting("", "SHA-256 of source.spm; empty: its tokens are words")
+    target_subwords: str = setting("", "SHA-256 of target.spm; likewise")
     training_text: str = setting("", "SHA-256 of the text it was trained on")
     training_alignments: str = setting("", "SHA-256 of what guided its attention; empty: none")
     training_id: str = setting(
@@ -274,8 +284,8 @@ class Config:
                 _require(
                     language in MOSES_LANGUAGES,
                     f"{name} {language!r}: the Moses tokeniser has rules for "
-                    f"{' and '.join(MOSES_LANGUAGES)}; text in another language has to be "
-                    "pre-tokenised, with --tokenizer=whitespace",
+                    f"{' and '.join(MOSES_LANGUAGES)}; for another language, take "
+                    "--tokenizer=sentencepiece, or --tokenizer=whitespace for pre-tokenised text",
                 )
 
     def given_settings(self) -> dict[str, Any]:

@@ -5,7 +5,13 @@ import importlib.util
 from rnnsearch_tf.errors import InputError
 
 # The extra that brings each; a client of a served model needs no TensorFlow.
-_EXTRAS = {"matplotlib": "[plot]", "nltk": "[select]", "tensorflow_datasets": "[wmt14]"}
+_EXTRAS = {
+    "matplotlib": "[plot]",
+    "nltk": "[select]",
+    "sentencepiece": "[subwords]",
+    "tensorflow_datasets": "[wmt14]",
+    "tensorflow_text": "[subwords]",
+}
 
 
 def require_package(name: str) -> None:

@@ -37,7 +37,7 @@ class Hypothesis:
 
     Attributes:
         text: detokenised text.
-        tokens: Ty target tokens, `</s>` last; of a blank sentence, `</s>` alone. Empty where the
+        tokens: Ty target words, `</s>` last; of a blank sentence, `</s>` alone. Empty where the
             server was not asked for them.
         score: log p(y|x) in nats, `</s>` counted; −inf where none is finite, as of a model whose
             weights overflow. Its text is blank then.
@@ -45,6 +45,8 @@ class Hypothesis:
             None where the server was not asked for it.
         alignment: α, float32 [Ty, Tx], a row for each token and a column for each source token,
             `</s>` included; None where it was not asked for, NaN where it is not finite.
+        pieces: the subwords that the words are made of, `</s>` last; of `Translator` alone, and of
+            models whose tokens are subwords.
     """
 
     text: str
@@ -52,6 +54,7 @@ class Hypothesis:
     score: float
     normalized_score: float | None
     alignment: "np.ndarray | None" = None
+    pieces: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"Hypothesis({self.text!r}, {_log_p(self.score)}{_shape(self.alignment)})"

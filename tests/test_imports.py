@@ -18,8 +18,8 @@ ROOMS = {
         interrupts windows tensor_types digests config presets tf_functions threads provenance files
     """,
     "text": """
-        __init__ fingerprint cleaning letters nonbreaking_prefixes moses vocabulary tokenizers
-        vectorizer
+        __init__ fingerprint cleaning letters nonbreaking_prefixes word_tokenizer moses vocabulary
+        subwords tokenizers vectorizer
     """,
     "layers": """
         initializers precision scan embedding gated_recurrence gru attention_inputs attention
@@ -39,13 +39,13 @@ ROOMS = {
     """,
     "data": """
         __init__ permutation lines parallel_corpus wmt14 sentence_pairs word_alignments
-        prepared_corpus prepared_alignments preparation batching training_data
+        prepared_corpus prepared_alignments preparation batching subwords training_data
         held_out selection selection.ngram_model selection.sampling selection.moore_lewis
     """,
     "decoding": "__init__ scoring continuations beam_search model_search",
     "inference": """
-        __init__ exported length_batching weight_storage unk_replacement n_best text_model loading
-        given_pairs side_by_side translator
+        __init__ exported length_batching weight_storage unk_replacement n_best given_pairs words
+        text_model loading side_by_side translator
     """,
     "evaluation": """
         __init__ metrics length_bins likelihood unk_free significance scores evaluator

@@ -17,7 +17,7 @@ class PairAlignment(NamedTuple):
 
     forward: Alignment  # of the source-to-target model, α [Ty, Tx]
     reverse: Alignment | None  # of the target-to-source model, β [Tx, Ty]
-    lengths: tuple[int, int]  # tokens of source and target, of which `max_length` are aligned
+    lengths: tuple[int, int]  # words of source and target, which may be more than were aligned
 
     @property
     def weights(self) -> tuple[np.ndarray, np.ndarray | None]:
@@ -48,11 +48,7 @@ class WordAligner:
         reverse: list[Alignment] | list[None] = [None] * len(forward)
         if self._reverse is not None:
             reverse = self._reverse.align(text.target, text.source, progress=False)
-        lengths = zip(
-            self.forward.source_lengths(text.source),
-            self.forward.target_lengths(text.target),
-            strict=True,
-        )
+        lengths = self.forward.word_counts(*text)
         return [PairAlignment(*pair) for pair in zip(forward, reverse, lengths, strict=True)]
 
     def align_stream(

@@ -1,6 +1,7 @@
 """Training data: sentence pairs as ids, vocabularies, and the settings that they complete."""
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 
 from rnnsearch_tf.config import Config
@@ -8,12 +9,16 @@ from rnnsearch_tf.data.batching import kept_lengths
 from rnnsearch_tf.data.parallel_corpus import Corpus
 from rnnsearch_tf.data.preparation import prepare
 from rnnsearch_tf.data.prepared_alignments import prepare_alignments
+from rnnsearch_tf.data.subwords import find_subwords
 from rnnsearch_tf.data.word_alignments import WordAlignmentFiles
-from rnnsearch_tf.text.tokenizers import tokenizers_for
+from rnnsearch_tf.text.tokenizers import word_tokenizers_for
 
 
 class TrainingData:
     """A corpus as ids, with the vocabularies made from it.
+
+    Attributes:
+        subwords: the contents of the SentencePiece models of both sides, or none.
 
     Raises:
         InputError: an unusable corpus or cache folder, no short pair, unusable links.
@@ -25,15 +30,24 @@ class TrainingData:
         training: Corpus,
         cache_dir: str | Path | None = None,  # of prepared texts (see `preparation.prepare`)
         links: WordAlignmentFiles | None = None,  # between the pairs' words, to guide the attention
+        subwords: Sequence[str | Path] = (),  # SentencePiece models in place of learned ones
     ):
-        self._prepared = prepare(training, *tokenizers_for(config), cache_dir)
         sizes = config.model
-        self.source_vocabulary = self._prepared.source.vocabulary(sizes.source_vocabulary_size)
-        self.target_vocabulary = self._prepared.target.vocabulary(sizes.target_vocabulary_size)
+        learned = find_subwords(config, training, cache_dir, subwords)
+        self.subwords = [tokenizer.model for tokenizer in learned]
+        source, target = learned or word_tokenizers_for(config)
+        self._prepared = prepare(training, source, target, cache_dir)
+        if learned:
+            self.source_vocabulary, self.target_vocabulary = (t.vocabulary() for t in learned)
+        else:
+            self.source_vocabulary = self._prepared.source.vocabulary(sizes.source_vocabulary_size)
+            self.target_vocabulary = self._prepared.target.vocabulary(sizes.target_vocabulary_size)
+        digests = [tokenizer.digest for tokenizer in learned] or ["", ""]
         # Also those that are too long.
         self.pairs = self._prepared.pairs(self.source_vocabulary, self.target_vocabulary)
         self.links = prepare_alignments(links, self._prepared.folder, self.pairs) if links else None
         self._kept = int(kept_lengths(self.pairs, config.training.max_length).sum())
+        without_unknown = dataclasses.replace(config.decoding, allow_unknown=False)
         self.config = dataclasses.replace(
             config,
             model=dataclasses.replace(
@@ -41,8 +55,11 @@ class TrainingData:
                 source_vocabulary_size=len(self.source_vocabulary),
                 target_vocabulary_size=len(self.target_vocabulary),
             ),
+            decoding=without_unknown if learned else config.decoding,
             source_vocabulary=self.source_vocabulary.digest,
             target_vocabulary=self.target_vocabulary.digest,
+            source_subwords=digests[0],
+            target_subwords=digests[1],
             training_text=training.fingerprint(),
             training_alignments=links.fingerprint() if links else "",
         )

@@ -14,9 +14,12 @@ from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.text.vocabulary import Vocabulary
 
 CARD = "model.json"  # beside the graph: what it was made of (see `serving.model_card`)
+SUBWORDS = Path("assets.extra")  # the folder of SentencePiece models
 _GRAPH = "saved_model.pb"
 _TEXT_SETTINGS = ("source_language", "target_language", "tokenizer")
-_IN_COMMON = (*_TEXT_SETTINGS, "source_vocabulary", "target_vocabulary")  # of an ensemble's members
+_IN_COMMON = (  # of an ensemble's members
+    *_TEXT_SETTINGS, "source_vocabulary", "target_vocabulary", "source_subwords", "target_subwords",
+)  # fmt: skip
 
 
 def versions(export_dir: Path) -> list[int]:

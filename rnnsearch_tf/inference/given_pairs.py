@@ -63,7 +63,9 @@ def tokens_of_pairs(
     source = tokenized([source for source, _ in pairs], tokenizers[0])
     split = iter(tokenized(texts, tokenizers[1]))
     target: list[Sequence[Line]] = [
-        result.tokens[:-1] if isinstance(result, Hypothesis) else next(split)[:max_length]
+        (result.pieces or result.tokens)[:-1]
+        if isinstance(result, Hypothesis)
+        else next(split)[:max_length]
         for result in results
     ]
     return [tokens[:max_length] for tokens in source], target

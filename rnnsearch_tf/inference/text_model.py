@@ -16,9 +16,10 @@ from rnnsearch_tf.inference.length_batching import map_by_length
 from rnnsearch_tf.inference.n_best import NBest, empty_n_best, finite_or_lowest, without_repeats
 from rnnsearch_tf.inference.unk_replacement import UnkReplacement
 from rnnsearch_tf.inference.weight_storage import FULL, WeightStorage
+from rnnsearch_tf.inference.words import alignment_of_words
 from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.models.translation_model import TranslationModel
-from rnnsearch_tf.text.vectorizer import TextVectorizer, with_end
+from rnnsearch_tf.text.vectorizer import TextVectorizer, unpadded, with_end
 from rnnsearch_tf.text.vocabulary import EOS, PAD
 from rnnsearch_tf.tf_functions import graph_function
 
@@ -81,6 +82,12 @@ class TextModel(tf.Module):
         return self._with_config(dataclasses.replace(self.config, decoding=decoding))
 
     @property
+    def has_subwords(self) -> bool:
+        """Whether the model's tokens are parts of words."""
+        sides = self.source.tokenizer, self.target.tokenizer
+        return any(tokenizer.word_tokenizer is not tokenizer for tokenizer in sides)
+
+    @property
     def model(self) -> TranslationModel | Ensemble:
         """The model, or the ensemble."""
         return self._model()
@@ -133,7 +140,8 @@ class TextModel(tf.Module):
 
         Returns:
             α, float32 [B, Ty + 1, Tx + 1], `</s>` included, zero at padding and where a weight is
-            not finite.
+            not finite. Where tokens are subwords, Ty and Tx are numbers of words (see
+            `alignment_of_words`).
 
         Raises:
             tf.errors.InvalidArgumentError: B above 1 with more than `MAX_WEIGHTS` weights, padding
@@ -154,7 +162,11 @@ class TextModel(tf.Module):
                 tf.zeros([0, shape[2]]), tf.zeros([1], tf.int64), validate=False
             )
             weights = map_by_length(of_block, _longer(x, y), _BLOCK_TOKENS, empty)
-            return weights.to_tensor(0.0, shape=[None, None, None])
+            weights = weights.to_tensor(0.0, shape=[None, None, None])
+        if not self.has_subwords:
+            return weights
+        sides = (self.source, source), (self.target, target)
+        return alignment_of_words(weights, *(side.word_numbers(tokens) for side, tokens in sides))
 
     def search(self, source: tf.Tensor, n_best: int = 1) -> Hypotheses:
         """Beam search for source ids int32 [B, Tx] with the decoding options."""
@@ -230,7 +242,7 @@ class TextModel(tf.Module):
     def _ids(self, source: tf.Tensor, target: tf.Tensor) -> tuple[tf.RaggedTensor, tf.RaggedTensor]:
         """Look up padded tokens [B, T]: ids with `</s>`, [B, None]."""
         sides = (self.source, source), (self.target, target)
-        x, y = (side.ids(tf.RaggedTensor.from_tensor(tokens, padding="")) for side, tokens in sides)
+        x, y = (side.ids(unpadded(tokens)) for side, tokens in sides)
         return x, y
 
 

@@ -19,12 +19,12 @@ from rnnsearch_tf.inference.given_pairs import (
     checked_lines,
     padded,
     tokenized,
-    with_end,
 )
 from rnnsearch_tf.inference.loading import load_export, load_text_model
 from rnnsearch_tf.inference.n_best import read_translations
 from rnnsearch_tf.inference.side_by_side import map_parts, side_by_side
 from rnnsearch_tf.inference.text_model import MAX_WEIGHTS, TextModel
+from rnnsearch_tf.inference.words import Side, in_words
 from rnnsearch_tf.models.model_directory import BEST
 from rnnsearch_tf.progress import counted
 from rnnsearch_tf.results import Alignment, Translation, received_score, received_weights
@@ -84,6 +84,8 @@ class Translator:
         self.config = config
         self.vocabularies = vocabularies
         self.source_tokenizer, self.target_tokenizer = tokenizers
+        source, target = map(Side, tokenizers, vocabularies)
+        self._sides = source, target
         self._engine = engine
         # Tracing a search takes seconds: engines for other options are kept.
         self._with_decoding = with_decoding and functools.lru_cache(maxsize=4)(with_decoding)
@@ -125,9 +127,11 @@ class Translator:
             return cls.of(load_text_model(path, decoding, weights), origin)
         if decoding is not None:
             exported.check_options(version, decoding)
-        config, engine = exported.load_config(version), load_export(version)
+        config = exported.load_config(version)
+        # Subwords' operations are there once their tokenisers are made; the graph needs them.
+        tokenizers = tokenizers_for(config, version / exported.SUBWORDS)
         vocabularies = exported.load_vocabularies(version)
-        return cls(engine, config, tokenizers_for(config), vocabularies, origin=str(version))
+        return cls(load_export(version), config, tokenizers, vocabularies, origin=str(version))
 
     @classmethod
     def of(cls, text_model: TextModel, origin: str = "memory") -> "Translator":
@@ -250,7 +254,9 @@ class Translator:
         def translate_part(part: Sequence[Line]) -> list[Translation]:
             outputs = search(tf.constant(part))
             results = read_translations(part, outputs, n_best, self.vocabularies[0])
-            return list(self._with_alignments(results)) if return_alignment else results
+            if return_alignment:
+                results = list(self._with_alignments(results))
+            return in_words(results, *self._sides)
 
         with side_by_side() as apply:
             for window in lines:
@@ -364,7 +370,7 @@ class Translator:
 
     def texts_with_unknown(self, translations: Iterable[Translation]) -> list[str]:
         """Return the best hypotheses' texts with [UNK] in them, where `text` has it replaced."""
-        tokens = [translation.tokens[:-1] for translation in translations]
+        tokens = [(h.pieces or h.tokens)[:-1] for h in (t.hypotheses[0] for t in translations)]
         rows = tf.ragged.constant(tokens, tf.string, ragged_rank=1, row_splits_dtype=tf.int64)
         return [text.decode() for text in self.target_tokenizer.detokenize(rows).numpy()]
 
@@ -375,6 +381,13 @@ class Translator:
     def target_lengths(self, lines: Sequence[Line]) -> list[int]:
         """Count the model's tokens of each translation, without `</s>`."""
         return [len(tokens) for tokens in tokenized(lines, self.target_tokenizer)]
+
+    def word_counts(self, source: Sequence[Line], target: Sequence[Line]) -> list[tuple[int, int]]:
+        """Count the words of pairs on both sides, without `</s>`, as `align` gives them."""
+        tokenizers = self.source_tokenizer, self.target_tokenizer
+        rows = map(tokenized, (source, target), tokenizers)
+        words = (side.words(tokens) for side, tokens in zip(self._sides, rows, strict=True))
+        return [(len(x.words) - 1, len(y.words) - 1) for x, y in zip(*words, strict=True)]
 
     def _engine_for(self, beam_size: int | None, n_best: int) -> Any:
         decoding = self.config.decoding
@@ -406,11 +419,13 @@ class Translator:
             yield from self._aligned(source[half:], target[half:])
             return
         alignments = self._engine.align_tokens(padded(source), padded(target)).numpy()
-        for x, y, weights in zip(source, target, alignments, strict=True):
-            own = weights[: len(y) + 1, : len(x) + 1].copy()  # a view would keep the whole window
-            sides = with_end(x), with_end(y)
-            unknown = (v.unknown(t) for v, t in zip(self.vocabularies, sides, strict=True))
-            yield Alignment(*sides, received_weights(own), *unknown)
+        words = (
+            side.words(tokens) for side, tokens in zip(self._sides, (source, target), strict=True)
+        )
+        for x, y, weights in zip(*words, alignments, strict=True):
+            # A view would keep the whole window.
+            own = weights[: len(y.words), : len(x.words)].copy()
+            yield Alignment(x.words, y.words, received_weights(own), x.unknown, y.unknown)
 
     def _with_alignments(self, translations: Sequence[Translation]) -> Iterator[Translation]:
         pairs = (

@@ -6,11 +6,11 @@ import json
 import math
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rnnsearch_tf.config import Config
+from rnnsearch_tf.config import SUBWORD_FILES, Config
 from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.files import check_space, file_lock, replacing, synchronize, write_atomically
 from rnnsearch_tf.json_files import finite_or_none, parse_json, typed
@@ -31,6 +31,8 @@ class ModelDirectory:
         config.json         all settings, the vocabularies' SHA-256, and its own
         source.vocab        one token per line; the id of a token is its line number, from 0
         target.vocab
+        source.spm          SentencePiece models, where the tokens are subwords
+        target.spm
         best.weights.h5     the weights that did best on the validation set (`weights_file`)
         last.weights.h5     the newest weights
         checkpoints/        the state that training resumes from
@@ -56,8 +58,16 @@ class ModelDirectory:
         """Whether `create` has finished here; config.json is written last."""
         return self._config_path.exists()
 
-    def create(self, config: Config, source: Vocabulary, target: Vocabulary) -> None:
-        """Write vocabularies and config; the training's id stays, or is drawn now.
+    def create(
+        self,
+        config: Config,
+        source: Vocabulary,
+        target: Vocabulary,
+        subwords: Sequence[bytes] = (),
+    ) -> None:
+        """Write vocabularies, SentencePiece models and config.
+
+        The training's id stays, or is drawn now.
 
         Raises:
             InputError: the folder cannot be written, or its config cannot be read.
@@ -71,6 +81,8 @@ class ModelDirectory:
             self.path.mkdir(parents=True, exist_ok=True)
             source.save(self.source_vocabulary_path)
             target.save(self.target_vocabulary_path)
+            for name, model in zip(SUBWORD_FILES, subwords, strict=False):
+                write_atomically(self.path / name, model)
             write_atomically(self._config_path, content)
         except OSError as error:
             raise InputError(f"{self.path}: cannot be written: {error.strerror}") from error
@@ -166,7 +178,7 @@ class ModelDirectory:
         """
         from rnnsearch_tf.text.tokenizers import tokenizers_for
 
-        return tokenizers_for(self.load_config())
+        return tokenizers_for(self.load_config(), self.path)
 
     def find_lexicon(self) -> Path | None:
         """Find the lexicon; None where there is none."""
@@ -225,7 +237,8 @@ class ModelDirectory:
             shutil.rmtree(folder, ignore_errors=True)
         weights = self.weights_path(BEST), self.weights_path(LAST)
         vocabularies = self.source_vocabulary_path, self.target_vocabulary_path
-        for path in (*weights, self.log_path, self._config_path, *vocabularies):
+        subwords = (self.path / name for name in SUBWORD_FILES)
+        for path in (*weights, self.log_path, self._config_path, *vocabularies, *subwords):
             path.unlink(missing_ok=True)
 
     def weights_path(self, which: str = BEST) -> Path:

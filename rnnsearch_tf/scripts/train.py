@@ -10,6 +10,8 @@ from typing import Any
 
 from rnnsearch_tf.config import (
     FORMAT,
+    SENTENCEPIECE,
+    SUBWORDS,
     Config,
     ModelConfig,
     StrategyName,
@@ -79,9 +81,20 @@ COMMAND.define(
     "counting the tokeniser's words), which guide the attention; see --guided_alignment_weight",
 )
 COMMAND.group("Text")
-COMMAND.define("tokenizer", TokenizerName, "whitespace: the text is pre-tokenised, in any language")
-COMMAND.define("source_language", str, "Moses rules for the source: en or fr")
-COMMAND.define("target_language", str, "Moses rules for the target: en or fr")
+COMMAND.define(
+    "tokenizer",
+    TokenizerName,
+    "sentencepiece: subwords, of any language; whitespace: the text is pre-tokenised",
+)
+COMMAND.define("subwords", int, "K of each side with --tokenizer=sentencepiece", limits=SUBWORDS)
+COMMAND.define("joint_subwords", bool, "learn the same subwords for both sides")
+COMMAND.define(
+    "subword_models",
+    INPUT_FILES,
+    "SentencePiece models in place of learned ones: SOURCE,TARGET, or one for both sides",
+)
+COMMAND.define("source_language", str, "of the source; for Moses' rules, en or fr")
+COMMAND.define("target_language", str, "of the target; likewise")
 COMMAND.group("Run")
 COMMAND.define(
     "model_dir",
@@ -121,6 +134,7 @@ def run() -> int:
         print(json.dumps({"format": FORMAT, **config.given_settings()}, indent=2))
         return 0
     training, alignments = _training(), _alignments()
+    subwords = _subword_models(config)
     valid_files = _validation_files()
     check_inputs(config, bool(valid_files or FLAGS.valid_split), alignments is not None)
     _check_run(config)
@@ -144,6 +158,7 @@ def run() -> int:
         FLAGS.cache_dir,
         strategy,
         alignments=alignments,
+        subwords=subwords,
     )
     if stopped_by:
         return 128 + stopped_by
@@ -196,6 +211,15 @@ def _alignments() -> WordAlignmentFiles | None:
     if sentences is None:
         raise UsageError("--train_alignments goes with --train_source and --train_target")
     return WordAlignmentFiles(FLAGS.train_alignments.split(","), sentences.split(","))
+
+
+def _subword_models(config: Config) -> list[str]:
+    models = FLAGS.subword_models.split(",") if FLAGS.subword_models else []
+    if models and config.tokenizer != SENTENCEPIECE:
+        raise UsageError("--subword_models goes with --tokenizer=sentencepiece")
+    if len(models) > 2:
+        raise UsageError("--subword_models: SOURCE,TARGET, or one for both sides")
+    return models
 
 
 def _validation_files() -> PairFiles | None:

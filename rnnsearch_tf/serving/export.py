@@ -10,11 +10,11 @@ from typing import Any
 
 import tensorflow as tf
 
-from rnnsearch_tf.config import DecodingConfig, check_choice
+from rnnsearch_tf.config import SUBWORD_FILES, DecodingConfig, check_choice
 from rnnsearch_tf.digests import folder_digests, sealed
 from rnnsearch_tf.errors import InputError, first_line
-from rnnsearch_tf.files import synchronize
-from rnnsearch_tf.inference.exported import CARD, new_version
+from rnnsearch_tf.files import synchronize, write_atomically
+from rnnsearch_tf.inference.exported import CARD, SUBWORDS, new_version
 from rnnsearch_tf.inference.loading import load_text_model
 from rnnsearch_tf.inference.n_best import LOWEST
 from rnnsearch_tf.inference.text_model import TextModel
@@ -23,6 +23,7 @@ from rnnsearch_tf.models.model_directory import BEST
 from rnnsearch_tf.serving.model_card import model_card
 from rnnsearch_tf.serving.signatures import signatures
 from rnnsearch_tf.serving.warmup import frequent_words, write_warmup_requests
+from rnnsearch_tf.text.subwords import SentencePieceTokenizer
 
 _PROBED = 48  # tokens of either side of the pair that is scored before a model is exported
 
@@ -39,7 +40,8 @@ def export(
 
         saved_model.pb, variables/      graph and weights
         assets/                         source.vocab, target.vocab
-        assets.extra/                   tf_serving_warmup_requests
+        assets.extra/                   tf_serving_warmup_requests, and source.spm and target.spm
+                                        where the tokens are subwords
         model.json                      the export's card (see `model_card`), with the SHA-256 of
                                         all other files and its own
 
@@ -69,6 +71,7 @@ def export(
         try:
             _save(text_model, temporary)
             write_warmup_requests(text_model, temporary)
+            _write_subwords(text_model, temporary)
             _write_card(temporary, card)
             _publish(temporary, target)
         finally:
@@ -99,6 +102,14 @@ def _save(text_model: TextModel, path: Path) -> None:
         signatures(text_model),
         tf.saved_model.SaveOptions(experimental_custom_gradients=False),  # it will not be trained
     )
+
+
+def _write_subwords(text_model: TextModel, path: Path) -> None:
+    """Write the SentencePiece models, which the graph holds too, for `Translator`."""
+    tokenizers = text_model.source.tokenizer, text_model.target.tokenizer
+    for tokenizer, name in zip(tokenizers, SUBWORD_FILES, strict=True):
+        if isinstance(tokenizer, SentencePieceTokenizer):
+            write_atomically(path / SUBWORDS / name, tokenizer.model)
 
 
 def _write_card(path: Path, card: dict[str, Any]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rnnsearch_tf.config import DecodingConfig, selection_score
+from rnnsearch_tf.config import SENTENCEPIECE, DecodingConfig, selection_score
 from rnnsearch_tf.json_files import finite_or_none
 from rnnsearch_tf.models.model_directory import LAST, ModelDirectory
 from rnnsearch_tf.provenance import commit, library_versions
@@ -22,10 +22,11 @@ def model_card(
     """Describe an export, for JSON.
 
     Returns:
-        The languages; for each model its settings, the SHA-256 of its text, vocabularies and
-        weights (names, shapes and values), and its evaluation on the validation set (NLL in nats,
-        BLEU of greedy translations with sacreBLEU's signature); the options of the search; the
-        formulas of the scores; and date, versions and commit of the export.
+        The languages; what the graph needs beside TensorFlow's own operations; for each model its
+        settings, the SHA-256 of its text, vocabularies and weights (names, shapes and values), and
+        its evaluation on the validation set (NLL in nats, BLEU of greedy translations with
+        sacreBLEU's signature); the options of the search; the formulas of the scores; and date,
+        versions and commit of the export.
 
     Raises:
         InputError: an unusable model directory.
@@ -37,6 +38,7 @@ def model_card(
         "source_language": config.source_language,
         "target_language": config.target_language,
         "tokenizer": config.tokenizer,
+        "needs": ["tensorflow-text"] if config.tokenizer == SENTENCEPIECE else [],
         "weights_dtype": weights_dtype,
         "models": [_model(ModelDirectory(path), weights) for path in model_dirs],
         "decoding": dataclasses.asdict(decoding),

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import tensorflow as tf
 
 from rnnsearch_tf.inference.text_model import TextModel
+from rnnsearch_tf.text.vectorizer import unpadded
 from rnnsearch_tf.tf_functions import graph_function
 
 Outputs = dict[str, tf.Tensor]
@@ -32,25 +33,25 @@ def signatures(text_model: TextModel) -> dict[str, Callable[..., Outputs]]:
         """Translate, with the soft alignment.
 
         Returns:
-            Also `source_tokens` string [B, Tx] and `target_tokens` string [B, Ty], each sentence
-            with its `</s>`, then empty strings; `model_input` string [B, Tx], the source tokens as
-            the model reads them, [UNK] where its vocabulary lacks one; `alignment` float32
-            [B, Ty, Tx], where row i is α_i, the weights under which word i was written (zero at
-            padding, and where a weight is not finite).
+            Also `source_tokens` string [B, Tx] and `target_tokens` string [B, Ty], the words of
+            each sentence with its `</s>`, then empty strings; `model_input` string [B, Tx], the
+            source's as the model reads them, [UNK] where its vocabulary lacks one; `alignment`
+            float32 [B, Ty, Tx], where row i is α_i, the weights under which word i was written
+            (zero at padding, and where a weight is not finite).
 
         Raises:
             tf.errors.InvalidArgumentError: more weights than `align_tokens` computes at once.
         """
         outputs = text_model.best(text)
-        target = _without_end(outputs["target_tokens"]).to_tensor("")
-        source = _without_end(outputs["source_tokens"])
-        model_input = text_model.source.tokens(text_model.source.ids(source))
+        source, target = (_without_end(outputs[f"{side}_tokens"]) for side in ("source", "target"))
+        source_words, model_input = text_model.source.words(source)
+        target_words, _ = text_model.target.words(target)
         return {
             **_best(outputs),
-            "source_tokens": outputs["source_tokens"],
+            "source_tokens": source_words.to_tensor(""),
             "model_input": model_input.to_tensor(""),
-            "target_tokens": outputs["target_tokens"],
-            "alignment": text_model.align_tokens(source.to_tensor(""), target),
+            "target_tokens": target_words.to_tensor(""),
+            "alignment": text_model.align_tokens(source.to_tensor(""), target.to_tensor("")),
         }
 
     @graph_function(input_signature=[_TEXT])
@@ -108,4 +109,4 @@ def _best(outputs: Outputs) -> Outputs:
 
 def _without_end(tokens: tf.Tensor) -> tf.RaggedTensor:
     """Remove padding and `</s>` from tokens, string [B, T]: string [B, None]."""
-    return tf.RaggedTensor.from_tensor(tokens, padding="")[:, :-1]
+    return unpadded(tokens)[:, :-1]

@@ -9,6 +9,7 @@ import tensorflow as tf
 from rnnsearch_tf.client.serving_pb2 import PredictionLog, PredictLog, PredictRequest
 from rnnsearch_tf.client.tensor_messages import string_vector
 from rnnsearch_tf.inference.text_model import TextModel
+from rnnsearch_tf.text.subwords import BLANK, BYTE
 from rnnsearch_tf.text.vectorizer import TextVectorizer
 from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS
 
@@ -52,7 +53,7 @@ def _requests(text_model: TextModel) -> Iterator[tuple[str, list[str]]]:
 
 
 def frequent_words(vectorizer: TextVectorizer) -> list[str]:
-    """Return the 200 most frequent words of a vocabulary."""
-    ids = tf.RaggedTensor.from_tensor(tf.range(len(SPECIAL_TOKENS), 203)[None])
-    words = vectorizer.tokens(ids).flat_values.numpy()
-    return [word.decode() for word in words if word]
+    """Return the 200 most frequent words of a vocabulary; of subwords, those without bytes."""
+    tokens = vectorizer.vocabulary.tokens[len(SPECIAL_TOKENS) :]
+    words = (token.strip(BLANK) for token in tokens if not BYTE.fullmatch(token))
+    return list(itertools.islice(filter(None, words), 200))

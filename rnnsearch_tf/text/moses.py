@@ -31,6 +31,7 @@ from rnnsearch_tf.text import cleaning, letters, nonbreaking_prefixes
 from rnnsearch_tf.text.cleaning import SPACES, Rule, apply, clean, valid_utf8
 from rnnsearch_tf.text.fingerprint import rules_fingerprint
 from rnnsearch_tf.text.letters import LETTER, LOWER
+from rnnsearch_tf.text.word_tokenizer import WordTokenizer
 from rnnsearch_tf.tf_functions import graph_function
 
 # The inside of an RE2 character class, like LETTER and LOWER.
@@ -161,7 +162,7 @@ def _closes_quotation(quotes: tf.Tensor, rows: tf.Tensor, possessive: tf.Tensor)
     return tf.scatter_nd(order[:, tf.newaxis], closes, tf.shape(closes, tf.int32))
 
 
-class MosesTokenizer(tf.Module):
+class MosesTokenizer(WordTokenizer):
     """Splits lines into Moses tokens and joins tokens into lines, for "en" or "fr".
 
     Both methods are graph functions: they serve in `tf.data`, eagerly, and in a SavedModel, where
@@ -172,11 +173,6 @@ class MosesTokenizer(tf.Module):
         check_choice("language", language, MOSES_LANGUAGES)
         super().__init__(name=f"moses_tokenizer_{language}")
         self.language = language
-
-    @property
-    def word_tokenizer(self) -> "MosesTokenizer":
-        """Itself: its tokens are words."""
-        return self
 
     def fingerprint(self) -> str:
         """Return a digest of the rules, the language and TensorFlow's version."""

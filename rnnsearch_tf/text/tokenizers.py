@@ -1,24 +1,22 @@
-"""Tokenisers by name: Moses' rules, or white space for pre-tokenised text."""
+"""Tokenisers by name: Moses' rules, white space for pre-tokenised text, or subwords."""
 
 import functools
-import sys
+from pathlib import Path
 from typing import Protocol
 
 import tensorflow as tf
 
-from rnnsearch_tf.config import WHITESPACE, Config
-from rnnsearch_tf.text import cleaning
-from rnnsearch_tf.text.cleaning import clean
-from rnnsearch_tf.text.fingerprint import rules_fingerprint
+from rnnsearch_tf.config import SENTENCEPIECE, SUBWORD_FILES, WHITESPACE, Config
 from rnnsearch_tf.text.moses import MosesTokenizer
-from rnnsearch_tf.tf_functions import graph_function
+from rnnsearch_tf.text.subwords import SentencePieceTokenizer
+from rnnsearch_tf.text.word_tokenizer import WhitespaceTokenizer
 
 
 class Tokenizer(Protocol):
     """Text to the tokens of a model and back, for one language.
 
-    `tokenize` and `detokenize` are graph functions of core TensorFlow ops, without state: the same
-    object prepares the training text and serves in a SavedModel.
+    Its methods are graph functions without state: the same object prepares the training text and
+    serves in a SavedModel. Those of words are made of core TensorFlow ops.
     """
 
     language: str
@@ -41,52 +39,45 @@ class Tokenizer(Protocol):
     def detokenize(self, tokens: tf.RaggedTensor) -> tf.Tensor:
         """Join tokens, string [B, None], into lines, string [B]."""
 
+    def word_numbers(self, tokens: tf.RaggedTensor) -> tf.RaggedTensor:
+        """Number the words that tokens, string [B, None], belong to, from 0: int64 [B, None]."""
+
+    def words(self, tokens: tf.RaggedTensor) -> tf.RaggedTensor:
+        """Join tokens, string [B, None], to words, string [B, None]."""
+
     def fingerprint(self) -> str:
         """Return a digest of everything that decides about the tokens: a key for caches."""
 
 
-class WhitespaceTokenizer(tf.Module):
-    """Splits lines at white space and joins words by blanks, whatever the language.
-
-    For text that other rules than Moses' have tokenised: its words stay as they are.
-    """
-
-    def __init__(self, language: str) -> None:
-        super().__init__(name="whitespace_tokenizer")
-        self.language = language
-
-    @property
-    def word_tokenizer(self) -> "WhitespaceTokenizer":
-        """Itself: its tokens are words."""
-        return self
-
-    @graph_function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
-    def tokenize(self, text: tf.Tensor) -> tf.RaggedTensor:
-        """Split each line, string [B], into words, string [B, None]; a blank line has none."""
-        return tf.strings.split(clean(text))
-
-    @graph_function(input_signature=[tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)])
-    def detokenize(self, tokens: tf.RaggedTensor) -> tf.Tensor:
-        """Join the words of each row, string [B, None], into a line, string [B]."""
-        rows = tokens.value_rowids()
-        return tf.strings.unsorted_segment_join(tokens.values, rows, tokens.nrows(), separator=" ")
-
-    def fingerprint(self) -> str:
-        """Return a digest of the rules, the language and TensorFlow's version."""
-        rules = sys.modules[__name__], cleaning
-        return rules_fingerprint(*rules, name=self.name, language=self.language)
-
-
 @functools.cache
 def tokenizer_for(name: str, language: str) -> Tokenizer:
-    """Make the tokeniser of a language, once: it has no state, so everyone uses the same one.
+    """Make a tokeniser of words, once: it has no state, so everyone uses the same one.
 
     ValueError for a language that Moses' rules are not known for.
     """
     return WhitespaceTokenizer(language) if name == WHITESPACE else MosesTokenizer(language)
 
 
-def tokenizers_for(config: Config) -> tuple[Tokenizer, Tokenizer]:
-    """Make the source's and the target's tokeniser from a config."""
+def word_tokenizers_for(config: Config) -> tuple[Tokenizer, Tokenizer]:
+    """Make the source's and the target's tokeniser of words."""
     source = tokenizer_for(config.tokenizer, config.source_language)
     return source, tokenizer_for(config.tokenizer, config.target_language)
+
+
+def tokenizers_for(config: Config, folder: Path) -> tuple[Tokenizer, Tokenizer]:
+    """Make the source's and the target's tokeniser.
+
+    Args:
+        config: of a model.
+        folder: with source.spm and target.spm, where its tokens are subwords.
+
+    Raises:
+        InputError: as `SentencePieceTokenizer.load`.
+    """
+    if config.tokenizer != SENTENCEPIECE:
+        return word_tokenizers_for(config)
+    languages = config.source_language, config.target_language
+    paths = (folder / name for name in SUBWORD_FILES)
+    digests = config.source_subwords, config.target_subwords
+    source, target = map(SentencePieceTokenizer.load, languages, paths, digests)
+    return source, target

@@ -32,9 +32,34 @@ class TextVectorizer(tf.Module):
         ids = tf.cast(tf.maximum(self._ids.lookup(tokens.flat_values), UNK), tf.int32)
         return tf.concat([tokens.with_flat_values(ids), tf.fill([tokens.nrows(), 1], EOS)], axis=1)
 
+    def word_numbers(self, tokens: tf.Tensor) -> tf.RaggedTensor:
+        """Number the words of padded tokens, string [B, T], from 0: int64 [B, None]."""
+        return self.tokenizer.word_numbers(unpadded(tokens))
+
+    def words(self, tokens: tf.RaggedTensor) -> tuple[tf.RaggedTensor, tf.RaggedTensor]:
+        """Join tokens, string [B, None], to words, and add `</s>`: string [B, None], twice.
+
+        The second has [UNK] in place of words of which the vocabulary lacks a token.
+        """
+        words = self.tokenizer.words(tokens)
+        numbers = self.tokenizer.word_numbers(tokens)
+        before = tf.gather(words.row_starts(), tokens.value_rowids())
+        unknown = tf.math.unsorted_segment_max(
+            tf.cast(self.ids(tokens)[:, :-1].flat_values == UNK, tf.int32),
+            numbers.flat_values + before,
+            tf.size(words.flat_values),
+        )
+        read = tf.where(unknown == 1, SPECIAL_TOKENS[UNK], words.flat_values)
+        return with_end(words), with_end(words.with_flat_values(read))
+
     def tokens(self, ids: tf.RaggedTensor) -> tf.RaggedTensor:
         """Look up ids, int32 [B, None]: tokens, string [B, None], `</s>` included."""
         return ids.with_flat_values(self._tokens.lookup(tf.cast(ids.flat_values, tf.int64)))
+
+
+def unpadded(tokens: tf.Tensor) -> tf.RaggedTensor:
+    """Remove the padding, empty strings, of tokens, string [B, T]: string [B, None]."""
+    return tf.RaggedTensor.from_tensor(tokens, padding="")
 
 
 def with_end(tokens: tf.RaggedTensor) -> tf.RaggedTensor:

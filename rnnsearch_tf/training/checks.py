@@ -4,7 +4,7 @@ import dataclasses
 import reprlib
 from typing import Any
 
-from rnnsearch_tf.config import Config
+from rnnsearch_tf.config import SENTENCEPIECE, Config
 from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.json_files import parse_json, typed
 from rnnsearch_tf.models.model_directory import ModelDirectory
@@ -19,7 +19,13 @@ _VOCABULARY_SIZES = ("source_vocabulary_size", "target_vocabulary_size")  # fill
 # Messages in place of the digests, which say nothing to people.
 _DIGESTED = {
     **dict.fromkeys(
-        ("source_vocabulary", "target_vocabulary", "training_text"),
+        (
+            "source_vocabulary",
+            "target_vocabulary",
+            "source_subwords",
+            "target_subwords",
+            "training_text",
+        ),
         "training text or its vocabulary differs",
     ),
     "training_alignments": "training alignments differ",
@@ -44,6 +50,8 @@ def check_inputs(config: Config, has_validation_set: bool, has_alignments: bool)
     if has_alignments and not config.model.has_attention:
         architecture = config.model.architecture
         raise UsageError(f"--train_alignments: {architecture} has no attention to guide")
+    if has_alignments and config.tokenizer == SENTENCEPIECE:
+        raise UsageError("--train_alignments: are between words, and the tokens are subwords")
 
 
 def check_same(directory: ModelDirectory, config: Config) -> None:

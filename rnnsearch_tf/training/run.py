@@ -36,6 +36,7 @@ def train(
     strategy: tf.distribute.Strategy | None = None,
     callbacks: Sequence[keras.callbacks.Callback] = (),
     alignments: WordAlignmentFiles | None = None,
+    subwords: Sequence[str | Path] = (),
 ) -> int | None:
     """Train a model, or resume a training that was stopped.
 
@@ -49,6 +50,8 @@ def train(
         callbacks: Keras callbacks beside the progress bar and TensorBoard (see `Trainer`).
         alignments: of the training pairs, for the guided alignment loss, whose weight is
             `config.training.guided_alignment_weight`.
+        subwords: files of SentencePiece models, of the source and the target or one for both, in
+            place of those learned from the text.
 
     Returns:
         The signal that stopped it, or None.
@@ -60,7 +63,7 @@ def train(
     """
     check_backend()
     check_inputs(config, validation is not None, alignments is not None)
-    text = TrainingData(config, training, cache_dir, alignments)
+    text = TrainingData(config, training, cache_dir, alignments, subwords)
     run = _Run(text, ModelDirectory(model_dir), strategy or tf.distribute.get_strategy())
     with run.alone():
         run.create()
@@ -97,7 +100,8 @@ class _Run:
         text, directory = self._text, self._directory
         check_same(directory, text.config)
         directory.check_resumable()
-        directory.create(text.config, text.source_vocabulary, text.target_vocabulary)
+        vocabularies = text.source_vocabulary, text.target_vocabulary
+        directory.create(text.config, *vocabularies, text.subwords)
         say(str(text))
 
     def train(

@@ -24,10 +24,10 @@ from rnnsearch_tf.data.preparation import prepare
 from rnnsearch_tf.data.sentence_pairs import Pairs, Sentences, tokenize
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.scripts import train
-from rnnsearch_tf.text import tokenizers
+from rnnsearch_tf.text import word_tokenizer as spaces
 from rnnsearch_tf.text.moses import MosesTokenizer
-from rnnsearch_tf.text.tokenizers import WhitespaceTokenizer
 from rnnsearch_tf.text.vocabulary import UNK, Vocabulary
+from rnnsearch_tf.text.word_tokenizer import WhitespaceTokenizer
 
 pytestmark = pytest.mark.slow
 
@@ -175,7 +175,7 @@ def test_words_between_spaces_are_prepared_again_when_their_code_changes(tmp_pat
     for expected in (1, 2):
         prepare(TEXT, WhitespaceTokenizer("en"), WhitespaceTokenizer("fr"), tmp_path)
         assert len(folders(tmp_path)) == expected
-        monkeypatch.setattr(inspect, "getsource", lambda m: source(m) + "# new" * (m is tokenizers))
+        monkeypatch.setattr(inspect, "getsource", lambda m: source(m) + "# new" * (m is spaces))
 
 
 def test_the_users_cache_is_the_default(monkeypatch, tmp_path):

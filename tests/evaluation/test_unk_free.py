@@ -3,8 +3,8 @@
 import pytest
 
 from rnnsearch_tf.evaluation.unk_free import mostly_unknown, unk_free_sentences
-from rnnsearch_tf.text.tokenizers import WhitespaceTokenizer
 from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, Vocabulary
+from rnnsearch_tf.text.word_tokenizer import WhitespaceTokenizer
 
 
 def test_both_sides_must_be_known():

@@ -18,7 +18,8 @@ from rnnsearch_tf.inference.exported import find_version, load_config
 from rnnsearch_tf.inference.text_model import MAX_WEIGHTS
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.results import Hypothesis, Translation
-from rnnsearch_tf.text.tokenizers import WhitespaceTokenizer, tokenizers_for
+from rnnsearch_tf.text.tokenizers import word_tokenizers_for
+from rnnsearch_tf.text.word_tokenizer import WhitespaceTokenizer
 
 pytestmark = pytest.mark.slow
 
@@ -145,7 +146,7 @@ def test_an_export_of_0_1_0_is_read(export_dir, tmp_path):
     (tmp_path / "model.json").write_text(json.dumps({**card, "tokenizer": "spaces"}), "utf-8")
     config = load_config(tmp_path)
     assert config.tokenizer == "whitespace"
-    assert [type(one) for one in tokenizers_for(config)] == [WhitespaceTokenizer] * 2
+    assert [type(one) for one in word_tokenizers_for(config)] == [WhitespaceTokenizer] * 2
 
 
 def test_an_export_with_other_options_is_refused(export_dir):

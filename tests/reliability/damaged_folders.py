@@ -21,7 +21,7 @@ from rnnsearch_tf.models import translation_model
 from rnnsearch_tf.models.model_directory import BEST, LAST, ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.text.moses import MosesTokenizer
-from rnnsearch_tf.text.tokenizers import tokenizers_for
+from rnnsearch_tf.text.tokenizers import word_tokenizers_for
 from rnnsearch_tf.training.checkpoints import Checkpoints
 from rnnsearch_tf.training.optimizers import build_optimizer
 
@@ -107,7 +107,7 @@ def damaged_export(version: Path) -> Iterator[Damaged]:
 
     def read(_: str) -> Any:
         config = exported.load_config(version)
-        tokenizers_for(config)
+        word_tokenizers_for(config)
         vocabularies = [v.tokens for v in exported.load_vocabularies(version)]
         return config, vocabularies, loading.load_export(version).files
 

@@ -9,9 +9,10 @@ import tensorflow as tf
 from rnnsearch_tf.config import TOKENIZERS, Config
 from rnnsearch_tf.text import cleaning, letters, moses, nonbreaking_prefixes, tokenizers
 from rnnsearch_tf.text.moses import MosesTokenizer
-from rnnsearch_tf.text.tokenizers import WhitespaceTokenizer, tokenizer_for, tokenizers_for
+from rnnsearch_tf.text.tokenizers import tokenizer_for, word_tokenizers_for
 from rnnsearch_tf.text.vectorizer import TextVectorizer
 from rnnsearch_tf.text.vocabulary import Vocabulary
+from rnnsearch_tf.text.word_tokenizer import WhitespaceTokenizer
 
 LINES = ["d' abord , l'homme$5 .", "", "  a\u00a0b\tc\u2003 ", "x\x00y\x1bz"]
 
@@ -38,7 +39,7 @@ def test_tokenizers_by_name():
     assert tokenizer_for("whitespace", "de").language == "de"
     assert tokenizer_for("moses", "en") is tokenizer_for("moses", "en")
     config = dataclasses.replace(Config(), source_language="fr", target_language="en")
-    assert [one.language for one in tokenizers_for(config)] == ["fr", "en"]
+    assert [one.language for one in word_tokenizers_for(config)] == ["fr", "en"]
     with pytest.raises(ValueError, match="language 'de': choose one of en, fr"):
         tokenizer_for("moses", "de")
     with pytest.raises(ValueError, match="tokenizer 'words': choose one of moses, whitespace"):

@@ -25,6 +25,7 @@ class Output(ctypes.Structure):
 
 # Name: result, arguments.
 _FUNCTIONS = {
+    "TF_LoadLibrary": (c_void_p, c_char_p, c_void_p),
     "TF_NewStatus": (c_void_p,),
     "TF_DeleteStatus": (None, c_void_p),
     "TF_GetCode": (c_int, c_void_p),
@@ -74,6 +75,15 @@ def c_api() -> ctypes.CDLL:
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
     return library
+
+
+def load_text_ops() -> None:
+    """Load the operations of tensorflow-text, where it is installed; a real server links them."""
+    spec = importlib.util.find_spec("tensorflow_text")
+    if spec is not None and spec.origin is not None:
+        folder = Path(spec.origin).parent / "python" / "ops"
+        with checked_status() as status:
+            c_api().TF_LoadLibrary(bytes(folder / "_sentencepiece_tokenizer.so"), status)
 
 
 @contextlib.contextmanager

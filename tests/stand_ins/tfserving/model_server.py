@@ -19,6 +19,7 @@ def main() -> int:
         0; 1 when the models or the configuration cannot be used.
     """
     leave_python_tensorflow_out()
+    from tfserving.c_library import load_text_ops
     from tfserving.status import StatusError
 
     arguments = _parser().parse_args()
@@ -27,6 +28,7 @@ def main() -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopped.set())
     try:
+        load_text_ops()
         _serve(arguments, stopped)
     except (OSError, ValueError, StatusError) as error:
         print(f"tfserving.model_server: {error}", file=sys.stderr)

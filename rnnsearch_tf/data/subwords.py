@@ -1,0 +1,68 @@
+"""The SentencePiece models of a training: learned from its text, or taken from files."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from rnnsearch_tf.config import SENTENCEPIECE, SUBWORD_FILES, Config
+from rnnsearch_tf.data.parallel_corpus import Corpus
+from rnnsearch_tf.data.preparation import default_cache_dir
+from rnnsearch_tf.digests import is_intact, write_digests
+from rnnsearch_tf.files import make_once
+from rnnsearch_tf.progress import say
+from rnnsearch_tf.text.subwords import SentencePieceTokenizer, learn_subwords
+
+
+def find_subwords(
+    config: Config,
+    training: Corpus,
+    cache_dir: str | Path | None = None,
+    files: Sequence[str | Path] = (),
+) -> list[SentencePieceTokenizer]:
+    """Return the tokenisers of both sides, or none where the tokens are words.
+
+    Models are learned once from a text, and kept beside the prepared texts (see `prepare`).
+
+    Args:
+        config: its tokeniser, and the number of subwords.
+        training: the text that they are learned from.
+        cache_dir: for learned models.
+        files: models to be taken instead, of the source and the target, or one for both.
+
+    Raises:
+        InputError: an unusable corpus or model, too few subwords for its characters, or a package
+            is missing.
+    """
+    if config.tokenizer != SENTENCEPIECE:
+        return []
+    paths = [Path(file) for file in files] or _learned(config, training, cache_dir)
+    return [
+        SentencePieceTokenizer.load(config.source_language, paths[0]),
+        SentencePieceTokenizer.load(config.target_language, paths[-1]),
+    ]
+
+
+def _learned(config: Config, training: Corpus, cache_dir: str | Path | None) -> list[Path]:
+    key = json.dumps([training.fingerprint(), config.subwords, config.joint_subwords])
+    name = f"subwords-{hashlib.sha256(key.encode()).hexdigest()[:32]}"
+    folder = Path(cache_dir or default_cache_dir()) / name
+
+    def make(empty: Path) -> None:
+        say(f"learning {config.subwords:,} subwords from the training text")
+        sides = [(0, 1)] * 2 if config.joint_subwords else [(0,), (1,)]
+        models = {
+            side: learn_subwords(_lines(training, side), config.subwords) for side in set(sides)
+        }
+        for side, file in zip(sides, SUBWORD_FILES, strict=True):
+            (empty / file).write_bytes(models[side])
+        write_digests(empty)
+
+    make_once(folder, is_intact, make)
+    return [folder / file for file in SUBWORD_FILES]
+
+
+def _lines(training: Corpus, sides: tuple[int, ...]) -> Iterator[str]:
+    for block in training.blocks():
+        for side in sides:
+            yield from block[side]

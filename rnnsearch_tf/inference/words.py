@@ -1,0 +1,93 @@
+"""Words in place of the model's tokens, where these are subwords: what people read."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from rnnsearch_tf.inference.given_pairs import Line, with_end
+from rnnsearch_tf.results import Translation
+from rnnsearch_tf.text.tokenizers import Tokenizer
+from rnnsearch_tf.text.vocabulary import Vocabulary
+
+
+class Words(NamedTuple):
+    """The words of a sentence."""
+
+    words: tuple[str, ...]  # `</s>` last
+    unknown: tuple[int, ...]  # the places of those with a token that the vocabulary lacks
+
+
+class Side:
+    """One of the two languages of a model."""
+
+    def __init__(self, tokenizer: Tokenizer, vocabulary: Vocabulary):
+        self._tokenizer = tokenizer
+        self._vocabulary = vocabulary
+        self.has_subwords = tokenizer.word_tokenizer is not tokenizer
+
+    def words(self, rows: Sequence[Sequence[Line]]) -> list[Words]:
+        """Return the words of sentences whose tokens, without `</s>`, are given."""
+        tokens = [with_end(row) for row in rows]
+        unknown = [self._vocabulary.unknown(row) for row in tokens]
+        if not self.has_subwords:
+            return list(map(Words, tokens, unknown))
+        pieces = tf.ragged.constant([row[:-1] for row in tokens], tf.string, ragged_rank=1)
+        pieces = pieces.with_row_splits_dtype(tf.int64)
+        words = self._tokenizer.words(pieces).to_list()
+        numbers = self._tokenizer.word_numbers(pieces).to_list()
+        return [
+            Words(with_end(row), tuple(sorted({of[place] for place in places})))
+            for row, of, places in zip(words, numbers, unknown, strict=True)
+        ]
+
+
+def in_words(translations: list[Translation], source: Side, target: Side) -> list[Translation]:
+    """Return translations whose tokens are words; `pieces` are the tokens that they had."""
+    if not (source.has_subwords or target.has_subwords):
+        return translations
+    sources = source.words([t.source_tokens[:-1] for t in translations])
+    targets = target.words([h.tokens[:-1] for t in translations for h in t.hypotheses])
+    each_target = iter(targets)
+    return [
+        dataclasses.replace(
+            translation,
+            source_tokens=read.words,
+            unknown=read.unknown,
+            hypotheses=tuple(
+                dataclasses.replace(h, tokens=next(each_target).words, pieces=h.tokens)
+                for h in translation.hypotheses
+            ),
+        )
+        for translation, read in zip(translations, sources, strict=True)
+    ]
+
+
+def alignment_of_words(
+    weights: tf.Tensor, source_numbers: tf.RaggedTensor, target_numbers: tf.RaggedTensor
+) -> tf.Tensor:
+    """Make α of words from α of tokens.
+
+        α'_IJ = 1/|I| Σ_{i in I} Σ_{j in J} α_ij     tokens i of target word I, j of source word J
+
+    Rows still sum to 1.
+
+    Args:
+        weights: α, float32 [B, Ty + 1, Tx + 1], `</s>` last, zero at padding.
+        source_numbers: the word of each source token, int64 [B, None], without `</s>`.
+        target_numbers: likewise of target tokens.
+
+    Returns:
+        α', float32 [B, words + 1, words + 1].
+    """
+    source, target = _membership(source_numbers), _membership(target_numbers)
+    sums = tf.matmul(target, tf.matmul(weights, source), transpose_a=True)
+    return sums / tf.maximum(tf.reduce_sum(target, axis=1), 1)[:, :, tf.newaxis]
+
+
+def _membership(numbers: tf.RaggedTensor) -> tf.Tensor:
+    """1 where a token [B, T + 1] belongs to a word, `</s>` being one, else 0: [B, T + 1, words]."""
+    count = tf.maximum(tf.reduce_max(numbers, axis=1), -1) + 1  # of an empty row, the least int64
+    numbers = tf.concat([numbers, count[:, tf.newaxis]], axis=1).to_tensor(-1)
+    return tf.one_hot(numbers, tf.cast(tf.reduce_max(count), tf.int32) + 1)

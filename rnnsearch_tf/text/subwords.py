@@ -1,0 +1,201 @@
+"""Subwords: text of any language and script as pieces of words, by SentencePiece."""
+
+import hashlib
+import io
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import tensorflow as tf
+
+from rnnsearch_tf.config import MOSES_LANGUAGES
+from rnnsearch_tf.errors import InputError, first_line
+from rnnsearch_tf.extras import require_package
+from rnnsearch_tf.text import cleaning
+from rnnsearch_tf.text.cleaning import clean
+from rnnsearch_tf.text.fingerprint import rules_fingerprint
+from rnnsearch_tf.text.moses import MosesTokenizer
+from rnnsearch_tf.text.vocabulary import EOS, PAD, SPECIAL_TOKENS, UNK, Vocabulary
+from rnnsearch_tf.text.word_tokenizer import WhitespaceTokenizer, WordTokenizer
+from rnnsearch_tf.tf_functions import graph_function
+
+_TOKENS = tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)
+BLANK = "▁"  # in a piece, for a blank before it
+BYTE = re.compile("<0x[0-9A-F]{2}>")  # a piece that is a byte of a character
+# Scripts that put no blanks between words: each of their pieces is taken for a word.
+_UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
+_OTHER_SPECIAL_PIECES = ("<unk>", "<s>")  # of models that were learned elsewhere
+_MAX_LINES = 2_000_000  # that pieces are learned from, drawn at random: SentencePiece keeps them
+
+
+class SentencePieceTokenizer(tf.Module):
+    """Splits lines into the most probable pieces of a unigram model (Kudo 2018).
+
+    Characters that the model lacks are read and written as bytes, `<0xE2>` for one, where the model
+    was learned with byte fallback, as those of `learn_subwords` are. The operations are
+    tensorflow-text's: a SavedModel with them runs where these are linked or loaded.
+
+    Args:
+        language: of the text.
+        model: the content of a SentencePiece model file.
+
+    Raises:
+        InputError: not a SentencePiece model, or tensorflow-text is not installed.
+    """
+
+    def __init__(self, language: str, model: bytes):
+        require_package("tensorflow_text")
+        import tensorflow_text
+
+        super().__init__(name="sentencepiece_tokenizer")
+        self.language = language
+        self.model = model
+        # Moses' rules where they know the language.
+        has_rules = language in MOSES_LANGUAGES
+        self.word_tokenizer: WordTokenizer = (
+            MosesTokenizer(language) if has_rules else WhitespaceTokenizer(language)
+        )
+        try:
+            # In a SavedModel, tokenisers of one name would all be the first one.
+            self._pieces = tensorflow_text.SentencepieceTokenizer(
+                model, out_type=tf.string, name=f"sentencepiece_{self.digest}"
+            )
+            self._pieces.vocab_size()
+        except (tf.errors.OpError, ValueError) as error:
+            raise InputError("not a SentencePiece model") from error
+
+    @classmethod
+    def load(cls, language: str, path: Path, digest: str = "") -> "SentencePieceTokenizer":
+        """Read a model file, which has a SHA-256 where one is given.
+
+        Raises:
+            InputError: as the constructor, no such file, or another; the message names the file.
+        """
+        try:
+            model = path.read_bytes()
+            if digest not in ("", hashlib.sha256(model).hexdigest()):
+                raise InputError("not the SentencePiece model this model was made with")
+            return cls(language, model)
+        except OSError as error:
+            raise InputError(f"{path}: {error.strerror}") from error
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from error
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the model file, in hexadecimal."""
+        return hashlib.sha256(self.model).hexdigest()
+
+    def fingerprint(self) -> str:
+        """Return a digest of the rules, the model and TensorFlow's version."""
+        rules = sys.modules[__name__], cleaning
+        return rules_fingerprint(*rules, name=f"{self.name} {self.digest}", language=self.language)
+
+    def vocabulary(self) -> Vocabulary:
+        """Return the model's pieces, behind the special tokens."""
+        ids = tf.range(self._pieces.vocab_size())
+        pieces = [piece.decode() for piece in self._pieces.id_to_string(ids).numpy()]
+        special = (*SPECIAL_TOKENS, *_OTHER_SPECIAL_PIECES)
+        return Vocabulary([*SPECIAL_TOKENS, *(piece for piece in pieces if piece not in special)])
+
+    @graph_function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
+    def tokenize(self, text: tf.Tensor) -> tf.RaggedTensor:
+        """Split lines, string [B], into pieces, string [B, None]; a blank line has none."""
+        return self._pieces.tokenize(clean(text))
+
+    @graph_function(input_signature=[_TOKENS])
+    def detokenize(self, tokens: tf.RaggedTensor) -> tf.Tensor:
+        """Join pieces, string [B, None], into lines, string [B]."""
+        return self._pieces.detokenize(tokens)
+
+    @graph_function(input_signature=[_TOKENS])
+    def word_numbers(self, tokens: tf.RaggedTensor) -> tf.RaggedTensor:
+        """Number the words that pieces, string [B, None], belong to, from 0: int64 [B, None].
+
+        A word begins with a blank. In scripts without blanks, each piece is a word.
+        """
+        pieces = tokens.flat_values
+        after_blank = tf.concat([[False], pieces[:-1] == BLANK], axis=0)[: tf.size(pieces)]
+        unspaced = tf.strings.regex_full_match(pieces, f"{_UNSPACED}.*") & ~after_blank
+        starts = tf.strings.regex_full_match(pieces, f"{BLANK}.*") | unspaced
+        numbers = tokens.with_flat_values(tf.cumsum(tf.cast(starts, tf.int64)))
+        first = tf.concat([[0], numbers.flat_values], axis=0)
+        first = tf.gather(first, tf.minimum(tokens.row_starts() + 1, tf.size(pieces, tf.int64)))
+        return numbers.with_flat_values(
+            numbers.flat_values - tf.gather(first, tokens.value_rowids())
+        )
+
+    @graph_function(input_signature=[_TOKENS])
+    def words(self, tokens: tf.RaggedTensor) -> tf.RaggedTensor:
+        """Join pieces, string [B, None], to words, string [B, None], none of them empty."""
+        numbers = self.word_numbers(tokens)
+        counts = tf.maximum(tf.reduce_max(numbers, axis=1) + 1, 0)
+        before = tf.gather(tf.cumsum(counts, exclusive=True), tokens.value_rowids())
+        pieces = tf.RaggedTensor.from_value_rowids(
+            tokens.flat_values, numbers.flat_values + before, tf.reduce_sum(counts)
+        )
+        words = self._pieces.detokenize(pieces)
+        return tf.RaggedTensor.from_row_lengths(tf.where(words == "", BLANK, words), counts)
+
+
+def learn_subwords(lines: Iterable[str], size: int) -> bytes:
+    """Learn a unigram model of subwords with byte fallback: the content of its file.
+
+    SentencePiece's defaults hold but for these: Unicode is normalised (NFKC); ids 0 to 2 are
+    padding, `</s>` and [UNK]; there are fewer pieces where the text has no more.
+
+    Args:
+        lines: the text.
+        size: K, the pieces with the special tokens and the 256 bytes.
+
+    Raises:
+        InputError: `size` is too small for the characters of the text, the text is empty, or the
+            package sentencepiece is not installed.
+    """
+    require_package("sentencepiece")
+    import sentencepiece
+
+    model = io.BytesIO()
+    errors: list[Exception] = []
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=_until_error(lines, errors),
+            model_writer=model,
+            vocab_size=size,
+            hard_vocab_limit=False,
+            byte_fallback=True,
+            input_sentence_size=_MAX_LINES,
+            shuffle_input_sentence=True,
+            pad_id=PAD,
+            eos_id=EOS,
+            unk_id=UNK,
+            bos_id=-1,
+            pad_piece=SPECIAL_TOKENS[PAD],
+            eos_piece=SPECIAL_TOKENS[EOS],
+            unk_piece=SPECIAL_TOKENS[UNK],
+            minloglevel=3,
+        )
+    except (RuntimeError, OSError) as error:
+        if not errors:
+            reason = _reason(error)
+            raise InputError(f"{size:,} subwords cannot be learned: {reason}") from error
+    if errors:
+        raise errors[0]
+    return model.getvalue()
+
+
+def _until_error(lines: Iterable[str], errors: list[Exception]) -> Iterator[str]:
+    """Iterate over the lines up to an error, which is kept: SentencePiece would replace it."""
+    try:
+        yield from lines
+    except Exception as error:
+        errors.append(error)
+
+
+def _reason(error: Exception) -> str:
+    """Say in our words why SentencePiece refuses."""
+    message = str(error)
+    if counts := re.search(r"required_chars\. \d+ vs (\d+)", message):
+        return f"the characters of the text take {int(counts[1]):,}"
+    return "the text is empty" if "sentences_.empty()" in message else first_line(error)

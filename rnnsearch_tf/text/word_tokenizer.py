@@ -1,0 +1,55 @@
+"""What tokenisers of words have in common, and the one that splits at white space."""
+
+import sys
+from typing import Any
+
+import tensorflow as tf
+
+from rnnsearch_tf.text import cleaning
+from rnnsearch_tf.text.cleaning import clean
+from rnnsearch_tf.text.fingerprint import rules_fingerprint
+from rnnsearch_tf.tf_functions import graph_function
+
+
+class WordTokenizer(tf.Module):
+    """A tokeniser whose tokens are words."""
+
+    @property
+    def word_tokenizer(self) -> Any:
+        """Itself."""
+        return self
+
+    def word_numbers(self, tokens: tf.RaggedTensor) -> tf.RaggedTensor:
+        """Number tokens, string [B, None], from 0: int64 [B, None]."""
+        return tf.ragged.range(tokens.row_lengths())
+
+    def words(self, tokens: tf.RaggedTensor) -> tf.RaggedTensor:
+        """Return the tokens."""
+        return tokens
+
+
+class WhitespaceTokenizer(WordTokenizer):
+    """Splits lines at white space and joins words by blanks, whatever the language.
+
+    For text that other rules than Moses' have tokenised: its words stay as they are.
+    """
+
+    def __init__(self, language: str) -> None:
+        super().__init__(name="whitespace_tokenizer")
+        self.language = language
+
+    @graph_function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
+    def tokenize(self, text: tf.Tensor) -> tf.RaggedTensor:
+        """Split each line, string [B], into words, string [B, None]; a blank line has none."""
+        return tf.strings.split(clean(text))
+
+    @graph_function(input_signature=[tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)])
+    def detokenize(self, tokens: tf.RaggedTensor) -> tf.Tensor:
+        """Join the words of each row, string [B, None], into a line, string [B]."""
+        rows = tokens.value_rowids()
+        return tf.strings.unsorted_segment_join(tokens.values, rows, tokens.nrows(), separator=" ")
+
+    def fingerprint(self) -> str:
+        """Return a digest of the rules, the language and TensorFlow's version."""
+        rules = sys.modules[__name__], cleaning
+        return rules_fingerprint(*rules, name=self.name, language=self.language)

@@ -1,0 +1,144 @@
+"""Subwords from training to a server: from right to left, into a script without blanks.
+
+The server is the stand-in; the operations of tensorflow-text are loaded into TensorFlow's C
+runtime, where TensorFlow Serving has them linked.
+"""
+
+import dataclasses
+import json
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from test_c_session import without_python_tensorflow
+from tfserving import running
+
+from rnnsearch_tf.client import Client
+from rnnsearch_tf.config import Config, DecodingConfig, ModelConfig, TrainingConfig
+from rnnsearch_tf.data.parallel_corpus import ParallelText
+from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.inference.translator import Translator
+from rnnsearch_tf.models.model_directory import ModelDirectory
+from rnnsearch_tf.results import Translation
+from rnnsearch_tf.serving.export import export
+from rnnsearch_tf.training.run import train
+
+pytestmark = pytest.mark.serving
+
+_HEBREW, _KANA = "אבגדהוזחטיכלמ", "あいうえおかきくけこさしす"
+SENTENCE = "אבג דהו"
+
+# A session in a process without Python TensorFlow and without the library of tensorflow-text.
+RUN = """
+import sys
+from tfserving.protos import leave_python_tensorflow_out
+leave_python_tensorflow_out()
+from tfserving.c_session import CSession
+from tfserving.status import StatusError
+try:
+    CSession(sys.argv[1])
+except StatusError as error:
+    print(error)
+"""
+
+
+def made_up_text(count: int) -> ParallelText:
+    """Pairs of words of Hebrew letters and the same letters as kana, without blanks."""
+    letters = dict(zip(_HEBREW, _KANA, strict=True))
+    dice = random.Random(1)
+    source = [
+        " ".join(
+            "".join(dice.choices(_HEBREW, k=dice.randint(1, 4))) for _ in range(dice.randint(1, 5))
+        )
+        for _ in range(count)
+    ]
+    target = ["".join(letters.get(letter, "") for letter in line) for line in source]
+    return ParallelText(source, target)
+
+
+@pytest.fixture(scope="module")
+def subword_dir(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("subwords") / "model"
+    config = Config(
+        model=ModelConfig(embedding_size=8, hidden_size=11, attention_size=7, maxout_size=5),
+        training=TrainingConfig(batch_size=16, max_updates=3),
+        decoding=DecodingConfig(beam_size=2, max_length=20, min_length_ratio=0.5),
+        source_language="he",
+        target_language="ja",
+        tokenizer="sentencepiece",
+        subwords=320,
+    )
+    train(config, path, made_up_text(64))
+    return path
+
+
+@pytest.fixture(scope="module")
+def subword_export(subword_dir) -> Path:
+    return export([subword_dir], subword_dir.parent / "export")
+
+
+def test_the_model_directory_has_what_reading_needs(subword_dir, tmp_path):
+    directory = ModelDirectory(subword_dir)
+    config = directory.load_config()
+    assert config.model.source_vocabulary_size == len(directory.load_vocabularies()[0])
+    assert not config.decoding.allow_unknown
+    (subword_dir / "target.spm").rename(tmp_path / "away")
+    with pytest.raises(InputError, match=r"target\.spm: No such file"):
+        Translator.load(subword_dir)
+    (tmp_path / "away").rename(subword_dir / "target.spm")
+
+
+def test_training_is_resumed_and_other_subwords_are_refused(subword_dir):
+    config = ModelDirectory(subword_dir).load_config()
+    train(config, subword_dir, made_up_text(64))
+    other = dataclasses.replace(config, subwords=310)
+    with pytest.raises(InputError, match=r"other settings: .*vocabulary_size is 320, not 310"):
+        train(other, subword_dir, made_up_text(64))
+
+
+@pytest.fixture(scope="module")
+def translator(subword_dir) -> Translator:
+    return Translator.load(subword_dir)
+
+
+@pytest.fixture(scope="module")
+def expected(translator) -> Translation:
+    return translator.translate(SENTENCE, return_alignment=True)
+
+
+def test_results_are_words_and_score_as_searched(translator, expected):
+    assert expected.source_tokens == ("אבג", "דהו", "</s>")
+    assert expected.unknown == ()
+    best = expected.hypotheses[0]
+    assert "".join(best.tokens[:-1]) == best.text
+    assert len(best.pieces) >= len(best.tokens) == len(best.alignment)
+    np.testing.assert_allclose(best.alignment.sum(axis=1), 1, atol=1e-5)
+    assert translator.score(SENTENCE, expected) == pytest.approx(expected.score, abs=1e-4)
+    assert translator.align(SENTENCE, best.text).source_tokens == expected.source_tokens
+
+
+def test_an_export_gives_the_same(subword_export, expected):
+    again = Translator.load(subword_export).translate([SENTENCE, "", "☃ x"], return_alignment=True)
+    assert again[0].hypotheses[0].pieces == expected.hypotheses[0].pieces
+    assert again[1].text == ""
+    assert again[2].source_tokens == ("☃", "x", "</s>")
+    np.testing.assert_allclose(again[0].alignment, expected.alignment, atol=1e-5)
+
+
+def test_the_card_says_what_the_graph_needs(subword_export):
+    card = json.loads((subword_export / "model.json").read_text("utf-8"))
+    assert card["needs"] == ["tensorflow-text"]
+
+
+def test_the_c_runtime_refuses_by_name_without_the_library(subword_export):
+    assert "SentencepieceOp" in without_python_tensorflow(RUN, subword_export)
+
+
+def test_a_server_answers_with_words(subword_export, expected):
+    with running(subword_export.parent) as server, Client(f"grpc://{server.grpc}") as client:
+        [result] = client.align([SENTENCE])
+    assert (result.text, result.source_tokens, result.tokens) == (
+        expected.text, expected.source_tokens, expected.tokens,
+    )  # fmt: skip
+    np.testing.assert_allclose(result.alignment, expected.alignment, atol=1e-5)

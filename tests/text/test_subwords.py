@@ -1,0 +1,147 @@
+"""Subwords: any text goes through and comes back, and pieces know their words."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.inference.words import Side, alignment_of_words
+from rnnsearch_tf.text.moses import MosesTokenizer
+from rnnsearch_tf.text.subwords import SentencePieceTokenizer, learn_subwords
+from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS
+
+TEXT = ["The man is here.", "It is cold.", "The men are not here, are they?", "ראש השנה"] * 20
+LINES = ["The man  ☃ is </s> here.", "", "日本語テキスト。", "שלום", "\x00a\u00a0b", "<0x41> [UNK]"]
+
+
+@pytest.fixture(scope="module")
+def model() -> bytes:
+    return learn_subwords(iter(TEXT), 320)
+
+
+@pytest.fixture(scope="module")
+def tokenizer(model) -> SentencePieceTokenizer:
+    return SentencePieceTokenizer("en", model)
+
+
+def decoded(rows: tf.RaggedTensor) -> list:
+    return [[token.decode() for token in row] for row in rows.to_list()]
+
+
+def test_any_text_comes_back(tokenizer):
+    pieces = tokenizer.tokenize(tf.constant(LINES))
+    texts = [text.decode() for text in tokenizer.detokenize(pieces).numpy()]
+    assert texts == [
+        "The man ☃ is </s> here.",
+        "",
+        "日本語テキスト。",
+        "שלום",
+        "a b",
+        "<0x41> [UNK]",
+    ]
+
+
+def test_no_piece_is_unknown_nor_special(tokenizer):
+    vocabulary = tokenizer.vocabulary()
+    assert vocabulary.tokens[: len(SPECIAL_TOKENS)] == list(SPECIAL_TOKENS)
+    for row in decoded(tokenizer.tokenize(tf.constant(LINES))):
+        assert vocabulary.unknown([*row, "</s>"]) == ()
+        assert not set(row) & set(SPECIAL_TOKENS)
+
+
+def test_words_are_parted_by_blanks_and_unspaced_scripts_by_pieces(tokenizer):
+    pieces = tf.ragged.constant(
+        [
+            ["▁", "h", "e", "▁", "m", "a", "n", "."],
+            [],
+            ["▁", "<0xE2>", "<0x98>", "<0x83>", "▁", "a"],
+            ["▁", "日", "本", "。", "▁", "▁", "t"],
+            ["a", "n", "▁"],
+        ]
+    ).with_row_splits_dtype(tf.int64)
+    numbers = tokenizer.word_numbers(pieces)
+    assert numbers.to_list() == [
+        [0, 0, 0, 1, 1, 1, 1, 1],
+        [],
+        [0, 0, 0, 0, 1, 1],
+        [0, 0, 1, 1, 2, 3, 3],
+        [0, 0, 1],
+    ]
+    assert decoded(tokenizer.words(pieces)) == [
+        ["he", "man."], [], ["☃", "a"], ["日", "本。", "▁", "t"], ["an", "▁"],
+    ]  # fmt: skip
+    nothing = tf.ragged.constant([[]], tf.string).with_row_splits_dtype(tf.int64)
+    assert tokenizer.words(nothing).to_list() == tokenizer.word_numbers(nothing).to_list() == [[]]
+
+
+def test_words_and_those_with_an_unknown_piece(tokenizer):
+    vocabulary = tokenizer.vocabulary()
+    known = vocabulary.tokens[-1]
+    [words] = Side(tokenizer, vocabulary).words([["▁", "a", "▁", "ß", "▁", known]])
+    assert words.unknown == (1,)
+    assert words.words[:2] == ("a", "ß")
+    assert words.words[-1] == "</s>"
+
+
+def test_alignment_of_words_sums_over_sources_and_averages_over_targets():
+    source, target = [0, 0, 1], [0, 1, 1]
+    weights = np.random.default_rng(1).dirichlet(np.ones(4), size=4).astype(np.float32)  # [4, 4]
+    ragged = [tf.RaggedTensor.from_row_lengths(x, [3, 0]) for x in (source, target)]
+    batch = np.zeros([2, 4, 4], np.float32)
+    batch[0], batch[1, 0, 0] = weights, 1  # of a blank, `</s>` alone
+    result = alignment_of_words(tf.constant(batch), *ragged).numpy()
+    columns = np.stack([weights[:, 0] + weights[:, 1], weights[:, 2], weights[:, 3]], axis=1)
+    rows = np.stack([columns[0], (columns[1] + columns[2]) / 2, columns[3]])
+    np.testing.assert_allclose(result[0], rows, rtol=1e-6)
+    assert result[1, 0, 0] == 1
+    assert result[1].sum() == 1
+
+
+def test_words_of_people(tokenizer, model):
+    assert isinstance(tokenizer.word_tokenizer, MosesTokenizer)
+    german = SentencePieceTokenizer("de", model).word_tokenizer
+    assert decoded(german.tokenize(tf.constant(["Guten Tag"]))) == [["Guten", "Tag"]]
+
+
+def test_fingerprints_differ_by_model(tokenizer):
+    other = SentencePieceTokenizer("en", learn_subwords(TEXT[:1], 300))
+    assert tokenizer.fingerprint() != other.fingerprint()
+    assert tokenizer.fingerprint() == SentencePieceTokenizer("en", tokenizer.model).fingerprint()
+
+
+def failing_lines():
+    yield "a b"
+    raise InputError("line 2 is broken")
+
+
+@pytest.mark.parametrize(
+    ("lines", "size", "message"),
+    [
+        ([], 400, "400 subwords cannot be learned: the text is empty"),
+        (TEXT, 265, "265 subwords cannot be learned: the characters of the text take 28[0-9]"),
+        (failing_lines(), 400, "^line 2 is broken"),
+    ],
+)
+def test_what_cannot_be_learned(lines, size, message):
+    with pytest.raises(InputError, match=message):
+        learn_subwords(lines, size)
+
+
+def test_models_that_cannot_be_read(tmp_path, model):
+    path = tmp_path / "source.spm"
+    with pytest.raises(InputError, match=r"source\.spm: No such file"):
+        SentencePieceTokenizer.load("en", path)
+    path.write_bytes(model[:1000])
+    with pytest.raises(InputError, match=r"source\.spm: not a SentencePiece model"):
+        SentencePieceTokenizer.load("en", path)
+    path.write_bytes(model)
+    with pytest.raises(InputError, match=r"source\.spm: not the SentencePiece model this model"):
+        SentencePieceTokenizer.load("en", path, "0" * 64)
+
+
+def test_a_missing_package_is_named(monkeypatch, model):
+    monkeypatch.setattr("rnnsearch_tf.extras.is_installed", lambda name: False)
+    with pytest.raises(InputError, match=r'pip install "rnnsearch-tf\[subwords\]"'):
+        SentencePieceTokenizer("en", model)
+    with pytest.raises(InputError, match="sentencepiece is not installed"):
+        learn_subwords(TEXT, 400)
