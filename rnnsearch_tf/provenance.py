@@ -90,12 +90,12 @@ def commit() -> str | None:
 
 
 def code_fingerprint(package: Path = _PACKAGE) -> str:
-    """Return the SHA-256 of a package's Python sources and their paths.
+    """Return the SHA-256 of a package's Python sources and word tables, and their paths.
 
     It tells results of one state of the code from those of another, where the version is the same.
     """
     digest = hashlib.sha256()
-    for path in sorted(package.rglob("*.py")):
+    for path in sorted([*package.rglob("*.py"), *package.rglob("*.txt")]):
         source = path.read_bytes()
         digest.update(f"{path.relative_to(package).as_posix()} {len(source)}\n".encode() + source)
     return digest.hexdigest()

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from rnnsearch_tf.synthetic.linked_phrase import Phrase, pair
 from rnnsearch_tf.synthetic.morphology import IL
-from rnnsearch_tf.synthetic.tables import read_tables
+from rnnsearch_tf.tables import read_tables
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Fixed:
         return said
 
 
-_TABLES = read_tables("expressions")
+_TABLES = read_tables(__package__, "expressions")
 _FIXED = {name: tuple(Fixed(*row) for row in rows) for name, rows in _TABLES.items()}
 
 

@@ -29,7 +29,7 @@ from rnnsearch_tf.synthetic.linked_phrase import (
 from rnnsearch_tf.synthetic.morphology import IL, ILS, JE, NOUS, VOUS
 from rnnsearch_tf.synthetic.noun_phrase import Dice, coordinate
 from rnnsearch_tf.synthetic.predicate import Predicates, Speechless
-from rnnsearch_tf.synthetic.selectional_preferences import HUMAN, transformable
+from rnnsearch_tf.synthetic.selectional_preferences import HUMAN, SUBJECTS, transformable
 from rnnsearch_tf.synthetic.verb_group import BE, Manner, tenses, verb_group
 
 __all__ = ["SentencePair", "generate"]
@@ -49,16 +49,6 @@ _SUBORDINATORS = (
 )
 _COORDINATORS = (("and", "et"), ("and", "et"), ("but", "mais"), ("so", "donc"))
 _PRONOUN_FORMS = (("I", "je"), ("he", "il"), ("we", "nous"), ("you", "vous"), ("they", "ils"))
-_SUBJECTS = {
-    "people": 6,
-    "leader": 0.8,
-    "group": 1.6,
-    "idea": 0.9,
-    "event": 0.4,
-    "text thing opening": 0.9,
-    "public space": 0.4,
-    "animal": 0.5,
-}
 
 
 def pronoun_for(phrase: Phrase) -> Phrase:
@@ -143,7 +133,7 @@ class Speaker(Predicates):
         if existing and dice.chance(0.04):
             self.said_of = None
             return self._existence(time, room)
-        kinds = "people" if room < 4 else dice.weighted(list(_SUBJECTS), list(_SUBJECTS.values()))
+        kinds = "people" if room < 4 else dice.weighted(list(SUBJECTS), list(SUBJECTS.values()))
         if time in ("conditional", "imagined") and kinds not in ("people", "leader"):
             kinds = "people"
         subject_room = dice.between(1, max(1, min(room // 2, 9)))

@@ -5,6 +5,7 @@ have a link in common. So phrases can be joined, reordered and merged on either 
 counting positions: only `finish` turns links into an alignment.
 """
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import count
@@ -163,23 +164,13 @@ def _capitalised(tokens: list[str]) -> tuple[str, ...]:
 
 def _spelled_english(tokens: tuple[str, ...]) -> str:
     """Write tokens as text, the way Moses' detokeniser does."""
-    text, quoting, glued = "", False, True
-    for token in tokens:
-        closes = token == '"' and quoting
-        tight = closes or token in ",.;:?!" or token[0] == "'"
-        text += token if glued or tight else " " + token
-        quoting ^= token == '"'
-        glued = token == '"' and quoting
-    return text
+    text = re.sub(r" ([,.;:?!'])", r"\1", " ".join(tokens))
+    return re.sub(r'" (.*?) "', r'"\1"', text)
 
 
 def _spelled_french(tokens: tuple[str, ...]) -> str:
     """Write tokens as text, the way Moses' detokeniser does: a space before ? ! : ; « and »."""
-    text, glued = "", True
-    for token in tokens:
-        text += token if glued or token in ",." else " " + token
-        glued = token[-1] == "'"
-    return text
+    return re.sub(r"(?<=') | (?=[,.])", "", " ".join(tokens))
 
 
 def finish(phrase: Phrase) -> SentencePair:
