@@ -53,11 +53,7 @@ def define_alignment(command: Command) -> None:
 
 
 def link_method(command: Command) -> LinkMethod:
-    """Return the method that the flags describe.
-
-    Raises:
-        UsageError: an unknown value, or flags that do not go together.
-    """
+    """Return the method that the flags describe; UsageError where they do not go together."""
     flags = command.flags
     if flags.threshold is not None and flags.rule != "threshold":
         raise UsageError("--threshold needs --rule=threshold")
@@ -77,22 +73,14 @@ def link_method(command: Command) -> LinkMethod:
 
 
 def aligned_models(command: Command) -> list[str]:
-    """Return the folders of all models that align, checked before TensorFlow is loaded.
-
-    Raises:
-        InputError: an unusable model directory or export.
-    """
+    """Return the folders of all models that align, checked as by `checked_models`."""
     reverse = command.flags.reverse_model_dir
     others = checked_models(command, reverse) if reverse else []
     return [*checked_models(command), *others]
 
 
 def word_aligner(command: Command) -> "WordAligner":
-    """Load the model or models that the flags name.
-
-    Raises:
-        InputError: an unusable model directory or export; models that do not go together.
-    """
+    """Load the model or models that the flags name; InputError where they do not go together."""
     from rnnsearch_tf.alignment.word_aligner import WordAligner
 
     forward, reverse = open_translator(command), command.flags.reverse_model_dir

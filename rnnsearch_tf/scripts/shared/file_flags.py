@@ -14,17 +14,11 @@ from rnnsearch_tf.files import is_stream, real_path
 
 @dataclasses.dataclass(frozen=True)
 class FileType:
-    """A type of flag.
+    """A type of flag."""
 
-    Attributes:
-        placeholder: text that `--help` shows behind the name of the flag.
-        check: raises an InputError where a value cannot be read, or written.
-        has_stream: whether - stands for standard input or output, which needs no check.
-    """
-
-    placeholder: str
-    check: Callable[[str], None]
-    has_stream: bool = False
+    placeholder: str  # text that `--help` shows behind the name of the flag
+    check: Callable[[str], None]  # raises an InputError where a value cannot be read, or written
+    has_stream: bool = False  # whether - is standard input or output, which needs no check
 
 
 def _check_input(path: str) -> None:
@@ -91,11 +85,7 @@ MODEL_FOLDERS = FileType("FOLDERS", lambda path: None)  # see `decoding_flags`
 
 
 def check_path(name: str, file_type: FileType, path: str) -> None:
-    """Check the value of a flag of one of these types.
-
-    Raises:
-        InputError: it cannot be read, or written; the text names the flag.
-    """
+    """Raise an InputError that names the flag where its value cannot be read, or written."""
     if file_type.has_stream and path == "-":
         return
     try:

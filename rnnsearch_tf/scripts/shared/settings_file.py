@@ -14,10 +14,8 @@ def read_settings_file(path: str, base: Config) -> Config:
     """Read what `rnnsearch-train --print_config` prints, or a part of it, or a config.json.
 
     What a training fills in, such as the digests of a config.json, is ignored. `base` has the
-    settings that the file lacks.
-
-    Raises:
-        InputError: no such file, neither JSON nor YAML, or an unknown or wrong setting.
+    settings that the file lacks. InputError where the file cannot be read, is neither JSON nor
+    YAML, or has an unknown or wrong setting.
     """
     try:
         content = Path(path).read_bytes()

@@ -19,10 +19,7 @@ _LINES_AHEAD = 4096
 def input_lines(path: str) -> Iterator[bytes]:
     """Read lines of a file, plain or .gz, or of standard input (-), one by one, on request.
 
-    They need not be UTF-8.
-
-    Raises:
-        InputError: the file cannot be read.
+    They need not be UTF-8. InputError where the file cannot be read.
     """
     return raw_lines_of(_standard_input()) if path == "-" else raw_lines(path)
 
