@@ -2,10 +2,8 @@
 
 import datetime
 import hashlib
-import os
 import platform
 import subprocess
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +13,7 @@ import sacrebleu
 import tensorflow as tf
 
 import rnnsearch_tf
+from rnnsearch_tf.threads import cores
 
 _PACKAGE = Path(rnnsearch_tf.__file__).parent
 _CPU_NUMBERS = (("family", "cpu family"), ("model", "model"))
@@ -57,10 +56,8 @@ def hardware() -> str:
     if gpus:
         details = tf.config.experimental.get_device_details(gpus[0])
         return f"{len(gpus)} × {details.get('device_name', 'GPU')}"
-    cores = os.cpu_count()
-    if sys.platform == "linux":
-        cores = len(os.sched_getaffinity(0))  # those that this process may use
-    return f"CPU, {cores} {'core' if cores == 1 else 'cores'} of {_processor()}"
+    count = cores()
+    return f"CPU, {count} {'core' if count == 1 else 'cores'} of {_processor()}"
 
 
 def _processor() -> str:

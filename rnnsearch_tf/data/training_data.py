@@ -15,8 +15,7 @@ from rnnsearch_tf.text.tokenizers import tokenizers_for
 class TrainingData:
     """A corpus as ids, with the vocabularies made from it.
 
-    Raises:
-        InputError: an unusable corpus or cache folder, no short pair, unusable links.
+    InputError for an unusable corpus or cache folder, no short pair, or unusable links.
     """
 
     def __init__(

@@ -3,10 +3,9 @@
 from typing import TYPE_CHECKING
 
 from rnnsearch_tf.alignment.extraction import LinkMethod, LinkWeights
-from rnnsearch_tf.alignment.links import LinkRule, RuleName
+from rnnsearch_tf.alignment.links import THRESHOLD, LinkRule, RuleName
 from rnnsearch_tf.alignment.symmetrization import Symmetrization
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.limits import Limits
 from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.decoding_flags import checked_models, open_translator
 from rnnsearch_tf.scripts.shared.file_flags import MODEL_FOLDERS
@@ -35,7 +34,7 @@ def define_alignment(command: Command) -> None:
         "threshold",
         float,
         f"of --rule=threshold, above 0, at most 1 (default: {LinkRule.threshold})",
-        limits=Limits(0, 1, without_low=True),
+        limits=THRESHOLD,
     )
     command.define(
         "average_alignments",
@@ -65,11 +64,8 @@ def link_method(command: Command) -> LinkMethod:
     symmetrization = flags.symmetrize
     if weights == "both" and symmetrization is None:
         symmetrization = "grow-diag-final-and"
-    try:
-        threshold = {} if flags.threshold is None else {"threshold": flags.threshold}
-        return LinkMethod(LinkRule(flags.rule, **threshold), weights, symmetrization)
-    except ValueError as error:
-        raise UsageError(f"--{error}") from error
+    threshold = {} if flags.threshold is None else {"threshold": flags.threshold}
+    return LinkMethod(LinkRule(flags.rule, **threshold), weights, symmetrization)
 
 
 def aligned_models(command: Command) -> list[str]:

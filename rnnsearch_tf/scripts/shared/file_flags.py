@@ -22,7 +22,6 @@ class FileType:
 
 
 def _check_input(path: str) -> None:
-    """Check that a file can be read, and is not binary."""
     if not Path(path).exists():
         raise InputError(os.strerror(errno.ENOENT))
     if not is_stream(path):  # what is read from a stream is gone
@@ -41,7 +40,6 @@ def _check_inputs(paths: str) -> None:
 
 
 def _check_file(path: str) -> None:
-    """Check that a file can be written."""
     if path == "-":
         raise InputError("this output needs a file, - is no name")
     target = real_path(path)
@@ -59,7 +57,6 @@ def _check_file(path: str) -> None:
 
 
 def _check_folder(path: str) -> None:
-    """Check that a folder can be made and written to."""
     target = real_path(path)
     existing = next(one for one in (target, *target.parents) if one.exists())
     if not existing.is_dir():

@@ -53,7 +53,6 @@ def help_text(
 
 
 def _entry(left: str, text: str) -> Iterator[str]:
-    """Format a flag and its description in two columns."""
     left = f"  {left}"
     indent = " " * _INDENT
     if len(left) >= _INDENT - 1:
