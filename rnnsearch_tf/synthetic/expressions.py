@@ -18,9 +18,7 @@ class Fixed:
 
     def phrase(self) -> Phrase:
         """Return the phrase, with links of its own."""
-        said = pair(self.english, self.french, self.links)
-        said.person, said.feminine = IL, self.gender == "f"
-        return said
+        return pair(self.english, self.french, self.links).agreeing(IL, self.gender == "f")
 
 
 _TABLES = read_tables(__package__, "expressions")
@@ -42,6 +40,7 @@ COUNTRIES = _FIXED["countries"]
 INSTITUTIONS = _FIXED["institutions"]
 AREAS = _FIXED["areas"]
 MANNERS = _FIXED["manners"]
+NEGATIONS = {negation.english: negation for negation in _FIXED["negations"]}
 NUMBERS = _pairs("numbers")
 MONTHS = _pairs("months")
 FREQUENCIES = _pairs("frequencies")

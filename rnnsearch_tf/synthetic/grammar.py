@@ -59,10 +59,7 @@ def pronoun_for(phrase: Phrase) -> Phrase:
         english = ("she" if phrase.feminine else "he") if human else "it"
     if phrase.feminine and phrase.person in (IL, ILS):
         french = {IL: "elle", ILS: "elles"}[phrase.person]
-    pronoun = pair(english, french)
-    pronoun.person, pronoun.feminine = phrase.person, phrase.feminine
-    pronoun.noun = phrase.noun
-    return pronoun
+    return pair(english, french).agreeing(phrase.person, phrase.feminine, phrase.noun)
 
 
 class Speaker(Predicates):
@@ -99,9 +96,7 @@ class Speaker(Predicates):
     def _pronoun(self) -> Phrase:
         choices = _PRONOUNS[:5] if self.feminine_plural else _PRONOUNS
         english, french, person, feminine = self.dice.pick(choices)
-        phrase = pair(english, french)
-        phrase.person, phrase.feminine = person, feminine
-        return phrase
+        return pair(english, french).agreeing(person, feminine)
 
     def _with_relative(self, noun: word_lists.Noun, room: int) -> Phrase:
         """Return a noun phrase with a clause about it: the man who ..., the letter that ..."""
@@ -288,10 +283,8 @@ def generate(
     """Generate sentence pairs whose lengths are about evenly spread between the bounds.
 
     The length of a pair is that of its longer side in tokens. The k-th pair of a seed and bounds
-    does not depend on `count`.
-
-    Raises:
-        ValueError: The bounds leave no room for a sentence, or the count is negative.
+    does not depend on `count`. ValueError where the bounds leave no room for a sentence, or the
+    count is negative.
     """
     if count < 0:
         raise ValueError(f"count must not be negative, got {count}")

@@ -5,6 +5,7 @@ have a link in common. So phrases can be joined, reordered and merged on either 
 counting positions: only `finish` turns links into an alignment.
 """
 
+import functools
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -44,6 +45,11 @@ class Phrase:
     def plural(self) -> bool:
         """Whether predicates agree in the plural."""
         return self.person >= 2
+
+    def agreeing(self, person: int, feminine: bool, noun: str = "friend") -> "Phrase":
+        """Set the features, and return this phrase."""
+        self.person, self.feminine, self.noun = person, feminine, noun
+        return self
 
     def add(self, other: "Phrase") -> "Phrase":
         """Append another phrase on both sides, and return this one."""
@@ -96,10 +102,7 @@ def pair(english: str, french: str, links: str = "") -> Phrase:
 
 def join(*phrases: Phrase) -> Phrase:
     """Put phrases one after the other, in the same order in both languages."""
-    whole = Phrase()
-    for phrase in phrases:
-        whole.add(phrase)
-    return whole
+    return functools.reduce(Phrase.add, phrases, Phrase())
 
 
 _CONTRACTIONS = {
@@ -137,7 +140,6 @@ def _contract(side: Iterable[Word]) -> list[Word]:
 
 
 def _article(text: str, following: str) -> str:
-    """Return "a" or "an"."""
     if text != "a":
         return text
     after = following.lower()

@@ -79,9 +79,7 @@ def describe(noun: Noun, adjectives: list[Adjective], plural: bool) -> Phrase:
         if not (noun.feminine or plural) and begins_with_vowel(phrase.french[0].text):
             form = adjective.euphonic
         phrase.french.insert(0, Word(form, (link,)))
-    phrase.person, phrase.feminine = (ILS if plural else IL), noun.feminine
-    phrase.noun = noun.english
-    return phrase
+    return phrase.agreeing(ILS if plural else IL, noun.feminine, noun.english)
 
 
 def determine(phrase: Phrase, english: str, french: str) -> Phrase:
@@ -167,20 +165,16 @@ def complement(dice: Dice, noun: Noun, head: Phrase, room: int) -> Phrase:
     """Give a noun its owner: "the X of the Y", or "the Y's X" for one single person."""
     owner = _owner(dice, noun, room)
     link = new_link()
-    head_noun = head.noun
-    person, feminine = head.person, head.feminine
     if owner.plural or not set(_owners(noun).split()) & {"person", "kin"}:
         if _owners(noun) == "country" and owner.feminine:
             owner.french = owner.french[1:]  # la reine d'Espagne, but le roi du Portugal
-        whole = article(head, "the").add(pair("of", "de")).add(owner)
-    else:
-        french = _ARTICLES["the"][2 if head.plural else int(head.feminine)]
-        whole = Phrase(
-            [*owner.english, Word("'s", (link,)), *head.english],
-            [Word(french, (link,)), *head.french, Word("de", (link,)), *owner.french],
-        )
-    whole.person, whole.feminine, whole.noun = person, feminine, head_noun
-    return whole
+        return article(head, "the").add(pair("of", "de")).add(owner)
+    french = _ARTICLES["the"][2 if head.plural else int(head.feminine)]
+    whole = Phrase(
+        [*owner.english, Word("'s", (link,)), *head.english],
+        [Word(french, (link,)), *head.french, Word("de", (link,)), *owner.french],
+    )
+    return whole.agreeing(head.person, head.feminine, head.noun)
 
 
 def noun_phrase(
@@ -209,6 +203,4 @@ def noun_phrase(
 def coordinate(first: Phrase, second: Phrase, conjunction: tuple[str, str]) -> Phrase:
     """Join two noun phrases with "and"; together they are masculine unless both are feminine."""
     whole = join(first, pair(*conjunction), second)
-    whole.person, whole.feminine = ILS, first.feminine and second.feminine
-    whole.noun = first.noun
-    return whole
+    return whole.agreeing(ILS, first.feminine and second.feminine, first.noun)

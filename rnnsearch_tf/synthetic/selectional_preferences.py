@@ -44,8 +44,12 @@ def with_nothing(noun: str, time: str, person: int) -> tuple[Verb, ...]:
 @cache
 def transformable(noun: str) -> tuple[Verb, ...]:
     """Return the verbs that make a good passive with a noun as the subject."""
-    verbs = word_lists.verbs_taking(noun)
-    return tuple(verb for verb in verbs if not verb.stative and not verb.particle)
+    return tuple(
+        verb
+        for verb in word_lists.VERBS["transitive"]
+        if not (verb.preposition or verb.particle or verb.stative)
+        and any(thing.english == noun for thing in verb.objects)
+    )
 
 
 @cache

@@ -164,10 +164,3 @@ VERBS = {
 def agents_of(verb: Verb) -> tuple[Noun, ...]:
     """Return the nouns that can be the subject of a verb."""
     return tuple(n for kind in NOUNS.values() for n in kind if n.english in verb.subjects)
-
-
-@cache
-def verbs_taking(noun: str) -> tuple[Verb, ...]:
-    """Return the transitive verbs with a noun as a possible direct object in both languages."""
-    direct = [verb for verb in VERBS["transitive"] if not verb.preposition]
-    return tuple(verb for verb in direct if any(n.english == noun for n in verb.objects))
