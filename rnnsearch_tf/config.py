@@ -80,13 +80,6 @@ def choices(field_type: Any) -> tuple[str, ...]:
     return typing.get_args(field_type) if typing.get_origin(field_type) is Literal else ()
 
 
-def current_name(name: str, value: Any) -> tuple[str, Any]:
-    """Return a field's name and value as this version calls them."""
-    name = RENAMED_FIELDS.get(name, name)
-    is_renamed = isinstance(value, str) and (name, value) in RENAMED_VALUES
-    return name, RENAMED_VALUES[name, value] if is_renamed else value
-
-
 def _require(condition: bool, message: str) -> None:
     if not condition:
         raise ValueError(message)
@@ -301,9 +294,8 @@ class Config:
     def from_json(cls, text: str | bytes) -> "Config":
         """Read what `to_json` of this version or an older one has written.
 
-        Raises:
-            ValueError: text that is not such JSON, another format, an unknown or ill-typed field,
-                a value out of range, another digest than the one it has.
+        ValueError for text that is not such JSON, another format, an unknown or ill-typed field, a
+        value out of range, or another digest than the one it has.
         """
         values = parse_json(text)
         _require(isinstance(values, dict), "not a JSON object")
@@ -331,4 +323,6 @@ def read_settings(config_class: type[_Settings], values: dict[str, Any]) -> _Set
 
 
 def _current_names(values: dict[str, Any]) -> dict[str, Any]:
-    return dict(current_name(name, value) for name, value in values.items())
+    """Return fields and their values as this version calls them."""
+    named = ((RENAMED_FIELDS.get(name, name), value) for name, value in values.items())
+    return {n: RENAMED_VALUES.get((n, x), x) if isinstance(x, str) else x for n, x in named}

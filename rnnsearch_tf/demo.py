@@ -63,10 +63,8 @@ def run(output: str | Path, size: Size = DEFAULT_SIZE, seed: int = 1) -> None:
     """Train both models, compare, draw, export, and translate in a fresh process.
 
     A demonstration in the folder that broke off is resumed; one that ended is replaced. Other files
-    stay. The seed is that of data and weights.
-
-    Raises:
-        InputError: the folder holds other trainings in place of the demonstration's.
+    stay. InputError where the folder holds other trainings in place of the demonstration's. The
+    seed is that of data and weights.
     """
     started = time.monotonic()
     output = Path(output)
@@ -79,9 +77,8 @@ def run(output: str | Path, size: Size = DEFAULT_SIZE, seed: int = 1) -> None:
         _write(output / "text", name, text)
     translators, curves = {}, {}
     for name, architecture in SYSTEMS.items():
-        say(
-            f"\n{name}: training on {len(training.source):,} pairs of 1 to {TRAINING_LENGTH} tokens"
-        )
+        count = len(training.source)
+        say(f"\n{name}: training on {count:,} pairs of 1 to {TRAINING_LENGTH} tokens")
         config, cache = _config(architecture), output / "cache"
         if train(config, output / architecture, training, validation, cache):
             raise KeyboardInterrupt

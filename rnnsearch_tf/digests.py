@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.errors import InputError, input_errors
 from rnnsearch_tf.json_files import read_json, typed
 
 _LIST = "digests.json"  # in a folder: the digests of its other files
@@ -17,19 +17,20 @@ _BLOCK = 2**16
 def file_digest(path: str | Path) -> str:
     """Return the SHA-256 of a file as it is on the disk, in hexadecimal; 0.4 to 1.5 GB/s.
 
-    Raises:
-        InputError: the file cannot be read, or not again, as a pipe.
+    InputError where the file cannot be read, or not again, as a pipe.
     """
     digest = hashlib.sha256()
     if Path(path).is_fifo():
         raise InputError(f"{path}: a pipe, and this is read more than once: a file is needed")
-    try:
-        with open(path, "rb") as file:
-            while block := file.read(_BLOCK):
-                digest.update(block)
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from error
+    with input_errors(path), open(path, "rb") as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)
     return digest.hexdigest()
+
+
+def json_digest(value: Any) -> str:
+    """Return the SHA-256 of what JSON holds, whatever the order of the fields of its objects."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
 def folder_digests(folder: Path) -> dict[str, str]:
@@ -63,20 +64,15 @@ def is_intact(folder: Path) -> bool:
 
 def sealed(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return a JSON object with its digest as the last field."""
-    return {**values, SEAL: _digest(values)}
+    return {**values, SEAL: json_digest(values)}
 
 
 def unsealed(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return a JSON object without its digest; ValueError where that is not of the others."""
     rest = {name: value for name, value in values.items() if name != SEAL}
-    if SEAL in values and values[SEAL] != _digest(rest):
+    if SEAL in values and values[SEAL] != json_digest(rest):
         raise ValueError(
             f'damaged, or changed by hand: the field "{SEAL}" is not the digest of the others; '
             "to accept the change, delete that field"
         )
     return rest
-
-
-def _digest(values: Mapping[str, Any]) -> str:
-    """Digest a JSON object, whatever the order of its fields and the space between them."""
-    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()

@@ -1,7 +1,8 @@
 """The errors that a user can fix."""
 
+import contextlib
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 
 class InputError(Exception):
@@ -16,6 +17,17 @@ class UsageError(InputError):
 
     The console scripts exit with status 2.
     """
+
+
+@contextlib.contextmanager
+def input_errors(where: object) -> Iterator[None]:
+    """Turn an OSError or a ValueError of the block into an InputError that begins with a place."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{where}: {error.strerror}") from error
+    except ValueError as error:
+        raise InputError(f"{where}: {first_line(error)}") from error
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -27,10 +27,7 @@ def replacing(path: str | Path, suffix: str = "") -> Iterator[Path]:
 
     A symbolic link stays: the file that it names is replaced. What is no regular file, such as a
     device or a pipe, stays too: the content is written into it. `suffix` is an ending that the
-    writer insists on.
-
-    Raises:
-        OSError: it cannot be written; its `filename` is `path`.
+    writer insists on. An OSError has `path` as its `filename`.
     """
     target = real_path(path)
     stays = is_stream(path)
@@ -89,17 +86,14 @@ def move_over(temporary: Path, path: Path) -> None:
     """
     synchronize(temporary)
     if path.exists():
-        _copy_mode(path.stat(), temporary)
+        old = path.stat()
+        with contextlib.suppress(OSError):  # only root gives files away, and not on every disk
+            if sys.platform != "win32":
+                os.chown(temporary, old.st_uid, old.st_gid)
+        with contextlib.suppress(OSError):
+            temporary.chmod(stat.S_IMODE(old.st_mode) & 0o777)
     os.replace(temporary, path)
     synchronize(path.parent)
-
-
-def _copy_mode(old: os.stat_result, path: Path) -> None:
-    with contextlib.suppress(OSError):  # only root gives files away, and not on every disk
-        if sys.platform != "win32":
-            os.chown(path, old.st_uid, old.st_gid)
-    with contextlib.suppress(OSError):
-        path.chmod(stat.S_IMODE(old.st_mode) & 0o777)
 
 
 def write_atomically(path: str | Path, content: bytes) -> None:
@@ -141,11 +135,8 @@ def synchronize(path: str | Path) -> None:
 def file_lock(path: str | Path, wait: bool = True) -> Iterator[IO[bytes]]:
     """Hold a lock that ends with the process, however the process ends; yield the file, to append.
 
-    The file stays: another process may already wait for the lock on it.
-
-    Raises:
-        BlockingIOError: another process holds the lock, and `wait` is false.
-        OSError: the file cannot be written or locked.
+    The file stays: another process may already wait for the lock on it. BlockingIOError where
+    another process holds the lock, and `wait` is false; OSError where it cannot be locked.
     """
     with open(path, "ab") as file:
         while not _try_lock(file):
@@ -171,9 +162,7 @@ def make_once(folder: Path, is_whole: Callable[[Path], bool], make: Callable[[Pa
     The folder is made under another name beside it, brought to the disk and renamed. Of several
     processes one makes it and the others wait; when that one dies, the next removes what it left
     and makes the folder itself. A folder that `is_whole` finds damaged is told, and made again.
-
-    Raises:
-        InputError: the place cannot be written; the text names it.
+    InputError where the place cannot be written.
     """
     if is_whole(folder):
         return

@@ -10,7 +10,7 @@ import typing
 from pathlib import Path
 from typing import Any
 
-from rnnsearch_tf.errors import InputError, did_you_mean
+from rnnsearch_tf.errors import did_you_mean, input_errors
 
 
 def parse_json(content: str | bytes) -> Any:
@@ -26,17 +26,9 @@ def parse_json(content: str | bytes) -> Any:
 
 
 def read_json(path: str | Path) -> Any:
-    """Read a JSON file.
-
-    Raises:
-        InputError: it cannot be read, or is no JSON.
-    """
-    try:
+    """Read a JSON file; InputError where it cannot be read, or is no JSON."""
+    with input_errors(path):
         return parse_json(Path(path).read_bytes())
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from error
-    except ValueError as error:
-        raise InputError(f"{path}: {error}") from error
 
 
 def finite_or_none(value: Any) -> Any:
@@ -48,10 +40,8 @@ def typed(expected: Any, value: Any, name: str = "") -> Any:
     """Make a value of an annotated type from what JSON holds; an int is also a float.
 
     Types are bool, int, float, str, None, Any, list[T], dict[str, T], unions, and dataclasses or
-    NamedTuples of these; a class with a method `from_dict` is made by that.
-
-    Raises:
-        ValueError: it has another type, or an unknown or missing field.
+    NamedTuples of these; a class with a method `from_dict` is made by that. ValueError for another
+    type, and an unknown or missing field.
     """
     origin, arguments = typing.get_origin(expected), typing.get_args(expected)
     if expected is Any:
@@ -59,13 +49,11 @@ def typed(expected: Any, value: Any, name: str = "") -> Any:
     if origin in (typing.Union, types.UnionType):
         return _one_of(arguments, value, name)
     if origin is list:
-        return [
-            typed(arguments[0], item, f"{name}[{i}]")
-            for i, item in enumerate(_required(list, value, name))
-        ]
+        items = enumerate(_required(list, value, name))
+        return [typed(arguments[0], item, f"{name}[{i}]") for i, item in items]
     if origin is dict:
-        items = _required(dict, value, name).items()
-        return {key: typed(arguments[1], item, f"{name} {key}".lstrip()) for key, item in items}
+        values = _required(dict, value, name)
+        return {k: typed(arguments[1], item, f"{name} {k}".lstrip()) for k, item in values.items()}
     if hasattr(expected, "from_dict"):
         return expected.from_dict(_required(dict, value, name))
     if dataclasses.is_dataclass(expected) or hasattr(expected, "_fields"):
@@ -78,8 +66,7 @@ def typed(expected: Any, value: Any, name: str = "") -> Any:
 def record(record_class: Any, values: dict[str, Any]) -> Any:
     """Build a dataclass or NamedTuple from a JSON object; a missing field has its default.
 
-    Raises:
-        ValueError: as `typed`; a field without a default is missing.
+    ValueError as of `typed`, and where a field without a default is missing.
     """
     field_types = typing.get_type_hints(record_class)
     unknown = sorted(set(values) - set(field_types))

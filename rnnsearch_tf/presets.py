@@ -35,7 +35,6 @@ _LONG_TRAINING = TrainingConfig(epochs=1000, early_stopping="bleu", patience=5)
 
 
 def _both(name: str, model: ModelConfig, training: TrainingConfig) -> dict[str, Config]:
-    """Return a preset of each architecture."""
     return {
         f"{architecture}-{name}": Config(
             dataclasses.replace(model, architecture=architecture), training, _NORMALIZED

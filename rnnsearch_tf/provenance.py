@@ -2,10 +2,8 @@
 
 import datetime
 import hashlib
-import os
 import platform
 import subprocess
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +13,7 @@ import sacrebleu
 import tensorflow as tf
 
 import rnnsearch_tf
+from rnnsearch_tf.threads import cores
 
 _PACKAGE = Path(rnnsearch_tf.__file__).parent
 _CPU_NUMBERS = (("family", "cpu family"), ("model", "model"))
@@ -57,10 +56,8 @@ def hardware() -> str:
     if gpus:
         details = tf.config.experimental.get_device_details(gpus[0])
         return f"{len(gpus)} × {details.get('device_name', 'GPU')}"
-    cores = os.cpu_count()
-    if sys.platform == "linux":
-        cores = len(os.sched_getaffinity(0))  # those that this process may use
-    return f"CPU, {cores} {'core' if cores == 1 else 'cores'} of {_processor()}"
+    count = cores()
+    return f"CPU, {count} {'core' if count == 1 else 'cores'} of {_processor()}"
 
 
 def _processor() -> str:
@@ -90,12 +87,12 @@ def commit() -> str | None:
 
 
 def code_fingerprint(package: Path = _PACKAGE) -> str:
-    """Return the SHA-256 of a package's Python sources and their paths.
+    """Return the SHA-256 of a package's Python sources and word tables, and their paths.
 
     It tells results of one state of the code from those of another, where the version is the same.
     """
     digest = hashlib.sha256()
-    for path in sorted(package.rglob("*.py")):
+    for path in sorted([*package.rglob("*.py"), *package.rglob("*.txt")]):
         source = path.read_bytes()
         digest.update(f"{path.relative_to(package).as_posix()} {len(source)}\n".encode() + source)
     return digest.hexdigest()

@@ -14,7 +14,7 @@ PACKAGE = Path(rnnsearch_tf.__file__).parent
 # of a room only modules before them. A new module is put behind all that it imports.
 ROOMS = {
     "": """
-        __init__ errors extras terminal limits json_files result_html results bars progress
+        __init__ errors extras terminal tables limits json_files result_html results bars progress
         interrupts windows tensor_types digests config presets tf_functions threads provenance files
     """,
     "text": """
@@ -29,7 +29,7 @@ ROOMS = {
         __init__ losses translation_step translation_model ensemble weights_file model_directory
     """,
     "synthetic": """
-        __init__ tables morphology linked_phrase word_lists expressions verb_group noun_phrase
+        __init__ morphology linked_phrase word_lists expressions verb_group noun_phrase
         selectional_preferences predicate grammar
     """,
     "client": """

@@ -33,7 +33,9 @@ def test_it_changes_with_any_source(package):
     fingerprints.append(code_fingerprint(package))
     (package / "empty.py").touch()
     fingerprints.append(code_fingerprint(package))
-    assert len(set(fingerprints)) == 4
+    (package / "room" / "words.txt").write_text("word")
+    fingerprints.append(code_fingerprint(package))
+    assert len(set(fingerprints)) == 5
 
 
 def test_it_is_of_this_package_unless_told_otherwise(package):

@@ -43,7 +43,7 @@ def evaluate_methods(
 
 def best_of(tried: Sequence[MethodScores]) -> MethodScores:
     """Return the method with the lowest AER; of equal ones the first."""
-    return min(tried, key=_error)
+    return min(tried, key=lambda one: np.inf if one.scores.aer is None else one.scores.aer)
 
 
 def scores_table(tried: Sequence[MethodScores]) -> str:
@@ -65,35 +65,27 @@ def tuning_table(tried: Sequence[MethodScores]) -> str:
 
     A cell has the AER of the best threshold.
     """
+    by_cell: dict[tuple[str, str | None, str], list[MethodScores]] = {}
+    for one in tried:
+        cell = one.method.rule.name, one.method.symmetrization, one.method.weights
+        by_cell.setdefault(cell, []).append(one)
     columns = [w for w in WEIGHTS if any(one.method.weights == w for one in tried)]
     lines = ["AER %, with the best threshold", f"{'':30}" + "".join(f"{w:>12}" for w in columns)]
     for rule in RULES:
         for symmetrization in (None, *SYMMETRIZATIONS):
-            cells = [_cell(tried, rule, symmetrization, weights) for weights in columns]
+            cells = [_cell(by_cell.get((rule, symmetrization, w), [])) for w in columns]
             if any(cells):
                 name = ", ".join(filter(None, (rule, symmetrization)))
                 lines.append(f"{name:30}" + "".join(f"{cell:>12}" for cell in cells))
     return "\n".join([*lines, ""])
 
 
-def _cell(
-    tried: Sequence[MethodScores], rule: str, symmetrization: str | None, weights: str
-) -> str:
-    chosen = [
-        one
-        for one in tried
-        if (one.method.rule.name, one.method.symmetrization, one.method.weights)
-        == (rule, symmetrization, weights)
-    ]
-    if not chosen:
+def _cell(tried: Sequence[MethodScores]) -> str:
+    if not tried:
         return ""
-    method, scores = best_of(chosen)
-    threshold = "" if rule == "argmax" else f" ({method.rule.threshold:.2f})"
+    method, scores = best_of(tried)
+    threshold = "" if method.rule.name == "argmax" else f" ({method.rule.threshold:.2f})"
     return _percent(scores.aer) + threshold
-
-
-def _error(method: MethodScores) -> float:
-    return np.inf if method.scores.aer is None else method.scores.aer
 
 
 def _percent(ratio: float | None) -> str:

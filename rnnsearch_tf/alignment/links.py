@@ -13,11 +13,13 @@ from typing import Literal
 import numpy as np
 
 from rnnsearch_tf.config import check_choice
+from rnnsearch_tf.limits import Limits
 
 Links = set[tuple[int, int]]  # (source, target) positions of words, 0-based
 
 RuleName = Literal["argmax", "threshold"]
 RULES: tuple[RuleName, ...] = typing.get_args(RuleName)
+THRESHOLD = Limits(0, 1, without_low=True)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,8 +38,7 @@ class LinkRule:
 
     def __post_init__(self) -> None:
         check_choice("rule", self.name, RULES)
-        if not 0 < self.threshold <= 1:
-            raise ValueError(f"threshold {self.threshold}: must be above 0 and at most 1")
+        THRESHOLD.check("threshold", self.threshold)
 
     def __str__(self) -> str:
         """Return the rule as tables have it: "argmax", "threshold 0.3"."""

@@ -28,8 +28,7 @@ class PairAlignment(NamedTuple):
 class WordAligner:
     """Aligns given sentence pairs, split into tokens by the models' common tokeniser.
 
-    Raises:
-        InputError: a model without attention; two models that are not each other's reverse.
+    InputError for a model without attention, and two models that are not each other's reverse.
     """
 
     def __init__(self, forward: Translator, reverse: Translator | None = None):

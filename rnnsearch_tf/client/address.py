@@ -54,11 +54,7 @@ class ModelSpec(NamedTuple):
 
 
 def parse_address(text: str) -> Address:
-    """Read an address such as `http://host:8501`.
-
-    Raises:
-        UsageError: not scheme://host:port with a known scheme.
-    """
+    """Read an address such as `http://host:8501`; UsageError unless scheme://host:port."""
     try:
         parts = urllib.parse.urlsplit(text)
         host, port = parts.hostname or "", parts.port

@@ -3,8 +3,8 @@
 import contextlib
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rnnsearch_tf.client import results
 from rnnsearch_tf.client.address import Address, ModelSpec, model_spec, parse_address
@@ -18,25 +18,14 @@ from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.results import Translation
 from rnnsearch_tf.windows import windows
 
+if TYPE_CHECKING:  # a client needs one of them alone
+    from rnnsearch_tf.client.grpc_transport import GrpcTransport
+    from rnnsearch_tf.client.rest_transport import RestTransport
+
 _Result = TypeVar("_Result")
 
 DEFAULT_SERVER = "http://localhost:8501"
 _MAX_DEADLINE = 86_400.0  # seconds
-
-
-class Transport(Protocol):
-    """Calls over one protocol, REST or gRPC."""
-
-    def predict(
-        self, call: Call, signature: str, inputs: Mapping[str, Sequence[str]]
-    ) -> Mapping[str, Any]:
-        """Return columns of outputs, not yet checked, for columns of inputs."""
-
-    def status(self, call: Call) -> list[VersionStatus]:
-        """Return the versions of the model."""
-
-    def close(self) -> None:
-        """Close the connections."""
 
 
 class Client:
@@ -83,12 +72,8 @@ class Client:
         max_message_bytes: int = 1 << 28,
         tls: Tls | None = None,
     ):
-        for name, value in (
-            ("batch_size", batch_size),
-            ("concurrency", concurrency),
-            ("attempts", attempts),
-            ("max_message_bytes", max_message_bytes),
-        ):
+        counts = {"batch_size": batch_size, "concurrency": concurrency, "attempts": attempts}
+        for name, value in {**counts, "max_message_bytes": max_message_bytes}.items():
             if value < 1:
                 raise UsageError(f"{name} {value}: must be at least 1")
         if not 0 < deadline <= _MAX_DEADLINE:
@@ -197,7 +182,9 @@ class Client:
         return running
 
 
-def _transport(address: Address, spec: ModelSpec, tls: Tls, max_message_bytes: int) -> Transport:
+def _transport(
+    address: Address, spec: ModelSpec, tls: Tls, max_message_bytes: int
+) -> "RestTransport | GrpcTransport":
     if address.is_rest:
         from rnnsearch_tf.client.rest_transport import RestTransport
 

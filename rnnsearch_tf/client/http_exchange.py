@@ -82,7 +82,11 @@ class HttpExchange:
                 raise no_answer(self._address, call, error) from error
             raise AnswerError(self._address, f"the answer broke off: {error}") from error
         finally:
-            self._put_back(connection, is_whole)
+            with self._lock:
+                if is_whole and not self._is_closed:
+                    self._idle.append(connection)
+                else:
+                    connection.close()
         return Response(response.status, content)
 
     def _read(self, response: HTTPResponse, call: Call) -> bytes:
@@ -106,25 +110,18 @@ class HttpExchange:
 
     def _connection(self, call: Call) -> HTTPConnection:
         """Take an idle connection, or a new one that has not connected yet."""
+        _, host, port = self._address
         with self._lock:
-            connection = self._idle.pop() if self._idle else self._new()
+            if self._idle:
+                connection = self._idle.pop()
+            elif self._context is None:
+                connection = HTTPConnection(host, port)
+            else:
+                connection = HTTPSConnection(host, port, ssl_context=self._context)
         if not connection.is_connected:
             connection.close()  # the server has closed it, or said something unasked
         connection.timeout = call.remaining()
         return connection
-
-    def _new(self) -> HTTPConnection:
-        host, port = self._address.host, self._address.port
-        if self._context is None:
-            return HTTPConnection(host, port)
-        return HTTPSConnection(host, port, ssl_context=self._context)
-
-    def _put_back(self, connection: HTTPConnection, is_whole: bool) -> None:
-        with self._lock:
-            if is_whole and not self._is_closed:
-                self._idle.append(connection)
-            else:
-                connection.close()
 
 
 def _break_off(connection: HTTPConnection) -> None:

@@ -1,5 +1,6 @@
 """TensorFlow Serving's REST interface."""
 
+import contextlib
 import json
 import urllib.parse
 from collections.abc import Mapping, Sequence
@@ -68,24 +69,17 @@ class RestTransport:
 
     def _content(self, call: Call, response: Response, signature: str | None) -> dict[str, Any]:
         """Return the JSON object of a good answer; raise a `ServingError` for any other."""
-        content = self._json_object(call, response.body)
+        content = None
+        with contextlib.suppress(ValueError, RecursionError):
+            content = parse_in_pieces(response.body, lambda: self._exchange.check_time(call))
         if response.status != 200:
             raise self._refusal(response, content, signature)
-        if content is None:
+        if not isinstance(content, dict):
             raise AnswerError(self._address, f"the answer is no JSON object: {_begin(response)}")
         return content
 
-    def _json_object(self, call: Call, body: bytes) -> dict[str, Any] | None:
-        try:
-            content = parse_in_pieces(body, lambda: self._exchange.check_time(call))
-        except (ValueError, RecursionError):
-            return None
-        return content if isinstance(content, dict) else None
-
-    def _refusal(
-        self, response: Response, content: dict[str, Any] | None, signature: str | None
-    ) -> ServingError:
-        said = content.get("error") if content else None
+    def _refusal(self, response: Response, content: Any, signature: str | None) -> ServingError:
+        said = content.get("error") if isinstance(content, dict) else None
         code = _CODES.get(response.status)
         if isinstance(said, str) and code:
             return refusal(self._address, self._spec, signature, code, said)

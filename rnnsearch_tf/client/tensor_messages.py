@@ -20,8 +20,7 @@ def string_vector(texts: Sequence[str]) -> Tensor:
 def nested_lists(tensor: Tensor) -> Any:
     """Read a DT_STRING or DT_FLOAT tensor as nested lists, one level per dimension.
 
-    Raises:
-        UnexpectedAnswer: another dtype, more or fewer values than its shape has, not UTF-8.
+    `UnexpectedAnswer` for another dtype, more or fewer values than its shape has, or no UTF-8.
     """
     sizes = [dimension.size for dimension in tensor.tensor_shape.dim]
     if tensor.dtype == Tensor.DT_STRING:

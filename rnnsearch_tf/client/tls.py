@@ -4,7 +4,7 @@ import ssl
 from pathlib import Path
 from typing import NamedTuple
 
-from rnnsearch_tf.errors import InputError, UsageError
+from rnnsearch_tf.errors import InputError, UsageError, input_errors
 
 
 class Tls(NamedTuple):
@@ -45,7 +45,5 @@ class Tls(NamedTuple):
 def _content(path: str | Path | None) -> bytes | None:
     if not path:
         return None
-    try:
+    with input_errors(path):
         return Path(path).read_bytes()
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from error

@@ -1,13 +1,13 @@
 """Validation pairs held out of a training corpus."""
 
-import hashlib
 import itertools
 from collections.abc import Iterator
 
 import numpy as np
 
-from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText, read_all
+from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText, each_pair, read_all
 from rnnsearch_tf.data.permutation import Permutation
+from rnnsearch_tf.digests import json_digest
 from rnnsearch_tf.errors import InputError
 
 _SEED = 1
@@ -22,8 +22,8 @@ class _Part:
         self._has_drawn = has_drawn
 
     def fingerprint(self) -> str:
-        drawn = f"{'with' if self._has_drawn else 'without'} {self._drawn.tolist()}"
-        return hashlib.sha256(f"{drawn} {self._corpus.fingerprint()}".encode()).hexdigest()
+        part = [self._has_drawn, self._drawn.tolist()]
+        return json_digest([*part, self._corpus.fingerprint()])
 
     def blocks(self) -> Iterator[ParallelText]:
         before = 0
@@ -39,19 +39,12 @@ def hold_out(corpus: Corpus, size: float) -> tuple[Corpus, ParallelText]:
     """Hold out a random sample of a corpus's pairs, the same each time.
 
     Blank sentences are not drawn. The corpus is read twice. A size below 1 is a share of all pairs.
-
-    Raises:
-        InputError: an unusable corpus, or one that has not more pairs than are to be held out.
+    InputError for an unusable corpus, or one that has not more pairs than are to be held out.
     """
-    usable = [_is_usable(block) for block in corpus.blocks()]
-    rows = np.flatnonzero(np.concatenate([np.zeros(0, bool), *usable]))
+    is_usable = (bool(source.strip() and target.strip()) for source, target in each_pair(corpus))
+    rows = np.flatnonzero(np.fromiter(is_usable, bool))
     count = int(size) if size >= 1 else max(round(size * len(rows)), 1)
     if count >= len(rows):
         raise InputError(f"{count:,} of {len(rows):,} pairs cannot be held out: none would be left")
     drawn = np.sort(rows[Permutation(len(rows), _SEED)(np.arange(count))])
     return _Part(corpus, drawn, False), read_all(_Part(corpus, drawn, True))
-
-
-def _is_usable(block: ParallelText) -> np.ndarray:
-    pairs = zip(block.source, block.target, strict=True)
-    return np.array([bool(source.strip() and target.strip()) for source, target in pairs], bool)

@@ -1,14 +1,12 @@
 """Parallel text: line i of one side is the translation of line i of the other."""
 
-import hashlib
 import itertools
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from rnnsearch_tf.data.lines import blocks_of_lines, is_compressed
-from rnnsearch_tf.digests import file_digest
+from rnnsearch_tf.digests import file_digest, json_digest
 from rnnsearch_tf.errors import InputError
 
 BLOCK_PAIRS = 4_000  # maximum pairs of a block
@@ -22,7 +20,7 @@ class ParallelText(NamedTuple):
 
     def fingerprint(self) -> str:
         """Return the SHA-256 of the sentences."""
-        return hashlib.sha256(json.dumps(["text", *self]).encode()).hexdigest()
+        return json_digest(["text", *self])
 
     def blocks(self) -> Iterator["ParallelText"]:
         """Give the pairs in order, a block at a time."""
@@ -51,7 +49,7 @@ class _TextFiles:
     def fingerprint(self) -> str:
         """Return the SHA-256 of the files."""
         files = [[[is_compressed(path), file_digest(path)] for path in one] for one in self._files]
-        return hashlib.sha256(json.dumps([self._kind, files]).encode()).hexdigest()
+        return json_digest([self._kind, files])
 
     def blocks(self) -> Iterator[ParallelText]:
         """Read the pairs in order, a block at a time.
@@ -74,12 +72,8 @@ class _TextFiles:
 class ParallelFiles(_TextFiles):
     """Pairs of text files, each plain or .gz, one pair after the other.
 
-    Args:
-        sources: files.
-        targets: for each of them, the file with its translations, line by line.
-
-    Raises:
-        InputError: not as many files on one side as on the other.
+    Each file of `targets` has the translations of one of `sources`, line by line. InputError where
+    there are not as many files on one side as on the other.
     """
 
     def __init__(self, sources: Sequence[str | Path], targets: Sequence[str | Path]):
@@ -112,11 +106,6 @@ class TabSeparatedFiles(_TextFiles):
                 raise InputError(f"{path}: line {done + 1:,} has no tab between source and target")
         if not done:
             raise InputError(f"{path} is empty")
-
-
-def read_parallel(source: str | Path, target: str | Path) -> ParallelText:
-    """Read a pair of files, each plain or .gz, into memory."""
-    return ParallelFiles([source], [target]).read()
 
 
 def each_pair(corpus: Corpus) -> Iterator[tuple[str, str]]:

@@ -1,9 +1,7 @@
 """From a corpus to a `PreparedText`: one pass over the text on all cores, kept in a cache."""
 
 import contextlib
-import hashlib
 import inspect
-import json
 import os
 import time
 from collections.abc import Iterator
@@ -15,7 +13,7 @@ import tensorflow as tf
 from rnnsearch_tf.data import prepared_corpus
 from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText
 from rnnsearch_tf.data.prepared_corpus import Block, PreparedText, Writer
-from rnnsearch_tf.digests import is_intact
+from rnnsearch_tf.digests import is_intact, json_digest
 from rnnsearch_tf.files import make_once
 from rnnsearch_tf.progress import Bar, say
 from rnnsearch_tf.text.tokenizers import Tokenizer
@@ -39,10 +37,7 @@ def prepare(
     A text in the cache is read whole to compare its digests, about 1 GB/s where the disk is as
     fast; a token takes 4 bytes. A damaged one is told and made again. Texts lie in `cache_dir`, by
     default `default_cache_dir()`, each under a digest of its corpus and of the tokenisers'
-    fingerprints.
-
-    Raises:
-        InputError: an unusable corpus, or a cache folder that cannot be written.
+    fingerprints. InputError for an unusable corpus, or a cache folder that cannot be written.
     """
     key = _key(corpus, source_tokenizer, target_tokenizer)
     folder = Path(cache_dir or default_cache_dir()) / key
@@ -56,13 +51,8 @@ def prepare(
 
 def _key(corpus: Corpus, source: Tokenizer, target: Tokenizer) -> str:
     """Digest all that decides about a prepared text: its format, the tokenisers, the corpus."""
-    content = [
-        inspect.getsource(prepared_corpus),
-        source.fingerprint(),
-        target.fingerprint(),
-        corpus.fingerprint(),
-    ]
-    return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:32]
+    fingerprints = source.fingerprint(), target.fingerprint(), corpus.fingerprint()
+    return json_digest([inspect.getsource(prepared_corpus), *fingerprints])[:32]
 
 
 def _write(folder: Path, corpus: Corpus, source: Tokenizer, target: Tokenizer) -> None:

@@ -7,7 +7,6 @@ A folder, beside that of the prepared text whose words are linked, holds
 * `digests.json`: the SHA-256 of both.
 """
 
-import hashlib
 import inspect
 import sys
 from pathlib import Path
@@ -17,7 +16,7 @@ import numpy as np
 from rnnsearch_tf.data.prepared_corpus import mapped
 from rnnsearch_tf.data.sentence_pairs import Pairs
 from rnnsearch_tf.data.word_alignments import WordAlignmentBlock, WordAlignmentFiles, WordAlignments
-from rnnsearch_tf.digests import is_intact, write_digests
+from rnnsearch_tf.digests import is_intact, json_digest, write_digests
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.files import make_once
 
@@ -25,14 +24,12 @@ from rnnsearch_tf.files import make_once
 def prepare_alignments(files: WordAlignmentFiles, text: Path, pairs: Pairs) -> WordAlignments:
     """Read the alignments of a prepared text, or reuse what an earlier training has read.
 
-    Raises:
-        InputError: unusable files (see `WordAlignmentFiles.blocks`), a link of a word that its
-            sentence does not have (the message has file and line), links of more or fewer pairs, a
-            cache folder that cannot be written.
+    InputError for unusable files (see `WordAlignmentFiles.blocks`), a link of a word that its
+    sentence does not have (the message has file and line), links of more or fewer pairs, or a cache
+    folder that cannot be written.
     """
-    key = inspect.getsource(sys.modules[__name__]) + files.fingerprint()
-    digest = hashlib.sha256(key.encode()).hexdigest()[:32]
-    folder = text.with_name(f"{text.name}.alignments-{digest}")
+    key = json_digest([inspect.getsource(sys.modules[__name__]), files.fingerprint()])[:32]
+    folder = text.with_name(f"{text.name}.alignments-{key}")
     make_once(folder, is_intact, lambda empty: _write(empty, files, pairs))
     links = mapped(folder / "links", np.int32).reshape(-1, 2)
     return WordAlignments(links, mapped(folder / "starts", np.int64))

@@ -17,11 +17,10 @@ from rnnsearch_tf.text.tokenizers import word_tokenizers_for
 class TrainingData:
     """A corpus as ids, with the vocabularies made from it.
 
+    InputError for an unusable corpus or cache folder, no short pair, or unusable links.
+
     Attributes:
         subwords: the contents of the SentencePiece models of both sides, or none.
-
-    Raises:
-        InputError: an unusable corpus or cache folder, no short pair, unusable links.
     """
 
     def __init__(

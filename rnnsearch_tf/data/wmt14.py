@@ -4,13 +4,12 @@ Its name there is `wmt14_translate/fr-en`. That data set always has all subsets,
 subsets is a `wmt_translate` data set with a configuration of our own, made of the same files.
 """
 
-import hashlib
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from rnnsearch_tf.data.parallel_corpus import BLOCK_PAIRS, ParallelText
+from rnnsearch_tf.digests import json_digest
 from rnnsearch_tf.errors import InputError, UsageError, first_line
 from rnnsearch_tf.extras import require_package
 
@@ -59,7 +58,7 @@ class Wmt14:
     def fingerprint(self) -> str:
         """Return the SHA-256 of the data set's name, version, subsets, split and languages."""
         what = [self._builder().info.full_name, self._subsets, _SPLIT, self._languages]
-        return hashlib.sha256(json.dumps(["tfds", what]).encode()).hexdigest()
+        return json_digest(["tfds", what])
 
     def blocks(self) -> Iterator[ParallelText]:
         """Give the pairs in order, a block at a time, after downloading them if need be.

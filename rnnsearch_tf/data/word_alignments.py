@@ -1,8 +1,6 @@
 """Word alignments of a training corpus, as aligners write them (fast_align, eflomal, Moses)."""
 
 import dataclasses
-import hashlib
-import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,7 +10,7 @@ import numpy as np
 
 from rnnsearch_tf.data.lines import is_compressed
 from rnnsearch_tf.data.parallel_corpus import ParallelFiles
-from rnnsearch_tf.digests import file_digest
+from rnnsearch_tf.digests import file_digest, json_digest
 from rnnsearch_tf.errors import InputError
 
 _LINE = re.compile(r"\s*(\d{1,9}-\d{1,9}(\s+|$))*", re.ASCII)
@@ -52,7 +50,7 @@ class WordAlignmentFiles:
     def fingerprint(self) -> str:
         """Return the SHA-256 of the alignments."""
         files = [[is_compressed(path), file_digest(path)] for path, _ in self._files]
-        return hashlib.sha256(json.dumps(["links", files]).encode()).hexdigest()
+        return json_digest(["links", files])
 
     def blocks(self) -> Iterator[WordAlignmentBlock]:
         """Read the links in the order of the pairs, a block of lines at a time.

@@ -3,7 +3,6 @@
 import functools
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import tensorflow as tf
 
@@ -22,13 +21,6 @@ from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.progress import counted, say
 from rnnsearch_tf.results import Translation
 from rnnsearch_tf.tf_functions import graph_function
-
-
-class EvaluationSet(NamedTuple):
-    """Sentences with their references."""
-
-    source: Sequence[str]
-    target: Sequence[Reference]  # detokenised; as many of each sentence
 
 
 class Evaluator:
@@ -60,9 +52,8 @@ class Evaluator:
     def translate_and_replace(self, lines: Sequence[str]) -> tuple[list[str], list[str] | None]:
         """Translate once, for translations with [UNK] and with [UNK] replaced.
 
-        Returns:
-            What `translate` gives; and the same with each [UNK] replaced by way of the attention,
-            or None where that cannot be done or the decoding options leave no [UNK].
+        The latter, by way of the attention, are None where that cannot be done or the decoding
+        options leave no [UNK].
         """
         if self._replacing is None:
             return self.translate(lines), None
@@ -71,7 +62,8 @@ class Evaluator:
 
     def translate_without_unk(self, lines: Sequence[str]) -> list[str]:
         """Translate with [UNK] not allowed in the output; InputError for an export."""
-        return _texts(self._without_unk.translate(lines))
+        translator = self.translator.with_options(allow_unknown=False, replace_unknown=False)
+        return _texts(translator.translate(lines))
 
     def translate_and_align(self, line: str) -> Translation:
         """Translate a sentence, with its soft alignment."""
@@ -87,10 +79,6 @@ class Evaluator:
             return self.translator.with_options(replace_unknown=True)
         except InputError:  # an export, or a model without attention
             return None
-
-    @functools.cached_property
-    def _without_unk(self) -> Translator:
-        return self.translator.with_options(allow_unknown=False, replace_unknown=False)
 
     def pairs(self, text: ParallelText) -> Pairs:
         """Return sentence pairs as ids of the model's tokens."""
@@ -113,9 +101,9 @@ class Evaluator:
         ids = tf.TensorSpec([None, None], tf.int32)
         return graph_function(self._model.token_losses, input_signature=[ids, ids])
 
-    def unk_free(self, text: EvaluationSet | ParallelText) -> list[int]:
+    def unk_free(self, sources: Sequence[str], references: Sequence[Reference]) -> list[int]:
         """Return the indices of sentences without unknown words (see `unk_free_sentences`)."""
-        return unk_free_sentences(text.source, text.target, self._tokenizers, self._vocabularies)
+        return unk_free_sentences(sources, references, self._tokenizers, self._vocabularies)
 
     def source_lengths(self, lines: Sequence[str]) -> list[int]:
         """Return the number of words of each source sentence."""
@@ -132,31 +120,33 @@ class Evaluator:
         Scores have 95% confidence intervals.
         """
         if rows is not None:
-            translations, references = (
-                [translations[i] for i in rows],
-                [references[i] for i in rows],
-            )
+            translations = [translations[i] for i in rows]
+            references = [references[i] for i in rows]
         return score_set(translations, references, self._word_tokenizers[1])
 
     def bleu_by_length(
         self,
         translations: Sequence[str],
-        text: EvaluationSet | ParallelText,
+        sources: Sequence[str],
+        references: Sequence[Reference],
         bounds: Sequence[int] | None = None,
     ) -> list[LengthBin]:
         """Score each bin of source lengths (`length_bins`) by BLEU, with 95% intervals."""
-        lengths = self.source_lengths(text.source)
-        return bleu_by_length(translations, text.target, lengths, bounds=bounds, intervals=True)
+        lengths = self.source_lengths(sources)
+        return bleu_by_length(translations, references, lengths, bounds=bounds, intervals=True)
 
     def evaluate(
-        self, translations: Sequence[str], text: EvaluationSet | ParallelText
+        self,
+        translations: Sequence[str],
+        sources: Sequence[str],
+        references: Sequence[Reference],  # detokenised; as many of each sentence
     ) -> TranslationScores:
         """Score translations of a test set: all, those without unknown words, and by length."""
-        unk_free = self.unk_free(text)
+        unk_free = self.unk_free(sources, references)
         return TranslationScores(
-            self.score(translations, text.target),
-            self.score(translations, text.target, unk_free) if unk_free else None,
-            self.bleu_by_length(translations, text),
+            self.score(translations, references),
+            self.score(translations, references, unk_free) if unk_free else None,
+            self.bleu_by_length(translations, sources, references),
         )
 
 

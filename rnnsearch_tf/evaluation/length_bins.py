@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.errors import input_errors
 from rnnsearch_tf.evaluation.metrics import Reference, bleu
 from rnnsearch_tf.json_files import read_json, typed
 from rnnsearch_tf.limits import Limits
@@ -57,21 +57,16 @@ def bleu_by_length(
 def read_by_length(path: str | Path) -> tuple[list[LengthBin], dict[str, list[LengthBin]]]:
     """Read BLEU by source length from a JSON file of `scores.TranslationScores.as_dict`.
 
-    Returns:
-        The system's bins; and the other system's by its name, where there is one.
-
-    Raises:
-        InputError: the file cannot be read, or is not such a file.
+    Returns the system's bins, and the other system's by its name, where there is one. InputError
+    where the file cannot be read, or is not such a file.
     """
-    try:
+    with input_errors(f"{path}: not what rnnsearch-evaluate --json writes"):
         values = typed(dict[str, Any], read_json(path))
         comparison = typed(dict[str, Any] | None, values.get("comparison"), "comparison")
         others = {}
         if comparison:
             others[typed(str, comparison.get("other"), "other")] = _bins(comparison)
         return _bins(values), others
-    except ValueError as error:
-        raise InputError(f"{path}: not what rnnsearch-evaluate --json writes: {error}") from error
 
 
 def _bins(values: dict[str, Any]) -> list[LengthBin]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from rnnsearch_tf.data.sentence_pairs import tokenize
 from rnnsearch_tf.evaluation.metrics import Reference, reference_sets
+from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.text.tokenizers import Tokenizer
 from rnnsearch_tf.text.vocabulary import UNK, Vocabulary
 
@@ -28,17 +29,14 @@ def unk_free_sentences(
     return [i for i, rows in enumerate(zip(*texts, strict=True)) if not any(UNK in r for r in rows)]
 
 
-def mostly_unknown(
-    texts: Mapping[str, Sequence[str]],
-    tokenizers: tuple[Tokenizer, Tokenizer],
-    vocabularies: tuple[Vocabulary, Vocabulary],
-) -> list[str]:
-    """Return what to say of texts whose first sentences are mostly unknown words.
+def mostly_unknown(translator: Translator, texts: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return what to say of texts whose first sentences are mostly unknown words to a model.
 
     The texts, by name, are the source, and the target where there is one.
     """
     problems = []
-    sides = zip(texts.items(), tokenizers, vocabularies, strict=False)
+    tokenizers = translator.source_tokenizer, translator.target_tokenizer
+    sides = zip(texts.items(), tokenizers, translator.vocabularies, strict=False)
     for (name, lines), tokenizer, vocabulary in sides:
         rows = _ids(lines[:_FIRST], tokenizer, vocabulary)
         tokens = sum(len(row) - 1 for row in rows)  # without </s>

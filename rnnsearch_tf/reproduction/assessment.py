@@ -9,7 +9,7 @@ import numpy as np
 
 from rnnsearch_tf.config import Config
 from rnnsearch_tf.data.batching import kept_rows
-from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText, each_pair
+from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.evaluation.evaluator import Evaluator
 from rnnsearch_tf.inference.loading import load_text_model
 from rnnsearch_tf.models.model_directory import ModelDirectory
@@ -19,25 +19,10 @@ from rnnsearch_tf.reproduction.results import Example, ModelResults, SoftAlignme
 
 SEED = 1  # of all that is drawn at random
 TRAINING_SAMPLE = 2_000  # training pairs whose likelihood is reported
+DRAWN = 5 * TRAINING_SAMPLE  # more of them, for some are too long for a model
 LENGTH_BOUNDS = (10, 20, 30, 40, 50, 60)  # of Fig. 2's bins; one more has all longer sentences
 ALIGNED, ALIGNED_LENGTHS = 4, (10, 20)  # sentences of Fig. 3, and their source words
 LONG, LONG_LENGTHS = 3, (41, 60)  # sentences of Table 3, and their source words
-
-
-def training_sample(training: Corpus, size: int = 5 * TRAINING_SAMPLE) -> ParallelText:
-    """Draw pairs at random, the same in every run, in one pass over any number of them.
-
-    More are drawn than are reported, for some are too long for a model.
-    """
-    drawn: list[tuple[str, str]] = []
-    random = np.random.default_rng(SEED)
-    for number, pair in enumerate(each_pair(training)):
-        if len(drawn) < size:
-            drawn.append(pair)
-        elif (place := int(random.integers(number + 1))) < size:
-            drawn[place] = pair
-    random.shuffle(drawn)
-    return ParallelText([source for source, _ in drawn], [target for _, target in drawn])
 
 
 def assess(
@@ -55,7 +40,7 @@ def assess(
     evaluator = Evaluator.of(text_model)
     pairs = evaluator.pairs(sample)
     training = pairs.take(kept_rows(pairs, config.training.max_length)[:TRAINING_SAMPLE])
-    unk_free = evaluator.unk_free(text.test)
+    unk_free = evaluator.unk_free(*text.test)
     translations, replaced = evaluator.translate_and_replace(text.test.source)
     without_unk = evaluator.translate_without_unk(text.test.source)
     by_length = (
@@ -82,10 +67,10 @@ def assess(
         all_without_unk=evaluator.score(without_unk, references),
         all_replaced=evaluator.score(replaced, references) if replaced else None,
         no_unknown=evaluator.score(without_unk, references, unk_free) if unk_free else None,
-        by_length=evaluator.bleu_by_length(by_length, text.by_length, _bounds(lengths)),
+        by_length=evaluator.bleu_by_length(by_length, *text.by_length, _bounds(lengths)),
         examples=_examples(text.by_length, by_length, lengths),
         alignments=_alignments(evaluator, text.test, unk_free)
-        if config.model.has_attention
+        if model.config.has_attention
         else [],
     )
 
@@ -99,7 +84,6 @@ def _bounds(lengths: Sequence[int]) -> list[int]:
 def _examples(
     text: ParallelText, translations: Sequence[str], lengths: Sequence[int]
 ) -> list[Example]:
-    """Return the first few of the long sentences."""
     low, high = LONG_LENGTHS
     rows = (i for i, length in enumerate(lengths) if low <= length <= high)
     return [
@@ -116,13 +100,10 @@ def _alignments(
     lengths = evaluator.source_lengths(text.source)
     candidates = [i for i in unk_free if low <= lengths[i] <= high]
     order = np.random.default_rng(SEED).permutation(len(candidates))[:ALIGNED]
-    return [_alignment(evaluator, text.source[candidates[i]]) for i in sorted(order)]
-
-
-def _alignment(evaluator: Evaluator, line: str) -> SoftAlignment:
-    result = evaluator.translate_and_align(line)
-    return SoftAlignment(
-        list(result.source_tokens),
-        list(result.tokens),
-        result.alignment.astype(float).round(4).tolist(),
-    )
+    results = (evaluator.translate_and_align(text.source[candidates[i]]) for i in sorted(order))
+    return [
+        SoftAlignment(
+            list(one.source_tokens), list(one.tokens), one.alignment.astype(float).round(4).tolist()
+        )
+        for one in results
+    ]

@@ -56,23 +56,21 @@ def fall(model: ModelResults) -> Fall | None:
 
 
 def _overall(results: Results) -> Iterator[Claim]:
-    for better, worse in (
+    """Claim that a model is above another in both of Table 1's columns."""
+    for names in (
         ("RNNsearch-30", "RNNencdec-30"),
         ("RNNsearch-50", "RNNencdec-50"),
         ("RNNsearch-30", "RNNencdec-50"),
     ):
-        if better in results and worse in results:
-            yield _better(results[better], results[worse])
-
-
-def _better(better: ModelResults, worse: ModelResults) -> Claim:
-    """Claim that a model is above another in both of Table 1's columns."""
-    columns = {"all": (better.all["bleu"], worse.all["bleu"])}
-    if better.no_unknown is not None and worse.no_unknown is not None:
-        columns["no UNK"] = (better.no_unknown["bleu"], worse.no_unknown["bleu"])
-    evidence = "; ".join(f"{name}: {a} against {b}" for name, (a, b) in columns.items())
-    holds = all(a.score > b.score for a, b in columns.values())
-    return Claim(f"{better.name} is better than {worse.name}", holds, evidence)
+        better, worse = map(results.get, names)
+        if better is None or worse is None:
+            continue
+        columns = {"all": (better.all["bleu"], worse.all["bleu"])}
+        if better.no_unknown is not None and worse.no_unknown is not None:
+            columns["no UNK"] = (better.no_unknown["bleu"], worse.no_unknown["bleu"])
+        evidence = "; ".join(f"{name}: {a} against {b}" for name, (a, b) in columns.items())
+        holds = all(a.score > b.score for a, b in columns.values())
+        yield Claim(f"{better.name} is better than {worse.name}", holds, evidence)
 
 
 def _in_every_bin(results: Results) -> Iterator[Claim]:

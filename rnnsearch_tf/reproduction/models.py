@@ -9,12 +9,8 @@ from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText
 from rnnsearch_tf.presets import PRESETS
 
 # Model directory to the paper's name, in the order of its Table 1.
-MODELS = {
-    "rnnencdec-30": "RNNencdec-30",
-    "rnnsearch-30": "RNNsearch-30",
-    "rnnencdec-50": "RNNencdec-50",
-    "rnnsearch-50": "RNNsearch-50",
-}
+_NAMES = "RNNencdec-30", "RNNsearch-30", "RNNencdec-50", "RNNsearch-50"
+MODELS = {name.lower(): name for name in _NAMES}
 Size = Literal["paper", "small", "tiny"]
 SIZES: tuple[Size, ...] = typing.get_args(Size)
 

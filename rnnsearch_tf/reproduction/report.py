@@ -15,7 +15,6 @@ from rnnsearch_tf.evaluation.likelihood import Nll
 from rnnsearch_tf.evaluation.metrics import METRICS
 from rnnsearch_tf.evaluation.scores import SetScores
 from rnnsearch_tf.files import write_atomically
-from rnnsearch_tf.json_files import parse_json, record, typed
 from rnnsearch_tf.presets import PRESETS
 from rnnsearch_tf.provenance import Provenance
 from rnnsearch_tf.reproduction import assessment
@@ -62,13 +61,6 @@ class Report:
             },
         }
         return json.dumps(values, indent=1, ensure_ascii=False) + "\n"
-
-    @classmethod
-    def from_json(cls, text: str) -> "Report":
-        """Read what `to_json` wrote, else ValueError; the claims are tested again."""
-        values = typed(dict[str, Any], parse_json(text))
-        names = [field.name for field in dataclasses.fields(cls)]
-        return record(cls, {name: values.get(name) for name in names})
 
     def claims(self) -> list[Claim]:
         """Test the paper's claims on these results."""
@@ -144,7 +136,6 @@ def _table_1(models: Sequence[ModelResults]) -> str:
 
 
 def _other_metrics(models: Sequence[ModelResults]) -> str:
-    """Return a table of the scores of all sentences that are not BLEU."""
     names = [name for name in models[0].all.scores if name not in _IN_TABLE_1]
     titles = [METRICS[name].with_note(METRICS[name].title) for name in names]
     rows = [(model.name, *(model.all[name] for name in names)) for model in models]

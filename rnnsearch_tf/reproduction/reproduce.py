@@ -11,15 +11,17 @@ from typing import Any
 from rnnsearch_tf.alignment.lexicon import lexicon_of, write_lexicon
 from rnnsearch_tf.config import Config
 from rnnsearch_tf.data.parallel_corpus import ParallelText
+from rnnsearch_tf.data.selection.sampling import random_pairs
 from rnnsearch_tf.data.training_data import TrainingData
-from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.digests import json_digest
+from rnnsearch_tf.errors import input_errors
 from rnnsearch_tf.files import write_atomically
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.json_files import read_json, typed
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.progress import say
 from rnnsearch_tf.provenance import code_fingerprint, hardware, provenance
-from rnnsearch_tf.reproduction.assessment import assess, training_sample
+from rnnsearch_tf.reproduction.assessment import DRAWN, SEED, assess
 from rnnsearch_tf.reproduction.models import MODELS, Texts
 from rnnsearch_tf.reproduction.report import Report, write_report
 from rnnsearch_tf.reproduction.results import ModelResults
@@ -35,11 +37,8 @@ def reproduce(
 ) -> int | None:
     """Train what is not trained yet, evaluate what is not evaluated yet, write the report.
 
-    Returns:
-        The signal that stopped a training, or None when the report is written.
-
-    Raises:
-        InputError: unusable text, or a folder made with other settings or from other text.
+    Returns the signal that stopped a training, or None when the report is written. InputError for
+    unusable text, or a folder made with other settings or from other text.
     """
     work = _Work(texts, Path(output), trained_on)
     models = []
@@ -65,7 +64,7 @@ class _Work:
         self.output = output
         self._texts = texts
         read = texts.training, texts.validation, texts.test, texts.by_length
-        self._digest = _digest([text.fingerprint() for text in read])
+        self._digest = json_digest([text.fingerprint() for text in read])
         self._trained_on = trained_on
         self._hardware_path = output / "hardware.json"
         (output / "results").mkdir(parents=True, exist_ok=True)
@@ -73,7 +72,7 @@ class _Work:
     @functools.cached_property
     def _sample(self) -> ParallelText:
         # Made when it is needed: drawing it reads all of the training text.
-        return training_sample(self._texts.training)
+        return random_pairs(self._texts.training, DRAWN, SEED)
 
     def train(self, name: str, config: Config) -> int | None:
         """Train from scratch, resume a training, or skip one that has ended."""
@@ -126,17 +125,14 @@ class _Work:
         saved = _saved(self._results_path(name), dict[str, Any])
         if saved.get("key") != self._key(name, config):
             return None
-        try:
+        with input_errors(self._results_path(name)):
             results = typed(ModelResults, saved.get("results"), "results")
-        except ValueError as error:
-            raise InputError(f"{self._results_path(name)}: {error}") from error
         return dataclasses.replace(results, hardware=self._machine(name))
 
     def _key(self, name: str, config: Config) -> str:
-        """Return a digest of all that the results depend on."""
         weights = _content(ModelDirectory(self.output / name).weights_path()) or b""
         digest = hashlib.sha256(weights).hexdigest()
-        return _digest([code_fingerprint(), dataclasses.asdict(config), self._digest, digest])
+        return json_digest([code_fingerprint(), dataclasses.asdict(config), self._digest, digest])
 
     def _machine(self, name: str) -> str:
         return self._machines().get(name, self._trained_on)
@@ -149,16 +145,10 @@ class _Work:
         return self.output / "results" / f"{name}.json"
 
 
-def _digest(value: Any) -> str:
-    return hashlib.sha256(json.dumps(value).encode()).hexdigest()
-
-
 def _saved(path: Path, expected: Any) -> Any:
     """Read what was saved as JSON; {} where nothing was, InputError where something else was."""
-    try:
+    with input_errors(path):
         return typed(expected, read_json(path) if path.exists() else {})
-    except ValueError as error:
-        raise InputError(f"{path}: {error}") from error
 
 
 def _content(path: Path) -> bytes | None:

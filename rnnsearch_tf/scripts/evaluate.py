@@ -96,7 +96,7 @@ def run() -> None:
     references = _references(text)
     ours, others = (_lines(path, text) for path in (FLAGS.hypotheses, FLAGS.compare))
     with quiet_start():
-        from rnnsearch_tf.evaluation.evaluator import EvaluationSet, Evaluator
+        from rnnsearch_tf.evaluation.evaluator import Evaluator
         from rnnsearch_tf.evaluation.significance import compare
         from rnnsearch_tf.threads import limit_operations
 
@@ -107,7 +107,7 @@ def run() -> None:
     if _is_model(FLAGS.compare):
         results = open_translator(COMMAND, FLAGS.compare).translate(text.source)
         others = [result.text for result in results]
-    scores = evaluator.evaluate(translations, EvaluationSet(text.source, references))
+    scores = evaluator.evaluate(translations, text.source, references)
     if replaced is not None:
         scores = scores._replace(replaced=evaluator.score(replaced, references))
     if others is not None:
@@ -137,7 +137,6 @@ def _is_model(name: str | None) -> bool:
 
 
 def _references(text: ParallelText) -> "list[Reference]":
-    """Return the references of each sentence."""
     others = (FLAGS.reference or [])[1:]
     if not others:
         return [*text.target]

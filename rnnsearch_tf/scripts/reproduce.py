@@ -82,7 +82,6 @@ def run() -> int:
 
 
 def _configs() -> dict[str, Config]:
-    """Return the settings of each model that is wanted."""
     configs = {}
     for name in FLAGS.models.split(","):
         if name not in MODELS:

@@ -55,7 +55,6 @@ def run() -> int:
 
 
 def _lines(stream: Iterable[float], scores: list[float]) -> Iterator[str]:
-    """Format scores, and collect them."""
     for score in stream:
         scores.append(score)
         yield f"{score:.4f}"

@@ -233,7 +233,6 @@ def _validation_files() -> PairFiles | None:
 
 
 def _check_run(config: Config) -> None:
-    """Check machines and model directory."""
     if FLAGS.strategy == "multi_worker":  # the chief alone has the model directory
         check_cluster(os.environ.get("TF_CONFIG"))
         return

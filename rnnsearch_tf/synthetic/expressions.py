@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from rnnsearch_tf.synthetic.linked_phrase import Phrase, pair
 from rnnsearch_tf.synthetic.morphology import IL
-from rnnsearch_tf.synthetic.tables import read_tables
+from rnnsearch_tf.tables import read_tables
 
 
 @dataclass(frozen=True)
@@ -18,12 +18,10 @@ class Fixed:
 
     def phrase(self) -> Phrase:
         """Return the phrase, with links of its own."""
-        said = pair(self.english, self.french, self.links)
-        said.person, said.feminine = IL, self.gender == "f"
-        return said
+        return pair(self.english, self.french, self.links).agreeing(IL, self.gender == "f")
 
 
-_TABLES = read_tables("expressions")
+_TABLES = read_tables(__package__, "expressions")
 _FIXED = {name: tuple(Fixed(*row) for row in rows) for name, rows in _TABLES.items()}
 
 
@@ -42,6 +40,7 @@ COUNTRIES = _FIXED["countries"]
 INSTITUTIONS = _FIXED["institutions"]
 AREAS = _FIXED["areas"]
 MANNERS = _FIXED["manners"]
+NEGATIONS = {negation.english: negation for negation in _FIXED["negations"]}
 NUMBERS = _pairs("numbers")
 MONTHS = _pairs("months")
 FREQUENCIES = _pairs("frequencies")

@@ -29,7 +29,7 @@ from rnnsearch_tf.synthetic.linked_phrase import (
 from rnnsearch_tf.synthetic.morphology import IL, ILS, JE, NOUS, VOUS
 from rnnsearch_tf.synthetic.noun_phrase import Dice, coordinate
 from rnnsearch_tf.synthetic.predicate import Predicates, Speechless
-from rnnsearch_tf.synthetic.selectional_preferences import HUMAN, transformable
+from rnnsearch_tf.synthetic.selectional_preferences import HUMAN, SUBJECTS, transformable
 from rnnsearch_tf.synthetic.verb_group import BE, Manner, tenses, verb_group
 
 __all__ = ["SentencePair", "generate"]
@@ -49,16 +49,6 @@ _SUBORDINATORS = (
 )
 _COORDINATORS = (("and", "et"), ("and", "et"), ("but", "mais"), ("so", "donc"))
 _PRONOUN_FORMS = (("I", "je"), ("he", "il"), ("we", "nous"), ("you", "vous"), ("they", "ils"))
-_SUBJECTS = {
-    "people": 6,
-    "leader": 0.8,
-    "group": 1.6,
-    "idea": 0.9,
-    "event": 0.4,
-    "text thing opening": 0.9,
-    "public space": 0.4,
-    "animal": 0.5,
-}
 
 
 def pronoun_for(phrase: Phrase) -> Phrase:
@@ -69,10 +59,7 @@ def pronoun_for(phrase: Phrase) -> Phrase:
         english = ("she" if phrase.feminine else "he") if human else "it"
     if phrase.feminine and phrase.person in (IL, ILS):
         french = {IL: "elle", ILS: "elles"}[phrase.person]
-    pronoun = pair(english, french)
-    pronoun.person, pronoun.feminine = phrase.person, phrase.feminine
-    pronoun.noun = phrase.noun
-    return pronoun
+    return pair(english, french).agreeing(phrase.person, phrase.feminine, phrase.noun)
 
 
 class Speaker(Predicates):
@@ -109,9 +96,7 @@ class Speaker(Predicates):
     def _pronoun(self) -> Phrase:
         choices = _PRONOUNS[:5] if self.feminine_plural else _PRONOUNS
         english, french, person, feminine = self.dice.pick(choices)
-        phrase = pair(english, french)
-        phrase.person, phrase.feminine = person, feminine
-        return phrase
+        return pair(english, french).agreeing(person, feminine)
 
     def _with_relative(self, noun: word_lists.Noun, room: int) -> Phrase:
         """Return a noun phrase with a clause about it: the man who ..., the letter that ..."""
@@ -143,7 +128,7 @@ class Speaker(Predicates):
         if existing and dice.chance(0.04):
             self.said_of = None
             return self._existence(time, room)
-        kinds = "people" if room < 4 else dice.weighted(list(_SUBJECTS), list(_SUBJECTS.values()))
+        kinds = "people" if room < 4 else dice.weighted(list(SUBJECTS), list(SUBJECTS.values()))
         if time in ("conditional", "imagined") and kinds not in ("people", "leader"):
             kinds = "people"
         subject_room = dice.between(1, max(1, min(room // 2, 9)))
@@ -298,10 +283,8 @@ def generate(
     """Generate sentence pairs whose lengths are about evenly spread between the bounds.
 
     The length of a pair is that of its longer side in tokens. The k-th pair of a seed and bounds
-    does not depend on `count`.
-
-    Raises:
-        ValueError: The bounds leave no room for a sentence, or the count is negative.
+    does not depend on `count`. ValueError where the bounds leave no room for a sentence, or the
+    count is negative.
     """
     if count < 0:
         raise ValueError(f"count must not be negative, got {count}")

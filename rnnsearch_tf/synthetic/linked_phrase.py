@@ -5,6 +5,8 @@ have a link in common. So phrases can be joined, reordered and merged on either 
 counting positions: only `finish` turns links into an alignment.
 """
 
+import functools
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import count
@@ -43,6 +45,11 @@ class Phrase:
     def plural(self) -> bool:
         """Whether predicates agree in the plural."""
         return self.person >= 2
+
+    def agreeing(self, person: int, feminine: bool, noun: str = "friend") -> "Phrase":
+        """Set the features, and return this phrase."""
+        self.person, self.feminine, self.noun = person, feminine, noun
+        return self
 
     def add(self, other: "Phrase") -> "Phrase":
         """Append another phrase on both sides, and return this one."""
@@ -95,10 +102,7 @@ def pair(english: str, french: str, links: str = "") -> Phrase:
 
 def join(*phrases: Phrase) -> Phrase:
     """Put phrases one after the other, in the same order in both languages."""
-    whole = Phrase()
-    for phrase in phrases:
-        whole.add(phrase)
-    return whole
+    return functools.reduce(Phrase.add, phrases, Phrase())
 
 
 _CONTRACTIONS = {
@@ -136,7 +140,6 @@ def _contract(side: Iterable[Word]) -> list[Word]:
 
 
 def _article(text: str, following: str) -> str:
-    """Return "a" or "an"."""
     if text != "a":
         return text
     after = following.lower()
@@ -163,23 +166,13 @@ def _capitalised(tokens: list[str]) -> tuple[str, ...]:
 
 def _spelled_english(tokens: tuple[str, ...]) -> str:
     """Write tokens as text, the way Moses' detokeniser does."""
-    text, quoting, glued = "", False, True
-    for token in tokens:
-        closes = token == '"' and quoting
-        tight = closes or token in ",.;:?!" or token[0] == "'"
-        text += token if glued or tight else " " + token
-        quoting ^= token == '"'
-        glued = token == '"' and quoting
-    return text
+    text = re.sub(r" ([,.;:?!'])", r"\1", " ".join(tokens))
+    return re.sub(r'" (.*?) "', r'"\1"', text)
 
 
 def _spelled_french(tokens: tuple[str, ...]) -> str:
     """Write tokens as text, the way Moses' detokeniser does: a space before ? ! : ; « and »."""
-    text, glued = "", True
-    for token in tokens:
-        text += token if glued or token in ",." else " " + token
-        glued = token[-1] == "'"
-    return text
+    return re.sub(r"(?<=') | (?=[,.])", "", " ".join(tokens))
 
 
 def finish(phrase: Phrase) -> SentencePair:

@@ -5,11 +5,13 @@ French verbs have five persons here, in the order *je, il, nous, vous, ils*; *tu
 
 from functools import cache
 
-from rnnsearch_tf.synthetic.tables import read_tables
+from rnnsearch_tf.tables import read_tables
 
 JE, IL, NOUS, VOUS, ILS = range(5)
 
-_IRREGULAR = {infinitive: row for infinitive, *row in read_tables("irregular_verbs")["verbs"]}
+_IRREGULAR = {
+    infinitive: row for infinitive, *row in read_tables(__package__, "irregular_verbs")["verbs"]
+}
 _ENDINGS = {
     "imperfect": ("ais", "ait", "ions", "iez", "aient"),
     "future": ("ai", "a", "ons", "ez", "ont"),
@@ -122,7 +124,7 @@ _VOWELS = frozenset("aeiouyàâäéèêëîïôöùûüœæAEIOUYÀÂÉÈÊÎÔ�
 _MUTE_H = (
     *("homm", "habit", "hôpit", "hôtel", "histoir", "honnêt", "heur", "horlog", "huile", "henri"),
 )
-_NO_ELISION = frozenset({"huit", "onze", "oui"})
+_NO_ELISION = ("huit", "onze", "oui")
 
 
 @cache

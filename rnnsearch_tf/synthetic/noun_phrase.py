@@ -8,6 +8,7 @@ from rnnsearch_tf.synthetic import expressions, word_lists
 from rnnsearch_tf.synthetic.linked_phrase import Phrase, Word, join, new_link, pair, words
 from rnnsearch_tf.synthetic.morphology import IL, ILS, begins_with_vowel
 from rnnsearch_tf.synthetic.word_lists import Adjective, Noun
+from rnnsearch_tf.tables import read_tables
 
 T = TypeVar("T")
 
@@ -40,37 +41,11 @@ class Dice:
         return low + int(self._random() * (high - low + 1))
 
 
-_POSSESSIVES = (
-    *(("my", "mon ma mes"), ("his", "son sa ses"), ("her", "son sa ses")),
-    *(("our", "notre notre nos"), ("your", "votre votre vos"), ("their", "leur leur leurs")),
-)
-_ARTICLES = {
-    "the": ("le", "la", "les"),
-    "a": ("un", "une", ""),
-    "this": ("ce", "cette", "ces"),
-    **{english: tuple(french.split()) for english, french in _POSSESSIVES},
-}
-_QUANTIFIERS = (("several", "plusieurs"), ("a few", "quelques"), ("many", "beaucoup de"))
+_TABLES = read_tables(__package__, "noun_phrases")
+_POSSESSIVES = tuple(english for english, *_ in _TABLES["possessives"])
+_ARTICLES = {word: forms for word, *forms in (*_TABLES["articles"], *_TABLES["possessives"])}
 _EUPHONIC = {"ce": "cet", "ma": "mon", "sa": "son"}
-# The kinds of noun that can have "of" and an owner, and the kinds of that owner.
-_OWNERS = {
-    "idea": "group leader",
-    "text": "leader person",
-    "king": "country",
-    "queen": "country",
-    "president": "group country",
-    "mayor": "city village",
-    "group": "city country region",
-    "thing": "person kin",
-    "opening": "house school church library",
-    "public": "city village region",
-    "garden": "house",
-    "kitchen": "house",
-    "street": "city village",
-    "city": "region country",
-    "village": "region",
-    "animal": "person kin",
-}
+_OWNERS = {noun: kinds for noun, kinds in _TABLES["owners"]}
 
 
 def _owners(noun: Noun) -> str:
@@ -104,9 +79,7 @@ def describe(noun: Noun, adjectives: list[Adjective], plural: bool) -> Phrase:
         if not (noun.feminine or plural) and begins_with_vowel(phrase.french[0].text):
             form = adjective.euphonic
         phrase.french.insert(0, Word(form, (link,)))
-    phrase.person, phrase.feminine = (ILS if plural else IL), noun.feminine
-    phrase.noun = noun.english
-    return phrase
+    return phrase.agreeing(ILS if plural else IL, noun.feminine, noun.english)
 
 
 def determine(phrase: Phrase, english: str, french: str) -> Phrase:
@@ -140,7 +113,7 @@ def any_of(dice: Dice, noun: Noun, room: int) -> Phrase:
 
 def _quantified(dice: Dice, phrase: Phrase, allowed: str) -> Phrase:
     if dice.chance(0.4):
-        return determine(phrase, *dice.pick(_QUANTIFIERS))
+        return determine(phrase, *dice.pick(_TABLES["quantifiers"]))
     if allowed == "all" and dice.chance(0.2):
         all_of = pair("all", "toutes" if phrase.feminine else "tous")
         determine(phrase, "the", "les")
@@ -157,14 +130,14 @@ def choose_determiner(
     if allowed == "the":
         return article(phrase, "the")
     if noun.kind == "kin" and allowed != "indefinite" and dice.chance(0.7):
-        return article(phrase, dice.pick(_POSSESSIVES)[0])
+        return article(phrase, dice.pick(_POSSESSIVES))
     if allowed == "definite" or (allowed != "indefinite" and dice.chance(0.4)):
         return article(phrase, dice.pick(("the", "the", "the", "this")))
     if mass:
         return some(phrase, adjectives, mass)
     owned = noun.kind in ("thing", "text", "animal", "opening")
     if owned and allowed == "all" and dice.chance(0.3):
-        return article(phrase, dice.pick(_POSSESSIVES)[0])
+        return article(phrase, dice.pick(_POSSESSIVES))
     if phrase.plural and noun.kind not in ("leader", "group"):
         if dice.chance(0.4):
             return some(phrase, adjectives, mass)
@@ -192,20 +165,16 @@ def complement(dice: Dice, noun: Noun, head: Phrase, room: int) -> Phrase:
     """Give a noun its owner: "the X of the Y", or "the Y's X" for one single person."""
     owner = _owner(dice, noun, room)
     link = new_link()
-    head_noun = head.noun
-    person, feminine = head.person, head.feminine
     if owner.plural or not set(_owners(noun).split()) & {"person", "kin"}:
         if _owners(noun) == "country" and owner.feminine:
             owner.french = owner.french[1:]  # la reine d'Espagne, but le roi du Portugal
-        whole = article(head, "the").add(pair("of", "de")).add(owner)
-    else:
-        french = _ARTICLES["the"][2 if head.plural else int(head.feminine)]
-        whole = Phrase(
-            [*owner.english, Word("'s", (link,)), *head.english],
-            [Word(french, (link,)), *head.french, Word("de", (link,)), *owner.french],
-        )
-    whole.person, whole.feminine, whole.noun = person, feminine, head_noun
-    return whole
+        return article(head, "the").add(pair("of", "de")).add(owner)
+    french = _ARTICLES["the"][2 if head.plural else int(head.feminine)]
+    whole = Phrase(
+        [*owner.english, Word("'s", (link,)), *head.english],
+        [Word(french, (link,)), *head.french, Word("de", (link,)), *owner.french],
+    )
+    return whole.agreeing(head.person, head.feminine, head.noun)
 
 
 def noun_phrase(
@@ -234,6 +203,4 @@ def noun_phrase(
 def coordinate(first: Phrase, second: Phrase, conjunction: tuple[str, str]) -> Phrase:
     """Join two noun phrases with "and"; together they are masculine unless both are feminine."""
     whole = join(first, pair(*conjunction), second)
-    whole.person, whole.feminine = ILS, first.feminine and second.feminine
-    whole.noun = first.noun
-    return whole
+    return whole.agreeing(ILS, first.feminine and second.feminine, first.noun)

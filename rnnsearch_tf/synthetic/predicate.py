@@ -113,7 +113,6 @@ class Predicates:
         return Manner("never" if tense == "future" and dice.chance(0.3) else "not")
 
     def _chosen(self, request: Request, verbs: tuple[Verb, ...]) -> tuple[Verb, str]:
-        """Choose a verb and one of its tenses."""
         verb = self.dice.pick(verbs)
         return verb, self.dice.pick(tenses(verb, request.time, request.subject.person))
 
@@ -165,9 +164,8 @@ class Predicates:
         manner = self._manner(request, verb, tense)
         choices = CLITICS[:2] if self.feminine_plural else CLITICS
         english, french, person, feminine = self.dice.pick(choices)
-        clitic = pair(english, french)
+        clitic = pair(english, french).agreeing(person, feminine)
         clitic.french[0] = clitic.french[0]._replace(clitic=True)
-        clitic.person, clitic.feminine = person, feminine
         manner.clitic = manner.agreement = clitic
         return self._group(request, verb, tense, manner)
 
@@ -236,7 +234,6 @@ class Predicates:
         return group.add(inner)
 
     def _being(self, request: Request) -> Phrase:
-        """Return some form of *be*."""
         tense = self.dice.pick(tenses(BE, request.time, request.subject.person))
         group = verb_group(BE, request.subject, tense, self._manner(request, BE, tense))
         group.tense = "state"

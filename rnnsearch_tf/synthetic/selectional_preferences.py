@@ -5,35 +5,13 @@ from functools import cache
 from rnnsearch_tf.synthetic import word_lists
 from rnnsearch_tf.synthetic.verb_group import BE, tenses
 from rnnsearch_tf.synthetic.word_lists import Adjective, Noun, Verb
+from rnnsearch_tf.tables import read_tables
 
+_TABLES = read_tables(__package__, "predicates")
 # The minimum of French words in a predicate, and how often it is chosen.
-SHAPES = {
-    "transitive": (3, 8),
-    "intransitive": (1, 2),
-    "happening": (1, 3),
-    "clitic": (2, 1),
-    "nothing": (3, 0.4),
-    "saying": (6, 3),
-    "giving": (6, 2.5),
-    "motion": (3, 2),
-    "infinitive": (4, 4),
-    "copula": (2, 1.5),
-    "comparison": (5, 0.5),
-    "passive": (6, 3),
-    "dwelling": (3, 0.7),
-    "whereabouts": (4, 0.7),
-}
-_COMPARABLE = (
-    *("important", "interesting", "difficult", "useful", "dangerous", "famous", "intelligent"),
-    *("honest", "powerful", "expensive", "modern", "beautiful", "serious"),
-)
-PASSIVE_TENSES = {
-    "past": "past",
-    "event": "past",
-    "present": "perfect",
-    "future": "future",
-    "reported": "pluperfect",
-}
+SHAPES = {name: (int(words), float(often)) for name, words, often in _TABLES["shapes"]}
+PASSIVE_TENSES = {time: tense for time, tense in _TABLES["passive tenses"]}
+SUBJECTS = {kinds: float(often) for kinds, often in _TABLES["subjects"]}
 HUMAN = frozenset(noun.english for noun in word_lists.nouns_of("people leader"))
 
 
@@ -60,16 +38,18 @@ def with_object_people(noun: str, time: str, person: int) -> tuple[Verb, ...]:
 @cache
 def with_nothing(noun: str, time: str, person: int) -> tuple[Verb, ...]:
     """Return the verbs of a subject that can have "nothing" as the object."""
-    names = ("eat", "buy", "sell", "read", "write", "see", "find", "understand", "choose")
-    verbs = speakable("transitive", noun, time, person)
-    return tuple(verb for verb in verbs if verb.base in names)
+    return tuple(v for v in speakable("transitive", noun, time, person) if v.denies)
 
 
 @cache
 def transformable(noun: str) -> tuple[Verb, ...]:
     """Return the verbs that make a good passive with a noun as the subject."""
-    verbs = word_lists.verbs_taking(noun)
-    return tuple(verb for verb in verbs if not verb.stative and not verb.particle)
+    return tuple(
+        verb
+        for verb in word_lists.VERBS["transitive"]
+        if not (verb.preposition or verb.particle or verb.stative)
+        and any(thing.english == noun for thing in verb.objects)
+    )
 
 
 @cache
@@ -81,7 +61,7 @@ def adjectives_after(noun: str) -> tuple[Adjective, ...]:
 @cache
 def comparable(noun: str) -> tuple[Adjective, ...]:
     """Return the adjectives of a noun in a comparison."""
-    wanted = [a for a in adjectives_after(noun) if a.english in _COMPARABLE]
+    wanted = [a for a in adjectives_after(noun) if a.comparable]
     return tuple(adjective for adjective in wanted if rivals(noun, adjective))
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import cache
 
+from rnnsearch_tf.synthetic.expressions import NEGATIONS
 from rnnsearch_tf.synthetic.linked_phrase import Phrase, Word, new_link, pair, words
 from rnnsearch_tf.synthetic.morphology import IL, ILS, JE, conjugate, participle
 from rnnsearch_tf.synthetic.word_lists import Verb
@@ -29,20 +30,13 @@ _SIMPLE_FRENCH = {
 }
 _COMPOUND_FRENCH = {"past": "present", "perfect": "present", "pluperfect": "imperfect"}
 _REFLEXIVE = ("me", "se", "nous", "vous", "se")
-_NEGATIONS = {
-    "not": ("not", "ne pas", "0-0 0-1"),
-    "never": ("never", "ne jamais", "0-0 0-1"),
-    "no longer": ("no longer", "ne plus", "0-0 1-1"),
-    "nothing": ("nothing", "ne rien", "0-0 0-1"),
-    "not yet": ("not yet", "ne pas encore", "0-0 0-1 1-2"),
-}
 
 
 @dataclass
 class Manner:
     """Manner of a verb, beside its tense."""
 
-    negation: str = ""  # a key of `_NEGATIONS`, or nothing
+    negation: str = ""  # a key of `NEGATIONS`, or nothing
     adverb: tuple[str, str] | None = None  # of the middle of the sentence, with its French
     clitic: Phrase | None = None  # an object pronoun ("her", *la*), in French before the verb
     agreement: Phrase | None = None  # an object for a participle after it to agree with
@@ -146,7 +140,7 @@ def verb_group(verb: Verb, subject: Phrase, tense: str, manner: Manner = PLAIN) 
     main = new_link()
     auxiliary = new_link() if helper and verb_form else main
     before, finite, after = _french(verb, subject, tense, manner, main, auxiliary)
-    negation = pair(*_NEGATIONS[manner.negation]) if manner.negation else Phrase()
+    negation = NEGATIONS[manner.negation].phrase() if manner.negation else Phrase()
     adverb = pair(*manner.adverb) if manner.adverb else Phrase()
     compound = tense in _COMPOUND_FRENCH
     english = [Word(helper, (auxiliary if compound else main,))] if helper else []

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from rnnsearch_tf.synthetic import morphology as forms
-from rnnsearch_tf.synthetic.tables import read_tables
+from rnnsearch_tf.tables import read_tables
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +35,7 @@ class Adjective:
     before: bool  # stands before its noun in French
     predicative: bool
     attributive: bool
+    comparable: bool
     rank: int
 
 
@@ -58,6 +59,7 @@ class Verb:
     common: bool = False  # said in fewer; the rest in fewer still, to keep the vocabulary small
     stative: bool = False  # its English past is a French imparfait
     progressive: bool = False
+    denies: bool = False  # can have "nothing" as the object
 
 
 def _noun(kind: str, english: str, french: str, gender: str) -> Noun:
@@ -75,7 +77,8 @@ def _noun(kind: str, english: str, french: str, gender: str) -> Noun:
 
 
 NOUNS = {
-    kind: tuple(_noun(kind, *row) for row in rows) for kind, rows in read_tables("nouns").items()
+    kind: tuple(_noun(kind, *row) for row in rows)
+    for kind, rows in read_tables(__package__, "nouns").items()
 }
 
 _GROUPINGS = {"people": ("person", "kin")}
@@ -110,11 +113,12 @@ def _adjective(english: str, french: str, kinds: str, flags: str) -> Adjective:
         "b" in flags,
         "a" not in flags,
         "p" not in flags,
+        "c" in flags,
         int(flags[-1]),
     )
 
 
-ADJECTIVES = tuple(_adjective(*row) for row in read_tables("adjectives")["adjectives"])
+ADJECTIVES = tuple(_adjective(*row) for row in read_tables(__package__, "adjectives")["adjectives"])
 
 
 @cache
@@ -146,20 +150,17 @@ def _verb(english: str, french: str, subjects: str, objects: str, flags: str) ->
         common="C" in flags or "c" in flags,
         stative="S" in flags,
         progressive="P" in flags,
+        denies="N" in flags,
     )
 
 
-VERBS = {frame: tuple(_verb(*row) for row in rows) for frame, rows in read_tables("verbs").items()}
+VERBS = {
+    frame: tuple(_verb(*row) for row in rows)
+    for frame, rows in read_tables(__package__, "verbs").items()
+}
 
 
 @cache
 def agents_of(verb: Verb) -> tuple[Noun, ...]:
     """Return the nouns that can be the subject of a verb."""
     return tuple(n for kind in NOUNS.values() for n in kind if n.english in verb.subjects)
-
-
-@cache
-def verbs_taking(noun: str) -> tuple[Verb, ...]:
-    """Return the transitive verbs with a noun as a possible direct object in both languages."""
-    direct = [verb for verb in VERBS["transitive"] if not verb.preposition]
-    return tuple(verb for verb in direct if any(n.english == noun for n in verb.objects))

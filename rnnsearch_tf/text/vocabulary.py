@@ -43,8 +43,7 @@ class Vocabulary:
     def load(cls, path: str | Path, digest: str | None = None) -> "Vocabulary":
         """Read a vocabulary file, UTF-8, one token per line, which has a digest where one is given.
 
-        Raises:
-            InputError: no such file, not a vocabulary, or another; the message names the file.
+        InputError, with the file's name, where it cannot be read, is no vocabulary, or another.
         """
         try:
             text = Path(path).read_bytes().decode("utf-8")

@@ -24,23 +24,17 @@ class ModelWithOptimizer:
     """A model with its optimiser, as callbacks expect it.
 
     The model itself must not have an optimiser: Keras would write it into every file of weights.
+    What callbacks set, such as `stop_training`, is set on the model.
     """
 
     def __init__(self, model: keras.Model, optimizer: keras.optimizers.Optimizer):
-        self.model = model
-        self.optimizer = optimizer
+        vars(self).update(model=model, optimizer=optimizer)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.model, name)
+        return getattr(vars(self)["model"], name)
 
-    @property
-    def stop_training(self) -> bool:
-        """Whether a callback has asked to stop."""
-        return self.model.stop_training
-
-    @stop_training.setter
-    def stop_training(self, stop: bool) -> None:
-        self.model.stop_training = stop
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(vars(self)["model"], name, value)
 
 
 class ProgressBar(keras.callbacks.Callback):

@@ -36,9 +36,8 @@ _CLUSTER = '{"cluster": {"worker": ["host:port", …]}, "task": {"type": "worker
 def check_inputs(config: Config, has_validation_set: bool, has_alignments: bool) -> None:
     """Check that a training has what its settings need.
 
-    Raises:
-        UsageError: early stopping without a validation set; alignments without a weight or an
-            attention, or a weight without alignments.
+    UsageError for early stopping without a validation set, alignments without a weight or an
+    attention, or a weight without alignments.
     """
     if not has_validation_set and config.training.early_stopping != "none":
         raise UsageError("--early_stopping needs a validation set")
@@ -57,10 +56,8 @@ def check_inputs(config: Config, has_validation_set: bool, has_alignments: bool)
 def check_same(directory: ModelDirectory, config: Config) -> None:
     """Check that a training has the settings of the one in the directory, where there is one.
 
-    Settings without the digests of text and vocabularies are compared in the rest.
-
-    Raises:
-        InputError: it has not; the message has what differs, and a way out.
+    Settings without the digests of text and vocabularies are compared in the rest. InputError, with
+    what differs and a way out, where it has not.
     """
     if not directory.is_complete():
         return

@@ -25,12 +25,9 @@ _WORKER_GONE = (tf.errors.UnavailableError, tf.errors.AbortedError, tf.errors.Ca
 def build_strategy(name: str) -> tf.distribute.Strategy:
     """Build a strategy; "multi_worker" must be built before TensorFlow does anything.
 
-    Args:
-        name: "one" is the first device; "mirrored" is all GPUs of this machine, or all logical
-            CPUs where there is no GPU; "multi_worker" is the cluster that TF_CONFIG describes.
-
-    Raises:
-        InputError: an unknown name; "multi_worker" without a usable TF_CONFIG.
+    "one" is the first device; "mirrored" is all GPUs of this machine, or all logical CPUs where
+    there is no GPU; "multi_worker" is the cluster that TF_CONFIG describes. InputError for an
+    unknown name, and for "multi_worker" without a usable TF_CONFIG.
     """
     if name == ONE:
         return tf.distribute.get_strategy()
@@ -76,7 +73,6 @@ def described_devices(strategy: tf.distribute.Strategy) -> str:
 
 
 def _device_names(strategy: tf.distribute.Strategy) -> Sequence[str]:
-    """Return the names of a strategy's devices in this process."""
     try:
         return strategy.extended.worker_devices
     except RuntimeError:  # the default strategy has none; it is on the first device

@@ -41,14 +41,18 @@ class RunningMetrics:
 
     losses: dict[str, LossTotal] = dataclasses.field(default_factory=dict)
     sentences: int = 0
+    tokens: float = 0.0  # of the target, also in skipped updates, like the seconds
+    seconds: float = 0.0
     updates: int = 0
     clipped: int = 0  # updates whose gradient was scaled down
     skipped: int = 0  # updates left out because their gradient was not finite
     gradient_norm: float = 0.0
 
-    def add(self, update: UpdateMetrics, clip_norm: float) -> None:
+    def add(self, update: UpdateMetrics, clip_norm: float, seconds: float) -> None:
         """Count an update whose gradient is clipped to `clip_norm`."""
         norm = float(update.gradient_norm)
+        self.tokens += float(update.losses["nll"].count)
+        self.seconds += seconds
         self.updates += 1
         if not math.isfinite(norm):
             self.skipped += 1
@@ -83,24 +87,6 @@ class RunningMetrics:
                 if name != "nll" and total.count
             },
         }
-
-
-class Speed:
-    """Target tokens a second, over some updates."""
-
-    def __init__(self) -> None:
-        self._tokens = 0.0
-        self._seconds = 0.0
-
-    def add(self, tokens: float, seconds: float) -> None:
-        """Count an update."""
-        self._tokens += tokens
-        self._seconds += seconds
-
-    @property
-    def tokens_per_second(self) -> float:
-        """Tokens/s over all updates counted; 0 before the first."""
-        return self._tokens / self._seconds if self._seconds else 0.0
 
 
 def evaluation_record(
@@ -140,10 +126,8 @@ def evaluation_logs(record: Mapping[str, Any]) -> dict[str, float]:
     return logs
 
 
-def update_logs(
-    update: UpdateMetrics, metrics: RunningMetrics, updates: int, speed: Speed
-) -> dict[str, float]:
-    """Make the Keras logs of an update; metrics and speed are since the last evaluation."""
+def update_logs(update: UpdateMetrics, metrics: RunningMetrics, updates: int) -> dict[str, float]:
+    """Make the Keras logs of an update, with metrics since the last evaluation."""
     nll, means = update.losses["nll"], metrics.means()
     return {
         "loss": nll.sum / update.sentences,
@@ -155,7 +139,7 @@ def update_logs(
         "mean_nll_per_token": means["train_nll_per_token"],
         "clipped": means["clipped"],
         "skipped": means["skipped"],
-        "tokens_per_second": speed.tokens_per_second,
+        "tokens_per_second": metrics.tokens / max(metrics.seconds, 1e-9),
         "updates": updates,
         **{f"mean_{name}_loss": x for name, x in _auxiliary_losses(means, "train").items()},
     }
@@ -195,7 +179,6 @@ def evaluation_text(record: Mapping[str, Any], is_best: bool) -> str:
 
 
 def _nats_per_token(nll_per_token: float) -> str:
-    """Format an NLL with its perplexity."""
     return f"{nll_per_token:.3f} nats/token (perplexity {perplexity(nll_per_token):,.1f})"
 
 

@@ -15,27 +15,16 @@ from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.evaluation.likelihood import perplexity
 from rnnsearch_tf.extras import is_installed
 from rnnsearch_tf.inference.translator import Translator
+from rnnsearch_tf.tables import read_tables
 
 TRAIN, VALIDATION = "train", "validation"
 Logs = dict[str, float]
 
 _UPDATES_BETWEEN_POINTS = 50
 _AVERAGED = ("loss", "nll_per_token", "gradient_norm")  # over the updates since the last point
-_LIKELIHOOD = "of the target under teacher forcing, `</s>` counted"
-# Charts by the names of the Keras logs: group, and description with unit.
-_CHARTS = {
-    "loss": ("quality", f"Negative log-likelihood {_LIKELIHOOD}; nats per sentence"),
-    "nll_per_token": ("quality", f"Negative log-likelihood {_LIKELIHOOD}; nats per token"),
-    "perplexity": ("quality", f"e^(nats per token) {_LIKELIHOOD}"),
-    "bleu": ("quality", "sacreBLEU of greedy translations of the validation set; 0 to 100"),
-    "gradient_norm": ("update", "L2 norm of the gradient before it is clipped"),
-    "clipped": ("update", "Updates since the last evaluation whose gradient was clipped; 0 to 1"),
-    "skipped": (
-        "update",
-        "Updates since the last evaluation left out for a gradient that is not finite; 0 to 1",
-    ),
-    "learning_rate": ("update", "Learning rate of the optimizer"),
-    "tokens_per_second": ("update", "Target tokens a second, evaluations not counted; tokens/s"),
+_CHARTS = {  # by the names of the Keras logs: group, and description with unit
+    name: (group, description)
+    for name, group, description in read_tables(__package__, "charts")["charts"]
 }
 _AUXILIARY = "quality", "Auxiliary loss, mean since the last evaluation; nats"
 
@@ -128,7 +117,6 @@ class Summaries(keras.callbacks.Callback):
 
 
 def _config_table(config: Config) -> str:
-    """Return the settings as a Markdown table."""
     rows = [
         (field.name, str(getattr(part, field.name)), field.metadata.get("help", ""))
         for part in (config.model, config.training, config)

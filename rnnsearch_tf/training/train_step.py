@@ -38,23 +38,15 @@ class TrainStep:
     guided alignment, loss_l is Σ_i H(A_i, α_i) (see `losses.alignment_cross_entropy`). The norm of
     the gradient is clipped to `config.clip_norm`.
 
-    Args:
-        model: to be trained; built under the strategy.
-        config: the optimiser, the weights of the losses, and whether XLA compiles.
-        total_updates: the update at which a linear learning rate schedule reaches 0.
-        strategy: the devices.
-        shares: parts of a batch whose gradients are computed at the same time on a device; by
-            default two where that pays. Results differ by the order of sums alone.
-
-    Attributes:
-        optimizer: the optimiser, with its averages.
+    `shares` is the number of parts of a batch whose gradients are computed at the same time on a
+    device, by default two where that pays. Results differ by the order of sums alone.
     """
 
     def __init__(
         self,
-        model: TranslationModel,
-        config: TrainingConfig,
-        total_updates: int,
+        model: TranslationModel,  # built under the strategy
+        config: TrainingConfig,  # optimiser, weights of the losses, XLA
+        total_updates: int,  # at which a linear learning rate schedule reaches 0
         strategy: tf.distribute.Strategy | None = None,
         shares: int | None = None,
     ):
@@ -74,15 +66,10 @@ class TrainStep:
         self._gradients = graph_function(self._replica_gradients, jit_compile=config.jit_compile)
 
     def __call__(self, batch: Mapping[str, tf.Tensor], stop: int | tf.Tensor) -> UpdateMetrics:
-        """Make an update.
+        """Make an update; return its measurements, the same on every worker.
 
-        Args:
-            batch: `source` int32 [B, Tx], `target` int32 [B, Ty], and `guide` float32 [B, Ty, Tx]
-                for guided alignment; the same on every worker.
-            stop: 1 where this worker was asked to stop, else 0.
-
-        Returns:
-            The measurements, the same on every worker.
+        The batch is `source` int32 [B, Tx], `target` int32 [B, Ty], and `guide` float32 [B, Ty, Tx]
+        for guided alignment; the same on every worker. `stop` is 1 where this one was asked to.
         """
         return self._update(batch, stop)
 

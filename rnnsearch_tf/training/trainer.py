@@ -24,7 +24,6 @@ from rnnsearch_tf.training.distribution import Workers, described_devices
 from rnnsearch_tf.training.logs import (
     Evaluation,
     RunningMetrics,
-    Speed,
     evaluation_logs,
     evaluation_record,
     evaluation_text,
@@ -94,7 +93,6 @@ class Trainer:
         )
         self._stopped = False  # by a callback; the same on all workers
         self._last_save = time.monotonic()
-        self._speed = Speed()
 
     @property
     def _state(self) -> TrainingState:
@@ -103,12 +101,9 @@ class Trainer:
     def run(self) -> int | None:
         """Train to the end, or to a signal.
 
-        Returns:
-            The signal that stopped it (SIGINT or SIGTERM), after everything was saved; or None.
-
-        Raises:
-            InputError: files that cannot be written, or that were changed by others, no memory, or
-                too many gradients in a row that are not finite.
+        Returns the signal that stopped it (SIGINT or SIGTERM), after everything was saved; or None.
+        InputError for files that cannot be written, or that were changed by others, no memory, or
+        too many gradients in a row that are not finite.
         """
         self._restore()
         if self._is_finished() and not self._evaluation_is_due():
@@ -174,14 +169,13 @@ class Trainer:
         update = self._step(batch, stop)
         seconds = time.monotonic() - started
         state.seconds += seconds
-        self._speed.add(update.losses["nll"].count, seconds)
-        state.metrics.add(update, self._config.clip_norm)
+        state.metrics.add(update, self._config.clip_norm, seconds)
         state.updates += 1
         state.batch += 1
         if state.batch == self._batches_per_epoch:
             state.epoch, state.batch = state.epoch + 1, 0
         self._check_finite(update)
-        logs = update_logs(update, state.metrics, state.updates, self._speed)
+        logs = update_logs(update, state.metrics, state.updates)
         self._callbacks.on_train_batch_end(state.metrics.updates - 1, logs)
         return update.stops > 0
 
@@ -236,7 +230,6 @@ class Trainer:
         stop = np.array([self._model.stop_training], np.float64)
         self._stopped = bool(self._workers.broadcast(stop)[0])
         self._save()
-        self._speed = Speed()
         if not self._is_finished():
             self._callbacks.on_epoch_begin(state.evaluations)
 

@@ -34,8 +34,7 @@ class ValidationSet:
         self._evaluator = Evaluator.of(text_model)
         self.translator = self._evaluator.translator
         texts = {"the validation source": text.source, "the validation target": text.target}
-        tokenizers = self.translator.source_tokenizer, self.translator.target_tokenizer
-        for problem in mostly_unknown(texts, tokenizers, self.translator.vocabularies):
+        for problem in mostly_unknown(self.translator, texts):
             say(problem)
         self._pairs = self._evaluator.pairs(text)
 

@@ -47,15 +47,15 @@ def draw_alignment(
     for another ending, or too many words for a PNG.
     """
     ending = image_files.image_format(path, (PNG, SVG, PDF, HTML))
+    words = tuple(source_tokens), tuple(target_tokens)
+    unknown = tuple(unknown_source), tuple(unknown_target)
+    pair = Alignment(*words, np.asarray(alignment), *unknown)
     if ending == HTML:
-        words = tuple(source_tokens), tuple(target_tokens)
-        unknown = tuple(unknown_source), tuple(unknown_target)
-        pair = Alignment(*words, np.asarray(alignment), *unknown)
         write_page(path, alignment_page([AlignedSentence(pair)], "Soft alignment"))
         return
     drawn = [] if ending == SVG else [*source_tokens, *target_tokens]
     with _style(drawn) as families:
-        figure = _alignment_figure(alignment, source_tokens, target_tokens, families, max_pixels)
+        figure = _alignment_figure(pair, families, max_pixels)
         if ending == PNG and figure.dpi < _MIN_RESOLUTION:
             size = f"{len(target_tokens):,} × {len(source_tokens):,} words"
             raise InputError(f"{path}: {size} are too many for a PNG; .svg and .html have room")
@@ -68,34 +68,30 @@ def paint_alignment(
     """Return the picture that `draw_alignment` writes, as RGBA uint8 [height, width, 4]."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
+    pair = Alignment(tuple(source_tokens), tuple(target_tokens), alignment)
     with _style([*source_tokens, *target_tokens]) as families:
-        figure = _alignment_figure(alignment, source_tokens, target_tokens, families)
+        figure = _alignment_figure(pair, families)
         canvas = FigureCanvasAgg(figure)
         canvas.draw()
     return np.asarray(canvas.buffer_rgba())
 
 
 def _alignment_figure(
-    alignment: np.ndarray,
-    source_tokens: Sequence[str],
-    target_tokens: Sequence[str],
-    families: list[str],
-    max_pixels: int = MAX_PIXELS,
+    pair: Alignment, families: list[str], max_pixels: int = MAX_PIXELS
 ) -> "Figure":
     """Draw the matrix, each cell of a fixed size, with as much room as the longest words take."""
-    rows, columns = np.shape(alignment)
-    if (rows, columns) != (len(target_tokens), len(source_tokens)):
-        raise ValueError(
-            f"α is {rows} × {columns}, of {len(target_tokens)} and {len(source_tokens)} words"
-        )
+    rows, columns = np.shape(pair.weights)
+    words = pair.source_tokens, pair.target_tokens
+    if (columns, rows) != tuple(map(len, words)):
+        raise ValueError(f"α is {rows} × {columns}, of {len(words[1])} and {len(words[0])} words")
     from matplotlib.figure import Figure
 
     figure = Figure()
     axes = figure.add_axes((0, 0, 1, 1))
-    axes.imshow(alignment, cmap="gray", vmin=0, vmax=1, interpolation="none")
+    axes.imshow(pair.weights, cmap="gray", vmin=0, vmax=1, interpolation="none")
     axes.xaxis.tick_top()
     axes.tick_params(length=0)
-    above, beside = ([_label(word) for word in words] for words in (source_tokens, target_tokens))
+    above, beside = ([_label(word) for word in side] for side in words)
     style: dict[str, Any] = {"parse_math": False, "fontfamily": families, "fontsize": _POINTS}
     axes.set_xticks(range(columns), above, rotation=90, **style)
     axes.set_yticks(range(rows), beside, **style)

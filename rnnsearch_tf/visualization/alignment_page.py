@@ -113,11 +113,11 @@ def _section(sentence: AlignedSentence, number: int, languages: tuple[str, str])
 
 
 def _texts(texts: Sequence[LabelledText]) -> list[str]:
-    rows = [
-        f'<div><dt>{html.escape(label)}</dt><dd dir="auto"{_lang(language)}>'
-        f"{_marked(text, marked)}</dd></div>"
-        for label, text, language, marked in texts
-    ]
+    rows = []
+    for label, text, language, marked in texts:
+        lang = f' lang="{html.escape(language)}"' if language else ""
+        shown = f'<dd dir="auto"{lang}>{_marked(text, marked)}</dd>'
+        rows.append(f"<div><dt>{html.escape(label)}</dt>{shown}</div>")
     return ["<dl>", *rows, "</dl>"] if rows else []
 
 
@@ -127,10 +127,6 @@ def _marked(text: str, marked: Sequence[tuple[int, int]]) -> str:
         parts += [html.escape(text[end:start]), f"<mark>{html.escape(text[start:stop])}</mark>"]
         end = stop
     return "".join([*parts, html.escape(text[end:])])
-
-
-def _lang(language: str) -> str:
-    return f' lang="{html.escape(language)}"' if language else ""
 
 
 def _asset(name: str) -> str:

@@ -11,7 +11,6 @@ from rnnsearch_tf.data.parallel_corpus import (
     ParallelText,
     TabSeparatedFiles,
     each_pair,
-    read_parallel,
 )
 from rnnsearch_tf.errors import InputError
 
@@ -24,7 +23,7 @@ def write(path, content: bytes):
 def test_parallel_files_may_be_plain_or_gzipped(tmp_path):
     source = write(tmp_path / "a.en", b"one\ntwo\n")
     target = write(tmp_path / "a.fr.gz", gzip.compress("un\ndeux été".encode()))
-    assert read_parallel(source, target) == (["one", "two"], ["un", "deux été"])
+    assert ParallelFiles([source], [target]).read() == (["one", "two"], ["un", "deux été"])
 
 
 @pytest.mark.parametrize(
@@ -44,9 +43,9 @@ def test_only_newlines_end_a_line(tmp_path, content, lines):
 
 
 def error(*paths) -> str:
-    """The one-line text of what `read_parallel` raises."""
+    """The one-line text of what `ParallelFiles` raises."""
     with pytest.raises(InputError) as caught:
-        read_parallel(*paths)
+        ParallelFiles(*([path] for path in paths)).read()
     assert "\n" not in str(caught.value)
     return str(caught.value)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rnnsearch_tf.data.parallel_corpus import ParallelText, read_parallel
+from rnnsearch_tf.data.parallel_corpus import ParallelFiles, ParallelText
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.evaluation.evaluator import Evaluator
 from rnnsearch_tf.evaluation.length_bins import bleu_by_length
@@ -47,8 +47,8 @@ def evaluator_of_words(*numbers: str) -> Evaluator:
 
 def test_scores_are_of_all_and_of_those_without_unknown_words():
     evaluator = evaluator_of_words("3", "4", "5")
-    assert evaluator.unk_free(TEXT) == [3, 4, 5]
-    scores = evaluator.evaluate(TRANSLATIONS, TEXT)
+    assert evaluator.unk_free(*TEXT) == [3, 4, 5]
+    scores = evaluator.evaluate(TRANSLATIONS, *TEXT)
     assert scores.all == score_set(TRANSLATIONS, TEXT.target, FRENCH)
     assert scores.no_unknown == score_set(TRANSLATIONS[3:6], TEXT.target[3:6], FRENCH)
     lengths = [5] * 11 + [15] * 2
@@ -60,7 +60,7 @@ def test_scores_are_of_all_and_of_those_without_unknown_words():
 
 
 def test_without_known_sentences_there_are_no_scores_of_them():
-    assert evaluator_of_words().evaluate(TRANSLATIONS, TEXT).no_unknown is None
+    assert evaluator_of_words().evaluate(TRANSLATIONS, *TEXT).no_unknown is None
 
 
 def test_rows_of_a_set_and_bounds_of_bins_may_be_chosen():
@@ -68,7 +68,7 @@ def test_rows_of_a_set_and_bounds_of_bins_may_be_chosen():
     assert evaluator.score(TRANSLATIONS, TEXT.target, [0, 12]) == score_set(
         [TRANSLATIONS[0], TRANSLATIONS[12]], [TEXT.target[0], TEXT.target[12]], FRENCH
     )
-    bins = evaluator.bleu_by_length(TRANSLATIONS, TEXT, [7, 15])
+    bins = evaluator.bleu_by_length(TRANSLATIONS, *TEXT, [7, 15])
     assert [b[:3] for b in bins] == [(1, 7, 11), (8, 15, 2)]
 
 
@@ -87,7 +87,7 @@ def evaluator(model_dir: Path) -> Evaluator:
 
 @pytest.fixture(scope="module")
 def text(corpus: Path) -> ParallelText:
-    whole = read_parallel(corpus / "valid.en", corpus / "valid.fr")
+    whole = ParallelFiles([corpus / "valid.en"], [corpus / "valid.fr"]).read()
     return ParallelText(whole.source[:7], whole.target[:7])
 
 
@@ -123,7 +123,7 @@ def test_the_likelihood_is_of_all_tokens(evaluator, text):
 
 def test_an_export_has_the_options_it_was_made_with_and_no_model(export_dir, evaluator, text):
     exported = Evaluator(Translator.load(export_dir))
-    assert exported.unk_free(text) == evaluator.unk_free(text)
+    assert exported.unk_free(*text) == evaluator.unk_free(*text)
     translations, replaced = exported.translate_and_replace(text.source)
     assert len(translations) == 7 and replaced is None
     with pytest.raises(InputError, match="the options it was made with"):

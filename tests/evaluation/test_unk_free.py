@@ -1,5 +1,8 @@
 """Sentences without unknown words, and texts full of them."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
 from rnnsearch_tf.evaluation.unk_free import mostly_unknown, unk_free_sentences
@@ -26,15 +29,18 @@ def test_both_sides_must_be_known():
 def test_texts_full_of_unknown_words(unknown, named):
     vocabulary = Vocabulary([*SPECIAL_TOKENS, "x"])
     tokenizer = WhitespaceTokenizer("en")
+    translator: Any = SimpleNamespace(
+        source_tokenizer=tokenizer, target_tokenizer=tokenizer, vocabularies=[vocabulary] * 2
+    )
     texts = {
         name: ["x"] * (100 - count) + ["?"] * count
         for name, count in zip("ab", unknown, strict=True)
     }
-    problems = mostly_unknown(texts, (tokenizer, tokenizer), (vocabulary, vocabulary))
+    problems = mostly_unknown(translator, texts)
     assert [line.partition(":")[0] for line in problems] == [
         f"{count}% of the words of {name} are unknown to the model"
         for name, count in zip("ab", unknown, strict=True)
         if name in named
     ]
     few = {name: lines[-29:] for name, lines in texts.items()}  # too few to tell
-    assert mostly_unknown(few, (tokenizer, tokenizer), (vocabulary, vocabulary)) == []
+    assert mostly_unknown(translator, few) == []

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 import scripted_train_step
+from report_reading import read_report
 from tiny_training import SIZES
 
 from rnnsearch_tf.config import Config
 from rnnsearch_tf.data.parallel_corpus import ParallelText
-from rnnsearch_tf.reproduction.assessment import assess, training_sample
+from rnnsearch_tf.data.selection.sampling import random_pairs
+from rnnsearch_tf.reproduction.assessment import assess
 from rnnsearch_tf.reproduction.models import Texts
 from rnnsearch_tf.reproduction.report import Report
 from rnnsearch_tf.reproduction.results import ModelResults
@@ -76,7 +78,7 @@ def output(flags: list[str]) -> Path:
 
 
 def read(output: Path) -> Report:
-    return Report.from_json((output / "report.json").read_text("utf-8"))
+    return read_report((output / "report.json").read_text("utf-8"))
 
 
 def test_four_models_and_a_report(output):
@@ -183,8 +185,8 @@ def test_bad_input_is_one_line(flags, corpus, tmp_path, capsys):
 
 def test_the_sample_is_of_all_the_text_and_the_same_every_time():
     text = ParallelText([str(i) for i in range(100)], [f"-{i}" for i in range(100)])
-    sample = training_sample(text, 7)
-    assert sample == training_sample(text, 7)
+    sample = random_pairs(text, 7, 1)
+    assert sample == random_pairs(text, 7, 1)
     assert len(set(sample.source)) == 7
     assert sample.target == [f"-{i}" for i in sample.source]
     assert max(map(int, sample.source)) > 50

@@ -2,6 +2,7 @@
 
 import dataclasses
 import inspect
+from pathlib import Path
 
 import pytest
 import tensorflow as tf
@@ -76,6 +77,14 @@ def test_a_fingerprint_changes_with_the_code(monkeypatch, module, changed):
     monkeypatch.setattr(inspect, "getsource", lambda m: source(m) + "# new" * (m is module))
     after = fingerprints()
     assert {name for name in TOKENIZERS if before[name] != after[name]} == changed
+
+
+def test_a_fingerprint_changes_with_the_tables(monkeypatch):
+    before = MosesTokenizer("en").fingerprint(), WhitespaceTokenizer("en").fingerprint()
+    read = Path.read_text
+    monkeypatch.setattr(Path, "read_text", lambda path, *how: read(path, *how) + "# new")
+    assert MosesTokenizer("en").fingerprint() != before[0]
+    assert WhitespaceTokenizer("en").fingerprint() == before[1]
 
 
 def test_a_fingerprint_changes_with_tensorflow(monkeypatch):

@@ -111,8 +111,9 @@ def test_damaged_and_unfinished_ones_go_when_an_older_one_is_gone_back_to(
 # --- the state ------------------------------------------------------------------------------------
 
 METRICS = RunningMetrics(
-    {"nll": LossTotal(30.0, 12.0), "guided_alignment": LossTotal(9.5, 5.0)}, 3, 2, 1, 0, 3.0
-)
+    {"nll": LossTotal(30.0, 12.0), "guided_alignment": LossTotal(9.5, 5.0)},
+    sentences=3, tokens=12.0, seconds=0.5, updates=2, clipped=1, gradient_norm=3.0,
+)  # fmt: skip
 
 
 def test_a_state_survives(tmp_path, checkpoints):

@@ -10,7 +10,6 @@ from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.training.logs import (
     Evaluation,
     RunningMetrics,
-    Speed,
     evaluation_logs,
     evaluation_record,
     evaluation_text,
@@ -30,11 +29,9 @@ def update(nll: float, tokens: float, sentences: float, norm: float, **auxiliary
 def metrics() -> RunningMetrics:
     """Three updates: a small gradient, one that is not finite, and a large one."""
     metrics = RunningMetrics()
-    metrics.add(update(20.0, 8.0, 2.0, 0.5, guided_alignment=(9.0, 5.0)), clip_norm=1.0)
-    metrics.add(
-        update(math.nan, 8.0, 2.0, math.nan, guided_alignment=(math.nan, 5.0)), clip_norm=1.0
-    )
-    metrics.add(update(10.0, 4.0, 1.0, 2.5, guided_alignment=(3.0, 3.0)), clip_norm=1.0)
+    metrics.add(update(20.0, 8.0, 2.0, 0.5, guided_alignment=(9.0, 5.0)), 1.0, seconds=0.25)
+    metrics.add(update(math.nan, 8.0, 2.0, math.nan, guided_alignment=(math.nan, 5.0)), 1.0, 0.25)
+    metrics.add(update(10.0, 4.0, 1.0, 2.5, guided_alignment=(3.0, 3.0)), 1.0, 1.5)
     return metrics
 
 
@@ -56,7 +53,7 @@ def test_metrics_are_means_over_the_updates_that_were_not_skipped(metrics):
 
 def test_a_loss_that_is_counted_over_nothing_has_no_mean():
     metrics = RunningMetrics()
-    metrics.add(update(20.0, 8.0, 2.0, 0.5, guided_alignment=(0.0, 0.0)), clip_norm=1.0)
+    metrics.add(update(20.0, 8.0, 2.0, 0.5, guided_alignment=(0.0, 0.0)), 1.0, 1.0)
     assert "train_guided_alignment_loss" not in metrics.means()
 
 
@@ -112,11 +109,7 @@ def test_without_a_validation_set_a_record_has_the_training_losses_alone(metrics
 
 
 def test_an_update_has_logs_and_a_line(metrics):
-    speed = Speed()
-    assert speed.tokens_per_second == 0
-    speed.add(2_000.0, 0.5)
-    speed.add(4_000.0, 1.5)
-    logs = update_logs(update(12.0, 4.0, 2.0, 2.5), metrics, 1234, speed)
+    logs = update_logs(update(12.0, 4.0, 2.0, 2.5), metrics, 1234)
     assert logs == {
         "loss": 6.0,
         "nll_per_token": 3.0,
@@ -127,14 +120,14 @@ def test_an_update_has_logs_and_a_line(metrics):
         "mean_nll_per_token": 2.5,
         "clipped": 0.5,
         "skipped": pytest.approx(1 / 3),
-        "tokens_per_second": 3_000.0,
+        "tokens_per_second": 10.0,
         "updates": 1234,
         "mean_guided_alignment_loss": 1.5,
     }
     assert update_notes(logs) == [
         "33.3% NOT FINITE and skipped",
         "2.500 nats/token",
-        "3,000 tok/s",
+        "10 tok/s",
         "perplexity 12.2",
         "10.00 nats/sentence",
         "guided_alignment 1.500 nats",

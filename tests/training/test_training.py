@@ -21,7 +21,7 @@ from tensorboard.backend.event_processing.event_multiplexer import EventMultiple
 from terminal_screen import TerminalScreen
 
 from rnnsearch_tf.config import Config
-from rnnsearch_tf.data.parallel_corpus import ParallelText, read_parallel
+from rnnsearch_tf.data.parallel_corpus import ParallelFiles, ParallelText
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.models import losses
 from rnnsearch_tf.models.model_directory import ModelDirectory
@@ -226,7 +226,8 @@ def test_a_full_disk_keeps_the_older_checkpoint(tmp_path, two_checkpoints, flags
 @pytest.fixture(scope="module")
 def text(corpus) -> tuple[ParallelText, ParallelText]:
     train, valid = (
-        read_parallel(corpus / f"{part}.en", corpus / f"{part}.fr") for part in ("train", "valid")
+        ParallelFiles([corpus / f"{part}.en"], [corpus / f"{part}.fr"]).read()
+        for part in ("train", "valid")
     )
     return train, valid
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rnnsearch_tf.data.parallel_corpus import ParallelText, read_parallel
+from rnnsearch_tf.data.parallel_corpus import ParallelFiles, ParallelText
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.training.validation import ValidationSet
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow
 def test_a_swapped_validation_set_is_told(capsys, model_dir, corpus):
     directory = ModelDirectory(model_dir)
     model = directory.load_model()
-    text = read_parallel(corpus / "valid.en", corpus / "valid.fr")
+    text = ParallelFiles([corpus / "valid.en"], [corpus / "valid.fr"]).read()
     swapped = ParallelText(text.target, text.source)
     cases: list[tuple[ParallelText, list[str]]] = [(text, []), (swapped, ["source", "target"])]
     for given, names in cases:

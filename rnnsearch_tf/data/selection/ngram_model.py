@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from nltk.lm import NgramCounter, Vocabulary
 from nltk.lm.models import InterpolatedLanguageModel
@@ -34,10 +34,8 @@ class NgramModel:
 
     Source: Chen & Goodman (1998), An Empirical Study of Smoothing Techniques for Language Modeling;
     their modified smoothing has a D for each order and small count instead. The vocabulary need not
-    occur in the sentences; any other token is UNK.
-
-    Raises:
-        InputError: more different n-grams than NLTK allows.
+    occur in the sentences; any other token is UNK. InputError for more different n-grams than NLTK
+    allows.
     """
 
     def __init__(self, sentences: Iterable[Sequence[str]], words: Collection[str], order: int):
@@ -88,12 +86,7 @@ def _kneser_ney_counts(
 ) -> NgramCounter:
     counts = NgramCounter(text)
     for n in range(order, 1, -1):
-        counts.update(_without_first_token(counts, n))
+        ngrams = counts[n].items()  # each is counted once, without its first token
+        counts.update([(*context[1:], word) for word in followers] for context, followers in ngrams)
     counts.update([[(word,) for word in (*words, UNK, _END)]])
     return counts
-
-
-def _without_first_token(counts: NgramCounter, n: int) -> Iterator[list[tuple[str, ...]]]:
-    """Give each different n-gram without its first token, those of one context together."""
-    for context, followers in counts[n].items():
-        yield [(*context[1:], word) for word in followers]

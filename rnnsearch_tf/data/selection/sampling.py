@@ -26,19 +26,33 @@ def two_samples(corpus: Corpus, count: int, seed: int) -> tuple[Sample, Sample, 
     """Draw two samples without a pair in common, each pair as likely as any other.
 
     Each has `count` pairs, or half the corpus where that is less. The last result is the size of
-    the corpus. Source: Vitter (1985), Random Sampling with a Reservoir, Algorithm R.
+    the corpus.
+    """
+    drawn, size = _reservoir(corpus, 2 * count, seed)
+    middle = (len(drawn) + 1) // 2
+    return _sample(drawn[:middle]), _sample(drawn[middle:]), size
+
+
+def random_pairs(corpus: Corpus, count: int, seed: int) -> ParallelText:
+    """Draw `count` pairs, or all where there are fewer, in a random order."""
+    return _sample(_reservoir(corpus, count, seed)[0]).text
+
+
+def _reservoir(corpus: Corpus, count: int, seed: int) -> tuple[list[tuple[int, str, str]], int]:
+    """Draw pairs, with their rows, in one pass over a corpus, whose size is the last result.
+
+    Source: Vitter (1985), Random Sampling with a Reservoir, Algorithm R.
     """
     generator = random.Random(seed)
     drawn: list[tuple[int, str, str]] = []
     seen = 0
     for source, target in each_pair(corpus):
-        place = seen if seen < 2 * count else generator.randrange(seen + 1)
-        if place < 2 * count:
+        place = seen if seen < count else generator.randrange(seen + 1)
+        if place < count:
             drawn[place : place + 1] = [(seen, source, target)]
         seen += 1
     generator.shuffle(drawn)
-    middle = (len(drawn) + 1) // 2
-    return _sample(drawn[:middle]), _sample(drawn[middle:]), seen
+    return drawn, seen
 
 
 def _sample(drawn: list[tuple[int, str, str]]) -> Sample:

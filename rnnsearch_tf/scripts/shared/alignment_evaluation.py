@@ -45,11 +45,7 @@ def define_alignment_evaluation(command: Command) -> None:
 
 
 def wants_alignments(command: Command) -> bool:
-    """Whether links are to be scored.
-
-    Raises:
-        UsageError: flags that are for links only, without --alignments.
-    """
+    """Whether links are to be scored; UsageError for flags of links without --alignments."""
     flags = command.flags
     if not flags.alignments and (flags.tune or flags.reverse_model_dir):
         raise UsageError("--tune and --reverse_model_dir need --alignments")
@@ -57,11 +53,7 @@ def wants_alignments(command: Command) -> bool:
 
 
 def evaluate_alignments(command: Command, text: ParallelText) -> None:
-    """Score links between the words of a text against --alignments and print the figures.
-
-    Raises:
-        InputError: files or models that cannot be used, or do not go together.
-    """
+    """Score links between the words of a text against --alignments and print the figures."""
     flags = command.flags
     if len(flags.reference or []) > 1:
         raise UsageError("--alignments: the links are those of one --reference")

@@ -3,10 +3,9 @@
 from typing import TYPE_CHECKING
 
 from rnnsearch_tf.alignment.extraction import LinkMethod, LinkWeights
-from rnnsearch_tf.alignment.links import LinkRule, RuleName
+from rnnsearch_tf.alignment.links import THRESHOLD, LinkRule, RuleName
 from rnnsearch_tf.alignment.symmetrization import Symmetrization
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.limits import Limits
 from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.decoding_flags import checked_models, open_translator
 from rnnsearch_tf.scripts.shared.file_flags import MODEL_FOLDERS
@@ -35,7 +34,7 @@ def define_alignment(command: Command) -> None:
         "threshold",
         float,
         f"of --rule=threshold, above 0, at most 1 (default: {LinkRule.threshold})",
-        limits=Limits(0, 1, without_low=True),
+        limits=THRESHOLD,
     )
     command.define(
         "average_alignments",
@@ -53,11 +52,7 @@ def define_alignment(command: Command) -> None:
 
 
 def link_method(command: Command) -> LinkMethod:
-    """Return the method that the flags describe.
-
-    Raises:
-        UsageError: an unknown value, or flags that do not go together.
-    """
+    """Return the method that the flags describe; UsageError where they do not go together."""
     flags = command.flags
     if flags.threshold is not None and flags.rule != "threshold":
         raise UsageError("--threshold needs --rule=threshold")
@@ -69,30 +64,19 @@ def link_method(command: Command) -> LinkMethod:
     symmetrization = flags.symmetrize
     if weights == "both" and symmetrization is None:
         symmetrization = "grow-diag-final-and"
-    try:
-        threshold = {} if flags.threshold is None else {"threshold": flags.threshold}
-        return LinkMethod(LinkRule(flags.rule, **threshold), weights, symmetrization)
-    except ValueError as error:
-        raise UsageError(f"--{error}") from error
+    threshold = {} if flags.threshold is None else {"threshold": flags.threshold}
+    return LinkMethod(LinkRule(flags.rule, **threshold), weights, symmetrization)
 
 
 def aligned_models(command: Command) -> list[str]:
-    """Return the folders of all models that align, checked before TensorFlow is loaded.
-
-    Raises:
-        InputError: an unusable model directory or export.
-    """
+    """Return the folders of all models that align, checked as by `checked_models`."""
     reverse = command.flags.reverse_model_dir
     others = checked_models(command, reverse) if reverse else []
     return [*checked_models(command), *others]
 
 
 def word_aligner(command: Command) -> "WordAligner":
-    """Load the model or models that the flags name.
-
-    Raises:
-        InputError: an unusable model directory or export; models that do not go together.
-    """
+    """Load the model or models that the flags name; InputError where they do not go together."""
     from rnnsearch_tf.alignment.word_aligner import WordAligner
 
     forward, reverse = open_translator(command), command.flags.reverse_model_dir

@@ -59,12 +59,7 @@ class _Spec:
         return "|".join(choices(self.flag_type)) or names.get(self.flag_type, "")
 
     def check(self, name: str, value: Any) -> None:
-        """Check a value that was given.
-
-        Raises:
-            UsageError: it is empty, no choice, or out of range; the text names what is allowed, or
-                what a value of version 0.1.0 is called now.
-        """
+        """Raise a UsageError for a value that is empty, renamed, no choice, or out of range."""
         if value == "":
             raise UsageError(f"--{name} is empty")
         if isinstance(value, str) and "\0" in value:
@@ -78,16 +73,9 @@ class _Spec:
 
 
 class Command:
-    """A console script.
+    """A console script, whose `flags` have values while it runs.
 
-    Args:
-        name: what the user types.
-        description: one paragraph of `--help`.
-        example: a command line for `--help`.
-        alone: a flag with which no other is required.
-
-    Attributes:
-        flags: with their values, while a command runs.
+    `alone` is a flag with which no other is required.
     """
 
     def __init__(self, name: str, description: str, example: str = "", alone: str | None = None):
@@ -116,15 +104,9 @@ class Command:
     ) -> None:
         """Add the flag `--name`.
 
-        Args:
-            name: of the flag.
-            flag_type: bool, int, float, str, a `Literal` of str, whose values are the choices, or a
-                type of file (see `file_flags`), which is checked before `main` begins.
-            description: shown by `--help`.
-            default: the flag's value where it is not given.
-            limits: the range of a number, which every number needs.
-            required: whether it has to be given.
-            repeated: whether it may be given several times; its value is a list then, or None.
+        Its type is bool, int, float, str, a `Literal` of str, whose values are the choices, or a
+        type of file (see `file_flags`), which is checked before `main` begins. A number needs
+        limits. A flag that may be repeated has a list for its value, or None.
         """
         if flag_type in (int, float) and limits is None:
             raise TypeError(f"--{name} needs limits")
@@ -154,11 +136,7 @@ class Command:
         self._shown_defaults = defaults
 
     def settings(self, config: Any) -> Any:
-        """Return the config with the values of the flags that were given.
-
-        Raises:
-            UsageError: a value out of range.
-        """
+        """Return the config with the values of the flags that were given, or a UsageError."""
         given = {
             field.name: self.flags[field.name].value
             for field in dataclasses.fields(config)
@@ -184,13 +162,9 @@ class Command:
         An error that nobody foresaw, a bug, leaves its traceback in a file that the line names; it
         is raised instead where the environment has RNNSEARCH_DEBUG.
 
-        Args:
-            main: returns an exit status, or None for 0.
-            arguments: instead of the command line's.
-
         Returns:
-            0; 1 for bad input, or too little memory or disk; 2 for bad usage; 70 for a bug;
-            128 + the signal's number when stopped by one.
+            The status of `main`, whose None is 0; 1 for bad input, or too little memory or disk; 2
+            for bad usage; 70 for a bug; 128 + the signal's number when stopped by one.
         """
         open_closed_streams()
         if arguments is not None:
@@ -234,17 +208,7 @@ class Command:
         if arguments == ["--version"]:  # with a value, it is the version of a model
             print(f"{self.name} {rnnsearch_tf.__version__}")
             return 0
-        try:
-            rest = self._parse(arguments)
-        except flags.UnrecognizedFlagError as error:
-            name = f"--{error.flagname}"
-            new_name = _RENAMED_FLAGS.get(error.flagname)
-            if new_name is not None and new_name in self.flags:
-                raise UsageError(f"{name} is now --{new_name}") from error
-            similar = did_you_mean(name, (f"--{known}" for known in self.flags))
-            raise UsageError(f"unknown flag {name}{similar or ' (see --help)'}") from error
-        except UnicodeDecodeError as error:
-            raise InputError(f"--flagfile: not UTF-8: {error}") from error
+        rest = self._parse(arguments)
         if rest:
             raise flags.Error(f"unexpected argument {rest[0]!r}; flags begin with --")
         self._check_values()
@@ -254,28 +218,35 @@ class Command:
     def _parse(self, arguments: list[str]) -> list[str]:
         """Set the flags, and return what is none."""
         self.flags.unparse_flags()
-        return self.flags([self.name, *arguments])[1:]
+        try:
+            return self.flags([self.name, *arguments])[1:]
+        except flags.UnrecognizedFlagError as error:
+            name = f"--{error.flagname}"
+            new_name = _RENAMED_FLAGS.get(error.flagname)
+            if new_name is not None and new_name in self.flags:
+                raise UsageError(f"{name} is now --{new_name}") from error
+            similar = did_you_mean(name, (f"--{known}" for known in self.flags))
+            raise UsageError(f"unknown flag {name}{similar or ' (see --help)'}") from error
+        except UnicodeDecodeError as error:
+            raise InputError(f"--flagfile: not UTF-8: {error}") from error
 
     def help(self, arguments: Sequence[str] = ()) -> str:
         """Return the text that `--help` prints beside other arguments."""
-        with contextlib.suppress(flags.Error, InputError, UnicodeDecodeError):
+        with contextlib.suppress(flags.Error, InputError):
             self._parse(list(arguments))
         self.flags.mark_as_parsed()
-        return help_text(
-            self.name,
-            *self._texts,
-            self.flags,
-            {name: spec.placeholder for name, spec in self._specs.items()},
-            self._requirements,
-            self._shown_defaults(),
-        )
+        placeholders = {name: spec.placeholder for name, spec in self._specs.items()}
+        needs, defaults = self._requirements, self._shown_defaults()
+        return help_text(self.name, *self._texts, self.flags, placeholders, needs, defaults)
 
     def _check_values(self) -> None:
         """Check values, then whether files can be read or written, then what is missing."""
+        values = {name: self.flags[name].value for name in self._specs}
         given = [
-            (name, spec, value)
-            for name, spec in self._specs.items()
-            for value in self._values(name)
+            (name, self._specs[name], one)
+            for name, value in values.items()
+            for one in (value if isinstance(value, list) else [value])
+            if one is not None
         ]
         for name, spec, value in given:
             spec.check(name, value)
@@ -287,12 +258,6 @@ class Command:
         is_alone = self._alone is not None and self.flags[self._alone].value
         if missing and not is_alone:
             raise UsageError(f"required: {'; '.join(map(str, missing))} (see --help)")
-
-    def _values(self, name: str) -> list[Any]:
-        value = self.flags[name].value
-        if value is None:
-            return []
-        return value if isinstance(value, list) else [value]
 
     def warn(self, message: str) -> None:
         """Write one line to standard error."""
@@ -348,10 +313,7 @@ def quiet_start() -> Iterator[None]:
     """Hide what TensorFlow's libraries write to standard error while they load.
 
     They write to the file descriptor, before any logging setting is read. When the block fails with
-    a bug, what they wrote is shown after all.
-
-    Raises:
-        InputError: TensorFlow is not installed.
+    a bug, what they wrote is shown after all. InputError where TensorFlow is not installed.
     """
     require_package("tensorflow")
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")

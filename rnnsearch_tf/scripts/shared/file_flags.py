@@ -14,21 +14,14 @@ from rnnsearch_tf.files import is_stream, real_path
 
 @dataclasses.dataclass(frozen=True)
 class FileType:
-    """A type of flag.
+    """A type of flag."""
 
-    Attributes:
-        placeholder: text that `--help` shows behind the name of the flag.
-        check: raises an InputError where a value cannot be read, or written.
-        has_stream: whether - stands for standard input or output, which needs no check.
-    """
-
-    placeholder: str
-    check: Callable[[str], None]
-    has_stream: bool = False
+    placeholder: str  # text that `--help` shows behind the name of the flag
+    check: Callable[[str], None]  # raises an InputError where a value cannot be read, or written
+    has_stream: bool = False  # whether - is standard input or output, which needs no check
 
 
 def _check_input(path: str) -> None:
-    """Check that a file can be read, and is not binary."""
     if not Path(path).exists():
         raise InputError(os.strerror(errno.ENOENT))
     if not is_stream(path):  # what is read from a stream is gone
@@ -47,7 +40,6 @@ def _check_inputs(paths: str) -> None:
 
 
 def _check_file(path: str) -> None:
-    """Check that a file can be written."""
     if path == "-":
         raise InputError("this output needs a file, - is no name")
     target = real_path(path)
@@ -65,7 +57,6 @@ def _check_file(path: str) -> None:
 
 
 def _check_folder(path: str) -> None:
-    """Check that a folder can be made and written to."""
     target = real_path(path)
     existing = next(one for one in (target, *target.parents) if one.exists())
     if not existing.is_dir():
@@ -91,11 +82,7 @@ MODEL_FOLDERS = FileType("FOLDERS", lambda path: None)  # see `decoding_flags`
 
 
 def check_path(name: str, file_type: FileType, path: str) -> None:
-    """Check the value of a flag of one of these types.
-
-    Raises:
-        InputError: it cannot be read, or written; the text names the flag.
-    """
+    """Raise an InputError that names the flag where its value cannot be read, or written."""
     if file_type.has_stream and path == "-":
         return
     try:

@@ -20,24 +20,14 @@ _COMMON = {
 
 def help_text(
     name: str,
-    description: str,
-    example: str,
-    flag_values: flags.FlagValues,
-    placeholders: Mapping[str, str],
+    description: str,  # one paragraph, without its first capital
+    example: str,  # whose lines fit
+    flag_values: flags.FlagValues,  # whose modules are the groups
+    placeholders: Mapping[str, str],  # behind "=", by flag
     requirements: Sequence[Requirement],
-    shown_defaults: Mapping[str, Any],
+    shown_defaults: Mapping[str, Any],  # what flags without a default stand for, by flag
 ) -> str:
-    """Return the help of a command, at most 80 columns wide.
-
-    Args:
-        name: what the user types.
-        description: one paragraph, without its first capital.
-        example: a command line, whose lines fit.
-        flag_values: the flags, whose modules are the groups.
-        placeholders: what stands behind "=", by flag.
-        requirements: which of the flags have to be given, or take each other's place.
-        shown_defaults: values that flags without a default stand for, by flag.
-    """
+    """Return the help of a command, at most 80 columns wide."""
     needed = [one.usage(placeholders) for one in requirements if one.is_required]
     remarks = {flag: one.remark(flag) for one in requirements for flag in sum(one.alternatives, ())}
     usage = _wrapped(" ".join(["usage:", name, *needed, "[--FLAG=VALUE …]"]), " " * 4)
@@ -49,8 +39,10 @@ def help_text(
         for flag in members:
             name = flag.name
             left = f"--[no]{name}" if flag.boolean else f"--{name}={placeholders[name]}"
-            default = _default(shown_defaults.get(name, flag.default))
-            lines += _entry(left, f"{remarks.get(name, '')}{flag.help}{default}")
+            default = shown_defaults.get(name, flag.default)
+            is_shown = default is not None and default is not False and default != ""
+            shown = f" (default: {default})" if is_shown else ""
+            lines += _entry(left, f"{remarks.get(name, '')}{flag.help}{shown}")
         lines.append("")
     lines.append("Of every command:")
     for left, text in _COMMON.items():
@@ -60,12 +52,7 @@ def help_text(
     return "\n".join(lines)
 
 
-def _default(value: Any) -> str:
-    return "" if value is None or value is False or value == "" else f" (default: {value})"
-
-
 def _entry(left: str, text: str) -> Iterator[str]:
-    """Format a flag and its description in two columns."""
     left = f"  {left}"
     indent = " " * _INDENT
     if len(left) >= _INDENT - 1:

@@ -61,16 +61,10 @@ def whole_lines(file: IO[bytes]) -> tuple[int, int]:
 def line_output(
     command: Command, models: Sequence[str], measure: Measure = whole_lines
 ) -> "LineOutput":
-    """Return the output that --output names.
+    """Return the output that --output names, for lines that these models make.
 
-    Args:
-        command: with `define_line_output`.
-        models: the folders of all models that make the lines.
-        measure: returns, of a file, the number of items that it has all lines of, and of their
-            bytes.
-
-    Raises:
-        InputError: OUTPUT.partial is there and is not to be resumed, or cannot be.
+    `measure` returns, of a file, the number of items that it has all lines of, and of their bytes.
+    InputError where OUTPUT.partial is there and is not to be resumed, or cannot be.
     """
     flags = command.flags
     if flags.output != "-" and not is_stream(flags.output):
@@ -84,25 +78,14 @@ def line_output(
 
 
 class LineOutput:
-    """Lines for the items of an input, written to standard output, a pipe or a device.
-
-    Args:
-        path: where to; - is standard output.
-
-    Attributes:
-        done: the number of items whose lines are there from a run that broke off.
-    """
+    """Lines for the items of an input, written to standard output (-), a pipe or a device."""
 
     def __init__(self, path: str):
-        self.done = 0
+        self.done = 0  # items whose lines are there from a run that broke off
         self._path = path
 
     def rest_of(self, items: Iterable[Item]) -> Iterator[Item]:
-        """Yield the items that are not done.
-
-        Raises:
-            InputError: those that are done are not those of the run that broke off.
-        """
+        """Yield the items that are not done; InputError where the done ones are others."""
         return iter(items)
 
     def kept_lines(self) -> list[bytes]:
@@ -115,14 +98,9 @@ class LineOutput:
         return iter(items) if on_terminal else counted(items, name, total)
 
     def write(self, blocks: Iterable[str]) -> None:
-        """Write the lines of each item that is not done, as they come.
+        """Write the lines of each item that is not done, the last without its end, as they come.
 
-        Args:
-            blocks: for each item its lines, the last one without its end.
-
-        Raises:
-            InputError: another process is writing them.
-            OSError: the disk refuses.
+        InputError where another process is writing them; OSError where the disk refuses.
         """
         if self._path == "-":
             _write(sys.stdout.buffer, map(shown_by(sys.stdout), blocks))

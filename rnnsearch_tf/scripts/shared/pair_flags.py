@@ -36,13 +36,8 @@ def define_tsv(command: Command, prefix: str = "") -> None:
 def find_pairs(command: Command, prefix: str = "", target: str = "target") -> PairFiles | None:
     """Return the files that the flags name, or None where they name none.
 
-    Args:
-        command: with the flags.
-        prefix: of their names.
-        target: name of the target's flag; of several values the first is taken.
-
-    Raises:
-        InputError: not as many files on both sides.
+    `target` is the name of the target's flag; of several values the first is taken. InputError
+    where there are not as many files on both sides.
     """
     sources, targets, tsv = (
         command.flags[f"{prefix}{name}"].value for name in ("source", target, "tsv")

@@ -8,15 +8,10 @@ from rnnsearch_tf.errors import UsageError
 
 @dataclasses.dataclass(frozen=True)
 class Requirement:
-    """Sets of flags, of which one at most is given, and that one as a whole.
-
-    Attributes:
-        alternatives: names of the flags of each set.
-        is_required: whether one of the sets has to be given.
-    """
+    """Sets of flags, of which one at most is given, and that one as a whole."""
 
     alternatives: tuple[tuple[str, ...], ...]
-    is_required: bool = True
+    is_required: bool = True  # whether one of the sets has to be given
 
     def __str__(self) -> str:
         """Return all sets: "--source and --target, or --tsv"."""
@@ -40,8 +35,7 @@ class Requirement:
     def is_missing(self, given: Set[str]) -> bool:
         """Whether none of the sets is given, and one is required.
 
-        Raises:
-            UsageError: a part of a set is given, or more than one set.
+        UsageError where a part of a set is given, or more than one set.
         """
         chosen = [names for names in self.alternatives if given & set(names)]
         if len(chosen) > 1:

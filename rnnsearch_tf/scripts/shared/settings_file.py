@@ -6,7 +6,7 @@ from typing import Any
 
 from rnnsearch_tf.config import FILLED_IN, FORMAT, Config, read_settings
 from rnnsearch_tf.digests import SEAL
-from rnnsearch_tf.errors import InputError, first_line
+from rnnsearch_tf.errors import input_errors
 from rnnsearch_tf.json_files import parse_json, typed
 
 
@@ -14,12 +14,10 @@ def read_settings_file(path: str, base: Config) -> Config:
     """Read what `rnnsearch-train --print_config` prints, or a part of it, or a config.json.
 
     What a training fills in, such as the digests of a config.json, is ignored. `base` has the
-    settings that the file lacks.
-
-    Raises:
-        InputError: no such file, neither JSON nor YAML, or an unknown or wrong setting.
+    settings that the file lacks. InputError where the file cannot be read, is neither JSON nor
+    YAML, or has an unknown or wrong setting.
     """
-    try:
+    with input_errors(f"--config {path}"):
         content = Path(path).read_bytes()
         if not content.strip():
             raise ValueError("is empty")
@@ -35,10 +33,6 @@ def read_settings_file(path: str, base: Config) -> Config:
                 value = {**own, **value}
             settings[name] = value
         return read_settings(Config, settings)
-    except OSError as error:
-        raise InputError(f"--config {path}: {error.strerror}") from error
-    except ValueError as error:
-        raise InputError(f"--config {path}: {first_line(error)}") from error
 
 
 def _parsed(content: bytes) -> Any:

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 
 from rnnsearch_tf.data.lines import raw_lines, raw_lines_of
-from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.errors import InputError, input_errors
 
 _PAUSE = 0.02  # seconds without a line, after which those before are answered
 _IDLE = 0.5  # seconds; Windows tells of Ctrl-C between waits
@@ -19,10 +19,7 @@ _LINES_AHEAD = 4096
 def input_lines(path: str) -> Iterator[bytes]:
     """Read lines of a file, plain or .gz, or of standard input (-), one by one, on request.
 
-    They need not be UTF-8.
-
-    Raises:
-        InputError: the file cannot be read.
+    They need not be UTF-8. InputError where the file cannot be read.
     """
     return raw_lines_of(_standard_input()) if path == "-" else raw_lines(path)
 
@@ -81,7 +78,7 @@ def _standard_input() -> Iterator[bytes]:
         return
     parts: list[bytes] = []
     has_begun = False
-    try:
+    with input_errors("standard input"):
         while chunk := os.read(descriptor, 1 << 16):
             if not has_begun and b"\0" in chunk:
                 raise InputError("standard input: binary, or UTF-16; text has to be UTF-8")
@@ -91,8 +88,6 @@ def _standard_input() -> Iterator[bytes]:
             for other in others:
                 yield b"".join(parts)
                 parts = [other]
-    except OSError as error:
-        raise InputError(f"standard input: {error.strerror}") from error
     if any(parts):
         yield b"".join(parts)
 

@@ -18,9 +18,7 @@ def warn_of_unknown_words(
     """Warn where a model does not know most words of the first sentences of a text."""
     from rnnsearch_tf.evaluation.unk_free import mostly_unknown
 
-    texts = {"the source": source, "the target": target}
-    tokenizers = translator.source_tokenizer, translator.target_tokenizer
-    for problem in mostly_unknown(texts, tokenizers, translator.vocabularies):
+    for problem in mostly_unknown(translator, {"the source": source, "the target": target}):
         command.warn(problem)
 
 
