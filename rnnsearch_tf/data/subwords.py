@@ -1,14 +1,12 @@
 """The SentencePiece models of a training: learned from its text, or taken from files."""
 
-import hashlib
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rnnsearch_tf.config import SENTENCEPIECE, SUBWORD_FILES, Config
 from rnnsearch_tf.data.parallel_corpus import Corpus
 from rnnsearch_tf.data.preparation import default_cache_dir
-from rnnsearch_tf.digests import is_intact, write_digests
+from rnnsearch_tf.digests import is_intact, json_digest, write_digests
 from rnnsearch_tf.files import make_once
 from rnnsearch_tf.progress import say
 from rnnsearch_tf.text.subwords import SentencePieceTokenizer, learn_subwords
@@ -44,8 +42,8 @@ def find_subwords(
 
 
 def _learned(config: Config, training: Corpus, cache_dir: str | Path | None) -> list[Path]:
-    key = json.dumps([training.fingerprint(), config.subwords, config.joint_subwords])
-    name = f"subwords-{hashlib.sha256(key.encode()).hexdigest()[:32]}"
+    key = json_digest([training.fingerprint(), config.subwords, config.joint_subwords])
+    name = f"subwords-{key[:32]}"
     folder = Path(cache_dir or default_cache_dir()) / name
 
     def make(empty: Path) -> None:

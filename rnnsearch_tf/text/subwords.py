@@ -10,7 +10,7 @@ from pathlib import Path
 import tensorflow as tf
 
 from rnnsearch_tf.config import MOSES_LANGUAGES
-from rnnsearch_tf.errors import InputError, first_line
+from rnnsearch_tf.errors import InputError, first_line, input_errors
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.text import cleaning
 from rnnsearch_tf.text.cleaning import clean
@@ -41,7 +41,8 @@ class SentencePieceTokenizer(tf.Module):
         model: the content of a SentencePiece model file.
 
     Raises:
-        InputError: not a SentencePiece model, or tensorflow-text is not installed.
+        ValueError: not a SentencePiece model.
+        InputError: tensorflow-text is not installed.
     """
 
     def __init__(self, language: str, model: bytes):
@@ -63,24 +64,20 @@ class SentencePieceTokenizer(tf.Module):
             )
             self._pieces.vocab_size()
         except (tf.errors.OpError, ValueError) as error:
-            raise InputError("not a SentencePiece model") from error
+            raise ValueError("not a SentencePiece model") from error
 
     @classmethod
     def load(cls, language: str, path: Path, digest: str = "") -> "SentencePieceTokenizer":
         """Read a model file, which has a SHA-256 where one is given.
 
         Raises:
-            InputError: as the constructor, no such file, or another; the message names the file.
+            InputError: no such file, not a model, or another; or tensorflow-text is not installed.
         """
-        try:
+        with input_errors(path):
             model = path.read_bytes()
             if digest not in ("", hashlib.sha256(model).hexdigest()):
-                raise InputError("not the SentencePiece model this model was made with")
+                raise ValueError("not the SentencePiece model this model was made with")
             return cls(language, model)
-        except OSError as error:
-            raise InputError(f"{path}: {error.strerror}") from error
-        except InputError as error:
-            raise InputError(f"{path}: {error}") from error
 
     @property
     def digest(self) -> str:
