@@ -31,6 +31,7 @@ from tensorflow_serving.apis import (
     prediction_service_pb2_grpc,
 )
 from tfserving import Server, dtypes, running
+from tfserving.batching_parameters import read_batching_parameters
 from tfserving.c_session import CSession
 from tfserving.model_config import read_model_config, single_model
 from tfserving.tensor_proto import to_array
@@ -166,6 +167,14 @@ allowed_batch_sizes: [2, 4]
 """
 
 
+SHIPPED = Path(__file__).parents[2] / "export" / "batching_parameters.txt"
+
+
+def batched_as(file: Path) -> tuple[str, str]:
+    """Flags for the batching parameters of a file."""
+    return "--enable_batching", f"--batching_parameters_file={file}"
+
+
 def add_version(source: Path, target: Path) -> None:
     """Copy a version; it appears whole."""
     temporary = target.parent / f".{target.name}"
@@ -175,14 +184,14 @@ def add_version(source: Path, target: Path) -> None:
 
 @pytest.fixture(scope="module")
 def labelled(export_dir, tmp_path_factory) -> Iterator[Server]:
-    """Versions 1 and 3 of 1, 2 and 3, the first of them `stable` and the last `canary`."""
+    """Versions 1 and 3 of 1, 2 and 3, `stable` and `canary`, with the batching that we ship."""
     folder = tmp_path_factory.mktemp("served")
     for version in "123":
         add_version(export_dir / "1", folder / version)
     config = folder / "models.config"
     config.write_text(CONFIG.format(folder))
     flags = (f"--model_config_file={config}", "--allow_version_labels_for_unavailable_models")
-    with running(None, *flags) as server:
+    with running(None, *flags, *batched_as(SHIPPED)) as server:
         yield server
 
 
@@ -191,8 +200,7 @@ def batching(export_dir, tmp_path_factory) -> Iterator[Server]:
     """Batches are run when they are full, and only then; CORS is on."""
     file = tmp_path_factory.mktemp("batching") / "parameters.txt"
     file.write_text(BATCHING)
-    flags = ("--enable_batching", f"--batching_parameters_file={file}")
-    with running(export_dir, *flags, "--rest_api_enable_cors_support=true") as server:
+    with running(export_dir, *batched_as(file), "--rest_api_enable_cors_support=true") as server:
         yield server
 
 
@@ -493,7 +501,11 @@ def test_joined_requests_are_answered_as_alone(batching, alone):
             (row,) = call.result().body["predictions"]
             rows.append({k: _row_of_json(v) for k, v in row.items()})
     assert "rnnsearch/1 align: 4 tasks, 4 rows of 4" in batching.log
-    widths = set()
+    assert_as_alone(rows, expected)
+
+
+def assert_as_alone(rows: list[dict[str, Any]], expected: list[dict[str, np.ndarray]]) -> None:
+    """Rows of `align`, padded as their batch is, against the sentences by themselves."""
     for row, one in zip(rows, expected, strict=True):
         assert row["translation"] == one["translation"][0]
         assert row["score"] == pytest.approx(one["score"][0], rel=1e-6, abs=1e-5)
@@ -507,8 +519,7 @@ def test_joined_requests_are_answered_as_alone(batching, alone):
         )
         assert not row["alignment"][height:].any()
         assert not row["alignment"][:, width:].any()
-        widths.add(len(row["source_tokens"]))
-    # Padded as the batch is, and not as each request alone.
+    widths = {len(row["source_tokens"]) for row in rows}
     assert widths == {max(one["source_tokens"].shape[1] for one in expected)}
 
 
@@ -541,6 +552,29 @@ def test_a_full_queue_refuses(batching, alone):
         predict(connection, predict_request(text=["b"] * (4 - waiting)))
         found = arrays(calls[waiting].result(SECONDS))
     assert_same(found["translation"], alone("serving_default", text=texts[waiting])["translation"])
+
+
+@pytest.mark.parametrize("count", [33, 1_024])
+def test_a_request_of_many_sentences(labelled, alone, count):
+    """As large as our batching parameters allow; one sentence more is refused."""
+    texts = (TEXTS * count)[:count]
+    expected = alone("serving_default", text=TEXTS)
+    with channel(labelled) as connection:
+        found = arrays(predict(connection, predict_request(text=texts)))
+    assert found["translation"].tolist() == (expected["translation"].tolist() * count)[:count]
+    np.testing.assert_allclose(found["score"], np.resize(expected["score"], count), atol=1e-5)
+    if count == read_batching_parameters(SHIPPED).max_batch_size:
+        reply = rest(labelled, ":predict", {"instances": [*texts, "a"]})
+        assert (reply.status, f"size {count + 1} " in reply.body["error"]) == (400, True)
+
+
+def test_an_alignment_of_many_sentences_of_mixed_lengths(labelled, alone):
+    texts = [*TEXTS, "It is cold. " * 8, "a"]
+    expected = [alone("align", text=[text]) for text in texts]
+    with channel(labelled) as connection:
+        found = arrays(predict(connection, predict_request("align", text=texts * 8)))
+    rows = [{name: array[i] for name, array in found.items()} for i in range(len(texts) * 8)]
+    assert_as_alone(rows, expected * 8)
 
 
 def test_more_than_a_batch_is_refused(batching):
