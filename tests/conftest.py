@@ -24,6 +24,10 @@ import tiny_training
 
 shape_checks.install()
 
+# Where it is set, these processes and all that they start would compile every module anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 # Files that take half a minute or more: two processes that share the work begin with them.
 LONGEST = (
     "test_training.py",

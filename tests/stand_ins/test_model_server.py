@@ -49,6 +49,7 @@ INPUTS = {
     "describe": {"text": TEXTS},
     "score": {"text": TEXTS, "translation": ["L'homme mangera.", "", "Il fait froid."]},
 }
+DESCRIBE = {"signature_name": "describe", "instances": ["a"]}  # the graph that is ready soonest
 
 
 # --- Calls ---
@@ -205,14 +206,19 @@ def batching(export_dir, tmp_path_factory) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="module")
-def alone(export_dir) -> Iterator[Callable[..., dict[str, np.ndarray]]]:
-    """Answers without a server."""
+def session(export_dir) -> Iterator[CSession]:
     with CSession(export_dir / "1") as session:
+        yield session
 
-        def run(signature: str, **inputs: list[str] | list[bytes]) -> dict[str, np.ndarray]:
-            return session.run(signature, {name: encoded(texts) for name, texts in inputs.items()})
 
-        yield run
+@pytest.fixture(scope="module")
+def alone(session) -> Callable[..., dict[str, np.ndarray]]:
+    """Answers without a server."""
+
+    def run(signature: str, **inputs: list[str] | list[bytes]) -> dict[str, np.ndarray]:
+        return session.run(signature, {name: encoded(texts) for name, texts in inputs.items()})
+
+    return run
 
 
 # --- Every signature ---
@@ -300,10 +306,10 @@ def test_neighbors_of_hostile_strings_do_not_change(labelled, alone):
 
 
 def test_outputs_can_be_chosen(labelled):
-    request = predict_request("align", text=["It is cold."])
-    request.output_filter.append("score")
+    request = predict_request("describe", text=["It is cold."])
+    request.output_filter.append("source_language")
     with channel(labelled) as connection:
-        assert set(predict(connection, request).outputs) == {"score"}
+        assert set(predict(connection, request).outputs) == {"source_language"}
         request.output_filter[:] = ["translations"]
         assert code_of(predict, connection, request) == grpc.StatusCode.INVALID_ARGUMENT
 
@@ -393,11 +399,11 @@ def test_a_connection_serves_many_requests(labelled):
 @pytest.mark.parametrize(("version", "expected"), [(None, 3), (1, 1), ("stable", 1), ("canary", 3)])
 def test_versions_and_labels(labelled, version, expected):
     with channel(labelled) as connection:
-        response = predict(connection, predict_request(version=version, text=["a"]))
+        response = predict(connection, predict_request("describe", version, text=["a"]))
         assert response.model_spec.version.value == expected
     part = f"/labels/{version}" if isinstance(version, str) else f"/versions/{version}"
     part = part if version is not None else ""
-    assert rest(labelled, f"{part}:predict", {"instances": ["a"]}).status == 200
+    assert rest(labelled, f"{part}:predict", DESCRIBE).status == 200
     metadata = rest(labelled, f"{part}/metadata").body
     assert metadata["model_spec"] == {
         "name": MODEL, "version": str(expected), "signature_name": "",
@@ -425,7 +431,7 @@ def test_status(labelled):
         assert code_of(stub.GetModelStatus, request) == grpc.StatusCode.NOT_FOUND
 
 
-def test_metadata(labelled, export_dir):
+def test_metadata(labelled, session):
     request = get_model_metadata_pb2.GetModelMetadataRequest()
     request.model_spec.name = MODEL
     with channel(labelled) as connection:
@@ -435,8 +441,7 @@ def test_metadata(labelled, export_dir):
         response = stub.GetModelMetadata(request, timeout=SECONDS)
     signatures = get_model_metadata_pb2.SignatureDefMap()
     assert response.metadata["signature_def"].Unpack(signatures)
-    with CSession(export_dir / "1") as session:
-        assert dict(signatures.signature_def) == dict(session.signatures)
+    assert dict(signatures.signature_def) == dict(session.signatures)
     shown = rest(labelled, "/metadata").body["metadata"]["signature_def"]["signature_def"]
     assert set(shown) == set(signatures.signature_def) >= set(INPUTS)
     text = shown["align"]["inputs"]["text"]
@@ -536,22 +541,25 @@ def test_a_full_queue_refuses(batching, alone):
     texts = {3: ["We sleep.", "It is cold.", ""], 2: ["The man will eat.", "a"]}
     with channel(batching) as connection:
         stub = prediction_service_pb2_grpc.PredictionServiceStub(connection)
-        calls = {n: stub.Predict.future(predict_request(text=texts[n]), SECONDS) for n in texts}
+        calls = {
+            n: stub.Predict.future(predict_request("align", text=texts[n]), SECONDS) for n in texts
+        }
         until(lambda: any(call.done() for call in calls.values()))
         (refused,) = (n for n, call in calls.items() if call.done())
         assert calls[refused].code() == grpc.StatusCode.UNAVAILABLE
         waiting = 5 - refused
-        reply = rest(batching, ":predict", {"instances": texts[refused] + ["b"] * (3 - refused)})
+        rows = texts[refused] + ["b"] * (3 - refused)
+        reply = rest(batching, ":predict", {"signature_name": "align", "instances": rows})
         if refused == 3:
             assert reply.status == 503
             assert reply.body["error"]
         # Other signatures have queues of their own.
-        other = predict_request("nbest", text=["a", "b", "c", "d"])
-        assert len(arrays(predict(connection, other))["scores"]) == 4
+        other = predict_request("describe", text=["a", "b", "c", "d"])
+        assert len(arrays(predict(connection, other))["source_language"]) == 4
         assert not calls[waiting].done()
-        predict(connection, predict_request(text=["b"] * (4 - waiting)))
+        predict(connection, predict_request("align", text=["b"] * (4 - waiting)))
         found = arrays(calls[waiting].result(SECONDS))
-    assert_same(found["translation"], alone("serving_default", text=texts[waiting])["translation"])
+    assert_same(found["translation"], alone("align", text=texts[waiting])["translation"])
 
 
 @pytest.mark.parametrize("count", [33, 1_024])
@@ -610,7 +618,7 @@ def test_a_new_version_takes_over_without_a_gap(export_dir, tmp_path):
 
         def call_all_the_time() -> None:
             while not stop.is_set():
-                response = predict(connection, predict_request(text=["It is cold."]))
+                response = predict(connection, predict_request("describe", text=["It is cold."]))
                 versions.append(response.model_spec.version.value)
 
         with ThreadPoolExecutor(1) as pool:
@@ -631,7 +639,7 @@ def test_a_new_version_takes_over_without_a_gap(export_dir, tmp_path):
         assert rest(server, "/versions/1:predict", {"instances": ["a"]}).status == 404
         folder.rename(tmp_path / "elsewhere")  # a disk that is gone for a while
         until(lambda: "No such file" in server.log)
-        assert rest(server, "/versions/2:predict", {"instances": ["a"]}).status == 200
+        assert rest(server, "/versions/2:predict", DESCRIBE).status == 200
 
 
 def test_sigterm_ends_it_when_calls_are_answered(export_dir, alone):
@@ -659,9 +667,10 @@ def test_tls(export_dir, tmp_path):
     with running(export_dir, f"--ssl_config_file={config}") as server:
         assert server.rest.startswith("https://")
         with channel(server, grpc.ssl_channel_credentials(root)) as connection:
-            assert len(arrays(predict(connection, predict_request(text=["a"])))["score"]) == 1
+            answer = arrays(predict(connection, predict_request("describe", text=["a"])))
+            assert answer["source_language"].tolist() == [b"en"]
         with channel(server) as connection:
-            request = predict_request(text=["a"])
+            request = predict_request("describe", text=["a"])
             assert code_of(predict, connection, request) == grpc.StatusCode.UNAVAILABLE
         context = ssl.create_default_context(cadata=root.decode())
         assert rest(server, context=context).status == 200
