@@ -29,15 +29,9 @@ def reference(model_dir) -> TextModel:
 
 
 @pytest.fixture(scope="module")
-def session(export_dir):
-    with CSession(export_dir / "1") as session:
-        yield session
-
-
-@pytest.fixture(scope="module")
-def opened(session) -> Callable[[Any], Any]:
+def opened(c_session) -> Callable[[Any], Any]:
     """In place of `CSession`: the session of the export, which stays open."""
-    return lambda path: contextlib.nullcontext(session)
+    return lambda path: contextlib.nullcontext(c_session)
 
 
 def test_an_export_keeps_the_contract(export_dir, reference, opened):
@@ -60,8 +54,8 @@ def edited(export_dir: Path, folder: Path, edit: Callable[[Any], None]) -> Path:
 class NotLoaded:
     """What an export says of itself, in place of a session."""
 
-    def __init__(self, path: Path):
-        content = (path / "saved_model.pb").read_bytes()
+    def __init__(self, path: str | Path):
+        content = (Path(path) / "saved_model.pb").read_bytes()
         self.meta_graph = SavedModel.FromString(content).meta_graphs[0]
         self.signatures = self.meta_graph.signature_def
 
@@ -290,8 +284,8 @@ def lose_a_slot(outputs: dict) -> None:
         ("nbest", lose_a_slot, "candidates"),
     ],
 )
-def test_a_changed_answer_is_caught(export_dir, session, reference, signature, change, message):
+def test_a_changed_answer_is_caught(export_dir, c_session, reference, signature, change, message):
     with pytest.raises(AssertionError, match=message):
         check_contract(
-            export_dir / "1", reference, lambda path: Tampered(session, signature, change)
+            export_dir / "1", reference, lambda path: Tampered(c_session, signature, change)
         )

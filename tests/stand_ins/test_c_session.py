@@ -41,30 +41,24 @@ print(resident() - before)
 """
 
 
-@pytest.fixture(scope="module")
-def session(export_dir):
-    with CSession(export_dir / "1") as session:
-        yield session
-
-
 def test_nothing_leaks(export_dir):
     assert int(without_python_tensorflow(LEAK, export_dir / "1")) < 10 * 2**20
 
 
-def test_ops_that_are_not_tensorflows_are_seen(session):
-    meta_graph = type(session.meta_graph)()
-    meta_graph.CopyFrom(session.meta_graph)
+def test_ops_that_are_not_tensorflows_are_seen(c_session):
+    meta_graph = type(c_session.meta_graph)()
+    meta_graph.CopyFrom(c_session.meta_graph)
     meta_graph.graph_def.library.function[0].node_def.add(name="x", op="SentencepieceOp")
     assert graph_ops(meta_graph) - core_ops() == {"SentencepieceOp"}
 
 
-def test_outputs_can_be_chosen(session):
+def test_outputs_can_be_chosen(c_session):
     chosen = ["target_language"]
-    assert list(session.run("describe", {"text": [b"It is cold."]}, chosen)) == chosen
+    assert list(c_session.run("describe", {"text": [b"It is cold."]}, chosen)) == chosen
 
 
-def test_no_rows(session):
-    found = session.run("align", {"text": []})
+def test_no_rows(c_session):
+    found = c_session.run("align", {"text": []})
     assert found["translation"].shape == (0,)
     assert found["alignment"].shape[0] == 0
 
@@ -81,9 +75,9 @@ def test_no_rows(session):
         (Code.INVALID_ARGUMENT, "score", {"text": [b"a"], "translation": [b"a", b"b"]}, ()),
     ],
 )
-def test_errors_have_their_codes(session, code, signature, inputs, outputs):
+def test_errors_have_their_codes(c_session, code, signature, inputs, outputs):
     with pytest.raises(StatusError) as caught:
-        session.run(signature, inputs, outputs)
+        c_session.run(signature, inputs, outputs)
     assert caught.value.code == code
     assert caught.value.message
 

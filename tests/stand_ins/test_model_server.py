@@ -32,7 +32,6 @@ from tensorflow_serving.apis import (
 )
 from tfserving import Server, dtypes, running
 from tfserving.batching_parameters import read_batching_parameters
-from tfserving.c_session import CSession
 from tfserving.model_config import read_model_config, single_model
 from tfserving.tensor_proto import to_array
 from tfserving.tls import write_ssl_config
@@ -206,17 +205,11 @@ def batching(export_dir, tmp_path_factory) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="module")
-def session(export_dir) -> Iterator[CSession]:
-    with CSession(export_dir / "1") as session:
-        yield session
-
-
-@pytest.fixture(scope="module")
-def alone(session) -> Callable[..., dict[str, np.ndarray]]:
+def alone(c_session) -> Callable[..., dict[str, np.ndarray]]:
     """Answers without a server."""
 
     def run(signature: str, **inputs: list[str] | list[bytes]) -> dict[str, np.ndarray]:
-        return session.run(signature, {name: encoded(texts) for name, texts in inputs.items()})
+        return c_session.run(signature, {name: encoded(texts) for name, texts in inputs.items()})
 
     return run
 
@@ -431,7 +424,7 @@ def test_status(labelled):
         assert code_of(stub.GetModelStatus, request) == grpc.StatusCode.NOT_FOUND
 
 
-def test_metadata(labelled, session):
+def test_metadata(labelled, c_session):
     request = get_model_metadata_pb2.GetModelMetadataRequest()
     request.model_spec.name = MODEL
     with channel(labelled) as connection:
@@ -441,7 +434,7 @@ def test_metadata(labelled, session):
         response = stub.GetModelMetadata(request, timeout=SECONDS)
     signatures = get_model_metadata_pb2.SignatureDefMap()
     assert response.metadata["signature_def"].Unpack(signatures)
-    assert dict(signatures.signature_def) == dict(session.signatures)
+    assert dict(signatures.signature_def) == dict(c_session.signatures)
     shown = rest(labelled, "/metadata").body["metadata"]["signature_def"]["signature_def"]
     assert set(shown) == set(signatures.signature_def) >= set(INPUTS)
     text = shown["align"]["inputs"]["text"]
