@@ -472,9 +472,9 @@ def test_options_train_too(tmp_path, flags, model_dir, monkeypatch):
     policies = []
 
     class Noted(TrainStep):
-        def __init__(self, *arguments):
-            policies.append(keras.config.dtype_policy().name)
-            super().__init__(*arguments)
+        def __init__(self, model, *arguments):
+            policies.append(model.dtype_policy.name)
+            super().__init__(model, *arguments)
 
     monkeypatch.setattr(trainer, "TrainStep", Noted)
     options = ["--dtype_policy=mixed_bfloat16", "--batching=sorted"]
