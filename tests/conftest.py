@@ -24,6 +24,10 @@ import tiny_training
 
 shape_checks.install()
 
+# Where it is set, these processes and all that they start would compile every module anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 # Files that take half a minute or more: two processes that share the work begin with them.
 LONGEST = (
     "test_training.py",
@@ -37,6 +41,40 @@ LONGEST = (
     "test_guided_training.py",
     "test_backends.py",
 )
+
+# Files that one process runs: what the first of them has started or compiled, the others use.
+TOGETHER = {
+    "forks of one server": (
+        "test_training.py",
+        "test_resume.py",
+        "test_distribution.py",
+        "test_other_systems.py",
+    ),
+    "the export's session": (
+        "test_export_contract.py",
+        "test_export.py",
+        "test_model_server.py",
+        "test_c_session.py",
+        "test_hostile_strings.py",
+    ),
+}
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """With --dist loadfile: each process gets whole files, and those of `TOGETHER` at once."""
+    from xdist.scheduler import LoadFileScheduling
+
+    if config.getvalue("dist") != "loadfile":
+        return None
+    groups = {name: group for group, names in TOGETHER.items() for name in names}
+
+    class Together(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            path = super()._split_scope(nodeid)
+            return groups.get(Path(path).name, path)
+
+    return Together(config, log)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -143,6 +181,15 @@ def export_dir(shared_folder: Path, model_dir: Path) -> Path:
         assert export.run(flags) == 0
 
     return made_once(shared_folder, "exports", make)
+
+
+@pytest.fixture(scope="session")
+def c_session(export_dir: Path) -> Iterator[Any]:
+    """The export in TensorFlow's C runtime; what has run once is ready sooner."""
+    from tfserving.c_session import CSession
+
+    with CSession(export_dir / "1") as session:
+        yield session
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 
 const TIMEOUT_MS = 60_000;
 const PROBE_MS = 5_000;
-const MAX_LINES = 32; // max_batch_size of batching_parameters.txt: more in one request are refused
+const MAX_LINES = 32; // in a request: all lines of it, and of its batch, are answered together
 
 // Why a call failed: `kind` for the program; `message`, the server's own words in `detail`, and
 // what to do about it in `hint`, for people.

@@ -136,6 +136,8 @@ def test_a_batch_has_room_for_the_largest_requests():
     assert batching().max_batch_size >= warm_up
     client_batch: Any = COMMAND.flags["batch_size"].default
     assert batching().max_batch_size >= client_batch
+    assert f"`max_batch_size` ({batching().max_batch_size:,})" in README
+    assert not batching().allowed_batch_sizes  # copies of a row, computed for nothing
     assert batching().batch_timeout_micros < REST_TIMEOUT_S * 1_000_000
 
 
@@ -146,8 +148,8 @@ def test_the_model_servers_flags(server):
     assert (values["port"], values["rest_api_port"]) == ("8500", "8501")
     assert values["enable_batching"] in ("", "true")
     assert values["allow_version_labels_for_unavailable_models"] in ("", "true")
-    threads = str(2 * batching().max_batch_size)
-    assert values["rest_api_num_threads"] == values["grpc_max_threads"] == threads
+    # For the 32 requests of a batch that is computed, and those of the next.
+    assert values["rest_api_num_threads"] == values["grpc_max_threads"] == "64"
     for name, file in values.items():
         if name.endswith("_file"):
             assert (EXPORT / Path(file).relative_to("/config")).is_file()

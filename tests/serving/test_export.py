@@ -6,10 +6,14 @@ import json
 import math
 import os
 import shutil
+from typing import Any
 
 import h5py
+import numpy as np
 import pytest
 import tensorflow as tf
+from tfserving.contract import TEXTS
+from without_python_tensorflow import without_python_tensorflow
 
 from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.errors import InputError
@@ -25,6 +29,36 @@ from rnnsearch_tf.serving.warmup import WARMUP_REQUESTS
 
 pytestmark = pytest.mark.serving
 
+INPUTS = {
+    "serving_default": {"text": TEXTS},
+    "align": {"text": TEXTS},
+    "nbest": {"text": TEXTS},
+    "score": {"text": TEXTS[:2], "translation": [b"L'homme mangera.", b""]},
+    "describe": {"text": TEXTS[:1]},
+}
+
+# A process without Python TensorFlow; arrays go through files, so that nothing is lost.
+RUN = """
+import json, sys
+import numpy as np
+from tfserving.protos import leave_python_tensorflow_out
+leave_python_tensorflow_out()
+from tfserving.c_session import CSession
+from tfserving.graph_ops import core_ops, graph_ops
+path, folder = sys.argv[1:]
+inputs = np.load(f"{folder}/inputs.npy", allow_pickle=True).item()
+with CSession(path) as session:
+    answers = {name: session.run(name, given) for name, given in inputs.items()}
+    ops = graph_ops(session.meta_graph)
+np.save(f"{folder}/answers.npy", np.array(answers), allow_pickle=True)
+python = [
+    name for name, module in sys.modules.items() if name.split(".")[0] == "tensorflow"
+    and not name.endswith("_pb2") and not hasattr(module, "__path__")
+    or name.startswith("tensorflow.python")
+]
+print(json.dumps({"ops": sorted(ops), "foreign": sorted(ops - core_ops()), "python": python}))
+"""
+
 SEARCH = DecodingConfig(beam_size=2, length_penalty=0.5)
 
 
@@ -37,6 +71,12 @@ def folder(tmp_path_factory, model_dir, export_dir):
     (path / "not-a-version").mkdir()
     assert script.run([f"--model_dir={model_dir},{model_dir}", f"--export_dir={path}"]) == 0
     return path
+
+
+@pytest.fixture(scope="module")
+def loaded(export_dir) -> dict[str, Any]:
+    """The signatures of an export in Python TensorFlow."""
+    return tf.saved_model.load(str(export_dir / "1")).signatures
 
 
 def test_versions_count_up_and_stay(folder):
@@ -91,38 +131,60 @@ def test_the_better_evaluation_is_told(model_dir, tmp_path):
     assert told("last") == {"updates": 3, "bleu": 0.0, "nll_per_token": None}
 
 
-def test_the_server_is_warmed_up_with_every_signature(folder):
+def test_the_server_is_warmed_up_with_every_signature(export_dir, loaded):
     from tensorflow_serving.apis.prediction_log_pb2 import PredictionLog
 
-    loaded = tf.saved_model.load(str(folder / "1"))
     seen = set()
-    for record in tf.data.TFRecordDataset(str(folder / "1" / WARMUP_REQUESTS)):
+    for record in tf.data.TFRecordDataset(str(export_dir / "1" / WARMUP_REQUESTS)):
         request = PredictionLog.FromString(record.numpy()).predict_log.request
         name = request.model_spec.signature_name
         inputs = {key: tf.constant(tf.make_ndarray(x)) for key, x in request.inputs.items()}
         shape = (len(inputs["text"]), len(inputs["text"].numpy()[0].split()))
         seen.add((name, *shape))
         if shape[0] * shape[1] < 50:
-            loaded.signatures[name](**inputs)
-    assert {name for name, _, _ in seen} == set(loaded.signatures)
+            loaded[name](**inputs)
+    assert {name for name, _, _ in seen} == set(loaded)
     assert {count for name, count, _ in seen if name == "serving_default"} == {1, 8, 32}
     assert len(seen) > 12
 
 
+def test_tensorflows_c_runtime_runs_an_export_as_python_does(
+    export_dir, loaded, tmp_path, record_property
+):
+    np.save(tmp_path / "inputs.npy", np.array(INPUTS), allow_pickle=True)
+    found = json.loads(without_python_tensorflow(RUN, export_dir / "1", tmp_path))
+    assert found["python"] == []
+    record_property("ops", " ".join(found["ops"]))
+    assert found["foreign"] == []
+    assert not any("PyFunc" in op for op in found["ops"])
+    answers = np.load(tmp_path / "answers.npy", allow_pickle=True).item()
+    assert set(answers) == set(loaded)
+    for name, given in INPUTS.items():
+        expected = loaded[name](**{key: tf.constant(value) for key, value in given.items()})
+        assert set(answers[name]) == set(expected)
+        for key, tensor in expected.items():
+            if tensor.dtype == tf.string:
+                assert answers[name][key].tolist() == tensor.numpy().tolist()
+            else:
+                np.testing.assert_allclose(answers[name][key], tensor.numpy(), atol=1e-5)
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_weights_of_half_the_size(model_dir, export_dir, tmp_path, dtype):
-    whole = tf.saved_model.load(str(export_dir / "1")).signatures["score"]
+def test_weights_of_half_the_size(model_dir, export_dir, loaded, tmp_path, dtype):
     half = load_text_model(model_dir, weights_dtype=dtype)
-    functions = {"score": signatures(half)["score"]}
-    tf.saved_model.save(half, str(tmp_path / "half"), functions)
+    parts = tf.Module()  # of the model, without its searches, which would be traced
+    parts.all = [half.source, half.target, half._storage]
+    tf.saved_model.save(parts, str(tmp_path / "half"), {"score": signatures(half)["score"]})
     half_size, whole_size = (
         (path / "variables" / "variables.data-00000-of-00001").stat().st_size
         for path in (tmp_path / "half", export_dir / "1")
     )
     assert half_size < 0.6 * whole_size
     pair = {"text": tf.constant(["The man is here."]), "translation": tf.constant(["L'homme."])}
-    loaded = tf.saved_model.load(str(tmp_path / "half")).signatures["score"]
-    half_score, whole_score = (float(score(**pair)["score"][0]) for score in (loaded, whole))
+    small = tf.saved_model.load(str(tmp_path / "half")).signatures["score"]
+    half_score, whole_score = (
+        float(score(**pair)["score"][0]) for score in (small, loaded["score"])
+    )
     assert half_score == pytest.approx(whole_score, rel=0.02)
     assert half_score != whole_score
 

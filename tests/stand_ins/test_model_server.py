@@ -31,7 +31,7 @@ from tensorflow_serving.apis import (
     prediction_service_pb2_grpc,
 )
 from tfserving import Server, dtypes, running
-from tfserving.c_session import CSession
+from tfserving.batching_parameters import read_batching_parameters
 from tfserving.model_config import read_model_config, single_model
 from tfserving.tensor_proto import to_array
 from tfserving.tls import write_ssl_config
@@ -48,6 +48,7 @@ INPUTS = {
     "describe": {"text": TEXTS},
     "score": {"text": TEXTS, "translation": ["L'homme mangera.", "", "Il fait froid."]},
 }
+DESCRIBE = {"signature_name": "describe", "instances": ["a"]}  # the graph that is ready soonest
 
 
 # --- Calls ---
@@ -166,6 +167,14 @@ allowed_batch_sizes: [2, 4]
 """
 
 
+SHIPPED = Path(__file__).parents[2] / "export" / "batching_parameters.txt"
+
+
+def batched_as(file: Path) -> tuple[str, str]:
+    """Flags for the batching parameters of a file."""
+    return "--enable_batching", f"--batching_parameters_file={file}"
+
+
 def add_version(source: Path, target: Path) -> None:
     """Copy a version; it appears whole."""
     temporary = target.parent / f".{target.name}"
@@ -175,14 +184,14 @@ def add_version(source: Path, target: Path) -> None:
 
 @pytest.fixture(scope="module")
 def labelled(export_dir, tmp_path_factory) -> Iterator[Server]:
-    """Versions 1 and 3 of 1, 2 and 3, the first of them `stable` and the last `canary`."""
+    """Versions 1 and 3 of 1, 2 and 3, `stable` and `canary`, with the batching that we ship."""
     folder = tmp_path_factory.mktemp("served")
     for version in "123":
         add_version(export_dir / "1", folder / version)
     config = folder / "models.config"
     config.write_text(CONFIG.format(folder))
     flags = (f"--model_config_file={config}", "--allow_version_labels_for_unavailable_models")
-    with running(None, *flags) as server:
+    with running(None, *flags, *batched_as(SHIPPED)) as server:
         yield server
 
 
@@ -191,20 +200,18 @@ def batching(export_dir, tmp_path_factory) -> Iterator[Server]:
     """Batches are run when they are full, and only then; CORS is on."""
     file = tmp_path_factory.mktemp("batching") / "parameters.txt"
     file.write_text(BATCHING)
-    flags = ("--enable_batching", f"--batching_parameters_file={file}")
-    with running(export_dir, *flags, "--rest_api_enable_cors_support=true") as server:
+    with running(export_dir, *batched_as(file), "--rest_api_enable_cors_support=true") as server:
         yield server
 
 
 @pytest.fixture(scope="module")
-def alone(export_dir) -> Iterator[Callable[..., dict[str, np.ndarray]]]:
+def alone(c_session) -> Callable[..., dict[str, np.ndarray]]:
     """Answers without a server."""
-    with CSession(export_dir / "1") as session:
 
-        def run(signature: str, **inputs: list[str] | list[bytes]) -> dict[str, np.ndarray]:
-            return session.run(signature, {name: encoded(texts) for name, texts in inputs.items()})
+    def run(signature: str, **inputs: list[str] | list[bytes]) -> dict[str, np.ndarray]:
+        return c_session.run(signature, {name: encoded(texts) for name, texts in inputs.items()})
 
-        yield run
+    return run
 
 
 # --- Every signature ---
@@ -292,10 +299,10 @@ def test_neighbors_of_hostile_strings_do_not_change(labelled, alone):
 
 
 def test_outputs_can_be_chosen(labelled):
-    request = predict_request("align", text=["It is cold."])
-    request.output_filter.append("score")
+    request = predict_request("describe", text=["It is cold."])
+    request.output_filter.append("source_language")
     with channel(labelled) as connection:
-        assert set(predict(connection, request).outputs) == {"score"}
+        assert set(predict(connection, request).outputs) == {"source_language"}
         request.output_filter[:] = ["translations"]
         assert code_of(predict, connection, request) == grpc.StatusCode.INVALID_ARGUMENT
 
@@ -385,11 +392,11 @@ def test_a_connection_serves_many_requests(labelled):
 @pytest.mark.parametrize(("version", "expected"), [(None, 3), (1, 1), ("stable", 1), ("canary", 3)])
 def test_versions_and_labels(labelled, version, expected):
     with channel(labelled) as connection:
-        response = predict(connection, predict_request(version=version, text=["a"]))
+        response = predict(connection, predict_request("describe", version, text=["a"]))
         assert response.model_spec.version.value == expected
     part = f"/labels/{version}" if isinstance(version, str) else f"/versions/{version}"
     part = part if version is not None else ""
-    assert rest(labelled, f"{part}:predict", {"instances": ["a"]}).status == 200
+    assert rest(labelled, f"{part}:predict", DESCRIBE).status == 200
     metadata = rest(labelled, f"{part}/metadata").body
     assert metadata["model_spec"] == {
         "name": MODEL, "version": str(expected), "signature_name": "",
@@ -417,7 +424,7 @@ def test_status(labelled):
         assert code_of(stub.GetModelStatus, request) == grpc.StatusCode.NOT_FOUND
 
 
-def test_metadata(labelled, export_dir):
+def test_metadata(labelled, c_session):
     request = get_model_metadata_pb2.GetModelMetadataRequest()
     request.model_spec.name = MODEL
     with channel(labelled) as connection:
@@ -427,8 +434,7 @@ def test_metadata(labelled, export_dir):
         response = stub.GetModelMetadata(request, timeout=SECONDS)
     signatures = get_model_metadata_pb2.SignatureDefMap()
     assert response.metadata["signature_def"].Unpack(signatures)
-    with CSession(export_dir / "1") as session:
-        assert dict(signatures.signature_def) == dict(session.signatures)
+    assert dict(signatures.signature_def) == dict(c_session.signatures)
     shown = rest(labelled, "/metadata").body["metadata"]["signature_def"]["signature_def"]
     assert set(shown) == set(signatures.signature_def) >= set(INPUTS)
     text = shown["align"]["inputs"]["text"]
@@ -493,7 +499,11 @@ def test_joined_requests_are_answered_as_alone(batching, alone):
             (row,) = call.result().body["predictions"]
             rows.append({k: _row_of_json(v) for k, v in row.items()})
     assert "rnnsearch/1 align: 4 tasks, 4 rows of 4" in batching.log
-    widths = set()
+    assert_as_alone(rows, expected)
+
+
+def assert_as_alone(rows: list[dict[str, Any]], expected: list[dict[str, np.ndarray]]) -> None:
+    """Rows of `align`, padded as their batch is, against the sentences by themselves."""
     for row, one in zip(rows, expected, strict=True):
         assert row["translation"] == one["translation"][0]
         assert row["score"] == pytest.approx(one["score"][0], rel=1e-6, abs=1e-5)
@@ -507,8 +517,7 @@ def test_joined_requests_are_answered_as_alone(batching, alone):
         )
         assert not row["alignment"][height:].any()
         assert not row["alignment"][:, width:].any()
-        widths.add(len(row["source_tokens"]))
-    # Padded as the batch is, and not as each request alone.
+    widths = {len(row["source_tokens"]) for row in rows}
     assert widths == {max(one["source_tokens"].shape[1] for one in expected)}
 
 
@@ -525,22 +534,48 @@ def test_a_full_queue_refuses(batching, alone):
     texts = {3: ["We sleep.", "It is cold.", ""], 2: ["The man will eat.", "a"]}
     with channel(batching) as connection:
         stub = prediction_service_pb2_grpc.PredictionServiceStub(connection)
-        calls = {n: stub.Predict.future(predict_request(text=texts[n]), SECONDS) for n in texts}
+        calls = {
+            n: stub.Predict.future(predict_request("align", text=texts[n]), SECONDS) for n in texts
+        }
         until(lambda: any(call.done() for call in calls.values()))
         (refused,) = (n for n, call in calls.items() if call.done())
         assert calls[refused].code() == grpc.StatusCode.UNAVAILABLE
         waiting = 5 - refused
-        reply = rest(batching, ":predict", {"instances": texts[refused] + ["b"] * (3 - refused)})
+        rows = texts[refused] + ["b"] * (3 - refused)
+        reply = rest(batching, ":predict", {"signature_name": "align", "instances": rows})
         if refused == 3:
             assert reply.status == 503
             assert reply.body["error"]
         # Other signatures have queues of their own.
-        other = predict_request("nbest", text=["a", "b", "c", "d"])
-        assert len(arrays(predict(connection, other))["scores"]) == 4
+        other = predict_request("describe", text=["a", "b", "c", "d"])
+        assert len(arrays(predict(connection, other))["source_language"]) == 4
         assert not calls[waiting].done()
-        predict(connection, predict_request(text=["b"] * (4 - waiting)))
+        predict(connection, predict_request("align", text=["b"] * (4 - waiting)))
         found = arrays(calls[waiting].result(SECONDS))
-    assert_same(found["translation"], alone("serving_default", text=texts[waiting])["translation"])
+    assert_same(found["translation"], alone("align", text=texts[waiting])["translation"])
+
+
+@pytest.mark.parametrize("count", [33, 1_024])
+def test_a_request_of_many_sentences(labelled, alone, count):
+    """As large as our batching parameters allow; one sentence more is refused."""
+    texts = (TEXTS * count)[:count]
+    expected = alone("serving_default", text=TEXTS)
+    with channel(labelled) as connection:
+        found = arrays(predict(connection, predict_request(text=texts)))
+    assert found["translation"].tolist() == (expected["translation"].tolist() * count)[:count]
+    np.testing.assert_allclose(found["score"], np.resize(expected["score"], count), atol=1e-5)
+    if count == read_batching_parameters(SHIPPED).max_batch_size:
+        reply = rest(labelled, ":predict", {"instances": [*texts, "a"]})
+        assert (reply.status, f"size {count + 1} " in reply.body["error"]) == (400, True)
+
+
+def test_an_alignment_of_many_sentences_of_mixed_lengths(labelled, alone):
+    texts = [*TEXTS, "It is cold. " * 8, "a"]
+    expected = [alone("align", text=[text]) for text in texts]
+    with channel(labelled) as connection:
+        found = arrays(predict(connection, predict_request("align", text=texts * 8)))
+    rows = [{name: array[i] for name, array in found.items()} for i in range(len(texts) * 8)]
+    assert_as_alone(rows, expected * 8)
 
 
 def test_more_than_a_batch_is_refused(batching):
@@ -576,7 +611,7 @@ def test_a_new_version_takes_over_without_a_gap(export_dir, tmp_path):
 
         def call_all_the_time() -> None:
             while not stop.is_set():
-                response = predict(connection, predict_request(text=["It is cold."]))
+                response = predict(connection, predict_request("describe", text=["It is cold."]))
                 versions.append(response.model_spec.version.value)
 
         with ThreadPoolExecutor(1) as pool:
@@ -597,7 +632,7 @@ def test_a_new_version_takes_over_without_a_gap(export_dir, tmp_path):
         assert rest(server, "/versions/1:predict", {"instances": ["a"]}).status == 404
         folder.rename(tmp_path / "elsewhere")  # a disk that is gone for a while
         until(lambda: "No such file" in server.log)
-        assert rest(server, "/versions/2:predict", {"instances": ["a"]}).status == 200
+        assert rest(server, "/versions/2:predict", DESCRIBE).status == 200
 
 
 def test_sigterm_ends_it_when_calls_are_answered(export_dir, alone):
@@ -625,9 +660,10 @@ def test_tls(export_dir, tmp_path):
     with running(export_dir, f"--ssl_config_file={config}") as server:
         assert server.rest.startswith("https://")
         with channel(server, grpc.ssl_channel_credentials(root)) as connection:
-            assert len(arrays(predict(connection, predict_request(text=["a"])))["score"]) == 1
+            answer = arrays(predict(connection, predict_request("describe", text=["a"])))
+            assert answer["source_language"].tolist() == [b"en"]
         with channel(server) as connection:
-            request = predict_request(text=["a"])
+            request = predict_request("describe", text=["a"])
             assert code_of(predict, connection, request) == grpc.StatusCode.UNAVAILABLE
         context = ssl.create_default_context(cadata=root.decode())
         assert rest(server, context=context).status == 200

@@ -53,8 +53,16 @@ def finish(*processes: ForkedProcess) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def flags(train_flags) -> list[str]:
-    return [*(flag for flag in train_flags if not flag.startswith("--valid")), *FLAGS]
+def all_flags(corpus, train_flags) -> list[str]:
+    """With guided attention, whose loss is added to that of a plain training."""
+    links = f"--train_alignments={corpus / 'train.links'}"
+    return [*train_flags, *FLAGS, links, "--guided_alignment_weight=3"]
+
+
+@pytest.fixture(scope="module")
+def flags(all_flags) -> list[str]:
+    """Those of a training without validation."""
+    return [flag for flag in all_flags if not flag.startswith("--valid")]
 
 
 @pytest.fixture(scope="module")
@@ -72,13 +80,11 @@ DROPOUT = ["--strategy=mirrored", "--dropout=0.3"]
 
 @pytest.fixture(scope="module")
 def two_devices(tmp_path_factory, flags) -> Path:
-    """A folder of trainings in one process: plain; with dropout, whole and resumed; by `fit`."""
+    """A folder of trainings in one process: with dropout, whole and resumed; by `fit`."""
     folder = tmp_path_factory.mktemp("two")
-    plain = [*flags, "--strategy=mirrored", f"--model_dir={folder / 'plain'}"]
     whole = [*flags, *DROPOUT, "--checkpoint_interval=4", "--max_updates=8"]
     (written,) = finish(
         start(
-            plain,
             [*whole, f"--model_dir={folder / 'whole'}"],
             devices=2,
             resumed=folder / "resumed",
@@ -89,24 +95,13 @@ def two_devices(tmp_path_factory, flags) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def guided_flags(corpus, flags) -> list[str]:
-    return [*flags, f"--train_alignments={corpus / 'train.links'}", "--guided_alignment_weight=3"]
-
-
-def test_two_devices_give_the_weights_of_one(one_device, two_devices):
-    assert_same_weights(two_devices / "plain", one_device)
-
-
-def test_three_devices_give_the_weights_and_both_losses_of_one(tmp_path, guided_flags):
-    """With guided attention, whose loss is added to that of a plain training."""
-    one, three = tmp_path / "one", tmp_path / "three"
-    finish(start([*guided_flags, "--strategy=mirrored", f"--model_dir={three}"], devices=3))
-    assert train.run([*guided_flags, f"--model_dir={one}"]) == 0
-    assert_same_weights(three, one)
+def test_three_devices_give_the_weights_and_both_losses_of_one(tmp_path, flags, one_device):
+    three = tmp_path / "three"
+    finish(start([*flags, "--strategy=mirrored", f"--model_dir={three}"], devices=3))
+    assert_same_weights(three, one_device)
     losses = [
         [record["train_guided_alignment_loss"] for record in ModelDirectory(path).read_log()]
-        for path in (one, three)
+        for path in (one_device, three)
     ]
     np.testing.assert_allclose(*losses, rtol=1e-5)
 
@@ -118,11 +113,11 @@ def test_dropout_under_mirrored_resumes_exactly(two_devices):
 
 
 def test_two_workers_stop_together_resume_and_give_the_weights_of_one(
-    tmp_path, train_flags, flags, one_device
+    tmp_path, all_flags, flags, one_device
 ):
     """The chief evaluates, and the other waits for it."""
     path, straight = tmp_path / "model", tmp_path / "straight"
-    long = [*train_flags, *FLAGS, "--epochs=100000", f"--model_dir={path}"]
+    long = [*all_flags, "--epochs=100000", f"--model_dir={path}"]
     chief, other = processes = start_workers([*long, "--max_updates=100000"])
     assert any(line.startswith("update ") for line in chief.stderr)
     other.send_signal(signal.SIGTERM)

@@ -31,6 +31,7 @@ from rnnsearch_tf.scripts import train
 from rnnsearch_tf.training import run as training_run
 from rnnsearch_tf.training import trainer
 from rnnsearch_tf.training.logs import Evaluation
+from rnnsearch_tf.training.train_step import TrainStep
 
 pytestmark = pytest.mark.slow
 TERMINAL = {"TERM": "xterm"}
@@ -464,16 +465,32 @@ def test_early_stopping_needs_a_validation_set(tmp_path, text):
 # --- options --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("option", ["--dtype_policy=mixed_bfloat16", "--batching=sorted"])
-def test_options_train_too(tmp_path, flags, model_dir, option):
+def test_options_train_too(tmp_path, flags, model_dir, monkeypatch):
     """They end near the training without options, if not in the same place.
 
     --jit_compile is tested in test_guided_training.py.
     """
-    assert train.run([*flags, option, f"--model_dir={tmp_path}"]) == 0
+    policies = []
+
+    class Noted(TrainStep):
+        def __init__(self, model, *arguments):
+            policies.append(model.dtype_policy.name)
+            super().__init__(model, *arguments)
+
+    monkeypatch.setattr(trainer, "TrainStep", Noted)
+    options = ["--dtype_policy=mixed_bfloat16", "--batching=sorted"]
+    assert train.run([*flags, *options, f"--model_dir={tmp_path}"]) == 0
+    assert policies == ["mixed_bfloat16"]
     plain, chosen = (log(path)[-1]["train_nll_per_token"] for path in (model_dir, tmp_path))
     assert plain != chosen
     assert chosen == pytest.approx(plain, abs=0.1)
+
+
+@pytest.mark.usefixtures("scripted")
+def test_sorted_batches_are_others(tmp_path, flags, two_checkpoints):
+    assert train.run([*flags, "--batching=sorted", f"--model_dir={tmp_path}"]) == 0
+    plain, chosen = (log(path)[0]["train_nll_per_token"] for path in (two_checkpoints, tmp_path))
+    assert plain != chosen
 
 
 def test_print_config_shows_what_a_preset_means(capsys):
