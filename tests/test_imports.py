@@ -42,9 +42,10 @@ ROOMS = {
         prepared_corpus prepared_alignments preparation batching training_data
         held_out selection selection.ngram_model selection.sampling selection.moore_lewis
     """,
-    "decoding": "__init__ scoring continuations beam_search model_search",
+    "decoding": "__init__ scoring continuations candidates beam_search model_search",
     "inference": """
-        __init__ exported length_batching weight_storage unk_replacement n_best text_model loading
+        __init__ exported length_batching weight_storage lexicon_file unk_replacement n_best
+        text_model loading
         given_pairs side_by_side translator
     """,
     "evaluation": """

@@ -43,8 +43,8 @@ def probabilities(member: TranslationModel) -> np.ndarray:
 
 
 def test_the_first_word(members):
-    ensemble = Ensemble(members)
-    mean = np.exp(ensemble.predict_token(ensemble.bind(SOURCE).start()))
+    step = Ensemble(members).bind(SOURCE)
+    mean = np.exp(step.predict_token(step.start()))
     expected = np.mean([probabilities(member)[:, 0] for member in members], axis=0)
     np.testing.assert_allclose(mean, expected, atol=1e-6)
     apart = np.abs(probabilities(members[0])[:, 0] - expected).max()
@@ -52,9 +52,8 @@ def test_the_first_word(members):
 
 
 def test_the_next_word(members):
-    ensemble = Ensemble(members)
-    step = ensemble.bind(SOURCE)
-    mean = np.exp(ensemble.predict_token(step.advance(step.start(), TARGET[:, 0])))
+    step = Ensemble(members).bind(SOURCE)
+    mean = np.exp(step.predict_token(step.advance(step.start(), TARGET[:, 0])))
     expected = np.mean([probabilities(member)[:, 1] for member in members], axis=0)
     np.testing.assert_allclose(mean, expected, atol=1e-6)
 

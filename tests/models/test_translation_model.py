@@ -119,7 +119,7 @@ def test_word_by_word_is_teacher_forced(architecture, order):
     step = model.bind(np.array([source]))
     outputs = step.start()
     for i, word in enumerate(target):
-        logits = ops.convert_to_numpy(model.predict_token(outputs))[0]
+        logits = ops.convert_to_numpy(step.predict_token(outputs))[0]
         np.testing.assert_allclose(logits, expected[i], atol=1e-6)
         outputs = step.advance(outputs, np.array([word]))
 
@@ -131,9 +131,9 @@ def test_several_hypotheses_share_the_annotations(architecture, order):
     first = step.start()
     doubled = type(first)(*(ops.repeat(x, 2, axis=0) for x in first))
     words = np.array([4, 5, 6, 7, 8, 9])
-    together = model.predict_token(step.advance(doubled, words))
+    together = step.predict_token(step.advance(doubled, words))
     for q in range(2):
-        alone = model.predict_token(step.advance(first, words[q::2]))
+        alone = step.predict_token(step.advance(first, words[q::2]))
         np.testing.assert_allclose(together[q::2], alone, atol=1e-6)
 
 
