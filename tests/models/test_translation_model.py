@@ -15,6 +15,7 @@ from keras import ops
 from rnnsearch_tf.config import RNNENCDEC, RNNSEARCH, Architecture, ModelConfig, StepOrder
 from rnnsearch_tf.models.losses import alignment_cross_entropy
 from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.models.translation_step import Candidates
 
 STEP_ORDERS = typing.get_args(StepOrder)
 
@@ -135,6 +136,22 @@ def test_several_hypotheses_share_the_annotations(architecture, order):
     for q in range(2):
         alone = step.predict_token(step.advance(first, words[q::2]))
         np.testing.assert_allclose(together[q::2], alone, atol=1e-6)
+
+
+@both
+def test_candidates_are_predicted_as_among_all_words(architecture, order):
+    model = build(architecture, order)
+    source, words = padded([pair[0] for pair in PAIRS]), np.array([0, 1, 2, 5, 12, 0], "int32")
+    penalty = np.zeros([len(PAIRS), len(words)], "float32")
+    penalty[1, 3] = penalty[:, 5] = -math.inf
+    exact, step = model.bind(source), model.bind(source, Candidates(words, penalty))
+    rows = np.array([4, 5, 6, 7, 8, 9])  # two hypotheses for each sentence
+    first, all_first = (
+        type(s.start())(*(ops.repeat(x, 2, axis=0) for x in s.start())) for s in (step, exact)
+    )
+    found = ops.convert_to_numpy(step.predict_token(step.advance(first, rows)))
+    expected = ops.convert_to_numpy(exact.predict_token(exact.advance(all_first, rows)))[:, words]
+    np.testing.assert_allclose(found, expected + np.repeat(penalty, 2, axis=0), atol=1e-6)
 
 
 @pytest.mark.slow

@@ -57,7 +57,7 @@ def checked_models(command: Command, names: str | None = None) -> list[str]:
     decoding = decoding_settings(command, names)
     if len(paths) == 1 and (version := find_version(paths[0])):
         check_options(version, decoding)
-    elif decoding.candidate_words:
+    elif decoding.candidate_words and "candidate_words" in command.flags:
         required(ModelDirectory(paths[0]).find_lexicon())
     return paths
 
