@@ -34,7 +34,7 @@ def learn_lexicon(alignments: Iterable[Alignment]) -> dict[str, tuple[str, ...]]
     A target word is linked to the source word it attends to most (`LinkRule`), as in Jean et al.
     (2015), On Using Very Large Target Vocabulary, section 3.3. Of words linked equally often the
     first in code point order comes first. The first translation is the one that replaces [UNK]: it
-    is linked twice at least, and where none is, it is empty.
+    is linked twice at least; where none is, it is empty.
     """
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for pair in alignments:

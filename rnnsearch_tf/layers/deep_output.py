@@ -106,7 +106,7 @@ class MaxoutDeepOutput(PreciseLayer):
         return product(hidden, *(self.columns() if columns is None else columns))
 
     def columns(self, words: Int[Tensor, "C"] | None = None) -> Columns:
-        """What the logits of all words, or of some, are computed from; once, outside a loop."""
+        """Return what the logits of all words, or of some, need; once, outside a loop."""
         W_o, b = self.W_o, ops.convert_to_tensor(self.b)
         if words is not None:
             W_o, b = ops.take(W_o, words, axis=1), ops.take(b, words)
