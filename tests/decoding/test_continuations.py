@@ -65,6 +65,7 @@ def test_they_are_where_the_size_of_the_vocabulary_is_not_known(columns, banned)
     random = np.random.default_rng(columns)
     logits = 3 * random.normal(size=[2, 5, columns]).astype("float32")
     logits[:, :, columns // 2 :] = -np.inf
+    logits[:, :, :3] += 9
     before = random.normal(size=[2, 2, 5]).astype("float32")
     assert_same(logits, before[0], before[1], 3, banned, find)
 
