@@ -74,11 +74,12 @@ class TextModel(tf.Module):
             self._storage = WeightStorage(weights, weights_dtype)
             self._weights_in_use = self._storage.in_use
         self._candidates: CandidateLists | None = None
-        frequent, size = config.decoding.candidate_words, len(target.vocabulary)
-        if 0 < frequent < size - len(SPECIAL_TOKENS):
+        if frequent := config.decoding.candidate_words:
             known = read_lexicon(required(lexicon))
             ids = translation_ids(known, source.vocabulary, target.vocabulary)
-            self._candidates = CandidateLists(ids, size, frequent, config.decoding.beam_size)
+            size = len(target.vocabulary)
+            if frequent < size - len(SPECIAL_TOKENS):
+                self._candidates = CandidateLists(ids, size, frequent, config.decoding.beam_size)
         self._unk_replacement: UnkReplacement | None = None
         if config.decoding.replace_unknown:
             if not all(member.config.has_attention for member in models):

@@ -12,7 +12,6 @@ from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.inference.loading import load_text_model
 from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.inference.translator import Translator
-from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.serving.signatures import signatures
 
@@ -49,10 +48,11 @@ def lexicon(exact, tmp_path_factory) -> Path:
 
 def with_words(text_model: TextModel, decoding: DecodingConfig, lexicon: Path | None) -> TextModel:
     """The same weights with other options."""
-    model = text_model.model
-    members = model._models if isinstance(model, Ensemble) else [model]
     config = dataclasses.replace(text_model.config, decoding=decoding)
-    return TextModel(members, config, text_model.source, text_model.target, lexicon=lexicon)
+    assert isinstance(text_model.model, TranslationModel)
+    return TextModel(
+        [text_model.model], config, text_model.source, text_model.target, lexicon=lexicon
+    )
 
 
 @pytest.fixture(scope="module")
@@ -60,9 +60,10 @@ def few(exact, lexicon) -> TextModel:
     return with_words(exact, FEW, lexicon)
 
 
-def test_with_all_words_it_is_the_exact_search(exact, lexicon):
-    all_but_one = len(exact.target.vocabulary) - 4
-    whole = with_words(exact, dataclasses.replace(EXACT, candidate_words=all_but_one), lexicon)
+@pytest.mark.parametrize("beyond", [-4, 1000])  # -4: all but the last word are frequent ones
+def test_with_all_words_it_is_the_exact_search(exact, lexicon, beyond):
+    count = len(exact.target.vocabulary) + beyond
+    whole = with_words(exact, dataclasses.replace(EXACT, candidate_words=count), lexicon)
     lines = SENTENCES[:4]  # they have a known word each, and so the last word
     for expected, found in zip(
         *(Translator.of(model).translate(lines, n_best=3) for model in (exact, whole)), strict=True
@@ -70,12 +71,6 @@ def test_with_all_words_it_is_the_exact_search(exact, lexicon):
         assert [h.tokens for h in expected.hypotheses] == [h.tokens for h in found.hypotheses]
         for a, b in zip(expected.hypotheses, found.hypotheses, strict=True):
             assert a.score == pytest.approx(b.score, abs=1e-4)
-
-
-@pytest.mark.parametrize("beyond", [0, 1000])
-def test_as_many_words_as_there_are_need_no_lexicon(exact, beyond):
-    count = len(exact.target.vocabulary) - 3 + beyond
-    with_words(exact, dataclasses.replace(EXACT, candidate_words=count), None)
 
 
 def test_a_sentence_has_its_own_words_whatever_stands_beside_it(exact, few):
