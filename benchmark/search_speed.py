@@ -9,9 +9,11 @@ from collections.abc import Callable
 import measure
 import numpy as np
 import tensorflow as tf
+import workloads
 
 from rnnsearch_tf import threads
 from rnnsearch_tf.config import DecodingConfig
+from rnnsearch_tf.decoding.candidates import CandidateLists
 from rnnsearch_tf.decoding.model_search import search_with_lengths
 from rnnsearch_tf.inference.side_by_side import side_by_side
 from rnnsearch_tf.models.translation_model import TranslationModel
@@ -19,17 +21,23 @@ from rnnsearch_tf.models.translation_model import TranslationModel
 
 def main() -> None:
     """Run one measurement for each beam size."""
-    arguments = measure.argument_parser(__doc__, "search").parse_args()
+    parser = measure.argument_parser(__doc__, "search")
+    parser.add_argument(
+        "--candidates", type=int, default=0, metavar="N", help="search with --candidate_words=N"
+    )
+    arguments = parser.parse_args()
     harness = measure.start(arguments)
     workload = harness.load(arguments.workload)
     threads.limit_operations(1)  # as `rnnsearch-translate`
     model = TranslationModel(workload.model)
     for beam in workload.beams:
-        result = harness.time_search(workload, beam, build_search(model, beam))
+        search = build_search(model, beam, arguments.candidates)
+        result = harness.time_search(workload, beam, search)
         harness.report(
             {
                 "what": "decode",
                 "workload": workload.name,
+                "candidate_words": arguments.candidates,
                 **result,
                 "params": model.count_params(),
                 **measure.circumstances(),
@@ -37,7 +45,9 @@ def main() -> None:
         )
 
 
-def build_search(model: TranslationModel, beam_size: int) -> measure.Search:
+def build_search(
+    model: TranslationModel, beam_size: int, candidate_words: int = 0
+) -> measure.Search:
     """Build a search that writes equally many words for every sentence of a batch.
 
     Parts of the batch are searched side by side, one on each core.
@@ -45,8 +55,14 @@ def build_search(model: TranslationModel, beam_size: int) -> measure.Search:
     Args:
         model: the model.
         beam_size: hypotheses kept.
+        candidate_words: the option of decoding; 0: all words.
     """
-    find = _forced_search(model, beam_size)
+    lists = None
+    if candidate_words:
+        translations = _stand_in_lexicon(model)
+        size = model.config.target_vocabulary_size
+        lists = CandidateLists(translations, size, candidate_words, beam_size)
+    find = _forced_search(model, beam_size, lists)
 
     def search(source: np.ndarray, beam: int, length: int) -> np.ndarray:
         if beam != beam_size:
@@ -64,7 +80,17 @@ def build_search(model: TranslationModel, beam_size: int) -> measure.Search:
     return search
 
 
-def _forced_search(model: TranslationModel, beam_size: int) -> Callable[..., tf.Tensor]:
+def _stand_in_lexicon(model: TranslationModel) -> np.ndarray:
+    """Ten translations of each source word, more of them frequent words than rare ones."""
+    ranks = np.random.RandomState(workloads.SEED).uniform(
+        size=[model.config.source_vocabulary_size, 10]
+    )
+    return (model.config.target_vocabulary_size**ranks).astype(np.int32)
+
+
+def _forced_search(
+    model: TranslationModel, beam_size: int, lists: CandidateLists | None
+) -> Callable[..., tf.Tensor]:
     """Make the graph from ids [B, Tx] and a length to the best hypotheses' words [B, length]."""
     ids = tf.TensorSpec([None, None], tf.int32, "source")
     options = DecodingConfig(beam_size=beam_size)
@@ -77,7 +103,12 @@ def _forced_search(model: TranslationModel, beam_size: int) -> Callable[..., tf.
         # less here: the state after the last word is not computed.
         lengths = tf.fill([tf.shape(source)[0]], length)
         hypotheses = search_with_lengths(
-            model, source, options, max_lengths=lengths, min_lengths=lengths
+            model,
+            source,
+            options,
+            max_lengths=lengths,
+            min_lengths=lengths,
+            candidates=None if lists is None else lists.of(source),
         )
         return hypotheses.tokens[:, 0]
 

@@ -234,6 +234,13 @@ class DecodingConfig:
         False, "whether each [UNK] becomes what the attended source word is translated by"
     )
 
+    candidate_words: int = setting(
+        0,
+        "choose from this many frequent words and the lexicon's translations of the source's words "
+        "(Jean et al. 2015); 0: from all words, without loss",
+        COUNT_OR_NONE,
+    )
+
     def __post_init__(self) -> None:
         _check_fields(self)
         _require(

@@ -1,52 +1,56 @@
-"""Lexicon learnt from attention: the most frequent translation of each source word."""
+"""Lexicon learnt from attention: the most frequent translations of each source word."""
 
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
 from rnnsearch_tf.alignment.links import LinkRule
 from rnnsearch_tf.data.parallel_corpus import Corpus, each_pair
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.files import write_atomically
+from rnnsearch_tf.inference.lexicon_file import Lexicon
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.progress import counted
 from rnnsearch_tf.results import Alignment
 
 MAX_PAIRS = 50_000
 _MIN_LINKS = 2  # a single one is as likely an error of the attention
+_MAX_TRANSLATIONS = 10
 
 
 def lexicon_of(
     translator: Translator, training: Corpus, max_pairs: int = MAX_PAIRS
-) -> dict[str, str]:
+) -> dict[str, tuple[str, ...]]:
     """Align the first `max_pairs` training pairs by a model's attention, and learn a lexicon."""
     pairs = itertools.islice(each_pair(training), max_pairs)
     alignments = translator.align_stream(pairs)
     return learn_lexicon(counted(alignments, "aligned pair"))
 
 
-def learn_lexicon(alignments: Iterable[Alignment]) -> dict[str, str]:
-    """Return the target word that each source word is most often linked to.
+def learn_lexicon(alignments: Iterable[Alignment]) -> dict[str, tuple[str, ...]]:
+    """Return the ten target words that each source word is most often linked to, at most.
 
     A target word is linked to the source word it attends to most (`LinkRule`), as in Jean et al.
     (2015), On Using Very Large Target Vocabulary, section 3.3. Of words linked equally often the
-    first in code point order is taken; those linked only once are left out.
+    first in code point order comes first. The first translation is the one that replaces [UNK]: it
+    is linked twice at least; where none is, it is empty.
     """
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for pair in alignments:
         for source, target in LinkRule().links(pair.weights):
             counts[pair.source_tokens[source]][pair.target_tokens[target]] += 1
-    best = {
-        word: min(translations, key=lambda other: (-translations[other], other))
-        for word, translations in counts.items()
-    }
-    return {word: other for word, other in best.items() if counts[word][other] >= _MIN_LINKS}
+    return {word: _best(translations) for word, translations in counts.items()}
 
 
-def write_lexicon(path: str | Path, lexicon: Mapping[str, str]) -> None:
-    """Write lines of a source word, a tab and a target word, in code point order."""
-    lines = "".join(f"{word}\t{other}\n" for word, other in sorted(lexicon.items()))
+def _best(counts: Counter[str]) -> tuple[str, ...]:
+    best = sorted(counts, key=lambda word: (-counts[word], word))[:_MAX_TRANSLATIONS]
+    return tuple(best if counts[best[0]] >= _MIN_LINKS else ["", *best])
+
+
+def write_lexicon(path: str | Path, lexicon: Lexicon) -> None:
+    """Write lines of a source word and its translations, tabs between, in code point order."""
+    lines = "".join("\t".join([word, *others]) + "\n" for word, others in sorted(lexicon.items()))
     try:
         write_atomically(path, lines.encode())
     except OSError as error:

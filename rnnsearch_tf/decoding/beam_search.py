@@ -108,7 +108,8 @@ def beam_search(
     word 0, and the results are ignored.
 
     Args:
-        predict: maps a state to the logits of the next word; K must be static.
+        predict: maps a state to the logits of the next word; `best_continuations` says what K must
+            be where it is not static.
         advance: maps a state and the words chosen for it, int32, to the next state.
         state: a nest of tensors [B, 1, ...], the state before the first word.
         take: returns both functions for some sentences of the batch, given their indices. With it,
@@ -351,9 +352,9 @@ def _loop_shapes(state: State, beam: _Beam, k: int) -> tuple[Any, Any]:
 
 
 def _check_logits(logits: tf.Tensor, rules: _Rules) -> None:
-    if logits.shape.rank != 3 or logits.shape[-1] is None:
-        raise ValueError(f"predict must return logits [B, Q, K] with K static, not {logits.shape}")
-    if rules.eos_id >= logits.shape[-1]:
+    if logits.shape.rank != 3:
+        raise ValueError(f"predict must return logits [B, Q, K], not {logits.shape}")
+    if logits.shape[-1] is not None and rules.eos_id >= logits.shape[-1]:
         raise ValueError(f"eos_id {rules.eos_id} is outside the vocabulary of {logits.shape[-1]}")
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 import tensorflow as tf
 
 if TYPE_CHECKING:
     from rnnsearch_tf.tensor_types import Float, Int, Tensor
+
+
+BLOCK = 32  # words in a block of a vocabulary whose size is not known before the graph runs
 
 
 class Continuations(NamedTuple):
@@ -41,7 +43,7 @@ def best_continuations(
 
     Args:
         logits: of the next word, float32. A hypothesis whose logits hold a NaN or +inf has no
-            continuation.
+            continuation. Where K is not static, it is a multiple of `BLOCK`, at least k times that.
         before_words: log p of the hypotheses, nats; -inf where no word but eos may follow.
         before_eos: the same, -inf where eos may not follow. Where it is inf, eos follows with a
             log p of inf, whatever the logits.
@@ -49,22 +51,24 @@ def best_continuations(
         eos_id: the word that ends a hypothesis.
         banned_ids: words that never follow; meant to be few.
     """
-    slots, size = before_words.shape[1], _block_size(logits.shape[2])  # Q, S
-    missing = [[0, 0], [0, 0], [0, -logits.shape[2] % size]]
-    logits = tf.pad(logits, missing, constant_values=-math.inf) if missing[2][1] else logits
-    count = logits.shape[2] // size
-    blocks = _cut(logits, count)  # [B, Q, N, S]
+    slots, columns = before_words.shape[1], logits.shape[2]  # Q, K
+    size = BLOCK if columns is None else _block_size(columns)  # S
+    if columns is not None and (missing := -columns % size):
+        logits = tf.pad(logits, [[0, 0], [0, 0], [0, missing]], constant_values=-math.inf)
+    blocks = _cut(logits, size)  # [B, Q, N, S]
+    count = blocks.shape[2] or tf.shape(blocks)[2]
     maxima = tf.reduce_max(blocks, axis=3)  # [B, Q, N]
-    normalizer = _log_normalizer(logits, maxima)  # [B, Q]
+    normalizer = _log_normalizer(logits, maxima, size)  # [B, Q]
     barred = _barred([eos_id, *banned_ids], count, size)  # [N + 1, S]
 
     base = before_words - normalizer
-    words = _sum(base[:, :, tf.newaxis], _without(barred[:count], blocks, maxima))
+    affected = sorted({word // size for word in [eos_id, *banned_ids]})
+    words = _sum(base[:, :, tf.newaxis], _without(barred, affected, blocks, maxima))
     eos = _sum(before_eos - normalizer, logits[:, :, eos_id])
     eos = tf.where(before_eos == math.inf, math.inf, eos)
     scores = tf.concat([words, eos[:, :, tf.newaxis]], axis=2)  # [B, Q, N + 1]
     scores = tf.reshape(scores, [-1, slots * (count + 1)])
-    chosen = tf.math.top_k(scores, min(k, scores.shape[1])).indices
+    chosen = tf.math.top_k(scores, min(k, scores.shape[1] or k)).indices
     chosen = -tf.math.top_k(-chosen, chosen.shape[1]).values  # [B, m], rising
 
     parents, block = chosen // (count + 1), chosen % (count + 1)  # [B, m]
@@ -96,13 +100,15 @@ def _block_size(columns: int) -> int:
     return min(divisors, key=lambda size: abs(size - best), default=best)
 
 
-def _cut(values: Float[Tensor, "B Q K"], count: int) -> Float[Tensor, "B Q N S"]:
+def _cut(values: Float[Tensor, "B Q K"], size: int) -> Float[Tensor, "B Q N S"]:
     """Cut the last axis into blocks."""
-    return tf.reshape(values, [tf.shape(values)[0], -1, count, values.shape[2] // count])
+    slots = values.shape[1] or tf.shape(values)[1]
+    count = -1 if values.shape[2] is None else values.shape[2] // size
+    return tf.reshape(values, [tf.shape(values)[0], slots, count, size])
 
 
 def _log_normalizer(
-    logits: Float[Tensor, "B Q K"], maxima: Float[Tensor, "B Q N"]
+    logits: Float[Tensor, "B Q K"], maxima: Float[Tensor, "B Q N"], size: int
 ) -> Float[Tensor, "B Q"]:
     """The logsumexp of `logits` over K.
 
@@ -110,26 +116,30 @@ def _log_normalizer(
     about half the time of exp and sum as separate passes on a CPU.
     """
     block = tf.argmax(maxima, axis=2, output_type=tf.int32)
-    p = tf.gather(_cut(tf.nn.softmax(logits), maxima.shape[2]), block, batch_dims=2)  # [B, Q, S]
+    p = tf.gather(_cut(tf.nn.softmax(logits), size), block, batch_dims=2)  # [B, Q, S]
     return tf.reduce_max(maxima, axis=2) - tf.math.log(tf.reduce_max(p, axis=2))
 
 
-def _barred(words: Sequence[int], count: int, size: int) -> np.ndarray:
+def _barred(words: Sequence[int], count: int | Int[Tensor, ""], size: int) -> Any:
     """-inf at the places of some words and in the block of eos, 0 elsewhere: float32 [N + 1, S]."""
-    barred = np.zeros([count + 1, size], np.float32)
-    barred.flat[words] = barred[count] = -math.inf
-    return barred
+    places = tf.range((count + 1) * size)
+    is_barred = tf.reduce_any(places[:, tf.newaxis] == list(words), axis=1)
+    is_barred |= places >= count * size
+    return tf.reshape(tf.where(is_barred, -math.inf, 0.0), [-1, size])
 
 
 def _without(
-    barred: np.ndarray, blocks: Float[Tensor, "B Q N S"], maxima: Float[Tensor, "B Q N"]
+    barred: Float[Tensor, "N_1 S"],
+    affected: list[int],
+    blocks: Float[Tensor, "B Q N S"],
+    maxima: Float[Tensor, "B Q N"],
 ) -> Float[Tensor, "B Q N"]:
     """The maxima without the words that are barred; only the blocks with these are read again."""
-    is_affected = barred.min(axis=1) < 0  # [N]
-    affected = np.flatnonzero(is_affected)
-    again = tf.reduce_max(tf.gather(blocks, affected, axis=2) + barred[affected], axis=3)
-    position = np.maximum(np.cumsum(is_affected) - 1, 0)  # of an affected block in `again`
-    return tf.where(is_affected, tf.gather(again, position, axis=2), maxima)
+    again = tf.gather(blocks, affected, axis=2) + tf.gather(barred, affected)
+    again = tf.reduce_max(again, axis=3)  # [B, Q, A]
+    is_place = tf.range(tf.shape(maxima)[2])[:, tf.newaxis] == affected  # [N, A]
+    position = tf.argmax(tf.cast(is_place, tf.int32), axis=1)  # of an affected block in `again`
+    return tf.where(tf.reduce_any(is_place, 1), tf.gather(again, position, axis=2), maxima)
 
 
 def _sum(before: tf.Tensor, logits: tf.Tensor) -> tf.Tensor:

@@ -11,6 +11,7 @@ from rnnsearch_tf.decoding.beam_search import Advance, Hypotheses, Predict, beam
 from rnnsearch_tf.decoding.scoring import LengthNormalization
 from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.models.translation_step import Candidates
 from rnnsearch_tf.text.vocabulary import EOS, PAD, UNK
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ def search(
     source: Int[Tensor, "B Tx"],
     options: DecodingConfig,
     n_best: int = 1,
+    candidates: Candidates | None = None,
 ) -> Hypotheses:
     """Search for the best translations.
 
@@ -31,6 +33,8 @@ def search(
         options: of the search.
         n_best: how many hypotheses must be the best there are; the others are what else was
             finished by then.
+        candidates: the words that translations are chosen from, the special tokens first; p is
+            over those of a sentence. None: all words.
 
     Returns:
         The hypotheses, best first.
@@ -44,6 +48,7 @@ def search(
         max_lengths=tf.minimum(_scaled(lengths, options.max_length_ratio), limit),
         min_lengths=_scaled(lengths, options.min_length_ratio),
         n_best=n_best,
+        candidates=candidates,
     )
 
 
@@ -55,19 +60,21 @@ def search_with_lengths(
     max_lengths: Int[Tensor, "B"],
     min_lengths: Int[Tensor, "B"],
     n_best: int = 1,
+    candidates: Candidates | None = None,
 ) -> Hypotheses:
     """Search as `search` does, with the bounds of each translation given, in tokens.
 
     `beam_search` says what they count.
     """
-    step = model.bind(source)
+    step = model.bind(source, candidates)
+    words = None if candidates is None else candidates.words
 
     def take(sentences: tf.Tensor) -> tuple[Predict, Advance]:
         memory = tf.nest.map_structure(lambda x: tf.gather(x, sentences), step.memory)
-        return _functions(model, step, memory)
+        return _functions(step, memory, words)
 
-    return beam_search(
-        *_functions(model, step, step.memory),
+    hypotheses = beam_search(
+        *_functions(step, step.memory, words),
         tf.nest.map_structure(lambda x: tf.expand_dims(x, 1), step.start()),
         take=take,
         beam_size=options.beam_size,
@@ -78,24 +85,31 @@ def search_with_lengths(
         scoring=LengthNormalization(options.length_penalty),
         n_best=n_best,
     )
+    return hypotheses._replace(tokens=_ids(words, hypotheses.tokens))
 
 
-def _functions(
-    model: TranslationModel | Ensemble, step: Any, memory: Any
-) -> tuple[Predict, Advance]:
-    """Return `predict` and `advance` of `beam_search`, for the sentences of a memory."""
+def _functions(step: Any, memory: Any, words: tf.Tensor | None) -> tuple[Predict, Advance]:
+    """Return `predict` and `advance` of `beam_search`, for the sentences of a memory.
+
+    `words`, int32 [C], are the ids of the words that are predicted; None: all.
+    """
 
     def predict(state: Any) -> tf.Tensor:
         rows = tf.nest.map_structure(_to_rows, state)
         [slots] = {part.shape[1] for part in tf.nest.flatten(state)}  # Q
-        return _to_slots(model.predict_token(rows), slots)
+        return _to_slots(step.predict_token(rows, memory), slots)
 
-    def advance(state: Any, words: tf.Tensor) -> Any:
+    def advance(state: Any, chosen: tf.Tensor) -> Any:
         rows = tf.nest.map_structure(_to_rows, state)
-        after = step.advance(rows, tf.reshape(words, [-1]), memory)
-        return tf.nest.map_structure(lambda x: _to_slots(x, words.shape[1]), after)
+        after = step.advance(rows, tf.reshape(_ids(words, chosen), [-1]), memory)
+        return tf.nest.map_structure(lambda x: _to_slots(x, chosen.shape[1]), after)
 
     return predict, advance
+
+
+def _ids(words: tf.Tensor | None, places: tf.Tensor) -> tf.Tensor:
+    """The ids of words by their places among the predicted ones."""
+    return places if words is None else tf.gather(words, places)
 
 
 def _to_rows(x: Float[Tensor, "B Q *rest"]) -> Float[Tensor, "R *rest"]:

@@ -10,9 +10,11 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import Config, DecodingConfig
 from rnnsearch_tf.decoding.beam_search import Hypotheses
+from rnnsearch_tf.decoding.candidates import CandidateLists
 from rnnsearch_tf.decoding.model_search import search
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.inference.length_batching import map_by_length
+from rnnsearch_tf.inference.lexicon_file import read_lexicon, required, translation_ids
 from rnnsearch_tf.inference.n_best import NBest, empty_n_best, finite_or_lowest, without_repeats
 from rnnsearch_tf.inference.unk_replacement import UnkReplacement
 from rnnsearch_tf.inference.weight_storage import FULL, WeightStorage
@@ -20,7 +22,7 @@ from rnnsearch_tf.inference.words import alignment_of_words
 from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.text.vectorizer import TextVectorizer, unpadded, with_end
-from rnnsearch_tf.text.vocabulary import EOS, PAD
+from rnnsearch_tf.text.vocabulary import EOS, PAD, SPECIAL_TOKENS
 from rnnsearch_tf.tf_functions import graph_function
 
 _BLOCK_TOKENS = 1_000  # source tokens in a block, with padding
@@ -41,7 +43,8 @@ class TextModel(tf.Module):
     only itself, and memory is bounded for any number of sentences.
 
     Raises:
-        InputError: unknown words are to be replaced, and a model has no attention.
+        InputError: unknown words are to be replaced, and a model has no attention; or there are to
+            be candidate words, and there is no lexicon.
     """
 
     def __init__(
@@ -71,6 +74,13 @@ class TextModel(tf.Module):
         else:
             self._storage = WeightStorage(weights, weights_dtype)
             self._weights_in_use = self._storage.in_use
+        self._candidates: CandidateLists | None = None
+        if frequent := config.decoding.candidate_words:
+            known = read_lexicon(required(lexicon))
+            ids = translation_ids(known, source.vocabulary, target.vocabulary)
+            size = len(target.vocabulary)
+            if frequent < size - len(SPECIAL_TOKENS):
+                self._candidates = CandidateLists(ids, size, frequent, config.decoding.beam_size)
         self._unk_replacement: UnkReplacement | None = None
         if config.decoding.replace_unknown:
             if not all(member.config.has_attention for member in models):
@@ -171,7 +181,8 @@ class TextModel(tf.Module):
     def search(self, source: tf.Tensor, n_best: int = 1) -> Hypotheses:
         """Beam search for source ids int32 [B, Tx] with the decoding options."""
         with self._weights_in_use():
-            return search(self.model, source, self.config.decoding, n_best)
+            candidates = None if self._candidates is None else self._candidates.of(source)
+            return search(self.model, source, self.config.decoding, n_best, candidates)
 
     @graph_function(input_signature=[_IDS, _IDS])
     def alignment(self, source: tf.Tensor, target: tf.Tensor) -> tf.Tensor:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import tensorflow as tf
 
-from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.inference.lexicon_file import read_lexicon
 from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, UNK
 
 
@@ -13,7 +13,7 @@ class UnkReplacement(tf.Module):
     """Replaces each [UNK] of a translation by way of its attention.
 
         j = arg max_j α_ij over the source's words, `</s>` left out
-        y_i = lexicon(x_j) where the lexicon has x_j, else x_j
+        y_i = the first translation of x_j where the lexicon has one, else x_j
 
     The paper leaves unknown words open; this follows Luong et al. (2015), Addressing the Rare Word
     Problem, and Jean et al. (2015), On Using Very Large Target Vocabulary, section 3.3. `lexicon`
@@ -27,7 +27,7 @@ class UnkReplacement(tf.Module):
     def __init__(self, lexicon: str | Path | None):
         super().__init__()
         self._lexicon: tf.lookup.StaticHashTable | None = None
-        if lexicon is not None and _words_in(Path(lexicon)):
+        if lexicon is not None and read_lexicon(lexicon):
             initializer = tf.lookup.TextFileInitializer(
                 str(lexicon), tf.string, 0, tf.string, 1, delimiter="\t"
             )
@@ -61,25 +61,6 @@ class UnkReplacement(tf.Module):
             return words
         translations = self._lexicon.lookup(words)
         return tf.where(translations == "", words, translations)
-
-
-def _words_in(lexicon: Path) -> int:
-    """Count the words of a lexicon, which may have been edited by hand: a word, a tab, a word."""
-    seen: set[str] = set()
-    try:
-        with open(lexicon, encoding="utf-8", newline="\n") as file:
-            for number, line in enumerate(file, 1):
-                words = line.removesuffix("\n").split("\t")
-                if len(words) != 2 or not all(words) or "\r" in line:
-                    raise InputError(f"{lexicon}: line {number:,} is not word, tab, word")
-                if words[0] in seen:
-                    raise InputError(f"{lexicon}: line {number:,}: {words[0]} is there twice")
-                seen.add(words[0])
-        return len(seen)
-    except OSError as error:
-        raise InputError(f"{lexicon}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{lexicon}: not UTF-8") from error
 
 
 def _attended(weights: tf.Tensor, source: tf.RaggedTensor, rows: tf.Tensor) -> tf.Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import keras
 from keras import ops
@@ -12,13 +12,20 @@ from rnnsearch_tf.layers import initializers
 from rnnsearch_tf.layers.precision import PreciseLayer, product
 
 if TYPE_CHECKING:
-    from rnnsearch_tf.tensor_types import Float, Tensor
+    from rnnsearch_tf.tensor_types import Float, Int, Tensor
 
 
 def maxout(pairs: Float[Tensor, "*rows two_l"]) -> Float[Tensor, "*rows l"]:
     """The greater of each two neighbors."""
     pairs = ops.reshape(pairs, (*ops.shape(pairs)[:-1], pairs.shape[-1] // 2, 2))
     return ops.maximum(*ops.unstack(pairs, axis=-1))
+
+
+class Columns(NamedTuple):
+    """The weights of C words."""
+
+    W_o: Float[Tensor, "l C"]  # in the compute dtype
+    b: Float[Tensor, "C"]
 
 
 @keras.saving.register_keras_serializable("rnnsearch_tf")
@@ -92,9 +99,18 @@ class MaxoutDeepOutput(PreciseLayer):
         """The maximum of each pair of t̃_i, with dropout in training."""
         return self.dropout(maxout(pairs), training=training)
 
-    def logits(self, hidden: Float[Tensor, "*rows l"]) -> Float[Tensor, "*rows K"]:
-        """W_o t + b."""
-        return product(hidden, self.factor(self.W_o), ops.convert_to_tensor(self.b))
+    def logits(
+        self, hidden: Float[Tensor, "*rows l"], columns: Columns | None = None
+    ) -> Float[Tensor, "*rows _"]:
+        """W_o t + b, of all words or of those that `columns` are of."""
+        return product(hidden, *(self.columns() if columns is None else columns))
+
+    def columns(self, words: Int[Tensor, "C"] | None = None) -> Columns:
+        """Return what the logits of all words, or of some, need; once, outside a loop."""
+        W_o, b = self.W_o, ops.convert_to_tensor(self.b)
+        if words is not None:
+            W_o, b = ops.take(W_o, words, axis=1), ops.take(b, words)
+        return Columns(self.factor(W_o), b)
 
     def call(
         self,

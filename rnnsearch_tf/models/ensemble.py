@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from keras import ops
 
 from rnnsearch_tf.models.translation_model import TranslationModel
-from rnnsearch_tf.models.translation_step import Memory, StepState, TranslationStep
+from rnnsearch_tf.models.translation_step import Candidates, Memory, StepState, TranslationStep
 
 if TYPE_CHECKING:
     from rnnsearch_tf.tensor_types import Float, Int, Tensor
@@ -29,14 +29,11 @@ class Ensemble:
     def __init__(self, models: Sequence[TranslationModel]):
         self._models = tuple(models)
 
-    def bind(self, source: Int[Tensor, "B Tx"]) -> EnsembleStep:
-        """Encode source ids, and return the decoders before the first target word."""
-        return EnsembleStep([model.bind(source) for model in self._models])
-
-    def predict_token(self, outputs: States) -> Float[Tensor, "R K"]:
-        """Return log p of the next token, float32, given the outputs [R, ...]."""
-        pairs = zip(self._models, outputs, strict=True)
-        return _log_mean([ops.log_softmax(_float32(m.predict_token(s))) for m, s in pairs])
+    def bind(
+        self, source: Int[Tensor, "B Tx"], candidates: Candidates | None = None
+    ) -> EnsembleStep:
+        """Encode source ids, and return the decoders; as `TranslationModel.bind`."""
+        return EnsembleStep([model.bind(source, candidates) for model in self._models])
 
     def token_losses(
         self, source: Int[Tensor, "B Tx"], target: Int[Tensor, "B Ty"]
@@ -71,6 +68,14 @@ class EnsembleStep:
         """Return what the models predict y_{i+1} from; as `TranslationStep.advance`."""
         parts = zip(self._steps, previous, memory or self.memory, strict=True)
         return tuple(step.advance(outputs, word, part) for step, outputs, part in parts)
+
+    def predict_token(
+        self, outputs: States, memory: tuple[Memory, ...] | None = None
+    ) -> Float[Tensor, "R K_or_C"]:
+        """Return log p of the next token, float32; as `TranslationStep.predict_token`."""
+        parts = zip(self._steps, outputs, memory or self.memory, strict=True)
+        logits = (step.predict_token(rows, part) for step, rows, part in parts)
+        return _log_mean([ops.log_softmax(_float32(x)) for x in logits])
 
 
 def _log_mean(log_probs: Sequence[Float[Tensor, "*rows"]]) -> Float[Tensor, "*rows"]:

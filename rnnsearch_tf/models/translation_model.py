@@ -18,7 +18,7 @@ from rnnsearch_tf.layers.deep_output import MaxoutDeepOutput
 from rnnsearch_tf.layers.encoder import Encoder
 from rnnsearch_tf.layers.precision import dtype_policy
 from rnnsearch_tf.models.losses import LOSSES, LossTotal, token_losses
-from rnnsearch_tf.models.translation_step import StepState, TranslationStep
+from rnnsearch_tf.models.translation_step import Candidates, TranslationStep
 
 if TYPE_CHECKING:
     from rnnsearch_tf.tensor_types import Float, Int, Tensor
@@ -88,11 +88,18 @@ class TranslationModel(keras.Model):
         """Compute the metrics of `compile`, of the same y as the loss."""
         return super().compute_metrics(x, x["target"] if y is None else y, y_pred, *args, **kwargs)
 
-    def bind(self, source: Int[Tensor, "B Tx"]) -> TranslationStep:
-        """Encode source ids, and return the model before their first target word."""
+    def bind(
+        self, source: Int[Tensor, "B Tx"], candidates: Candidates | None = None
+    ) -> TranslationStep:
+        """Encode source ids, and return the model before their first target word.
+
+        Args:
+            source: ids.
+            candidates: the words that are predicted; None: all.
+        """
         annotations, summary = self.encoder(source)
         mask = ops.not_equal(source, 0)
-        return TranslationStep(self.decoder, self.readout, annotations, summary, mask)
+        return TranslationStep(self.decoder, self.readout, annotations, summary, mask, candidates)
 
     def compute_losses(
         self, batch: Mapping[str, Any], names: Iterable[str], training: bool = False
@@ -131,10 +138,6 @@ class TranslationModel(keras.Model):
     ) -> Float[Tensor, "B Ty Tx"]:
         """α of given pairs of ids, float32."""
         return self._read(source, target, training=False).alignment
-
-    def predict_token(self, outputs: StepState) -> Float[Tensor, "R K"]:
-        """Return the logits of the next token, from what `bind`'s step returns."""
-        return self.readout.logits(outputs.hidden)
 
     def _read(
         self, source: Int[Tensor, "B Tx"], target: Int[Tensor, "B Ty"], training: bool

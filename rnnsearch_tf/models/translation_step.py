@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from keras import ops
 
@@ -15,12 +15,20 @@ if TYPE_CHECKING:
     from rnnsearch_tf.tensor_types import Bool, Float, Int, Tensor
 
 
+class Candidates(NamedTuple):
+    """Words that translations are chosen from: those of all sentences, and whose they are."""
+
+    words: Int[Tensor, "C"]  # ids
+    penalty: Float[Tensor, "B C"]  # 0 at the words of a sentence, -inf at those of others
+
+
 class Memory(NamedTuple):
-    """Source sentences, as the decoder reads them."""
+    """Source sentences, as the decoder reads them, and `Candidates.penalty` or ()."""
 
     keys: Float[Tensor, "B Tx _"]  # U_a h
     values: Float[Tensor, "B Tx _"]  # C_z h, C_r h, C h and C_o h
     mask: Bool[Tensor, "B Tx"]  # false at padding
+    penalty: Any = ()
 
 
 class StepState(NamedTuple):
@@ -46,6 +54,7 @@ class TranslationStep:
         annotations: h.
         summary: what s_0 is made from.
         mask: false at padding.
+        candidates: the words that are predicted; None: all, without a penalty.
 
     Attributes:
         memory: what is read of the source sentences.
@@ -58,6 +67,7 @@ class TranslationStep:
         annotations: Float[Tensor, "B Tx two_n"],
         summary: Float[Tensor, "B n"],
         mask: Bool[Tensor, "B Tx"],
+        candidates: Candidates | None = None,
     ):
         cell = decoder.cell
         of_contexts = cell.factor(cell.C_z, cell.C_r, cell.C, readout.C_o)
@@ -69,8 +79,11 @@ class TranslationStep:
         self._biases = joined(cell.b_z, cell.b_r, cell.b, readout.b_o)
         self._of_states = cell.factor(cell.U_z, cell.U_r, readout.U_o)
         self._candidate = cell.factor(cell.U)
+        self._columns = readout.columns(candidates and candidates.words)
+        self._has_penalty = candidates is not None
         keys = decoder.attention.keys(annotations)
-        self.memory = Memory(keys, product(annotations, of_contexts), mask)
+        penalty = () if candidates is None else candidates.penalty
+        self.memory = Memory(keys, product(annotations, of_contexts), mask, penalty)
 
     def start(self) -> StepState:
         """Return what y_1 is predicted from: one row for each sentence."""
@@ -94,6 +107,23 @@ class TranslationStep:
         words = product(self._decoder.embedding(word), self._of_words, self._biases)
         memory = self.memory if memory is None else memory
         return self._update_and_look(previous.state, previous.inputs, words, memory)
+
+    def predict_token(
+        self, outputs: StepState, memory: Memory | None = None
+    ) -> Float[Tensor, "R K_or_C"]:
+        """Return the logits of the next token, of all K words or of the C candidates.
+
+        Args:
+            outputs: what it is predicted from.
+            memory: as for `advance`.
+        """
+        logits = self._readout.logits(outputs.hidden, self._columns)
+        if not self._has_penalty:
+            return logits
+        penalty = (self.memory if memory is None else memory).penalty
+        sentences, words = ops.shape(penalty)
+        of_each = ops.reshape(logits, (sentences, -1, words)) + ops.expand_dims(penalty, 1)
+        return ops.reshape(of_each, (-1, words))
 
     def _update_and_look(
         self, state: Tensor, inputs: Tensor, words: Tensor, memory: Memory

@@ -1,19 +1,20 @@
-"""rnnsearch-lexicon: translations of unknown words, learnt from the model's own attention."""
+"""rnnsearch-lexicon: translations of words, learnt from the model's own attention."""
 
+import dataclasses
 import sys
 
 from rnnsearch_tf.limits import COUNT
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.decoding_flags import checked_models, define_model, open_translator
+from rnnsearch_tf.scripts.shared.decoding_flags import checked_models, define_model
 from rnnsearch_tf.scripts.shared.file_flags import OUTPUT_FILE, check_path
 from rnnsearch_tf.scripts.shared.pair_flags import define_pairs, needed_pairs
 
 COMMAND = Command(
     "rnnsearch-lexicon",
-    "align training pairs by a model's attention, and write the most frequent translation of each "
+    "align training pairs by a model's attention, and write the most frequent translations of each "
     "source word to lexicon.tsv in the model directory; with --replace_unknown the other commands "
-    "replace [UNK] by such words.",
+    "replace [UNK] by the first, with --candidate_words they choose from all of them.",
     "rnnsearch-lexicon --model_dir=model --source=train.en --target=train.fr",
 )
 FLAGS = COMMAND.flags
@@ -28,15 +29,17 @@ def run() -> None:
     """Align, count and write."""
     training = needed_pairs(COMMAND)
     directory = ModelDirectory(FLAGS.model_dir)  # neither an ensemble nor an export
-    directory.load_config()  # for its checks
+    config = directory.load_config()
     checked_models(COMMAND)
     path = directory.lexicon_path
     check_path("model_dir", OUTPUT_FILE, str(path))
     with quiet_start():
         from rnnsearch_tf.alignment.lexicon import lexicon_of, write_lexicon
+        from rnnsearch_tf.inference.translator import Translator
         from rnnsearch_tf.progress import say
 
-        translator = open_translator(COMMAND)
+        exact = dataclasses.replace(config.decoding, candidate_words=0)  # which need the lexicon
+        translator = Translator.load(FLAGS.model_dir, exact, FLAGS.weights)
     lexicon = lexicon_of(translator, training, FLAGS.pairs)
     write_lexicon(path, lexicon)
     say(f"{path}: {len(lexicon):,} words")

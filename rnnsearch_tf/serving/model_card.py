@@ -13,6 +13,7 @@ from rnnsearch_tf.provenance import commit, library_versions
 
 _FORMAT = 1
 _SCORE = "log p(y|x) = sum_i log p(y_i | y_<i, x), nats, </s> counted"
+_CANDIDATES = "of translate and nbest, p is over the candidate words of the sentence"
 _ENSEMBLE = "p(y_i | y_<i, x) is the mean over the models"
 
 
@@ -32,7 +33,7 @@ def model_card(
         InputError: an unusable model directory.
     """
     config = ModelDirectory(model_dirs[0]).load_config()
-    penalty = decoding.length_penalty
+    penalty, candidates = decoding.length_penalty, decoding.candidate_words
     return {
         "format": _FORMAT,
         "source_language": config.source_language,
@@ -42,7 +43,9 @@ def model_card(
         "weights_dtype": weights_dtype,
         "models": [_model(ModelDirectory(path), weights) for path in model_dirs],
         "decoding": dataclasses.asdict(decoding),
-        "score": _SCORE + (f"; {_ENSEMBLE}" if len(model_dirs) > 1 else ""),
+        "score": "; ".join(
+            [_SCORE, *[_ENSEMBLE] * (len(model_dirs) > 1), *[_CANDIDATES] * bool(candidates)]
+        ),
         "normalized_score": f"log p(y|x) / |y|^{penalty:g}, |y| counting </s>",
         "exported": {
             "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from rnnsearch_tf.decoding.continuations import best_continuations
+from rnnsearch_tf.decoding.continuations import BLOCK, best_continuations
 
 EOS = 1
 
@@ -26,9 +26,9 @@ def sorted_continuations(logits, before_words, before_eos, k, banned=()):
     return sorted(found, key=lambda item: -item[0])[:k]  # stable: ties keep this order
 
 
-def assert_same(logits, before_words, before_eos, k, banned=()):
+def assert_same(logits, before_words, before_eos, k, banned=(), find=best_continuations):
     before_words, before_eos = np.asarray(before_words), np.asarray(before_eos)
-    found = best_continuations(tf.constant(logits), before_words, before_eos, k, EOS, banned)
+    found = find(tf.constant(logits), before_words, before_eos, k, EOS, banned)
     log_probs, parents, words = (x.numpy() for x in found)
     assert log_probs.shape == parents.shape == words.shape == (len(logits), k)
     for i in range(len(logits)):
@@ -49,6 +49,25 @@ def test_they_are_the_best(columns, k, banned):
     before = random.normal(size=[2, 2, 5]).astype("float32")
     before[0, 0, 3] = before[1, 1, 2] = -math.inf
     assert_same(logits, before[0], before[1], k, banned)
+
+
+@pytest.mark.parametrize("columns", [3 * BLOCK, 1024])
+@pytest.mark.parametrize("banned", [(), (0, 2)], ids=str)
+def test_they_are_where_the_size_of_the_vocabulary_is_not_known(columns, banned):
+    shape = tf.TensorSpec([2, 5, None])
+
+    def find(logits, before_words, before_eos, *k_eos_banned):
+        search = tf.function(
+            lambda x: best_continuations(x, before_words, before_eos, *k_eos_banned), [shape]
+        )
+        return search(logits)
+
+    random = np.random.default_rng(columns)
+    logits = 3 * random.normal(size=[2, 5, columns]).astype("float32")
+    logits[:, :, columns // 2 :] = -np.inf
+    logits[:, :, :3] += 9
+    before = random.normal(size=[2, 2, 5]).astype("float32")
+    assert_same(logits, before[0], before[1], 3, banned, find)
 
 
 @pytest.mark.parametrize("columns", [13, 1000, 1009])

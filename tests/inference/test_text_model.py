@@ -56,7 +56,7 @@ def test_beam_of_one_is_greedy(model_dir):
         seen: Any = step.start()
         expected: list[int] = []
         for _ in range(2 * len(row) - 1):
-            logits = text_model.model.predict_token(seen).numpy()[0]
+            logits = step.predict_token(seen).numpy()[0]
             logits[PAD] = -np.inf
             expected.append(int(logits.argmax()))
             if expected[-1] == EOS:

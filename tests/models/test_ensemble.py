@@ -11,6 +11,7 @@ from rnnsearch_tf.config import Architecture, DecodingConfig, ModelConfig
 from rnnsearch_tf.decoding.model_search import search
 from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.models.translation_step import Candidates
 
 SIZES = ModelConfig(
     source_vocabulary_size=17,
@@ -43,8 +44,8 @@ def probabilities(member: TranslationModel) -> np.ndarray:
 
 
 def test_the_first_word(members):
-    ensemble = Ensemble(members)
-    mean = np.exp(ensemble.predict_token(ensemble.bind(SOURCE).start()))
+    step = Ensemble(members).bind(SOURCE)
+    mean = np.exp(step.predict_token(step.start()))
     expected = np.mean([probabilities(member)[:, 0] for member in members], axis=0)
     np.testing.assert_allclose(mean, expected, atol=1e-6)
     apart = np.abs(probabilities(members[0])[:, 0] - expected).max()
@@ -52,10 +53,20 @@ def test_the_first_word(members):
 
 
 def test_the_next_word(members):
-    ensemble = Ensemble(members)
-    step = ensemble.bind(SOURCE)
-    mean = np.exp(ensemble.predict_token(step.advance(step.start(), TARGET[:, 0])))
+    step = Ensemble(members).bind(SOURCE)
+    mean = np.exp(step.predict_token(step.advance(step.start(), TARGET[:, 0])))
     expected = np.mean([probabilities(member)[:, 1] for member in members], axis=0)
+    np.testing.assert_allclose(mean, expected, atol=1e-6)
+
+
+def test_candidates_share_the_probability_of_a_model(members):
+    words = np.array([0, 1, 2, 5, 12], np.int32)
+    penalty = np.zeros([2, 5], np.float32)
+    penalty[1, 3] = -np.inf
+    step = Ensemble(members).bind(SOURCE, Candidates(words, penalty))
+    mean = np.exp(step.predict_token(step.advance(step.start(), TARGET[:, 0])))
+    weights = [probabilities(member)[:, 1][:, words] * np.exp(penalty) for member in members]
+    expected = np.mean([p / p.sum(axis=1, keepdims=True) for p in weights], axis=0)
     np.testing.assert_allclose(mean, expected, atol=1e-6)
 
 

@@ -15,6 +15,7 @@ from keras import ops
 from rnnsearch_tf.config import RNNENCDEC, RNNSEARCH, Architecture, ModelConfig, StepOrder
 from rnnsearch_tf.models.losses import alignment_cross_entropy
 from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.models.translation_step import Candidates
 
 STEP_ORDERS = typing.get_args(StepOrder)
 
@@ -119,7 +120,7 @@ def test_word_by_word_is_teacher_forced(architecture, order):
     step = model.bind(np.array([source]))
     outputs = step.start()
     for i, word in enumerate(target):
-        logits = ops.convert_to_numpy(model.predict_token(outputs))[0]
+        logits = ops.convert_to_numpy(step.predict_token(outputs))[0]
         np.testing.assert_allclose(logits, expected[i], atol=1e-6)
         outputs = step.advance(outputs, np.array([word]))
 
@@ -131,10 +132,26 @@ def test_several_hypotheses_share_the_annotations(architecture, order):
     first = step.start()
     doubled = type(first)(*(ops.repeat(x, 2, axis=0) for x in first))
     words = np.array([4, 5, 6, 7, 8, 9])
-    together = model.predict_token(step.advance(doubled, words))
+    together = step.predict_token(step.advance(doubled, words))
     for q in range(2):
-        alone = model.predict_token(step.advance(first, words[q::2]))
+        alone = step.predict_token(step.advance(first, words[q::2]))
         np.testing.assert_allclose(together[q::2], alone, atol=1e-6)
+
+
+@both
+def test_candidates_are_predicted_as_among_all_words(architecture, order):
+    model = build(architecture, order)
+    source, words = padded([pair[0] for pair in PAIRS]), np.array([0, 1, 2, 5, 12, 0], "int32")
+    penalty = np.zeros([len(PAIRS), len(words)], "float32")
+    penalty[1, 3] = penalty[:, 5] = -math.inf
+    exact, step = model.bind(source), model.bind(source, Candidates(words, penalty))
+    rows = np.array([4, 5, 6, 7, 8, 9])  # two hypotheses for each sentence
+    first, all_first = (
+        type(s.start())(*(ops.repeat(x, 2, axis=0) for x in s.start())) for s in (step, exact)
+    )
+    found = ops.convert_to_numpy(step.predict_token(step.advance(first, rows)))
+    expected = ops.convert_to_numpy(exact.predict_token(exact.advance(all_first, rows)))[:, words]
+    np.testing.assert_allclose(found, expected + np.repeat(penalty, 2, axis=0), atol=1e-6)
 
 
 @pytest.mark.slow

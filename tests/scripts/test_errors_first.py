@@ -60,6 +60,8 @@ CASES = [
     ("evaluate", [MODEL, *TEST, "--reference=short"], "short has 1 lines, the source has 2"),
     ("evaluate", [MODEL, *TEST, "--alignments=none"], "--alignments none: No such file"),
     ("evaluate", [MODEL, "--tsv=en"], "en: line 1 has no tab"),
+    *((name, [MODEL, *NEEDED[name], "--candidate_words=9"], "rnnsearch-lexicon learns it")
+      for name in ("translate", "evaluate", "export")),
     ("export", [MODEL, "--export_dir=exports", "--version=1"], "nothing was overwritten"),
     ("client", ["--input=none"], "--input none: No such file"),
     ("client", ["--ca_certificate=none"], "--ca_certificate none: No such file"),

@@ -289,14 +289,14 @@ def test_a_lexicon_is_learnt_and_used(capsys, model_dir, corpus, tmp_path):
     flags = [f"--model_dir={copy}", f"--source={corpus / 'train.en'}",
              f"--target={corpus / 'train.fr'}"]  # fmt: skip
     assert lexicon.run([*flags, "--pairs=50"]) == 0
-    words = dict(
-        line.split("\t") for line in (copy / "lexicon.tsv").read_text("utf-8").splitlines()
-    )
+    lines = (copy / "lexicon.tsv").read_text("utf-8").splitlines()
+    words = {line.split("\t")[0] for line in lines}
     assert words
     assert f"lexicon.tsv: {len(words):,} words" in capsys.readouterr().err
     (tmp_path / "in").write_text("Zork is here.\n" * 3)
     assert translate.run([f"--model_dir={copy}", f"--input={tmp_path / 'in'}", "--replace_unknown",
-                          "--beam_size=2", f"--output={tmp_path / 'out'}"]) == 0  # fmt: skip
+                          "--candidate_words=5", "--beam_size=2",
+                          f"--output={tmp_path / 'out'}"]) == 0  # fmt: skip
     assert "[UNK]" not in (tmp_path / "out").read_text("utf-8")
 
 

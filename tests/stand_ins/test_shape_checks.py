@@ -17,7 +17,6 @@ from rnnsearch_tf.layers.decoder import Decoder, DecoderState
 from rnnsearch_tf.layers.deep_output import MaxoutDeepOutput
 from rnnsearch_tf.layers.gru import GRUCell
 from rnnsearch_tf.models import losses
-from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.models.translation_step import TranslationStep
 
@@ -116,7 +115,7 @@ def test_named_axes_in_front_agree():
         LengthNormalization.score,
         beam_search,
         model_search.search,
-        Ensemble.predict_token,
+        TranslationStep.predict_token,
         TranslationModel.token_losses,
         losses.output_cross_entropy,
         losses.SentenceLoss.call,

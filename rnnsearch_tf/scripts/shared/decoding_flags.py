@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Literal
 from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.inference.exported import check_models, check_options, config_of, find_version
+from rnnsearch_tf.inference.lexicon_file import required
+from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.file_flags import MODEL_FOLDERS
 
@@ -55,6 +57,8 @@ def checked_models(command: Command, names: str | None = None) -> list[str]:
     decoding = decoding_settings(command, names)
     if len(paths) == 1 and (version := find_version(paths[0])):
         check_options(version, decoding)
+    elif decoding.candidate_words and "candidate_words" in command.flags:
+        required(ModelDirectory(paths[0]).find_lexicon())
     return paths
 
 

@@ -1,0 +1,52 @@
+"""Candidate words: the few that the translations of a batch are chosen from."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import tensorflow as tf
+
+from rnnsearch_tf.decoding.continuations import BLOCK
+from rnnsearch_tf.models.translation_step import Candidates
+from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from rnnsearch_tf.tensor_types import Int, Tensor
+
+
+class CandidateLists(tf.Module):
+    """Makes the list of a sentence: the most frequent words, and translations of its own words.
+
+    This follows Jean et al. (2015), On Using Very Large Target Vocabulary, section 3.2. A list
+    depends on its sentence alone. The sentences of a batch share the columns of W_o of all their
+    lists; a word of another sentence has a penalty of -inf.
+
+    Args:
+        translations: ids of target words for each source word, int32 [K_x, n], then 0.
+        size: K, the number of target words, of which the first are the most frequent.
+        frequent: how many of those are in every list, beside the special tokens.
+        beam_size: k of the search.
+    """
+
+    def __init__(self, translations: np.ndarray, size: int, frequent: int, beam_size: int):
+        super().__init__()
+        self._translations = tf.Variable(translations, trainable=False)  # saved with an export
+        self._size = size
+        self._frequent = frequent + len(SPECIAL_TOKENS)
+        self._least = beam_size * BLOCK
+
+    def of(self, source: Int[Tensor, "B Tx"]) -> Candidates:
+        """The candidates of source ids: rising, then 0 up to a size that the search can have."""
+        own = tf.reshape(tf.gather(self._translations, source), [tf.shape(source)[0], -1])
+        counts = tf.math.bincount(own, minlength=self._size, maxlength=self._size, axis=-1)
+        is_own = (counts > 0) | (tf.range(self._size) < self._frequent)  # [B, K]
+        words = tf.cast(tf.where(tf.reduce_any(is_own, axis=0))[:, 0], tf.int32)
+        penalty = tf.where(tf.gather(is_own, words, axis=1), 0.0, -math.inf)
+        missing = tf.maximum(self._least - tf.size(words), -tf.size(words) % BLOCK)
+        return Candidates(
+            tf.pad(words, [[0, missing]]),
+            tf.pad(penalty, [[0, 0], [0, missing]], constant_values=-math.inf),
+        )

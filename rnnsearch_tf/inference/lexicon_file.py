@@ -1,0 +1,56 @@
+"""lexicon.tsv: for each source word, the target words that translate it, best first."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.text.vocabulary import UNK, Vocabulary
+
+Lexicon = Mapping[str, tuple[str, ...]]  # the first translation is "" where none replaces [UNK]
+
+
+def required(lexicon: str | Path | None) -> str | Path:
+    """Return the path of a lexicon that candidate words need; InputError where there is none."""
+    if lexicon is None:
+        raise InputError(
+            "candidate_words needs lexicon.tsv in the (first) model directory: rnnsearch-lexicon "
+            "learns it from training pairs"
+        )
+    return lexicon
+
+
+def read_lexicon(path: str | Path) -> dict[str, tuple[str, ...]]:
+    """Read a lexicon, which may have been edited by hand: lines of words with tabs between them.
+
+    Raises:
+        InputError: the file is not a lexicon; the message has the line.
+    """
+    lexicon: dict[str, tuple[str, ...]] = {}
+    try:
+        with open(path, encoding="utf-8", newline="\n") as file:
+            for number, line in enumerate(file, 1):
+                word, *translations = line.removesuffix("\n").split("\t")
+                if not (word and translations and all(translations[1:]) and translations[-1]) or (
+                    "\r" in line
+                ):
+                    raise InputError(f"{path}: line {number:,} is not word, tab, word")
+                if word in lexicon:
+                    raise InputError(f"{path}: line {number:,}: {word} is there twice")
+                lexicon[word] = tuple(translations)
+        return lexicon
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8") from error
+
+
+def translation_ids(lexicon: Lexicon, source: Vocabulary, target: Vocabulary) -> np.ndarray:
+    """Look the translations up: int32 [K_x, n], rows that end in 0; unknown words are left out."""
+    rows = [target.encode(lexicon.get(word, ()))[:-1] for word in source.tokens]
+    ids = np.zeros([len(rows), max(1, *map(len, rows))], np.int32)
+    for row, words in zip(ids, rows, strict=True):
+        known = [word for word in words if word != UNK]
+        row[: len(known)] = known
+    return ids

@@ -1,0 +1,117 @@
+"""Search among a few words: exact where they are all, else of the sentence's own alone."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+import tensorflow as tf
+
+from rnnsearch_tf.alignment.lexicon import write_lexicon
+from rnnsearch_tf.config import DecodingConfig
+from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.inference.loading import load_text_model
+from rnnsearch_tf.inference.text_model import TextModel
+from rnnsearch_tf.inference.translator import Translator
+from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.serving.signatures import signatures
+
+pytestmark = pytest.mark.slow
+
+SENTENCES = [
+    "The man will eat.",
+    "She has seen the old cat in Paris.",
+    "  ",
+    "Zork is cold.",
+    "We.",
+]
+EXACT = DecodingConfig(beam_size=3, max_length_ratio=2.0)
+FEW = dataclasses.replace(EXACT, candidate_words=10)
+
+
+@pytest.fixture(scope="module")
+def exact(model_dir) -> TextModel:
+    return load_text_model(model_dir, EXACT)
+
+
+@pytest.fixture(scope="module")
+def lexicon(exact, tmp_path_factory) -> Path:
+    """Each source word has a translation of its own and, where any word is, the last one."""
+    words = exact.target.vocabulary.tokens
+    path = tmp_path_factory.mktemp("lexicon") / "lexicon.tsv"
+    others = {
+        word: (words[3 + i % (len(words) - 3)], "not in it", words[-1])
+        for i, word in enumerate(exact.source.vocabulary.tokens[3:])
+    }
+    write_lexicon(path, others)
+    return path
+
+
+def with_words(text_model: TextModel, decoding: DecodingConfig, lexicon: Path | None) -> TextModel:
+    """The same weights with other options."""
+    config = dataclasses.replace(text_model.config, decoding=decoding)
+    assert isinstance(text_model.model, TranslationModel)
+    return TextModel(
+        [text_model.model], config, text_model.source, text_model.target, lexicon=lexicon
+    )
+
+
+@pytest.fixture(scope="module")
+def few(exact, lexicon) -> TextModel:
+    return with_words(exact, FEW, lexicon)
+
+
+@pytest.mark.parametrize("beyond", [-4, 1000])  # -4: all but the last word are frequent ones
+def test_with_all_words_it_is_the_exact_search(exact, lexicon, beyond):
+    count = len(exact.target.vocabulary) + beyond
+    whole = with_words(exact, dataclasses.replace(EXACT, candidate_words=count), lexicon)
+    lines = SENTENCES[:4]  # they have a known word each, and so the last word
+    for expected, found in zip(
+        *(Translator.of(model).translate(lines, n_best=3) for model in (exact, whole)), strict=True
+    ):
+        assert [h.tokens for h in expected.hypotheses] == [h.tokens for h in found.hypotheses]
+        for a, b in zip(expected.hypotheses, found.hypotheses, strict=True):
+            assert a.score == pytest.approx(b.score, abs=1e-4)
+
+
+def test_a_sentence_has_its_own_words_whatever_stands_beside_it(exact, few):
+    together = Translator.of(few).translate(SENTENCES, n_best=3)
+    frequent = set(exact.target.vocabulary.tokens[:13])
+    changed = 0
+    for line, result in zip(SENTENCES, together, strict=True):
+        source = result.source_tokens[:-1]
+        ids = exact.source.vocabulary.encode(source)[:-1]
+        words = exact.target.vocabulary.tokens
+        own = {words[3 + (i - 3) % (len(words) - 3)] for i in ids if i > 2} | {words[-1]}
+        for hypothesis in result.hypotheses:
+            assert set(hypothesis.tokens) <= frequent | own
+        alone = Translator.of(few).translate(line, n_best=3)
+        assert [h.tokens for h in alone.hypotheses] == [h.tokens for h in result.hypotheses]
+        changed += result.text != Translator.of(exact).translate(line).text
+    assert changed
+
+
+def test_models_translate_together_by_it(exact, lexicon):
+    assert isinstance(exact.model, TranslationModel)
+    config = dataclasses.replace(exact.config, decoding=FEW)
+    alone, twice = (
+        Translator.of(TextModel(models, config, exact.source, exact.target, lexicon=lexicon))
+        for models in ([exact.model], [exact.model] * 2)
+    )
+    for a, b in zip(alone.translate(SENTENCES), twice.translate(SENTENCES), strict=True):
+        assert a.tokens == b.tokens
+        assert a.score == pytest.approx(b.score, abs=1e-4)
+
+
+def test_an_export_has_it_too(few, tmp_path):
+    serving_default = signatures(few)["serving_default"]
+    tf.saved_model.save(few, str(tmp_path / "export"), serving_default)
+    loaded = tf.saved_model.load(str(tmp_path / "export")).signatures["serving_default"]
+    texts = loaded(text=tf.constant(SENTENCES))["translation"].numpy()
+    expected = Translator.of(few).translate(SENTENCES)
+    assert [text.decode() for text in texts] == [result.text for result in expected]
+
+
+def test_without_a_lexicon_there_are_none(exact):
+    translator = Translator.of(with_words(exact, EXACT, None))
+    with pytest.raises(InputError, match="rnnsearch-lexicon learns it"):
+        translator.with_options(candidate_words=10)
