@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import functools
+from typing import TYPE_CHECKING
 
 import tensorflow as tf
 
@@ -14,7 +15,7 @@ from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.text.vocabulary import EOS, PAD, UNK
 
 if TYPE_CHECKING:
-    from rnnsearch_tf.tensor_types import Float, Int, Tensor
+    from rnnsearch_tf.tensor_types import Int, Tensor
 
 
 def search(
@@ -42,7 +43,7 @@ def search(
         source,
         options,
         max_lengths=tf.minimum(_scaled(lengths, options.max_length_ratio), limit),
-        min_lengths=_scaled(lengths, options.min_length_ratio),
+        min_lengths=_scaled(lengths, options.min_length_ratio) if options.min_length_ratio else None,
         n_best=n_best,
     )
 
@@ -53,7 +54,7 @@ def search_with_lengths(
     options: DecodingConfig,
     *,
     max_lengths: Int[Tensor, "B"],
-    min_lengths: Int[Tensor, "B"],
+    min_lengths: Int[Tensor, "B"] | None = None,
     n_best: int = 1,
 ) -> Hypotheses:
     """Search as `search` does, with the bounds of each translation given, in tokens.
@@ -64,12 +65,14 @@ def search_with_lengths(
 
     def take(sentences: tf.Tensor) -> tuple[Predict, Advance]:
         memory = tf.nest.map_structure(lambda x: tf.gather(x, sentences), step.memory)
-        return _functions(model, step, memory)
+        return model.predict_token, functools.partial(step.advance, memory=memory)
 
     return beam_search(
-        *_functions(model, step, step.memory),
+        model.predict_token,
+        step.advance,
         tf.nest.map_structure(lambda x: tf.expand_dims(x, 1), step.start()),
         take=take,
+        carried=step.carried,
         beam_size=options.beam_size,
         max_lengths=max_lengths,
         min_lengths=min_lengths,
@@ -78,37 +81,6 @@ def search_with_lengths(
         scoring=LengthNormalization(options.length_penalty),
         n_best=n_best,
     )
-
-
-def _functions(
-    model: TranslationModel | Ensemble, step: Any, memory: Any
-) -> tuple[Predict, Advance]:
-    """Return `predict` and `advance` of `beam_search`, for the sentences of a memory."""
-
-    def predict(state: Any) -> tf.Tensor:
-        rows = tf.nest.map_structure(_to_rows, state)
-        [slots] = {part.shape[1] for part in tf.nest.flatten(state)}  # Q
-        return _to_slots(model.predict_token(rows), slots)
-
-    def advance(state: Any, words: tf.Tensor) -> Any:
-        rows = tf.nest.map_structure(_to_rows, state)
-        after = step.advance(rows, tf.reshape(words, [-1]), memory)
-        return tf.nest.map_structure(lambda x: _to_slots(x, words.shape[1]), after)
-
-    return predict, advance
-
-
-def _to_rows(x: Float[Tensor, "B Q *rest"]) -> Float[Tensor, "R *rest"]:
-    return tf.reshape(x, [-1, *_sizes(x)[2:]])
-
-
-def _to_slots(x: Float[Tensor, "R *rest"], slots: int) -> Float[Tensor, "B Q *rest"]:
-    return tf.reshape(x, [-1, slots, *_sizes(x)[1:]])
-
-
-def _sizes(x: tf.Tensor) -> list[Any]:
-    """The shape, with tensors only where it is not known before the graph runs."""
-    return [tf.shape(x)[i] if size is None else size for i, size in enumerate(x.shape)]
 
 
 def _scaled(lengths: Int[Tensor, "B"], ratio: float) -> Int[Tensor, "B"]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from keras import ops
 
 from rnnsearch_tf.models.translation_model import TranslationModel
-from rnnsearch_tf.models.translation_step import Memory, StepState, TranslationStep
+from rnnsearch_tf.models.translation_step import Carried, Memory, StepState, TranslationStep
 
 if TYPE_CHECKING:
     from rnnsearch_tf.tensor_types import Float, Int, Tensor
@@ -33,8 +33,8 @@ class Ensemble:
         """Encode source ids, and return the decoders before the first target word."""
         return EnsembleStep([model.bind(source) for model in self._models])
 
-    def predict_token(self, outputs: States) -> Float[Tensor, "R K"]:
-        """Return log p of the next token, float32, given the outputs [R, ...]."""
+    def predict_token(self, outputs: States) -> Float[Tensor, "*rows K"]:
+        """Return log p of the next token, float32, given the outputs."""
         pairs = zip(self._models, outputs, strict=True)
         return _log_mean([ops.log_softmax(_float32(m.predict_token(s))) for m, s in pairs])
 
@@ -59,13 +59,18 @@ class EnsembleStep:
         self.memory = tuple(step.memory for step in steps)
 
     def start(self) -> States:
-        """Return what the models predict y_1 from: one row for each sentence."""
+        """Return what the models predict y_1 from, [B, ...]."""
         return tuple(step.start() for step in self._steps)
+
+    @staticmethod
+    def carried(outputs: States) -> tuple[Carried, ...]:
+        """Return what `advance` reads."""
+        return tuple(of_model.carried for of_model in outputs)
 
     def advance(
         self,
-        previous: States,
-        word: Int[Tensor, "R"],
+        previous: tuple[Carried, ...],
+        word: Int[Tensor, "*rows"],
         memory: tuple[Memory, ...] | None = None,
     ) -> States:
         """Return what the models predict y_{i+1} from; as `TranslationStep.advance`."""

@@ -132,7 +132,7 @@ class TranslationModel(keras.Model):
         """α of given pairs of ids, float32."""
         return self._read(source, target, training=False).alignment
 
-    def predict_token(self, outputs: StepState) -> Float[Tensor, "R K"]:
+    def predict_token(self, outputs: StepState) -> Float[Tensor, "*rows K"]:
         """Return the logits of the next token, from what `bind`'s step returns."""
         return self.readout.logits(outputs.hidden)
 

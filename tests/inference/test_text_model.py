@@ -61,7 +61,7 @@ def test_beam_of_one_is_greedy(model_dir):
             expected.append(int(logits.argmax()))
             if expected[-1] == EOS:
                 break
-            seen = step.advance(seen, np.array(expected[-1:]))
+            seen = step.advance(step.carried(seen), np.array(expected[-1:]))
         else:
             expected.append(EOS)
         assert tokens[tokens != PAD].tolist() == expected

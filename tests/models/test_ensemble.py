@@ -54,7 +54,8 @@ def test_the_first_word(members):
 def test_the_next_word(members):
     ensemble = Ensemble(members)
     step = ensemble.bind(SOURCE)
-    mean = np.exp(ensemble.predict_token(step.advance(step.start(), TARGET[:, 0])))
+    outputs = step.advance(step.carried(step.start()), TARGET[:, 0])
+    mean = np.exp(ensemble.predict_token(outputs))
     expected = np.mean([probabilities(member)[:, 1] for member in members], axis=0)
     np.testing.assert_allclose(mean, expected, atol=1e-6)
 

@@ -121,20 +121,20 @@ def test_word_by_word_is_teacher_forced(architecture, order):
     for i, word in enumerate(target):
         logits = ops.convert_to_numpy(model.predict_token(outputs))[0]
         np.testing.assert_allclose(logits, expected[i], atol=1e-6)
-        outputs = step.advance(outputs, np.array([word]))
+        outputs = step.advance(outputs.carried, np.array([word]))
 
 
 @both
 def test_several_hypotheses_share_the_annotations(architecture, order):
     model = build(architecture, order)
     step = model.bind(padded([pair[0] for pair in PAIRS]))
-    first = step.start()
-    doubled = type(first)(*(ops.repeat(x, 2, axis=0) for x in first))
-    words = np.array([4, 5, 6, 7, 8, 9])
+    first = step.start().carried
+    doubled = type(first)(*(ops.repeat(x[:, None], 2, axis=1) for x in first))
+    words = np.array([[4, 5], [6, 7], [8, 9]])
     together = model.predict_token(step.advance(doubled, words))
     for q in range(2):
-        alone = model.predict_token(step.advance(first, words[q::2]))
-        np.testing.assert_allclose(together[q::2], alone, atol=1e-6)
+        alone = model.predict_token(step.advance(first, words[:, q]))
+        np.testing.assert_allclose(together[:, q], alone, atol=1e-6)
 
 
 @pytest.mark.slow
