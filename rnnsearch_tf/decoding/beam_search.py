@@ -217,8 +217,11 @@ def _search_with_fewer_and_fewer(
     def search_some(state: State, beam: _Beam) -> tuple[State, _Beam]:
         live = tf.where(tf.reduce_any(_is_live(beam), axis=1))  # [b, 1]
         sentences = tf.cast(live[:, 0], tf.int32)
-        some = tf.nest.map_structure(lambda x: tf.gather(x, sentences), (state, beam))
-        after = _search_until(_LEAVE_AT, *take(sentences), *some, rules.of(sentences))
+        some_state, some_beam = tf.nest.map_structure(
+            lambda x: tf.gather(x, sentences), (state, beam)
+        )
+        some_rules = rules.of(sentences)
+        after = _search_until(_LEAVE_AT, *take(sentences), some_state, some_beam, some_rules)
         new_words = tf.shape(after[1].tokens)[2] - tf.shape(beam.tokens)[2]
         beam = beam._replace(tokens=tf.pad(beam.tokens, [[0, 0], [0, 0], [0, new_words]]))
         return tf.nest.map_structure(

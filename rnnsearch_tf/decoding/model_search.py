@@ -38,12 +38,13 @@ def search(
     """
     lengths = tf.math.count_nonzero(source, axis=1, dtype=tf.int32)
     limit = options.max_length + 1  # with its </s>
+    shortest = options.min_length_ratio
     return search_with_lengths(
         model,
         source,
         options,
         max_lengths=tf.minimum(_scaled(lengths, options.max_length_ratio), limit),
-        min_lengths=_scaled(lengths, options.min_length_ratio) if options.min_length_ratio else None,
+        min_lengths=_scaled(lengths, shortest) if shortest else None,
         n_best=n_best,
     )
 

@@ -31,7 +31,7 @@ class Carried(NamedTuple):
 
 
 class StepState(NamedTuple):
-    """What the next word is predicted from: of each sentence [B, ...], or of Q for each [B, Q, ...]."""
+    """What the next word is predicted from: [B, ...], or [B, Q, ...] for Q hypotheses each."""
 
     carried: Carried
     hidden: Float[Tensor, "*rows l"]  # t_i

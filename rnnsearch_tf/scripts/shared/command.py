@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import errno
 import functools
+import gc
 import logging
 import os
 import platform
@@ -344,11 +345,25 @@ def _is_not_of_retracing(record: logging.LogRecord) -> bool:
 
 
 @contextlib.contextmanager
+def _without_collections() -> Iterator[None]:
+    """Collect no garbage while the block runs, nor later what it leaves."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+@contextlib.contextmanager
 def quiet_start() -> Iterator[None]:
-    """Hide what TensorFlow's libraries write to standard error while they load.
+    """Hide what TensorFlow's libraries write to standard error while they load; load them faster.
 
     They write to the file descriptor, before any logging setting is read. When the block fails with
     a bug, what they wrote is shown after all.
+
+    What is loaded stays: to search a million objects for garbage again and again as they are made
+    takes a quarter of the time of loading them.
 
     Raises:
         InputError: TensorFlow is not installed.
@@ -362,7 +377,11 @@ def quiet_start() -> Iterator[None]:
     with tempfile.TemporaryFile() as captured:
         os.dup2(captured.fileno(), 2)
         try:
-            with interrupts.last_word(functools.partial(os.dup2, kept, 2)), interrupts.held():
+            with (
+                interrupts.last_word(functools.partial(os.dup2, kept, 2)),
+                interrupts.held(),
+                _without_collections(),
+            ):
                 yield
         except (InputError, KeyboardInterrupt, OSError, MemoryError):
             raise
