@@ -24,14 +24,14 @@ class Memory(NamedTuple):
 
 
 class Carried(NamedTuple):
-    """What the next state is computed from."""
+    """The part of a step's outputs that the next state is computed from."""
 
     state: Float[Tensor, "*rows n"]  # s_{i-1} or s_i, by the step order
     inputs: Float[Tensor, "*rows three_n"]  # of the next update, but for the next word's part
 
 
 class StepState(NamedTuple):
-    """What the next word is predicted from: [B, ...], or [B, Q, ...] for Q hypotheses each."""
+    """Outputs of a step, for the next word: [B, ...], or [B, Q, ...] for Q hypotheses each."""
 
     carried: Carried
     hidden: Float[Tensor, "*rows l"]  # t_i
