@@ -78,11 +78,21 @@ class _Rules:
 
     beam_size: int
     max_lengths: Int[Tensor, "B"]  # at least 1
-    min_lengths: Int[Tensor, "B"]
+    min_lengths: Int[Tensor, "B"] | None
+    carried: Callable[[State], State]
     eos_id: int
     banned_ids: tuple[int, ...]
     scoring: ScoringRule
     n_best: int
+
+    def of(self, sentences: Int[Tensor, "b"]) -> _Rules:
+        """The options for some sentences of the batch."""
+        shortest = self.min_lengths
+        return replace(
+            self,
+            max_lengths=tf.gather(self.max_lengths, sentences),
+            min_lengths=None if shortest is None else tf.gather(shortest, sentences),
+        )
 
 
 def beam_search(
@@ -91,6 +101,7 @@ def beam_search(
     state: State,
     *,
     take: Callable[[Int[Tensor, "b"]], tuple[Predict, Advance]] | None = None,
+    carried: Callable[[State], State] = lambda state: state,
     beam_size: int,
     max_lengths: Int[Tensor, "B"],
     min_lengths: Int[Tensor, "B"] | None = None,
@@ -115,6 +126,8 @@ def beam_search(
         take: returns both functions for some sentences of the batch, given their indices. With it,
             finished sentences leave the batch; without it, they are worked on until the last one is
             finished. The results are the same.
+        carried: returns the part of a state that `advance` reads, for which it is called; the rest,
+            which `predict` and the scoring rule read, is not kept from step to step.
         beam_size: k.
         max_lengths: maximum tokens of a hypothesis, eos included; below 1 is 1. The last token of
             a hypothesis of that length is eos, whose log p counts: all hypotheses returned are
@@ -150,11 +163,11 @@ def beam_search(
     _check_options(beam_size, eos_id, banned_ids, n_best)
     _check_state("state", state)
     max_lengths = tf.maximum(tf.cast(max_lengths, tf.int32), 1)
-    min_lengths = tf.zeros_like(max_lengths) if min_lengths is None else min_lengths
     rules = _Rules(
         beam_size=beam_size,
         max_lengths=max_lengths,
-        min_lengths=tf.cast(min_lengths, tf.int32),
+        min_lengths=None if min_lengths is None else tf.cast(min_lengths, tf.int32),
+        carried=carried,
         eos_id=eos_id,
         banned_ids=tuple(banned_ids),
         scoring=scoring,
@@ -180,7 +193,7 @@ def _search_until(
     def too_many_live(state: State, beam: _Beam) -> tf.Tensor:
         del state
         live = tf.reduce_any(_is_live(beam), axis=1)
-        return tf.math.count_nonzero(live, dtype=tf.float32) > enough
+        return tf.reduce_sum(tf.cast(live, tf.float32)) > enough
 
     def step(state: State, beam: _Beam) -> tuple[State, _Beam]:
         state = advance(state, beam.tokens[:, :, -1])
@@ -205,10 +218,10 @@ def _search_with_fewer_and_fewer(
     def search_some(state: State, beam: _Beam) -> tuple[State, _Beam]:
         live = tf.where(tf.reduce_any(_is_live(beam), axis=1))  # [b, 1]
         sentences = tf.cast(live[:, 0], tf.int32)
-        some_state, some_beam, lengths = tf.nest.map_structure(
-            lambda x: tf.gather(x, sentences), (state, beam, (rules.max_lengths, rules.min_lengths))
+        some_state, some_beam = tf.nest.map_structure(
+            lambda x: tf.gather(x, sentences), (state, beam)
         )
-        some_rules = replace(rules, max_lengths=lengths[0], min_lengths=lengths[1])
+        some_rules = rules.of(sentences)
         after = _search_until(_LEAVE_AT, *take(sentences), some_state, some_beam, some_rules)
         new_words = tf.shape(after[1].tokens)[2] - tf.shape(beam.tokens)[2]
         beam = beam._replace(tokens=tf.pad(beam.tokens, [[0, 0], [0, 0], [0, new_words]]))
@@ -222,13 +235,15 @@ def _search_with_fewer_and_fewer(
 
 
 def _add_word(predict: Predict, state: State, beam: _Beam, rules: _Rules) -> tuple[State, _Beam]:
-    """Add a word to the live hypotheses, and return the state of their parents with them."""
+    """Add a word to the live hypotheses, and return what is carried of their parents' state."""
     logits = predict(state)
     _check_logits(logits, rules)
     beam, parents = _extend(tf.cast(logits, tf.float32), beam, rules)
     state = _gather(state, parents)
     beam = beam._replace(kept=_extend_kept(beam, state, rules))
-    return state, _stop_decided(beam, rules)
+    if rules.beam_size > 1:  # of one slot, what is live can always win
+        beam = _stop_decided(beam, rules)
+    return rules.carried(state), beam
 
 
 def _extend(
@@ -241,13 +256,16 @@ def _extend(
     """
     step = tf.shape(beam.tokens)[2]
     is_last = (step + 1 >= rules.max_lengths)[:, tf.newaxis]  # [B, 1]
-    too_early = (step < rules.min_lengths)[:, tf.newaxis] & ~is_last  # [B, 1]
     finished = beam.lengths > 0
+    before_eos = beam.log_probs
+    if rules.min_lengths is not None:
+        too_early = (step < rules.min_lengths)[:, tf.newaxis] & ~is_last  # [B, 1]
+        before_eos = tf.where(too_early, -math.inf, before_eos)
     # A finished hypothesis takes a place before all others, as a continuation by eos.
     log_probs, parents, words = best_continuations(
         logits,
         tf.where(finished | is_last, -math.inf, beam.log_probs),
-        tf.where(finished, math.inf, tf.where(too_early, -math.inf, beam.log_probs)),
+        tf.where(finished, math.inf, before_eos),
         rules.beam_size,
         rules.eos_id,
         rules.banned_ids,
@@ -270,6 +288,8 @@ def _extend(
 
 def _gather(nest: Any, parents: Int[Tensor, "B k"]) -> Any:
     """The parts of each hypothesis's parent: [B, Q, ...] to [B, k, ...]."""
+    if parents.shape[1] == 1:  # a beam of one: each slot's parent is itself
+        return nest
     return tf.nest.map_structure(lambda part: tf.gather(part, parents, batch_dims=1), nest)
 
 
@@ -291,11 +311,10 @@ def _stop_decided(beam: _Beam, rules: _Rules) -> _Beam:
     within_reach = rules.scoring.bound(
         beam.log_probs, rules.max_lengths[:, tf.newaxis], beam.kept
     )  # [B, k]
-    within_reach = tf.where(_is_live(beam), within_reach, -math.inf)
+    unfinished = beam.lengths == 0  # live or empty
+    within_reach = tf.where(unfinished, within_reach, -math.inf)
     decided = tf.reduce_max(within_reach, axis=1, keepdims=True) <= to_beat  # [B, 1]
-    return beam._replace(
-        log_probs=tf.where(decided & (beam.lengths == 0), -math.inf, beam.log_probs)
-    )
+    return beam._replace(log_probs=tf.where(decided & unfinished, -math.inf, beam.log_probs))
 
 
 def _rank(beam: _Beam, rules: _Rules) -> Hypotheses:

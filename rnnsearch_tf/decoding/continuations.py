@@ -51,46 +51,65 @@ def best_continuations(
         eos_id: the word that ends a hypothesis.
         banned_ids: words that never follow; meant to be few.
     """
+    if k == before_words.shape[1] == 1:
+        return _best_continuation(logits, before_words, before_eos, eos_id, banned_ids)
     slots, columns = before_words.shape[1], logits.shape[2]  # Q, K
     size = BLOCK if columns is None else _block_size(columns)  # S
     if columns is not None and (missing := -columns % size):
         logits = tf.pad(logits, [[0, 0], [0, 0], [0, missing]], constant_values=-math.inf)
-    blocks = _cut(logits, size)  # [B, Q, N, S]
-    count = blocks.shape[2] or tf.shape(blocks)[2]
+    count = _size(logits, 2) // size  # N
+    blocks = tf.reshape(logits, [-1, slots, count, size])  # [B, Q, N, S]
     maxima = tf.reduce_max(blocks, axis=3)  # [B, Q, N]
-    normalizer = _log_normalizer(logits, maxima, size)  # [B, Q]
+    normalizer = _log_normalizer(logits, blocks, maxima)  # [B, Q]
     barred = _barred([eos_id, *banned_ids], count, size)  # [N + 1, S]
 
     base = before_words - normalizer
     affected = sorted({word // size for word in [eos_id, *banned_ids]})
-    words = _sum(base[:, :, tf.newaxis], _without(barred, affected, blocks, maxima))
-    eos = _sum(before_eos - normalizer, logits[:, :, eos_id])
-    eos = tf.where(before_eos == math.inf, math.inf, eos)
-    scores = tf.concat([words, eos[:, :, tf.newaxis]], axis=2)  # [B, Q, N + 1]
+    words = base[:, :, tf.newaxis] + _without(barred, affected, blocks, maxima)
+    eos = _eos(logits, before_eos, normalizer, eos_id)
+    scores = _finite(tf.concat([words, eos[:, :, tf.newaxis]], axis=2))  # [B, Q, N + 1]
     scores = tf.reshape(scores, [-1, slots * (count + 1)])
     chosen = tf.math.top_k(scores, min(k, scores.shape[1] or k)).indices
     chosen = -tf.math.top_k(-chosen, chosen.shape[1]).values  # [B, m], rising
 
     parents, block = chosen // (count + 1), chosen % (count + 1)  # [B, m]
-    rows = tf.minimum(parents * count + block, slots * count - 1)  # anywhere for eos
+    rows = tf.minimum(chosen - parents, slots * count - 1)  # anywhere for eos
     rows = tf.gather(tf.reshape(blocks, [-1, slots * count, size]), rows, batch_dims=1)
-    log_probs = _sum(  # [B, m, S]
-        tf.gather(base, parents, batch_dims=1)[:, :, tf.newaxis], rows + tf.gather(barred, block)
-    )
+    rows += tf.gather(barred, block)  # [B, m, S]
+    log_probs = _finite(tf.gather(base, parents, batch_dims=1)[:, :, tf.newaxis] + rows)
+    # The block of eos has it in the first place, and nothing else.
     is_eos = (block == count)[:, :, tf.newaxis] & (tf.range(size) == 0)
     eos = tf.gather(scores, chosen, batch_dims=1)[:, :, tf.newaxis]
     log_probs = tf.reshape(tf.where(is_eos, eos, log_probs), [-1, chosen.shape[1] * size])
 
     best, picks = tf.math.top_k(log_probs, min(k, log_probs.shape[1]))
-    parents = tf.gather(parents, picks // size, batch_dims=1)
-    block = tf.gather(block, picks // size, batch_dims=1)
-    words = tf.where(block == count, eos_id, block * size + picks % size)
+    first_words = tf.where(block == count, eos_id, block * size)
+    words = tf.gather(first_words, picks // size, batch_dims=1) + picks % size
     missing = [[0, 0], [0, k - best.shape[1]]]
     return Continuations(
         tf.pad(best, missing, constant_values=-math.inf),
-        tf.pad(parents, missing),
+        tf.pad(tf.gather(parents, picks // size, batch_dims=1), missing),
         tf.pad(words, missing),
     )
+
+
+def _best_continuation(
+    logits: Float[Tensor, "B 1 K"],
+    before_words: Float[Tensor, "B 1"],
+    before_eos: Float[Tensor, "B 1"],
+    eos_id: int,
+    banned_ids: Sequence[int],
+) -> Continuations:
+    """The greedy case of `best_continuations`, which needs no blocks."""
+    normalizer = tf.reduce_max(logits, axis=2) - tf.math.log(
+        tf.reduce_max(tf.nn.softmax(logits), axis=2)
+    )
+    allowed = logits + _barred([eos_id, *banned_ids], 1, _size(logits, 2))[0]
+    log_probs = _finite(before_words - normalizer + tf.reduce_max(allowed, axis=2))
+    eos = _finite(_eos(logits, before_eos, normalizer, eos_id))
+    words = tf.argmax(allowed, axis=2, output_type=tf.int32)
+    words = tf.where(eos > log_probs, eos_id, words)
+    return Continuations(tf.maximum(log_probs, eos), tf.zeros_like(words), words)
 
 
 def _block_size(columns: int) -> int:
@@ -100,24 +119,26 @@ def _block_size(columns: int) -> int:
     return min(divisors, key=lambda size: abs(size - best), default=best)
 
 
-def _cut(values: Float[Tensor, "B Q K"], size: int) -> Float[Tensor, "B Q N S"]:
-    """Cut the last axis into blocks."""
-    slots = values.shape[1] or tf.shape(values)[1]
-    count = -1 if values.shape[2] is None else values.shape[2] // size
-    return tf.reshape(values, [tf.shape(values)[0], slots, count, size])
-
-
 def _log_normalizer(
-    logits: Float[Tensor, "B Q K"], maxima: Float[Tensor, "B Q N"], size: int
+    logits: Float[Tensor, "B Q K"],
+    blocks: Float[Tensor, "B Q N S"],
+    maxima: Float[Tensor, "B Q N"],
 ) -> Float[Tensor, "B Q"]:
     """The logsumexp of `logits` over K.
 
     log p(best) = best - logsumexp. The fused softmax gives p(best), which is at least 1/K, in
     about half the time of exp and sum as separate passes on a CPU.
     """
-    block = tf.argmax(maxima, axis=2, output_type=tf.int32)
-    p = tf.gather(_cut(tf.nn.softmax(logits), size), block, batch_dims=2)  # [B, Q, S]
-    return tf.reduce_max(maxima, axis=2) - tf.math.log(tf.reduce_max(p, axis=2))
+    best, block = tf.math.top_k(maxima, 1)  # [B, Q, 1]
+    slots, size = blocks.shape[1], blocks.shape[3]
+    p = tf.reshape(tf.nn.softmax(logits), [-1, slots, _size(blocks, 2), size])
+    p = tf.reduce_max(tf.gather(p, block, batch_dims=2), axis=3)  # [B, Q, 1]
+    return tf.squeeze(best - tf.math.log(p), axis=2)
+
+
+def _size(x: tf.Tensor, axis: int) -> Any:
+    """The size of an axis, a tensor only where it is not known before the graph runs."""
+    return x.shape[axis] or tf.shape(x)[axis]
 
 
 def _barred(words: Sequence[int], count: int | Int[Tensor, ""], size: int) -> Any:
@@ -137,13 +158,22 @@ def _without(
     """The maxima without the words that are barred; only the blocks with these are read again."""
     again = tf.gather(blocks, affected, axis=2) + tf.gather(barred, affected)
     again = tf.reduce_max(again, axis=3)  # [B, Q, A]
-    is_place = tf.range(tf.shape(maxima)[2])[:, tf.newaxis] == affected  # [N, A]
+    is_place = tf.range(_size(maxima, 2))[:, tf.newaxis] == affected  # [N, A]
     position = tf.argmax(tf.cast(is_place, tf.int32), axis=1)  # of an affected block in `again`
     return tf.where(tf.reduce_any(is_place, 1), tf.gather(again, position, axis=2), maxima)
 
 
-def _sum(before: tf.Tensor, logits: tf.Tensor) -> tf.Tensor:
-    """The sum, and -inf where it is not finite."""
-    log_probs = before + logits
-    # NaN is not greater than -inf: it ends here, and no later comparison meets one.
+def _eos(
+    logits: Float[Tensor, "B Q K"],
+    before_eos: Float[Tensor, "B Q"],
+    normalizer: Float[Tensor, "B Q"],
+    eos_id: int,
+) -> Float[Tensor, "B Q"]:
+    """The log p of each hypothesis with eos."""
+    log_probs = before_eos - normalizer + logits[:, :, eos_id]
+    return tf.where(before_eos == math.inf, math.inf, log_probs)
+
+
+def _finite(log_probs: Float[Tensor, "*rows"]) -> Float[Tensor, "*rows"]:
+    """-inf in place of NaN, which is not greater: no later comparison meets one."""
     return tf.where(log_probs > -math.inf, log_probs, -math.inf)

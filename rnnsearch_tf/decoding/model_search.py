@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
@@ -15,7 +16,7 @@ from rnnsearch_tf.models.translation_step import Candidates
 from rnnsearch_tf.text.vocabulary import EOS, PAD, UNK
 
 if TYPE_CHECKING:
-    from rnnsearch_tf.tensor_types import Float, Int, Tensor
+    from rnnsearch_tf.tensor_types import Int, Tensor
 
 
 def search(
@@ -41,12 +42,13 @@ def search(
     """
     lengths = tf.math.count_nonzero(source, axis=1, dtype=tf.int32)
     limit = options.max_length + 1  # with its </s>
+    shortest = options.min_length_ratio
     return search_with_lengths(
         model,
         source,
         options,
         max_lengths=tf.minimum(_scaled(lengths, options.max_length_ratio), limit),
-        min_lengths=_scaled(lengths, options.min_length_ratio),
+        min_lengths=_scaled(lengths, shortest) if shortest else None,
         n_best=n_best,
         candidates=candidates,
     )
@@ -58,7 +60,7 @@ def search_with_lengths(
     options: DecodingConfig,
     *,
     max_lengths: Int[Tensor, "B"],
-    min_lengths: Int[Tensor, "B"],
+    min_lengths: Int[Tensor, "B"] | None = None,
     n_best: int = 1,
     candidates: Candidates | None = None,
 ) -> Hypotheses:
@@ -69,14 +71,20 @@ def search_with_lengths(
     step = model.bind(source, candidates)
     words = None if candidates is None else candidates.words
 
+    def functions(memory: Any) -> tuple[Predict, Advance]:
+        return (
+            functools.partial(step.predict_token, memory=memory),
+            lambda state, chosen: step.advance(state, _ids(words, chosen), memory),
+        )
+
     def take(sentences: tf.Tensor) -> tuple[Predict, Advance]:
-        memory = tf.nest.map_structure(lambda x: tf.gather(x, sentences), step.memory)
-        return _functions(step, memory, words)
+        return functions(tf.nest.map_structure(lambda x: tf.gather(x, sentences), step.memory))
 
     hypotheses = beam_search(
-        *_functions(step, step.memory, words),
+        *functions(step.memory),
         tf.nest.map_structure(lambda x: tf.expand_dims(x, 1), step.start()),
         take=take,
+        carried=step.carried,
         beam_size=options.beam_size,
         max_lengths=max_lengths,
         min_lengths=min_lengths,
@@ -88,41 +96,9 @@ def search_with_lengths(
     return hypotheses._replace(tokens=_ids(words, hypotheses.tokens))
 
 
-def _functions(step: Any, memory: Any, words: tf.Tensor | None) -> tuple[Predict, Advance]:
-    """Return `predict` and `advance` of `beam_search`, for the sentences of a memory.
-
-    `words`, int32 [C], are the ids of the words that are predicted; None: all.
-    """
-
-    def predict(state: Any) -> tf.Tensor:
-        rows = tf.nest.map_structure(_to_rows, state)
-        [slots] = {part.shape[1] for part in tf.nest.flatten(state)}  # Q
-        return _to_slots(step.predict_token(rows, memory), slots)
-
-    def advance(state: Any, chosen: tf.Tensor) -> Any:
-        rows = tf.nest.map_structure(_to_rows, state)
-        after = step.advance(rows, tf.reshape(_ids(words, chosen), [-1]), memory)
-        return tf.nest.map_structure(lambda x: _to_slots(x, chosen.shape[1]), after)
-
-    return predict, advance
-
-
 def _ids(words: tf.Tensor | None, places: tf.Tensor) -> tf.Tensor:
     """The ids of words by their places among the predicted ones."""
     return places if words is None else tf.gather(words, places)
-
-
-def _to_rows(x: Float[Tensor, "B Q *rest"]) -> Float[Tensor, "R *rest"]:
-    return tf.reshape(x, [-1, *_sizes(x)[2:]])
-
-
-def _to_slots(x: Float[Tensor, "R *rest"], slots: int) -> Float[Tensor, "B Q *rest"]:
-    return tf.reshape(x, [-1, slots, *_sizes(x)[1:]])
-
-
-def _sizes(x: tf.Tensor) -> list[Any]:
-    """The shape, with tensors only where it is not known before the graph runs."""
-    return [tf.shape(x)[i] if size is None else size for i, size in enumerate(x.shape)]
 
 
 def _scaled(lengths: Int[Tensor, "B"], ratio: float) -> Int[Tensor, "B"]:

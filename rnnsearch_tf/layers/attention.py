@@ -138,16 +138,17 @@ class BahdanauAttention(PreciseLayer):
         check_shapes(self, state.shape, annotations.shape, self.W_a.shape[0], width)
         state, annotations = self.wide(state), self.wide(annotations)
         keys = self.keys(annotations) if keys is None else self.wide(keys)
-        *queries, _ = ops.shape(state)  # [R] or [B, Ty]
-        sentences, positions = ops.shape(keys)[:2]
         query = product(state, self.factor(self.W_a))
-        query = ops.reshape(query, (sentences, states_of_each(queries, sentences), self.units))
+        if len(state.shape) == 2:  # rows
+            sentences = ops.shape(keys)[0]
+            states_each = states_of_each(ops.shape(state)[:1], sentences)
+            query = ops.reshape(query, (sentences, states_each, self.units))
         alignment = align(query, keys, ops.convert_to_tensor(self.v_a), annotations_mask)
         context = product_of_each(alignment, annotations)  # [B, Q, 2n]
-        return (
-            ops.reshape(context, (*queries, annotations.shape[-1])),
-            ops.reshape(alignment, (*queries, positions)),
-        )
+        if len(state.shape) == 2:
+            context = ops.reshape(context, (-1, annotations.shape[-1]))
+            alignment = ops.reshape(alignment, (ops.shape(state)[0], ops.shape(keys)[1]))
+        return context, alignment
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments of the constructor."""

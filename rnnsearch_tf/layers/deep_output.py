@@ -9,7 +9,7 @@ from keras import ops
 
 from rnnsearch_tf.config import InitialWeights
 from rnnsearch_tf.layers import initializers
-from rnnsearch_tf.layers.precision import PreciseLayer, product
+from rnnsearch_tf.layers.precision import PreciseLayer, product, sizes
 
 if TYPE_CHECKING:
     from rnnsearch_tf.tensor_types import Float, Int, Tensor
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def maxout(pairs: Float[Tensor, "*rows two_l"]) -> Float[Tensor, "*rows l"]:
     """The greater of each two neighbors."""
-    pairs = ops.reshape(pairs, (*ops.shape(pairs)[:-1], pairs.shape[-1] // 2, 2))
+    pairs = ops.reshape(pairs, (*sizes(pairs)[:-1], pairs.shape[-1] // 2, 2))
     return ops.maximum(*ops.unstack(pairs, axis=-1))
 
 

@@ -38,6 +38,13 @@ def joined(*weights: Float[Tensor, "*rows _"]) -> Float[Tensor, "*rows _"]:
     return ops.concatenate(weights, axis=-1)
 
 
+def sizes(x: Tensor) -> tuple[Any, ...]:
+    """Return a shape for `ops.reshape`: of one unknown size -1, which costs a graph nothing."""
+    if sum(size is None for size in x.shape) == 1:
+        return tuple(-1 if size is None else size for size in x.shape)
+    return ops.shape(x)
+
+
 def product(
     x: Float[Tensor, "*rows a"],
     matrix: Float[Tensor, "a b"],
@@ -48,7 +55,7 @@ def product(
     All rows are one product of two matrices, into which TensorFlow fuses the bias.
     """
     if len(x.shape) != 2:
-        *rows, size = ops.shape(x)
+        *rows, size = sizes(x)
         y = product(ops.reshape(x, (-1, size)), matrix, bias)
         return ops.reshape(y, (*rows, matrix.shape[-1]))
     y = ops.cast(ops.matmul(ops.cast(x, matrix.dtype), matrix), x.dtype)

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 from keras import ops
 
 from rnnsearch_tf.models.translation_model import TranslationModel
-from rnnsearch_tf.models.translation_step import Candidates, Memory, StepState, TranslationStep
+from rnnsearch_tf.models.translation_step import (
+    Candidates,
+    Carried,
+    Memory,
+    StepState,
+    TranslationStep,
+)
 
 if TYPE_CHECKING:
     from rnnsearch_tf.tensor_types import Float, Int, Tensor
@@ -56,13 +62,18 @@ class EnsembleStep:
         self.memory = tuple(step.memory for step in steps)
 
     def start(self) -> States:
-        """Return what the models predict y_1 from: one row for each sentence."""
+        """Return what the models predict y_1 from, [B, ...]."""
         return tuple(step.start() for step in self._steps)
+
+    @staticmethod
+    def carried(outputs: States) -> tuple[Carried, ...]:
+        """Return what `advance` reads."""
+        return tuple(of_model.carried for of_model in outputs)
 
     def advance(
         self,
-        previous: States,
-        word: Int[Tensor, "R"],
+        previous: tuple[Carried, ...],
+        word: Int[Tensor, "*rows"],
         memory: tuple[Memory, ...] | None = None,
     ) -> States:
         """Return what the models predict y_{i+1} from; as `TranslationStep.advance`."""
@@ -71,7 +82,7 @@ class EnsembleStep:
 
     def predict_token(
         self, outputs: States, memory: tuple[Memory, ...] | None = None
-    ) -> Float[Tensor, "R K_or_C"]:
+    ) -> Float[Tensor, "*rows K_or_C"]:
         """Return log p of the next token, float32; as `TranslationStep.predict_token`."""
         parts = zip(self._steps, outputs, memory or self.memory, strict=True)
         logits = (step.predict_token(rows, part) for step, rows, part in parts)

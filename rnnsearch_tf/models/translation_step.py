@@ -31,13 +31,19 @@ class Memory(NamedTuple):
     penalty: Any = ()
 
 
-class StepState(NamedTuple):
-    """Rows [R, ...] that the next word is predicted from, and the next state computed."""
+class Carried(NamedTuple):
+    """The part of a step's outputs that the next state is computed from."""
 
-    state: Float[Tensor, "R n"]  # s_{i-1} or s_i, by the step order
-    inputs: Float[Tensor, "R three_n"]  # of the next update, but for the next word's part
-    hidden: Float[Tensor, "R l"]  # t_i
-    alignment: Float[Tensor, "R Tx"]  # α_i
+    state: Float[Tensor, "*rows n"]  # s_{i-1} or s_i, by the step order
+    inputs: Float[Tensor, "*rows three_n"]  # of the next update, but for the next word's part
+
+
+class StepState(NamedTuple):
+    """Outputs of a step, for the next word: [B, ...], or [B, Q, ...] for Q hypotheses each."""
+
+    carried: Carried
+    hidden: Float[Tensor, "*rows l"]  # t_i
+    alignment: Float[Tensor, "*rows Tx"]  # α_i
 
 
 class TranslationStep:
@@ -86,7 +92,7 @@ class TranslationStep:
         self.memory = Memory(keys, product(annotations, of_contexts), mask, penalty)
 
     def start(self) -> StepState:
-        """Return what y_1 is predicted from: one row for each sentence."""
+        """Return what y_1 is predicted from, [B, ...]."""
         state = self._decoder.initial_state(self._summary)
         words = ops.expand_dims(self._biases, 0)  # y_0 is the zero vector in every row
         if self._decoder.updates_first:
@@ -94,15 +100,20 @@ class TranslationStep:
             return self._update_and_look(state, inputs, words, self.memory)
         return self._outputs(state, words, *self._look(state, self.memory))
 
+    @staticmethod
+    def carried(outputs: StepState) -> Carried:
+        """Return what `advance` reads."""
+        return outputs.carried
+
     def advance(
-        self, previous: StepState, word: Int[Tensor, "R"], memory: Memory | None = None
+        self, previous: Carried, word: Int[Tensor, "*rows"], memory: Memory | None = None
     ) -> StepState:
         """Return what y_{i+1} is predicted from.
 
         Args:
-            previous: what y_i was predicted from.
-            word: the ids of y_i.
-            memory: of the sentences that the rows belong to; by default, all of them.
+            previous: carried from what y_i was predicted from.
+            word: the ids of y_i, [B] or [B, Q].
+            memory: of the B sentences; by default, all.
         """
         words = product(self._decoder.embedding(word), self._of_words, self._biases)
         memory = self.memory if memory is None else memory
@@ -110,7 +121,7 @@ class TranslationStep:
 
     def predict_token(
         self, outputs: StepState, memory: Memory | None = None
-    ) -> Float[Tensor, "R K_or_C"]:
+    ) -> Float[Tensor, "*rows K_or_C"]:
         """Return the logits of the next token, of all K words or of the C candidates.
 
         Args:
@@ -121,18 +132,16 @@ class TranslationStep:
         if not self._has_penalty:
             return logits
         penalty = (self.memory if memory is None else memory).penalty
-        sentences, words = ops.shape(penalty)
-        of_each = ops.reshape(logits, (sentences, -1, words)) + ops.expand_dims(penalty, 1)
-        return ops.reshape(of_each, (-1, words))
+        return logits + (ops.expand_dims(penalty, 1) if len(logits.shape) == 3 else penalty)
 
     def _update_and_look(
         self, state: Tensor, inputs: Tensor, words: Tensor, memory: Memory
     ) -> StepState:
         """Take a step, in the decoder's order."""
-        inputs = inputs + words[:, : 3 * self._units]
+        inputs = inputs + words[..., : 3 * self._units]
         if self._decoder.updates_first:
             contexts, alignment = self._look(state, memory)
-            state = self._update(inputs + contexts[:, : 3 * self._units], state)
+            state = self._update(inputs + contexts[..., : 3 * self._units], state)
         else:
             state = self._update(inputs, state)
             contexts, alignment = self._look(state, memory)
@@ -152,11 +161,12 @@ class TranslationStep:
     ) -> StepState:
         inputs, pairs = self._read_state(state)
         if not self._decoder.updates_first:
-            inputs = inputs + contexts[:, : 3 * self._units]
-        pairs = pairs + contexts[:, 3 * self._units :] + words[:, 3 * self._units :]
-        return StepState(state, inputs, self._readout.activate(pairs), alignment)
+            inputs = inputs + contexts[..., : 3 * self._units]
+        pairs = pairs + contexts[..., 3 * self._units :] + words[..., 3 * self._units :]
+        return StepState(Carried(state, inputs), self._readout.activate(pairs), alignment)
 
     def _read_state(self, state: Tensor) -> tuple[Tensor, Tensor]:
         """Return what a state contributes to the next update and to the readout."""
         recurrent, pairs = ops.split(product(state, self._of_states), [2 * self._units], axis=-1)
-        return ops.pad(recurrent, [[0, 0], [0, self._units]]), pairs
+        no_padding = [[0, 0]] * (len(state.shape) - 1)
+        return ops.pad(recurrent, [*no_padding, [0, self._units]]), pairs

@@ -70,6 +70,33 @@ def test_they_are_where_the_size_of_the_vocabulary_is_not_known(columns, banned)
     assert_same(logits, before[0], before[1], 3, banned, find)
 
 
+@pytest.mark.parametrize("columns", [3, 13, 1000, 1009])
+@pytest.mark.parametrize("banned", [(), (0, 2), (2,)], ids=str)
+def test_the_one_of_a_greedy_search_is_the_best(columns, banned):
+    random = np.random.default_rng(columns)
+    logits = 3 * random.normal(size=[41, 1, columns]).astype("float32")
+    logits[:20, :, EOS] += 5  # where it may come first
+    before = random.normal(size=[2, 41, 1]).astype("float32")
+    before[0, ::5] = before[1, 2::5] = -math.inf
+    assert_same(logits, before[0], before[1], 1, banned)
+
+
+@pytest.mark.parametrize("ill", [math.nan, math.inf])
+def test_ill_logits_of_a_greedy_search(ill):
+    logits = np.zeros([2, 1, 13], "float32")
+    logits[:, :, 5] = ill
+    before_eos = tf.constant([[0.0], [math.inf]])
+    found = best_continuations(tf.constant(logits), tf.zeros([2, 1]), before_eos, 1, EOS)
+    np.testing.assert_array_equal(found.log_probs, [[-math.inf], [math.inf]])
+    assert found.words[1, 0] == EOS
+
+
+def test_a_tie_of_a_greedy_search_goes_to_the_lower_word():
+    logits = np.array([[[0, 7, -200, 7, 7]], [[-200, 7, -200, -200, -200]]], "float32")
+    zeros = np.zeros([2, 1], "float32")
+    assert_same(logits, zeros, zeros, 1)
+
+
 @pytest.mark.parametrize("columns", [13, 1000, 1009])
 @pytest.mark.parametrize("levels", [1, 2, 5])
 def test_ties_go_to_the_hypothesis_then_the_word_then_eos(columns, levels):

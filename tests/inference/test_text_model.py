@@ -52,7 +52,7 @@ def test_beam_of_one_is_greedy(model_dir):
     best = text_model.search(tf.constant(source)).tokens.numpy()[:, 0]
     for row, tokens in zip(source, best, strict=True):
         row = row[row != PAD]
-        step = text_model.model.bind(row[None])
+        step: Any = text_model.model.bind(row[None])
         seen: Any = step.start()
         expected: list[int] = []
         for _ in range(2 * len(row) - 1):
@@ -61,7 +61,7 @@ def test_beam_of_one_is_greedy(model_dir):
             expected.append(int(logits.argmax()))
             if expected[-1] == EOS:
                 break
-            seen = step.advance(seen, np.array(expected[-1:]))
+            seen = step.advance(step.carried(seen), np.array(expected[-1:]))
         else:
             expected.append(EOS)
         assert tokens[tokens != PAD].tolist() == expected

@@ -54,7 +54,8 @@ def test_the_first_word(members):
 
 def test_the_next_word(members):
     step = Ensemble(members).bind(SOURCE)
-    mean = np.exp(step.predict_token(step.advance(step.start(), TARGET[:, 0])))
+    outputs = step.advance(step.carried(step.start()), TARGET[:, 0])
+    mean = np.exp(step.predict_token(outputs))
     expected = np.mean([probabilities(member)[:, 1] for member in members], axis=0)
     np.testing.assert_allclose(mean, expected, atol=1e-6)
 
@@ -64,7 +65,7 @@ def test_candidates_share_the_probability_of_a_model(members):
     penalty = np.zeros([2, 5], np.float32)
     penalty[1, 3] = -np.inf
     step = Ensemble(members).bind(SOURCE, Candidates(words, penalty))
-    mean = np.exp(step.predict_token(step.advance(step.start(), TARGET[:, 0])))
+    mean = np.exp(step.predict_token(step.advance(step.carried(step.start()), TARGET[:, 0])))
     weights = [probabilities(member)[:, 1][:, words] * np.exp(penalty) for member in members]
     expected = np.mean([p / p.sum(axis=1, keepdims=True) for p in weights], axis=0)
     np.testing.assert_allclose(mean, expected, atol=1e-6)

@@ -122,20 +122,20 @@ def test_word_by_word_is_teacher_forced(architecture, order):
     for i, word in enumerate(target):
         logits = ops.convert_to_numpy(step.predict_token(outputs))[0]
         np.testing.assert_allclose(logits, expected[i], atol=1e-6)
-        outputs = step.advance(outputs, np.array([word]))
+        outputs = step.advance(outputs.carried, np.array([word]))
 
 
 @both
 def test_several_hypotheses_share_the_annotations(architecture, order):
     model = build(architecture, order)
     step = model.bind(padded([pair[0] for pair in PAIRS]))
-    first = step.start()
-    doubled = type(first)(*(ops.repeat(x, 2, axis=0) for x in first))
-    words = np.array([4, 5, 6, 7, 8, 9])
+    first = step.start().carried
+    doubled = type(first)(*(ops.repeat(x[:, None], 2, axis=1) for x in first))
+    words = np.array([[4, 5], [6, 7], [8, 9]])
     together = step.predict_token(step.advance(doubled, words))
     for q in range(2):
-        alone = step.predict_token(step.advance(first, words[q::2]))
-        np.testing.assert_allclose(together[q::2], alone, atol=1e-6)
+        alone = step.predict_token(step.advance(first, words[:, q]))
+        np.testing.assert_allclose(together[:, q], alone, atol=1e-6)
 
 
 @both
@@ -145,13 +145,16 @@ def test_candidates_are_predicted_as_among_all_words(architecture, order):
     penalty = np.zeros([len(PAIRS), len(words)], "float32")
     penalty[1, 3] = penalty[:, 5] = -math.inf
     exact, step = model.bind(source), model.bind(source, Candidates(words, penalty))
-    rows = np.array([4, 5, 6, 7, 8, 9])  # two hypotheses for each sentence
-    first, all_first = (
-        type(s.start())(*(ops.repeat(x, 2, axis=0) for x in s.start())) for s in (step, exact)
-    )
-    found = ops.convert_to_numpy(step.predict_token(step.advance(first, rows)))
-    expected = ops.convert_to_numpy(exact.predict_token(exact.advance(all_first, rows)))[:, words]
-    np.testing.assert_allclose(found, expected + np.repeat(penalty, 2, axis=0), atol=1e-6)
+    first = step.start().carried
+    doubled = type(first)(*(ops.repeat(x[:, None], 2, axis=1) for x in first))
+    after = np.array([[4, 5], [6, 7], [8, 9]])  # two hypotheses for each sentence
+    for state, previous, rows in (
+        (first, after[:, 0], penalty),
+        (doubled, after, penalty[:, None]),
+    ):
+        found = ops.convert_to_numpy(step.predict_token(step.advance(state, previous)))
+        expected = ops.convert_to_numpy(exact.predict_token(exact.advance(state, previous)))
+        np.testing.assert_allclose(found, expected[..., words] + rows, atol=1e-6)
 
 
 @pytest.mark.slow

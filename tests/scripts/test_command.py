@@ -166,3 +166,14 @@ tf.get_logger().warning("another")
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "another" in done.stderr and "retracing" not in done.stderr
+
+
+def test_no_garbage_is_collected_while_tensorflow_loads():
+    code = """
+import gc
+from rnnsearch_tf.scripts.shared.command import quiet_start
+with quiet_start():
+    assert not gc.isenabled()
+assert gc.isenabled() and gc.get_freeze_count()
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

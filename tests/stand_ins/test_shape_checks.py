@@ -94,9 +94,9 @@ def test_fields_of_named_tuples_are_checked():
     readout = MaxoutDeepOutput(4, 11)
     readout(outputs.state, outputs.words, outputs.context)
     step = TranslationStep(decoder, readout, *inputs)
-    outputs = step.advance(step.start(), tf.constant([4, 6]))
+    carried = step.advance(step.start().carried, tf.constant([4, 6])).carried
     with pytest.raises(jaxtyping.TypeCheckError, match="previous"):
-        step.advance(outputs._replace(hidden=outputs.hidden[:1]), tf.constant([4, 6]))
+        step.advance(carried._replace(inputs=carried.inputs[:1]), tf.constant([4, 6]))
 
 
 def test_named_axes_in_front_agree():

@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import errno
 import functools
+import gc
 import logging
 import os
 import platform
@@ -309,11 +310,24 @@ def _is_not_of_retracing(record: logging.LogRecord) -> bool:
 
 
 @contextlib.contextmanager
+def _without_collections() -> Iterator[None]:
+    """Collect no garbage while the block runs, nor later what it leaves."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+@contextlib.contextmanager
 def quiet_start() -> Iterator[None]:
-    """Hide what TensorFlow's libraries write to standard error while they load.
+    """Hide what TensorFlow's libraries write to standard error while they load; load them faster.
 
     They write to the file descriptor, before any logging setting is read. When the block fails with
-    a bug, what they wrote is shown after all. InputError where TensorFlow is not installed.
+    a bug, what they wrote is shown after all. What is loaded stays: to search a million objects for
+    garbage again and again as they are made takes a quarter of the time of loading them. InputError
+    where TensorFlow is not installed.
     """
     require_package("tensorflow")
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -324,7 +338,11 @@ def quiet_start() -> Iterator[None]:
     with tempfile.TemporaryFile() as captured:
         os.dup2(captured.fileno(), 2)
         try:
-            with interrupts.last_word(functools.partial(os.dup2, kept, 2)), interrupts.held():
+            with (
+                interrupts.last_word(functools.partial(os.dup2, kept, 2)),
+                interrupts.held(),
+                _without_collections(),
+            ):
                 yield
         except (InputError, KeyboardInterrupt, OSError, MemoryError):
             raise
