@@ -57,7 +57,7 @@ def product(
     if len(x.shape) != 2:
         *rows, size = sizes(x)
         y = product(ops.reshape(x, (-1, size)), matrix, bias)
-        return ops.reshape(y, (*rows, matrix.shape[-1]))
+        return ops.reshape(y, (*rows, ops.shape(matrix)[-1]))
     y = ops.cast(ops.matmul(ops.cast(x, matrix.dtype), matrix), x.dtype)
     return y if bias is None else ops.add(y, bias)
 

@@ -1,4 +1,4 @@
-"""What tokenisers of words have in common, and the one that splits at white space."""
+"""Tokenisers of words: their base, and the one that splits at white space."""
 
 import sys
 from typing import Any

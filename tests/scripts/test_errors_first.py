@@ -95,7 +95,7 @@ USAGE = [
     ("train", [*TRAIN, "--preset=none"], "--preset none: choose one of"),
     ("train", [*TRAIN, "--train_alignments=en"], "needs a --guided_alignment_weight"),
     ("train", [*TRAIN, "--early_stopping=bleu"], "--early_stopping needs a validation set"),
-    ("train", [*TRAIN, "--source_language=de"], "with --tokenizer=whitespace"),
+    ("train", [*TRAIN, "--source_language=de"], "take --tokenizer=sentencepiece, or"),
     ("train", [*TRAIN, "--trian_source=en"], "unknown flag --trian_source (did you mean --train_s"),
     ("align", [MODEL], "required: --source and --target, or --tsv"),
 ]  # fmt: skip

@@ -31,7 +31,7 @@ NUMBERS = [
 # Flags whose 0 stands for none.
 NONE_AT_ZERO = {
     "epochs", "max_updates", "evaluation_interval", "checkpoint_interval", "seed", "dropout",
-    "guided_alignment_weight", "length_penalty", "min_length_ratio",
+    "guided_alignment_weight", "length_penalty", "min_length_ratio", "candidate_words",
 }  # fmt: skip
 INT64 = {"version"}  # of a served model, which may be a time
 

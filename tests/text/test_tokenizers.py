@@ -7,13 +7,15 @@ from pathlib import Path
 import pytest
 import tensorflow as tf
 
-from rnnsearch_tf.config import TOKENIZERS, Config
-from rnnsearch_tf.text import cleaning, letters, moses, nonbreaking_prefixes, tokenizers
+from rnnsearch_tf.config import MOSES, WHITESPACE, Config
+from rnnsearch_tf.text import cleaning, letters, moses, nonbreaking_prefixes, word_tokenizer
 from rnnsearch_tf.text.moses import MosesTokenizer
 from rnnsearch_tf.text.tokenizers import tokenizer_for, word_tokenizers_for
 from rnnsearch_tf.text.vectorizer import TextVectorizer
 from rnnsearch_tf.text.vocabulary import Vocabulary
 from rnnsearch_tf.text.word_tokenizer import WhitespaceTokenizer
+
+WORDS = MOSES, WHITESPACE
 
 LINES = ["d' abord , l'homme$5 .", "", "  a\u00a0b\tc\u2003 ", "x\x00y\x1bz"]
 
@@ -53,7 +55,7 @@ def test_tokens_of_these_tokenizers_are_words():
 
 
 def test_fingerprints_differ_by_rules_and_language():
-    made = [tokenizer_for(name, language) for name in TOKENIZERS for language in ("en", "fr")]
+    made = [tokenizer_for(name, language) for name in WORDS for language in ("en", "fr")]
     assert len({tokenizer.fingerprint() for tokenizer in made}) == 4
     assert MosesTokenizer("en").fingerprint() == MosesTokenizer("en").fingerprint()
 
@@ -65,18 +67,18 @@ def test_fingerprints_differ_by_rules_and_language():
         (letters, {"moses"}),
         (moses, {"moses"}),  # no change of its rules makes whitespace-tokenised text anew
         (nonbreaking_prefixes, {"moses"}),
-        (tokenizers, {"whitespace"}),
+        (word_tokenizer, {"whitespace"}),
     ],
 )
 def test_a_fingerprint_changes_with_the_code(monkeypatch, module, changed):
     def fingerprints() -> dict[str, str]:
-        return {name: tokenizer_for(name, "en").fingerprint() for name in TOKENIZERS}
+        return {name: tokenizer_for(name, "en").fingerprint() for name in WORDS}
 
     before = fingerprints()
     source = inspect.getsource
     monkeypatch.setattr(inspect, "getsource", lambda m: source(m) + "# new" * (m is module))
     after = fingerprints()
-    assert {name for name in TOKENIZERS if before[name] != after[name]} == changed
+    assert {name for name in WORDS if before[name] != after[name]} == changed
 
 
 def test_a_fingerprint_changes_with_the_tables(monkeypatch):
