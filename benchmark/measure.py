@@ -73,7 +73,8 @@ def argument_parser(description: str | None, part: str) -> argparse.ArgumentPars
 
 def start(arguments: argparse.Namespace) -> Harness:
     """Set cores, seeds and the dtype policy; to be called before TensorFlow does anything."""
-    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: workloads.THREADS])
+    if sys.platform == "linux":
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: workloads.THREADS])
     harness = peers_harness(arguments.peers) if arguments.peers else own_harness(arguments.wait)
     tf.config.set_visible_devices([], "GPU")
     keras.config.set_dtype_policy(arguments.dtype_policy)
