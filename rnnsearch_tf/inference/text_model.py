@@ -44,7 +44,7 @@ class TextModel(tf.Module):
 
     Raises:
         InputError: unknown words are to be replaced, and a model has no attention; or there are to
-            be candidate words, and there is no lexicon.
+            be candidate words, and there is no lexicon, or the tokens are subwords.
     """
 
     def __init__(
@@ -76,6 +76,8 @@ class TextModel(tf.Module):
             self._weights_in_use = self._storage.in_use
         self._candidates: CandidateLists | None = None
         if frequent := config.decoding.candidate_words:
+            if self.has_subwords:
+                raise InputError("candidate words need a model of words; this one has subwords")
             known = read_lexicon(required(lexicon))
             ids = translation_ids(known, source.vocabulary, target.vocabulary)
             size = len(target.vocabulary)

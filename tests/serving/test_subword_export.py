@@ -118,6 +118,11 @@ def test_results_are_words_and_score_as_searched(translator, expected):
     assert translator.align(SENTENCE, best.text).source_tokens == expected.source_tokens
 
 
+def test_a_lexicon_of_words_has_no_subwords(translator):
+    with pytest.raises(InputError, match="candidate words need a model of words"):
+        translator.with_options(candidate_words=100)
+
+
 def test_an_export_gives_the_same(subword_export, expected):
     again = Translator.load(subword_export).translate([SENTENCE, "", "☃ x"], return_alignment=True)
     assert again[0].hypotheses[0].pieces == expected.hypotheses[0].pieces
