@@ -3,6 +3,9 @@
 import contextlib
 import difflib
 from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+_Item = TypeVar("_Item")
 
 
 class InputError(Exception):
@@ -28,6 +31,14 @@ def input_errors(where: object) -> Iterator[None]:
         raise InputError(f"{where}: {error.strerror}") from error
     except ValueError as error:
         raise InputError(f"{where}: {first_line(error)}") from error
+
+
+def until_error(items: Iterable[_Item], errors: list[Exception]) -> Iterator[_Item]:
+    """Iterate up to an error, which is added to `errors`: a library would replace it by its own."""
+    try:
+        yield from items
+    except Exception as error:
+        errors.append(error)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -14,6 +14,7 @@ from rnnsearch_tf.data import prepared_corpus
 from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText
 from rnnsearch_tf.data.prepared_corpus import Block, PreparedText, Writer
 from rnnsearch_tf.digests import is_intact, json_digest
+from rnnsearch_tf.errors import until_error
 from rnnsearch_tf.files import make_once
 from rnnsearch_tf.progress import Bar, say
 from rnnsearch_tf.text.tokenizers import Tokenizer
@@ -74,7 +75,7 @@ def _tokenized(
     errors: list[Exception] = []
     lines = tf.TensorSpec([None], tf.string)
     dataset = tf.data.Dataset.from_generator(
-        lambda: _until_error(corpus, errors), output_signature=ParallelText(lines, lines)
+        lambda: until_error(corpus.blocks(), errors), output_signature=ParallelText(lines, lines)
     )
     dataset = dataset.map(
         lambda pairs: (_analyse(pairs.source, source), _analyse(pairs.target, target)),
@@ -85,14 +86,6 @@ def _tokenized(
         yield _block(*source_block), _block(*target_block)
     if errors:
         raise errors[0]
-
-
-def _until_error(corpus: Corpus, errors: list[Exception]) -> Iterator[ParallelText]:
-    """Iterate over the blocks up to an error, which is kept: `tf.data` would replace it."""
-    try:
-        yield from corpus.blocks()
-    except Exception as error:
-        errors.append(error)
 
 
 def _analyse(lines: tf.Tensor, tokenizer: Tokenizer) -> tuple[tf.Tensor, ...]:

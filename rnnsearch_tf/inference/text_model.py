@@ -21,6 +21,7 @@ from rnnsearch_tf.inference.weight_storage import FULL, WeightStorage
 from rnnsearch_tf.inference.words import alignment_of_words
 from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.text.tokenizers import splits_words
 from rnnsearch_tf.text.vectorizer import TextVectorizer, unpadded, with_end
 from rnnsearch_tf.text.vocabulary import EOS, PAD, SPECIAL_TOKENS
 from rnnsearch_tf.tf_functions import graph_function
@@ -96,8 +97,7 @@ class TextModel(tf.Module):
     @property
     def has_subwords(self) -> bool:
         """Whether the model's tokens are parts of words."""
-        sides = self.source.tokenizer, self.target.tokenizer
-        return any(tokenizer.word_tokenizer is not tokenizer for tokenizer in sides)
+        return splits_words(self.source.tokenizer) or splits_words(self.target.tokenizer)
 
     @property
     def model(self) -> TranslationModel | Ensemble:

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.inference.given_pairs import Line, with_end
 from rnnsearch_tf.results import Translation
-from rnnsearch_tf.text.tokenizers import Tokenizer
+from rnnsearch_tf.text.tokenizers import Tokenizer, splits_words
 from rnnsearch_tf.text.vocabulary import Vocabulary
 
 
@@ -25,7 +25,7 @@ class Side:
     def __init__(self, tokenizer: Tokenizer, vocabulary: Vocabulary):
         self._tokenizer = tokenizer
         self._vocabulary = vocabulary
-        self.has_subwords = tokenizer.word_tokenizer is not tokenizer
+        self.has_subwords = splits_words(tokenizer)
 
     def words(self, rows: Sequence[Sequence[Line]]) -> list[Words]:
         """Return the words of sentences whose tokens, without `</s>`, are given."""

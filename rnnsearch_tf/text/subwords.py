@@ -4,13 +4,13 @@ import hashlib
 import io
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 import tensorflow as tf
 
 from rnnsearch_tf.config import MOSES_LANGUAGES
-from rnnsearch_tf.errors import InputError, first_line, input_errors
+from rnnsearch_tf.errors import InputError, first_line, input_errors, until_error
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.text import cleaning
 from rnnsearch_tf.text.cleaning import clean
@@ -157,7 +157,7 @@ def learn_subwords(lines: Iterable[str], size: int) -> bytes:
     errors: list[Exception] = []
     try:
         sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=_until_error(lines, errors),
+            sentence_iterator=until_error(lines, errors),
             model_writer=model,
             vocab_size=size,
             hard_vocab_limit=False,
@@ -180,14 +180,6 @@ def learn_subwords(lines: Iterable[str], size: int) -> bytes:
     if errors:
         raise errors[0]
     return model.getvalue()
-
-
-def _until_error(lines: Iterable[str], errors: list[Exception]) -> Iterator[str]:
-    """Iterate over the lines up to an error, which is kept: SentencePiece would replace it."""
-    try:
-        yield from lines
-    except Exception as error:
-        errors.append(error)
 
 
 def _reason(error: Exception) -> str:

@@ -49,6 +49,11 @@ class Tokenizer(Protocol):
         """Return a digest of everything that decides about the tokens: a key for caches."""
 
 
+def splits_words(tokenizer: Tokenizer) -> bool:
+    """Whether the tokens are parts of words."""
+    return tokenizer.word_tokenizer is not tokenizer
+
+
 @functools.cache
 def tokenizer_for(name: str, language: str) -> Tokenizer:
     """Make a tokeniser of words, once: it has no state, so everyone uses the same one.

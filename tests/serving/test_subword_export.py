@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_c_session import without_python_tensorflow
 from tfserving import running
+from without_python_tensorflow import without_python_tensorflow
 
 from rnnsearch_tf.client import Client
 from rnnsearch_tf.config import Config, DecodingConfig, ModelConfig, TrainingConfig
