@@ -43,6 +43,7 @@ BEAM_SIZE = Limits(1, 1_000)
 SUBWORDS = Limits(260, 1_000_000)  # with 256 bytes and the special tokens
 
 _FLOAT32 = 3e38  # about the greatest number
+_RATE = Limits(0, 1, without_high=True)
 _POSITIVE = Limits(0, _FLOAT32, without_low=True)
 
 # Names of fields and values in version 0.1.0, and today's.
@@ -126,11 +127,28 @@ class ModelConfig:
     dropout: float = setting(
         0.0,
         "dropout rate of embeddings, annotations and maxout units",
-        Limits(0, 1, without_high=True),
+        _RATE,
+    )
+    word_dropout: float = setting(
+        0.0, "dropout rate of whole words, of source and target alike", _RATE
+    )
+    recurrent_dropout: float = setting(
+        0.0, "dropout rate of the recurrent weights U, U_z and U_r (Merity et al. 2018)", _RATE
+    )
+    label_smoothing: float = setting(
+        0.0, "share of the probability that training spreads over all words", _RATE
+    )
+    tied_embeddings: bool = setting(
+        False, "whether W_o is the target word vectors; needs maxout_size equal to embedding_size"
     )
 
     def __post_init__(self) -> None:
         _check_fields(self)
+        _require(
+            not self.tied_embeddings or self.maxout_size == self.embedding_size,
+            f"tied_embeddings: maxout_size {self.maxout_size} must equal embedding_size "
+            f"{self.embedding_size}",
+        )
 
     @property
     def has_attention(self) -> bool:
