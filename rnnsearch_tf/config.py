@@ -200,6 +200,11 @@ class TrainingConfig:
     dtype_policy: DtypePolicy = setting(
         "float32", "float32, or mixed_bfloat16: products in bfloat16, the rest in float32"
     )
+    weight_average: float = setting(
+        0.0,
+        "decay of the moving average of the weights, which is what is evaluated and saved; 0: none",
+        _RATE,
+    )
     jit_compile: bool = setting(False, "whether XLA compiles the update, once for each shape")
     guided_alignment_weight: float = setting(
         0.0,

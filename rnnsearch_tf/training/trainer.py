@@ -205,6 +205,13 @@ class Trainer:
 
     def _run_evaluation(self) -> None:
         """Evaluate the model, keep its weights if they are the best, and save."""
+        with self._train_step.averaged_weights():
+            self._evaluate_weights()
+        self._save()
+        if not self._is_finished():
+            self._callbacks.on_epoch_begin(self._state.evaluations)
+
+    def _evaluate_weights(self) -> None:
         state = self._state
         evaluation = self._broadcast_evaluation()
         epochs = state.updates / self._batches_per_epoch
@@ -229,9 +236,6 @@ class Trainer:
         # Callbacks run on the chief alone, but all workers must stop after the same update.
         stop = np.array([self._model.stop_training], np.float64)
         self._stopped = bool(self._workers.broadcast(stop)[0])
-        self._save()
-        if not self._is_finished():
-            self._callbacks.on_epoch_begin(state.evaluations)
 
     def _broadcast_evaluation(self) -> Evaluation | None:
         """Evaluate on the chief; the other workers wait for its result."""
@@ -266,9 +270,10 @@ class Trainer:
         """Write the weights and a checkpoint."""
         if self._workers.is_chief:
             self._directory.check_unchanged(self._stored_config)
-            self._directory.save_weights(self._model, LAST)
-            if not self._directory.weights_path(BEST).exists():
-                self._directory.save_weights(self._model, BEST)
+            with self._train_step.averaged_weights():
+                self._directory.save_weights(self._model, LAST)
+                if not self._directory.weights_path(BEST).exists():
+                    self._directory.save_weights(self._model, BEST)
             # Last: a resumed run makes only what comes after its checkpoint, so the weights and the
             # log must be on the disk by then. What a run killed before this line has written, the
             # next one writes again.
