@@ -65,7 +65,7 @@ RENAMED_VALUES = {
 # Fields of `Config` that a training fills in.
 FILLED_IN = (
     "source_vocabulary", "target_vocabulary", "source_subwords", "target_subwords",
-    "training_text", "training_alignments", "training_id",
+    "training_text", "training_alignments", "training_id", "initial_model",
 )  # fmt: skip
 
 _Settings = TypeVar("_Settings")
@@ -295,6 +295,7 @@ class Config:
     target_subwords: str = setting("", "SHA-256 of target.spm; likewise")
     training_text: str = setting("", "SHA-256 of the text it was trained on")
     training_alignments: str = setting("", "SHA-256 of what guided its attention; empty: none")
+    initial_model: str = setting("", "SHA-256 of the weights it began from; empty: random ones")
     training_id: str = setting(
         "", "random; of the training that weights must come from; empty before it, and in 0.1.0"
     )

@@ -59,7 +59,7 @@ ROOMS = {
     "serving": "__init__ kit model_card signatures warmup export",
     "training": """
         __init__ checks optimizers distribution train_step logs state checkpoints callbacks
-        trainer validation summaries run
+        initial_model trainer validation summaries run
     """,
     "reproduction": "__init__ models results claims assessment report reproduce",
     "demo": "__init__",

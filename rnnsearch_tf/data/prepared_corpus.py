@@ -11,7 +11,7 @@ A folder holds `digests.json`, the SHA-256 of its other files, and, for each sid
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -19,7 +19,7 @@ import numpy as np
 
 from rnnsearch_tf.data.sentence_pairs import Pairs, Sentences
 from rnnsearch_tf.digests import write_digests
-from rnnsearch_tf.text.vocabulary import UNK, Vocabulary
+from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, UNK, Vocabulary
 
 SIDES = ("source", "target")
 
@@ -56,12 +56,12 @@ class _Side:
         self._words = mapped(folder / f"{name}.words", np.int32)
         self._starts = mapped(folder / f"{name}.starts", np.int64)
 
-    def vocabulary(self, size: int) -> Vocabulary:
-        """Choose the most frequent tokens of this side: `size` ids, the special ones included."""
+    def vocabulary(self, size: int, known: Sequence[str] = SPECIAL_TOKENS) -> Vocabulary:
+        """Choose the most frequent tokens of this side: `size` ids, the `known` ones first."""
         counts = self._counts
         minimum = np.partition(counts, -size)[-size] if size < len(counts) else 0
         types = zip(self._each_type(), counts, strict=True)
-        return Vocabulary.build(Counter({t: int(n) for t, n in types if n >= minimum}), size)
+        return Vocabulary.build(Counter({t: int(n) for t, n in types if n >= minimum}), size, known)
 
     def sentences(self, vocabulary: Vocabulary) -> Sentences:
         """Read all sentences as ids of a vocabulary."""

@@ -12,6 +12,7 @@ from rnnsearch_tf.data.prepared_alignments import prepare_alignments
 from rnnsearch_tf.data.subwords import find_subwords
 from rnnsearch_tf.data.word_alignments import WordAlignmentFiles
 from rnnsearch_tf.text.tokenizers import word_tokenizers_for
+from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, Vocabulary
 
 
 class TrainingData:
@@ -30,6 +31,7 @@ class TrainingData:
         cache_dir: str | Path | None = None,  # of prepared texts (see `preparation.prepare`)
         links: WordAlignmentFiles | None = None,  # between the pairs' words, to guide the attention
         subwords: Sequence[str | Path] = (),  # SentencePiece models in place of learned ones
+        known: Sequence[Vocabulary] = (),  # of both sides, whose words come first
     ):
         sizes = config.model
         learned = find_subwords(config, training, cache_dir, subwords)
@@ -39,8 +41,13 @@ class TrainingData:
         if learned:
             self.source_vocabulary, self.target_vocabulary = (t.vocabulary() for t in learned)
         else:
-            self.source_vocabulary = self._prepared.source.vocabulary(sizes.source_vocabulary_size)
-            self.target_vocabulary = self._prepared.target.vocabulary(sizes.target_vocabulary_size)
+            first = [vocabulary.tokens for vocabulary in known] or [SPECIAL_TOKENS] * 2
+            self.source_vocabulary = self._prepared.source.vocabulary(
+                sizes.source_vocabulary_size, first[0]
+            )
+            self.target_vocabulary = self._prepared.target.vocabulary(
+                sizes.target_vocabulary_size, first[1]
+            )
         digests = [tokenizer.digest for tokenizer in learned] or ["", ""]
         # Also those that are too long.
         self.pairs = self._prepared.pairs(self.source_vocabulary, self.target_vocabulary)

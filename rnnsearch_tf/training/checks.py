@@ -29,6 +29,7 @@ _DIGESTED = {
         "training text or its vocabulary differs",
     ),
     "training_alignments": "training alignments differ",
+    "initial_model": "the initial model differs",
 }
 _CLUSTER = '{"cluster": {"worker": ["host:port", …]}, "task": {"type": "worker", "index": 0}}'
 
