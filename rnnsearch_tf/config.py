@@ -206,6 +206,12 @@ class TrainingConfig:
         _RATE,
     )
     jit_compile: bool = setting(False, "whether XLA compiles the update, once for each shape")
+    subword_sampling: float = setting(
+        0.0,
+        "α: in each epoch, other subwords are drawn for the training text, by their probability to "
+        "the power of α (Kudo 2018); 0: always the most probable",
+        Limits(0, 1),
+    )
     guided_alignment_weight: float = setting(
         0.0,
         "weight of the guided alignment loss, the cross-entropy of the attention and "

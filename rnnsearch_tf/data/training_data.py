@@ -4,13 +4,15 @@ import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
-from rnnsearch_tf.config import Config
+from rnnsearch_tf.config import Config, TrainingConfig
 from rnnsearch_tf.data.batching import kept_lengths
 from rnnsearch_tf.data.parallel_corpus import Corpus
 from rnnsearch_tf.data.preparation import prepare
 from rnnsearch_tf.data.prepared_alignments import prepare_alignments
+from rnnsearch_tf.data.sampled_pairs import SampledPairs
 from rnnsearch_tf.data.subwords import find_subwords
 from rnnsearch_tf.data.word_alignments import WordAlignmentFiles
+from rnnsearch_tf.text.subword_sampling import SubwordSampler
 from rnnsearch_tf.text.tokenizers import word_tokenizers_for
 from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, Vocabulary
 
@@ -51,6 +53,7 @@ class TrainingData:
         digests = [tokenizer.digest for tokenizer in learned] or ["", ""]
         # Also those that are too long.
         self.pairs = self._prepared.pairs(self.source_vocabulary, self.target_vocabulary)
+        self.sampled = self._sampled(config.training)
         self.links = prepare_alignments(links, self._prepared.folder, self.pairs) if links else None
         self._kept = int(kept_lengths(self.pairs, config.training.max_length).sum())
         without_unknown = dataclasses.replace(config.decoding, allow_unknown=False)
@@ -69,6 +72,14 @@ class TrainingData:
             training_text=training.fingerprint(),
             training_alignments=links.fingerprint() if links else "",
         )
+
+    def _sampled(self, config: TrainingConfig) -> SampledPairs | None:
+        """Return the pairs with drawn subwords, where these are asked for."""
+        if not config.subword_sampling:
+            return None
+        vocabularies = self.source_vocabulary, self.target_vocabulary
+        samplers = [SubwordSampler(model, config.subword_sampling) for model in self.subwords]
+        return SampledPairs(self._prepared, vocabularies, samplers, config.max_length)
 
     def __str__(self) -> str:
         unknown = (

@@ -145,6 +145,7 @@ class _Run:
                 self._strategy,
                 [bar, self._summaries(validation_set), *callbacks],
                 self._text.links,
+                self._text.sampled,
             )
             return trainer.run()
 

@@ -12,6 +12,7 @@ import tensorflow as tf
 from rnnsearch_tf import interrupts
 from rnnsearch_tf.config import Config, selection_score
 from rnnsearch_tf.data.batching import batch_count, training_batches
+from rnnsearch_tf.data.sampled_pairs import SampledPairs
 from rnnsearch_tf.data.sentence_pairs import Pairs
 from rnnsearch_tf.data.word_alignments import WordAlignments
 from rnnsearch_tf.errors import InputError, first_line
@@ -63,6 +64,7 @@ class Trainer:
         strategy: tf.distribute.Strategy | None = None,  # the one that the model was built under
         callbacks: Sequence[keras.callbacks.Callback] = (),  # they run on the chief alone
         alignments: WordAlignments | None = None,  # for the guided alignment loss
+        sampled: SampledPairs | None = None,  # the pairs with drawn subwords, to train on instead
     ):
         self._stored_config = directory.load_config()
         self._config = config.training
@@ -70,6 +72,7 @@ class Trainer:
         self._directory = directory
         self._pairs = pairs
         self._alignments = alignments
+        self._sampled = sampled
         self._evaluate = evaluate
         self._workers = Workers(strategy or tf.distribute.get_strategy())
         self._batches_per_epoch = batch_count(pairs, self._config)
@@ -150,7 +153,10 @@ class Trainer:
             self._run_evaluation()
         while not self._is_finished():
             epoch, done = self._state.epoch, self._state.batch
-            for batch in training_batches(self._pairs, self._config, epoch, done, self._alignments):
+            batches = training_batches(
+                self._pairs, self._config, epoch, done, self._alignments, self._sampled
+            )
+            for batch in batches:
                 if self._update(batch, bool(received)):
                     self._save()
                     return received[0] if received else signal.SIGTERM
