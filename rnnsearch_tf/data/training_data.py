@@ -43,7 +43,7 @@ class TrainingData:
         if learned:
             self.source_vocabulary, self.target_vocabulary = (t.vocabulary() for t in learned)
         else:
-            first = [vocabulary.tokens for vocabulary in known] or [SPECIAL_TOKENS] * 2
+            first = [v.tokens for v in known] or [list(SPECIAL_TOKENS)] * 2
             self.source_vocabulary = self._prepared.source.vocabulary(
                 sizes.source_vocabulary_size, first[0]
             )

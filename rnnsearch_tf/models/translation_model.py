@@ -179,7 +179,7 @@ class TranslationModel(keras.Model):
 
 def _layers(config: ModelConfig) -> tuple[Encoder, Decoder, MaxoutDeepOutput]:
     shared: dict[str, Any] = {"dropout": config.dropout, "initial_weights": config.initial_weights}
-    recurrence = {
+    recurrence: dict[str, Any] = {
         "word_dropout": config.word_dropout,
         "recurrent_dropout": config.recurrent_dropout,
     }

@@ -306,9 +306,10 @@ def test_tied_embeddings_are_one_matrix():
     np.testing.assert_allclose(one, words + tf.transpose(output), atol=1e-5)
 
 
-@pytest.mark.parametrize("option", ["dropout", "word_dropout", "recurrent_dropout"])
-def test_dropout_acts_in_training_alone(option):
-    model = TranslationModel(dataclasses.replace(SIZES, **{option: 0.5}))
+@pytest.mark.parametrize("name", ["dropout", "word_dropout", "recurrent_dropout"])
+def test_dropout_acts_in_training_alone(name):
+    option: dict[str, typing.Any] = {name: 0.5}
+    model = TranslationModel(dataclasses.replace(SIZES, **option))
     randomize(model)
     inputs = batch(PAIRS)
     calm = [ops.convert_to_numpy(model(inputs)) for _ in range(2)]

@@ -54,8 +54,8 @@ def test_new_words_follow_those_of_the_initial_model(tmp_path, model_dir, other_
     ):
         assert new.tokens[: len(old) + 1] == [*old.tokens, f"neologism{language}"]
     for weight, initial in zip(weights(path), weights(model_dir, "best"), strict=True):
-        old = tuple(slice(size) for size in initial.shape)
-        np.testing.assert_allclose(weight[old], initial, atol=1e-6)
+        known = tuple(slice(size) for size in initial.shape)
+        np.testing.assert_allclose(weight[known], initial, atol=1e-6)
         if weight.shape != initial.shape and weight.ndim == 2:
             assert np.abs(weight[-1, -1]) > 0  # random
 
