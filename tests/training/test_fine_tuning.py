@@ -32,7 +32,7 @@ def vocabularies(path: Path) -> tuple[Vocabulary, Vocabulary]:
     return ModelDirectory(path).load_vocabularies()
 
 
-def test_weights_are_the_initial_models_and_new_words_follow_its_own(tmp_path, model_dir, other_text):
+def test_weights_and_words_are_the_initial_models(tmp_path, model_dir, other_text):
     sizes = [len(vocabulary) for vocabulary in vocabularies(model_dir)]
     flags = [*other_text, f"--initial_model={model_dir}", "--learning_rate=1e-30"]
     path = trained(
