@@ -93,7 +93,7 @@ def training_batches(
         source, target = some.source.batch(places, width), some.target.batch(places, width)
         if alignments is None:
             return source, target
-        return source, target, alignments.guide(rows, source.shape[1], target.shape[1])
+        return source, target, alignments.guide(rows, source, target)
 
     def read_best(rows: np.ndarray, width: np.ndarray) -> Any:
         return read(pairs, rows, rows, int(width))

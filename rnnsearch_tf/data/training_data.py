@@ -54,7 +54,12 @@ class TrainingData:
         # Also those that are too long.
         self.pairs = self._prepared.pairs(self.source_vocabulary, self.target_vocabulary)
         self.sampled = self._sampled(config.training)
-        self.links = prepare_alignments(links, self._prepared.folder, self.pairs) if links else None
+        self.links = None
+        if links:
+            source_starts, target_starts = [t.word_starts() for t in learned] or [None, None]
+            self.links = prepare_alignments(
+                links, self._prepared.folder, self.pairs, (source_starts, target_starts)
+            )
         self._kept = int(kept_lengths(self.pairs, config.training.max_length).sum())
         without_unknown = dataclasses.replace(config.decoding, allow_unknown=False)
         self.config = dataclasses.replace(

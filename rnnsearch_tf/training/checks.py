@@ -52,8 +52,6 @@ def check_inputs(config: Config, has_validation_set: bool, has_alignments: bool)
     if has_alignments and not config.model.has_attention:
         architecture = config.model.architecture
         raise UsageError(f"--train_alignments: {architecture} has no attention to guide")
-    if has_alignments and config.tokenizer == SENTENCEPIECE:
-        raise UsageError("--train_alignments: are between words, and the tokens are subwords")
 
 
 def check_same(directory: ModelDirectory, config: Config) -> None:

@@ -15,6 +15,7 @@ from rnnsearch_tf.config import Config, TrainingConfig
 from rnnsearch_tf.data.batching import batch_count, training_batches
 from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.data.training_data import TrainingData
+from rnnsearch_tf.data.word_alignments import WordAlignmentFiles
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.synthetic.grammar import generate
 from rnnsearch_tf.text.subword_sampling import SubwordSampler
@@ -164,6 +165,30 @@ def test_drawn_pairs_that_are_too_long_keep_their_subwords(cache):
     ]
     assert 0 < sum(same) < len(rows)
     assert drawn.lengths(places).max() <= 40
+
+
+def first_word(vocabulary, row: np.ndarray) -> int:
+    """Count the pieces of the first word of a sentence, ids with `</s>`."""
+    pieces = vocabulary.decode(row)
+    return next((i for i in range(1, len(pieces)) if pieces[i].startswith("▁")), len(pieces))
+
+
+def test_links_of_words_are_those_of_the_drawn_pieces(cache, tmp_path):
+    """The first words of all pairs are linked, but those of the first four pairs."""
+    path = tmp_path / "links"
+    path.write_text("\n" * 4 + "0-0\n" * 40)
+    data = TrainingData(CONFIG, TEXT, cache, WordAlignmentFiles([path], [path]))
+    config = dataclasses.replace(data.config.training, batch_size=5)
+    linked = 0
+    for batch in training_batches(data.pairs, config, 0, 0, data.links, data.sampled):
+        for source, target, guide in zip(*(x.numpy() for x in batch.values()), strict=True):
+            if guide.any():
+                linked += 1
+                pieces = first_word(data.source_vocabulary, source)
+                rows = first_word(data.target_vocabulary, target)
+                np.testing.assert_allclose(guide[:rows, :pieces], 1 / pieces, rtol=1e-6)
+                assert guide.sum() == pytest.approx(rows)
+    assert linked == 40
 
 
 def test_words_and_characters_are_not_drawn(tmp_path):
