@@ -43,6 +43,7 @@ BEAM_SIZE = Limits(1, 1_000)
 SUBWORDS = Limits(260, 1_000_000)  # with 256 bytes and the special tokens
 
 _FLOAT32 = 3e38  # about the greatest number
+_RATE = Limits(0, 1, without_high=True)
 _POSITIVE = Limits(0, _FLOAT32, without_low=True)
 
 # Names of fields and values in version 0.1.0, and today's.
@@ -64,7 +65,7 @@ RENAMED_VALUES = {
 # Fields of `Config` that a training fills in.
 FILLED_IN = (
     "source_vocabulary", "target_vocabulary", "source_subwords", "target_subwords",
-    "training_text", "training_alignments", "training_id",
+    "training_text", "training_alignments", "training_id", "initial_model",
 )  # fmt: skip
 
 _Settings = TypeVar("_Settings")
@@ -126,11 +127,28 @@ class ModelConfig:
     dropout: float = setting(
         0.0,
         "dropout rate of embeddings, annotations and maxout units",
-        Limits(0, 1, without_high=True),
+        _RATE,
+    )
+    word_dropout: float = setting(
+        0.0, "dropout rate of whole words, of source and target alike", _RATE
+    )
+    recurrent_dropout: float = setting(
+        0.0, "dropout rate of the recurrent weights U, U_z and U_r (Merity et al. 2018)", _RATE
+    )
+    label_smoothing: float = setting(
+        0.0, "share of the probability that training spreads over all words", _RATE
+    )
+    tied_embeddings: bool = setting(
+        False, "whether W_o is the target word vectors; needs maxout_size equal to embedding_size"
     )
 
     def __post_init__(self) -> None:
         _check_fields(self)
+        _require(
+            not self.tied_embeddings or self.maxout_size == self.embedding_size,
+            f"tied_embeddings: maxout_size {self.maxout_size} must equal embedding_size "
+            f"{self.embedding_size}",
+        )
 
     @property
     def has_attention(self) -> bool:
@@ -182,7 +200,18 @@ class TrainingConfig:
     dtype_policy: DtypePolicy = setting(
         "float32", "float32, or mixed_bfloat16: products in bfloat16, the rest in float32"
     )
+    weight_average: float = setting(
+        0.0,
+        "decay of the moving average of the weights, which is what is evaluated and saved; 0: none",
+        _RATE,
+    )
     jit_compile: bool = setting(False, "whether XLA compiles the update, once for each shape")
+    subword_sampling: float = setting(
+        0.0,
+        "α: in each epoch, other subwords are drawn for the training text, by their probability to "
+        "the power of α (Kudo 2018); 0: always the most probable",
+        Limits(0, 1),
+    )
     guided_alignment_weight: float = setting(
         0.0,
         "weight of the guided alignment loss, the cross-entropy of the attention and "
@@ -272,6 +301,7 @@ class Config:
     target_subwords: str = setting("", "SHA-256 of target.spm; likewise")
     training_text: str = setting("", "SHA-256 of the text it was trained on")
     training_alignments: str = setting("", "SHA-256 of what guided its attention; empty: none")
+    initial_model: str = setting("", "SHA-256 of the weights it began from; empty: random ones")
     training_id: str = setting(
         "", "random; of the training that weights must come from; empty before it, and in 0.1.0"
     )

@@ -19,7 +19,7 @@ ROOMS = {
     """,
     "text": """
         __init__ fingerprint cleaning letters nonbreaking_prefixes word_tokenizer moses vocabulary
-        subwords tokenizers vectorizer
+        subwords subword_sampling tokenizers vectorizer
     """,
     "layers": """
         initializers precision scan embedding gated_recurrence gru attention_inputs attention
@@ -39,7 +39,8 @@ ROOMS = {
     """,
     "data": """
         __init__ permutation lines parallel_corpus wmt14 sentence_pairs word_alignments
-        prepared_corpus prepared_alignments preparation batching subwords training_data
+        prepared_corpus prepared_alignments preparation sampled_pairs batching subwords
+        training_data
         held_out selection selection.ngram_model selection.sampling selection.moore_lewis
     """,
     "decoding": "__init__ scoring continuations candidates beam_search model_search",
@@ -59,7 +60,7 @@ ROOMS = {
     "serving": "__init__ kit model_card signatures warmup export",
     "training": """
         __init__ checks optimizers distribution train_step logs state checkpoints callbacks
-        trainer validation summaries run
+        initial_model trainer validation summaries run
     """,
     "reproduction": "__init__ models results claims assessment report reproduce",
     "demo": "__init__",

@@ -10,6 +10,7 @@ Pairs are first put together by their lengths alone; their tokens are read when 
 memory holds a few batches however large the corpus is, and resuming a pass costs little.
 """
 
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
@@ -18,6 +19,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import TrainingConfig
 from rnnsearch_tf.data.permutation import Permutation
+from rnnsearch_tf.data.sampled_pairs import SampledPairs
 from rnnsearch_tf.data.sentence_pairs import Pairs
 from rnnsearch_tf.data.word_alignments import WordAlignments
 from rnnsearch_tf.errors import InputError
@@ -63,6 +65,7 @@ def training_batches(
     epoch: int,  # number of the pass, from 0
     skip: int = 0,  # batches to leave out at the start, without reading them
     alignments: WordAlignments | None = None,  # for the guide
+    sampled: SampledPairs | None = None,  # the pairs with drawn subwords, to be read instead
     block_size: int = 10_000,  # pairs whose order and lengths are computed at a time
 ) -> tf.data.Dataset:
     """Make the batches of one pass over the pairs that are short enough, in a random order.
@@ -76,34 +79,43 @@ def training_batches(
       batches, which come from short to long, as in the authors' code. Each side is padded to its
       own longest sentence. The last batch may be smaller.
 
+    Where subwords are drawn, those of 20 batches are drawn together and sorted, because lengths are
+    known only then; with buckets, these batches come in a random order, both sides padded to a
+    multiple of `bucket_width`.
+
     The batches depend on the pairs, `config` and `epoch` alone, so a pass can be resumed.
     """
     specs = {"source": _IDS, "target": _IDS}
     if alignments is not None:
         specs["guide"] = _GUIDE
 
-    def read(rows: np.ndarray, width: np.ndarray) -> tuple[np.ndarray, ...]:
-        source, target = pairs.source.batch(rows, int(width)), pairs.target.batch(rows, int(width))
+    def read(some: Pairs, places: np.ndarray, rows: np.ndarray, width: int) -> Any:
+        source, target = some.source.batch(places, width), some.target.batch(places, width)
         if alignments is None:
             return source, target
-        return source, target, alignments.guide(rows, source.shape[1], target.shape[1])
+        return source, target, alignments.guide(rows, source, target)
 
-    def as_batch(rows: tf.Tensor, width: tf.Tensor) -> dict[str, tf.Tensor]:
-        tensors = _in_numpy(read, *specs.values())(rows, width)
-        return dict(zip(specs, tensors, strict=True))
+    def read_best(rows: np.ndarray, width: np.ndarray) -> Any:
+        return read(pairs, rows, rows, int(width))
 
     kept = _shuffled(pairs, config, epoch, block_size)
-    if config.batching == "sorted":
-        batches = _sorted_batches(kept, config.batch_size)
+    if sampled is not None:
+        batches = tf.data.Dataset.from_generator(
+            lambda: itertools.starmap(read, _drawn(kept, sampled, config, epoch, skip)),
+            output_signature=tuple(specs.values()),
+        )
     else:
-        batches = _bucket_batches(kept, config)
-    return untuned(batches.skip(skip).map(as_batch).prefetch(_BATCHES_AHEAD))
+        sort = config.batching == "sorted"
+        batches = _sorted_batches(kept, config) if sort else _bucket_batches(kept, config)
+        batches = batches.skip(skip).map(_in_numpy(read_best, *specs.values()))
+    named = batches.map(lambda *tensors: dict(zip(specs, tensors, strict=True)))
+    return untuned(named.prefetch(_BATCHES_AHEAD))
 
 
 def batch_count(pairs: Pairs, config: TrainingConfig, block_size: int = 1_000_000) -> int:
     """Count the batches that `training_batches` makes of one pass; the same in every pass."""
     counts = kept_lengths(pairs, config.max_length, block_size)
-    if config.batching == "sorted":
+    if config.batching == "sorted" or config.subword_sampling:
         return -(-int(counts.sum()) // config.batch_size)
     in_buckets = np.bincount(_bucket(np.arange(len(counts)), config.bucket_width), weights=counts)
     return int(np.ceil(in_buckets / config.batch_size).sum())
@@ -156,8 +168,9 @@ def _bucket_batches(kept: tf.data.Dataset, config: TrainingConfig) -> tf.data.Da
     return batches.map(lambda rows, lengths: (rows, _bucket(lengths[0], width) * width))
 
 
-def _sorted_batches(kept: tf.data.Dataset, size: int) -> tf.data.Dataset:
+def _sorted_batches(kept: tf.data.Dataset, config: TrainingConfig) -> tf.data.Dataset:
     """Sort the pairs of 20 batches at a time; width 0 pads to the longest sentence."""
+    size = config.batch_size
 
     def sort(rows: tf.Tensor, lengths: tf.Tensor) -> tf.Tensor:
         return tf.gather(rows, tf.argsort(lengths, stable=True))
@@ -165,6 +178,26 @@ def _sorted_batches(kept: tf.data.Dataset, size: int) -> tf.data.Dataset:
     windows = kept.batch(SORTED_BATCHES * size).map(sort)
     batches = windows.unbatch().batch(size)
     return batches.map(lambda rows: (rows, tf.constant(0, tf.int64)))
+
+
+def _drawn(
+    kept: tf.data.Dataset, sampled: SampledPairs, config: TrainingConfig, epoch: int, skip: int
+) -> Iterator[tuple[Pairs, np.ndarray, np.ndarray, int]]:
+    """Draw the pairs of 20 batches at a time: the pairs, places among them, rows and width."""
+    in_buckets = config.batching == "buckets"
+    first, done = divmod(skip, SORTED_BATCHES)
+    windows = untuned(kept.batch(SORTED_BATCHES * config.batch_size).skip(first))
+    for number, (rows, _) in enumerate(windows.as_numpy_iterator(), first):
+        drawn = sampled.draw(rows, config.seed, epoch, number)
+        lengths = drawn.lengths(np.arange(len(rows)))
+        order = np.argsort(lengths, kind="stable")
+        batches = np.split(order, range(config.batch_size, len(order), config.batch_size))
+        if in_buckets:
+            np.random.default_rng([config.seed, epoch, number]).shuffle(batches)
+        for places in batches[done:]:
+            width = _bucket(lengths[places].max(), config.bucket_width) * config.bucket_width
+            yield drawn, places, rows[places], width if in_buckets else 0
+        done = 0
 
 
 def _in_numpy(function: Callable[..., Any], *specs: tf.TensorSpec) -> Callable[..., Any]:

@@ -15,13 +15,24 @@ import numpy as np
 
 from rnnsearch_tf.data.prepared_corpus import mapped
 from rnnsearch_tf.data.sentence_pairs import Pairs
-from rnnsearch_tf.data.word_alignments import WordAlignmentBlock, WordAlignmentFiles, WordAlignments
+from rnnsearch_tf.data.word_alignments import (
+    WordAlignmentBlock,
+    WordAlignmentFiles,
+    WordAlignments,
+    WordStarts,
+    word_numbers,
+)
 from rnnsearch_tf.digests import is_intact, json_digest, write_digests
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.files import make_once
 
 
-def prepare_alignments(files: WordAlignmentFiles, text: Path, pairs: Pairs) -> WordAlignments:
+def prepare_alignments(
+    files: WordAlignmentFiles,
+    text: Path,
+    pairs: Pairs,
+    word_starts: tuple[WordStarts, WordStarts] = (None, None),  # of source and target tokens
+) -> WordAlignments:
     """Read the alignments of a prepared text, or reuse what an earlier training has read.
 
     InputError for unusable files (see `WordAlignmentFiles.blocks`), a link of a word that its
@@ -30,12 +41,17 @@ def prepare_alignments(files: WordAlignmentFiles, text: Path, pairs: Pairs) -> W
     """
     key = json_digest([inspect.getsource(sys.modules[__name__]), files.fingerprint()])[:32]
     folder = text.with_name(f"{text.name}.alignments-{key}")
-    make_once(folder, is_intact, lambda empty: _write(empty, files, pairs))
+    make_once(folder, is_intact, lambda empty: _write(empty, files, pairs, word_starts))
     links = mapped(folder / "links", np.int32).reshape(-1, 2)
-    return WordAlignments(links, mapped(folder / "starts", np.int64))
+    return WordAlignments(links, mapped(folder / "starts", np.int64), word_starts)
 
 
-def _write(folder: Path, files: WordAlignmentFiles, pairs: Pairs) -> None:
+def _write(
+    folder: Path,
+    files: WordAlignmentFiles,
+    pairs: Pairs,
+    word_starts: tuple[WordStarts, WordStarts],
+) -> None:
     done, end = 0, 0
     with open(folder / "links", "wb") as links, open(folder / "starts", "wb") as starts:
         starts.write(bytes(8))
@@ -44,7 +60,11 @@ def _write(folder: Path, files: WordAlignmentFiles, pairs: Pairs) -> None:
             done += len(rows)
             if done > len(pairs):
                 break
-            _check(block, pairs, rows)
+            sides = zip((pairs.source, pairs.target), word_starts, strict=True)
+            counts = [
+                word_numbers(side.batch(rows), of_side).max(axis=1) + 1 for side, of_side in sides
+            ]
+            _check(block, np.stack(counts, axis=1))
             links.write(block.links.tobytes())
             starts.write((end + np.cumsum(block.counts)).tobytes())
             end += len(block.links)
@@ -54,9 +74,8 @@ def _write(folder: Path, files: WordAlignmentFiles, pairs: Pairs) -> None:
     write_digests(folder)
 
 
-def _check(block: WordAlignmentBlock, pairs: Pairs, rows: np.ndarray) -> None:
-    """Check that every link is between words of its pair."""
-    lengths = np.stack([pairs.source.lengths(rows), pairs.target.lengths(rows)], axis=1)
+def _check(block: WordAlignmentBlock, lengths: np.ndarray) -> None:
+    """Check that every link is between words of its pair, which has so many, int [B, 2]."""
     outside = (block.links >= np.repeat(lengths, block.counts, axis=0)).any(axis=1)
     if outside.any():
         link = int(outside.argmax())

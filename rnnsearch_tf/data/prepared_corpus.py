@@ -11,7 +11,7 @@ A folder holds `digests.json`, the SHA-256 of its other files, and, for each sid
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -19,7 +19,7 @@ import numpy as np
 
 from rnnsearch_tf.data.sentence_pairs import Pairs, Sentences
 from rnnsearch_tf.digests import write_digests
-from rnnsearch_tf.text.vocabulary import UNK, Vocabulary
+from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, UNK, Vocabulary
 
 SIDES = ("source", "target")
 
@@ -38,7 +38,7 @@ class PreparedText:
 
     def __init__(self, folder: Path):
         self.folder = folder
-        self.source, self.target = (_Side(folder, name) for name in SIDES)
+        self.source, self.target = (PreparedSide(folder, name) for name in SIDES)
 
     def pairs(self, source_vocabulary: Vocabulary, target_vocabulary: Vocabulary) -> Pairs:
         """Read all pairs as ids of these vocabularies."""
@@ -47,7 +47,7 @@ class PreparedText:
         )
 
 
-class _Side:
+class PreparedSide:
     """The source or the target sentences."""
 
     def __init__(self, folder: Path, name: str):
@@ -56,16 +56,16 @@ class _Side:
         self._words = mapped(folder / f"{name}.words", np.int32)
         self._starts = mapped(folder / f"{name}.starts", np.int64)
 
-    def vocabulary(self, size: int) -> Vocabulary:
-        """Choose the most frequent tokens of this side: `size` ids, the special ones included."""
+    def vocabulary(self, size: int, known: Sequence[str] = SPECIAL_TOKENS) -> Vocabulary:
+        """Choose the most frequent tokens of this side: `size` ids, the `known` ones first."""
         counts = self._counts
         minimum = np.partition(counts, -size)[-size] if size < len(counts) else 0
-        types = zip(self._each_type(), counts, strict=True)
-        return Vocabulary.build(Counter({t: int(n) for t, n in types if n >= minimum}), size)
+        types = zip(self.types(), counts, strict=True)
+        return Vocabulary.build(Counter({t: int(n) for t, n in types if n >= minimum}), size, known)
 
     def sentences(self, vocabulary: Vocabulary) -> Sentences:
         """Read all sentences as ids of a vocabulary."""
-        *ids, _ = vocabulary.encode(self._each_type())
+        *ids, _ = vocabulary.encode(self.types())
         return Sentences(self._words, self._starts, np.array(ids, np.int32))
 
     def unknown(self, vocabulary: Vocabulary) -> float:
@@ -73,7 +73,8 @@ class _Side:
         unknown = self.sentences(vocabulary).ids == UNK
         return float(self._counts[unknown].sum() / max(self._counts.sum(), 1))
 
-    def _each_type(self) -> Iterator[str]:
+    def types(self) -> Iterator[str]:
+        """Read the distinct tokens in the order of their numbers."""
         with open(self._types, encoding="utf-8", newline="\n") as file:
             for line in file:
                 yield line[:-1]

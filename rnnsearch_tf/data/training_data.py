@@ -4,14 +4,17 @@ import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
-from rnnsearch_tf.config import Config
+from rnnsearch_tf.config import Config, TrainingConfig
 from rnnsearch_tf.data.batching import kept_lengths
 from rnnsearch_tf.data.parallel_corpus import Corpus
 from rnnsearch_tf.data.preparation import prepare
 from rnnsearch_tf.data.prepared_alignments import prepare_alignments
+from rnnsearch_tf.data.sampled_pairs import SampledPairs
 from rnnsearch_tf.data.subwords import find_subwords
 from rnnsearch_tf.data.word_alignments import WordAlignmentFiles
+from rnnsearch_tf.text.subword_sampling import SubwordSampler
 from rnnsearch_tf.text.tokenizers import word_tokenizers_for
+from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, Vocabulary
 
 
 class TrainingData:
@@ -30,6 +33,7 @@ class TrainingData:
         cache_dir: str | Path | None = None,  # of prepared texts (see `preparation.prepare`)
         links: WordAlignmentFiles | None = None,  # between the pairs' words, to guide the attention
         subwords: Sequence[str | Path] = (),  # SentencePiece models in place of learned ones
+        known: Sequence[Vocabulary] = (),  # of both sides, whose words come first
     ):
         sizes = config.model
         learned = find_subwords(config, training, cache_dir, subwords)
@@ -39,12 +43,23 @@ class TrainingData:
         if learned:
             self.source_vocabulary, self.target_vocabulary = (t.vocabulary() for t in learned)
         else:
-            self.source_vocabulary = self._prepared.source.vocabulary(sizes.source_vocabulary_size)
-            self.target_vocabulary = self._prepared.target.vocabulary(sizes.target_vocabulary_size)
+            first = [v.tokens for v in known] or [list(SPECIAL_TOKENS)] * 2
+            self.source_vocabulary = self._prepared.source.vocabulary(
+                sizes.source_vocabulary_size, first[0]
+            )
+            self.target_vocabulary = self._prepared.target.vocabulary(
+                sizes.target_vocabulary_size, first[1]
+            )
         digests = [tokenizer.digest for tokenizer in learned] or ["", ""]
         # Also those that are too long.
         self.pairs = self._prepared.pairs(self.source_vocabulary, self.target_vocabulary)
-        self.links = prepare_alignments(links, self._prepared.folder, self.pairs) if links else None
+        self.sampled = self._sampled(config.training)
+        self.links = None
+        if links:
+            source_starts, target_starts = [t.word_starts() for t in learned] or [None, None]
+            self.links = prepare_alignments(
+                links, self._prepared.folder, self.pairs, (source_starts, target_starts)
+            )
         self._kept = int(kept_lengths(self.pairs, config.training.max_length).sum())
         without_unknown = dataclasses.replace(config.decoding, allow_unknown=False)
         self.config = dataclasses.replace(
@@ -62,6 +77,14 @@ class TrainingData:
             training_text=training.fingerprint(),
             training_alignments=links.fingerprint() if links else "",
         )
+
+    def _sampled(self, config: TrainingConfig) -> SampledPairs | None:
+        """Return the pairs with drawn subwords, where these are asked for."""
+        if not config.subword_sampling:
+            return None
+        vocabularies = self.source_vocabulary, self.target_vocabulary
+        samplers = [SubwordSampler(model, config.subword_sampling) for model in self.subwords]
+        return SampledPairs(self._prepared, vocabularies, samplers, config.max_length)
 
     def __str__(self) -> str:
         unknown = (

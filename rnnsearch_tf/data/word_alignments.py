@@ -4,7 +4,7 @@ import dataclasses
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from rnnsearch_tf.data.lines import is_compressed
 from rnnsearch_tf.data.parallel_corpus import ParallelFiles
 from rnnsearch_tf.digests import file_digest, json_digest
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.text.vocabulary import EOS
 
 _LINE = re.compile(r"\s*(\d{1,9}-\d{1,9}(\s+|$))*", re.ASCII)
 
@@ -75,6 +76,10 @@ def _parse(path: str, before: int, lines: list[str]) -> WordAlignmentBlock:
     return WordAlignmentBlock(path, before, numbers.reshape(-1, 2), counts)
 
 
+# Whether a token begins a word, bool [K]; None: each does.
+WordStarts: TypeAlias = np.ndarray | None
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class WordAlignments:
     """The links of every pair of a corpus, N pairs.
@@ -85,23 +90,40 @@ class WordAlignments:
 
     links: np.ndarray  # int32 [L, 2]; positions of source and target word, from 0
     starts: np.ndarray  # int64 [N + 1]; pair i has links[starts[i] : starts[i + 1]]
+    word_starts: tuple[WordStarts, WordStarts] = (None, None)  # of source and target
 
     def __len__(self) -> int:
         """N, the number of pairs."""
         return len(self.starts) - 1
 
-    def guide(self, rows: np.ndarray, source_steps: int, target_steps: int) -> np.ndarray:
-        """Return the attention that the links of pairs, int [B], ask for: float32 [B, Ty, Tx].
+    def guide(self, rows: np.ndarray, source: np.ndarray, target: np.ndarray) -> np.ndarray:
+        """Return the attention that the links of pairs ask for: float32 [B, Ty, Tx].
 
-            A_ij = 1 / (number of links of target word i) where word j is linked to it, else 0
+            A_ij = 1 / (source tokens linked to target token i) where j is one of them, else 0
 
-        The row of a target word without a link is all 0, as are those of `</s>` and padding: the
-        guided alignment loss leaves their attention alone.
+        Tokens are linked where their words are. The row of a target token without a link is all 0,
+        as are those of `</s>` and padding: the guided alignment loss leaves their attention alone.
+
+        Args:
+            rows: the pairs, int [B].
+            source: their tokens, ids [B, Tx].
+            target: likewise, ids [B, Ty].
         """
         counts = self.starts[rows + 1] - self.starts[rows]
         before = np.cumsum(counts) - counts
         places = np.arange(counts.sum()) + np.repeat(self.starts[rows] - before, counts)
-        source, target = self.links[places].T
-        guide: np.ndarray = np.zeros((len(rows), target_steps, source_steps), np.float32)
-        guide[np.repeat(np.arange(len(rows)), counts), target, source] = 1
-        return guide / np.maximum(guide.sum(axis=2, keepdims=True), 1)
+        source_words, target_words = self.links[places].T
+        # The last row and column, of no word, are those of `</s>` and padding, whose word is −1.
+        linked: np.ndarray = np.zeros((len(rows), target.shape[1] + 1, source.shape[1] + 1), bool)
+        linked[np.repeat(np.arange(len(rows)), counts), target_words, source_words] = True
+        of_source, of_target = map(word_numbers, (source, target), self.word_starts)
+        pair = np.arange(len(rows))[:, np.newaxis, np.newaxis]
+        guide = linked[pair, of_target[:, :, np.newaxis], of_source[:, np.newaxis]]
+        return guide / np.maximum(guide.sum(axis=2, keepdims=True, dtype=np.float32), 1)
+
+
+def word_numbers(ids: np.ndarray, starts: WordStarts) -> np.ndarray:
+    """Number the words that tokens, ids [B, T], belong to, from 0; −1 for `</s>` and padding."""
+    begins = np.ones_like(ids) if starts is None else starts[ids]
+    numbers = np.cumsum(begins, axis=1)
+    return np.where(ids > EOS, numbers - numbers[:, :1], -1)

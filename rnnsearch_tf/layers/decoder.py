@@ -87,6 +87,8 @@ class Decoder(PreciseLayer):
         step_order: "look_generate_update" or "look_update_generate".
         dropout: dropout rate of the embeddings.
         initial_weights: "paper" (appendix B.1) or "glorot".
+        word_dropout: dropout rate of whole words.
+        recurrent_dropout: dropout rate of the recurrent weights.
 
     Raises:
         ValueError: another step order.
@@ -112,6 +114,8 @@ class Decoder(PreciseLayer):
         step_order: StepOrder = "look_generate_update",
         dropout: float = 0.0,
         initial_weights: InitialWeights = "paper",
+        word_dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
@@ -123,15 +127,24 @@ class Decoder(PreciseLayer):
             "step_order": step_order,
             "dropout": dropout,
             "initial_weights": initial_weights,
+            "word_dropout": word_dropout,
+            "recurrent_dropout": recurrent_dropout,
         }
         self.updates_first = step_order == "look_update_generate"
         shared: dict[str, Any] = {"initial_weights": initial_weights, "dtype": self.dtype_policy}
         self.embedding = WordEmbedding(
-            vocabulary_size, embedding_size, dropout, name="target_embedding", **shared
+            vocabulary_size,
+            embedding_size,
+            dropout,
+            word_dropout=word_dropout,
+            name="target_embedding",
+            **shared,
         )
         self.initial_state = InitialState(units, name="initial_state", **shared)
         self.attention = attention
-        self.cell = ContextGRUCell(units, name="decoder", **shared)
+        self.cell = ContextGRUCell(
+            units, recurrent_dropout=recurrent_dropout, name="decoder", **shared
+        )
 
     def build(
         self,
@@ -174,18 +187,22 @@ class Decoder(PreciseLayer):
         start = self.initial_state(summary)
         readers = {BahdanauAttention: self._read, LastAnnotation: self._read_with_one_context}
         read = readers.get(type(self.attention), self._read_any)
-        states, contexts, alignments = read(inputs, start, annotations, annotations_mask)
+        recurrent = self.cell.recurrent_weights(training)
+        states, contexts, alignments = read(inputs, start, recurrent, annotations, annotations_mask)
         if not self.updates_first:
             states = previous_states(states, start)
         outputs = DecoderState(states, previous, contexts, alignments)
         return DecoderState(*(ops.transpose(x, (1, 0, 2)) for x in outputs))
 
-    def _read(self, inputs: Any, start: Any, annotations: Any, mask: Any) -> Outputs:
+    def _read(
+        self, inputs: Any, start: Any, recurrent: Any, annotations: Any, mask: Any
+    ) -> Outputs:
         attention, cell = self.attention, self.cell
+        of_gates, of_candidate = recurrent
         weights = Weights(
-            state=joined(attention.W_a, cell.U_z, cell.U_r),
+            state=joined(attention.W_a, of_gates),
             context=joined(cell.C_z, cell.C_r, cell.C),
-            candidate=joined(cell.U),
+            candidate=of_candidate,
             energy=joined(attention.v_a),
         )
         keys = attention.keys(annotations)
@@ -194,15 +211,17 @@ class Decoder(PreciseLayer):
         )
 
     def _read_with_one_context(
-        self, inputs: Any, start: Any, annotations: Any, mask: Any
+        self, inputs: Any, start: Any, recurrent: Any, annotations: Any, mask: Any
     ) -> Outputs:
         """Read with an attention that ignores the states, so that the context is the same."""
         context, alignment = self.attention(start, annotations, annotations_mask=mask)
-        states = self.cell.read(inputs + self.cell.read_context(context), start)
+        states = self.cell.read(inputs + self.cell.read_context(context), start, recurrent)
         steps = ops.shape(inputs)[0]
         return Outputs(states, *(ops.repeat(x[None], steps, axis=0) for x in (context, alignment)))
 
-    def _read_any(self, inputs: Any, start: Any, annotations: Any, mask: Any) -> Outputs:
+    def _read_any(
+        self, inputs: Any, start: Any, recurrent: Any, annotations: Any, mask: Any
+    ) -> Outputs:
         """Read with an attention whose gradient is automatic."""
         keys = self.attention.keys(annotations)
 
@@ -210,7 +229,9 @@ class Decoder(PreciseLayer):
             context, alignment = self.attention(
                 state, annotations, keys=keys, annotations_mask=mask
             )
-            state = self.cell.update(word_inputs + self.cell.read_context(context), state)
+            state = self.cell.update(
+                word_inputs + self.cell.read_context(context), state, recurrent
+            )
             return state, Outputs(state, context, alignment)
 
         like = Outputs(start, annotations[:, 0], annotations[:, :, 0])

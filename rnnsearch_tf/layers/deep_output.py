@@ -9,6 +9,7 @@ from keras import ops
 
 from rnnsearch_tf.config import InitialWeights
 from rnnsearch_tf.layers import initializers
+from rnnsearch_tf.layers.embedding import WordEmbedding
 from rnnsearch_tf.layers.precision import PreciseLayer, product, sizes
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ class MaxoutDeepOutput(PreciseLayer):
         vocabulary_size: K, the number of target words.
         dropout: dropout rate of the maxout units.
         initial_weights: "paper" (appendix B.1) or "glorot".
+        tied_to: an embedding of the K words, m = l, whose E is W_o (Press & Wolf 2017).
 
     Examples:
         Two states, n = 5, each with a word vector, m = 3, and a context of 2n numbers:
@@ -60,6 +62,7 @@ class MaxoutDeepOutput(PreciseLayer):
         vocabulary_size: int,
         dropout: float = 0.0,
         initial_weights: InitialWeights = "paper",
+        tied_to: WordEmbedding | None = None,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
@@ -67,6 +70,7 @@ class MaxoutDeepOutput(PreciseLayer):
         self.vocabulary_size = vocabulary_size
         self.initial_weights = initial_weights
         self.dropout = keras.layers.Dropout(dropout, dtype=self.variable_dtype)
+        self._embedding = lambda: tied_to  # a function, so that its weights are not this layer's
         self.supports_masking = True  # logits carry the Keras mask of the states
 
     def build(self, state_shape: tuple, words_shape: tuple, context_shape: tuple) -> None:
@@ -77,8 +81,15 @@ class MaxoutDeepOutput(PreciseLayer):
             weight = self.add_weight((shape[-1], 2 * self.units), matrix, name=name)
             setattr(self, name, weight)
         self.b_o = self.add_weight((2 * self.units,), "zeros", name="b_o")
-        self.W_o = self.add_weight((self.units, self.vocabulary_size), matrix, name="W_o")
+        if self._embedding() is None:
+            self._W_o = self.add_weight((self.units, self.vocabulary_size), matrix, name="W_o")
         self.b = self.add_weight((self.vocabulary_size,), "zeros", name="b")
+
+    @property
+    def W_o(self) -> Any:
+        """The output matrix [l, K]: a weight of this layer, or the word vectors it is tied to."""
+        embedding = self._embedding()
+        return self._W_o if embedding is None else ops.transpose(embedding.E)
 
     def maxout(
         self,

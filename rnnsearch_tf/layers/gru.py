@@ -20,11 +20,18 @@ if TYPE_CHECKING:
 class _GatedUnit(PreciseLayer):
     """Weights, products with words and gates, which the cells of encoder and decoder share."""
 
-    def __init__(self, units: int, initial_weights: InitialWeights = "paper", **kwargs: Any):
+    def __init__(
+        self,
+        units: int,
+        initial_weights: InitialWeights = "paper",
+        recurrent_dropout: float = 0.0,
+        **kwargs: Any,
+    ):
         super().__init__(**kwargs)
         self.units = units
         self.state_size = self.output_size = units  # for `keras.layers.RNN`
         self.initial_weights = initial_weights
+        self.recurrent_dropout = keras.layers.Dropout(recurrent_dropout, dtype=self.variable_dtype)
 
     def _add_matrices(self, names: tuple[str, ...], size: int, initializer: Any) -> None:
         for name in names:
@@ -44,27 +51,45 @@ class _GatedUnit(PreciseLayer):
         return product(words, self.factor(self.W_z, self.W_r, self.W), biases)
 
     def update(
-        self, inputs: Float[Tensor, "*rows three_n"], state: Float[Tensor, "*rows n"]
+        self,
+        inputs: Float[Tensor, "*rows three_n"],
+        state: Float[Tensor, "*rows n"],
+        recurrent: tuple[Any, Any],
     ) -> Float[Tensor, "*rows n"]:
         """Return the next states from what words and contexts contribute, and the states."""
         gates, candidate = ops.split(inputs, [2 * self.units], axis=-1)
-        gates = gates + product(state, self.factor(self.U_z, self.U_r))
-        return gated_update(gates, candidate, state, self.factor(self.U))[0]
+        U_gates, U = (self.factor(weights) for weights in recurrent)
+        return gated_update(gates + product(state, U_gates), candidate, state, U)[0]
+
+    def recurrent_weights(self, training: bool = False) -> tuple[Any, Any]:
+        """Return U_z and U_r side by side, and U; in training, with dropout.
+
+        The mask is one for all steps and sentences, so the recurrence itself is as without it
+        (weight-dropped LSTM, Merity et al. 2018).
+        """
+        weights = joined(self.U_z, self.U_r, self.U)
+        weights = self.recurrent_dropout(weights, training=training)
+        gates, candidate = ops.split(weights, [2 * self.units], axis=-1)
+        return gates, candidate
 
     def read(
         self,
         inputs: Float[Tensor, "T B three_n"],
         start: Float[Tensor, "B n"],
+        recurrent: tuple[Any, Any],
         reverse: bool = False,
     ) -> Float[Tensor, "T B n"]:
         """Return the states after each of the inputs, read one after the other."""
-        gates, candidate = joined(self.U_z, self.U_r), joined(self.U)
-        return gated_recurrence(inputs, start, gates, candidate, self.compute_dtype, reverse)
+        return gated_recurrence(inputs, start, *recurrent, self.compute_dtype, reverse)
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments of the constructor."""
-        settings = {"units": self.units, "initial_weights": self.initial_weights}
-        return {**super().get_config(), **settings}
+        return {
+            **super().get_config(),
+            "units": self.units,
+            "initial_weights": self.initial_weights,
+            "recurrent_dropout": self.recurrent_dropout.rate,
+        }
 
 
 @keras.saving.register_keras_serializable("rnnsearch_tf")
@@ -84,6 +109,7 @@ class GRUCell(_GatedUnit):
     Args:
         units: n, the number of hidden units.
         initial_weights: "paper" (appendix B.1) or "glorot".
+        recurrent_dropout: dropout rate of U, U_z and U_r.
 
     Examples:
         Two words, m = 3, from states of zeros; and two sentences of four words:
@@ -111,7 +137,7 @@ class GRUCell(_GatedUnit):
         """
         in_list = isinstance(states, list | tuple)
         state = self.wide(states[0] if in_list else states)
-        state = self.update(self.project(self.wide(words)), state)
+        state = self.update(self.project(self.wide(words)), state, self.recurrent_weights())
         return state, [state] if in_list else state
 
 
@@ -129,6 +155,7 @@ class ContextGRUCell(_GatedUnit):
     Args:
         units: n, the number of hidden units.
         initial_weights: "paper" (appendix B.1) or "glorot".
+        recurrent_dropout: dropout rate of U, U_z and U_r.
 
     Examples:
         Two words, m = 3, each with a context of 2n = 10 numbers:
@@ -157,4 +184,5 @@ class ContextGRUCell(_GatedUnit):
     ) -> Float[Tensor, "*rows n"]:
         """Return the next states, from the words' vectors e, the states s and the contexts c."""
         words, state, context = (self.wide(x) for x in (words, state, context))
-        return self.update(self.project(words) + self.read_context(context), state)
+        inputs = self.project(words) + self.read_context(context)
+        return self.update(inputs, state, self.recurrent_weights())

@@ -62,7 +62,8 @@ class SentenceLoss(keras.losses.Loss):
 
 def nll(model: Any, batch: Mapping[str, Any], outputs: DecoderState, training: bool) -> LossTotal:
     """Σ −log p(y_i | y_<i, x) over the target tokens, and their number (`</s>` counted)."""
-    losses = token_losses(model.readout, outputs, batch["target"], training)
+    smoothing = model.config.label_smoothing if training else 0.0
+    losses = token_losses(model.readout, outputs, batch["target"], training, smoothing)
     return LossTotal(ops.sum(losses), ops.cast(ops.size(losses), "float32"))
 
 
@@ -87,6 +88,7 @@ def token_losses(
     outputs: DecoderState,
     target: Int[Tensor, "B Ty"],
     training: bool = False,
+    smoothing: float = 0.0,
 ) -> Float[Tensor, "N"]:
     """−log p(y_i | y_1 … y_{i-1}, x) of the target's tokens, in nats.
 
@@ -97,6 +99,7 @@ def token_losses(
         outputs: decoder outputs [B, Ty, ...] that the tokens are predicted from.
         target: ids, padding 0.
         training: whether dropout acts.
+        smoothing: see `output_cross_entropy`.
 
     Returns:
         float32, of the N tokens of `target` (`</s>` counted) sentence by sentence.
@@ -114,7 +117,9 @@ def token_losses(
         training,
     )
     targets = ops.take(tokens, real)
-    return output_cross_entropy(hidden, readout.W_o, readout.b, targets, readout.compute_dtype)
+    return output_cross_entropy(
+        hidden, readout.W_o, readout.b, targets, readout.compute_dtype, smoothing
+    )
 
 
 def output_cross_entropy(
@@ -123,6 +128,7 @@ def output_cross_entropy(
     bias: Float[Tensor, "K"],
     targets: Int[Tensor, "N"],
     dtype: str | None = None,
+    smoothing: float = 0.0,
 ) -> Float[Tensor, "N"]:
     """−log softmax(hidden · weights + bias)[targets] of each token, in nats.
 
@@ -132,7 +138,9 @@ def output_cross_entropy(
         ∂logits = g (p − 1_y)
         ∂t = g W_o (p − 1_y),  ∂W_o = Σ (g t) (p − 1_y)ᵀ,  ∂b = Σ g (p − 1_y)
 
-    g is multiplied into the small factors, and 1 is taken from p in place.
+    g is multiplied into the small factors, and 1 is taken from p in place. With label smoothing ε
+    (Szegedy et al. 2016), the cross-entropy is that of (1 − ε) 1_y + ε/K, which takes the place of
+    1_y: −log p_y + ε (log p_y − Σ_k log p_k / K) = −log p_y + ε (logit_y − Σ_k logit_k / K).
 
     Args:
         hidden: t, the maxout layer at N real (not padding) positions.
@@ -140,6 +148,7 @@ def output_cross_entropy(
         bias: b.
         targets: the tokens' ids.
         dtype: of the products; by default that of `hidden`.
+        smoothing: ε.
 
     Returns:
         The losses, in the dtype of `hidden`.
@@ -159,7 +168,9 @@ def output_cross_entropy(
         def gradient(*given: Any, upstream: Any = None) -> tuple[Any, Any, Any]:
             upstream = given[0] if upstream is None else upstream  # by name on PyTorch
             upstream = ops.expand_dims(upstream, 1)  # [N, 1]
-            difference = ops.scatter_update(probabilities, at_targets, chosen - 1)
+            difference = ops.scatter_update(probabilities, at_targets, chosen - (1 - smoothing))
+            if smoothing:
+                difference -= smoothing / weights.shape[1]
             narrow = ops.cast(difference, dtype)
             of_hidden = ops.cast(ops.matmul(narrow, ops.transpose(matrix)), hidden.dtype)
             return (
@@ -168,7 +179,11 @@ def output_cross_entropy(
                 outer_product(upstream, narrow, dtype)[0],
             )
 
-        return _minus_log(chosen, hidden, matrix, bias, targets), gradient
+        of_targets = _minus_log(chosen, hidden, matrix, bias, targets)
+        if smoothing:
+            logit = ops.take_along_axis(logits, ops.expand_dims(targets, 1), axis=1)[:, 0]
+            of_targets += smoothing * (logit - ops.mean(logits, axis=1))
+        return of_targets, gradient
 
     return losses(hidden, joined(weights), joined(bias))
 

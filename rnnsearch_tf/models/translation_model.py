@@ -179,6 +179,10 @@ class TranslationModel(keras.Model):
 
 def _layers(config: ModelConfig) -> tuple[Encoder, Decoder, MaxoutDeepOutput]:
     shared: dict[str, Any] = {"dropout": config.dropout, "initial_weights": config.initial_weights}
+    recurrence: dict[str, Any] = {
+        "word_dropout": config.word_dropout,
+        "recurrent_dropout": config.recurrent_dropout,
+    }
     encoder = Encoder(
         config.source_vocabulary_size,
         config.embedding_size,
@@ -186,6 +190,7 @@ def _layers(config: ModelConfig) -> tuple[Encoder, Decoder, MaxoutDeepOutput]:
         bidirectional=config.has_attention,
         name="source_side",
         **shared,
+        **recurrence,
     )
     encoder.supports_masking = False  # the decoder is given the mask
     decoder = Decoder(
@@ -196,9 +201,14 @@ def _layers(config: ModelConfig) -> tuple[Encoder, Decoder, MaxoutDeepOutput]:
         config.step_order,
         name="target_side",
         **shared,
+        **recurrence,
     )
     readout = MaxoutDeepOutput(
-        config.maxout_size, config.target_vocabulary_size, name="readout", **shared
+        config.maxout_size,
+        config.target_vocabulary_size,
+        tied_to=decoder.embedding if config.tied_embeddings else None,
+        name="readout",
+        **shared,
     )
     return encoder, decoder, readout
 

@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 import sys
+from pathlib import Path
 from typing import Any
 
 from rnnsearch_tf.config import (
@@ -29,10 +30,16 @@ from rnnsearch_tf.limits import Limits
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.presets import PRESETS
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILE, INPUT_FILES, OUTPUT_FOLDER
+from rnnsearch_tf.scripts.shared.file_flags import (
+    INPUT_FILE,
+    INPUT_FILES,
+    MODEL_FOLDERS,
+    OUTPUT_FOLDER,
+)
 from rnnsearch_tf.scripts.shared.pair_flags import PairFiles, define_pairs, find_pairs, needed_pairs
 from rnnsearch_tf.scripts.shared.settings_file import read_settings_file
 from rnnsearch_tf.training.checks import check_cluster, check_inputs, check_same
+from rnnsearch_tf.training.initial_model import InitialModel
 
 COMMAND = Command(
     "rnnsearch-train",
@@ -78,7 +85,8 @@ COMMAND.define(
     "train_alignments",
     INPUT_FILES,
     "word alignments of the training pairs, line by line (Pharaoh: i-j, source first, from 0, "
-    "counting the tokeniser's words), which guide the attention; see --guided_alignment_weight",
+    "counting words; with sentencepiece, those between blanks), which guide the attention; see "
+    "--guided_alignment_weight",
 )
 COMMAND.group("Text")
 COMMAND.define(
@@ -101,6 +109,12 @@ COMMAND.define(
     OUTPUT_FOLDER,
     "where the model goes; resumed from when it holds a training",
     required=True,
+)
+COMMAND.define(
+    "initial_model",
+    MODEL_FOLDERS,
+    "a trained model to begin from (fine-tuning): its weights, sizes, words and tokeniser; a "
+    "larger vocabulary size adds new words",
 )
 COMMAND.define("preset", str, f"settings to start from: {', '.join(PRESETS)}", "rnnsearch-small")
 COMMAND.define(
@@ -159,6 +173,7 @@ def run() -> int:
         strategy,
         alignments=alignments,
         subwords=subwords,
+        initial_model=FLAGS.initial_model,
     )
     if stopped_by:
         return 128 + stopped_by
@@ -185,6 +200,8 @@ def _base() -> Config:
     config = PRESETS[FLAGS.preset]
     if FLAGS.config is not None:
         config = read_settings_file(FLAGS.config, config)
+    if FLAGS.initial_model is not None:
+        config = InitialModel(FLAGS.initial_model).settings_over(config)
     return config
 
 
@@ -237,9 +254,17 @@ def _check_run(config: Config) -> None:
         check_cluster(os.environ.get("TF_CONFIG"))
         return
     directory = ModelDirectory(FLAGS.model_dir)
+    if FLAGS.initial_model is not None:
+        _check_initial(InitialModel(FLAGS.initial_model), config)
     check_same(directory, config)
     directory.check_resumable()
     directory.read_log()  # for its checks
+
+
+def _check_initial(initial: InitialModel, config: Config) -> None:
+    initial.check(config)
+    if Path(FLAGS.model_dir).resolve() == Path(FLAGS.initial_model).resolve():
+        raise UsageError(f"--model_dir {FLAGS.model_dir}: is the initial model's; take another")
 
 
 if __name__ == "__main__":

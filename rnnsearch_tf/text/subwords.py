@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.config import MOSES_LANGUAGES
@@ -95,6 +96,18 @@ class SentencePieceTokenizer(tf.Module):
         pieces = [piece.decode() for piece in self._pieces.id_to_string(ids).numpy()]
         special = (*SPECIAL_TOKENS, *_OTHER_SPECIAL_PIECES)
         return Vocabulary([*SPECIAL_TOKENS, *(piece for piece in pieces if piece not in special)])
+
+    def word_starts(self) -> np.ndarray:
+        """Say which tokens of the vocabulary begin a word between blanks, bool [K].
+
+        InputError for a model with pieces of more than one word.
+        """
+        tokens = self.vocabulary().tokens
+        if any(BLANK in token[1:] for token in tokens):
+            raise InputError(
+                "pieces of this SentencePiece model cross blanks; words cannot be told"
+            )
+        return np.array([token.startswith(BLANK) for token in tokens])
 
     @graph_function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
     def tokenize(self, text: tf.Tensor) -> tf.RaggedTensor:

@@ -32,12 +32,15 @@ class Vocabulary:
         return len(self.tokens)
 
     @classmethod
-    def build(cls, counts: Counter[str], size: int) -> "Vocabulary":
-        """Choose the `size` − 3 most frequent tokens; among equals, the first by code point."""
-        tokens = sorted(
-            (t for t in counts if t not in SPECIAL_TOKENS), key=lambda t: (-counts[t], t)
-        )
-        return cls([*SPECIAL_TOKENS, *tokens[: max(size - len(SPECIAL_TOKENS), 0)]])
+    def build(
+        cls, counts: Counter[str], size: int, known: Sequence[str] = SPECIAL_TOKENS
+    ) -> "Vocabulary":
+        """Choose the most frequent tokens beside the `known` ones, which come first: `size` in all.
+
+        Among equals, the first by code point.
+        """
+        tokens = sorted((t for t in counts if t not in set(known)), key=lambda t: (-counts[t], t))
+        return cls([*known, *tokens[: max(size - len(known), 0)]])
 
     @classmethod
     def load(cls, path: str | Path, digest: str | None = None) -> "Vocabulary":

@@ -29,6 +29,7 @@ _DIGESTED = {
         "training text or its vocabulary differs",
     ),
     "training_alignments": "training alignments differ",
+    "initial_model": "the initial model differs",
 }
 _CLUSTER = '{"cluster": {"worker": ["host:port", …]}, "task": {"type": "worker", "index": 0}}'
 
@@ -37,10 +38,12 @@ def check_inputs(config: Config, has_validation_set: bool, has_alignments: bool)
     """Check that a training has what its settings need.
 
     UsageError for early stopping without a validation set, alignments without a weight or an
-    attention, or a weight without alignments.
+    attention, a weight without alignments, or drawn subwords where the tokens are words.
     """
     if not has_validation_set and config.training.early_stopping != "none":
         raise UsageError("--early_stopping needs a validation set")
+    if config.training.subword_sampling and config.tokenizer != SENTENCEPIECE:
+        raise UsageError("--subword_sampling needs --tokenizer=sentencepiece")
     weight = config.training.guided_alignment_weight
     if not has_alignments and weight:
         raise UsageError(f"--guided_alignment_weight {weight:g} needs --train_alignments")
@@ -49,8 +52,6 @@ def check_inputs(config: Config, has_validation_set: bool, has_alignments: bool)
     if has_alignments and not config.model.has_attention:
         architecture = config.model.architecture
         raise UsageError(f"--train_alignments: {architecture} has no attention to guide")
-    if has_alignments and config.tokenizer == SENTENCEPIECE:
-        raise UsageError("--train_alignments: are between words, and the tokens are subwords")
 
 
 def check_same(directory: ModelDirectory, config: Config) -> None:

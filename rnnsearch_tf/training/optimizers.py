@@ -27,6 +27,8 @@ class _ReduceThenClip(keras.optimizers.Optimizer):
         Returns its L2 norm before clipping, float32 [].
         """
         norm = self._update_all(gradients, variables, self._get_current_learning_rate())
+        if self.use_ema:
+            self._update_model_variables_moving_average(variables)
         self.iterations.assign_add(1)
         return norm
 
@@ -53,6 +55,28 @@ class _ReduceThenClip(keras.optimizers.Optimizer):
         # The norm is the same on every replica, so all of them update or none does.
         tf.cond(tf.math.is_finite(norm), update, lambda: None)
         return norm
+
+    def _update_model_variables_moving_average(self, variables: Sequence[Any]) -> None:
+        """Move the averages: ā ← d ā + (1 − d) w, with d = min(ema_momentum, t / (t + 10)).
+
+        t counts the updates from 0, so that the initial weights, which are noise, are soon left.
+        """
+        t = tf.cast(self.iterations, tf.float32)
+        share = 1 - tf.minimum(self.ema_momentum, t / (t + 10))
+        for weight, average in zip(variables, self.weight_averages, strict=True):
+            dtype = tf.as_dtype(average.dtype)
+            old, new = (
+                tf.raw_ops.ReadVariableOp(resource=_handle(x), dtype=dtype)
+                for x in (average, weight)
+            )
+            tf.raw_ops.AssignSubVariableOp(
+                resource=_handle(average), value=tf.cast(share, dtype) * (old - new)
+            )
+
+    @property
+    def weight_averages(self) -> list[keras.Variable]:
+        """The moving average of each weight; none without `use_ema`."""
+        return self._model_variables_moving_average if self.use_ema else []
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments of `from_config`."""
@@ -118,9 +142,12 @@ def build_optimizer(config: TrainingConfig, total_updates: int) -> Adadelta | Ad
     rate: Any = config.learning_rate
     if config.learning_rate_schedule == "linear":
         rate = keras.optimizers.schedules.PolynomialDecay(rate, max(total_updates, 1), 0.0)
+    settings: dict[str, Any] = {"learning_rate": rate, "clip_norm": config.clip_norm}
+    if config.weight_average:
+        settings |= {"use_ema": True, "ema_momentum": config.weight_average}
     if config.optimizer == "adadelta":
-        return Adadelta(rate, rho=0.95, epsilon=1e-6, clip_norm=config.clip_norm)
-    return Adam(rate, clip_norm=config.clip_norm)
+        return Adadelta(rho=0.95, epsilon=1e-6, **settings)
+    return Adam(**settings)
 
 
 def clip_to_norm(gradients: Sequence[Any], clip_norm: float) -> tuple[list[tf.Tensor], tf.Tensor]:

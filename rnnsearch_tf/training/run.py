@@ -1,6 +1,7 @@
 """A training from sentence pairs to a model directory."""
 
 import contextlib
+import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -16,10 +17,12 @@ from rnnsearch_tf.layers.precision import dtype_policy
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.progress import say
+from rnnsearch_tf.text.vocabulary import Vocabulary
 from rnnsearch_tf.tf_functions import check_backend
 from rnnsearch_tf.training.callbacks import ProgressBar
 from rnnsearch_tf.training.checks import check_inputs, check_same
 from rnnsearch_tf.training.distribution import Workers
+from rnnsearch_tf.training.initial_model import InitialModel
 from rnnsearch_tf.training.summaries import Summaries
 from rnnsearch_tf.training.trainer import Trainer
 from rnnsearch_tf.training.validation import ValidationSet
@@ -37,6 +40,7 @@ def train(
     callbacks: Sequence[keras.callbacks.Callback] = (),
     alignments: WordAlignmentFiles | None = None,
     subwords: Sequence[str | Path] = (),
+    initial_model: str | Path | None = None,
 ) -> int | None:
     """Train a model, or resume a training that was stopped.
 
@@ -52,19 +56,28 @@ def train(
             `config.training.guided_alignment_weight`.
         subwords: files of SentencePiece models, of the source and the target or one for both, in
             place of those learned from the text.
+        initial_model: a model directory whose best weights it begins from (see `InitialModel`).
 
     Returns:
         The signal that stopped it, or None.
 
     Raises:
-        InputError: unusable text or alignments, alignments without a weight or the reverse, a
+        InputError: unusable text, alignments or initial model, alignments without a weight or the
+            reverse, a
             folder made with other settings or from other text, Keras on another backend than
             TensorFlow, and as `Trainer.run`.
     """
     check_backend()
     check_inputs(config, validation is not None, alignments is not None)
-    text = TrainingData(config, training, cache_dir, alignments, subwords)
-    run = _Run(text, ModelDirectory(model_dir), strategy or tf.distribute.get_strategy())
+    initial = InitialModel(initial_model) if initial_model else None
+    known: Sequence[Vocabulary] = ()
+    if initial:
+        initial.check(config)
+        config = dataclasses.replace(config, initial_model=initial.digest())
+        known, subwords = initial.vocabularies(), initial.subwords
+    text = TrainingData(config, training, cache_dir, alignments, subwords, known)
+    strategy = strategy or tf.distribute.get_strategy()
+    run = _Run(text, ModelDirectory(model_dir), strategy, initial)
     with run.alone():
         run.create()
         return run.train(validation, callbacks)
@@ -74,11 +87,16 @@ class _Run:
     """A training in a model directory, on this worker."""
 
     def __init__(
-        self, text: TrainingData, directory: ModelDirectory, strategy: tf.distribute.Strategy
+        self,
+        text: TrainingData,
+        directory: ModelDirectory,
+        strategy: tf.distribute.Strategy,
+        initial: InitialModel | None,
     ):
         self._text = text
         self._directory = directory
         self._strategy = strategy
+        self._initial = initial
         self._workers = Workers(strategy)
 
     @contextlib.contextmanager
@@ -112,6 +130,8 @@ class _Run:
         keras.utils.set_random_seed(config.training.seed)
         with self._strategy.scope(), dtype_policy(config.training.dtype_policy):
             model = TranslationModel(config.model)
+            if self._initial:
+                self._initial.copy_weights(model)
         validation_set = (
             ValidationSet(model, config, self._directory, validation) if validation else None
         )
@@ -125,6 +145,7 @@ class _Run:
                 self._strategy,
                 [bar, self._summaries(validation_set), *callbacks],
                 self._text.links,
+                self._text.sampled,
             )
             return trainer.run()
 

@@ -1,6 +1,7 @@
 """One step of stochastic gradient descent (paper, appendix B.2), on any number of devices."""
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import tensorflow as tf
@@ -72,6 +73,20 @@ class TrainStep:
         for guided alignment; the same on every worker. `stop` is 1 where this one was asked to.
         """
         return self._update(batch, stop)
+
+    @contextlib.contextmanager
+    def averaged_weights(self) -> Iterator[None]:
+        """Give the model the averages of its weights for the block, where they are kept."""
+        averages = self.optimizer.weight_averages
+        weights = self._model.trainable_variables[: len(averages)]
+        newest = [weight.numpy() for weight in weights]
+        for weight, average in zip(weights, averages, strict=True):
+            weight.assign(average.numpy())
+        try:
+            yield
+        finally:
+            for weight, value in zip(weights, newest, strict=True):
+                weight.assign(value)
 
     def _global_update(self, batch: dict[str, tf.Tensor], stop: tf.Tensor) -> UpdateMetrics:
         results = self._strategy.run(self._replica_update, (batch, stop))

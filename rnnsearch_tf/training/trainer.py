@@ -12,6 +12,7 @@ import tensorflow as tf
 from rnnsearch_tf import interrupts
 from rnnsearch_tf.config import Config, selection_score
 from rnnsearch_tf.data.batching import batch_count, training_batches
+from rnnsearch_tf.data.sampled_pairs import SampledPairs
 from rnnsearch_tf.data.sentence_pairs import Pairs
 from rnnsearch_tf.data.word_alignments import WordAlignments
 from rnnsearch_tf.errors import InputError, first_line
@@ -63,6 +64,7 @@ class Trainer:
         strategy: tf.distribute.Strategy | None = None,  # the one that the model was built under
         callbacks: Sequence[keras.callbacks.Callback] = (),  # they run on the chief alone
         alignments: WordAlignments | None = None,  # for the guided alignment loss
+        sampled: SampledPairs | None = None,  # the pairs with drawn subwords, to train on instead
     ):
         self._stored_config = directory.load_config()
         self._config = config.training
@@ -70,6 +72,7 @@ class Trainer:
         self._directory = directory
         self._pairs = pairs
         self._alignments = alignments
+        self._sampled = sampled
         self._evaluate = evaluate
         self._workers = Workers(strategy or tf.distribute.get_strategy())
         self._batches_per_epoch = batch_count(pairs, self._config)
@@ -150,7 +153,10 @@ class Trainer:
             self._run_evaluation()
         while not self._is_finished():
             epoch, done = self._state.epoch, self._state.batch
-            for batch in training_batches(self._pairs, self._config, epoch, done, self._alignments):
+            batches = training_batches(
+                self._pairs, self._config, epoch, done, self._alignments, self._sampled
+            )
+            for batch in batches:
                 if self._update(batch, bool(received)):
                     self._save()
                     return received[0] if received else signal.SIGTERM
@@ -205,6 +211,13 @@ class Trainer:
 
     def _run_evaluation(self) -> None:
         """Evaluate the model, keep its weights if they are the best, and save."""
+        with self._train_step.averaged_weights():
+            self._evaluate_weights()
+        self._save()
+        if not self._is_finished():
+            self._callbacks.on_epoch_begin(self._state.evaluations)
+
+    def _evaluate_weights(self) -> None:
         state = self._state
         evaluation = self._broadcast_evaluation()
         epochs = state.updates / self._batches_per_epoch
@@ -229,9 +242,6 @@ class Trainer:
         # Callbacks run on the chief alone, but all workers must stop after the same update.
         stop = np.array([self._model.stop_training], np.float64)
         self._stopped = bool(self._workers.broadcast(stop)[0])
-        self._save()
-        if not self._is_finished():
-            self._callbacks.on_epoch_begin(state.evaluations)
 
     def _broadcast_evaluation(self) -> Evaluation | None:
         """Evaluate on the chief; the other workers wait for its result."""
@@ -266,9 +276,10 @@ class Trainer:
         """Write the weights and a checkpoint."""
         if self._workers.is_chief:
             self._directory.check_unchanged(self._stored_config)
-            self._directory.save_weights(self._model, LAST)
-            if not self._directory.weights_path(BEST).exists():
-                self._directory.save_weights(self._model, BEST)
+            with self._train_step.averaged_weights():
+                self._directory.save_weights(self._model, LAST)
+                if not self._directory.weights_path(BEST).exists():
+                    self._directory.save_weights(self._model, BEST)
             # Last: a resumed run makes only what comes after its checkpoint, so the weights and the
             # log must be on the disk by then. What a run killed before this line has written, the
             # next one writes again.

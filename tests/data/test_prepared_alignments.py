@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from known_pairs import pairs_of_lengths
+from known_pairs import pairs_of, pairs_of_lengths
 
 from rnnsearch_tf.data import parallel_corpus
 from rnnsearch_tf.data.prepared_alignments import prepare_alignments
@@ -27,7 +27,9 @@ def test_links_of_pairs_read_in_any_blocks(tmp_path, monkeypatch, at_once):
     alignments = prepared(tmp_path, "0-0 2-1", "", "4-6 0-0 1-5")
     assert alignments.links.tolist() == [[0, 0], [2, 1], [4, 6], [0, 0], [1, 5]]
     assert alignments.starts.tolist() == [0, 2, 2, 5]
-    assert np.argwhere(alignments.guide(np.array([2]), 6, 8)).tolist() == [
+    pair = np.array([2])
+    guide = alignments.guide(pair, PAIRS.source.batch(pair), PAIRS.target.batch(pair))
+    assert np.argwhere(guide).tolist() == [
         [0, 0, 0], [0, 5, 1], [0, 6, 4],
     ]  # fmt: skip
 
@@ -73,3 +75,14 @@ def test_they_are_written_once_and_damaged_ones_again(tmp_path):
         assert len(again) == 1 and again != damaged
     assert prepared(tmp_path, "0-1", "", "").links.tolist() == [[0, 1]]
     assert len(times()) == 2 and set(times()) > set(again)
+
+
+def test_links_count_the_words_that_pieces_make(tmp_path):
+    """Every second piece begins a word: 5 and 7 are 3 and 4 words."""
+    pairs = pairs_of([[3, 4, 3, 4, 3]] * 2, [[3, 4, 3, 4, 3, 4, 3]] * 2)
+    starts = np.array([False, False, False, True, False])
+    path = tmp_path / "a.links"
+    path.write_text("2-3\n3-3\n")
+    files = WordAlignmentFiles([path], [path])
+    with pytest.raises(InputError, match=r"line 2: there is no link 3-3 between 3 words and 4"):
+        prepare_alignments(files, tmp_path / "text", pairs, (starts, starts))

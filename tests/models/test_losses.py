@@ -24,34 +24,45 @@ def expected_losses(hidden: np.ndarray, weights: np.ndarray, bias: np.ndarray) -
     return np.log(np.exp(logits).sum(axis=1)) - logits[np.arange(N), TARGETS]
 
 
-def losses_and_gradients(arrays, targets=TARGETS, upstream=UPSTREAM, dtype="float32"):
+def smoothed(hidden: np.ndarray, weights: np.ndarray, bias: np.ndarray) -> np.ndarray:
+    """Cross-entropy of 0.7 times the one-hot distribution plus 0.3 times the uniform one."""
+    logits = hidden @ weights + bias
+    log_p = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
+    return -0.7 * log_p[np.arange(N), TARGETS] - 0.3 * log_p.mean(axis=1)
+
+
+def losses_and_gradients(
+    arrays, targets=TARGETS, upstream=UPSTREAM, dtype="float32", smoothing=0.0
+):
     hidden, weights, bias = (tf.constant(array, "float32") for array in arrays)
     with tf.GradientTape() as tape:
         tape.watch([hidden, weights, bias])
-        losses = output_cross_entropy(hidden, weights, bias, tf.constant(targets), dtype)
+        losses = output_cross_entropy(hidden, weights, bias, tf.constant(targets), dtype, smoothing)
         total = tf.reduce_sum(losses * tf.cast(upstream, losses.dtype))
     return losses, tape.gradient(total, [hidden, weights, bias])
 
 
-def test_losses_are_the_log_probabilities():
-    losses, _ = losses_and_gradients(drawn())
+@pytest.mark.parametrize(("smoothing", "expected"), [(0.0, expected_losses), (0.3, smoothed)])
+def test_losses_are_the_log_probabilities(smoothing, expected):
+    losses, _ = losses_and_gradients(drawn(), smoothing=smoothing)
     assert losses.shape == (N,)
-    np.testing.assert_allclose(losses, expected_losses(*drawn()), rtol=1e-5)
+    np.testing.assert_allclose(losses, expected(*drawn()), rtol=1e-5)
 
 
-def test_gradients_are_the_finite_differences():
+@pytest.mark.parametrize(("smoothing", "expected"), [(0.0, expected_losses), (0.3, smoothed)])
+def test_gradients_are_the_finite_differences(smoothing, expected):
     arrays = drawn()
-    _, gradients = losses_and_gradients(arrays)
+    _, gradients = losses_and_gradients(arrays, smoothing=smoothing)
     for array, gradient in zip(arrays, gradients, strict=True):
         assert gradient.shape == array.shape
         for index in np.ndindex(array.shape):
             ends = []
             for change in (1e-5, -2e-5):
                 array[index] += change
-                ends.append(UPSTREAM @ expected_losses(*arrays))
+                ends.append(UPSTREAM @ expected(*arrays))
             array[index] += 1e-5
-            expected = (ends[0] - ends[1]) / 2e-5
-            assert gradient.numpy()[index] == pytest.approx(expected, abs=1e-5)
+            difference = (ends[0] - ends[1]) / 2e-5
+            assert gradient.numpy()[index] == pytest.approx(difference, abs=1e-5)
 
 
 def test_gradients_are_the_automatic_ones():

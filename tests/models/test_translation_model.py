@@ -278,8 +278,38 @@ def test_config_and_weights_survive_saving(tmp_path):
     np.testing.assert_array_equal(again(batch(PAIRS)), model(batch(PAIRS)))
 
 
-def test_dropout_acts_in_training_alone():
-    model = TranslationModel(dataclasses.replace(SIZES, dropout=0.5))
+def test_tied_embeddings_are_one_matrix():
+    pytest.importorskip("tensorflow")
+    import tensorflow as tf
+
+    sizes = dataclasses.replace(SIZES, maxout_size=3)
+    tied, free = (
+        TranslationModel(dataclasses.replace(sizes, tied_embeddings=is_tied))
+        for is_tied in (True, False)
+    )
+    randomize(tied)
+    by_path = {weight.path: weight for weight in tied.weights}
+    for weight in free.weights:
+        is_output = weight.path.endswith("W_o")
+        weight.assign(
+            ops.transpose(tied.decoder.embedding.E) if is_output else by_path[weight.path]
+        )
+    assert len(tied.weights) == len(free.weights) - 1
+    np.testing.assert_allclose(tied(batch(PAIRS)), free(batch(PAIRS)), atol=1e-6)
+    gradients = []
+    for model in (tied, free):
+        with tf.GradientTape() as tape:
+            loss = ops.sum(model.token_losses(*batch(PAIRS).values()))
+        variables = [model.decoder.embedding.E] + [model.readout.W_o] * (model is free)
+        gradients.append(tape.gradient(loss, [variable.value for variable in variables]))
+    (one,), (words, output) = [[tf.convert_to_tensor(g) for g in part] for part in gradients]
+    np.testing.assert_allclose(one, words + tf.transpose(output), atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["dropout", "word_dropout", "recurrent_dropout"])
+def test_dropout_acts_in_training_alone(name):
+    option: dict[str, typing.Any] = {name: 0.5}
+    model = TranslationModel(dataclasses.replace(SIZES, **option))
     randomize(model)
     inputs = batch(PAIRS)
     calm = [ops.convert_to_numpy(model(inputs)) for _ in range(2)]

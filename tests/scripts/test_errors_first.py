@@ -94,6 +94,7 @@ USAGE = [
     ("train", [*TRAIN, "--wmt14=all"], "--wmt14 takes the place of"),
     ("train", [*TRAIN, "--preset=none"], "--preset none: choose one of"),
     ("train", [*TRAIN, "--train_alignments=en"], "needs a --guided_alignment_weight"),
+    ("train", [*TRAIN, "--subword_sampling=0.1"], "needs --tokenizer=sentencepiece"),
     ("train", [*TRAIN, "--early_stopping=bleu"], "--early_stopping needs a validation set"),
     ("train", [*TRAIN, "--source_language=de"], "take --tokenizer=sentencepiece, or"),
     ("train", [*TRAIN, "--trian_source=en"], "unknown flag --trian_source (did you mean --train_s"),

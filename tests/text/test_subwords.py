@@ -8,7 +8,7 @@ from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.inference.words import Side, alignment_of_words
 from rnnsearch_tf.text.moses import MosesTokenizer
 from rnnsearch_tf.text.subwords import SentencePieceTokenizer, learn_subwords
-from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS
+from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, Vocabulary
 
 TEXT = ["The man is here.", "It is cold.", "The men are not here, are they?", "ראש השנה"] * 20
 LINES = ["The man  ☃ is </s> here.", "", "日本語テキスト。", "שלום", "\x00a\u00a0b", "<0x41> [UNK]"]
@@ -95,6 +95,15 @@ def test_alignment_of_words_sums_over_sources_and_averages_over_targets():
     np.testing.assert_allclose(result[0], rows, rtol=1e-6)
     assert result[1, 0, 0] == 1
     assert result[1].sum() == 1
+
+
+def test_pieces_that_begin_words(tokenizer, monkeypatch):
+    tokens = tokenizer.vocabulary().tokens
+    starts = tokenizer.word_starts()
+    assert [tokens[i] for i in np.flatnonzero(starts)] == [t for t in tokens if t[0] == "▁"]
+    monkeypatch.setattr(tokenizer, "vocabulary", lambda: Vocabulary([*SPECIAL_TOKENS, "▁a▁b"]))
+    with pytest.raises(InputError, match="cross blanks"):
+        tokenizer.word_starts()
 
 
 def test_words_of_people(tokenizer, model):

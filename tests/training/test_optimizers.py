@@ -56,6 +56,19 @@ def test_two_steps_of_adadelta_by_hand():
     assert first.numpy()[0] == pytest.approx(-0.00447, abs=1e-5)
 
 
+def test_averages_of_the_weights_by_hand():
+    weight = keras.Variable([1.0, -2.0])
+    optimizer = build_optimizer(TrainingConfig(weight_average=0.6), total_updates=40)
+    optimizer.build([weight])
+    expected = 0.0  # no trace of the initial weights is left
+    for t in range(40):
+        optimizer.update([tf.constant([0.5 * t, 2.0])], [weight])
+        decay = min(0.6, t / (t + 10))
+        expected = decay * expected + (1 - decay) * weight.numpy()
+        np.testing.assert_allclose(optimizer.weight_averages[0], expected, rtol=1e-5)
+    assert np.abs(expected - weight.numpy()).max() > 1e-3
+
+
 def test_first_step_of_adam_is_the_learning_rate():
     weight = keras.Variable([0.0, 0.0])
     Adam(0.01).apply([tf.constant([3.0, -0.2])], [weight])

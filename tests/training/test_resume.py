@@ -33,6 +33,9 @@ FLAGS = (
     "--checkpoint_interval=3",
     "--evaluation_interval=20",  # neither divides an epoch of 11 batches
     "--dropout=0.3",
+    "--word_dropout=0.1",
+    "--recurrent_dropout=0.2",
+    "--weight_average=0.8",
     "--seed=5",
 )
 

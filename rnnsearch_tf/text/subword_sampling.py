@@ -1,0 +1,61 @@
+"""Segmentations of text into subwords, drawn at random by SentencePiece."""
+
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.extras import require_package
+
+_SEEDING = threading.Lock()
+
+
+class SubwordSampler:
+    """Draws segmentations by their probability to the power of α (Kudo 2018, section 3.2).
+
+        P(x|X) ∝ p(x)^α     x: one of all segmentations of the text X
+
+    Where the model is of byte pairs, α is the probability that a merge is left out (Provilkov et
+    al. 2020).
+
+    Args:
+        model: the content of a SentencePiece model file.
+        alpha: α, above 0.
+
+    Raises:
+        InputError: a model of whole words or characters, or sentencepiece is not installed.
+    """
+
+    def __init__(self, model: bytes, alpha: float):
+        require_package("sentencepiece")
+        import sentencepiece
+
+        self._set_seed = sentencepiece.set_random_generator_seed
+        self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+        self._alpha = alpha
+        try:
+            self._segment("a")
+        except RuntimeError as error:
+            raise InputError("subwords can be drawn from unigram and BPE models alone") from error
+
+    def draw(self, rows: Sequence[Sequence[str]], seed: int) -> list[Sequence[str]]:
+        """Draw a segmentation of each text, whose pieces are given; 0 ≤ seed < 2³² − 1.
+
+        Rare text that is not read again as it was written, such as "▁" for a blank, keeps its
+        pieces.
+        """
+        # A thread draws by the seed that was set last when it draws for the first time.
+        with _SEEDING, ThreadPoolExecutor(1) as fresh_thread:
+            self._set_seed(seed)
+            return list(fresh_thread.submit(lambda: [self._draw(row) for row in rows]).result())
+
+    def _draw(self, pieces: Sequence[str]) -> Sequence[str]:
+        text = self._processor.decode(list(pieces))
+        drawn = self._segment(text)
+        return drawn if self._processor.decode(drawn) == text else pieces
+
+    def _segment(self, text: str) -> list[str]:
+        # -1: from all segmentations.
+        return self._processor.encode(
+            text, out_type=str, enable_sampling=True, nbest_size=-1, alpha=self._alpha
+        )

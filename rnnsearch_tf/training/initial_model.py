@@ -1,0 +1,92 @@
+"""Fine-tuning: the model that a training begins from, in place of random weights."""
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rnnsearch_tf.config import SENTENCEPIECE, SUBWORD_FILES, Config
+from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.models.model_directory import ModelDirectory
+from rnnsearch_tf.text.vocabulary import Vocabulary
+
+if TYPE_CHECKING:  # Keras and TensorFlow are loaded only where they are needed
+    from rnnsearch_tf.models.translation_model import TranslationModel
+
+_MAY_GROW = ("source_vocabulary_size", "target_vocabulary_size")
+_MAY_DIFFER = ("dropout", "word_dropout", "recurrent_dropout", "label_smoothing", "initial_weights")
+_OF_TEXT = ("source_language", "target_language", "tokenizer", "subwords", "joint_subwords")
+
+
+class InitialModel:
+    """A model directory whose best weights a training begins from.
+
+    Architecture, sizes and tokeniser are the initial model's. Its words keep their ids; where the
+    new training has room for more of them, the most frequent new words of its text follow, whose
+    weights are random. The optimizer begins anew.
+
+    Attributes:
+        subwords: the files of its SentencePiece models; none where its tokens are words.
+
+    Raises:
+        InputError: as `ModelDirectory.load_config`.
+    """
+
+    def __init__(self, path: str | Path):
+        self._directory = ModelDirectory(path)
+        self._config = self._directory.load_config()
+        is_split = self._config.tokenizer == SENTENCEPIECE
+        self.subwords = [self._directory.path / name for name in SUBWORD_FILES if is_split]
+
+    def vocabularies(self) -> tuple[Vocabulary, Vocabulary]:
+        """Read the source's and the target's vocabulary.
+
+        Raises:
+            InputError: as `ModelDirectory.load_vocabularies`.
+        """
+        return self._directory.load_vocabularies()
+
+    def digest(self) -> str:
+        """Check the weights; return their SHA-256.
+
+        Raises:
+            InputError: as `ModelDirectory.check_weights`.
+        """
+        return self._directory.check_weights()
+
+    def settings_over(self, config: Config) -> Config:
+        """Return a config with the architecture, sizes and tokeniser of this model."""
+        of_text = {name: getattr(self._config, name) for name in _OF_TEXT}
+        return dataclasses.replace(config, model=self._config.model, **of_text)
+
+    def check(self, config: Config) -> None:
+        """Check that a training with these settings can begin from this model.
+
+        Raises:
+            UsageError: another architecture, size or tokeniser, or fewer words.
+        """
+        for name in _OF_TEXT:
+            self._check(name, getattr(config, name) == getattr(self._config, name), config)
+        for name, own in dataclasses.asdict(self._config.model).items():
+            given = getattr(config.model, name)
+            may_grow = name in _MAY_GROW and not self.subwords
+            fits = name in _MAY_DIFFER or own == given or (may_grow and given > own)
+            self._check(name, fits, config)
+
+    def _check(self, name: str, fits: bool, config: Config) -> None:
+        if not fits:
+            own, given = (
+                getattr(c if hasattr(c, name) else c.model, name) for c in (self._config, config)
+            )
+            raise UsageError(
+                f"--initial_model {self._directory.path}: its {name} is {own}, not {given}"
+            )
+
+    def copy_weights(self, model: "TranslationModel") -> None:
+        """Give a model the weights of this one, and leave those of new words as they are."""
+        initial = self._directory.load_model()
+        for weight, own in zip(model.weights, initial.weights, strict=True):
+            values = np.array(weight)
+            values[tuple(slice(size) for size in own.shape)] = own
+            weight.assign(values)

@@ -1,0 +1,201 @@
+"""Drawn subwords: the distribution, the same text, and batches that depend on seed and epoch."""
+
+import dataclasses
+import itertools
+import math
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sentencepiece
+from known_pairs import lists
+
+from rnnsearch_tf.config import Config, TrainingConfig
+from rnnsearch_tf.data.batching import batch_count, training_batches
+from rnnsearch_tf.data.parallel_corpus import ParallelText
+from rnnsearch_tf.data.training_data import TrainingData
+from rnnsearch_tf.data.word_alignments import WordAlignmentFiles
+from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.synthetic.grammar import generate
+from rnnsearch_tf.text.subword_sampling import SubwordSampler
+
+ENGLISH = ["It is cold ☃.", "", "▁ <0x41>", "The men are not here, are they?"]
+FRENCH = ["Il fait froid.", "Rien.", "Un ▁ ▁ deux", "Les hommes ne sont pas là."]
+PAIRS = list(generate(40, seed=1, max_length=12))
+TEXT = ParallelText(
+    [*ENGLISH, *(pair.source for pair in PAIRS)], [*FRENCH, *(pair.target for pair in PAIRS)]
+)
+KEPT = 43  # one has a blank side
+CONFIG = Config(
+    training=TrainingConfig(subword_sampling=0.2, batch_size=1, max_length=100, bucket_width=6),
+    tokenizer="sentencepiece",
+    subwords=380,
+)
+BOTH = pytest.mark.parametrize("batching", ["buckets", "sorted"])
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(scope="module")
+def data(cache) -> TrainingData:
+    return TrainingData(CONFIG, TEXT, cache)
+
+
+@pytest.fixture(scope="module")
+def processor(data) -> sentencepiece.SentencePieceProcessor:
+    return sentencepiece.SentencePieceProcessor(model_proto=data.subwords[0])
+
+
+def contents(batches) -> list[dict[str, list]]:
+    return [{name: x.tolist() for name, x in b.items()} for b in batches.as_numpy_iterator()]
+
+
+def drawn_batches(data, epoch=0, skip=0, **settings) -> list[dict[str, list]]:
+    config = dataclasses.replace(data.config.training, **settings)
+    return contents(training_batches(data.pairs, config, epoch, skip, None, data.sampled))
+
+
+def texts(data, batches) -> list[tuple[str, str]]:
+    """Return the pairs of batches as text."""
+    models = [sentencepiece.SentencePieceProcessor(model_proto=model) for model in data.subwords]
+    vocabularies = data.source_vocabulary, data.target_vocabulary
+    sides = [
+        [
+            model.decode([vocabulary.tokens[i] for i in row])
+            for batch in batches
+            for row in lists(np.array(batch[side]))
+        ]
+        for model, vocabulary, side in zip(models, vocabularies, ("source", "target"), strict=True)
+    ]
+    return sorted(zip(*sides, strict=True))
+
+
+@pytest.mark.parametrize("alpha", [0.3, 1.0])
+def test_segmentations_come_by_their_probability_to_the_power_of_alpha(data, processor, alpha):
+    scores = {
+        processor.id_to_piece(i): processor.get_score(i)
+        for i in range(len(processor))
+        if not processor.is_byte(i) and not processor.is_control(i)
+    }
+    text, count = "▁The", 4000
+    cuts = itertools.product([False, True], repeat=len(text) - 1)
+    rows = []
+    for cut in cuts:
+        ends = [i + 1 for i, is_cut in enumerate(cut) if is_cut]
+        row = tuple(text[i:j] for i, j in itertools.pairwise([0, *ends, len(text)]))
+        if all(piece in scores for piece in row):
+            rows.append(row)
+    assert len(rows) > 3
+    weights = np.array([math.exp(alpha * sum(scores[piece] for piece in row)) for row in rows])
+    expected = weights / weights.sum()
+    drawn = SubwordSampler(data.subwords[0], alpha).draw([[text]] * count, seed=1)
+    counts = Counter(map(tuple, drawn))
+    assert set(counts) <= set(rows)
+    observed = np.array([counts[row] for row in rows]) / count
+    np.testing.assert_allclose(observed, expected, atol=4 * 0.5 / math.sqrt(count))
+
+
+def test_draws_depend_on_the_seed_alone(data):
+    sampler = SubwordSampler(data.subwords[0], 0.2)
+    rows = [["▁The", "▁father"]] * 20
+    first = sampler.draw(rows, 1)
+    assert sampler.draw(rows, 2) != first
+    assert sampler.draw(rows, 1) == first
+    assert len(set(map(tuple, first))) > 1
+
+
+@BOTH
+def test_a_pass_has_the_text_of_every_kept_pair_once(data, batching):
+    batches = drawn_batches(data, batching=batching, batch_size=5)
+    best = contents(training_batches(data.pairs, data.config.training, 0))
+    assert texts(data, batches) == texts(data, best)
+    assert len(texts(data, batches)) == KEPT
+    assert ("It is cold ☃.", "Il fait froid.") in texts(data, batches)
+
+
+@BOTH
+def test_other_subwords_in_each_pass(data, batching):
+    passes = [drawn_batches(data, epoch, batching=batching, batch_size=5) for epoch in (0, 1)]
+    first, second = ({row for b in one for row in map(tuple, lists(b["source"]))} for one in passes)
+    assert len(first & second) < len(first) / 4
+
+
+@BOTH
+def test_batches_depend_on_seed_and_epoch_and_are_resumed(data, batching):
+    everything = drawn_batches(data, 1, batching=batching)
+    assert drawn_batches(data, 1, batching=batching) == everything
+    assert drawn_batches(data, 1, batching=batching, seed=2) != everything
+    for done in (1, 19, 20, 21, len(everything)):
+        assert drawn_batches(data, 1, done, batching=batching) == everything[done:]
+
+
+@BOTH
+@pytest.mark.parametrize("batch_size", [1, 5])
+def test_batch_count_is_the_number_of_batches(data, batching, batch_size):
+    settings = {"batching": batching, "batch_size": batch_size}
+    config = dataclasses.replace(data.config.training, **settings)
+    for epoch in (0, 1):
+        assert len(drawn_batches(data, epoch, **settings)) == batch_count(data.pairs, config)
+
+
+def test_shapes(data):
+    for batch in drawn_batches(data, batch_size=3):
+        source, target = (np.array(batch[side]) for side in ("source", "target"))
+        longest = max(map(len, lists(source) + lists(target)))
+        assert source.shape[1] == target.shape[1] == -(-(longest + 1) // 6) * 6
+    for batch in drawn_batches(data, batch_size=3, batching="sorted"):
+        for rows in map(np.array, batch.values()):
+            assert rows.shape[1] == max(map(len, lists(rows))) + 1
+
+
+def test_drawn_pairs_that_are_too_long_keep_their_subwords(cache):
+    training = dataclasses.replace(CONFIG.training, max_length=40, subword_sampling=0.01)
+    data = TrainingData(dataclasses.replace(CONFIG, training=training), TEXT, cache)
+    rows = np.flatnonzero(data.pairs.usable_lengths(np.arange(len(TEXT.source))) <= 40)
+    assert data.sampled is not None
+    drawn = data.sampled.draw(rows, 1)
+    best = data.pairs.take(rows)
+    places = np.arange(len(rows))
+    same = [
+        a == b for a, b in zip(*(lists(x.source.batch(places)) for x in (drawn, best)), strict=True)
+    ]
+    assert 0 < sum(same) < len(rows)
+    assert drawn.lengths(places).max() <= 40
+
+
+def first_word(vocabulary, row: np.ndarray) -> int:
+    """Count the pieces of the first word of a sentence, ids with `</s>`."""
+    pieces = vocabulary.decode(row)
+    return next((i for i in range(1, len(pieces)) if pieces[i].startswith("▁")), len(pieces))
+
+
+def test_links_of_words_are_those_of_the_drawn_pieces(cache, tmp_path):
+    """The first words of all pairs are linked, but those of the first four pairs."""
+    path = tmp_path / "links"
+    path.write_text("\n" * 4 + "0-0\n" * 40)
+    data = TrainingData(CONFIG, TEXT, cache, WordAlignmentFiles([path], [path]))
+    config = dataclasses.replace(data.config.training, batch_size=5)
+    linked = 0
+    for batch in training_batches(data.pairs, config, 0, 0, data.links, data.sampled):
+        for source, target, guide in zip(*(x.numpy() for x in batch.values()), strict=True):
+            if guide.any():
+                linked += 1
+                pieces = first_word(data.source_vocabulary, source)
+                rows = first_word(data.target_vocabulary, target)
+                np.testing.assert_allclose(guide[:rows, :pieces], 1 / pieces, rtol=1e-6)
+                assert guide.sum() == pytest.approx(rows)
+    assert linked == 40
+
+
+def test_words_and_characters_are_not_drawn(tmp_path):
+    path = str(tmp_path / "words")
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(ENGLISH), model_prefix=path, vocab_size=20, model_type="word",
+        hard_vocab_limit=False, minloglevel=3,
+    )  # fmt: skip
+    with pytest.raises(InputError, match="unigram and BPE models alone"):
+        SubwordSampler(Path(f"{path}.model").read_bytes(), 0.1)

@@ -1,0 +1,83 @@
+"""Training that begins from a trained model."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from training_result import weights
+
+from rnnsearch_tf.models.model_directory import ModelDirectory
+from rnnsearch_tf.scripts import train
+from rnnsearch_tf.text.vocabulary import Vocabulary
+
+
+@pytest.fixture(scope="module")
+def other_text(corpus, tmp_path_factory) -> list[str]:
+    """Flags of training text with words that the initial model has never seen."""
+    folder = tmp_path_factory.mktemp("other")
+    for language in ("en", "fr"):
+        lines = (corpus / f"valid.{language}").read_text("utf-8").splitlines()
+        text = "".join(f"{line} neologism{language}\n" for line in lines)
+        (folder / f"text.{language}").write_text(text, "utf-8")
+    return [f"--train_source={folder / 'text.en'}", f"--train_target={folder / 'text.fr'}"]
+
+
+def trained(flags: list[str], path: Path) -> Path:
+    assert train.run([*flags, "--epochs=1", "--batch_size=32", f"--model_dir={path}"]) == 0
+    return path
+
+
+def vocabularies(path: Path) -> tuple[Vocabulary, Vocabulary]:
+    return ModelDirectory(path).load_vocabularies()
+
+
+def test_weights_and_words_are_the_initial_models(tmp_path, model_dir, other_text):
+    sizes = [len(vocabulary) for vocabulary in vocabularies(model_dir)]
+    flags = [*other_text, f"--initial_model={model_dir}", "--learning_rate=1e-30"]
+    path = trained(
+        [*flags, f"--source_vocabulary_size={sizes[0] + 9}", "--target_vocabulary_size=999"],
+        tmp_path / "model",
+    )
+    for old, new, language in zip(
+        vocabularies(model_dir), vocabularies(path), ("en", "fr"), strict=True
+    ):
+        assert new.tokens[: len(old) + 1] == [*old.tokens, f"neologism{language}"]
+    assert ModelDirectory(path).load_config().initial_model
+    for weight, initial in zip(weights(path), weights(model_dir, "best"), strict=True):
+        known = tuple(slice(size) for size in initial.shape)
+        np.testing.assert_allclose(weight[known], initial, atol=1e-6)
+        if weight.shape != initial.shape and weight.ndim == 2:
+            assert np.abs(weight[-1, -1]) > 0  # random
+
+
+@pytest.mark.parametrize(
+    ("flag", "message"),
+    [
+        ("--hidden_size=12", "its hidden_size is 11, not 12"),
+        ("--source_vocabulary_size=9", "its source_vocabulary_size is"),
+        ("--tokenizer=whitespace", "its tokenizer is moses, not whitespace"),
+        ("--step_order=look_update_generate", "its step_order is look_generate_update"),
+    ],
+)
+def test_a_training_that_does_not_fit(tmp_path, model_dir, other_text, capsys, flag, message):
+    flags = [*other_text, f"--initial_model={model_dir}", f"--model_dir={tmp_path / 'model'}", flag]
+    assert train.run(flags) == 2
+    assert message in capsys.readouterr().err.splitlines()[-1]
+    assert not (tmp_path / "model").exists()
+
+
+def test_an_initial_model_that_is_missing_damaged_or_the_training_itself(
+    tmp_path, model_dir, other_text, capsys
+):
+    path = shutil.copytree(model_dir, tmp_path / "initial")
+    flags = [*other_text, f"--initial_model={path}"]
+    assert train.run([*flags, f"--model_dir={path}"]) == 2
+    assert "is the initial model's; take another" in capsys.readouterr().err
+    (path / "best.weights.h5").write_bytes(b"half")
+    assert train.run([*flags, f"--model_dir={tmp_path / 'model'}"]) == 1
+    assert "best.weights.h5: damaged" in capsys.readouterr().err.splitlines()[-1]
+    shutil.rmtree(path)
+    assert train.run([*flags, f"--model_dir={tmp_path / 'model'}"]) == 1
+    assert "no such model directory" in capsys.readouterr().err.splitlines()[-1]
+    assert not (tmp_path / "model").exists()
