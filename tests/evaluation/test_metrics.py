@@ -111,7 +111,7 @@ def test_tokenized_bleu_counts_moses_tokens():
 
 def test_lowercased_bleu_is_that_of_tokens_without_capitals():
     translations, references = ["le chat NOIR dort sur l' herbe ."], ["Le chat noir dort ici ."]
-    lower = [[line.lower() for line in lines] for lines in (translations, references)]
+    lower = [line.lower() for line in translations], [line.lower() for line in references]
     score, signature, _ = METRICS["lowercased_bleu"].score(translations, references)
     assert score == pytest.approx(METRICS["tokenized_bleu"].score(*lower).score)
     assert score > METRICS["tokenized_bleu"].score(translations, references).score
