@@ -166,7 +166,8 @@ def test_other_code_evaluates_again(output, flags, tmp_path, monkeypatch, evalua
 
 def test_other_systems_are_scored_anew_by_each_run(output, flags, corpus, tmp_path, evaluated):
     models = read(output).models
-    content = "".join(f"{line}\n" for line in models[1].translations)
+    assert models[1].translations != models[1].translations_without_unk
+    content = "".join(f"{line}\n" for line in models[1].translations_without_unk)
     (tmp_path / "copy").write_text(content, "utf-8")
     systems = [f"--system=Moses:{corpus / 'train.fr'}", f"--system=copy:{tmp_path / 'copy'}"]
     assert reproduce.run([*flags, *systems]) == 0
@@ -179,7 +180,9 @@ def test_other_systems_are_scored_anew_by_each_run(output, flags, corpus, tmp_pa
     assert list(moses.p_values) == ["all", "no_unknown"]
     for p_values in moses.p_values.values():
         assert p_values == {model.name: pytest.approx(1 / 1001) for model in models}
-    assert copy.all == models[1].all and copy.p_values["all"]["RNNsearch-30"] == 1
+    assert (copy.all, copy.no_unknown) == (models[1].all_without_unk, models[1].no_unknown)
+    assert copy.p_values["all"]["RNNsearch-30"] != 1
+    assert copy.p_values["no_unknown"]["RNNsearch-30"] == 1
     assert " ".join(systems) in (output / "report.md").read_text("utf-8")
     assert reproduce.run(flags) == 0
     assert read(output).systems == []
