@@ -69,7 +69,7 @@ ROOMS = {
         shared.help_text shared.command shared.text_input
         shared.text_output shared.line_output shared.finite_values shared.translation_lines
         shared.figure_flags shared.decoding_flags shared.alignment_flags
-        shared.alignment_evaluation shared.pair_flags shared.unknown_words
+        shared.alignment_evaluation shared.pair_flags shared.systems shared.unknown_words
         shared.settings_file align client demo evaluate export lexicon plot reproduce score
         select_pairs train translate
     """,

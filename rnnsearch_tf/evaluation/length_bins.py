@@ -57,16 +57,13 @@ def bleu_by_length(
 def read_by_length(path: str | Path) -> tuple[list[LengthBin], dict[str, list[LengthBin]]]:
     """Read BLEU by source length from a JSON file of `scores.TranslationScores.as_dict`.
 
-    Returns the system's bins, and the other system's by its name, where there is one. InputError
+    Returns the system's bins, and those of the others it was compared with, by name. InputError
     where the file cannot be read, or is not such a file.
     """
     with input_errors(f"{path}: not what rnnsearch-evaluate --json writes"):
         values = typed(dict[str, Any], read_json(path))
-        comparison = typed(dict[str, Any] | None, values.get("comparison"), "comparison")
-        others = {}
-        if comparison:
-            others[typed(str, comparison.get("other"), "other")] = _bins(comparison)
-        return _bins(values), others
+        others = typed(list[dict[str, Any]], values.get("comparisons", []), "comparisons")
+        return _bins(values), {typed(str, one.get("other"), "other"): _bins(one) for one in others}
 
 
 def _bins(values: dict[str, Any]) -> list[LengthBin]:

@@ -108,6 +108,12 @@ METRICS: dict[str, Metric] = {
         note="the model's tokens, cased",
         on_words=True,
     ),
+    "lowercased_bleu": Metric(
+        "BLEU, lower-cased",
+        lambda: sacrebleu.BLEU(tokenize="none", lowercase=True, force=True),
+        note="the model's tokens, lower-cased",
+        on_words=True,
+    ),
 }
 
 

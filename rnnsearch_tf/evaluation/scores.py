@@ -23,6 +23,7 @@ from rnnsearch_tf.json_files import typed
 from rnnsearch_tf.text.tokenizers import Tokenizer
 
 _WIDTH = 80  # columns of the table
+_TITLE = 18  # of them, for titles
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,7 +82,7 @@ class TranslationScores(NamedTuple):
     no_unknown: SetScores | None  # of sentences without [UNK], also in the reference, if any
     by_length: list[LengthBin]
     replaced: SetScores | None = None  # of all with [UNK] replaced, where that was tried
-    comparison: Comparison | None = None  # with another system, where one was given
+    comparisons: Sequence[Comparison] = ()  # with other systems
 
     def as_dict(self) -> dict[str, Any]:
         """Return what JSON can hold."""
@@ -90,7 +91,7 @@ class TranslationScores(NamedTuple):
             "no_unknown": self.no_unknown.as_dict() if self.no_unknown else None,
             "unknown_replaced": self.replaced.as_dict() if self.replaced else None,
             "by_length": [length_bin._asdict() for length_bin in self.by_length],
-            "comparison": self.comparison.as_dict() if self.comparison else None,
+            "comparisons": [comparison.as_dict() for comparison in self.comparisons],
         }
 
     def _repr_html_(self) -> str:
@@ -99,8 +100,8 @@ class TranslationScores(NamedTuple):
     def table(self) -> str:
         """Return a table for people."""
         sections = [_sets(self), _by_length(self.by_length)]
-        if self.comparison:
-            sections.append(_comparison(self.comparison, self.by_length))
+        if self.comparisons:
+            sections.append(_systems(self))
         sections.append(_signatures(self.all))
         return "\n".join("\n".join([*section, ""]) for section in sections)
 
@@ -123,7 +124,12 @@ def _sets(scores: TranslationScores) -> list[str]:
 
 
 def _row(title: str, values: Iterable[object]) -> str:
-    return f"{title:16}" + "".join(f"  {value!s:>16}" for value in values)
+    return _title(title) + "".join(f"  {value!s:>16}" for value in values)
+
+
+def _title(title: str) -> str:
+    """Return the first column; a name too long for it gets a line."""
+    return f"{title:{_TITLE}}" if len(title) <= _TITLE else f"{title}\n{'':{_TITLE}}"
 
 
 def _by_length(bins: Sequence[LengthBin]) -> list[str]:
@@ -131,29 +137,30 @@ def _by_length(bins: Sequence[LengthBin]) -> list[str]:
     return [_row("source tokens", ("sentences", "BLEU")), *rows]
 
 
-def _comparison(comparison: Comparison, bins: Sequence[LengthBin]) -> list[str]:
-    differences = [
-        _difference(METRICS[name].title, d.score, d.other, d.p_value)
-        for name, d in comparison.differences.items()
+def _systems(scores: TranslationScores) -> list[str]:
+    first = scores.comparisons[0].differences
+    lines = [
+        _row("systems", (METRICS[name].title for name in first)),
+        _row("this", (scores.all[name] for name in first)),
     ]
-    by_length = [
-        _difference(_span(ours), ours.bleu, theirs.bleu, theirs.p_value)
-        for ours, theirs in zip(bins, comparison.by_length, strict=True)
-    ]
-    method = f"p by paired bootstrap resampling; BLEU: {comparison.differences['bleu'].signature}"
-    return [
-        f"other: {comparison.other}",
-        f"{'':16}  {'this':>9}  {'other':>9}  difference  {'p':>6}",
-        *differences,
-        "BLEU by source tokens",
-        *by_length,
-        *_wrapped(method),
-    ]
+    for comparison in scores.comparisons:
+        each = comparison.differences.values()
+        others = (with_interval(d.other, d.other_interval) for d in each)
+        lines.append(_row(comparison.other, others))
+        lines.append(_row("  difference, p", (_change(d.score, d.other, d.p_value) for d in each)))
+    lines.append("BLEU by source tokens")
+    for comparison in scores.comparisons:
+        lines.append(_row(comparison.other, ("this", "other", "difference, p")))
+        for ours, theirs in zip(scores.by_length, comparison.by_length, strict=True):
+            change = _change(ours.bleu, theirs.bleu, theirs.p_value)
+            both = (with_interval(one.bleu, one.interval) for one in (ours, theirs))
+            lines.append(_row(_span(ours), (*both, change)))
+    method = f"p by paired bootstrap resampling; BLEU: {first['bleu'].signature}"
+    return [*lines, *_wrapped(f"difference: this less the other; {method}")]
 
 
-def _difference(title: str, score: float, other: float, p_value: float | None) -> str:
-    p = "–" if p_value is None else f"{p_value:.3f}"
-    return f"{title:16}  {score:9.2f}  {other:9.2f}  {score - other:+10.2f}  {p:>6}"
+def _change(score: float, other: float, p_value: float | None) -> str:
+    return f"{score - other:+8.2f}  {'–' if p_value is None else format(p_value, '.3f'):>6}"
 
 
 def _signatures(scores: SetScores) -> list[str]:
@@ -163,7 +170,7 @@ def _signatures(scores: SetScores) -> list[str]:
     )
     for name, score in scores.scores.items():
         metric = METRICS[name]
-        lines += _wrapped(metric.with_note(score.signature), f"{metric.title:16}  ")
+        lines += _wrapped(metric.with_note(score.signature), f"{metric.title:{_TITLE}}  ")
     return lines
 
 

@@ -26,6 +26,7 @@ class Difference(NamedTuple):
 
     score: float
     other: float
+    other_interval: float | None  # half of its 95% confidence interval
     p_value: float | None
     signature: str  # sacreBLEU's, with samples and seed
 
@@ -56,7 +57,7 @@ def compare(
 ) -> Comparison:
     """Compare two systems by every metric of detokenised text, and by source length in words."""
     differences = {
-        name: _difference(metric, translations, others, references)
+        name: difference(metric, translations, others, references)
         for name, metric in metrics.text_metrics().items()
     }
     by_length = []
@@ -64,24 +65,26 @@ def compare(
     for length_bin, rows in zip(bins, length_bins(lengths).values(), strict=True):
         ours, theirs = ([side[i] for i in rows] for side in (translations, others))
         right = [references[i] for i in rows]
-        p_value = _difference(metrics.METRICS["bleu"], ours, theirs, right).p_value
+        p_value = difference(metrics.METRICS["bleu"], ours, theirs, right).p_value
         by_length.append(length_bin._replace(p_value=p_value))
     return Comparison(other, differences, by_length)
 
 
-def _difference(
+def difference(
     metric: Metric,
     translations: Sequence[str],
     others: Sequence[str],
     references: Sequence[Reference],
 ) -> Difference:
+    """Compare two systems by one metric, over the sentences given."""
     systems = [("this", list(translations)), ("other", list(others))]
     sets = metrics.reference_sets(references)
     test = PairedTest(systems, {"": metric.new()}, sets, "bs", metrics.SAMPLES)
     signatures, results = test()
     [(title, signature)] = signatures.items()
     ours, theirs = results[title]
-    p_value = 1.0 if list(translations) == list(others) else theirs.p_value
     if len(references) < metrics.MIN_TO_RESAMPLE:
-        p_value = None
-    return Difference(ours.score, theirs.score, p_value, str(signature))
+        return Difference(ours.score, theirs.score, None, None, str(signature))
+    p_value = 1.0 if list(translations) == list(others) else theirs.p_value
+    interval = float(theirs.ci) if theirs.mean else None  # as `Metric.score` has it
+    return Difference(ours.score, theirs.score, interval, p_value, str(signature))

@@ -11,11 +11,14 @@ from rnnsearch_tf.config import Config
 from rnnsearch_tf.data.batching import kept_rows
 from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.evaluation.evaluator import Evaluator
+from rnnsearch_tf.evaluation.metrics import METRICS
+from rnnsearch_tf.evaluation.significance import difference
 from rnnsearch_tf.inference.loading import load_text_model
+from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.reproduction.models import Texts
-from rnnsearch_tf.reproduction.results import Example, ModelResults, SoftAlignment
+from rnnsearch_tf.reproduction.results import Example, ModelResults, SoftAlignment, SystemResults
 
 SEED = 1  # of all that is drawn at random
 TRAINING_SAMPLE = 2_000  # training pairs whose likelihood is reported
@@ -72,7 +75,35 @@ def assess(
         alignments=_alignments(evaluator, text.test, unk_free)
         if model.config.has_attention
         else [],
+        translations=translations,
+        translations_without_unk=without_unk,
     )
+
+
+def assess_systems(path: Path, text: Texts, models: Sequence[ModelResults]) -> list[SystemResults]:
+    """Score the other systems as the models, whose words are those of the model directory."""
+    if not text.systems:
+        return []
+    evaluator = Evaluator(Translator.load(path))
+    references = text.test.target
+    unk_free = evaluator.unk_free(*text.test)
+
+    def p_value(ours: Sequence[str], theirs: Sequence[str], rows: Sequence[int]) -> float | None:
+        sides = ([side[i] for i in rows] for side in (ours, theirs, references))
+        return difference(METRICS["bleu"], *sides).p_value if rows else None
+
+    results = []
+    for name, lines in text.systems.items():
+        p_values = {
+            "all": {m.name: p_value(lines, m.translations, range(len(lines))) for m in models},
+            "no_unknown": {
+                m.name: p_value(lines, m.translations_without_unk, unk_free) for m in models
+            },
+        }
+        no_unknown = evaluator.score(lines, references, unk_free) if unk_free else None
+        everything = evaluator.score(lines, references)
+        results.append(SystemResults(name, everything, no_unknown, p_values))
+    return results
 
 
 def _bounds(lengths: Sequence[int]) -> list[int]:

@@ -24,6 +24,7 @@ class Texts:
     test: ParallelText  # for Table 1 and Fig. 3
     by_length: ParallelText  # for Fig. 2 and Table 3; may be `test`
     described: dict[str, str]  # role to description, for the report
+    systems: dict[str, list[str]]  # other systems' translations of `test`, by name
 
 
 def preset(name: str, size: Size) -> Config:

@@ -19,7 +19,7 @@ from rnnsearch_tf.presets import PRESETS
 from rnnsearch_tf.provenance import Provenance
 from rnnsearch_tf.reproduction import assessment
 from rnnsearch_tf.reproduction.claims import TOLERANCE, Claim, claims
-from rnnsearch_tf.reproduction.results import ModelResults
+from rnnsearch_tf.reproduction.results import ModelResults, SystemResults, plain
 from rnnsearch_tf.visualization.alignment_matrix import draw_alignment
 from rnnsearch_tf.visualization.curves import draw_bleu_by_length
 
@@ -29,8 +29,10 @@ PAPER_BLEU = {
     "RNNsearch-30": (21.50, 31.44),
     "RNNencdec-50": (17.82, 26.71),
     "RNNsearch-50": (26.75, 34.16),
+    "Moses": (33.30, 35.63),
 }
-_IN_TABLE_1 = ("bleu", "tokenized_bleu")  # the other metrics have a table of their own
+# The other metrics have a table of their own.
+_IN_TABLE_1 = ("bleu", "tokenized_bleu", "lowercased_bleu")
 _TEMPLATE = string.Template(
     importlib.resources.files(__package__).joinpath("report_template.md").read_text("utf-8")
 )
@@ -47,6 +49,7 @@ class Report:
     texts: dict[str, str]  # role ("training", "test", …) to description
     settings: dict[str, Any]  # `Config`; `architecture` and `max_length` are the models' own
     models: list[ModelResults]  # in the order of the paper's Table 1
+    systems: list[SystemResults]  # others
 
     def to_json(self) -> str:
         """Return the numbers, the claims that follow from them, and the paper's numbers."""
@@ -55,6 +58,7 @@ class Report:
             "texts": self.texts,
             "settings": self.settings,
             "models": [model.as_dict() for model in self.models],
+            "systems": plain(self.systems),
             "claims": [claim._asdict() for claim in self.claims()],
             "the_papers_bleu": {
                 name: {"all": both[0], "no_unknown": both[1]} for name, both in PAPER_BLEU.items()
@@ -76,10 +80,10 @@ class Report:
             texts=_items(f"{role}: {_escaped(text)}" for role, text in self.texts.items()),
             claims=_claims(self.claims()),
             tolerance=f"{TOLERANCE:.0%}",
-            table_1=_table_1(models),
+            table_1=_table_1(models, self.systems),
             sentences=f"{first.all.sentences:,}",
             unk_free=f"{unk_free:,}",
-            other_metrics=_other_metrics(models),
+            other_metrics=_other_metrics(models, self.systems),
             signatures=_signatures(models),
             bleu_figure=BLEU_FIGURE,
             figure_2=_figure_2(models),
@@ -120,25 +124,35 @@ def _claims(tested: Sequence[Claim]) -> str:
     return _table(("claim", "holds here", "numbers (BLEU)"), rows) if rows else "None to test."
 
 
-def _table_1(models: Sequence[ModelResults]) -> str:
+def _table_1(models: Sequence[ModelResults], systems: Sequence[SystemResults]) -> str:
     head = (
-        "", "all", "all, tokenised", "all, [UNK] replaced", "all, without [UNK]", "no UNK",
-        "no UNK, tokenised", "*paper: all*", "*paper: no UNK*",
+        "", "all", "all, tokenised (lower-cased)", "all, [UNK] replaced", "all, without [UNK]",
+        "no UNK", "no UNK, tokenised (lower-cased)", "*paper: all*", "*paper: no UNK*",
     )  # fmt: skip
-    rows = []
-    for model in models:
-        paper = [f"*{score:.2f}*" for score in PAPER_BLEU[model.name]]
-        scores = [_bleu(model.all), _tokenized(model.all)]
-        scores += [_bleu(model.all_replaced), _bleu(model.all_without_unk)]
-        scores += [_bleu(model.no_unknown), _tokenized(model.no_unknown)]
-        rows.append((model.name, *scores, *paper))
-    return _table(head, rows)
+    rows = [
+        _bleu_row(m.name, m.all, m.all_replaced, m.all_without_unk, m.no_unknown) for m in models
+    ]
+    rows += [_bleu_row(s.name, s.all, None, None, s.no_unknown) for s in systems]
+    p_rows = [
+        (f"{_escaped(system.name)}, {columns}", *map(_p_value, system.p_values[name].values()))
+        for system in systems
+        for name, columns in (("all", "all"), ("no_unknown", "no UNK"))
+    ]
+    p_head = ("p of the difference in BLEU (Koehn 2004)", *(model.name for model in models))
+    return "\n\n".join([_table(head, rows), *([_table(p_head, p_rows)] if p_rows else [])])
 
 
-def _other_metrics(models: Sequence[ModelResults]) -> str:
+def _bleu_row(name: str, everything: SetScores, *others: SetScores | None) -> tuple[str, ...]:
+    paper = [f"*{score:.2f}*" for score in PAPER_BLEU.get(name, ())] or ["–", "–"]
+    cells = _bleu(everything), _tokenized(everything), *map(_bleu, others), _tokenized(others[-1])
+    return _escaped(name), *cells, *paper
+
+
+def _other_metrics(models: Sequence[ModelResults], systems: Sequence[SystemResults]) -> str:
     names = [name for name in models[0].all.scores if name not in _IN_TABLE_1]
     titles = [METRICS[name].with_note(METRICS[name].title) for name in names]
-    rows = [(model.name, *(model.all[name] for name in names)) for model in models]
+    every: list[ModelResults | SystemResults] = [*models, *systems]
+    rows = [(_escaped(one.name), *(one.all[name] for name in names)) for one in every]
     return _table(("all", *titles), rows)
 
 
@@ -232,7 +246,14 @@ def _bleu(scores: SetScores | None) -> str:
 
 
 def _tokenized(scores: SetScores | None) -> str:
-    return f"{scores['tokenized_bleu'].score:.2f}" if scores else "–"
+    if scores is None:
+        return "–"
+    cased, lower = (scores[name].score for name in ("tokenized_bleu", "lowercased_bleu"))
+    return f"{cased:.2f} ({lower:.2f})"
+
+
+def _p_value(p_value: float | None) -> str:
+    return "–" if p_value is None else f"{p_value:.3f}"
 
 
 def _nll(nll: Nll) -> str:

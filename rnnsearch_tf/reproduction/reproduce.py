@@ -21,7 +21,7 @@ from rnnsearch_tf.json_files import read_json, typed
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.progress import say
 from rnnsearch_tf.provenance import code_fingerprint, hardware, provenance
-from rnnsearch_tf.reproduction.assessment import DRAWN, SEED, assess
+from rnnsearch_tf.reproduction.assessment import DRAWN, SEED, assess, assess_systems
 from rnnsearch_tf.reproduction.models import MODELS, Texts
 from rnnsearch_tf.reproduction.report import Report, write_report
 from rnnsearch_tf.reproduction.results import ModelResults
@@ -52,7 +52,8 @@ def reproduce(
         say(f"{results.name}: BLEU {results.all['bleu']} on the test set")
         models.append(results)
     settings = dataclasses.asdict(next(iter(configs.values())))
-    report = Report(provenance(command), texts.described, settings, models)
+    systems = assess_systems(work.output / next(iter(configs)), texts, models)
+    report = Report(provenance(command), texts.described, settings, models, systems)
     write_report(report, work.output)
     return None
 

@@ -46,15 +46,30 @@ class ModelResults:
     by_length: list[LengthBin]  # [UNK] allowed, as in the next
     examples: list[Example]  # translations of long sentences
     alignments: list[SoftAlignment]  # of RNNsearch
+    translations: list[str]  # of the test set, [UNK] allowed
+    translations_without_unk: list[str]  # the same, [UNK] not allowed
 
     def as_dict(self) -> dict[str, Any]:
         """Return what JSON can hold."""
-        return {field.name: _plain(getattr(self, field.name)) for field in dataclasses.fields(self)}
+        return {field.name: plain(getattr(self, field.name)) for field in dataclasses.fields(self)}
 
 
-def _plain(value: Any) -> Any:
+class SystemResults(NamedTuple):
+    """Results of another system, whose translations of the test set were given."""
+
+    name: str
+    all: SetScores
+    no_unknown: SetScores | None  # of sentences without words unknown to the models
+    # Of differences in BLEU: of "all" and of "no_unknown", from each model, by name.
+    p_values: dict[str, dict[str, float | None]]
+
+
+def plain(value: Any) -> Any:
+    """Return what JSON can hold of results."""
     if isinstance(value, list):
-        return [_plain(x) for x in value]
+        return [plain(x) for x in value]
     if isinstance(value, SetScores):
         return value.as_dict()
-    return value._asdict() if hasattr(value, "_asdict") else value
+    if hasattr(value, "_asdict"):
+        return {name: plain(field) for name, field in value._asdict().items()}
+    return value

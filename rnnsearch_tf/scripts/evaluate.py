@@ -4,9 +4,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rnnsearch_tf.data.lines import read_lines
 from rnnsearch_tf.data.parallel_corpus import ParallelText
-from rnnsearch_tf.errors import InputError, UsageError
+from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.files import write_atomically
 from rnnsearch_tf.limits import COUNT
 from rnnsearch_tf.scripts.shared.alignment_evaluation import (
@@ -26,9 +25,9 @@ from rnnsearch_tf.scripts.shared.file_flags import (
     INPUT_FILES,
     OUTPUT_FILE,
     OUTPUT_LINES,
-    check_path,
 )
 from rnnsearch_tf.scripts.shared.pair_flags import define_tsv, needed_pairs
+from rnnsearch_tf.scripts.shared.systems import named_systems, translation_lines
 from rnnsearch_tf.scripts.shared.text_output import write_figures
 from rnnsearch_tf.scripts.shared.unknown_words import warn_of_unknown_words
 
@@ -40,9 +39,9 @@ if TYPE_CHECKING:
 COMMAND = Command(
     "rnnsearch-evaluate",
     "translate a test set and score it: sacreBLEU's BLEU, chrF2 and TER (detokenised) and the "
-    "paper's BLEU (cased tokens), each with its 95% confidence interval, of all sentences and of "
-    "those without unknown words; and BLEU by source length. With --alignments, score the model's "
-    "links between words against gold links instead.",
+    "paper's BLEU (tokens, cased and lower-cased), each with its 95% confidence interval, of all "
+    "sentences and of those without unknown words; and BLEU by source length. With --alignments, "
+    "score the model's links between words against gold links instead.",
     "rnnsearch-evaluate --model_dir=model --source=test.en --reference=test.fr",
 )
 FLAGS = COMMAND.flags
@@ -64,10 +63,12 @@ COMMAND.define(
     "tokeniser and the vocabularies",
 )
 COMMAND.define(
-    "compare",
+    "system",
     str,
-    "another system: a file of its translations, line by line, or whatever --model_dir takes; "
-    "its scores, and p-values by paired bootstrap resampling",
+    "another system, [NAME:]FILE_OR_MODEL: a file of its translations, line by line, or whatever "
+    "--model_dir takes; its scores, and p-values by paired bootstrap resampling. A name has two "
+    "characters or more",
+    repeated=True,
 )
 COMMAND.group("Output")
 COMMAND.define("translations", OUTPUT_FILE, "a file to write the translations to")
@@ -94,7 +95,9 @@ def run() -> None:
         evaluate_alignments(COMMAND, text)
         return
     references = _references(text)
-    ours, others = (_lines(path, text) for path in (FLAGS.hypotheses, FLAGS.compare))
+    ours = FLAGS.hypotheses and translation_lines("hypotheses", FLAGS.hypotheses, text.source)
+    systems = named_systems(COMMAND)
+    given = {name: _system_lines(path, text) for name, path in systems.items()}
     with quiet_start():
         from rnnsearch_tf.evaluation.evaluator import Evaluator
         from rnnsearch_tf.evaluation.significance import compare
@@ -104,16 +107,15 @@ def run() -> None:
         evaluator = Evaluator(open_translator(COMMAND))
     warn_of_unknown_words(COMMAND, evaluator.translator, *text)
     translations, replaced = _translations(evaluator, text.source, ours)
-    if _is_model(FLAGS.compare):
-        results = open_translator(COMMAND, FLAGS.compare).translate(text.source)
-        others = [result.text for result in results]
+    others = {name: given[name] or _translated(path, text) for name, path in systems.items()}
     scores = evaluator.evaluate(translations, text.source, references)
     if replaced is not None:
         scores = scores._replace(replaced=evaluator.score(replaced, references))
-    if others is not None:
-        lengths = evaluator.source_lengths(text.source)
-        comparison = compare(FLAGS.compare, translations, others, references, lengths)
-        scores = scores._replace(comparison=comparison)
+    lengths = evaluator.source_lengths(text.source)
+    comparisons = [
+        compare(name, translations, lines, references, lengths) for name, lines in others.items()
+    ]
+    scores = scores._replace(comparisons=comparisons)
     if FLAGS.sample_html:
         _write_sample(evaluator.translator, text, translations)
     write_figures(FLAGS.json, scores.as_dict(), scores.table())
@@ -125,35 +127,27 @@ def _check_inputs() -> ParallelText:
         raise UsageError(f"--sample_html {FLAGS.sample_html}: must end in .html")
     files = needed_pairs(COMMAND, target="reference")
     checked_models(COMMAND)
-    if _is_model(FLAGS.compare):
-        checked_models(COMMAND, FLAGS.compare)
-    elif FLAGS.compare:
-        check_path("compare", INPUT_FILE, FLAGS.compare)
     return files.read()
 
 
-def _is_model(name: str | None) -> bool:
-    return name is not None and Path(name.split(",")[0]).is_dir()
+def _system_lines(path: str, text: ParallelText) -> list[str] | None:
+    """Read another system's translations; None where it is a model, which is checked."""
+    if not Path(path.split(",")[0]).is_dir():
+        return translation_lines("system", path, text.source)
+    checked_models(COMMAND, path)
+    return None
+
+
+def _translated(path: str, text: ParallelText) -> list[str]:
+    return [result.text for result in open_translator(COMMAND, path).translate(text.source)]
 
 
 def _references(text: ParallelText) -> "list[Reference]":
     others = (FLAGS.reference or [])[1:]
     if not others:
         return [*text.target]
-    return list(zip(text.target, *(_lines(paths, text) for paths in others), strict=True))
-
-
-def _lines(paths: str | None, text: ParallelText) -> list[str] | None:
-    """Read files of translations of the source; None where they are none."""
-    if paths is None or _is_model(paths):
-        return None
-    lines = [line for path in paths.split(",") for line in read_lines(path)]
-    if len(lines) != len(text.source):
-        raise InputError(
-            f"{paths} has {len(lines):,} lines, the source has {len(text.source):,}: they must "
-            "belong together line by line"
-        )
-    return lines
+    sets = (translation_lines("reference", paths, text.source) for paths in others)
+    return list(zip(text.target, *sets, strict=True))
 
 
 def _translations(

@@ -60,8 +60,8 @@ def _plot_evaluations(paths: Sequence[str]) -> None:
     curves = {}
     for path, label in zip(paths, _labels(paths), strict=True):
         curves[label], others = read_by_length(path)
-        for other, bins in others.items():
-            curves[f"{Path(other).name} (against {label})"] = bins
+        for other, bins in zip(_labels([*others]), others.values(), strict=True):
+            curves[f"{other} (against {label})"] = bins
     draw_bleu_by_length(FLAGS.output, curves)
 
 

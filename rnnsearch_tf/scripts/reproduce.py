@@ -13,13 +13,14 @@ from rnnsearch_tf.config import (
     TrainingConfig,
     setting_values,
 )
-from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelFiles
+from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelFiles, ParallelText
 from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.reproduction.models import MODELS, Size, Texts, preset
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.file_flags import OUTPUT_FOLDER
+from rnnsearch_tf.scripts.shared.systems import named_systems, translation_lines
 from rnnsearch_tf.scripts.shared.text_output import show
 from rnnsearch_tf.training.checks import check_same
 
@@ -40,6 +41,10 @@ COMMAND.define("train", str, "stem of the training pairs; several with commas", 
 COMMAND.define("valid", str, "stem of the validation set, likewise", "valid")
 COMMAND.define("test", str, "stem of the test set, likewise", "test")
 COMMAND.define("test_lengths", str, "stem of the set for BLEU by length; unset, the test set")
+COMMAND.define(
+    "system", str, "another system for Table 1, NAME:FILE: its translations of the test set, line "
+    "by line; one named Moses stands beside the paper's", repeated=True,
+)  # fmt: skip
 COMMAND.group("Run")
 COMMAND.define(
     "output", OUTPUT_FOLDER, "the folder for model directories and report", "reproduction"
@@ -109,7 +114,16 @@ def _texts() -> Texts:
         "test": _described(FLAGS.test, test),
         "test by length (Fig. 2, Table 3)": _described(lengths_stems, by_length),
     }
-    return Texts(training, validation, test, by_length, described)
+    return Texts(training, validation, test, by_length, described, _systems(test))
+
+
+def _systems(test: ParallelText) -> dict[str, list[str]]:
+    """Read the other systems' translations, by name."""
+    systems = named_systems(COMMAND)
+    for name, path in systems.items():
+        if name == path or name in MODELS.values():
+            raise UsageError(f"--system {path}: must be NAME:FILE, with a name of its own")
+    return {name: translation_lines("system", path, test.source) for name, path in systems.items()}
 
 
 def _files(stems: str) -> ParallelFiles:
@@ -137,7 +151,7 @@ def _described(stems: str, text: Corpus) -> str:
 def _given() -> list[str]:
     """Return the flags that are not at their defaults, as they would be typed."""
     given = [FLAGS[name] for name in FLAGS if FLAGS[name].value != FLAGS[name].default]
-    return [flag.serialize() for flag in given]
+    return [line for flag in given for line in flag.serialize().split("\n")]
 
 
 if __name__ == "__main__":

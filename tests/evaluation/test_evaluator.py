@@ -56,7 +56,7 @@ def test_scores_are_of_all_and_of_those_without_unknown_words():
     bins = bleu_by_length(TRANSLATIONS, TEXT.target, lengths, intervals=True)
     assert scores.by_length == bins
     assert [b[:3] for b in bins] == [(1, 10, 11), (11, 20, 2)]
-    assert scores.replaced is None and scores.comparison is None
+    assert scores.replaced is None and scores.comparisons == ()
 
 
 def test_without_known_sentences_there_are_no_scores_of_them():

@@ -109,6 +109,15 @@ def test_tokenized_bleu_counts_moses_tokens():
     assert bleu(translations, references).score < 90
 
 
+def test_lowercased_bleu_is_that_of_tokens_without_capitals():
+    translations, references = ["le chat NOIR dort sur l' herbe ."], ["Le chat noir dort ici ."]
+    lower = [line.lower() for line in translations], [line.lower() for line in references]
+    score, signature, _ = METRICS["lowercased_bleu"].score(translations, references)
+    assert score == pytest.approx(METRICS["tokenized_bleu"].score(*lower).score)
+    assert score > METRICS["tokenized_bleu"].score(translations, references).score
+    assert "case:lc" in signature and "tok:none" in signature
+
+
 def test_tokenized_bleu_sees_elisions_as_words():
     # "l'" and "arbre": of 7 Moses tokens 6 are right, of 6 words of 13a 5.
     translations, references = ["je vois l'arbre vert ici ."], ["je vois l'herbe vert ici ."]
@@ -123,7 +132,7 @@ def test_words_have_blanks_between_them():
 
 
 def test_the_table_says_which_metrics_read_words():
-    assert list(METRICS) == ["bleu", "chrf", "ter", "tokenized_bleu"]
+    assert list(METRICS) == ["bleu", "chrf", "ter", "tokenized_bleu", "lowercased_bleu"]
     assert list(text_metrics()) == ["bleu", "chrf", "ter"]
 
 

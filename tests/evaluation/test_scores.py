@@ -8,7 +8,7 @@ import sacrebleu
 
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.evaluation.length_bins import bleu_by_length, read_by_length
-from rnnsearch_tf.evaluation.metrics import METRICS, Metric
+from rnnsearch_tf.evaluation.metrics import METRICS, Metric, with_interval
 from rnnsearch_tf.evaluation.scores import (
     SetScores,
     TranslationScores,
@@ -21,6 +21,7 @@ from rnnsearch_tf.text.moses import MosesTokenizer
 FRENCH = MosesTokenizer("fr")
 REFERENCES = [f"Le chat n° {i} dort sur l'herbe verte." for i in range(13)]
 TRANSLATIONS = [*REFERENCES[:5], *(f"Un chien {i} est sur l'herbe." for i in range(5, 13))]
+LONG_NAME = "a/system/with_a_long_name.fr"
 LENGTHS = [5] * 11 + [15] * 2
 
 
@@ -30,7 +31,10 @@ def scores() -> TranslationScores:
         score_set(TRANSLATIONS, REFERENCES, FRENCH),
         score_set(TRANSLATIONS[3:6], REFERENCES[3:6], FRENCH),
         bleu_by_length(TRANSLATIONS, REFERENCES, LENGTHS, intervals=True),
-        comparison=compare("old.fr", TRANSLATIONS, TRANSLATIONS[::-1], REFERENCES, LENGTHS),
+        comparisons=[
+            compare(name, TRANSLATIONS, others, REFERENCES, LENGTHS)
+            for name, others in (("old.fr", TRANSLATIONS[::-1]), (LONG_NAME, REFERENCES))
+        ],
     )
 
 
@@ -39,12 +43,11 @@ def test_a_set_has_a_score_by_every_metric(scores):
         text = TRANSLATIONS[rows], REFERENCES[rows]
         words = [in_words(lines, FRENCH) for lines in text]
         assert result.sentences == len(text[0])
-        assert list(result.scores) == ["bleu", "chrf", "ter", "tokenized_bleu"]
+        assert list(result.scores) == list(METRICS)
         for name in ("bleu", "chrf", "ter"):
             assert result[name] == METRICS[name].score(text[0], text[1], intervals=True)
-        assert result["tokenized_bleu"] == METRICS["tokenized_bleu"].score(
-            words[0], words[1], intervals=True
-        )
+        for name in ("tokenized_bleu", "lowercased_bleu"):
+            assert result[name] == METRICS[name].score(words[0], words[1], intervals=True)
 
 
 def test_the_table_has_every_score(scores):
@@ -59,42 +62,51 @@ def test_the_table_has_every_score(scores):
     first, second = scores.by_length
     assert f"1-10 11 {first.bleu:.2f} ± {first.interval:.2f}" in lines
     assert f"11-20 2 {second.bleu:.2f}" in lines
-    for ours, theirs in zip(scores.by_length, scores.comparison.by_length, strict=True):
-        p = "–" if theirs.p_value is None else f"{theirs.p_value:.3f}"
-        both = f"{ours.bleu:.2f} {theirs.bleu:.2f} {ours.bleu - theirs.bleu:+.2f} {p}"
-        assert f"{ours.low}-{ours.high} {both}" in lines
-    difference = scores.comparison.differences["ter"]
-    both = f"{difference.score:.2f} {difference.other:.2f}"
-    change = f"{difference.score - difference.other:+.2f} {difference.p_value:.3f}"
-    assert f"TER {both} {change}" in lines
+    # A long name is on a line of its own.
+    for start, comparison in zip(("old.fr ", f"{LONG_NAME}\n"), scores.comparisons, strict=True):
+        each = comparison.differences.values()
+        others = " ".join(with_interval(d.other, d.other_interval) for d in each)
+        changes = " ".join(f"{d.score - d.other:+.2f} {d.p_value:.3f}" for d in each)
+        bins = []
+        for ours, theirs in zip(scores.by_length, comparison.by_length, strict=True):
+            both = " ".join(with_interval(one.bleu, one.interval) for one in (ours, theirs))
+            p = "–" if theirs.p_value is None else f"{theirs.p_value:.3f}"
+            change = f"{ours.bleu - theirs.bleu:+.2f} {p}"
+            bins.append(f"{ours.low}-{ours.high} {both} {change}")
+        assert f"{start}{others}\ndifference, p {changes}\n" in "\n".join(lines)
+        expected = [f"{start}this other difference, p", *bins]
+        assert "\n".join(expected) in "\n".join(lines)
+    assert "systems BLEU chrF2 TER" in lines
     whole = re.sub(r"\|\n *", "|", table)  # signatures are broken there
     assert all(score.signature in whole for score in scores.all.scores.values())
-    assert "other: old.fr" in table
-    assert scores.comparison.differences["bleu"].signature in whole
+    assert scores.comparisons[0].differences["bleu"].signature in whole
 
 
 def test_without_known_sentences_and_comparison(scores):
-    less = scores._replace(no_unknown=None, comparison=None)
-    assert "no unknown words" not in less.table() and "other" not in less.table()
+    less = scores._replace(no_unknown=None, comparisons=())
+    assert "no unknown words" not in less.table() and "systems" not in less.table()
     values = less.as_dict()
-    assert values["no_unknown"] is None and values["comparison"] is None
+    assert values["no_unknown"] is None and values["comparisons"] == []
 
 
 def test_json_and_back(scores, tmp_path):
     path = tmp_path / "scores.json"
     path.write_text(json.dumps(scores.as_dict()), "utf-8")
-    assert read_by_length(path) == (scores.by_length, {"old.fr": scores.comparison.by_length})
+    assert read_by_length(path) == (
+        scores.by_length,
+        {comparison.other: comparison.by_length for comparison in scores.comparisons},
+    )
     values = json.loads(path.read_text("utf-8"))
     assert values["sentences"] == 13 and values["no_unknown"]["sentences"] == 3
     assert list(values) == [
-        "sentences", "bleu", "chrf", "ter", "tokenized_bleu",
-        "no_unknown", "unknown_replaced", "by_length", "comparison",
+        "sentences", "bleu", "chrf", "ter", "tokenized_bleu", "lowercased_bleu",
+        "no_unknown", "unknown_replaced", "by_length", "comparisons",
     ]  # fmt: skip
     assert values["bleu"]["score"] == scores.all["bleu"].score
     assert values["ter"]["interval"] == scores.all["ter"].interval
     assert values["no_unknown"]["ter"]["interval"] is None  # of three sentences
     assert SetScores.from_dict(values["no_unknown"]) == scores.no_unknown
-    del values["comparison"]  # as of older files
+    del values["comparisons"]  # as of older files
     path.write_text(json.dumps(values), "utf-8")
     assert read_by_length(path) == (scores.by_length, {})
 
@@ -129,10 +141,10 @@ def test_a_new_metric_is_one_entry_of_the_table(monkeypatch):
     comparison = compare("other", TRANSLATIONS, REFERENCES, REFERENCES, LENGTHS)
     assert comparison.differences["chrf_words"].other == pytest.approx(100)
     scores = TranslationScores(
-        result, None, bleu_by_length(TRANSLATIONS, REFERENCES, LENGTHS), comparison=comparison
+        result, None, bleu_by_length(TRANSLATIONS, REFERENCES, LENGTHS), comparisons=[comparison]
     )
     assert scores.as_dict()["chrf_words"] == expected._asdict()
     table = re.sub(r"\|\n *", "|", scores.table())
-    assert f"chrF2++           {expected!s:>16}\n" in table
-    assert f"chrF2++           {expected.signature} (with words)" in re.sub(r"\n +", " ", table)
-    assert f"chrF2++           {expected.score:9.2f}     100.00" in table
+    assert f"chrF2++             {expected!s:>16}\n" in table
+    assert f"chrF2++             {expected.signature} (with words)" in re.sub(r"\n +", " ", table)
+    assert re.search(r"systems .* chrF2\+\+\nthis .*\nother .* 100.00 ± 0.00\n", table)

@@ -26,7 +26,9 @@ def test_a_clear_difference_is_significant():
     for name, metric in text_metrics().items():
         difference = comparison.differences[name]
         assert difference.score == pytest.approx(metric.score(better, RIGHT).score)
-        assert difference.other == pytest.approx(metric.score(WRONG, RIGHT).score)
+        theirs = metric.score(WRONG, RIGHT, intervals=True)
+        assert difference.other == pytest.approx(theirs.score)
+        assert difference.other_interval == pytest.approx(theirs.interval, abs=1e-6)
         # No drawn set departs as far from the mean as the difference is large.
         assert difference.p_value == pytest.approx(1 / 1001)
         assert "bs:1000" in difference.signature and "seed:12345" in difference.signature
@@ -54,7 +56,7 @@ def test_bins_are_compared_each_by_itself_and_small_ones_not_at_all():
     assert (bins[0].p_value or 1) < 0.05 and (bins[0].interval or 0) > 1
     assert [b.p_value for b in bins[1:]] == [None, None]
     few = compare("other", WRONG[:9], theirs[:9], RIGHT[:9], lengths[:9]).differences["bleu"]
-    assert few.p_value is None and few.other > few.score
+    assert few.p_value is few.other_interval is None and few.other > few.score
 
 
 def test_as_json():
@@ -63,7 +65,7 @@ def test_as_json():
     assert values["other"] == "other"
     assert "Koehn 2004" in values["method"] and "1000" in values["method"]
     assert values["ter"]["other"] == 0 and values["bleu"]["other"] == pytest.approx(100)
-    assert set(values["chrf"]) == {"score", "other", "p_value", "signature"}
+    assert set(values["chrf"]) == {"score", "other", "other_interval", "p_value", "signature"}
     assert values["by_length"][0]["p_value"] == pytest.approx(1 / 1001)
 
 

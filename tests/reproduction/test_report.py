@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from collections.abc import Sequence
 
 import pytest
 from report_reading import read_report
@@ -14,7 +15,7 @@ from rnnsearch_tf.presets import PRESETS
 from rnnsearch_tf.provenance import Provenance
 from rnnsearch_tf.reproduction.claims import TOLERANCE, claims, fall
 from rnnsearch_tf.reproduction.report import PAPER_BLEU, Report, write_report
-from rnnsearch_tf.reproduction.results import Example, ModelResults, SoftAlignment
+from rnnsearch_tf.reproduction.results import Example, ModelResults, SoftAlignment, SystemResults
 
 LENGTHS = ((1, 30), (31, 50), (51, 60), (61, 97))
 
@@ -26,6 +27,7 @@ def scores(sentences: int, bleu: float, interval: float | None, tokenized: float
             "bleu": Score(bleu, "tok:13a|version:9", interval),
             "ter": Score(90 - bleu, "tok:tercom|version:9", 1.5),
             "tokenized_bleu": Score(tokenized, "tok:none|version:9", 0.5),
+            "lowercased_bleu": Score(tokenized + 0.5, "case:lc|tok:none|version:9", 0.5),
         },
     )
 
@@ -52,16 +54,19 @@ def model(name: str, bleu: float, by_length: tuple[float, ...], **changes) -> Mo
         ],
         "examples": [Example("A | long one.", "Une longue.", f"Par {name} [UNK].")],
         "alignments": [SoftAlignment(["a", "</s>"], ["un", "$", "</s>"], [[0.75, 0.25]] * 3)],
+        "translations": ["Un.", "[UNK]."],
+        "translations_without_unk": ["Un.", "Deux."],
     }
     return ModelResults(**{**values, **changes})
 
 
-def report(*models: ModelResults) -> Report:
+def report(*models: ModelResults, systems: Sequence[SystemResults] = ()) -> Report:
     return Report(
         Provenance("rnnsearch-reproduce --data x", "2026-01-02", "CPU", {"keras": "3"}, "abc"),
         {"training": "train, 10 pairs"},
         dataclasses.asdict(PRESETS["rnnsearch-small"]),
         list(models),
+        list(systems),
     )
 
 
@@ -164,8 +169,8 @@ def test_tables():
     text = report(*AS_THE_PAPER).to_markdown()
     table_1, others, table_2, table_3 = rows(text, "RNNsearch-50")
     assert table_1[1:] == [
-        "26.75 ± 0.75", "27.75", "27.00 ± 0.50", "27.25 ± 0.75", "31.75 ± 1.25", "32.75",
-        "*26.75*", "*34.16*",
+        "26.75 ± 0.75", "27.75 (28.25)", "27.00 ± 0.50", "27.25 ± 0.75",
+        "31.75 ± 1.25", "32.75 (33.25)", "*26.75*", "*34.16*",
     ]  # fmt: skip
     assert others[1:] == ["63.25 ± 1.50"]
     assert rows(text, "all")[0][1:] == ["TER (less is better)"]
@@ -177,10 +182,50 @@ def test_tables():
     assert rows(text, "61–97") == [["61–97", "100", "3.00", "14.00", "9.00", "25.75"]]
     assert rows(text, "Source") == [["Source", r"A \| long one."]]
     assert rows(text, "`hidden_size`") == [["`hidden_size`", "1000", "256"]]
-    for signature in ("BLEU: `tok:13a", "TER: `tok:tercom", "BLEU, tokenised: `tok:none"):
+    for signature in (
+        "BLEU: `tok:13a", "TER: `tok:tercom", "BLEU, tokenised: `tok:none",
+        "BLEU, lower-cased: `case:lc|tok:none",
+    ):  # fmt: skip
         assert f"- {signature}|version:9`" in text
+    assert "p of the difference" not in text
     assert "the 300 of them" in text and "333 pairs" in text
     assert "Par RNNencdec-30" not in text
+
+
+# As that of the paper, and one whose name is Markdown.
+SYSTEMS = (
+    SystemResults(
+        "Moses",
+        scores(700, 33.25, 0.75, 34.25),
+        scores(300, 35.75, 1.25, 36.75),
+        {
+            "all": {m.name: 0.001 * i for i, m in enumerate(AS_THE_PAPER, 1)},
+            "no_unknown": {m.name: 0.5 for m in AS_THE_PAPER},
+        },
+    ),
+    SystemResults(
+        "a|b",
+        scores(700, 3.25, 0.75, 4.25),
+        None,
+        {name: {m.name: None for m in AS_THE_PAPER} for name in ("all", "no_unknown")},
+    ),
+)
+
+
+def test_other_systems_are_rows_of_table_1():
+    text = report(*AS_THE_PAPER, systems=SYSTEMS).to_markdown()
+    table_1, others = rows(text, "Moses")
+    assert table_1[1:] == [
+        "33.25 ± 0.75", "34.25 (34.75)", "–", "–", "35.75 ± 1.25", "36.75 (37.25)",
+        "*33.30*", "*35.63*",
+    ]  # fmt: skip
+    assert others[1:] == ["56.75 ± 1.50"]
+    assert rows(text, r"a\|b")[0][1:] == ["3.25 ± 0.75", "4.25 (4.75)", *["–"] * 6]
+    (head,) = rows(text, "p of the difference in BLEU (Koehn 2004)")
+    assert head[1:] == [model.name for model in AS_THE_PAPER]
+    assert rows(text, "Moses, all")[0][1:] == ["0.001", "0.002", "0.003", "0.004"]
+    assert rows(text, "Moses, no UNK")[0][1:] == ["0.500"] * 4
+    assert rows(text, r"a\|b, no UNK")[0][1:] == ["–"] * 4
 
 
 def test_a_failing_claim_is_reported_as_failing():
@@ -198,7 +243,7 @@ def test_without_sentences_of_known_words():
 
 
 def test_json_round_trip():
-    whole = report(*AS_THE_PAPER)
+    whole = report(*AS_THE_PAPER, systems=SYSTEMS)
     assert read_report(whole.to_json()) == whole
     values = json.loads(whole.to_json())
     assert values["models"][3]["all"]["bleu"] == {

@@ -164,13 +164,44 @@ def test_other_code_evaluates_again(output, flags, tmp_path, monkeypatch, evalua
     assert read(copy).models == models
 
 
+def test_other_systems_are_scored_anew_by_each_run(output, flags, corpus, tmp_path, evaluated):
+    models = read(output).models
+    assert models[1].translations != models[1].translations_without_unk
+    content = "".join(f"{line}\n" for line in models[1].translations_without_unk)
+    (tmp_path / "copy").write_text(content, "utf-8")
+    systems = [f"--system=Moses:{corpus / 'train.fr'}", f"--system=copy:{tmp_path / 'copy'}"]
+    assert reproduce.run([*flags, *systems]) == 0
+    report = read(output)
+    moses, copy = report.systems
+    assert report.models == models and evaluated == []
+    assert (moses.name, moses.all["bleu"].score) == ("Moses", pytest.approx(100))
+    assert moses.no_unknown is not None and models[1].no_unknown is not None
+    assert moses.no_unknown.sentences == models[1].no_unknown.sentences
+    assert list(moses.p_values) == ["all", "no_unknown"]
+    for p_values in moses.p_values.values():
+        assert p_values == {model.name: pytest.approx(1 / 1001) for model in models}
+    assert (copy.all, copy.no_unknown) == (models[1].all_without_unk, models[1].no_unknown)
+    assert copy.p_values["all"]["RNNsearch-30"] != 1
+    assert copy.p_values["no_unknown"]["RNNsearch-30"] == 1
+    assert " ".join(systems) in (output / "report.md").read_text("utf-8")
+    assert reproduce.run(flags) == 0
+    assert read(output).systems == []
+
+
 def test_other_settings_are_refused(output, flags, capsys):
     assert reproduce.run([*flags, "--hidden_size=13"]) == 1
     assert "hidden_size is 11, not 13" in capsys.readouterr().err
 
 
 def test_bad_input_is_one_line(flags, corpus, tmp_path, capsys):
+    (tmp_path / "short").write_text("Un.\n")
+    short = f"{tmp_path / 'short'}"
     for status, changed, said in (
+        (1, ["--system=Moses:none"], "--system none: No such file"),
+        (1, [f"--system=Moses:{short}"], "short has 1 lines, the source has 300"),
+        (2, [f"--system={short}"], "short: must be NAME:FILE"),
+        (2, [f"--system=RNNsearch-50:{short}"], "with a name of its own"),
+        (2, [f"--system=Moses:{short}"] * 2, "there are two systems of the name Moses"),
         (1, [f"--data={tmp_path}"], "train.en: no such file, nor with .gz"),
         (1, ["--test=nothing"], "nothing.en: no such file"),
         (2, ["--models=rnnsearch-40"], "--models rnnsearch-40: choose from"),

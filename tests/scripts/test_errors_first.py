@@ -55,7 +55,11 @@ CASES = [
     ("translate", [MODEL, "--input=empty"], "empty: Is a directory"),
     ("translate", [f"{MODEL},other", "--input=en"], "other: other vocabularies than model"),
     ("align", [MODEL, *PAIRS, "--reverse_model_dir=none"], "none: no such model directory"),
-    ("evaluate", [MODEL, *TEST, "--compare=none"], "--compare none: No such file"),
+    ("evaluate", [MODEL, *TEST, "--system=none"], "--system none: No such file"),
+    ("evaluate", [MODEL, *TEST, "--system=x:none"], "--system x:none: No such file"),
+    ("evaluate", [MODEL, *TEST, "--system=moses:none"], "--system none: No such file"),
+    ("evaluate", [MODEL, *TEST, "--system=moses:short"], "short has 1 lines, the source has 2"),
+    ("evaluate", [MODEL, *TEST, "--system=moses:empty"], "no config.json"),
     ("evaluate", [MODEL, *TEST, "--hypotheses=short"], "short has 1 lines, the source has 2"),
     ("evaluate", [MODEL, *TEST, "--reference=short"], "short has 1 lines, the source has 2"),
     ("evaluate", [MODEL, *TEST, "--alignments=none"], "--alignments none: No such file"),
@@ -98,6 +102,8 @@ USAGE = [
     ("train", [*TRAIN, "--early_stopping=bleu"], "--early_stopping needs a validation set"),
     ("train", [*TRAIN, "--source_language=de"], "take --tokenizer=sentencepiece, or"),
     ("train", [*TRAIN, "--trian_source=en"], "unknown flag --trian_source (did you mean --train_s"),
+    ("evaluate", [MODEL, *TEST, "--system=fr:en", "--system=fr:fr"], "two systems of the name fr"),
+    ("evaluate", [MODEL, *TEST, "--compare=fr"], "--compare is now --system"),
     ("align", [MODEL], "required: --source and --target, or --tsv"),
 ]  # fmt: skip
 

@@ -9,6 +9,8 @@ from test_scripts import fails
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.evaluation.evaluator import Evaluator
 from rnnsearch_tf.scripts import evaluate
+from rnnsearch_tf.scripts.shared.command import Command
+from rnnsearch_tf.scripts.shared.systems import named_systems
 
 pytestmark = pytest.mark.slow
 
@@ -41,7 +43,7 @@ def test_it_translates_scores_and_keeps_what_it_is_told_to(capsys, flags, tmp_pa
     page = (tmp_path / "sample_html.html").read_text("utf-8")
     assert page.count("<section") == 6 and "Worst 3: sentence" in page and "Best 3" in page
     values = json.loads((tmp_path / "json").read_text("utf-8"))
-    assert values["sentences"] == 20 and values["comparison"] is None
+    assert values["sentences"] == 20 and values["comparisons"] == []
     assert values.pop("unknown_replaced")["sentences"] == 20
     # Scored again from the file, without translating, they have the same scores.
     again = run(capsys, *flags, f"--hypotheses={tmp_path / 'translations'}", "--json=-")
@@ -60,15 +62,29 @@ def test_translations_are_written_before_they_are_scored(
     assert (tmp_path / "kept").read_bytes() == (corpus / "valid.en").read_bytes()
 
 
-def test_a_file_and_a_model_are_other_systems(capsys, flags, corpus, model_dir):
+def test_a_file_and_a_model_are_other_systems(capsys, flags, corpus, model_dir, tmp_path):
     ours = f"--hypotheses={corpus / 'valid.en'}"
-    perfect = run(capsys, *flags, ours, f"--compare={corpus / 'valid.fr'}", "--json=-")
-    comparison = json.loads(perfect)["comparison"]
-    assert comparison["other"] == str(corpus / "valid.fr")
-    assert comparison["bleu"]["other"] == pytest.approx(100)
-    assert comparison["bleu"]["p_value"] == pytest.approx(1 / 1001)
-    table = run(capsys, *flags, ours, f"--compare={model_dir}")
-    assert f"other: {model_dir}" in table and "paired bootstrap" in table
+    systems = [f"--system={corpus / 'valid.fr'}", f"--system=RNNsearch:{model_dir}"]
+    table = run(capsys, *flags, ours, *systems, f"--json={tmp_path / 'json'}")
+    perfect, model = json.loads((tmp_path / "json").read_text("utf-8"))["comparisons"]
+    assert [perfect["other"], model["other"]] == [str(corpus / "valid.fr"), "RNNsearch"]
+    assert perfect["bleu"]["other"] == pytest.approx(100)
+    assert model["bleu"]["other"] < 99
+    assert perfect["bleu"]["p_value"] == pytest.approx(1 / 1001)
+    assert f"\n{corpus / 'valid.fr'}\n" in table and "\nRNNsearch " in table
+    assert "paired bootstrap" in table
+
+
+def test_names_of_systems_are_told_from_paths(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("a.en:fr").touch()
+    command = Command("test", "test")
+    command.define("system", str, "other", repeated=True)
+    given = ["Moses:C:\\out.fr", "D:\\out.fr", "E:/out.fr", "a.en:fr", "b.en:fr", "a.en:fr,c", "x"]
+    command.run(lambda: 0, [f"--system={value}" for value in given])
+    paths = ["D:\\out.fr", "E:/out.fr", "a.en:fr", "a.en:fr,c", "x"]
+    expected = {path: path for path in paths} | {"Moses": "C:\\out.fr", "b.en": "fr"}
+    assert named_systems(command) == expected
 
 
 def test_an_export_has_its_own_vocabularies(capsys, flags, export_dir, model_dir, corpus):
@@ -83,9 +99,9 @@ def test_an_export_has_its_own_vocabularies(capsys, flags, export_dir, model_dir
 
 def test_what_it_refuses(capsys, flags, corpus, tmp_path):
     (tmp_path / "short").write_text("Un.\n")
-    for name in ("hypotheses", "compare"):
+    for name in ("hypotheses", "system"):
         given = [f"--{name}={tmp_path / 'short'}"]
-        if name == "compare":
+        if name == "system":
             given.append(f"--hypotheses={corpus / 'valid.fr'}")
         line = fails(capsys, evaluate, *flags, *given)
         assert "short has 1 lines, the source has 20" in line

@@ -108,11 +108,11 @@ def test_several_references(capsys, engine, files, monkeypatch):
     source = f"--source={files / 'en'}"
     first = evaluated(source, f"--reference={files / 'fr'}")
     assert evaluated(f"--tsv={files / 'both.tsv.gz'}") == first
-    compared = f"--compare={files / 'fr'}"
+    compared = f"--system={files / 'fr'}"
     both = [f"--reference={files / name}" for name in ("fr", "fr2")]
     several = evaluated(source, *both, compared)
     assert first["bleu"]["score"] < 80
-    other = several["comparison"]["bleu"]["other"]
+    other = several["comparisons"][0]["bleu"]["other"]
     assert [several["bleu"]["score"], several["by_length"][0]["bleu"], other] == [
         pytest.approx(100)
     ] * 3

@@ -35,12 +35,22 @@ def test_trainings(model_dir, tmp_path):
 
 def test_evaluations_and_what_they_were_compared_with(tmp_path):
     one = write_evaluation(tmp_path / "one.json")
-    two = write_evaluation(
-        tmp_path / "two.json", comparison={"other": "old/old.fr", "by_length": bins(5, 4)}
-    )
+    others = [
+        {"other": name, "by_length": bins(5, 4)} for name in ("old/old.fr", "a/b.fr", "Moses")
+    ]
+    two = write_evaluation(tmp_path / "two.json", comparisons=others)
     flags = [f"--evaluations={one},{two}", f"--output={tmp_path / 'a.svg'}"]
     assert plot.run(flags) == 0
-    assert {"one", "two", "old.fr (against two)", "1–10"} <= set(texts(tmp_path / "a.svg"))
+    against_two = {f"{name} (against two)" for name in ("old.fr", "b.fr", "Moses")}
+    assert {"one", "two", *against_two, "1–10"} <= set(texts(tmp_path / "a.svg"))
+
+
+def test_equal_names_of_what_was_compared_with_are_told_apart(tmp_path):
+    others = [{"other": name, "by_length": bins(5, 4)} for name in ("a/b.fr", "c/b.fr")]
+    one = write_evaluation(tmp_path / "one.json", comparisons=others)
+    assert plot.run([f"--evaluations={one}", f"--output={tmp_path / 'a.svg'}"]) == 0
+    labels = set(texts(tmp_path / "a.svg"))
+    assert {"a/b.fr (against one)", "c/b.fr (against one)"} <= labels
 
 
 def test_equal_names_are_told_apart(tmp_path):

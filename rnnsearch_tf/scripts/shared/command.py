@@ -40,8 +40,8 @@ _SIGPIPE = 13  # `signal.SIGPIPE`, which Windows lacks
 BUG = 70  # the exit status of EX_SOFTWARE in sysexits.h
 _HELP = ("--help", "-h", "-help")
 _DEBUG = "RNNSEARCH_DEBUG"  # where it is set, a bug ends in its traceback
-# What version 0.1.0 called flags.
-_RENAMED_FLAGS = {**RENAMED_FIELDS, "train_links": "train_alignments"}
+# What earlier versions called flags.
+_RENAMED_FLAGS = {**RENAMED_FIELDS, "train_links": "train_alignments", "compare": "system"}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,0 +1,38 @@
+"""Other systems, of the flag --system, and translations in files."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rnnsearch_tf.data.lines import read_lines
+from rnnsearch_tf.errors import InputError, UsageError
+from rnnsearch_tf.scripts.shared.command import Command
+from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILES, check_path
+
+
+def named_systems(command: Command) -> dict[str, str]:
+    """Return the values of --system, [NAME:]PATH, as paths by name; without a name, it is the path.
+
+    What exists is a path, and so is what begins with one letter and a colon, a drive of Windows.
+    UsageError for two of one name.
+    """
+    systems: dict[str, str] = {}
+    for value in command.flags.system or []:
+        name, _, path = value.partition(":")
+        if len(name) < 2 or not path or Path(value.split(",")[0]).exists():
+            name = path = value
+        if name in systems:
+            raise UsageError(f"--system {value}: there are two systems of the name {name}")
+        systems[name] = path
+    return systems
+
+
+def translation_lines(flag: str, paths: str, sources: Sequence[str]) -> list[str]:
+    """Read files of a flag, a translation for each source; InputError where one is missing."""
+    check_path(flag, INPUT_FILES, paths)
+    lines = [line for path in paths.split(",") for line in read_lines(path)]
+    if len(lines) != len(sources):
+        raise InputError(
+            f"{paths} has {len(lines):,} lines, the source has {len(sources):,}: they must "
+            "belong together line by line"
+        )
+    return lines
