@@ -56,8 +56,10 @@ NO_DATA := make reproduce needs DATA=folder with train, valid and test, each .en
 demo: $(VENV)/installed
 	$(BIN)/rnnsearch-demo --output demo
 
+# Three processes keep two cores busy: while a test waits for a server, a browser or a training in a
+# process of its own, the others go on.
 test: $(VENV)/installed-test
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 test-fast: $(VENV)/installed-test
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder \

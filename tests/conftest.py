@@ -11,7 +11,7 @@ from typing import Any
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 os.environ.setdefault("RNNSEARCH_DEBUG", "1")
-# Two processes of pytest-xdist keep two cores busy; for tiny models, more threads only wait.
+# The processes of pytest-xdist keep the cores busy; for tiny models, more threads only wait.
 os.environ.setdefault("TF_NUM_INTRAOP_THREADS", "1")
 os.environ.setdefault("TF_NUM_INTEROP_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -28,18 +28,19 @@ shape_checks.install()
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-# Files that take half a minute or more: two processes that share the work begin with them.
+# Files and groups that take longest: the processes that share the work begin with them.
 LONGEST = (
+    "test_export_contract.py",
+    "test_model_server.py",
     "test_training.py",
     "test_resume.py",
     "test_distribution.py",
-    "test_reproduction.py",
-    "test_notebooks.py",
-    "test_end_to_end.py",
-    "test_export_contract.py",
-    "test_model_server.py",
-    "test_guided_training.py",
     "test_backends.py",
+    "test_guided_training.py",
+    "test_end_to_end.py",
+    "test_reproduction.py",
+    "test_translation_model.py",
+    "test_version_0_1_0.py",
 )
 
 # Files that one process runs: what the first of them has started or compiled, the others use.
@@ -49,6 +50,7 @@ TOGETHER = {
         "test_resume.py",
         "test_distribution.py",
         "test_other_systems.py",
+        "test_preparation.py",
     ),
     "the export's session": (
         "test_export_contract.py",
@@ -56,6 +58,9 @@ TOGETHER = {
         "test_model_server.py",
         "test_c_session.py",
         "test_hostile_strings.py",
+        "test_client_script.py",
+        "test_translation.py",
+        "test_notebooks.py",
     ),
 }
 
@@ -190,6 +195,15 @@ def c_session(export_dir: Path) -> Iterator[Any]:
 
     with CSession(export_dir / "1") as session:
         yield session
+
+
+@pytest.fixture(scope="session")
+def served(export_dir: Path) -> Iterator[Any]:
+    """The export in the stand-in for TensorFlow Serving, for clients and pages from anywhere."""
+    from tfserving import running
+
+    with running(export_dir, "--rest_api_enable_cors_support") as server:
+        yield server
 
 
 @pytest.fixture

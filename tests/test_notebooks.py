@@ -11,7 +11,6 @@ import pytest
 from IPython.core.inputtransformer2 import TransformerManager
 from jupyter_client.manager import KernelManager
 from nbclient import NotebookClient
-from tfserving import running
 
 COLAB = Path(__file__).parent.parent / "colab"
 NAMES = ("train", "attention", "serving", "layers")
@@ -202,9 +201,8 @@ def test_attention(execute, model_dir):
 
 @pytest.mark.slow
 @pytest.mark.serving
-def test_serving(execute, model_dir, export_dir):
-    with running(export_dir) as served:
-        outputs = execute("serving", MODEL_DIR=str(model_dir), SERVER=served.rest)
+def test_serving(execute, model_dir, served):
+    outputs = execute("serving", MODEL_DIR=str(model_dir), SERVER=served.rest)
     assert str(Path("exports", "1", "saved_model.pb")) in printed(outputs["write-export"]).split()
     signatures = re.findall(r"^\w+", printed(outputs["list-signatures"]), re.M)
     assert sorted(signatures) == ["align", "describe", "nbest", "score", "serving_default"]

@@ -6,6 +6,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
+import scripted_train_step
 
 from rnnsearch_tf.config import Config, DecodingConfig, ModelConfig, TrainingConfig
 from rnnsearch_tf.files import make_once
@@ -133,8 +134,9 @@ def test_old_logs_and_evaluations_are_drawn(files, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_training_without_a_checkpoint_is_resumed(files, tmp_path, capsys):
-    """Under today's flags: what it was made with has not changed its meaning."""
+def test_a_training_without_a_checkpoint_is_resumed(files, tmp_path, capsys, monkeypatch):
+    """Under today's flags, what it was made with has not changed its meaning; a script updates."""
+    scripted_train_step.use(monkeypatch)
     old, path = files / "model", tmp_path / "model"
     path.mkdir()
     for name in ("config.json", "source.vocab", "target.vocab"):

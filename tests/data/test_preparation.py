@@ -3,7 +3,6 @@
 import concurrent.futures
 import inspect
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from forked import ForkedProcess
 from known_pairs import lists
 
 from rnnsearch_tf.config import TrainingConfig
@@ -230,43 +230,32 @@ def test_a_damaged_cache_is_told_and_made_again(tmp_path, capsys, name):
 
 # --- never half -----------------------------------------------------------------------------------
 
-# Prepares text like TEXT and waits in the middle of it.
-BEGIN = """
-import sys, time
-from rnnsearch_tf.data import parallel_corpus
-from rnnsearch_tf.data.preparation import prepare
-from rnnsearch_tf.data.prepared_corpus import Writer
-from rnnsearch_tf.text.moses import MosesTokenizer
 
-parallel_corpus.BLOCK_PAIRS = 2
-text = parallel_corpus.ParallelText(*eval(sys.argv[1]))
-add = Writer.add
+def prepare_and_wait(cache: Path) -> int:
+    """Prepare TEXT, tell standard error that it is begun, and wait in the middle of it."""
+    add = prepared_corpus.Writer.add
 
-def add_and_wait(self, *blocks):
-    add(self, *blocks)
-    print("begun", flush=True)
-    while True:  # one long sleep may miss a signal that comes just before it
-        time.sleep(0.1)
+    def add_and_wait(self, *blocks):
+        add(self, *blocks)
+        print("begun", file=sys.stderr)
+        while True:  # one long sleep may miss a signal that comes just before it
+            time.sleep(0.1)
 
-Writer.add = add_and_wait
-prepare(text, MosesTokenizer("en"), MosesTokenizer("fr"), sys.argv[2])
-"""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parallel_corpus, "BLOCK_PAIRS", 2)
+        patch.setattr(prepared_corpus.Writer, "add", add_and_wait)
+        prepare(TEXT, ENGLISH, FRENCH, cache)
+    return 0
 
 
 @pytest.fixture
-def begun(tmp_path) -> Iterator[subprocess.Popen]:
+def begun(tmp_path) -> Iterator[ForkedProcess]:
     """A process in the middle of preparing TEXT in tmp_path."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", BEGIN, repr(tuple(TEXT)), str(tmp_path)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "begun\n", process.communicate()
+    process = ForkedProcess(prepare_and_wait, tmp_path)
+    assert "begun\n" in process.stderr
     yield process
     process.kill()
-    process.communicate()
+    process.finish()
 
 
 def test_a_killed_preparation_is_not_taken_for_a_finished_one(tmp_path, begun):
@@ -285,8 +274,7 @@ def test_a_killed_preparation_is_not_taken_for_a_finished_one(tmp_path, begun):
 
 def test_an_interrupted_preparation_leaves_nothing(tmp_path, begun):
     begun.send_signal(signal.SIGINT)
-    begun.communicate(timeout=60)
-    assert begun.returncode
+    assert begun.wait(60)
     assert folders(tmp_path) == []
 
 

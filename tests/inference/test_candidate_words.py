@@ -3,6 +3,7 @@
 import dataclasses
 from pathlib import Path
 
+import one_signature
 import pytest
 import tensorflow as tf
 
@@ -13,7 +14,6 @@ from rnnsearch_tf.inference.loading import load_text_model
 from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.models.translation_model import TranslationModel
-from rnnsearch_tf.serving.signatures import signatures
 
 pytestmark = pytest.mark.slow
 
@@ -86,29 +86,28 @@ def test_a_sentence_has_its_own_words_whatever_stands_beside_it(exact, few):
             assert set(hypothesis.tokens) <= frequent | own
         alone = Translator.of(few).translate(line, n_best=3)
         assert [h.tokens for h in alone.hypotheses] == [h.tokens for h in result.hypotheses]
-        changed += result.text != Translator.of(exact).translate(line).text
+        changed += result.text != Translator.of(exact).translate(line, n_best=3).text
     assert changed
 
 
-def test_models_translate_together_by_it(exact, lexicon):
+def test_models_translate_together_by_it(exact, few, lexicon):
     assert isinstance(exact.model, TranslationModel)
-    config = dataclasses.replace(exact.config, decoding=FEW)
-    alone, twice = (
-        Translator.of(TextModel(models, config, exact.source, exact.target, lexicon=lexicon))
-        for models in ([exact.model], [exact.model] * 2)
+    twice = TextModel([exact.model] * 2, few.config, exact.source, exact.target, lexicon=lexicon)
+    alone, together = (
+        Translator.of(model).translate(SENTENCES, n_best=3) for model in (few, twice)
     )
-    for a, b in zip(alone.translate(SENTENCES), twice.translate(SENTENCES), strict=True):
+    for a, b in zip(alone, together, strict=True):
         assert a.tokens == b.tokens
         assert a.score == pytest.approx(b.score, abs=1e-4)
 
 
 def test_an_export_has_it_too(few, tmp_path):
-    serving_default = signatures(few)["serving_default"]
-    tf.saved_model.save(few, str(tmp_path / "export"), serving_default)
-    loaded = tf.saved_model.load(str(tmp_path / "export")).signatures["serving_default"]
-    texts = loaded(text=tf.constant(SENTENCES))["translation"].numpy()
-    expected = Translator.of(few).translate(SENTENCES)
-    assert [text.decode() for text in texts] == [result.text for result in expected]
+    nbest = one_signature.saved(few, "nbest", tmp_path / "export")
+    expected = Translator.of(few).translate(SENTENCES, n_best=3)
+    found = nbest(text=tf.constant(SENTENCES))["translations"].numpy()
+    for texts, result in zip(found, expected, strict=True):
+        written = [hypothesis.text for hypothesis in result.hypotheses if hypothesis.text]
+        assert [text.decode() for text in texts if text] == written
 
 
 def test_without_a_lexicon_there_are_none(exact):

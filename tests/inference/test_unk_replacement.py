@@ -4,6 +4,7 @@ import dataclasses
 from pathlib import Path
 
 import numpy as np
+import one_signature
 import pytest
 import tensorflow as tf
 
@@ -18,7 +19,6 @@ from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.presets import PRESETS
 from rnnsearch_tf.results import Alignment, Translation
-from rnnsearch_tf.serving.signatures import signatures
 
 pytestmark = pytest.mark.slow
 
@@ -186,13 +186,11 @@ def test_in_the_graph_the_text_alone_changes(writes_unknown, translated):
 
 
 def test_an_export_has_it_too(with_lexicon, lexicon, translated, tmp_path):
-    serving_default = signatures(with_lexicon)["serving_default"]
-    tf.saved_model.save(with_lexicon, str(tmp_path / "export"), serving_default)
+    nbest = one_signature.saved(with_lexicon, "nbest", tmp_path / "export")
     lexicon.unlink()
     assert (tmp_path / "export" / "assets" / "lexicon.tsv").exists()
-    loaded = tf.saved_model.load(str(tmp_path / "export")).signatures["serving_default"]
-    texts = loaded(text=tf.constant(SENTENCES))["translation"].numpy()
-    assert [text.decode() for text in texts] == [result.text for result in translated]
+    best = nbest(text=tf.constant(SENTENCES))["translations"].numpy()[:, 0]
+    assert [text.decode() for text in best] == [result.text for result in translated]
 
 
 def test_the_baseline_has_no_attention_to_do_it_by(model_dir):

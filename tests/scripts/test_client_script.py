@@ -9,7 +9,6 @@ import sys
 
 import pytest
 from scripted_model import LINES, Refusal, both, expected, obliging, over_http, translated
-from tfserving import running
 
 from rnnsearch_tf.client import Client, Translation
 from rnnsearch_tf.scripts import client as script
@@ -231,14 +230,8 @@ def test_over_grpc_standard_error_stays_quiet(tmp_path):
 SENTENCES = ["The man will eat.", "", "She has seen the cat.", "Élodie's 1,000 words — and more?"]
 
 
-@pytest.fixture(scope="module")
-def server(export_dir):
-    with running(export_dir) as served:
-        yield served
-
-
-def clients(server):
-    for url in (server.rest, f"grpc://{server.grpc}"):
+def clients(served):
+    for url in (served.rest, f"grpc://{served.grpc}"):
         yield Client(url, deadline=300, batch_size=4, concurrency=1)
 
 
@@ -248,13 +241,10 @@ def without_alignment(result: Translation) -> Translation:
     return dataclasses.replace(result, hypotheses=hypotheses)
 
 
-def test_both_protocols_find_the_same(server, export_dir):
-    import tensorflow as tf
-
-    loaded = tf.saved_model.load(str(export_dir / "1"))
-    direct = loaded.signatures["serving_default"](text=tf.constant(SENTENCES))
+def test_both_protocols_find_the_same(served, c_session):
+    direct = c_session.run("serving_default", {"text": [text.encode() for text in SENTENCES]})
     results = []
-    for client in clients(server):
+    for client in clients(served):
         with client:
             translations = list(client.translate(SENTENCES))
             pairs = list(zip(SENTENCES, [x.text for x in translations], strict=True))
@@ -271,8 +261,8 @@ def test_both_protocols_find_the_same(server, export_dir):
             )
     assert results[0] == results[1]  # to the last bit
     translations, without, alignments, n_best, scores, status = results[0]
-    assert [x.text.encode() for x in translations] == direct["translation"].numpy().tolist()
-    assert [x.score for x in translations] == pytest.approx(direct["score"].numpy(), abs=1e-5)
+    assert [x.text.encode() for x in translations] == direct["translation"].tolist()
+    assert [x.score for x in translations] == pytest.approx(direct["score"], abs=1e-5)
     assert (translations[1].text, translations[1].score) == ("", 0.0)
     for translation, unaligned, alignment, several in zip(
         translations, without, alignments, n_best, strict=True
@@ -292,10 +282,10 @@ def test_both_protocols_find_the_same(server, export_dir):
     assert [(version.version, version.state) for version in status] == [(1, "AVAILABLE")]
 
 
-def test_what_the_server_refuses(server):
+def test_what_the_server_refuses(served):
     from rnnsearch_tf.client import NotFoundError
 
-    for url in (server.rest, f"grpc://{server.grpc}"):
+    for url in (served.rest, f"grpc://{served.grpc}"):
         for choice in ({"model": "other"}, {"version": 9}, {"label": "none"}):
             with Client(url, deadline=300, **choice) as client:
                 with pytest.raises(NotFoundError, match="does not serve"):
@@ -305,10 +295,10 @@ def test_what_the_server_refuses(server):
                         client.status()
 
 
-def test_the_script_over_both_protocols(server, capsys, tmp_path):
+def test_the_script_over_both_protocols(served, capsys, tmp_path):
     (tmp_path / "in").write_text("".join(f"{sentence}\n" for sentence in SENTENCES))
     printed = []
-    for url in (server.rest, f"grpc://{server.grpc}"):
+    for url in (served.rest, f"grpc://{served.grpc}"):
         flags = [f"--server={url}", PATIENT, "--batch_size=3", f"--input={tmp_path / 'in'}"]
         outputs = []
         for signature in ("serving_default", "nbest", "align"):

@@ -10,6 +10,7 @@ from typing import Any
 
 import h5py
 import numpy as np
+import one_signature
 import pytest
 import tensorflow as tf
 from tfserving.contract import TEXTS
@@ -24,7 +25,6 @@ from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.scripts import export as script
 from rnnsearch_tf.serving.export import export
 from rnnsearch_tf.serving.model_card import model_card
-from rnnsearch_tf.serving.signatures import signatures
 from rnnsearch_tf.serving.warmup import WARMUP_REQUESTS
 
 pytestmark = pytest.mark.serving
@@ -69,7 +69,8 @@ def folder(tmp_path_factory, model_dir, export_dir):
     shutil.copytree(export_dir / "1", path / "1")
     (path / "10").mkdir()
     (path / "not-a-version").mkdir()
-    assert script.run([f"--model_dir={model_dir},{model_dir}", f"--export_dir={path}"]) == 0
+    flags = [f"--model_dir={model_dir},{model_dir}", f"--export_dir={path}", "--beam_size=3"]
+    assert script.run(flags) == 0
     return path
 
 
@@ -169,19 +170,24 @@ def test_tensorflows_c_runtime_runs_an_export_as_python_does(
                 np.testing.assert_allclose(answers[name][key], tensor.numpy(), atol=1e-5)
 
 
+def test_models_of_one_vocabulary_translate_together(folder, loaded):
+    twice = tf.saved_model.load(str(folder / "11")).signatures["align"]
+    outputs, expected = (align(text=tf.constant(TEXTS[:4])) for align in (twice, loaded["align"]))
+    assert outputs["translation"].numpy().tolist() == expected["translation"].numpy().tolist()
+    np.testing.assert_allclose(outputs["score"], expected["score"], atol=1e-4)
+    np.testing.assert_allclose(outputs["alignment"], expected["alignment"], atol=1e-5)
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_weights_of_half_the_size(model_dir, export_dir, loaded, tmp_path, dtype):
     half = load_text_model(model_dir, weights_dtype=dtype)
-    parts = tf.Module()  # of the model, without its searches, which would be traced
-    parts.all = [half.source, half.target, half._storage]
-    tf.saved_model.save(parts, str(tmp_path / "half"), {"score": signatures(half)["score"]})
+    small = one_signature.saved(half, "score", tmp_path / "half")
     half_size, whole_size = (
         (path / "variables" / "variables.data-00000-of-00001").stat().st_size
         for path in (tmp_path / "half", export_dir / "1")
     )
     assert half_size < 0.6 * whole_size
     pair = {"text": tf.constant(["The man is here."]), "translation": tf.constant(["L'homme."])}
-    small = tf.saved_model.load(str(tmp_path / "half")).signatures["score"]
     half_score, whole_score = (
         float(score(**pair)["score"][0]) for score in (small, loaded["score"])
     )

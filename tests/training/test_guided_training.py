@@ -44,13 +44,16 @@ def built() -> TranslationModel:
 # --- one update -----------------------------------------------------------------------------------
 
 
-def gradient_norm(model: TranslationModel, weights: dict[str, float]) -> float:
-    """Return the norm of the gradient of the weighted losses, the mean over sentences."""
+def losses_and_norm(
+    model: TranslationModel, weights: dict[str, float]
+) -> tuple[dict[str, LossTotal], float]:
+    """Return the losses, and the norm of the gradient of their weighted mean over sentences."""
     with tf.GradientTape() as tape:
         losses = model.compute_losses(BATCH, weights)
         loss = sum(weight * losses[name].sum for name, weight in weights.items()) / 3
     gradients = tape.gradient(loss, [weight.value for weight in model.trainable_variables])
-    return float(tf.linalg.global_norm([tf.convert_to_tensor(g) for g in gradients]))
+    norm = tf.linalg.global_norm([tf.convert_to_tensor(g) for g in gradients])
+    return losses, float(norm)
 
 
 @pytest.mark.parametrize(("jit_compile", "shares"), [(False, 1), (True, 1), (False, 2), (False, 4)])
@@ -59,8 +62,7 @@ def test_the_loss_is_the_mean_over_sentences_of_both_terms(jit_compile, shares):
     config = TrainingConfig(guided_alignment_weight=weight, jit_compile=jit_compile)
     step = TrainStep(model, config, total_updates=2, shares=shares)
     for _ in range(2):
-        expected = model.compute_losses(BATCH, ["nll", "guided_alignment"])
-        norm = gradient_norm(model, {"nll": 1.0, "guided_alignment": weight})
+        expected, norm = losses_and_norm(model, {"nll": 1.0, "guided_alignment": weight})
         update = step(BATCH, 0)
         for name, total in expected.items():
             assert float(update.losses[name].sum) == pytest.approx(float(total.sum), rel=1e-6)
@@ -83,7 +85,7 @@ def test_a_new_loss_is_a_function_and_a_weight(monkeypatch):
 
     monkeypatch.setitem(LOSSES, "squares", squares)
     model = built()
-    norm = gradient_norm(model, {"nll": 1.0, "squares": 0.5})
+    _, norm = losses_and_norm(model, {"nll": 1.0, "squares": 0.5})
     unguided = {"source": SOURCE, "target": TARGET}
     update = TrainStep(model, WithSquares(), total_updates=1)(unguided, 0)
     assert list(update.losses) == ["nll", "squares"]  # the weight of guided alignment is 0

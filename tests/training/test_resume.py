@@ -5,11 +5,12 @@ import random
 import shutil
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 import scripted_train_step
+import traced_once
 from forked import ForkedProcess
 from training_process import start
 from training_result import (
@@ -49,6 +50,14 @@ def wait_for(condition, process: ForkedProcess) -> None:
 @pytest.fixture(scope="module")
 def flags(train_flags) -> list[str]:
     return [*train_flags, *FLAGS]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def in_this_process() -> Iterator[None]:
+    """Trainings here are traced once; those that are ended have processes of their own."""
+    with pytest.MonkeyPatch.context() as patch:
+        traced_once.use(patch)
+        yield
 
 
 @pytest.fixture(scope="module")

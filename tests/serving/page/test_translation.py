@@ -284,33 +284,28 @@ def test_without_align_the_rest_works(visit, server):
 
 
 @pytest.mark.serving
-def test_with_a_real_model(visit, export_dir):
+def test_with_a_real_model(visit, served):
     """The page shows what the server answers, and the SavedModel's signatures are as it expects."""
-    from tfserving import running
-
     text = "The man is here."
-    with running(export_dir, "--rest_api_enable_cors_support") as served:
-        page = visit(f"{PAGE.as_uri()}/index.html?server={served.rest}")
-        approve(page)
-        page.locator("#source").fill(text)
-        expect(page.locator("#candidates label").first).to_be_visible(timeout=120_000)
-        expect(trouble(page)).to_be_empty()
-        answers = {
-            signature: predict(served.rest, signature, text) for signature in ("align", "nbest")
-        }
-        shown = page.locator("#translation").inner_text()
-        assert shown == answers["align"]["translation"]
-        best = answers["nbest"]["translations"]
-        scores = answers["nbest"]["scores"]
-        texts = [text for text, score in zip(best, scores, strict=True) if score > LOWEST]
-        expect(page.locator("#candidates .text")).to_have_text(texts)
-        words = [word for word in answers["align"]["target_tokens"] if word]
-        expect(page.locator("#matrix tbody th")).to_have_text(words)
-        told = page.locator("#matrix tbody td").evaluate_all(
-            "cells => cells.map(cell => parseFloat(cell.getAttribute('aria-label')))"
-        )
-        np.testing.assert_allclose(told, 100 * np.ravel(answers["align"]["alignment"]), atol=0.5)
-        expect(page.locator("#direction")).to_have_text("English to French with soft alignment")
+    page = visit(f"{PAGE.as_uri()}/index.html?server={served.rest}")
+    approve(page)
+    page.locator("#source").fill(text)
+    expect(page.locator("#candidates label").first).to_be_visible(timeout=120_000)
+    expect(trouble(page)).to_be_empty()
+    answers = {signature: predict(served.rest, signature, text) for signature in ("align", "nbest")}
+    shown = page.locator("#translation").inner_text()
+    assert shown == answers["align"]["translation"]
+    best = answers["nbest"]["translations"]
+    scores = answers["nbest"]["scores"]
+    texts = [text for text, score in zip(best, scores, strict=True) if score > LOWEST]
+    expect(page.locator("#candidates .text")).to_have_text(texts)
+    words = [word for word in answers["align"]["target_tokens"] if word]
+    expect(page.locator("#matrix tbody th")).to_have_text(words)
+    told = page.locator("#matrix tbody td").evaluate_all(
+        "cells => cells.map(cell => parseFloat(cell.getAttribute('aria-label')))"
+    )
+    np.testing.assert_allclose(told, 100 * np.ravel(answers["align"]["alignment"]), atol=0.5)
+    expect(page.locator("#direction")).to_have_text("English to French with soft alignment")
 
 
 def predict(rest: str, signature: str, text: str) -> dict[str, Any]:
