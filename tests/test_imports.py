@@ -48,7 +48,7 @@ ROOMS = {
         given_pairs words text_model loading side_by_side translator
     """,
     "evaluation": """
-        __init__ metrics length_bins likelihood unk_free significance scores evaluator
+        __init__ metrics length_bins likelihood calibration unk_free significance scores evaluator
     """,
     "alignment": """
         __init__ error_rate links symmetrization extraction formats evaluation word_aligner lexicon

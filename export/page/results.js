@@ -65,13 +65,13 @@ class Results {
 
   drawTranslation() {
     const several = this.lines.length > 1;
-    const texts = this.sentences.map((sentence) => sentence.translation);
-    if (texts.length) texts[this.chosen] = this.standing().translation;
-    const shown = [...this.translation.children];
+    const shown = this.sentences.map((best, i) => (i === this.chosen ? this.standing() : best));
+    const wished = JSON.stringify(shown.map((line) => [line.translation, line.wordScores]));
     // Text that stays is left alone: a screen reader would read it once more.
-    if (shown.map((line) => line.textContent).join("\n") !== texts.join("\n")) {
-      this.translation.replaceChildren(...texts.map((text) => make("p", {}, text)));
-    }
+    if (wished !== this.drawn) this.translation.replaceChildren(...shown.map(shadedLine));
+    this.drawn = wished;
+    const shaded = shown.some((line) => line.wordScores?.length);
+    document.getElementById("shading-hint").hidden = !shaded;
     [...this.translation.children].forEach((line, i) =>
       line.classList.toggle("chosen", several && i === this.chosen),
     );
@@ -115,6 +115,23 @@ class Results {
     if (this.standing().translation === sentence.translation) return "";
     return "The server gives the alignment of its best translation only. Choose that one to see it.";
   }
+}
+
+// A line of text; its words are the more shaded, the less probable they were.
+function shadedLine({ translation, words = [], wordScores = [] }) {
+  const line = make("p");
+  let end = 0;
+  placesOf(words, translation).forEach((place, i) => {
+    if (place < 0) return;
+    line.append(translation.slice(end, place));
+    end = place + words[i].length;
+    const p = Math.exp(wordScores[i]);
+    const word = make("span", { class: "word", title: `probability ${percent(p)}` }, words[i]);
+    word.style.setProperty("--doubt", 1 - p);
+    line.append(word);
+  });
+  line.append(translation.slice(end));
+  return line;
 }
 
 function setText(id, text) {

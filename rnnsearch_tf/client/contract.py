@@ -23,6 +23,7 @@ class Signature(NamedTuple):
 
 
 _EACH = ("B",)
+_NEW = "0.2"
 _TRANSLATION = {"translation": Output(str, _EACH), "score": Output(float, _EACH)}
 
 SIGNATURES = {
@@ -33,6 +34,8 @@ SIGNATURES = {
             "translations": Output(str, ("B", "N")),
             "scores": Output(float, ("B", "N")),
             "normalized_scores": Output(float, ("B", "N")),
+            "words": Output(str, ("B", "N", "W"), _NEW),
+            "word_scores": Output(float, ("B", "N", "W"), _NEW),
         },
     ),
     "align": Signature(
@@ -40,12 +43,20 @@ SIGNATURES = {
         {
             **_TRANSLATION,
             "source_tokens": Output(str, ("B", "Tx")),
-            "model_input": Output(str, ("B", "Tx"), since="0.2"),
+            "model_input": Output(str, ("B", "Tx"), _NEW),
             "target_tokens": Output(str, ("B", "Ty")),
+            "word_scores": Output(float, ("B", "Ty"), _NEW),
             "alignment": Output(float, ("B", "Ty", "Tx")),
         },
     ),
-    "score": Signature(("text", "translation"), {"score": Output(float, _EACH)}),
+    "score": Signature(
+        ("text", "translation"),
+        {
+            "score": Output(float, _EACH),
+            "words": Output(str, ("B", "W"), _NEW),
+            "word_scores": Output(float, ("B", "W"), _NEW),
+        },
+    ),
     "describe": Signature(
         ("text",), {"source_language": Output(str, _EACH), "target_language": Output(str, _EACH)}
     ),

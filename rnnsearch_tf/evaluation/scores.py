@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from rnnsearch_tf.data.sentence_pairs import tokenize
+from rnnsearch_tf.evaluation.calibration import Calibration
 from rnnsearch_tf.evaluation.length_bins import LengthBin
 from rnnsearch_tf.evaluation.metrics import (
     METRICS,
@@ -82,6 +83,7 @@ class TranslationScores(NamedTuple):
     by_length: list[LengthBin]
     replaced: SetScores | None = None  # of all with [UNK] replaced, where that was tried
     comparison: Comparison | None = None  # with another system, where one was given
+    calibration: Calibration | None = None  # of the next token, where it was measured
 
     def as_dict(self) -> dict[str, Any]:
         """Return what JSON can hold."""
@@ -91,7 +93,12 @@ class TranslationScores(NamedTuple):
             "unknown_replaced": self.replaced.as_dict() if self.replaced else None,
             "by_length": [length_bin._asdict() for length_bin in self.by_length],
             "comparison": self.comparison.as_dict() if self.comparison else None,
+            "calibration": self.calibration and self._calibration(self.calibration),
         }
+
+    @staticmethod
+    def _calibration(measured: Calibration) -> dict[str, Any]:
+        return {**measured._asdict(), "bins": [one._asdict() for one in measured.bins]}
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(self.table())}</pre>"
@@ -101,6 +108,8 @@ class TranslationScores(NamedTuple):
         sections = [_sets(self), _by_length(self.by_length)]
         if self.comparison:
             sections.append(_comparison(self.comparison, self.by_length))
+        if self.calibration:
+            sections.append(_calibration(self.calibration))
         sections.append(_signatures(self.all))
         return "\n".join("\n".join([*section, ""]) for section in sections)
 
@@ -154,6 +163,16 @@ def _comparison(comparison: Comparison, bins: Sequence[LengthBin]) -> list[str]:
 def _difference(title: str, score: float, other: float, p_value: float | None) -> str:
     p = "–" if p_value is None else f"{p_value:.3f}"
     return f"{title:16}  {score:9.2f}  {other:9.2f}  {score - other:+10.2f}  {p:>6}"
+
+
+def _calibration(measured: Calibration) -> list[str]:
+    rows = [
+        _row(f"p {one.low:.1f}-{one.high:.1f}",
+             (f"{one.tokens:,}", f"{one.confidence:.4f}", f"{one.accuracy:.4f}"))
+        for one in measured.bins
+    ]  # fmt: skip
+    error = f"expected calibration error of the next token: {measured.error:.4f}"
+    return [error, _row("", ("tokens", "mean p", "right")), *rows]
 
 
 def _signatures(scores: SetScores) -> list[str]:

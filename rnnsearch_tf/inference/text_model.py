@@ -15,7 +15,13 @@ from rnnsearch_tf.decoding.model_search import search
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.inference.length_batching import map_by_length
 from rnnsearch_tf.inference.lexicon_file import read_lexicon, required, translation_ids
-from rnnsearch_tf.inference.n_best import NBest, empty_n_best, finite_or_lowest, without_repeats
+from rnnsearch_tf.inference.n_best import (
+    NBest,
+    empty_n_best,
+    empty_rows,
+    finite_or_lowest,
+    without_repeats,
+)
 from rnnsearch_tf.inference.unk_replacement import UnkReplacement
 from rnnsearch_tf.inference.weight_storage import FULL, WeightStorage
 from rnnsearch_tf.inference.words import alignment_of_words
@@ -112,9 +118,11 @@ class TextModel(tf.Module):
             `source_tokens` string [B, Tx] with `</s>`, then empty strings; `text` string [B, 1];
             `score` float32 [B, 1], log p(y|x) in nats; `normalized_score` float32 [B, 1],
             log p(y|x) / |y|^length_penalty in nats; `length` int32 [B, 1], tokens with `</s>`;
-            `target_tokens` string [B, Ty], then empty strings. A blank sentence has a blank text,
-            `</s>` alone and scores of 0. So has one without a translation of finite log p, but its
-            scores are the lowest float32.
+            `target_tokens` string [B, Ty], then empty strings; `token_scores` float32 [B, Ty],
+            log p of each of these in nats, as the search has it (the mean probability of an
+            ensemble; under candidate words, p over the list), then 0. They sum to `score`. A blank
+            sentence has a blank text, `</s>` alone and scores of 0. So has one without a
+            translation of finite log p, but its scores are the lowest float32.
         """
         return self._translations(text, n_best=1)
 
@@ -125,26 +133,35 @@ class TextModel(tf.Module):
         Returns:
             As `best`, with N = beam_size columns in place of one, best first. Where there are fewer
             than N, `length` is 0, `text` is empty, and the scores are the lowest float32.
-            `target_tokens` has the tokens of all N, one hypothesis after the other.
+            `target_tokens` has the tokens of all N, one hypothesis after the other, and
+            `token_scores` their scores.
         """
         return self._translations(text, n_best=self.config.decoding.beam_size)
 
     @graph_function(input_signature=[_TOKENS, _TOKENS])
-    def score_tokens(self, source: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
-        """Score of tokens [B, Tx], [B, Ty] without `</s>`: log p(y|x) in nats, float32 [B].
+    def score_tokens(self, source: tf.Tensor, target: tf.Tensor) -> dict[str, tf.Tensor]:
+        """Score of tokens [B, Tx], [B, Ty] without `</s>`, in nats, under all words.
 
-        0 where both are blank; the lowest float32 where log p is not finite. `</s>` is counted.
+        Returns:
+            `score` float32 [B], log p(y|x), `</s>` counted; `token_scores` float32 [B, Ty + 1],
+            log p of each token and of `</s>`, then 0: they sum to it. 0 where both are blank; the
+            lowest float32 where log p is not finite.
         """
         x, y = self._ids(source, target)
 
-        def of_block(rows: tf.Tensor) -> tf.Tensor:
+        def of_block(rows: tf.Tensor) -> tf.RaggedTensor:
             block_x, block_y = tf.gather(x, rows), tf.gather(y, rows)
             with self._weights_in_use():
                 losses = self.model.token_losses(block_x.to_tensor(PAD), block_y.to_tensor(PAD))
-            return -tf.math.segment_sum(losses, block_y.value_rowids())
+            return block_y.with_flat_values(-losses)
 
-        scores = map_by_length(of_block, _longer(x, y), _BLOCK_TOKENS, tf.zeros([0]))
-        return tf.where(_longer(x, y) == 1, 0.0, finite_or_lowest(scores))
+        scores = map_by_length(of_block, _longer(x, y), _BLOCK_TOKENS, empty_rows(tf.float32))
+        both_blank = tf.gather(_longer(x, y) == 1, scores.value_rowids())
+        scores = scores.with_flat_values(tf.where(both_blank, 0.0, scores.flat_values))
+        return {
+            "score": finite_or_lowest(tf.reduce_sum(scores, axis=1)),
+            "token_scores": finite_or_lowest(scores.to_tensor(0.0)),
+        }
 
     @graph_function(input_signature=[_TOKENS, _TOKENS])
     def align_tokens(self, source: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
@@ -211,12 +228,14 @@ class TextModel(tf.Module):
             "normalized_score": hypotheses.normalized_score,
             "length": hypotheses.length,
             "target_tokens": self.target.tokens(hypotheses.target).to_tensor(""),
+            "token_scores": hypotheses.token_scores.to_tensor(0.0),
         }
 
     def _search_block(self, tokens: tf.RaggedTensor, n_best: int) -> NBest:
         """Translate source tokens [R, None]."""
         source = self.source.ids(tokens).to_tensor(PAD)
-        ids, lengths, log_probs, scores = (x[:, :n_best] for x in self.search(source, n_best))
+        found = self.search(source, n_best)
+        ids, lengths, log_probs, scores, token_scores = (x[:, :n_best] for x in found)
         # The model is not asked about a blank sentence: its one translation is a blank.
         blank = (tokens.row_lengths() == 0)[:, None]
         ids = tf.where(blank[:, :, None], EOS, ids)
@@ -227,6 +246,7 @@ class TextModel(tf.Module):
             tf.where(blank, 0.0, scores),
             ids,
             lengths,
+            tf.where(blank[:, :, None], 0.0, token_scores),
         )
 
     def _texts(

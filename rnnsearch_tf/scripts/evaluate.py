@@ -8,6 +8,7 @@ from rnnsearch_tf.data.lines import read_lines
 from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.files import write_atomically
+from rnnsearch_tf.inference.exported import find_version
 from rnnsearch_tf.limits import COUNT
 from rnnsearch_tf.scripts.shared.alignment_evaluation import (
     define_alignment_evaluation,
@@ -69,6 +70,12 @@ COMMAND.define(
     "another system: a file of its translations, line by line, or whatever --model_dir takes; "
     "its scores, and p-values by paired bootstrap resampling",
 )
+COMMAND.define(
+    "calibration", bool,
+    "also measure how often the most probable next token is right, by its probability: the "
+    "expected calibration error on the (first) reference; not of an export",
+    False,
+)  # fmt: skip
 COMMAND.group("Output")
 COMMAND.define("translations", OUTPUT_FILE, "a file to write the translations to")
 COMMAND.define(
@@ -114,6 +121,9 @@ def run() -> None:
         lengths = evaluator.source_lengths(text.source)
         comparison = compare(FLAGS.compare, translations, others, references, lengths)
         scores = scores._replace(comparison=comparison)
+    if FLAGS.calibration:
+        measured = evaluator.calibration(evaluator.pairs(text))
+        scores = scores._replace(calibration=measured)
     if FLAGS.sample_html:
         _write_sample(evaluator.translator, text, translations)
     write_figures(FLAGS.json, scores.as_dict(), scores.table())
@@ -125,6 +135,8 @@ def _check_inputs() -> ParallelText:
         raise UsageError(f"--sample_html {FLAGS.sample_html}: must end in .html")
     files = needed_pairs(COMMAND, target="reference")
     checked_models(COMMAND)
+    if FLAGS.calibration and find_version(FLAGS.model_dir):
+        raise UsageError("--calibration needs the model that the export was made of")
     if _is_model(FLAGS.compare):
         checked_models(COMMAND, FLAGS.compare)
     elif FLAGS.compare:

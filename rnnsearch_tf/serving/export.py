@@ -86,7 +86,7 @@ def _check_finite(text_model: TextModel, model_dirs: Sequence[str | Path]) -> No
     sides = (text_model.source, text_model.target)
     tokens = (tf.constant([frequent_words(side)[:_PROBED]], tf.string) for side in sides)
     # Without a trace, which would be saved with the model.
-    [score] = text_model.score_tokens.python_function(*tokens).numpy()
+    [score] = text_model.score_tokens.python_function(*tokens)["score"].numpy()
     if score == LOWEST:
         names = ", ".join(map(str, model_dirs))
         raise InputError(

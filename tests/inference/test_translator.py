@@ -261,6 +261,52 @@ def test_a_result_without_tokens_is_read_as_text(translator):
     assert translator.score("It is cold.", of_server.hypotheses[0]) == expected
 
 
+def test_scores_of_words_sum_to_that_of_the_sentence(translator, model_dir):
+    together = Translator.load([model_dir, model_dir], SEARCH)
+    for searched in (translator, together):
+        results = searched.translate([*SENTENCES, ""], n_best=3)
+        for one in results:
+            for hypothesis in one.hypotheses:
+                assert len(hypothesis.word_scores) == len(hypothesis.tokens)
+                assert max(hypothesis.word_scores) <= 0
+                assert sum(hypothesis.word_scores) == pytest.approx(hypothesis.score, abs=1e-5)
+                assert hypothesis.pieces == hypothesis.piece_scores == ()
+        pairs = [(one.source, one) for one in results]
+        for one, read in zip(results, searched.score_words(pairs), strict=True):
+            assert (read.text, read.tokens) == (one.text, one.tokens)
+            np.testing.assert_allclose(read.word_scores, one.word_scores, atol=1e-4)
+            assert read.score == pytest.approx(one.score, abs=1e-4)
+
+
+class OlderEngine:
+    """The functions of an export of version 0.1.0: without scores of tokens."""
+
+    def __init__(self, engine):
+        self._engine = engine
+
+    def best(self, lines):
+        return {k: v for k, v in self._engine.best(lines).items() if k != "token_scores"}
+
+    def score_tokens(self, source, target):
+        return self._engine.score_tokens(source, target)["score"]
+
+
+def test_an_export_of_version_0_1_0_gives_sentences_scores_alone(translator):
+    sides = translator.source_tokenizer, translator.target_tokenizer
+    engine = OlderEngine(translator._engine)
+    older = Translator(engine, translator.config, sides, translator.vocabularies)
+    expected = translator.translate("It is cold.")
+    result = older.translate("It is cold.")
+    assert (result.tokens, result.score) == (expected.tokens, expected.score)
+    assert result.hypotheses[0].word_scores == ()
+    with pytest.raises(ValueError, match="no word scores"):
+        _ = result.word_scores
+    pair = ("It is cold.", "Il fait froid.")
+    [read] = older.score_words([pair])
+    assert (read.score, read.word_scores) == (translator.score(*pair), ())
+    assert older.score(*pair) == read.score
+
+
 def test_the_tokens_of_moses_are_words(translator):
     assert translator.source_word_tokenizer is translator.source_tokenizer
     assert translator.target_word_tokenizer is translator.target_tokenizer

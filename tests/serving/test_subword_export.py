@@ -118,6 +118,23 @@ def test_results_are_words_and_score_as_searched(translator, expected):
     assert translator.align(SENTENCE, best.text).source_tokens == expected.source_tokens
 
 
+def test_scores_of_words_are_sums_over_their_pieces(translator, expected):
+    best = expected.hypotheses[0]
+    assert len(best.piece_scores) == len(best.pieces)
+    assert len(best.word_scores) == len(best.tokens)
+    for scores in (best.piece_scores, best.word_scores):
+        assert sum(scores) == pytest.approx(best.score, abs=1e-5)
+    [given] = translator.score_words([("אבגד", "あ いう")])
+    assert given.tokens[-1] == given.pieces[-1] == "</s>"
+    groups, rest = [], list(zip(given.pieces, given.piece_scores, strict=True))
+    for piece, score in rest:
+        starts = piece.startswith("▁") or not groups or groups[-1][0] != "▁"
+        groups = (
+            [*groups, [piece, score]] if starts else [*groups[:-1], ["", groups[-1][1] + score]]
+        )
+    np.testing.assert_allclose(given.word_scores, [score for _, score in groups], atol=1e-6)
+
+
 def test_a_lexicon_of_words_has_no_subwords(translator):
     with pytest.raises(InputError, match="candidate words need a model of words"):
         translator.with_options(candidate_words=100)
@@ -142,8 +159,11 @@ def test_the_c_runtime_refuses_by_name_without_the_library(subword_export):
 
 def test_a_server_answers_with_words(subword_export, expected):
     with running(subword_export.parent) as server, Client(f"grpc://{server.grpc}") as client:
-        [result] = client.align([SENTENCE])
+        [result], [listed] = client.align([SENTENCE]), client.n_best([SENTENCE])
     assert (result.text, result.source_tokens, result.tokens) == (
         expected.text, expected.source_tokens, expected.tokens,
     )  # fmt: skip
     np.testing.assert_allclose(result.alignment, expected.alignment, atol=1e-5)
+    for hypothesis in (result.hypotheses[0], listed.hypotheses[0]):
+        assert hypothesis.tokens == expected.tokens
+        np.testing.assert_allclose(hypothesis.word_scores, expected.word_scores, atol=1e-5)

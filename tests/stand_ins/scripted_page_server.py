@@ -47,10 +47,16 @@ def align(lines: list[str]) -> Answer:
                 "source_tokens": tokens + [""] * padding,
                 "model_input": ["[UNK]" if t == UNKNOWN else t for t in tokens] + [""] * padding,
                 "target_tokens": [*line.upper().split(), "</s>"] + [""] * padding,
+                "word_scores": word_scores(len(tokens)) + [0.0] * padding,
                 "alignment": np.pad(weights(line), (0, padding)).tolist(),
             }
         )
     return 200, {"predictions": predictions}
+
+
+def word_scores(count: int) -> list[float]:
+    """Probabilities of 1, 1/2, 1/3, ... in nats."""
+    return [-float(np.log(i + 1)) for i in range(count)]
 
 
 def nbest(lines: list[str]) -> Answer:
@@ -59,6 +65,8 @@ def nbest(lines: list[str]) -> Answer:
             "translations": [line.upper(), f"{line.upper()} BIS", ""],
             "scores": [-float(len(line)), -float(len(line)) - 2.5, LOWEST],
             "normalized_scores": [-1.25, -1.5, LOWEST],
+            "words": [[*line.upper().split(), *more, "</s>"] for more in ([], ["BIS"])] + [[""]],
+            "word_scores": [word_scores(len(line.split()) + more) for more in (1, 2)] + [[0.0]],
         }
         for line in lines
     ]

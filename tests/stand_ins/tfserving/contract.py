@@ -28,6 +28,7 @@ SIGNATURES: dict[str, tuple[dict[str, tuple[int, int]], dict[str, tuple[int, int
             "source_tokens": (_STRING, 2),
             "model_input": (_STRING, 2),
             "target_tokens": (_STRING, 2),
+            "word_scores": (_FLOAT, 2),
             "alignment": (_FLOAT, 3),
         },
     ),
@@ -37,9 +38,14 @@ SIGNATURES: dict[str, tuple[dict[str, tuple[int, int]], dict[str, tuple[int, int
             "translations": (_STRING, 2),
             "scores": (_FLOAT, 2),
             "normalized_scores": (_FLOAT, 2),
+            "words": (_STRING, 3),
+            "word_scores": (_FLOAT, 3),
         },
     ),
-    "score": ({"text": _TEXTS, "translation": _TEXTS}, {"score": (_FLOAT, 1)}),
+    "score": (
+        {"text": _TEXTS, "translation": _TEXTS},
+        {"score": (_FLOAT, 1), "words": (_STRING, 2), "word_scores": (_FLOAT, 2)},
+    ),
     "describe": ({"text": _TEXTS}, {"source_language": _TEXTS, "target_language": _TEXTS}),
 }
 _INITIALISATION = "__saved_model_init_op"  # in every SavedModel of TensorFlow 2
@@ -118,6 +124,7 @@ def _check_answers(run: Run, assets: Path, reference: "TextModel") -> None:
     for name, expected in plain.items():
         _assert_equal(aligned[name], expected, f"align and serving_default differ in {name}")
     _check_alignment(aligned, assets, reference)
+    _check_sums(aligned["target_tokens"], aligned["word_scores"], aligned["score"], "align")
     _check_n_best(run, plain, reference)
     _check_scores(run, plain, aligned, reference)
     config = reference.config
@@ -169,6 +176,14 @@ def _check_alignment(
         _assert_equal(own, expected, f"alignment {i} is not the model's attention")
 
 
+def _check_sums(words: np.ndarray, scores: np.ndarray, sums: np.ndarray, where: str) -> None:
+    """Check that log p of the words, `</s>` included, is log p of the sentence."""
+    _tokens(words)
+    assert (scores <= 0).all(), f"{where}: a word with a probability above 1"
+    assert not scores[words == b""].any(), f"{where}: padding with a score"
+    _assert_equal(scores.sum(axis=1), sums, f"{where}: words do not sum to their sentence", 1e-5)
+
+
 def _tokens(rows: np.ndarray) -> list[list[bytes]]:
     """Each row's tokens, which must end in `</s>` and then in nothing but padding."""
     tokens = []
@@ -190,6 +205,11 @@ def _ids(vocabulary: Path, tokens: Sequence[bytes]) -> np.ndarray:
 def _check_n_best(run: Run, plain: Mapping[str, np.ndarray], reference: "TextModel") -> None:
     outputs = run("nbest", {"text": TEXTS})
     _check_arrays("nbest", outputs)
+    is_found = outputs["scores"] != LOWEST
+    words, word_scores, scores = (outputs[n][is_found] for n in ("words", "word_scores", "scores"))
+    _check_sums(words, word_scores, scores, "nbest")
+    assert not (outputs["words"] != b"")[~is_found].any(), "an empty slot with words"
+    assert not outputs["word_scores"][~is_found].any(), "an empty slot with scores of words"
     decoding = reference.config.decoding
     blank = TEXTS.index(b"  ")
     for i, (texts, scores, ranks) in enumerate(_rows_of_n_best(outputs)):
@@ -223,7 +243,10 @@ def _check_scores(
     aligned: Mapping[str, np.ndarray],
     reference: "TextModel",
 ) -> None:
-    scores = run("score", {"text": TEXTS, "translation": plain["translation"]})["score"]
+    given = run("score", {"text": TEXTS, "translation": plain["translation"]})
+    _check_arrays("score", given)
+    scores = given["score"]
+    _check_sums(given["words"], given["word_scores"], scores, "score")
     assert scores.dtype == np.float32, f"score is of {scores.dtype}"
     assert np.isfinite(scores).all(), "a score that is not finite"
     # A translation may be read as other tokens than it was written with, [UNK] for one.
@@ -237,7 +260,10 @@ def _check_scores(
     expected = reference.score_tokens(
         *(side.tokenizer.tokenize(texts).to_tensor("") for side, texts in sides)
     )
-    _assert_equal(run("score", pairs)["score"], expected.numpy(), "score is not the model's")
+    for output, name in (("score", "score"), ("word_scores", "token_scores")):
+        _assert_equal(
+            run("score", pairs)[output], expected[name].numpy(), f"{output} is not the model's"
+        )
 
 
 def _assert_equal(actual: Any, expected: Any, what: str, tolerance: float = 1e-4) -> None:
