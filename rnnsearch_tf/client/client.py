@@ -124,6 +124,13 @@ class Client:
         """Translate into several hypotheses: texts, scores, words and theirs; as `translate`."""
         return self._results("nbest", _single(lines), results.n_best_lists)
 
+    def complete(self, pairs: Iterable[tuple[str, str]]) -> Iterator[Translation]:
+        """Complete begun translations: hypotheses that begin with a prefix; as `n_best`.
+
+        Pairs are of a text and a prefix, which ends in a blank where its last word is whole.
+        """
+        return self._results("complete", pairs, results.n_best_lists)
+
     def align(self, lines: Iterable[str]) -> Iterator[Translation]:
         """Translate, with tokens and soft alignment: text, score, tokens and α; as `translate`."""
         return self._results("align", _single(lines), results.alignments)

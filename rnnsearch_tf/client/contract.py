@@ -26,18 +26,18 @@ _EACH = ("B",)
 _NEW = "0.2"
 _TRANSLATION = {"translation": Output(str, _EACH), "score": Output(float, _EACH)}
 
+_LIST = {
+    "translations": Output(str, ("B", "N")),
+    "scores": Output(float, ("B", "N")),
+    "normalized_scores": Output(float, ("B", "N")),
+    "words": Output(str, ("B", "N", "W"), _NEW),
+    "word_scores": Output(float, ("B", "N", "W"), _NEW),
+}
+
 SIGNATURES = {
     "serving_default": Signature(("text",), _TRANSLATION),
-    "nbest": Signature(
-        ("text",),
-        {
-            "translations": Output(str, ("B", "N")),
-            "scores": Output(float, ("B", "N")),
-            "normalized_scores": Output(float, ("B", "N")),
-            "words": Output(str, ("B", "N", "W"), _NEW),
-            "word_scores": Output(float, ("B", "N", "W"), _NEW),
-        },
-    ),
+    "nbest": Signature(("text",), _LIST),
+    "complete": Signature(("text", "prefix"), _LIST),
     "align": Signature(
         ("text",),
         {

@@ -276,6 +276,42 @@ class Translator:
             for window in lines:
                 yield from map_parts(apply, translate_part, window)
 
+    def complete(self, text: Line, prefix: Line, *, n_best: int = 1) -> Translation:
+        """Complete a begun translation.
+
+        >>> result = translator.complete("It is cold.", "Elle ")
+        >>> result.tokens[0], result.tokens[-1]
+        ('Elle', '</s>')
+
+        Args:
+            text: a sentence.
+            prefix: how its translation begins. A blank at the end says that the last word is
+                whole: another word or punctuation follows. Without it, the last word may be
+                unfinished, and the translation has a word that begins with it. Words that the
+                vocabulary lacks are read as [UNK], and stay in the text as they are. Of a prefix,
+                the first `max_length` tokens are read.
+            n_best: different translations wanted; there may be fewer.
+
+        Returns:
+            Whole translations, the prefix included, in `text` and in the scores; under candidate
+            words, those of the prefix are among them. Where no translation can begin with it, one
+            without text, whose score is −inf.
+
+        Raises:
+            InputError: more translations than the beam is wide, or an export without completions.
+            TypeError: the text or the prefix is none.
+        """
+        for line in (text, prefix):
+            if not isinstance(line, Line):
+                given_pairs.checked_lines(line)
+                raise TypeError("expected a sentence, a str, and the beginning of its translation")
+        engine = self._engine_for(None, n_best)
+        if not hasattr(engine, "complete"):
+            raise InputError("this export completes no translations; make one with --completions")
+        outputs = engine.complete(tf.constant([text]), tf.constant([prefix]))
+        results = read_translations([text], outputs, n_best, self.vocabularies[0])
+        return in_words(results, *self._sides)[0]
+
     @overload
     def score(  # type: ignore[overload-overlap]
         self, source: Line, target: Target, progress: bool = True

@@ -13,11 +13,15 @@ from rnnsearch_tf.tf_functions import graph_function
 Outputs = dict[str, tf.Tensor]
 
 _TEXT = tf.TensorSpec([None], tf.string, "text")
+_PREFIX = tf.TensorSpec([None], tf.string, "prefix")
 _TRANSLATION = tf.TensorSpec([None], tf.string, "translation")
 
 
 def signatures(text_model: TextModel) -> dict[str, Callable[..., Outputs]]:
-    """Make the signatures of a model, by name; they are traced when they are called or saved."""
+    """Make the signatures of a model, by name; they are traced when they are called or saved.
+
+    A model without `TextModel.complete` has no signature of that name.
+    """
 
     @graph_function(input_signature=[_TEXT])
     def serving_default(text: tf.Tensor) -> Outputs:
@@ -73,6 +77,22 @@ def signatures(text_model: TextModel) -> dict[str, Callable[..., Outputs]]:
         """
         return _list(text_model, text_model.candidates(text))
 
+    @graph_function(input_signature=[_TEXT, _PREFIX])
+    def complete(text: tf.Tensor, prefix: tf.Tensor) -> Outputs:
+        """Translate into different translations that begin with `prefix`.
+
+        A blank at its end says that its last word is whole; without one, the word may be
+        unfinished (see `TextModel._complete`).
+
+        Returns:
+            As `nbest`, the prefix included. Where no translation can begin with it, all slots are
+            empty.
+
+        Raises:
+            tf.errors.InvalidArgumentError: not as many prefixes as texts.
+        """
+        return _list(text_model, text_model.complete(text, prefix))
+
     @graph_function(input_signature=[_TEXT, _TRANSLATION])
     def score(text: tf.Tensor, translation: tf.Tensor) -> Outputs:
         """Score given translations.
@@ -103,7 +123,9 @@ def signatures(text_model: TextModel) -> dict[str, Callable[..., Outputs]]:
         languages = {"source": config.source_language, "target": config.target_language}
         return {f"{side}_language": tf.fill(tf.shape(text), languages[side]) for side in languages}
 
-    functions = (serving_default, align, nbest, score, describe)
+    functions = [serving_default, align, nbest, score, describe]
+    if hasattr(text_model, "complete"):
+        functions.append(complete)
     return {function.__name__: function for function in functions}
 
 

@@ -1,5 +1,6 @@
 """The evaluator: translations with and without [UNK], likelihood, and the sentences it scores."""
 
+import copy
 import types
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from rnnsearch_tf.evaluation.length_bins import bleu_by_length
 from rnnsearch_tf.evaluation.scores import in_words, score_set
 from rnnsearch_tf.inference.loading import load_text_model
 from rnnsearch_tf.inference.translator import Translator
+from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.text.moses import MosesTokenizer
 from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, UNK, Vocabulary
@@ -124,7 +126,7 @@ def test_the_likelihood_is_of_all_tokens(evaluator, text):
     assert likelihood.per_token == pytest.approx(-np.sum(scores) / tokens, rel=1e-5)
 
 
-def test_the_calibration_is_of_the_most_probable_tokens(evaluator, text, model_dir):
+def test_the_calibration_is_of_the_most_probable_tokens(evaluator, text):
     """Of the model, and of an ensemble of two equal ones."""
     pairs = evaluator.pairs(text)
     model = evaluator.translator.model
@@ -136,11 +138,9 @@ def test_the_calibration_is_of_the_most_probable_tokens(evaluator, text, model_d
         correct += (p.argmax(axis=1) == batch["target"].numpy()[0]).tolist()
     expected = calibration(confidence, correct)
     assert 0 < sum(correct) < len(correct)
-    twice = Evaluator.of(load_text_model([model_dir, model_dir]))
-    for weight, other in zip(model.weights, twice.translator.model._models[0].weights, strict=True):
-        other.assign(weight)
-    twice.translator.model._models = twice.translator.model._models[:1] * 2
-    for measured in (evaluator.calibration(pairs, 3), twice.calibration(pairs)):
+    twice = copy.copy(evaluator)
+    twice._model = Ensemble([model] * 2)
+    for measured in (twice.calibration(pairs), evaluator.calibration(pairs, 3)):
         assert measured.tokens == len(correct)
         assert measured.error == pytest.approx(expected.error, abs=1e-5)
         for one, other in zip(measured.bins, expected.bins, strict=True):

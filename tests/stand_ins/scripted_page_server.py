@@ -73,6 +73,24 @@ def nbest(lines: list[str]) -> Answer:
     return 200, {"predictions": predictions}
 
 
+def complete(instances: list[Any]) -> Answer:
+    """Two ways to go on with one word, one with another, and one that ends."""
+    predictions = []
+    for instance in instances:
+        before = instance["prefix"].split()
+        ways = ["A B", "A C", "D", ""]
+        texts = [" ".join([*before, *way.split()]) for way in ways]
+        words = [[*text.split(), "</s>"] for text in texts]
+        scores = [-1.0 - i for i in range(len(ways))]
+        predictions.append(
+            {
+                "translations": texts, "scores": scores, "normalized_scores": scores,
+                "words": words, "word_scores": [word_scores(len(row)) for row in words],
+            }
+        )  # fmt: skip
+    return 200, {"predictions": predictions}
+
+
 def plain(lines: list[str]) -> Answer:
     return 200, {"predictions": [{"translation": x.upper(), "score": -1.0} for x in lines]}
 
@@ -104,6 +122,7 @@ class Server(ThreadingHTTPServer):
         self.signatures: dict[str, Callable[[list[str]], Answer]] = {
             "align": align,
             "nbest": nbest,
+            "complete": complete,
             "serving_default": plain,
             "describe": describe,
         }
@@ -155,7 +174,8 @@ class Handler(SimpleHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         signature, lines = body["signature_name"], body["instances"]
         self.server.asked.append((self.path, signature, lines))
-        if event := self.server.held.get(lines[0]):
+        first = lines[0] if isinstance(lines[0], str) else lines[0]["text"]
+        if event := self.server.held.get(first):
             event.wait(60)
         self.answer(*self.server.signatures[signature](lines))
 

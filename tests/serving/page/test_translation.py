@@ -216,6 +216,57 @@ def older(answer: Answer) -> Answer:
     return status, {"predictions": rows}
 
 
+def test_a_word_is_exchanged_and_the_model_goes_on_from_it(visit, server):
+    page = visit(server.url)
+    translate(page, "one two three")
+    words, offers = page.locator("#translation button.word"), page.locator("#offered button")
+    words.nth(1).click()
+    expect(offers).to_have_text(["A", "D", "(end)"])
+    assert server.asked[-1][1:] == ("complete", [{"text": "one two three", "prefix": "ONE "}])
+    expect(offers.first).to_be_focused()
+    expect(offers.first).to_have_attribute("title", "probability 50\u00a0%")
+    offers.nth(1).click()
+    expect(page.locator("#translation")).to_have_text("ONE D")
+    expect(page.locator("#score")).to_have_text("log p −3.00 nats")
+    expect(page.locator("#offers")).to_be_hidden()
+    expect(page.locator("#alignment-note")).to_contain_text("best translation only")
+    words.first.click()
+    expect(offers).to_have_text(["A", "D", "(end)"])
+    assert server.asked[-1][2] == [{"text": "one two three", "prefix": ""}]
+    page.locator("#candidates label").first.click()
+    expect(page.locator("#translation")).to_have_text("ONE TWO THREE")
+    expect(page.locator("#offers")).to_be_hidden()
+
+
+def test_of_several_lines_the_chosen_one_is_exchanged(visit, server):
+    page = visit(server.url)
+    translate(page, "one\ntwo", "ONETWO")
+    expect(page.locator("#translation p").first.locator("button")).to_have_count(0)
+    page.locator("#translation button.word").click()
+    expect(page.locator("#offered button")).to_have_count(3)
+    assert server.asked[-1][2] == [{"text": "two", "prefix": ""}]
+    page.locator("#offered button").first.click()
+    expect(page.locator("#translation p")).to_have_text(["ONE", "A B"])
+
+
+def test_no_other_words(visit, server):
+    page = visit(server.url)
+    translate(page, "one")
+    note = page.locator("#offers-note")
+    for answer, said in (
+        (without("complete"), "no signature “complete”"),
+        ((200, {"predictions": [EMPTY]}), "No translation begins so."),
+        ((500, {"error": "ill"}), "The server refused: HTTP 500."),
+    ):
+        server.signatures["complete"] = lambda lines, answer=answer: answer
+        page.locator("#translation button.word").click()
+        expect(note).to_contain_text(said)
+    expect(page.locator("#translation")).to_have_text("ONE")
+
+
+EMPTY = {"translations": [""], "scores": [LOWEST], "normalized_scores": [LOWEST]}
+
+
 def test_five_are_shown_and_more_on_request(visit, server):
     def beam(lines: list[str]) -> Any:
         texts = [f"{lines[0].upper()} {i}".removesuffix(" 0") for i in range(8)]
