@@ -60,6 +60,7 @@ class Results {
   goOn(candidate) {
     this.offers.clear();
     this.completion = candidate;
+    this.candidateList.draw(this.candidates(), -1); // none of them stands
     this.drawTranslation();
     this.drawAlignment();
     this.translation.querySelector("button.word")?.focus();

@@ -28,11 +28,10 @@ def search(model: Recurrence, prefix: Prefix, *, are_parts: bool, beam: int = 40
     """Search as `model_search.search` does, with [UNK] banned."""
     spelling = Spelling(tf.constant(TEXTS), tf.constant(BEGINS), are_parts)
 
-    def functions(prefix):
-        return module.constrained(model.predict, model.advance, prefix, spelling)
-
+    predict, advance = module.constrained(model.predict, model.advance, prefix, spelling)
     found = beam_search(
-        *functions(prefix),
+        predict,
+        advance,
         module.start(model.state, prefix),
         beam_size=beam,
         n_best=beam,
@@ -115,25 +114,27 @@ def test_among_some_words_it_has_their_places():
 def test_a_model_finds_what_enumeration_finds():
     """Of one model and of two: forced words, [UNK] among them, then an unfinished one."""
     keras.utils.set_random_seed(2)
-    sizes = {"source_vocabulary_size": 6, "target_vocabulary_size": len(TEXTS)}
-    config = ModelConfig(embedding_size=3, hidden_size=4, attention_size=3, maxout_size=2, **sizes)
+    config = ModelConfig(
+        source_vocabulary_size=6, target_vocabulary_size=len(TEXTS),
+        embedding_size=3, hidden_size=4, attention_size=3, maxout_size=2,
+    )  # fmt: skip
     models = [TranslationModel(config) for _ in range(2)]
     for model in models:
         for weight in model.weights:
             weight.assign(np.random.default_rng(3).normal(size=weight.shape))
     options = DecodingConfig(beam_size=150, max_length=3, max_length_ratio=9.0, allow_unknown=False)
     source = tf.constant([[3, 4, 5, EOS], [5, EOS, PAD, PAD]])
-    wanted = ([5, UNK], "", True), ([], "b", False)
+    wanted: list[tuple[list[int], str, bool]] = [([5, UNK], "", True), ([], "b", False)]
     prefix = Prefix(
         tf.constant([[5, UNK], [PAD, PAD]]), tf.constant(["", "b"]), tf.constant([True, False])
     )
     begun = Begun(prefix, Spelling(tf.constant(TEXTS), tf.constant(BEGINS), True))
-    for model in (models[0], Ensemble(models)):
-        found = search_with_model(model, source, options, 150, begun=begun)
+    for searched in (models[0], Ensemble(models)):
+        found = search_with_model(searched, source, options, 150, begun=begun)
         for i, one in enumerate(wanted):
             every = [y for y in EVERY if begins(y, *one, True)]
             rows = tf.ragged.constant(every).to_tensor(PAD)
-            losses = model.token_losses(tf.repeat(source[i : i + 1], len(every), 0), rows)
+            losses = searched.token_losses(tf.repeat(source[i : i + 1], len(every), 0), rows)
             sums = tf.math.segment_sum(losses, tf.ragged.constant(every).value_rowids())
             scores = dict(zip(every, -sums.numpy(), strict=True))
             listed = words_of(found, i)
