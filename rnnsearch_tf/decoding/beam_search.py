@@ -334,7 +334,8 @@ def _rank(beam: _Beam, rules: _Rules) -> Hypotheses:
     lengths = tf.where(is_missing, 1, lengths)
     places = tf.range(tf.shape(tokens)[2])  # [T]
     before = tf.pad(steps[:, :, :-1], [[0, 0], [0, 0], [1, 0]])
-    own = tf.where(is_missing[:, :, tf.newaxis], -math.inf, steps - before)
+    own = tf.minimum(steps - before, 0.0)  # rounding may lift the log of a p of 1
+    own = tf.where(is_missing[:, :, tf.newaxis], -math.inf, own)
     return Hypotheses(
         tokens=tf.where(is_missing[:, :, tf.newaxis] & (places == 0), rules.eos_id, tokens),
         lengths=lengths,
