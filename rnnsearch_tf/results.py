@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypeVar
 
 from rnnsearch_tf.result_html import alignment_svg, result_html
@@ -22,6 +23,11 @@ def received_score(score: float) -> float:
     return -math.inf if score < _LOWEST else score
 
 
+def received_scores(scores: Iterable[float]) -> tuple[float, ...]:
+    """Read scores as `received_score` does."""
+    return tuple(received_score(float(score)) for score in scores)
+
+
 def received_weights(weights: "np.ndarray") -> "np.ndarray":
     """Read α, [Ty, Tx], of a model's answer, where a row of zeros stands for NaN; in place."""
     weights[~weights.any(axis=1)] = math.nan
@@ -32,8 +38,9 @@ def received_weights(weights: "np.ndarray") -> "np.ndarray":
 class Hypothesis:
     """One translation of a sentence.
 
-    A server sends what its signature has: only `Client.align` fills `tokens` and `alignment`, only
-    `Client.n_best` fills `normalized_score`. `Translator` fills all, `alignment` on request.
+    A server sends what its signature has: `Client.translate` fills `text` and `score` alone, only
+    `Client.align` fills `alignment`, only `Client.n_best` fills `normalized_score`. `Translator`
+    fills all, `alignment` on request.
 
     Attributes:
         text: detokenised text.
@@ -47,6 +54,10 @@ class Hypothesis:
             `</s>` included; None where it was not asked for, NaN where it is not finite.
         pieces: the subwords that the words are made of, `</s>` last; of `Translator` alone, and of
             models whose tokens are subwords.
+        word_scores: log p of each of `tokens` given those before it, in nats, `</s>` with its own;
+            of a word of subwords, the sum over them. They sum to `score`. Empty where a server was
+            not asked for them, and of exports of version 0.1.0.
+        piece_scores: log p of each of `pieces`, in nats.
     """
 
     text: str
@@ -55,6 +66,8 @@ class Hypothesis:
     normalized_score: float | None
     alignment: "np.ndarray | None" = None
     pieces: tuple[str, ...] = ()
+    word_scores: tuple[float, ...] = ()
+    piece_scores: tuple[float, ...] = ()
 
     def __repr__(self) -> str:
         return f"Hypothesis({self.text!r}, {_log_p(self.score)}{_shape(self.alignment)})"
@@ -118,6 +131,12 @@ class Translation:
         """The best hypothesis's log p(y|x) / |y|^length_penalty in nats; ValueError likewise."""
         score = self.hypotheses[0].normalized_score
         return _given(score, "no normalized score: of a server, ask for it with Client.n_best")
+
+    @property
+    def word_scores(self) -> tuple[float, ...]:
+        """Log p of each of `tokens`, in nats; ValueError where a server was not asked for them."""
+        scores = self.hypotheses[0].word_scores or None
+        return _given(scores, "no word scores: of a server, ask for them with Client.n_best")
 
     @property
     def alignment(self) -> "np.ndarray":

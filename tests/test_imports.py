@@ -43,13 +43,13 @@ ROOMS = {
         training_data
         held_out selection selection.ngram_model selection.sampling selection.moore_lewis
     """,
-    "decoding": "__init__ scoring continuations candidates beam_search model_search",
+    "decoding": "__init__ scoring continuations candidates beam_search prefix model_search",
     "inference": """
         __init__ exported length_batching weight_storage lexicon_file unk_replacement n_best
-        given_pairs words text_model loading side_by_side translator
+        given_pairs words begun_text text_model loading side_by_side translator
     """,
     "evaluation": """
-        __init__ metrics length_bins likelihood unk_free significance scores evaluator
+        __init__ metrics length_bins likelihood calibration unk_free significance scores evaluator
     """,
     "alignment": """
         __init__ error_rate links symmetrization extraction formats evaluation word_aligner lexicon

@@ -6,11 +6,12 @@ const PAUSE_MS = 400;
 const source = document.getElementById("source");
 const settingsForm = document.getElementById("settings-form");
 const again = document.getElementById("again");
-const results = new Results();
+const results = new Results(offerWords);
 let settings = loadSettings();
 let unapproved = ""; // a server to which nothing is sent before the reader agrees
 let pause = 0; // the timer that waits for the writer to pause
 let underWay = new AbortController(); // of the newest request; an older one is aborted
+let offering = new AbortController(); // of the newest request for other words
 let asked = ""; // what the newest request asked for, unless it failed
 let shown = ""; // what the results answer
 let described = ""; // the settings of the model whose languages are shown
@@ -40,6 +41,7 @@ function edited(event) {
 async function translate() {
   clearTimeout(pause);
   underWay.abort();
+  offering.abort();
   const { signal } = (underWay = new AbortController());
   if (unapproved) return;
   const lines = linesOf(source.value);
@@ -91,6 +93,25 @@ async function bestTranslations(lines, signal) {
   if (aligned) return aligned.map(readAligned);
   const plain = await predict(settings, "serving_default", lines, signal);
   return plain.map(readTranslation);
+}
+
+// Asks for other words in the place of one, and shows them.
+async function offerWords(word) {
+  offering.abort();
+  const { signal } = (offering = new AbortController());
+  const text = results.lines[results.chosen];
+  const prefix = prefixBefore(results.standing(), word);
+  results.offers.clear("Looking for other words…");
+  try {
+    const answer = await orWithout(predict(settings, "complete", [{ text, prefix }], signal));
+    if (signal.aborted) return;
+    if (answer) results.offers.show(readCandidates(answer[0]), prefix.trimEnd().length);
+    else results.offers.clear("This model has no signature “complete”: it was exported without --completions.");
+  } catch (error) {
+    if (signal.aborted) return;
+    if (!(error instanceof Failure)) throw error;
+    results.offers.clear(error.message);
+  }
 }
 
 // What a call answers; null from a model without its signature.

@@ -2,13 +2,19 @@
 // What was translated: all lines, and of the chosen one the best translations and the alignment.
 
 class Results {
-  constructor() {
+  // `offer` is called with the number of a word of the standing translation that was clicked.
+  constructor(offer) {
+    this.offers = new Offers((candidate) => this.goOn(candidate));
     this.alignmentLines = new AlignmentLines();
     this.matrix = new AlignmentMatrix();
     this.candidateList = new CandidateList((i) => this.chooseCandidate(i));
     this.chooser = document.getElementById("chosen");
     this.chooser.addEventListener("change", () => this.chooseLine(Number(this.chooser.value)));
     this.translation = document.getElementById("translation");
+    this.translation.addEventListener("click", (event) => {
+      const word = event.target.closest("button.word");
+      if (word) offer(Number(word.dataset.word));
+    });
     this.clear();
   }
 
@@ -34,6 +40,7 @@ class Results {
 
   chooseLine(chosen) {
     this.chosen = chosen;
+    this.forgetCompletion();
     this.chooser.value = chosen;
     const best = this.sentences[chosen]?.translation;
     this.candidate = this.candidates().findIndex(({ translation }) => translation === best);
@@ -44,8 +51,24 @@ class Results {
 
   chooseCandidate(candidate) {
     this.candidate = candidate;
+    this.forgetCompletion();
     this.drawTranslation();
     this.drawAlignment();
+  }
+
+  // Lets a translation stand that is not in the list, until another is chosen.
+  goOn(candidate) {
+    this.offers.clear();
+    this.completion = candidate;
+    this.candidateList.draw(this.candidates(), -1); // none of them stands
+    this.drawTranslation();
+    this.drawAlignment();
+    this.translation.querySelector("button.word")?.focus();
+  }
+
+  forgetCompletion() {
+    this.completion = null;
+    this.offers.clear();
   }
 
   candidates() {
@@ -54,7 +77,7 @@ class Results {
 
   // What stands as the translation of the chosen line: {translation, score}.
   standing() {
-    return this.candidates()[this.candidate] ?? this.sentences[this.chosen];
+    return this.completion ?? this.candidates()[this.candidate] ?? this.sentences[this.chosen];
   }
 
   drawChoice() {
@@ -65,13 +88,14 @@ class Results {
 
   drawTranslation() {
     const several = this.lines.length > 1;
-    const texts = this.sentences.map((sentence) => sentence.translation);
-    if (texts.length) texts[this.chosen] = this.standing().translation;
-    const shown = [...this.translation.children];
+    const shown = this.sentences.map((best, i) => (i === this.chosen ? this.standing() : best));
+    const wished = JSON.stringify([this.chosen, shown.map((line) => [line.translation, line.wordScores])]);
     // Text that stays is left alone: a screen reader would read it once more.
-    if (shown.map((line) => line.textContent).join("\n") !== texts.join("\n")) {
-      this.translation.replaceChildren(...texts.map((text) => make("p", {}, text)));
-    }
+    const lines = () => shown.map((line, i) => shadedLine(line, i === this.chosen));
+    if (wished !== this.drawn) this.translation.replaceChildren(...lines());
+    this.drawn = wished;
+    const shaded = shown.some((line) => line.wordScores?.length);
+    document.getElementById("shading-hint").hidden = !shaded;
     [...this.translation.children].forEach((line, i) =>
       line.classList.toggle("chosen", several && i === this.chosen),
     );
@@ -115,6 +139,28 @@ class Results {
     if (this.standing().translation === sentence.translation) return "";
     return "The server gives the alignment of its best translation only. Choose that one to see it.";
   }
+}
+
+// A line of text; its words are the more shaded, the less probable they were, and buttons on request.
+function shadedLine({ translation, words = [], wordScores = [] }, withButtons) {
+  const line = make("p");
+  let end = 0;
+  placesOf(words, translation).forEach((place, i) => {
+    if (place < 0) return;
+    line.append(translation.slice(end, place));
+    end = place + words[i].length;
+    const attributes = { class: "word", title: probability(wordScores[i]), "data-word": i };
+    if (withButtons) attributes.type = "button";
+    const word = make(withButtons ? "button" : "span", attributes, words[i]);
+    word.style.setProperty("--doubt", 1 - Math.exp(wordScores[i]));
+    line.append(word);
+  });
+  line.append(translation.slice(end));
+  return line;
+}
+
+function probability(score) {
+  return `probability ${percent(Math.exp(score))}`;
 }
 
 function setText(id, text) {

@@ -15,9 +15,9 @@ function readTranslation(prediction) {
   return { translation, score };
 }
 
-// `align`: also {source, target, alignment, unknown}: words with their </s>, a row of weights over
-// the source for each word of the target, and the places of the source words that the model does not
-// know, none where an older export does not tell.
+// `align`: also {source, target, alignment, unknown, words, wordScores}: words with their </s>, a row
+// of weights over the source for each word of the target, the places of the source words that the
+// model does not know, none where an older export does not tell; and of the target's words log p.
 function readAligned(prediction) {
   const source = withoutPadding(prediction?.source_tokens);
   const target = withoutPadding(prediction?.target_tokens);
@@ -28,10 +28,18 @@ function readAligned(prediction) {
   }
   const asRead = prediction.model_input ?? [];
   const unknown = new Set(source.map((_, j) => j).filter((j) => asRead[j] === UNKNOWN));
-  return { ...readTranslation(prediction), source, target, alignment, unknown };
+  const inWords = readWords(target, prediction.word_scores);
+  return { ...readTranslation(prediction), source, target, alignment, unknown, ...inWords };
 }
 
-// `nbest`: [{translation, score, rankedBy}], best first.
+// Words with log p of each, none of which an older export tells: {words, wordScores}.
+function readWords(words, scores) {
+  const own = withoutPadding(words ?? []);
+  const told = Array.isArray(scores) && own.every((_, i) => Number.isFinite(scores[i]));
+  return told ? { words: own, wordScores: scores.slice(0, own.length) } : { words: [], wordScores: [] };
+}
+
+// `nbest`: [{translation, score, rankedBy, words, wordScores}], best first.
 function readCandidates(prediction) {
   const { translations, scores, normalized_scores: normalized } = prediction ?? {};
   if (![translations, scores, normalized].every(Array.isArray)) {
@@ -40,6 +48,7 @@ function readCandidates(prediction) {
   const candidates = translations.map((translation, i) => ({
     ...readTranslation({ translation, score: scores[i] }),
     rankedBy: readTranslation({ translation, score: normalized[i] }).score,
+    ...readWords(prediction.words?.[i], prediction.word_scores?.[i]),
   }));
   return candidates.filter((candidate) => candidate.score > NOTHING_FOUND);
 }
@@ -67,6 +76,16 @@ function strongest(words, weights) {
 
 function percent(weight) {
   return `${Math.round(100 * weight)}\u00a0%`;
+}
+
+// Where words begin in their text, in which blanks between them may be missing; -1 where one is not.
+function placesOf(words, text) {
+  let end = 0;
+  return words.map((word) => {
+    const place = text.indexOf(word, end);
+    if (place >= 0) end = place + word.length;
+    return place;
+  });
 }
 
 function formatScore(score) {

@@ -15,7 +15,7 @@ from rnnsearch_tf.client.failures import too_late
 from rnnsearch_tf.client.results import VersionStatus
 from rnnsearch_tf.client.tls import Tls
 from rnnsearch_tf.errors import InputError, UsageError
-from rnnsearch_tf.results import Translation
+from rnnsearch_tf.results import Hypothesis, Translation
 from rnnsearch_tf.windows import windows
 
 if TYPE_CHECKING:  # a client needs one of them alone
@@ -121,8 +121,15 @@ class Client:
         return self._results("serving_default", _single(lines), results.translations)
 
     def n_best(self, lines: Iterable[str]) -> Iterator[Translation]:
-        """Translate into several hypotheses: texts, scores, normalized scores; as `translate`."""
+        """Translate into several hypotheses: texts, scores, words and theirs; as `translate`."""
         return self._results("nbest", _single(lines), results.n_best_lists)
+
+    def complete(self, pairs: Iterable[tuple[str, str]]) -> Iterator[Translation]:
+        """Complete begun translations: hypotheses that begin with a prefix; as `n_best`.
+
+        Pairs are of a text and a prefix, which ends in a blank where its last word is whole.
+        """
+        return self._results("complete", pairs, results.n_best_lists)
 
     def align(self, lines: Iterable[str]) -> Iterator[Translation]:
         """Translate, with tokens and soft alignment: text, score, tokens and α; as `translate`."""
@@ -131,6 +138,10 @@ class Client:
     def score(self, pairs: Iterable[tuple[str, str]]) -> Iterator[float]:
         """Score texts with given translations: log p(translation|text) in nats; as `translate`."""
         return self._results("score", pairs, results.scores)
+
+    def score_words(self, pairs: Iterable[tuple[str, str]]) -> Iterator[Hypothesis]:
+        """Score as `score`, word by word: the given translations with `word_scores`."""
+        return self._results("score", pairs, results.given_in_words, lines_in="translation")
 
     def status(self) -> list[VersionStatus]:
         """Return the versions of the model, or the one that the client names, with their states.
@@ -145,13 +156,18 @@ class Client:
         signature: str,
         rows: Iterable[tuple[str, ...]],
         read: Callable[[Sequence[str], Columns], Iterator[_Result]],
+        lines_in: str = "text",
     ) -> Iterator[_Result]:
-        """Call a signature with rows of its inputs; `read` makes results of lines and outputs."""
+        """Call a signature with rows of its inputs; `read` makes results of lines and outputs.
+
+        The lines are those of the input `lines_in`.
+        """
 
         def start(batch: list[tuple[str, ...]]) -> Running[tuple[list[str], Columns]]:
             columns = [list(texts) for texts in zip(*batch, strict=True)]
             inputs = dict(zip(SIGNATURES[signature].inputs, columns, strict=True))
-            return self._start(lambda call: (columns[0], self._predict(call, signature, inputs)))
+            lines = inputs[lines_in]
+            return self._start(lambda call: (lines, self._predict(call, signature, inputs)))
 
         checked_rows = _checked_rows(rows)
         answers = in_order(windows(checked_rows, self._batch_size), start, self._concurrency)

@@ -23,29 +23,40 @@ class Signature(NamedTuple):
 
 
 _EACH = ("B",)
+_NEW = "0.2"
 _TRANSLATION = {"translation": Output(str, _EACH), "score": Output(float, _EACH)}
+
+_LIST = {
+    "translations": Output(str, ("B", "N")),
+    "scores": Output(float, ("B", "N")),
+    "normalized_scores": Output(float, ("B", "N")),
+    "words": Output(str, ("B", "N", "W"), _NEW),
+    "word_scores": Output(float, ("B", "N", "W"), _NEW),
+}
 
 SIGNATURES = {
     "serving_default": Signature(("text",), _TRANSLATION),
-    "nbest": Signature(
-        ("text",),
-        {
-            "translations": Output(str, ("B", "N")),
-            "scores": Output(float, ("B", "N")),
-            "normalized_scores": Output(float, ("B", "N")),
-        },
-    ),
+    "nbest": Signature(("text",), _LIST),
+    "complete": Signature(("text", "prefix"), _LIST),
     "align": Signature(
         ("text",),
         {
             **_TRANSLATION,
             "source_tokens": Output(str, ("B", "Tx")),
-            "model_input": Output(str, ("B", "Tx"), since="0.2"),
+            "model_input": Output(str, ("B", "Tx"), _NEW),
             "target_tokens": Output(str, ("B", "Ty")),
+            "word_scores": Output(float, ("B", "Ty"), _NEW),
             "alignment": Output(float, ("B", "Ty", "Tx")),
         },
     ),
-    "score": Signature(("text", "translation"), {"score": Output(float, _EACH)}),
+    "score": Signature(
+        ("text", "translation"),
+        {
+            "score": Output(float, _EACH),
+            "words": Output(str, ("B", "W"), _NEW),
+            "word_scores": Output(float, ("B", "W"), _NEW),
+        },
+    ),
     "describe": Signature(
         ("text",), {"source_language": Output(str, _EACH), "target_language": Output(str, _EACH)}
     ),

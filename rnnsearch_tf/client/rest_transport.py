@@ -48,7 +48,7 @@ class RestTransport:
         body = json.dumps(request, ensure_ascii=False, separators=(",", ":")).encode()
         response = self._exchange.send(call, f"{self._path}:predict", body)
         outputs = self._content(call, response, signature).get("outputs")
-        names = list(SIGNATURES[signature].outputs)
+        names = [name for name, output in SIGNATURES[signature].outputs.items() if not output.since]
         if isinstance(outputs, list) and len(names) == 1:  # a single output is sent without name
             return {names[0]: outputs}
         if not isinstance(outputs, dict):

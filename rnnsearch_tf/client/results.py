@@ -5,8 +5,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from rnnsearch_tf.client.contract import Columns
-from rnnsearch_tf.results import Hypothesis, Translation, received_score, received_weights
+from rnnsearch_tf.results import (
+    Hypothesis,
+    Translation,
+    received_score,
+    received_scores,
+    received_weights,
+)
 
+_WORDS = ("words", "word_scores")  # exports of version 0.1.0 lack them
 _UNKNOWN = "[UNK]"  # what a model reads in place of a token that its vocabulary lacks
 
 
@@ -28,10 +35,11 @@ def translations(lines: Sequence[str], columns: Columns) -> Iterator[Translation
 def n_best_lists(lines: Sequence[str], columns: Columns) -> Iterator[Translation]:
     """Read the rows of `nbest`: several hypotheses, without the empty slots."""
     names = ("translations", "scores", "normalized_scores")
-    for line, *row in zip(lines, *(columns[name] for name in names), strict=True):
+    new = (columns.get(name, [[[]] * len(row) for row in columns["scores"]]) for name in _WORDS)
+    for line, *row in zip(lines, *(columns[name] for name in names), *new, strict=True):
         first, *others = (
-            Hypothesis(text, (), received_score(score), received_score(normalized_score))
-            for text, score, normalized_score in zip(*row, strict=True)
+            _in_words(text, words, word_scores, score, received_score(normalized_score))
+            for text, score, normalized_score, words, word_scores in zip(*row, strict=True)
         )
         found = (other for other in others if other.score > -math.inf)
         yield Translation(line, (), (first, *found))
@@ -43,23 +51,41 @@ def alignments(lines: Sequence[str], columns: Columns) -> Iterator[Translation]:
 
     names = ("translation", "score", "source_tokens", "target_tokens", "alignment")
     as_read: Iterable[list[str] | None] = columns.get("model_input", [None] * len(lines))
-    for line, text, score, source, target, weights, read in zip(
-        lines, *(columns[name] for name in names), as_read, strict=True
+    each_words = columns.get("word_scores", [[]] * len(lines))
+    for line, text, score, source, target, weights, read, word_scores in zip(
+        lines, *(columns[name] for name in names), as_read, each_words, strict=True
     ):
         source, target = _unpadded(source), _unpadded(target)
         rows = [row[: len(source)] for row in weights[: len(target)]]
         alignment = np.array(rows, np.float32).reshape(len(target), len(source))
         hypothesis = Hypothesis(
-            text, target, received_score(score), None, received_weights(alignment)
-        )
+            text, target, received_score(score), None, received_weights(alignment),
+            word_scores=received_scores(word_scores[: len(target)]),
+        )  # fmt: skip
         unknown = None if read is None else tuple(i for i, t in enumerate(read) if t == _UNKNOWN)
         yield Translation(line, source, (hypothesis,), unknown)
+
+
+def given_in_words(texts: Sequence[str], columns: Columns) -> Iterator[Hypothesis]:
+    """Read the rows of `score` with the words of the given translations and their scores."""
+    scores = columns["score"]
+    new = (columns.get(name, [[]] * len(scores)) for name in _WORDS)
+    for text, score, words, word_scores in zip(texts, scores, *new, strict=True):
+        yield _in_words(text, words, word_scores, score, None)
 
 
 def scores(lines: Sequence[str], columns: Columns) -> Iterator[float]:
     """Read the rows of `score`: log p(y|x) in nats."""
     del lines
     return map(received_score, columns["score"])
+
+
+def _in_words(
+    text: str, words: list[str], word_scores: list[float], score: float, normalized: float | None
+) -> Hypothesis:
+    tokens = _unpadded(words)
+    own = received_scores(word_scores[: len(tokens)])
+    return Hypothesis(text, tokens, received_score(score), normalized, word_scores=own)
 
 
 def _unpadded(tokens: list[str]) -> tuple[str, ...]:

@@ -58,6 +58,7 @@ class Hypotheses(NamedTuple):
     lengths: Int[Tensor, "B k"]  # int32; tokens, eos included
     log_probs: Float[Tensor, "B k"]  # float32; log p(y|x), nats
     scores: Float[Tensor, "B k"]  # float32; by the scoring rule
+    token_log_probs: Float[Tensor, "B k T"]  # float32; log p(y_i|y_<i, x), nats; 0 behind eos
 
 
 class _Beam(NamedTuple):
@@ -69,6 +70,7 @@ class _Beam(NamedTuple):
     tokens: Int[Tensor, "B Q t"]  # 0 after eos and in empty slots
     lengths: Int[Tensor, "B Q"]  # tokens, eos included; 0 if not finished
     log_probs: Float[Tensor, "B Q"]
+    steps: Float[Tensor, "B Q t"]  # log p up to each token
     kept: Kept  # by the scoring rule
 
 
@@ -224,7 +226,8 @@ def _search_with_fewer_and_fewer(
         some_rules = rules.of(sentences)
         after = _search_until(_LEAVE_AT, *take(sentences), some_state, some_beam, some_rules)
         new_words = tf.shape(after[1].tokens)[2] - tf.shape(beam.tokens)[2]
-        beam = beam._replace(tokens=tf.pad(beam.tokens, [[0, 0], [0, 0], [0, new_words]]))
+        missing = [[0, 0], [0, 0], [0, new_words]]
+        beam = beam._replace(tokens=tf.pad(beam.tokens, missing), steps=tf.pad(beam.steps, missing))
         return tf.nest.map_structure(
             lambda whole, some: tf.tensor_scatter_nd_update(whole, live, some), (state, beam), after
         )
@@ -275,11 +278,13 @@ def _extend(
     is_new_end = is_new & (words == rules.eos_id)
     words = tf.where(is_new, words, 0)
     before = _gather(beam, parents)
+    log_probs = tf.where(is_kept, before.log_probs, log_probs)
     return (
         _Beam(
             tokens=tf.concat([before.tokens, words[:, :, tf.newaxis]], axis=2),
             lengths=tf.where(is_new_end, step + 1, tf.where(is_kept, before.lengths, 0)),
-            log_probs=tf.where(is_kept, before.log_probs, log_probs),
+            log_probs=log_probs,
+            steps=tf.concat([before.steps, log_probs[:, :, tf.newaxis]], axis=2),
             kept=before.kept,
         ),
         parents,
@@ -323,13 +328,20 @@ def _rank(beam: _Beam, rules: _Rules) -> Hypotheses:
     scores, order = tf.math.top_k(_scores(beam, rules), rules.beam_size)
     tokens = tf.gather(tf.where(finished, beam.tokens, 0), order, batch_dims=1)
     lengths = tf.gather(beam.lengths, order, batch_dims=1)
+    log_probs = tf.gather(beam.log_probs, order, batch_dims=1)
+    steps = tf.gather(beam.steps, order, batch_dims=1)
     is_missing = (lengths == 0) & (tf.range(rules.beam_size) == 0)  # [B, k]; where none was found
-    is_first = tf.range(tf.shape(tokens)[2]) == 0  # [T]
+    lengths = tf.where(is_missing, 1, lengths)
+    places = tf.range(tf.shape(tokens)[2])  # [T]
+    before = tf.pad(steps[:, :, :-1], [[0, 0], [0, 0], [1, 0]])
+    own = tf.minimum(steps - before, 0.0)  # rounding may lift the log of a p of 1
+    own = tf.where(is_missing[:, :, tf.newaxis], -math.inf, own)
     return Hypotheses(
-        tokens=tf.where(is_missing[:, :, tf.newaxis] & is_first, rules.eos_id, tokens),
-        lengths=tf.where(is_missing, 1, lengths),
-        log_probs=tf.gather(beam.log_probs, order, batch_dims=1),
+        tokens=tf.where(is_missing[:, :, tf.newaxis] & (places == 0), rules.eos_id, tokens),
+        lengths=lengths,
+        log_probs=log_probs,
         scores=scores,
+        token_log_probs=tf.where(places < lengths[:, :, tf.newaxis], own, 0.0),
     )
 
 
@@ -352,6 +364,7 @@ def _empty_beam(max_lengths: Int[Tensor, "B"], kept: Kept) -> _Beam:
         tokens=tf.zeros([batch, 1, 0], tf.int32),
         lengths=tf.zeros([batch, 1], tf.int32),
         log_probs=tf.zeros([batch, 1], tf.float32),
+        steps=tf.zeros([batch, 1, 0], tf.float32),
         kept=kept,
     )
 
@@ -366,6 +379,7 @@ def _loop_shapes(state: State, beam: _Beam, k: int) -> tuple[Any, Any]:
         tokens=tf.TensorShape([None, k, None]),
         lengths=tf.TensorShape([None, k]),
         log_probs=tf.TensorShape([None, k]),
+        steps=tf.TensorShape([None, k, None]),
         kept=shapes(beam.kept),
     )
 

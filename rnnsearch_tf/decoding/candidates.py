@@ -38,9 +38,14 @@ class CandidateLists(tf.Module):
         self._frequent = frequent + len(SPECIAL_TOKENS)
         self._least = beam_size * BLOCK
 
-    def of(self, source: Int[Tensor, "B Tx"]) -> Candidates:
-        """The candidates of source ids: rising, then 0 up to a size that the search can have."""
+    def of(self, source: Int[Tensor, "B Tx"], also: Int[Tensor, "B P"] | None = None) -> Candidates:
+        """The candidates of source ids: rising, then 0 up to a size that the search can have.
+
+        `also` are more words of each sentence's list, or 0.
+        """
         own = tf.reshape(tf.gather(self._translations, source), [tf.shape(source)[0], -1])
+        if also is not None:
+            own = tf.concat([own, also], axis=1)
         counts = tf.math.bincount(own, minlength=self._size, maxlength=self._size, axis=-1)
         is_own = (counts > 0) | (tf.range(self._size) < self._frequent)  # [B, K]
         words = tf.cast(tf.where(tf.reduce_any(is_own, axis=0))[:, 0], tf.int32)

@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.decoding.beam_search import Advance, Hypotheses, Predict, beam_search
+from rnnsearch_tf.decoding.prefix import Begun, constrained, start, with_forced
 from rnnsearch_tf.decoding.scoring import LengthNormalization
 from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.models.translation_model import TranslationModel
@@ -25,6 +26,7 @@ def search(
     options: DecodingConfig,
     n_best: int = 1,
     candidates: Candidates | None = None,
+    begun: Begun | None = None,
 ) -> Hypotheses:
     """Search for the best translations.
 
@@ -36,6 +38,8 @@ def search(
             finished by then.
         candidates: the words that translations are chosen from, the special tokens first; p is
             over those of a sentence. None: all words.
+        begun: what all translations begin with, in ids; its words are among the candidates. None:
+            anything. Where it needs more tokens than the options allow, it has them.
 
     Returns:
         The hypotheses, best first.
@@ -43,14 +47,18 @@ def search(
     lengths = tf.math.count_nonzero(source, axis=1, dtype=tf.int32)
     limit = options.max_length + 1  # with its </s>
     shortest = options.min_length_ratio
+    max_lengths = tf.minimum(_scaled(lengths, options.max_length_ratio), limit)
+    if begun is not None:
+        max_lengths = tf.maximum(max_lengths, begun.prefix.max_tokens())
     return search_with_lengths(
         model,
         source,
         options,
-        max_lengths=tf.minimum(_scaled(lengths, options.max_length_ratio), limit),
+        max_lengths=max_lengths,
         min_lengths=_scaled(lengths, shortest) if shortest else None,
         n_best=n_best,
         candidates=candidates,
+        begun=begun,
     )
 
 
@@ -63,6 +71,7 @@ def search_with_lengths(
     min_lengths: Int[Tensor, "B"] | None = None,
     n_best: int = 1,
     candidates: Candidates | None = None,
+    begun: Begun | None = None,
 ) -> Hypotheses:
     """Search as `search` does, with the bounds of each translation given, in tokens.
 
@@ -70,21 +79,32 @@ def search_with_lengths(
     """
     step = model.bind(source, candidates)
     words = None if candidates is None else candidates.words
+    state = tf.nest.map_structure(lambda x: tf.expand_dims(x, 1), step.start())
+    carried = step.carried
+    prefix: Any = ()
+    if begun is not None:
+        begun = begun.among(words)
+        prefix = begun.prefix
+        state = start(state, prefix)
+        carried = lambda state: state._replace(of_model=step.carried(state.of_model))  # noqa: E731
 
-    def functions(memory: Any) -> tuple[Predict, Advance]:
-        return (
+    def functions(memory: Any, prefix: Any) -> tuple[Predict, Advance]:
+        of_model = (
             functools.partial(step.predict_token, memory=memory),
             lambda state, chosen: step.advance(state, _ids(words, chosen), memory),
         )
+        return of_model if begun is None else constrained(*of_model, prefix, begun.spelling)
 
     def take(sentences: tf.Tensor) -> tuple[Predict, Advance]:
-        return functions(tf.nest.map_structure(lambda x: tf.gather(x, sentences), step.memory))
+        return functions(
+            *tf.nest.map_structure(lambda x: tf.gather(x, sentences), (step.memory, prefix))
+        )
 
     hypotheses = beam_search(
-        *functions(step.memory),
-        tf.nest.map_structure(lambda x: tf.expand_dims(x, 1), step.start()),
+        *functions(step.memory, prefix),
+        state,
         take=take,
-        carried=step.carried,
+        carried=carried,
         beam_size=options.beam_size,
         max_lengths=max_lengths,
         min_lengths=min_lengths,
@@ -93,7 +113,8 @@ def search_with_lengths(
         scoring=LengthNormalization(options.length_penalty),
         n_best=n_best,
     )
-    return hypotheses._replace(tokens=_ids(words, hypotheses.tokens))
+    tokens = hypotheses.tokens if begun is None else with_forced(hypotheses.tokens, prefix)
+    return hypotheses._replace(tokens=_ids(words, tokens))
 
 
 def _ids(words: tf.Tensor | None, places: tf.Tensor) -> tf.Tensor:

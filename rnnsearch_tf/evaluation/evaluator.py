@@ -4,11 +4,14 @@ import functools
 import math
 from collections.abc import Sequence
 
+import numpy as np
 import tensorflow as tf
 
+from rnnsearch_tf.data.batching import ordered_batches
 from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.data.sentence_pairs import Pairs, to_sentences, tokenize
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.evaluation.calibration import Calibration, calibration
 from rnnsearch_tf.evaluation.length_bins import LengthBin, bleu_by_length
 from rnnsearch_tf.evaluation.likelihood import Nll, nll
 from rnnsearch_tf.evaluation.metrics import Reference
@@ -16,23 +19,24 @@ from rnnsearch_tf.evaluation.scores import SetScores, TranslationScores, score_s
 from rnnsearch_tf.evaluation.unk_free import unk_free_sentences
 from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.inference.translator import LINES_AT_ONCE, Translator
-from rnnsearch_tf.models.ensemble import Ensemble
-from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.progress import counted, say
 from rnnsearch_tf.results import Translation
+from rnnsearch_tf.text.vocabulary import PAD
 from rnnsearch_tf.tf_functions import graph_function
+
+_IDS = tf.TensorSpec([None, None], tf.int32)
 
 
 class Evaluator:
     """Evaluates a model: its translations of a test set, and its likelihood of given pairs.
 
-    An export has no `model`, which `nll` needs.
+    `nll` and `calibration` need the model itself, which an export does not give.
     """
 
-    def __init__(self, translator: Translator, model: TranslationModel | Ensemble | None = None):
+    def __init__(self, translator: Translator):
         self.translator = translator
         self._vocabularies = translator.vocabularies
-        self._model = model
+        self._model = translator.model
         # The model's tokens go with its vocabularies. Length bins and tokenised BLEU count words.
         self._tokenizers = translator.source_tokenizer, translator.target_tokenizer
         self._word_tokenizers = translator.source_word_tokenizer, translator.target_word_tokenizer
@@ -40,7 +44,7 @@ class Evaluator:
     @classmethod
     def of(cls, model: TextModel) -> "Evaluator":
         """Return the evaluator of a model that is in memory."""
-        return cls(Translator.of(model), model.model)
+        return cls(Translator.of(model))
 
     def translate(
         self, lines: Sequence[str], name: str = "line", lines_at_once: int = LINES_AT_ONCE
@@ -98,8 +102,35 @@ class Evaluator:
     def _token_losses(self) -> tf.types.experimental.PolymorphicFunction:
         if self._model is None:
             raise ValueError("the likelihood needs the model, not only its translator")
-        ids = tf.TensorSpec([None, None], tf.int32)
-        return graph_function(self._model.token_losses, input_signature=[ids, ids])
+        return graph_function(self._model.token_losses, input_signature=[_IDS, _IDS])
+
+    def calibration(self, pairs: Pairs, batch_size: int = 16) -> Calibration:
+        """Measure the calibration on given pairs, without dropout; ValueError without a model.
+
+        `</s>` and [UNK] are predicted like any token; of p over all words, whatever the search's.
+        """
+        confidence, correct = [], []
+        batches = -(-len(pairs) // batch_size)
+        for batch in counted(ordered_batches(pairs, batch_size), "calibrated batch", batches):
+            best, is_right = self._predictions(batch["source"], batch["target"])
+            confidence.append(best.numpy())
+            correct.append(is_right.numpy())
+        return calibration(np.concatenate(confidence), np.concatenate(correct))
+
+    @functools.cached_property
+    def _predictions(self) -> tf.types.experimental.PolymorphicFunction:
+        """Tells p of the most probable token at each real place, and whether it is right: [N]."""
+        if (model := self._model) is None:
+            raise ValueError("the calibration needs the model, not only its translator")
+
+        @functools.partial(graph_function, input_signature=[_IDS, _IDS])
+        def predict(source: tf.Tensor, target: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+            logits = tf.cast(model({"source": source, "target": target}), tf.float32)
+            is_right = tf.argmax(logits, axis=2, output_type=target.dtype) == target
+            best = tf.exp(tf.reduce_max(logits, axis=2) - tf.reduce_logsumexp(logits, axis=2))
+            return tuple(tf.boolean_mask(x, target != PAD) for x in (best, is_right))
+
+        return predict
 
     def unk_free(self, sources: Sequence[str], references: Sequence[Reference]) -> list[int]:
         """Return the indices of sentences without unknown words (see `unk_free_sentences`)."""

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from rnnsearch_tf.data.sentence_pairs import tokenize
+from rnnsearch_tf.evaluation.calibration import Calibration
 from rnnsearch_tf.evaluation.length_bins import LengthBin
 from rnnsearch_tf.evaluation.metrics import (
     METRICS,
@@ -83,6 +84,7 @@ class TranslationScores(NamedTuple):
     by_length: list[LengthBin]
     replaced: SetScores | None = None  # of all with [UNK] replaced, where that was tried
     comparisons: Sequence[Comparison] = ()  # with other systems
+    calibration: Calibration | None = None  # of the next token, where it was measured
 
     def as_dict(self) -> dict[str, Any]:
         """Return what JSON can hold."""
@@ -92,7 +94,12 @@ class TranslationScores(NamedTuple):
             "unknown_replaced": self.replaced.as_dict() if self.replaced else None,
             "by_length": [length_bin._asdict() for length_bin in self.by_length],
             "comparisons": [comparison.as_dict() for comparison in self.comparisons],
+            "calibration": self.calibration and self._calibration(self.calibration),
         }
+
+    @staticmethod
+    def _calibration(measured: Calibration) -> dict[str, Any]:
+        return {**measured._asdict(), "bins": [one._asdict() for one in measured.bins]}
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(self.table())}</pre>"
@@ -102,6 +109,8 @@ class TranslationScores(NamedTuple):
         sections = [_sets(self), _by_length(self.by_length)]
         if self.comparisons:
             sections.append(_systems(self))
+        if self.calibration:
+            sections.append(_calibration(self.calibration))
         sections.append(_signatures(self.all))
         return "\n".join("\n".join([*section, ""]) for section in sections)
 
@@ -161,6 +170,16 @@ def _systems(scores: TranslationScores) -> list[str]:
 
 def _change(score: float, other: float, p_value: float | None) -> str:
     return f"{score - other:+8.2f}  {'–' if p_value is None else format(p_value, '.3f'):>6}"
+
+
+def _calibration(measured: Calibration) -> list[str]:
+    rows = [
+        _row(f"p {one.low:.1f}-{one.high:.1f}",
+             (f"{one.tokens:,}", f"{one.confidence:.4f}", f"{one.accuracy:.4f}"))
+        for one in measured.bins
+    ]  # fmt: skip
+    error = f"expected calibration error of the next token: {measured.error:.4f}"
+    return [error, _row("", ("tokens", "mean p", "right")), *rows]
 
 
 def _signatures(scores: SetScores) -> list[str]:

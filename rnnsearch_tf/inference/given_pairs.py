@@ -71,6 +71,12 @@ def tokens_of_pairs(
     return [tokens[:max_length] for tokens in source], target
 
 
+def text_of(target: Target) -> str:
+    """Return the text of a translation."""
+    text = target if isinstance(target, str | bytes) else target.text
+    return text.decode(errors="replace") if isinstance(text, bytes) else text
+
+
 def _tokens_or_text(target: Target) -> Line | Hypothesis:
     """Return text, or the hypothesis of a result; its text where a server sent no tokens."""
     result = target.hypotheses[0] if isinstance(target, Translation) else target

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from rnnsearch_tf.results import Hypothesis, Translation, received_score
+from rnnsearch_tf.results import Hypothesis, Translation, received_score, received_scores
 from rnnsearch_tf.text.vocabulary import Vocabulary
 
 LOWEST = tf.float32.min  # the score of an empty slot, and what stands for −inf: JSON has none
@@ -22,15 +22,24 @@ class NBest(NamedTuple):
     normalized_score: tf.Tensor  # float32 [B, N]; log p(y|x) / |y|^length_penalty, nats
     length: tf.Tensor  # int32 [B, N]; tokens, `</s>` included; 0 in an empty slot
     target: tf.RaggedTensor  # int32 [B, None]; the ids of all N, each with `</s>`, joined
+    token_scores: tf.RaggedTensor  # float32 [B, None]; log p of each of these, nats
 
 
 def empty_n_best(size: int) -> NBest:
     """Return the hypotheses of no sentences, B = 0 and N = `size`."""
     scores = tf.zeros([0, size])
-    ids = tf.RaggedTensor.from_row_splits(
-        tf.zeros([0], tf.int32), tf.zeros([1], tf.int64), validate=False
+    lengths = tf.zeros([0, size], tf.int32)
+    return NBest(
+        tf.zeros([0, size], tf.string), scores, scores, lengths,
+        empty_rows(tf.int32), empty_rows(tf.float32),
+    )  # fmt: skip
+
+
+def empty_rows(dtype: tf.DType) -> tf.RaggedTensor:
+    """Return no rows of any length, [B, None] with B = 0."""
+    return tf.RaggedTensor.from_row_splits(
+        tf.zeros([0], dtype), tf.zeros([1], tf.int64), validate=False
     )
-    return NBest(tf.zeros([0, size], tf.string), scores, scores, tf.zeros([0, size], tf.int32), ids)
 
 
 def finite_or_lowest(scores: tf.Tensor) -> tf.Tensor:
@@ -44,8 +53,12 @@ def without_repeats(
     normalized_score: tf.Tensor,
     tokens: tf.Tensor,
     length: tf.Tensor,
+    token_scores: tf.Tensor,
 ) -> NBest:
-    """Keep the first of equal texts, in order; the slots of the others become empty, and last."""
+    """Keep the first of equal texts, in order; the slots of the others become empty, and last.
+
+    Arguments are as the fields of `NBest`, but for tokens and their scores, [B, N, T].
+    """
     is_found = length > 0
     equal = text[:, :, None] == text[:, None, :]  # [B, N, N]
     slots = tf.range(tf.shape(equal)[1])
@@ -63,15 +76,16 @@ def without_repeats(
         kept(finite_or_lowest(normalized_score), LOWEST),
         length,
         _joined(tf.gather(tokens, order, batch_dims=1), length),
+        _joined(tf.gather(finite_or_lowest(token_scores), order, batch_dims=1), length),
     )
 
 
-def _joined(tokens: tf.Tensor, lengths: tf.Tensor) -> tf.RaggedTensor:
+def _joined(values: tf.Tensor, lengths: tf.Tensor) -> tf.RaggedTensor:
     """Join the hypotheses [B, N, T] of each sentence, `lengths` [B, N] of each: [B, None]."""
-    is_token = tf.range(tf.shape(tokens)[2]) < lengths[:, :, None]
+    is_token = tf.range(tf.shape(values)[2]) < lengths[:, :, None]
     ends = tf.concat([[0], tf.cumsum(tf.reduce_sum(lengths, axis=1))], axis=0)
-    values = tf.boolean_mask(tokens, is_token)
-    return tf.RaggedTensor.from_row_splits(values, tf.cast(ends, tf.int64), validate=False)
+    joined = tf.boolean_mask(values, is_token)
+    return tf.RaggedTensor.from_row_splits(joined, tf.cast(ends, tf.int64), validate=False)
 
 
 def read_translations(
@@ -80,7 +94,10 @@ def read_translations(
     n_best: int,
     vocabulary: Vocabulary,
 ) -> list[Translation]:
-    """Read the outputs, [B, ...], of `TextModel.best` or `TextModel.candidates` for B lines."""
+    """Read the outputs, [B, ...], of `TextModel.best` or `TextModel.candidates` for B lines.
+
+    An export of version 0.1.0 has no `token_scores`: `word_scores` are empty then.
+    """
     arrays = {name: values.numpy() for name, values in outputs.items()}
     sources = [_unpadded(tokens) for tokens in arrays["source_tokens"]]
     return [
@@ -98,11 +115,13 @@ def _hypotheses(row: dict[str, Any], n_best: int) -> Iterator[Hypothesis]:
     ends = row["length"].cumsum()
     for i, length in enumerate(row["length"][:n_best]):
         if length:
+            own = slice(ends[i] - length, ends[i])
             yield Hypothesis(
                 row["text"][i].decode(),
-                _unpadded(row["target_tokens"][ends[i] - length : ends[i]]),
+                _unpadded(row["target_tokens"][own]),
                 received_score(float(row["score"][i])),
                 received_score(float(row["normalized_score"][i])),
+                word_scores=received_scores(row.get("token_scores", [])[own]),
             )
 
 

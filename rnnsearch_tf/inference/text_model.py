@@ -12,10 +12,18 @@ from rnnsearch_tf.config import Config, DecodingConfig
 from rnnsearch_tf.decoding.beam_search import Hypotheses
 from rnnsearch_tf.decoding.candidates import CandidateLists
 from rnnsearch_tf.decoding.model_search import search
+from rnnsearch_tf.decoding.prefix import Begun
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.inference.begun_text import read_begun, with_first
 from rnnsearch_tf.inference.length_batching import map_by_length
 from rnnsearch_tf.inference.lexicon_file import read_lexicon, required, translation_ids
-from rnnsearch_tf.inference.n_best import NBest, empty_n_best, finite_or_lowest, without_repeats
+from rnnsearch_tf.inference.n_best import (
+    NBest,
+    empty_n_best,
+    empty_rows,
+    finite_or_lowest,
+    without_repeats,
+)
 from rnnsearch_tf.inference.unk_replacement import UnkReplacement
 from rnnsearch_tf.inference.weight_storage import FULL, WeightStorage
 from rnnsearch_tf.inference.words import alignment_of_words
@@ -27,8 +35,10 @@ from rnnsearch_tf.text.vocabulary import EOS, PAD, SPECIAL_TOKENS
 from rnnsearch_tf.tf_functions import graph_function
 
 _BLOCK_TOKENS = 1_000  # source tokens in a block, with padding
+_BEGUN_BLOCK_TOKENS = 200  # where translations are begun, which takes memory for all words' texts
 MAX_WEIGHTS = 1 << 25  # of alignments computed at once, unless of a single pair: 128 MiB
 _TEXT = tf.TensorSpec([None], tf.string, "text")
+_PREFIX = tf.TensorSpec([None], tf.string, "prefix")
 _TOKENS = tf.TensorSpec([None, None], tf.string)
 _IDS = tf.TensorSpec([None, None], tf.int32)
 
@@ -38,7 +48,8 @@ class TextModel(tf.Module):
 
     It is also the root of the SavedModel (see `serving.export`), whose signatures are thin
     functions over it (see `serving.signatures`). Its functions `best`, `candidates`,
-    `score_tokens` and `align_tokens` are saved with it, so that `Translator` runs on an export too.
+    `score_tokens` and `align_tokens` are saved with it, so that `Translator` runs on an export too;
+    `complete` is where an export is to have it.
 
     Sentences are searched in blocks of similar length: a long sentence among many short ones costs
     only itself, and memory is bounded for any number of sentences.
@@ -75,6 +86,7 @@ class TextModel(tf.Module):
         else:
             self._storage = WeightStorage(weights, weights_dtype)
             self._weights_in_use = self._storage.in_use
+        self.complete = graph_function(self._complete, input_signature=[_TEXT, _PREFIX])
         self._candidates: CandidateLists | None = None
         if frequent := config.decoding.candidate_words:
             if self.has_subwords:
@@ -112,9 +124,11 @@ class TextModel(tf.Module):
             `source_tokens` string [B, Tx] with `</s>`, then empty strings; `text` string [B, 1];
             `score` float32 [B, 1], log p(y|x) in nats; `normalized_score` float32 [B, 1],
             log p(y|x) / |y|^length_penalty in nats; `length` int32 [B, 1], tokens with `</s>`;
-            `target_tokens` string [B, Ty], then empty strings. A blank sentence has a blank text,
-            `</s>` alone and scores of 0. So has one without a translation of finite log p, but its
-            scores are the lowest float32.
+            `target_tokens` string [B, Ty], then empty strings; `token_scores` float32 [B, Ty],
+            log p of each of these in nats, as the search has it (the mean probability of an
+            ensemble; under candidate words, p over the list), then 0. They sum to `score`. A blank
+            sentence has a blank text, `</s>` alone and scores of 0. So has one without a
+            translation of finite log p, but its scores are the lowest float32.
         """
         return self._translations(text, n_best=1)
 
@@ -125,26 +139,51 @@ class TextModel(tf.Module):
         Returns:
             As `best`, with N = beam_size columns in place of one, best first. Where there are fewer
             than N, `length` is 0, `text` is empty, and the scores are the lowest float32.
-            `target_tokens` has the tokens of all N, one hypothesis after the other.
+            `target_tokens` has the tokens of all N, one hypothesis after the other, and
+            `token_scores` their scores.
         """
         return self._translations(text, n_best=self.config.decoding.beam_size)
 
-    @graph_function(input_signature=[_TOKENS, _TOKENS])
-    def score_tokens(self, source: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
-        """Score of tokens [B, Tx], [B, Ty] without `</s>`: log p(y|x) in nats, float32 [B].
+    def _complete(self, text: tf.Tensor, prefix: tf.Tensor) -> dict[str, tf.Tensor]:
+        """Search for different translations that begin with a prefix, string [B] both.
 
-        0 where both are blank; the lowest float32 where log p is not finite. `</s>` is counted.
+        `read_begun` says what a prefix is. Its log p is part of the scores; its words keep their
+        spelling in `text`, [UNK] in place of those that the vocabulary lacks. A translation has
+        room for the whole prefix, whatever limits the search has. A blank prefix is begun by any
+        translation. A blank sentence with a prefix is translated like any other.
+
+        Returns:
+            As `candidates`.
+        """
+        with tf.control_dependencies([tf.debugging.assert_equal(
+            tf.size(text), tf.size(prefix), "as many texts as prefixes"
+        )]):  # fmt: skip
+            return self._translations(text, self.config.decoding.beam_size, tf.identity(prefix))
+
+    @graph_function(input_signature=[_TOKENS, _TOKENS])
+    def score_tokens(self, source: tf.Tensor, target: tf.Tensor) -> dict[str, tf.Tensor]:
+        """Score of tokens [B, Tx], [B, Ty] without `</s>`, in nats, under all words.
+
+        Returns:
+            `score` float32 [B], log p(y|x), `</s>` counted; `token_scores` float32 [B, Ty + 1],
+            log p of each token and of `</s>`, then 0: they sum to it. 0 where both are blank; the
+            lowest float32 where log p is not finite.
         """
         x, y = self._ids(source, target)
 
-        def of_block(rows: tf.Tensor) -> tf.Tensor:
+        def of_block(rows: tf.Tensor) -> tf.RaggedTensor:
             block_x, block_y = tf.gather(x, rows), tf.gather(y, rows)
             with self._weights_in_use():
                 losses = self.model.token_losses(block_x.to_tensor(PAD), block_y.to_tensor(PAD))
-            return -tf.math.segment_sum(losses, block_y.value_rowids())
+            return block_y.with_flat_values(-losses)
 
-        scores = map_by_length(of_block, _longer(x, y), _BLOCK_TOKENS, tf.zeros([0]))
-        return tf.where(_longer(x, y) == 1, 0.0, finite_or_lowest(scores))
+        scores = map_by_length(of_block, _longer(x, y), _BLOCK_TOKENS, empty_rows(tf.float32))
+        both_blank = tf.gather(_longer(x, y) == 1, scores.value_rowids())
+        scores = scores.with_flat_values(tf.where(both_blank, 0.0, scores.flat_values))
+        return {
+            "score": finite_or_lowest(tf.reduce_sum(scores, axis=1)),
+            "token_scores": finite_or_lowest(scores.to_tensor(0.0)),
+        }
 
     @graph_function(input_signature=[_TOKENS, _TOKENS])
     def align_tokens(self, source: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
@@ -180,11 +219,13 @@ class TextModel(tf.Module):
         sides = (self.source, source), (self.target, target)
         return alignment_of_words(weights, *(side.word_numbers(tokens) for side, tokens in sides))
 
-    def search(self, source: tf.Tensor, n_best: int = 1) -> Hypotheses:
+    def search(self, source: tf.Tensor, n_best: int = 1, begun: Begun | None = None) -> Hypotheses:
         """Beam search for source ids int32 [B, Tx] with the decoding options."""
+        candidates = None
         with self._weights_in_use():
-            candidates = None if self._candidates is None else self._candidates.of(source)
-            return search(self.model, source, self.config.decoding, n_best, candidates)
+            if self._candidates is not None:
+                candidates = self._candidates.of(source, begun and begun.prefix.forced)
+            return search(self.model, source, self.config.decoding, n_best, candidates, begun)
 
     @graph_function(input_signature=[_IDS, _IDS])
     def alignment(self, source: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
@@ -196,12 +237,19 @@ class TextModel(tf.Module):
             weights = self.model.alignment(source, target)
         return tf.where((target != PAD)[:, :, None] & tf.math.is_finite(weights), weights, 0.0)
 
-    def _translations(self, text: tf.Tensor, n_best: int) -> dict[str, tf.Tensor]:
+    def _translations(
+        self, text: tf.Tensor, n_best: int, prefix: tf.Tensor | None = None
+    ) -> dict[str, tf.Tensor]:
         tokens = self.source.read(text, self.config.decoding.max_length)
+
+        def of_block(rows: tf.Tensor) -> NBest:
+            begun = None if prefix is None else tf.gather(prefix, rows)
+            return self._search_block(tf.gather(tokens, rows), n_best, begun)
+
         hypotheses = map_by_length(
-            lambda rows: self._search_block(tf.gather(tokens, rows), n_best),
+            of_block,
             tokens.row_lengths() + 1,
-            _BLOCK_TOKENS,
+            _BLOCK_TOKENS if prefix is None else _BEGUN_BLOCK_TOKENS,
             empty_n_best(n_best),
         )
         return {
@@ -211,30 +259,46 @@ class TextModel(tf.Module):
             "normalized_score": hypotheses.normalized_score,
             "length": hypotheses.length,
             "target_tokens": self.target.tokens(hypotheses.target).to_tensor(""),
+            "token_scores": hypotheses.token_scores.to_tensor(0.0),
         }
 
-    def _search_block(self, tokens: tf.RaggedTensor, n_best: int) -> NBest:
-        """Translate source tokens [R, None]."""
+    def _search_block(
+        self, tokens: tf.RaggedTensor, n_best: int, prefix: tf.Tensor | None = None
+    ) -> NBest:
+        """Translate source tokens [R, None], by what begins with a prefix, string [R]."""
         source = self.source.ids(tokens).to_tensor(PAD)
-        ids, lengths, log_probs, scores = (x[:, :n_best] for x in self.search(source, n_best))
+        begun = None
+        if prefix is not None:
+            begun = read_begun(prefix, self.target, self.config.decoding.max_length)
+        found = self.search(source, n_best, begun and begun.begun)
+        ids, lengths, log_probs, scores, token_scores = (x[:, :n_best] for x in found)
         # The model is not asked about a blank sentence: its one translation is a blank.
         blank = (tokens.row_lengths() == 0)[:, None]
+        if begun is not None:
+            blank &= ((begun.tokens.row_lengths() == 0) & (begun.begun.prefix.rest == ""))[:, None]
         ids = tf.where(blank[:, :, None], EOS, ids)
         lengths = tf.where(blank, [[1] + [0] * (n_best - 1)], lengths)
         return without_repeats(
-            self._texts(tokens, source, ids, lengths),
+            self._texts(tokens, source, ids, lengths, begun and begun.tokens),
             tf.where(blank, 0.0, log_probs),
             tf.where(blank, 0.0, scores),
             ids,
             lengths,
+            tf.where(blank[:, :, None], 0.0, token_scores),
         )
 
     def _texts(
-        self, tokens: tf.RaggedTensor, source: tf.Tensor, ids: tf.Tensor, lengths: tf.Tensor
+        self,
+        tokens: tf.RaggedTensor,
+        source: tf.Tensor,
+        ids: tf.Tensor,
+        lengths: tf.Tensor,
+        given: tf.RaggedTensor | None,
     ) -> tf.Tensor:
         """Detokenise hypotheses, ids [R, N, T] of `lengths` [R, N]: text, string [R, N].
 
-        `tokens` [R, None] and `source` ids [R, Tx] are the sentences that they translate.
+        `tokens` [R, None] and `source` ids [R, Tx] are the sentences that they translate; `given`,
+        string [R, None], are their first words as they were given.
         """
         shape = tf.shape(lengths)
         target = tf.RaggedTensor.from_tensor(
@@ -242,6 +306,8 @@ class TextModel(tf.Module):
             tf.cast(tf.reshape(lengths, [-1]), tf.int64),
         )
         words = self.target.tokens(target[:, :-1])
+        if given is not None:
+            words = with_first(words, tf.repeat(given.to_tensor(""), shape[1], axis=0))
         if self._unk_replacement is not None:
             sentence = tf.repeat(tf.range(shape[0]), shape[1])
             target_ids = target.to_tensor(PAD)

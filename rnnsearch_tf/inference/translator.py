@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
@@ -25,9 +25,18 @@ from rnnsearch_tf.inference.n_best import read_translations
 from rnnsearch_tf.inference.side_by_side import map_parts, side_by_side
 from rnnsearch_tf.inference.text_model import MAX_WEIGHTS, TextModel
 from rnnsearch_tf.inference.words import Side, in_words
+from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.models.model_directory import BEST
+from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.progress import counted
-from rnnsearch_tf.results import Alignment, Translation, received_score, received_weights
+from rnnsearch_tf.results import (
+    Alignment,
+    Hypothesis,
+    Translation,
+    received_score,
+    received_scores,
+    received_weights,
+)
 from rnnsearch_tf.text.tokenizers import Tokenizer, tokenizers_for
 from rnnsearch_tf.text.vocabulary import Vocabulary
 from rnnsearch_tf.windows import windows
@@ -147,6 +156,11 @@ class Translator:
         )
 
     @property
+    def model(self) -> TranslationModel | Ensemble | None:
+        """The model in memory, or the ensemble; None of an export."""
+        return self._engine.model if isinstance(self._engine, TextModel) else None
+
+    @property
     def source_word_tokenizer(self) -> Tokenizer:
         """The tokeniser of the source's words, which may be larger than the model's tokens."""
         return self.source_tokenizer.word_tokenizer
@@ -262,6 +276,42 @@ class Translator:
             for window in lines:
                 yield from map_parts(apply, translate_part, window)
 
+    def complete(self, text: Line, prefix: Line, *, n_best: int = 1) -> Translation:
+        """Complete a begun translation.
+
+        >>> result = translator.complete("It is cold.", "Elle ")
+        >>> result.tokens[0], result.tokens[-1]
+        ('Elle', '</s>')
+
+        Args:
+            text: a sentence.
+            prefix: how its translation begins. A blank at the end says that the last word is
+                whole: another word or punctuation follows. Without it, the last word may be
+                unfinished, and the translation has a word that begins with it. Words that the
+                vocabulary lacks are read as [UNK], and stay in the text as they are. Of a prefix,
+                the first `max_length` tokens are read.
+            n_best: different translations wanted; there may be fewer.
+
+        Returns:
+            Whole translations, the prefix included, in `text` and in the scores; under candidate
+            words, those of the prefix are among them. Where no translation can begin with it, one
+            without text, whose score is −inf.
+
+        Raises:
+            InputError: more translations than the beam is wide, or an export without completions.
+            TypeError: the text or the prefix is none.
+        """
+        for line in (text, prefix):
+            if not isinstance(line, Line):
+                given_pairs.checked_lines(line)
+                raise TypeError("expected a sentence, a str, and the beginning of its translation")
+        engine = self._engine_for(None, n_best)
+        if not hasattr(engine, "complete"):
+            raise InputError("this export completes no translations; make one with --completions")
+        outputs = engine.complete(tf.constant([text]), tf.constant([prefix]))
+        results = read_translations([text], outputs, n_best, self.vocabularies[0])
+        return in_words(results, *self._sides)[0]
+
     @overload
     def score(  # type: ignore[overload-overlap]
         self, source: Line, target: Target, progress: bool = True
@@ -305,9 +355,37 @@ class Translator:
     def score_stream(self, pairs: Iterable[tuple[Line, Target]]) -> Iterator[float]:
         """Score (source, target) pairs as they come; as `score`."""
         for window in windows(pairs, LINES_AT_ONCE):
+            outputs = self._scored(*self._tokens(window))
+            yield from received_scores(outputs["score"].numpy())
+
+    def score_words(self, pairs: Iterable[tuple[Line, Target]]) -> Iterator[Hypothesis]:
+        """Score (source, target) pairs word by word, as they come; as `score`.
+
+        >>> [given] = translator.score_words([("It is cold.", "Il fait froid.")])
+        >>> given.tokens, abs(sum(given.word_scores) - given.score) < 1e-4
+        (('Il', 'fait', 'froid', '.', '</s>'), True)
+
+        Returns:
+            The given texts with `tokens`, `score` and `word_scores`, and the pieces of models of
+            subwords. Exports of version 0.1.0 give no `word_scores`.
+        """
+        for window in windows(pairs, LINES_AT_ONCE):
             source, target = self._tokens(window)
-            scores = self._engine.score_tokens(padded(source), padded(target)).numpy().tolist()
-            yield from map(received_score, scores)
+            outputs = self._scored(source, target)
+            scores = outputs["score"].numpy()
+            of_tokens = outputs["token_scores"].numpy() if "token_scores" in outputs else None
+            side = self._sides[1]
+            for i, (tokens, read) in enumerate(zip(target, side.words(target), strict=True)):
+                own = () if of_tokens is None else received_scores(of_tokens[i, : len(tokens) + 1])
+                yield Hypothesis(
+                    given_pairs.text_of(window[i][1]),
+                    read.words,
+                    received_score(float(scores[i])),
+                    None,
+                    pieces=given_pairs.with_end(tokens) if side.has_subwords else (),
+                    word_scores=read.sums(own),
+                    piece_scores=own if side.has_subwords else (),
+                )
 
     @overload
     def align(  # type: ignore[overload-overlap]
@@ -407,6 +485,13 @@ class Translator:
     ) -> tuple[list[Sequence[Line]], list[Sequence[Line]]]:
         tokenizers = self.source_tokenizer, self.target_tokenizer
         return given_pairs.tokens_of_pairs(pairs, tokenizers, self.config.decoding.max_length)
+
+    def _scored(
+        self, source: Sequence[Sequence[Line]], target: Sequence[Sequence[Line]]
+    ) -> Mapping[str, tf.Tensor]:
+        outputs = self._engine.score_tokens(padded(source), padded(target))
+        # An export of version 0.1.0 gives the sums alone.
+        return outputs if isinstance(outputs, Mapping) else {"score": outputs}
 
     def _aligned(
         self, source: Sequence[Sequence[Line]], target: Sequence[Sequence[Line]]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from rnnsearch_tf.inference.given_pairs import Line, with_end
-from rnnsearch_tf.results import Translation
+from rnnsearch_tf.results import Hypothesis, Translation
 from rnnsearch_tf.text.tokenizers import Tokenizer, splits_words
 from rnnsearch_tf.text.vocabulary import Vocabulary
 
@@ -17,6 +17,14 @@ class Words(NamedTuple):
 
     words: tuple[str, ...]  # `</s>` last
     unknown: tuple[int, ...]  # the places of those with a token that the vocabulary lacks
+    numbers: Sequence[int]  # the word, from 0, of each token
+
+    def sums(self, scores: Sequence[float]) -> tuple[float, ...]:
+        """Sum scores of the tokens over each word; no scores have no sums."""
+        sums = [0.0] * len(self.words) if scores else []
+        for number, score in zip(self.numbers, scores, strict=False):
+            sums[number] += score
+        return tuple(sums)
 
 
 class Side:
@@ -32,36 +40,63 @@ class Side:
         tokens = [with_end(row) for row in rows]
         unknown = [self._vocabulary.unknown(row) for row in tokens]
         if not self.has_subwords:
-            return list(map(Words, tokens, unknown))
+            return list(map(Words, tokens, unknown, (range(len(row)) for row in tokens)))
         pieces = tf.ragged.constant([row[:-1] for row in tokens], tf.string, ragged_rank=1)
         pieces = pieces.with_row_splits_dtype(tf.int64)
         words = self._tokenizer.words(pieces).to_list()
         numbers = self._tokenizer.word_numbers(pieces).to_list()
         return [
-            Words(with_end(row), tuple(sorted({of[place] for place in places})))
+            Words(with_end(row), tuple(sorted({of[place] for place in places})), [*of, len(row)])
             for row, of, places in zip(words, numbers, unknown, strict=True)
         ]
 
 
 def in_words(translations: list[Translation], source: Side, target: Side) -> list[Translation]:
-    """Return translations whose tokens are words; `pieces` are the tokens that they had."""
+    """Return translations whose tokens are words; `pieces` are the tokens that they had.
+
+    Scores of words are the sums of those of pieces.
+    """
     if not (source.has_subwords or target.has_subwords):
         return translations
     sources = source.words([t.source_tokens[:-1] for t in translations])
     targets = target.words([h.tokens[:-1] for t in translations for h in t.hypotheses])
     each_target = iter(targets)
+
+    def of_words(hypothesis: Hypothesis) -> Hypothesis:
+        read, scores = next(each_target), hypothesis.word_scores
+        return dataclasses.replace(
+            hypothesis, tokens=read.words, word_scores=read.sums(scores),
+            pieces=hypothesis.tokens, piece_scores=scores,
+        )  # fmt: skip
+
     return [
         dataclasses.replace(
             translation,
             source_tokens=read.words,
             unknown=read.unknown,
-            hypotheses=tuple(
-                dataclasses.replace(h, tokens=next(each_target).words, pieces=h.tokens)
-                for h in translation.hypotheses
-            ),
+            hypotheses=tuple(map(of_words, translation.hypotheses)),
         )
         for translation, read in zip(translations, sources, strict=True)
     ]
+
+
+def scores_of_words(scores: tf.RaggedTensor, numbers: tf.RaggedTensor) -> tf.RaggedTensor:
+    """Sum log p of tokens over each word.
+
+    Args:
+        scores: float32 [B, None], `</s>` last.
+        numbers: the word of each token, int64 [B, None], without `</s>`.
+
+    Returns:
+        float32 [B, None], `</s>` last.
+    """
+    counts = tf.maximum(tf.reduce_max(numbers, axis=1), -1) + 1  # of an empty row, the least int64
+    numbers = tf.concat([numbers, counts[:, tf.newaxis]], axis=1)
+    before = tf.cumsum(counts + 1, exclusive=True)
+    segments = numbers.flat_values + tf.gather(before, numbers.value_rowids())
+    return tf.RaggedTensor.from_row_lengths(
+        tf.math.segment_sum(scores.flat_values, segments), counts + 1
+    )
 
 
 def alignment_of_words(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from keras import ops
 
@@ -40,6 +40,10 @@ class Ensemble:
     ) -> EnsembleStep:
         """Encode source ids, and return the decoders; as `TranslationModel.bind`."""
         return EnsembleStep([model.bind(source, candidates) for model in self._models])
+
+    def __call__(self, inputs: Mapping[str, Any]) -> Float[Tensor, "B Ty K"]:
+        """Return log p of given targets, float32, in place of the logits of `TranslationModel`."""
+        return _log_mean([ops.log_softmax(_float32(model(inputs))) for model in self._models])
 
     def token_losses(
         self, source: Int[Tensor, "B Tx"], target: Int[Tensor, "B Ty"]

@@ -157,6 +157,8 @@ def _n_best_json(result: "Translation") -> str:
             "translation": hypothesis.text,
             "score": _rounded(hypothesis.score),
             "normalized_score": _rounded(hypothesis.normalized_score),
+            "words": hypothesis.tokens,
+            "word_scores": [*map(_rounded, hypothesis.word_scores)],
         }
         for hypothesis in result.hypotheses
     ]
@@ -171,6 +173,7 @@ def _alignment_json(result: "Translation") -> str:
         "source_tokens": result.source_tokens,
         "unknown": result.unknown,
         "target_tokens": result.tokens,
+        "word_scores": [*map(_rounded, result.hypotheses[0].word_scores)],
         "alignment": json_weights(result.alignment),
     }
     return json.dumps(values, ensure_ascii=False)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.files import write_atomically
+from rnnsearch_tf.inference.exported import find_version
 from rnnsearch_tf.limits import COUNT
 from rnnsearch_tf.scripts.shared.alignment_evaluation import (
     define_alignment_evaluation,
@@ -70,6 +71,12 @@ COMMAND.define(
     "characters or more",
     repeated=True,
 )
+COMMAND.define(
+    "calibration", bool,
+    "also measure how often the most probable next token is right, by its probability: the "
+    "expected calibration error on the (first) reference; not of an export",
+    False,
+)  # fmt: skip
 COMMAND.group("Output")
 COMMAND.define("translations", OUTPUT_FILE, "a file to write the translations to")
 COMMAND.define(
@@ -116,6 +123,9 @@ def run() -> None:
         compare(name, translations, lines, references, lengths) for name, lines in others.items()
     ]
     scores = scores._replace(comparisons=comparisons)
+    if FLAGS.calibration:
+        measured = evaluator.calibration(evaluator.pairs(text))
+        scores = scores._replace(calibration=measured)
     if FLAGS.sample_html:
         _write_sample(evaluator.translator, text, translations)
     write_figures(FLAGS.json, scores.as_dict(), scores.table())
@@ -127,6 +137,8 @@ def _check_inputs() -> ParallelText:
         raise UsageError(f"--sample_html {FLAGS.sample_html}: must end in .html")
     files = needed_pairs(COMMAND, target="reference")
     checked_models(COMMAND)
+    if FLAGS.calibration and find_version(FLAGS.model_dir):
+        raise UsageError("--calibration needs the model that the export was made of")
     return files.read()
 
 

@@ -44,6 +44,12 @@ COMMAND.define(
     "float32",
 )
 COMMAND.define(
+    "completions", bool,
+    "also write the signature complete (translations that begin with a prefix), by which the web "
+    "page offers other words",
+    False,
+)  # fmt: skip
+COMMAND.define(
     "kit",
     OUTPUT_FOLDER,
     "a new folder for the files around TensorFlow Serving: Docker, Kubernetes, nginx, the web page "
@@ -72,7 +78,13 @@ def run() -> None:
         from rnnsearch_tf.serving.export import export
 
         path = export(
-            models, FLAGS.export_dir, FLAGS.version, decoding, FLAGS.weights, FLAGS.weights_dtype
+            models,
+            FLAGS.export_dir,
+            FLAGS.version,
+            decoding,
+            FLAGS.weights,
+            FLAGS.weights_dtype,
+            FLAGS.completions,
         )
     show(str(path))
     if FLAGS.kit is None:

@@ -14,7 +14,7 @@ from rnnsearch_tf.visualization.image_files import image_format
 COMMAND = Command(
     "rnnsearch-plot",
     "draw the logs of trainings (−log p per token, and BLEU on the validation set, over "
-    "updates), or BLEU by source length with its 95% confidence intervals.",
+    "updates), BLEU by source length with its 95% confidence intervals, or a reliability diagram.",
     "rnnsearch-plot --model_dir=one,other --output=curves.png",
 )
 FLAGS = COMMAND.flags
@@ -25,7 +25,12 @@ COMMAND.define(
     "files that rnnsearch-evaluate --json has written; a system that one was compared with has a "
     "curve too, with hollow marks where p ≥ 0.05 or unknown",
 )  # fmt: skip
-COMMAND.one_of(("model_dir",), ("evaluations",))
+COMMAND.define(
+    "calibrations", INPUT_FILES,
+    "files that rnnsearch-evaluate --calibration --json has written: how often predictions are "
+    "right, by their probability",
+)  # fmt: skip
+COMMAND.one_of(("model_dir",), ("evaluations",), ("calibrations",))
 COMMAND.group("Output")
 COMMAND.define(
     "output", OUTPUT_FILE, "the picture, a name that ends in .png, .svg or .pdf", required=True
@@ -39,8 +44,10 @@ def run() -> None:
     image_format(FLAGS.output)
     if FLAGS.model_dir is not None:
         _plot_trainings(FLAGS.model_dir.split(","))
-    else:
+    elif FLAGS.evaluations is not None:
         _plot_evaluations(FLAGS.evaluations.split(","))
+    else:
+        _plot_calibrations(FLAGS.calibrations.split(","))
 
 
 def _plot_trainings(paths: Sequence[str]) -> None:
@@ -63,6 +70,14 @@ def _plot_evaluations(paths: Sequence[str]) -> None:
         for other, bins in zip(_labels([*others]), others.values(), strict=True):
             curves[f"{other} (against {label})"] = bins
     draw_bleu_by_length(FLAGS.output, curves)
+
+
+def _plot_calibrations(paths: Sequence[str]) -> None:
+    from rnnsearch_tf.evaluation.calibration import read_calibration
+    from rnnsearch_tf.visualization.curves import draw_reliability
+
+    measured = map(read_calibration, paths)
+    draw_reliability(FLAGS.output, dict(zip(_labels(paths), measured, strict=True)))
 
 
 def _labels(paths: Sequence[str]) -> list[str]:

@@ -3,13 +3,18 @@
 import math
 import sys
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.decoding_flags import checked_models, define_model, open_translator
 from rnnsearch_tf.scripts.shared.finite_values import FiniteCheck
 from rnnsearch_tf.scripts.shared.line_output import define_line_output, line_output
 from rnnsearch_tf.scripts.shared.pair_flags import define_pairs, needed_pairs
+from rnnsearch_tf.scripts.shared.translation_lines import SEPARATOR, scored_words
 from rnnsearch_tf.scripts.shared.unknown_words import warn_of_unknown_words
+
+if TYPE_CHECKING:
+    from rnnsearch_tf.results import Hypothesis
 
 COMMAND = Command(
     "rnnsearch-score",
@@ -22,6 +27,12 @@ define_model(COMMAND)
 COMMAND.group("Data")
 define_pairs(COMMAND, "sentences", "their translations")
 define_line_output(COMMAND, "scores")
+COMMAND.define(
+    "word_scores", bool,
+    "write WORD:LOG P for each word of the translation and </s>, with blanks between, after the "
+    "score and ' ||| '",
+    False,
+)  # fmt: skip
 
 
 @COMMAND.entry
@@ -36,11 +47,15 @@ def run() -> int:
         translator = open_translator(COMMAND)
     text = files.read()
     warn_of_unknown_words(COMMAND, translator, *text)
-    scores = [float(line) for line in output.kept_lines()]
+    scores = [float(line.partition(SEPARATOR.encode())[0]) for line in output.kept_lines()]
     pairs = output.rest_of(zip(text.source, text.target, strict=True))
     left = len(text.source) - len(scores)
-    stream = output.counted(translator.score_stream(pairs), "sentence pair", left)
-    output.write(_lines(stream, scores))
+    scored: Iterator[float | Hypothesis] = (
+        translator.score_words(pairs)
+        if COMMAND.flags.word_scores
+        else translator.score_stream(pairs)
+    )
+    output.write(_lines(output.counted(scored, "sentence pair", left), scores))
     finite = FiniteCheck(COMMAND, "no finite score")
     for number, score in enumerate(scores, 1):
         finite.check(number, math.isfinite(score))
@@ -54,10 +69,12 @@ def run() -> int:
     return finite.status
 
 
-def _lines(stream: Iterable[float], scores: list[float]) -> Iterator[str]:
-    for score in stream:
+def _lines(stream: "Iterable[float | Hypothesis]", scores: list[float]) -> Iterator[str]:
+    for scored in stream:
+        score = scored if isinstance(scored, float) else scored.score
         scores.append(score)
-        yield f"{score:.4f}"
+        line = f"{score:.4f}"
+        yield line if isinstance(scored, float) else f"{line}{SEPARATOR}{scored_words(scored)}"
 
 
 if __name__ == "__main__":

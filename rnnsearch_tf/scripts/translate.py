@@ -54,6 +54,12 @@ define_line_output(COMMAND, "translations")
 COMMAND.group("Output")
 COMMAND.define("score", bool, "write log p(y|x), nats, after the translation and ' ||| '", False)
 COMMAND.define(
+    "word_scores", bool,
+    "write WORD:LOG P for each word and </s>, with blanks between, after the scores and ' ||| '; "
+    "their sum is that of the sentence",
+    False,
+)  # fmt: skip
+COMMAND.define(
     "n_best",
     int,
     "different translations of each line, best first; above 1, each is a line 'NUMBER ||| TEXT "
@@ -76,8 +82,9 @@ define_decoding(COMMAND)
 def run() -> int:
     """Translate."""
     check_figures(COMMAND)
-    if FLAGS.alignment == "json" and FLAGS.score:
-        raise UsageError("--alignment=json has the scores: --score is for lines of text")
+    if FLAGS.alignment == "json" and (FLAGS.score or FLAGS.word_scores):
+        name = "score" if FLAGS.score else "word_scores"
+        raise UsageError(f"--alignment=json has the scores: --{name} is for lines of text")
     is_list = FLAGS.n_best > 1 and FLAGS.alignment != "json"
     models = checked_models(COMMAND)
     beam_size = decoding_settings(COMMAND).beam_size
@@ -179,6 +186,7 @@ def _output(translations: Iterable["Translation"], finite: FiniteCheck, done: in
                 n_best=FLAGS.n_best,
                 with_score=FLAGS.score,
                 with_links=FLAGS.alignment == "pharaoh",
+                with_words=FLAGS.word_scores,
             )
             yield "\n".join(lines)
 

@@ -35,6 +35,7 @@ def export(
     decoding: DecodingConfig | None = None,
     weights: str = BEST,
     weights_dtype: str = FULL,
+    completions: bool = False,
 ) -> Path:
     """Write EXPORT_DIR/<version>/, a SavedModel with the signatures of `serving.signatures`.
 
@@ -54,6 +55,7 @@ def export(
         decoding: instead of the options in the first model's config.
         weights: "best" or "last".
         weights_dtype: dtype of the weights: "float32", "float16" or "bfloat16".
+        completions: whether it has the signature `complete`, which takes seconds to make.
 
     Raises:
         InputError: an unusable model directory, a model whose scores are not finite, a version
@@ -63,6 +65,8 @@ def export(
     check_choice("weights_dtype", weights_dtype, WEIGHT_DTYPES, InputError)
     text_model = load_text_model(model_dirs, decoding, weights, weights_dtype)
     _check_finite(text_model, model_dirs)
+    if not completions:
+        del text_model.complete  # what a model has is saved
     card = model_card(model_dirs, weights, weights_dtype, text_model.config.decoding)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -86,7 +90,7 @@ def _check_finite(text_model: TextModel, model_dirs: Sequence[str | Path]) -> No
     sides = (text_model.source, text_model.target)
     tokens = (tf.constant([frequent_words(side)[:_PROBED]], tf.string) for side in sides)
     # Without a trace, which would be saved with the model.
-    [score] = text_model.score_tokens.python_function(*tokens).numpy()
+    [score] = text_model.score_tokens.python_function(*tokens)["score"].numpy()
     if score == LOWEST:
         names = ", ".join(map(str, model_dirs))
         raise InputError(

@@ -4,18 +4,24 @@ from collections.abc import Callable
 
 import tensorflow as tf
 
+from rnnsearch_tf.inference.n_best import finite_or_lowest
 from rnnsearch_tf.inference.text_model import TextModel
+from rnnsearch_tf.inference.words import scores_of_words
 from rnnsearch_tf.text.vectorizer import unpadded
 from rnnsearch_tf.tf_functions import graph_function
 
 Outputs = dict[str, tf.Tensor]
 
 _TEXT = tf.TensorSpec([None], tf.string, "text")
+_PREFIX = tf.TensorSpec([None], tf.string, "prefix")
 _TRANSLATION = tf.TensorSpec([None], tf.string, "translation")
 
 
 def signatures(text_model: TextModel) -> dict[str, Callable[..., Outputs]]:
-    """Make the signatures of a model, by name; they are traced when they are called or saved."""
+    """Make the signatures of a model, by name; they are traced when they are called or saved.
+
+    A model without `TextModel.complete` has no signature of that name.
+    """
 
     @graph_function(input_signature=[_TEXT])
     def serving_default(text: tf.Tensor) -> Outputs:
@@ -37,7 +43,8 @@ def signatures(text_model: TextModel) -> dict[str, Callable[..., Outputs]]:
             each sentence with its `</s>`, then empty strings; `model_input` string [B, Tx], the
             source's as the model reads them, [UNK] where its vocabulary lacks one; `alignment`
             float32 [B, Ty, Tx], where row i is α_i, the weights under which word i was written
-            (zero at padding, and where a weight is not finite).
+            (zero at padding, and where a weight is not finite); `word_scores` float32 [B, Ty],
+            log p of each of `target_tokens` in nats, `</s>` with its own (0 at padding).
 
         Raises:
             tf.errors.InvalidArgumentError: more weights than `align_tokens` computes at once.
@@ -45,12 +52,13 @@ def signatures(text_model: TextModel) -> dict[str, Callable[..., Outputs]]:
         outputs = text_model.best(text)
         source, target = (_without_end(outputs[f"{side}_tokens"]) for side in ("source", "target"))
         source_words, model_input = text_model.source.words(source)
-        target_words, _ = text_model.target.words(target)
+        target_words, word_scores = _words(text_model, target, outputs["token_scores"])
         return {
             **_best(outputs),
             "source_tokens": source_words.to_tensor(""),
             "model_input": model_input.to_tensor(""),
-            "target_tokens": target_words.to_tensor(""),
+            "target_tokens": target_words,
+            "word_scores": word_scores,
             "alignment": text_model.align_tokens(source.to_tensor(""), target.to_tensor("")),
         }
 
@@ -61,16 +69,29 @@ def signatures(text_model: TextModel) -> dict[str, Callable[..., Outputs]]:
         Returns:
             `translations` string [B, N], best first; `scores` float32 [B, N], log p(y|x) in nats;
             `normalized_scores` float32 [B, N], log p(y|x) / |y|^length_penalty in nats, by which
-            they are ranked. In a slot for which nothing was found, the text is empty and both
-            scores are the lowest float32. A blank sentence has a blank with score 0, and no other;
+            they are ranked; `words` string [B, N, W], each translation's with its `</s>`, then
+            empty strings, and `word_scores` float32 [B, N, W], log p of each in nats, then 0. In a
+            slot for which nothing was found, the text is empty and both scores are the lowest
+            float32. A blank sentence has a blank with score 0, and no other;
             one without a translation of finite log p has no slot filled.
         """
-        outputs = text_model.candidates(text)
-        return {
-            "translations": outputs["text"],
-            "scores": outputs["score"],
-            "normalized_scores": outputs["normalized_score"],
-        }
+        return _list(text_model, text_model.candidates(text))
+
+    @graph_function(input_signature=[_TEXT, _PREFIX])
+    def complete(text: tf.Tensor, prefix: tf.Tensor) -> Outputs:
+        """Translate into different translations that begin with `prefix`.
+
+        A blank at its end says that its last word is whole; without one, the word may be
+        unfinished (see `TextModel._complete`).
+
+        Returns:
+            As `nbest`, the prefix included. Where no translation can begin with it, all slots are
+            empty.
+
+        Raises:
+            tf.errors.InvalidArgumentError: not as many prefixes as texts.
+        """
+        return _list(text_model, text_model.complete(text, prefix))
 
     @graph_function(input_signature=[_TEXT, _TRANSLATION])
     def score(text: tf.Tensor, translation: tf.Tensor) -> Outputs:
@@ -79,7 +100,8 @@ def signatures(text_model: TextModel) -> dict[str, Callable[..., Outputs]]:
         Returns:
             `score` float32 [B], log p(y|x) in nats of the translation's tokens and `</s>`; of
             either text the first `max_length` tokens are read. 0 where both are blank, the lowest
-            float32 where log p is not finite.
+            float32 where log p is not finite. `words` string [B, W] and `word_scores`
+            float32 [B, W] are the translation's, as those of `nbest`.
 
         Raises:
             tf.errors.InvalidArgumentError: not as many translations as texts.
@@ -89,8 +111,10 @@ def signatures(text_model: TextModel) -> dict[str, Callable[..., Outputs]]:
         )
         max_length = text_model.config.decoding.max_length
         source = text_model.source.read(text, max_length).to_tensor("")
-        target = text_model.target.read(translation, max_length).to_tensor("")
-        return {"score": text_model.score_tokens(source, target)}
+        target = text_model.target.read(translation, max_length)
+        outputs = text_model.score_tokens(source, target.to_tensor(""))
+        words, word_scores = _words(text_model, target, outputs["token_scores"])
+        return {"score": outputs["score"], "words": words, "word_scores": word_scores}
 
     @graph_function(input_signature=[_TEXT])
     def describe(text: tf.Tensor) -> Outputs:
@@ -99,12 +123,54 @@ def signatures(text_model: TextModel) -> dict[str, Callable[..., Outputs]]:
         languages = {"source": config.source_language, "target": config.target_language}
         return {f"{side}_language": tf.fill(tf.shape(text), languages[side]) for side in languages}
 
-    functions = (serving_default, align, nbest, score, describe)
+    functions = [serving_default, align, nbest, score, describe]
+    if hasattr(text_model, "complete"):
+        functions.append(complete)
     return {function.__name__: function for function in functions}
 
 
 def _best(outputs: Outputs) -> Outputs:
     return {"translation": outputs["text"][:, 0], "score": outputs["score"][:, 0]}
+
+
+def _list(text_model: TextModel, outputs: Outputs) -> Outputs:
+    """Return the outputs of `nbest` from those of `TextModel.candidates`."""
+    lengths = outputs["length"]  # [B, N]
+    shape = tf.shape(lengths)
+    is_token = tf.sequence_mask(tf.reduce_sum(lengths, axis=1))  # those of all N are joined
+    each = tf.cast(tf.reshape(lengths, [-1]), tf.int64)
+    tokens, scores = (
+        tf.RaggedTensor.from_row_lengths(tf.boolean_mask(outputs[name], is_token), each)
+        for name in ("target_tokens", "token_scores")
+    )
+    scores = tf.concat([scores, tf.zeros([tf.size(each), 1])], axis=1).to_tensor(0.0)
+    words, word_scores = _words(text_model, tokens[:, :-1], scores)
+    is_found = tf.reshape(lengths > 0, [-1, 1])  # an empty slot has no `</s>`
+    shape = tf.concat([shape, [-1]], axis=0)
+    return {
+        "translations": outputs["text"],
+        "scores": outputs["score"],
+        "normalized_scores": outputs["normalized_score"],
+        "words": tf.reshape(tf.where(is_found, words, ""), shape),
+        "word_scores": tf.reshape(tf.where(is_found, word_scores, 0.0), shape),
+    }
+
+
+def _words(
+    text_model: TextModel, tokens: tf.RaggedTensor, scores: tf.Tensor
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Join target tokens to words, and sum their scores; both are padded.
+
+    Args:
+        text_model: the model.
+        tokens: string [B, None], without `</s>`.
+        scores: float32 [B, T], of the tokens and `</s>`, then padding.
+    """
+    words, _ = text_model.target.words(tokens)
+    numbers = text_model.target.tokenizer.word_numbers(tokens)
+    rows = tf.RaggedTensor.from_tensor(scores, lengths=tokens.row_lengths() + 1)
+    sums = scores_of_words(rows, numbers)
+    return words.to_tensor(""), finite_or_lowest(sums.to_tensor(0.0))
 
 
 def _without_end(tokens: tf.Tensor) -> tf.RaggedTensor:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import tensorflow as tf
 
+from rnnsearch_tf.client.contract import SIGNATURES
 from rnnsearch_tf.client.serving_pb2 import PredictionLog, PredictLog, PredictRequest
 from rnnsearch_tf.client.tensor_messages import string_vector
 from rnnsearch_tf.inference.text_model import TextModel
@@ -21,6 +22,7 @@ _SHAPES = {
     "align": ((1, 8), (1, 24), (8, 24)),
     "nbest": ((1, 8), (1, 24), (8, 24)),
     "score": ((1, 8), (1, 24), (8, 24)),
+    "complete": ((1, 8),),
     "describe": ((1, 8),),
 }
 
@@ -37,8 +39,8 @@ def write_warmup_requests(text_model: TextModel, path: Path) -> None:
             request = PredictRequest()
             request.model_spec.signature_name = signature
             request.inputs["text"].CopyFrom(string_vector(texts))
-            if signature == "score":
-                request.inputs["translation"].CopyFrom(string_vector(texts))
+            for name in SIGNATURES[signature].inputs[1:]:
+                request.inputs[name].CopyFrom(string_vector(texts))
             log = PredictionLog(predict_log=PredictLog(request=request))
             writer.write(log.SerializeToString())
 
@@ -47,6 +49,8 @@ def _requests(text_model: TextModel) -> Iterator[tuple[str, list[str]]]:
     """Iterate over signature and sentences of each request."""
     words = frequent_words(text_model.source)
     for signature, shapes in _SHAPES.items():
+        if signature == "complete" and not hasattr(text_model, "complete"):
+            continue
         for count, length in shapes:
             rows = (itertools.islice(itertools.cycle(words), i, i + length) for i in range(count))
             yield signature, list(map(" ".join, rows))

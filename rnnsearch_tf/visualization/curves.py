@@ -1,4 +1,4 @@
-"""Plots of BLEU over source length (Fig. 2 of the paper) and of trainings."""
+"""Plots of BLEU over source length (Fig. 2 of the paper), of trainings, and of calibration."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import StrMethodFormatter
 
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.evaluation.calibration import Calibration
 from rnnsearch_tf.evaluation.length_bins import LengthBin
 from rnnsearch_tf.visualization.image_files import INK, PAGE, figure_style, save_figure
 
@@ -73,6 +74,28 @@ def draw_training(path: str | Path, logs: Mapping[str, Sequence[Mapping[str, Any
         bleu_axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
         for axes in (nll_axes, bleu_axes):
             axes.grid(alpha=0.3)
+        _add_legend(figure)
+        save_figure(figure, path)
+
+
+def draw_reliability(path: str | Path, measured: Mapping[str, Calibration]) -> None:
+    """Draw a reliability diagram: accuracy over mean probability, bin by bin, for each system.
+
+    A calibrated system's points are on the dotted diagonal; below it, a system is too confident.
+    The legend has the expected calibration errors.
+    """
+    with figure_style():
+        figure = _new_figure(4.5)
+        axes = figure.add_subplot()
+        axes.plot([0, 1], [0, 1], ":", color=INK, linewidth=0.8)
+        for i, (name, one) in enumerate(measured.items()):
+            points = [b.confidence for b in one.bins], [b.accuracy for b in one.bins]
+            axes.plot(*points, _STYLES[i % len(_STYLES)], color=_COLORS[i % len(_COLORS)],
+                      marker=_MARKS[i % len(_MARKS)], markersize=5,
+                      label=f"{name}: ECE {one.error:.3f}")  # fmt: skip
+        axes.set(xlabel="probability of the most probable next token", ylabel="share that is right",
+                 xlim=(0, 1), ylim=(0, 1))  # fmt: skip
+        axes.grid(alpha=0.3)
         _add_legend(figure)
         save_figure(figure, path)
 

@@ -77,6 +77,43 @@ def test_n_best_lists_have_no_empty_slots(serve):
 
 
 @both
+def test_words_have_scores(serve):
+    words = {"words": [["Un", "</s>", ""]], "word_scores": [[-0.5, LOWEST, 0.0]]}
+    behaviour = {
+        "score": {"score": [-0.75], **words},
+        "nbest": {
+            "translations": [["Un", ""]], "scores": [[-0.75, LOWEST]],
+            "normalized_scores": [[-0.75, LOWEST]],
+            "words": [[["Un", "</s>"], ["", ""]]], "word_scores": [[[-0.5, -0.25], [0.0, 0.0]]],
+        },
+        "align": {
+            "translation": ["Un"], "score": [-0.75], "source_tokens": [["One", "</s>"]],
+            "target_tokens": [["Un", "</s>", ""]], "alignment": [[[1.0, 0.0]] * 3],
+            "word_scores": [[-0.5, -0.25, 0.0]],
+        },
+    }  # fmt: skip
+    with (
+        serve(lambda request: behaviour[request.signature]) as served,
+        client_of(served) as client,
+    ):
+        [listed], [aligned] = client.n_best(["One"]), client.align(["One"])
+        [given] = client.score_words([("One", "Un")])
+    for result in (listed, aligned):
+        assert (result.tokens, result.word_scores) == (("Un", "</s>"), (-0.5, -0.25))
+    expected = Hypothesis("Un", ("Un", "</s>"), -0.75, None, word_scores=(-0.5, -math.inf))
+    assert given == expected
+
+
+@both
+def test_an_older_export_gives_no_scores_of_words(serve):
+    with (
+        serve(lambda request: {"score": [-0.75]}) as served,
+        client_of(served) as client,
+    ):
+        assert list(client.score_words([("One", "Un")])) == [Hypothesis("Un", (), -0.75, None)]
+
+
+@both
 def test_a_score_that_is_not_finite_is_minus_infinity(serve):
     behaviour = {
         "nbest": {

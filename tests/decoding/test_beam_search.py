@@ -258,6 +258,11 @@ def test_it_finds_what_the_naive_search_finds(seed, k, options):
         assert words_of(hypotheses, sentence) == list(words)
         np.testing.assert_allclose(hypotheses.scores[sentence, :n], scores, rtol=1e-5)
         np.testing.assert_allclose(hypotheses.log_probs[sentence, :n], log_probs, rtol=1e-5)
+        for slot, y in enumerate(words):
+            own = [model.log_softmax(sentence, y[:i])[word] for i, word in enumerate(y)]
+            steps = hypotheses.token_log_probs[sentence, slot].numpy()
+            np.testing.assert_allclose(steps[: len(y)], own, atol=1e-5)
+            assert not steps[len(y) :].any()
 
 
 class Coverage(ScoringRule):

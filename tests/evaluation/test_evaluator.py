@@ -1,5 +1,6 @@
 """The evaluator: translations with and without [UNK], likelihood, and the sentences it scores."""
 
+import copy
 import types
 from pathlib import Path
 from typing import Any
@@ -7,13 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rnnsearch_tf.data.batching import ordered_batches
 from rnnsearch_tf.data.parallel_corpus import ParallelFiles, ParallelText
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.evaluation.calibration import calibration
 from rnnsearch_tf.evaluation.evaluator import Evaluator
 from rnnsearch_tf.evaluation.length_bins import bleu_by_length
 from rnnsearch_tf.evaluation.scores import in_words, score_set
 from rnnsearch_tf.inference.loading import load_text_model
 from rnnsearch_tf.inference.translator import Translator
+from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.text.moses import MosesTokenizer
 from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, UNK, Vocabulary
@@ -35,6 +39,7 @@ def evaluator_of_words(*numbers: str) -> Evaluator:
     tokenizers = {"source": MosesTokenizer("en"), "target": FRENCH}
     words = in_words(["Le chat n° dort sur l'herbe verte."], FRENCH)[0].split()
     translator: Any = types.SimpleNamespace(
+        model=None,
         vocabularies=(
             Vocabulary([*SPECIAL_TOKENS, "cat"]),
             Vocabulary([*SPECIAL_TOKENS, *words, *numbers]),
@@ -121,6 +126,27 @@ def test_the_likelihood_is_of_all_tokens(evaluator, text):
     assert likelihood.per_token == pytest.approx(-np.sum(scores) / tokens, rel=1e-5)
 
 
+def test_the_calibration_is_of_the_most_probable_tokens(evaluator, text):
+    """Of the model, and of an ensemble of two equal ones."""
+    pairs = evaluator.pairs(text)
+    model = evaluator.translator.model
+    confidence, correct = [], []
+    for batch in ordered_batches(pairs, 1):
+        logits = model({name: batch[name] for name in ("source", "target")}).numpy()[0]
+        p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+        confidence += p.max(axis=1).tolist()
+        correct += (p.argmax(axis=1) == batch["target"].numpy()[0]).tolist()
+    expected = calibration(confidence, correct)
+    assert 0 < sum(correct) < len(correct)
+    twice = copy.copy(evaluator)
+    twice._model = Ensemble([model] * 2)
+    for measured in (twice.calibration(pairs), evaluator.calibration(pairs, 3)):
+        assert measured.tokens == len(correct)
+        assert measured.error == pytest.approx(expected.error, abs=1e-5)
+        for one, other in zip(measured.bins, expected.bins, strict=True):
+            np.testing.assert_allclose(one, other, atol=1e-5)
+
+
 def test_an_export_has_the_options_it_was_made_with_and_no_model(export_dir, evaluator, text):
     exported = Evaluator(Translator.load(export_dir))
     assert exported.unk_free(*text) == evaluator.unk_free(*text)
@@ -130,3 +156,5 @@ def test_an_export_has_the_options_it_was_made_with_and_no_model(export_dir, eva
         exported.translate_without_unk(text.source)
     with pytest.raises(ValueError, match="likelihood needs the model"):
         exported.nll(exported.pairs(text))
+    with pytest.raises(ValueError, match="calibration needs the model"):
+        exported.calibration(exported.pairs(text))

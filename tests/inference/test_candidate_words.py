@@ -114,3 +114,15 @@ def test_without_a_lexicon_there_are_none(exact):
     translator = Translator.of(with_words(exact, EXACT, None))
     with pytest.raises(InputError, match="rnnsearch-lexicon learns it"):
         translator.with_options(candidate_words=10)
+
+
+def test_the_words_of_a_prefix_are_among_the_candidates(few):
+    """Forced ones; the last one, unfinished, must begin one of the sentence's own words."""
+    words = few.target.vocabulary.tokens
+    [outside] = {words[20]} - set(words[:13])
+    results = Translator.of(few).complete(SENTENCES[0], f"{outside} Zork ", n_best=3)
+    for one in results.hypotheses:
+        assert one.tokens[:2] == (outside, "[UNK]")
+        assert -1e3 < one.score < 0
+    nothing = Translator.of(few).complete(SENTENCES[0], outside[:-1] + "\u00e9\u00e9")
+    assert nothing.tokens[0] == "[UNK]"  # no word at all begins so

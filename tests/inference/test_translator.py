@@ -261,6 +261,102 @@ def test_a_result_without_tokens_is_read_as_text(translator):
     assert translator.score("It is cold.", of_server.hypotheses[0]) == expected
 
 
+def test_scores_of_words_sum_to_that_of_the_sentence(translator, model_dir):
+    together = Translator.load([model_dir, model_dir], SEARCH)
+    for searched in (translator, together):
+        results = searched.translate([*SENTENCES, ""], n_best=3)
+        for one in results:
+            for hypothesis in one.hypotheses:
+                assert len(hypothesis.word_scores) == len(hypothesis.tokens)
+                assert max(hypothesis.word_scores) <= 0
+                assert sum(hypothesis.word_scores) == pytest.approx(hypothesis.score, abs=1e-5)
+                assert hypothesis.pieces == hypothesis.piece_scores == ()
+        pairs = [(one.source, one) for one in results]
+        for one, read in zip(results, searched.score_words(pairs), strict=True):
+            assert (read.text, read.tokens) == (one.text, one.tokens)
+            np.testing.assert_allclose(read.word_scores, one.word_scores, atol=1e-4)
+            assert read.score == pytest.approx(one.score, abs=1e-4)
+
+
+# Whole words, an unfinished one, unknown ones, and a translation that is at its end.
+PREFIXES = ["Il ", "Il", "L'", "Elle ne m", "Le Zork ", "Le Zork", "Zork m", "Il fait froid.", "("]
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+def test_a_completion_begins_with_its_prefix_and_is_scored_as_a_whole(translator, prefix):
+    results = translator.complete("It is cold.", prefix, n_best=3).hypotheses
+    assert len({one.text for one in results}) == len(results) > 0
+    for one in results:
+        assert one.text.startswith(prefix.strip())
+        assert one.tokens[-1] == "</s>" and ("[UNK]" in one.tokens) == (
+            "Zork" in prefix or prefix == "("
+        )
+        assert translator.score("It is cold.", one) == pytest.approx(one.score, abs=1e-3)
+        assert sum(one.word_scores) == pytest.approx(one.score, abs=1e-4)
+    scores = [one.normalized_score for one in results]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_a_blank_at_the_end_makes_the_last_word_whole(translator):
+    for prefix, is_whole in (("Il f ", True), ("Il f", False)):
+        for one in translator.complete("It is cold.", prefix, n_best=3).hypotheses:
+            assert one.tokens[1] == "[UNK]" if is_whole else one.tokens[1].startswith("f")
+
+
+def test_a_blank_prefix_is_none_and_a_blank_sentence_is_asked_about_with_one(translator):
+    expected = translator.translate("It is cold.", n_best=3)
+    for prefix in ("", " \u2028", b" "):
+        assert (
+            translator.complete("It is cold.", prefix, n_best=3).hypotheses == expected.hypotheses
+        )
+    assert translator.complete("", "").text == ""
+    assert translator.complete("", "Il ").text.startswith("Il")
+
+
+def test_of_a_prefix_beyond_the_limits_as_many_tokens_are_read_as_of_any_text(translator):
+    result = translator.complete("We sleep.", "Il fait " * 30)  # 20 tokens, 6 by the ratio
+    assert result.text == " ".join(["Il fait"] * 10)
+    assert result.tokens == ("Il", "fait") * 10 + ("</s>",)
+
+
+def test_what_cannot_be_completed(translator, exported):
+    with pytest.raises(InputError, match="n_best 4: must be from 1 to the beam size, 3"):
+        translator.complete("It is cold.", "Il", n_best=4)
+    with pytest.raises(TypeError, match="expected a sentence"):
+        translator.complete("It is cold.", None)
+    with pytest.raises(InputError, match="make one with --completions"):
+        exported.complete("It is cold.", "Il")
+
+
+class OlderEngine:
+    """The functions of an export of version 0.1.0: without scores of tokens."""
+
+    def __init__(self, engine):
+        self._engine = engine
+
+    def best(self, lines):
+        return {k: v for k, v in self._engine.best(lines).items() if k != "token_scores"}
+
+    def score_tokens(self, source, target):
+        return self._engine.score_tokens(source, target)["score"]
+
+
+def test_an_export_of_version_0_1_0_gives_sentences_scores_alone(translator):
+    sides = translator.source_tokenizer, translator.target_tokenizer
+    engine = OlderEngine(translator._engine)
+    older = Translator(engine, translator.config, sides, translator.vocabularies)
+    expected = translator.translate("It is cold.")
+    result = older.translate("It is cold.")
+    assert (result.tokens, result.score) == (expected.tokens, expected.score)
+    assert result.hypotheses[0].word_scores == ()
+    with pytest.raises(ValueError, match="no word scores"):
+        _ = result.word_scores
+    pair = ("It is cold.", "Il fait froid.")
+    [read] = older.score_words([pair])
+    assert (read.score, read.word_scores) == (translator.score(*pair), ())
+    assert older.score(*pair) == read.score
+
+
 def test_the_tokens_of_moses_are_words(translator):
     assert translator.source_word_tokenizer is translator.source_tokenizer
     assert translator.target_word_tokenizer is translator.target_tokenizer

@@ -35,7 +35,8 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 def test_it_translates_scores_and_keeps_what_it_is_told_to(capsys, flags, tmp_path):
     kept = [f"--{name}={tmp_path / name}" for name in ("translations", "json", "sample_html")]
     kept[2] += ".html"
-    table = run(capsys, *flags, *kept, "--sample=3")
+    table = run(capsys, *flags, *kept, "--sample=3", "--calibration")
+    assert "expected calibration error of the next token: 0." in table
     assert "tok:13a" in table and "nc:6" in table and "tok:tercom" in table
     assert "1-10" in table and "no unknown words" in table
     translations = (tmp_path / "translations").read_text("utf-8")
@@ -47,7 +48,14 @@ def test_it_translates_scores_and_keeps_what_it_is_told_to(capsys, flags, tmp_pa
     assert values.pop("unknown_replaced")["sentences"] == 20
     # Scored again from the file, without translating, they have the same scores.
     again = run(capsys, *flags, f"--hypotheses={tmp_path / 'translations'}", "--json=-")
-    assert json.loads(again) == {**values, "unknown_replaced": None}
+    assert values.pop("calibration")["tokens"] > 100
+    assert json.loads(again) == {**values, "unknown_replaced": None, "calibration": None}
+
+
+def test_an_export_has_no_calibration(capsys, flags, export_dir):
+    flags[:2] = [f"--model_dir={export_dir}"]
+    said = fails(capsys, evaluate, *flags, "--calibration", status=2)
+    assert "--calibration needs the model that the export was made of" in said
 
 
 def test_translations_are_written_before_they_are_scored(

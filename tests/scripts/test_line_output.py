@@ -193,6 +193,15 @@ def test_links_and_scores_are_resumed(capsys, engine, monkeypatch, tmp_path):
     assert "300 pairs: 0.3333 nats per token" in capsys.readouterr().err
     assert sum(map(len, engine.windows)) == 300 - 256
 
+    flags[-1] = f"--output={tmp_path / 'words'}"
+    interrupt_at(engine, 1, ctrl_c)
+    fails(capsys, *flags, "--word_scores", script=score, status=130)
+    interrupt_at(engine, -1, ctrl_c)
+    assert score.run([*flags, "--word_scores", "--resume"]) == 0
+    lines = (tmp_path / "words").read_text().splitlines()
+    assert lines[-1] == "-1.0000 ||| w299:-0.2500 x:-0.2500 </s>:-0.5000" and len(lines) == 300
+    assert "300 pairs: 0.3333 nats per token" in capsys.readouterr().err
+
 
 def test_two_processes_do_not_write_the_same_lines(capsys, engine, flags):
     interrupt_at(engine, 1, lambda: said.extend(fails(capsys, *flags, "--resume")))

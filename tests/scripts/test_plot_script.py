@@ -53,6 +53,17 @@ def test_equal_names_of_what_was_compared_with_are_told_apart(tmp_path):
     assert {"a/b.fr (against one)", "c/b.fr (against one)"} <= labels
 
 
+def test_calibrations(capsys, tmp_path):
+    one = {"low": 0.4, "high": 0.5, "tokens": 9, "confidence": 0.45, "accuracy": 0.333}
+    measured = {"error": 0.117, "tokens": 9, "bins": [one]}
+    path = write_evaluation(tmp_path / "one.json", calibration=measured)
+    assert plot.run([f"--calibrations={path}", f"--output={tmp_path / 'a.svg'}"]) == 0
+    assert "one: ECE 0.117" in texts(tmp_path / "a.svg")
+    without = write_evaluation(tmp_path / "two.json")
+    said = fails(capsys, plot, f"--calibrations={without}", f"--output={tmp_path / 'b.svg'}")
+    assert "two.json: not what rnnsearch-evaluate --calibration --json writes" in said
+
+
 def test_equal_names_are_told_apart(tmp_path):
     paths = [write_evaluation(tmp_path / folder / "test.json") for folder in "ab"]
     flags = [f"--evaluations={paths[0]},{paths[1]}", f"--output={tmp_path / 'a.svg'}"]

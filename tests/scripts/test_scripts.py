@@ -205,6 +205,19 @@ def test_scores_and_links_stand_behind_the_text(capsysbinary, two_lines):
         assert all(0 <= source < 5 for source, _ in links)
 
 
+def test_scores_of_words_stand_behind_those_of_sentences(capsysbinary, two_lines):
+    flags = ["--score", "--word_scores", "--alignment=pharaoh"]
+    rows = [line.split(" ||| ") for line in translated(capsysbinary, *two_lines, *flags)]
+    assert [len(row) for row in rows] == [4, 4, 4]
+    assert rows[1][2] == "</s>:0.0000"
+    for row in (rows[0], rows[2]):
+        words, scores = zip(*(one.rsplit(":", 1) for one in row[2].split()), strict=True)
+        assert words[-1] == "</s>"
+        assert sum(map(float, scores)) == pytest.approx(float(row[1]), abs=1e-3)
+    listed = translated(capsysbinary, *two_lines, "--n_best=2", "--word_scores")
+    assert [line.split(" ||| ")[4].endswith("</s>:0.0000") for line in listed].count(True) >= 1
+
+
 def test_an_n_best_list_is_as_moses_writes_it(capsysbinary, two_lines):
     plain = translated(capsysbinary, *two_lines)
     rows = [line.split(" ||| ") for line in translated(capsysbinary, *two_lines, "--n_best=3")]
@@ -226,7 +239,8 @@ def test_json_has_all_that_is_known(capsysbinary, two_lines):
     assert [len(one["hypotheses"]) for one in translations] == [2, 1, 2]
     first = translations[0]["hypotheses"][0]
     assert translations[0]["source_tokens"] == ["The", "man", "will", "eat", ".", "</s>"]
-    assert len(first["alignment"]) == len(first["target_tokens"])
+    assert len(first["alignment"]) == len(first["target_tokens"]) == len(first["word_scores"])
+    assert sum(first["word_scores"]) == pytest.approx(first["score"], abs=1e-5)
     assert all(sum(row) == pytest.approx(1, abs=1e-4) for row in first["alignment"])
 
 
@@ -235,6 +249,7 @@ def test_json_has_all_that_is_known(capsysbinary, two_lines):
     [
         (["--alignment=giza"], "--alignment 'giza': choose one of pharaoh, json"),
         (["--alignment=json", "--score"], "--score is for lines of text"),
+        (["--alignment=json", "--word_scores"], "--word_scores is for lines of text"),
         (
             ["--figures=f", "--figure_format=gif"],
             "--figure_format 'gif': choose one of png, svg, pdf, html",

@@ -257,6 +257,14 @@ def normalize_twice(outputs: dict) -> None:
     outputs["normalized_scores"] = outputs["normalized_scores"] * 0.9
 
 
+def lower(outputs: dict) -> None:
+    outputs["word_scores"] *= 1.01
+
+
+def fill_a_slot(outputs: dict) -> None:
+    outputs["words"][outputs["scores"] == LOWEST] = b"x"
+
+
 def lose_a_slot(outputs: dict) -> None:
     for name in outputs:
         outputs[name] = outputs[name][:, :-1].copy()
@@ -282,6 +290,8 @@ def lose_a_slot(outputs: dict) -> None:
         ("nbest", write_minus_infinity, "text 2"),
         ("nbest", normalize_twice, "scores / normalized"),
         ("nbest", lose_a_slot, "candidates"),
+        ("nbest", fill_a_slot, "an empty slot with words"),
+        *((name, lower, f"{name}: words do not sum") for name in ("align", "nbest", "score")),
     ],
 )
 def test_a_changed_answer_is_caught(export_dir, c_session, reference, signature, change, message):

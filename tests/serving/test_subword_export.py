@@ -75,7 +75,7 @@ def subword_dir(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def subword_export(subword_dir) -> Path:
-    return export([subword_dir], subword_dir.parent / "export")
+    return export([subword_dir], subword_dir.parent / "export", completions=True)
 
 
 def test_the_model_directory_has_what_reading_needs(subword_dir, tmp_path):
@@ -118,6 +118,27 @@ def test_results_are_words_and_score_as_searched(translator, expected):
     assert translator.align(SENTENCE, best.text).source_tokens == expected.source_tokens
 
 
+def test_scores_of_words_are_sums_over_their_pieces(translator, expected):
+    best = expected.hypotheses[0]
+    assert len(best.piece_scores) == len(best.pieces)
+    assert len(best.word_scores) == len(best.tokens)
+    for scores in (best.piece_scores, best.word_scores):
+        assert sum(scores) == pytest.approx(best.score, abs=1e-5)
+    [given] = translator.score_words([("אבגד", "あ いう")])
+    assert given.tokens[-1] == given.pieces[-1] == "</s>"
+    ends = np.cumsum(given.piece_scores)
+    for end in np.cumsum(given.word_scores):
+        assert np.abs(ends - end).min() < 1e-4  # a word ends with a piece
+
+
+@pytest.mark.parametrize("prefix", ["あい", "あ い", "あ い ", "☃う", "ああ ああ"])
+def test_a_completion_begins_with_these_characters(translator, prefix):
+    """However the prefix is cut into pieces."""
+    for one in translator.complete(SENTENCE, prefix, n_best=2).hypotheses:
+        assert one.text.startswith(prefix.strip())
+        assert translator.score(SENTENCE, one) == pytest.approx(one.score, abs=1e-3)
+
+
 def test_a_lexicon_of_words_has_no_subwords(translator):
     with pytest.raises(InputError, match="candidate words need a model of words"):
         translator.with_options(candidate_words=100)
@@ -141,9 +162,18 @@ def test_the_c_runtime_refuses_by_name_without_the_library(subword_export):
 
 
 def test_a_server_answers_with_words(subword_export, expected):
+    pair = (SENTENCE, "あい")
+    completed = Translator.load(subword_export).complete(*pair, n_best=2)
     with running(subword_export.parent) as server, Client(f"grpc://{server.grpc}") as client:
-        [result] = client.align([SENTENCE])
+        [begun] = client.complete([pair])
+        [result], [listed] = client.align([SENTENCE]), client.n_best([SENTENCE])
     assert (result.text, result.source_tokens, result.tokens) == (
         expected.text, expected.source_tokens, expected.tokens,
     )  # fmt: skip
     np.testing.assert_allclose(result.alignment, expected.alignment, atol=1e-5)
+    assert begun.text.startswith("あい")
+    assert [h.text for h in begun.hypotheses] == [h.text for h in completed.hypotheses]
+    np.testing.assert_allclose(begun.word_scores, completed.word_scores, atol=1e-5)
+    for hypothesis in (result.hypotheses[0], listed.hypotheses[0]):
+        assert hypothesis.tokens == expected.tokens
+        np.testing.assert_allclose(hypothesis.word_scores, expected.word_scores, atol=1e-5)

@@ -47,12 +47,14 @@ class ScriptedEngine:
     def candidates(self, lines: tf.Tensor) -> dict[str, tf.Tensor]:
         return self._found(lines, 2)
 
-    def score_tokens(self, source: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
-        """-0.25 for each word."""
+    def score_tokens(self, source: tf.Tensor, target: tf.Tensor) -> dict[str, tf.Tensor]:
+        """-0.25 for each word: those of the source are </s>'s."""
         self.before(len(self.windows))
         self.windows.append([b" ".join(row).decode() for row in source.numpy()])
-        is_word = tf.strings.length(tf.concat([source, target], axis=1)) > 0
-        return -0.25 * tf.reduce_sum(tf.cast(is_word, tf.float32), axis=1)
+        lengths = [tf.math.count_nonzero(side != "", axis=1) for side in (source, target)]
+        scores = [[-0.25] * int(y) + [-0.25 * int(x)] for x, y in zip(*lengths, strict=True)]
+        rows = tf.ragged.constant(scores, tf.float32)
+        return {"score": tf.reduce_sum(rows, axis=1), "token_scores": rows.to_tensor()}
 
     def _found(self, lines: tf.Tensor, size: int) -> dict[str, tf.Tensor]:
         texts = [line.decode(errors="replace") for line in lines.numpy()]
@@ -69,6 +71,7 @@ class ScriptedEngine:
             "length": tf.fill([rows, size], 1),
             "source_tokens": tf.fill([rows, 1], "</s>"),
             "target_tokens": tf.fill([rows, size], "</s>"),
+            "token_scores": tf.fill([rows, size], -0.5),
         }
 
 

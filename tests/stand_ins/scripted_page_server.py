@@ -47,10 +47,16 @@ def align(lines: list[str]) -> Answer:
                 "source_tokens": tokens + [""] * padding,
                 "model_input": ["[UNK]" if t == UNKNOWN else t for t in tokens] + [""] * padding,
                 "target_tokens": [*line.upper().split(), "</s>"] + [""] * padding,
+                "word_scores": word_scores(len(tokens)) + [0.0] * padding,
                 "alignment": np.pad(weights(line), (0, padding)).tolist(),
             }
         )
     return 200, {"predictions": predictions}
+
+
+def word_scores(count: int) -> list[float]:
+    """Probabilities of 1, 1/2, 1/3, ... in nats."""
+    return [-float(np.log(i + 1)) for i in range(count)]
 
 
 def nbest(lines: list[str]) -> Answer:
@@ -59,9 +65,29 @@ def nbest(lines: list[str]) -> Answer:
             "translations": [line.upper(), f"{line.upper()} BIS", ""],
             "scores": [-float(len(line)), -float(len(line)) - 2.5, LOWEST],
             "normalized_scores": [-1.25, -1.5, LOWEST],
+            "words": [[*line.upper().split(), *more, "</s>"] for more in ([], ["BIS"])] + [[""]],
+            "word_scores": [word_scores(len(line.split()) + more) for more in (1, 2)] + [[0.0]],
         }
         for line in lines
     ]
+    return 200, {"predictions": predictions}
+
+
+def complete(instances: list[Any]) -> Answer:
+    """Two ways to go on with one word, one with another, and one that ends."""
+    predictions = []
+    for instance in instances:
+        before = instance["prefix"].split()
+        ways = ["A B", "A C", "D", ""]
+        texts = [" ".join([*before, *way.split()]) for way in ways]
+        words = [[*text.split(), "</s>"] for text in texts]
+        scores = [-1.0 - i for i in range(len(ways))]
+        predictions.append(
+            {
+                "translations": texts, "scores": scores, "normalized_scores": scores,
+                "words": words, "word_scores": [word_scores(len(row)) for row in words],
+            }
+        )  # fmt: skip
     return 200, {"predictions": predictions}
 
 
@@ -96,6 +122,7 @@ class Server(ThreadingHTTPServer):
         self.signatures: dict[str, Callable[[list[str]], Answer]] = {
             "align": align,
             "nbest": nbest,
+            "complete": complete,
             "serving_default": plain,
             "describe": describe,
         }
@@ -147,7 +174,8 @@ class Handler(SimpleHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         signature, lines = body["signature_name"], body["instances"]
         self.server.asked.append((self.path, signature, lines))
-        if event := self.server.held.get(lines[0]):
+        first = lines[0] if isinstance(lines[0], str) else lines[0]["text"]
+        if event := self.server.held.get(first):
             event.wait(60)
         self.answer(*self.server.signatures[signature](lines))
 

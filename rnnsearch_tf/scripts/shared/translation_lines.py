@@ -17,12 +17,19 @@ SEPARATOR = " ||| "
 
 
 def plain_lines(
-    result: Translation, number: int, *, n_best: int, with_score: bool, with_links: bool
+    result: Translation,
+    number: int,
+    *,
+    n_best: int,
+    with_score: bool,
+    with_links: bool,
+    with_words: bool = False,
 ) -> Iterator[str]:
     """Format one line, or Moses' n-best list: `NUMBER ||| TEXT ||| SCORE ||| NORMALIZED SCORE`.
 
     The number is that of the line, from 0; a list has `n_best` above 1. The score is log p in nats.
-    The links of the hard alignment, Pharaoh's `i-j`, come last.
+    Those of words (see `scored_words`) follow; the links of the hard alignment, Pharaoh's `i-j`,
+    come last.
     """
     for hypothesis in result.hypotheses:
         fields = [single_line(hypothesis.text)]
@@ -31,9 +38,20 @@ def plain_lines(
             fields = [str(number), *fields, *scores]
         elif with_score:
             fields.append(f"{hypothesis.score:.4f}")
+        if with_words:
+            fields.append(scored_words(hypothesis))
         if with_links:
             fields.append(pharaoh(LinkRule().links(_weights(hypothesis))))
         yield SEPARATOR.join(fields)
+
+
+def scored_words(hypothesis: Hypothesis) -> str:
+    """Format `WORD:LOG P` of each word and `</s>`, in nats; a word may hold colons itself.
+
+    An export of version 0.1.0 gives no scores of words, and so no text.
+    """
+    pairs = zip(hypothesis.tokens, hypothesis.word_scores, strict=False)
+    return single_line(" ".join(f"{word}:{score:.4f}" for word, score in pairs))
 
 
 def json_line(result: Translation) -> str:
@@ -58,6 +76,7 @@ def _hypothesis(hypothesis: Hypothesis) -> dict[str, Any]:
         "score": finite_or_none(hypothesis.score),
         "normalized_score": finite_or_none(hypothesis.normalized_score),
         "target_tokens": hypothesis.tokens,
+        "word_scores": [*map(finite_or_none, hypothesis.word_scores)],
         "alignment": json_weights(_weights(hypothesis)),
     }
 

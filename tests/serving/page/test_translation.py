@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from page_in_browser import STATUS, approve, expect, translate, trouble, wait_for
-from scripted_page_server import LOWEST, PAGE, nbest, without
+from scripted_page_server import LOWEST, PAGE, Answer, align, nbest, without
 
 
 def test_translates_when_the_writer_pauses(visit, server):
@@ -181,6 +181,90 @@ def test_choosing_another_translation(visit, server):
     expect(page.locator("#translation")).to_have_text("ONE TWO")
     expect(page.locator("#alignment")).to_be_visible()
     expect(page.locator("#alignment-note")).to_be_empty()
+
+
+def test_words_are_shaded_by_their_probability(visit, server):
+    page = visit(server.url)
+    translate(page, "one two <b>")
+    words, hint = page.locator("#translation .word"), page.locator("#shading-hint")
+    expect(words).to_have_text(["ONE", "TWO", "<B>"])
+    told = [words.nth(i).get_attribute("title") for i in range(3)]
+    assert told == [f"probability {p}\u00a0%" for p in (100, 50, 33)]
+    shades = words.evaluate_all("all => all.map(word => getComputedStyle(word).backgroundColor)")
+    assert len(set(shades)) == 3
+    expect(hint).to_be_visible()
+    page.locator("#candidates label").last.click()
+    expect(words).to_have_text(["ONE", "TWO", "<B>", "BIS"])
+    expect(page.locator("#translation")).to_have_text("ONE TWO <B> BIS")
+
+
+def test_an_older_export_tells_no_probabilities_of_words(visit, server):
+    for name, scripted in (("align", align), ("nbest", nbest)):
+        server.signatures[name] = lambda lines, scripted=scripted: older(scripted(lines))
+    page = visit(server.url)
+    translate(page, "one two")
+    expect(page.locator("#candidates label")).to_have_count(2)
+    expect(page.locator("#translation .word")).to_have_count(0)
+    expect(page.locator("#shading-hint")).to_be_hidden()
+
+
+def older(answer: Answer) -> Answer:
+    """Without what version 0.1.0 did not send."""
+    status, content = answer
+    new = ("words", "word_scores")
+    rows = [{k: v for k, v in row.items() if k not in new} for row in content["predictions"]]
+    return status, {"predictions": rows}
+
+
+def test_a_word_is_exchanged_and_the_model_goes_on_from_it(visit, server):
+    page = visit(server.url)
+    translate(page, "one two three")
+    words, offers = page.locator("#translation button.word"), page.locator("#offered button")
+    words.nth(1).click()
+    expect(offers).to_have_text(["A", "D", "(end)"])
+    assert server.asked[-1][1:] == ("complete", [{"text": "one two three", "prefix": "ONE "}])
+    expect(offers.first).to_be_focused()
+    expect(offers.first).to_have_attribute("title", "probability 50\u00a0%")
+    offers.nth(1).click()
+    expect(page.locator("#translation")).to_have_text("ONE D")
+    expect(page.locator("#score")).to_have_text("log p −3.00 nats")
+    expect(page.locator("#offers")).to_be_hidden()
+    expect(page.locator("#alignment-note")).to_contain_text("best translation only")
+    words.first.click()
+    expect(offers).to_have_text(["A", "D", "(end)"])
+    assert server.asked[-1][2] == [{"text": "one two three", "prefix": ""}]
+    page.locator("#candidates label").first.click()
+    expect(page.locator("#translation")).to_have_text("ONE TWO THREE")
+    expect(page.locator("#offers")).to_be_hidden()
+
+
+def test_of_several_lines_the_chosen_one_is_exchanged(visit, server):
+    page = visit(server.url)
+    translate(page, "one\ntwo", "ONETWO")
+    expect(page.locator("#translation p").first.locator("button")).to_have_count(0)
+    page.locator("#translation button.word").click()
+    expect(page.locator("#offered button")).to_have_count(3)
+    assert server.asked[-1][2] == [{"text": "two", "prefix": ""}]
+    page.locator("#offered button").first.click()
+    expect(page.locator("#translation p")).to_have_text(["ONE", "A B"])
+
+
+def test_no_other_words(visit, server):
+    page = visit(server.url)
+    translate(page, "one")
+    note = page.locator("#offers-note")
+    for answer, said in (
+        (without("complete"), "no signature “complete”"),
+        ((200, {"predictions": [EMPTY]}), "No translation begins so."),
+        ((500, {"error": "ill"}), "The server refused: HTTP 500."),
+    ):
+        server.signatures["complete"] = lambda lines, answer=answer: answer
+        page.locator("#translation button.word").click()
+        expect(note).to_contain_text(said)
+    expect(page.locator("#translation")).to_have_text("ONE")
+
+
+EMPTY = {"translations": [""], "scores": [LOWEST], "normalized_scores": [LOWEST]}
 
 
 def test_five_are_shown_and_more_on_request(visit, server):

@@ -1,0 +1,144 @@
+"""Search among the translations that begin with given words.
+
+The search itself does not know of it: `predict` lets through the words that may follow, and gives
+the probability of all others to padding, which is never chosen. So log p is the model's.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import tensorflow as tf
+
+from rnnsearch_tf.decoding.beam_search import Advance, Predict
+from rnnsearch_tf.text.vocabulary import PAD, SPECIAL_TOKENS
+
+if TYPE_CHECKING:
+    from rnnsearch_tf.tensor_types import Bool, Int, Shaped, Tensor
+
+# A forced word takes the place of this one, since it may itself be banned, as [UNK] is.
+_STAND_IN = len(SPECIAL_TOKENS)
+
+
+class Spelling(NamedTuple):
+    """How the words that are predicted, or the pieces of words, are written."""
+
+    texts: Shaped[Tensor, "K"]  # string; the special tokens are like no text
+    begins_word: Bool[Tensor, "K"]  # whether it can stand behind a whole word
+    are_parts: bool  # whether several make a word
+
+    def of(self, words: Int[Tensor, "C"]) -> Spelling:
+        """The spelling of some words."""
+        return self._replace(
+            texts=tf.gather(self.texts, words), begins_word=tf.gather(self.begins_word, words)
+        )
+
+
+class Prefix(NamedTuple):
+    """The beginnings of B translations, in the words that are predicted."""
+
+    forced: Int[Tensor, "B P"]  # the first words, int32, then 0
+    rest: Shaped[Tensor, "B"]  # string; what follows, joined, begins with it: an unfinished word
+    ends_word: Bool[Tensor, "B"]  # whether what follows `forced` is another word
+
+    def lengths(self) -> Int[Tensor, "B"]:
+        """The number of forced words."""
+        return tf.math.count_nonzero(self.forced, axis=1, dtype=tf.int32)
+
+    def max_tokens(self) -> Int[Tensor, "B"]:
+        """The tokens that a translation needs for it, eos included; each has a byte at least."""
+        return self.lengths() + tf.strings.length(self.rest) + 1
+
+
+class Begun(NamedTuple):
+    """What translations begin with, and how words are written."""
+
+    prefix: Prefix
+    spelling: Spelling
+
+    def among(self, words: Int[Tensor, "C"] | None) -> Begun:
+        """The same in the places of some words, the special tokens first; None: all."""
+        if words is None:
+            return self
+        size = tf.shape(self.spelling.texts)
+        places = tf.scatter_nd(words[:, tf.newaxis], tf.range(tf.size(words)), size)
+        forced = tf.where(self.prefix.forced > 0, tf.gather(places, self.prefix.forced), 0)
+        return Begun(self.prefix._replace(forced=forced), self.spelling.of(words))
+
+
+class _Progress(NamedTuple):
+    """A state of the model, and what is left of the prefix."""
+
+    of_model: Any
+    count: Int[Tensor, "B Q"]  # words so far
+    rest: Shaped[Tensor, "B Q"]
+
+
+def start(state: Any, prefix: Prefix) -> _Progress:
+    """Return the state [B, 1, ...] before the first word."""
+    count = tf.zeros([tf.shape(prefix.forced)[0], 1], tf.int32)
+    return _Progress(state, count, prefix.rest[:, tf.newaxis])
+
+
+def constrained(
+    predict: Predict, advance: Advance, prefix: Prefix, spelling: Spelling
+) -> tuple[Predict, Advance]:
+    """Return functions of `_Progress` states in place of those of the model's."""
+    lengths = prefix.lengths()[:, tf.newaxis]
+    forced_words = tf.pad(prefix.forced, [[0, 0], [0, 1]])
+
+    def forced(count: tf.Tensor) -> tf.Tensor:
+        """The words that must follow, [B, Q], 0 where the choice is free."""
+        return tf.gather(forced_words, tf.minimum(count, lengths), batch_dims=1)
+
+    def constrained_predict(state: _Progress) -> tf.Tensor:
+        logits = tf.cast(predict(state.of_model), tf.float32)
+        word = forced(state.count)
+        is_next = (state.count == lengths) & prefix.ends_word[:, tf.newaxis]
+        free = (word == 0) & (state.rest == "") & ~is_next
+
+        def let_through() -> tf.Tensor:
+            columns = tf.range(tf.shape(logits)[2])
+            is_forced = (word > 0)[:, :, tf.newaxis]
+            allowed = fits(state.rest, spelling) & (columns != PAD)
+            allowed &= spelling.begins_word | ~is_next[:, :, tf.newaxis]
+            allowed = tf.where(is_forced, columns == word[:, :, tf.newaxis], allowed)
+            others = tf.reduce_logsumexp(tf.where(allowed, -math.inf, logits), axis=2)
+            own = tf.gather(logits, word, batch_dims=2)[:, :, tf.newaxis]
+            kept = tf.where(allowed, logits, -math.inf)
+            kept = tf.where(is_forced, tf.where(columns == _STAND_IN, own, -math.inf), kept)
+            return tf.where(columns == PAD, others[:, :, tf.newaxis], kept)
+
+        return tf.cond(tf.reduce_all(free), lambda: logits, let_through)
+
+    def constrained_advance(state: _Progress, words: tf.Tensor) -> _Progress:
+        word = forced(state.count)
+        is_forced = word > 0
+        spelled = tf.strings.length(tf.gather(spelling.texts, words))
+        length = tf.strings.length(state.rest)
+        read = tf.where(is_forced, 0, tf.minimum(spelled, length))
+        return _Progress(
+            advance(state.of_model, tf.where(is_forced, word, words)),
+            state.count + 1,
+            tf.strings.substr(state.rest, read, length - read),
+        )
+
+    return constrained_predict, constrained_advance
+
+
+def with_forced(tokens: Int[Tensor, "B k T"], prefix: Prefix) -> Int[Tensor, "B k T"]:
+    """Put the forced words into the tokens of hypotheses, where others stand in for them."""
+    missing = tf.maximum(tf.shape(tokens)[2] - tf.shape(prefix.forced)[1], 0)
+    forced = tf.pad(prefix.forced, [[0, 0], [0, missing]])[:, tf.newaxis, : tf.shape(tokens)[2]]
+    return tf.where((forced > 0) & (tokens == _STAND_IN), forced, tokens)
+
+
+def fits(rest: Shaped[Tensor, "B Q"], spelling: Spelling) -> Bool[Tensor, "B Q K"]:
+    """Whether a word begins with the rest, or, where words are parts, is how the rest begins."""
+    rests = tf.tile(rest[:, :, tf.newaxis], [1, 1, tf.size(spelling.texts)])
+    texts = tf.tile(spelling.texts[tf.newaxis, tf.newaxis], [*tf.unstack(tf.shape(rest)), 1])
+    shorter = tf.minimum(tf.strings.length(texts), tf.strings.length(rests))
+    begin = (tf.strings.substr(strings, 0 * shorter, shorter) for strings in (texts, rests))
+    is_fitting = tf.equal(*begin)
+    return is_fitting if spelling.are_parts else is_fitting & (shorter == tf.strings.length(rests))

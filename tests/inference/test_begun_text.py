@@ -1,0 +1,81 @@
+"""Begun translations as text: forced words, and an unfinished one."""
+
+import pytest
+import tensorflow as tf
+
+from rnnsearch_tf.inference.begun_text import read_begun
+from rnnsearch_tf.text.subwords import SentencePieceTokenizer, learn_subwords
+from rnnsearch_tf.text.tokenizers import tokenizer_for
+from rnnsearch_tf.text.vectorizer import TextVectorizer
+from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, UNK, Vocabulary
+
+WORDS = ["Il", "fait", "froid", "faisait", ".", "l'"]
+
+
+def read(target: TextVectorizer, text: str, max_length: int = 9) -> tuple[list[str], str, bool]:
+    """The forced words (as the model knows them), the rest, and whether a word ends."""
+    prefix = read_begun(tf.constant([text]), target, max_length).begun.prefix
+    forced = [target.vocabulary.tokens[i] for i in prefix.forced.numpy()[0] if i]
+    return forced, prefix.rest.numpy()[0].decode(), bool(prefix.ends_word.numpy()[0])
+
+
+@pytest.fixture(scope="module")
+def words(tmp_path_factory) -> TextVectorizer:
+    path = tmp_path_factory.mktemp("words") / "fr.vocab"
+    Vocabulary([*SPECIAL_TOKENS, *WORDS]).save(path)
+    return TextVectorizer(tokenizer_for("moses", "fr"), path)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", ([], "", False)),
+        (" \t", ([], "", False)),
+        ("Il fa", (["Il"], "fa", False)),
+        ("Il fait", (["Il"], "fait", False)),
+        ("Il fait ", (["Il", "fait"], "", True)),
+        ("Il fait\u00a0", (["Il", "fait"], "", True)),
+        ("Zork l'", (["[UNK]"], "l'", False)),
+        ("Il zork", (["Il", "[UNK]"], "", True)),  # no word begins so
+        ("Il </s", (["Il", *["[UNK]"] * 3], "", True)),
+        ("Il " * 12 + "fa", (["Il"] * 9, "", True)),
+    ],
+)
+def test_words(words, text, expected):
+    assert read(words, text) == expected
+
+
+def test_sentences_side_by_side(words):
+    texts = tf.constant(["Il fait fr", "", "Zork ", b"Il \xff"])
+    read = read_begun(texts, words, 9)
+    assert read.tokens.to_list() == [[b"Il", b"fait"], [], [b"Zork"], [b"Il", "\ufffd".encode()]]
+    assert read.begun.prefix.forced.numpy().tolist() == [[3, 4], [0, 0], [UNK, 0], [3, UNK]]
+    assert read.begun.prefix.max_tokens().numpy().tolist() == [5, 1, 2, 3]
+
+
+@pytest.fixture(scope="module")
+def pieces(tmp_path_factory) -> TextVectorizer:
+    tokenizer = SentencePieceTokenizer("fr", learn_subwords(["la maison, les maisons"] * 9, 290))
+    path = tmp_path_factory.mktemp("pieces") / "fr.vocab"
+    tokenizer.vocabulary().save(path)
+    return TextVectorizer(tokenizer, path)
+
+
+def test_pieces(pieces):
+    forced, rest, ends = read(pieces, "la maison")
+    assert ("".join(forced), rest, ends) == ("▁la", "▁maison", False)
+    forced, rest, ends = read(pieces, "la maison ")
+    assert ("".join(forced), rest, ends) == ("▁la▁maison", "", True)
+    assert read(pieces, "☃") == ([], "▁☃", False)
+
+
+def test_pieces_that_stand_behind_a_whole_word(pieces):
+    spelling = read_begun(tf.constant(["la "]), pieces, 9).begun.spelling
+    known = dict(zip(pieces.vocabulary.tokens, spelling.begins_word.numpy().tolist(), strict=True))
+    spelled = dict(zip(pieces.vocabulary.tokens, spelling.texts.numpy().tolist(), strict=True))
+    assert known[","] and known["</s>"] and known["<0x2E>"]
+    assert not (known["<0x41>"] or known["<0xE2>"])
+    parts = {token: begins for token, begins in known.items() if token.strip("▁").isalpha()}
+    assert {token for token, begins in parts.items() if begins} == {t for t in parts if t[0] == "▁"}
+    assert {True, False} == set(parts.values())
+    assert spelled["<0xE2>"] == b"\xe2" and spelled["</s>"] == b"\0"
