@@ -35,6 +35,8 @@ SENTENCEPIECE: Literal["sentencepiece"] = "sentencepiece"
 SUBWORD_FILES = ("source.spm", "target.spm")  # SentencePiece models, in a folder
 TOKENIZERS: tuple[TokenizerName, ...] = typing.get_args(TokenizerName)
 MOSES_LANGUAGES: tuple[MosesLanguage, ...] = typing.get_args(MosesLanguage)
+MORE_MOSES_LANGUAGES = ("cs", "de", "es", "it", "nl", "pl", "pt")  # sacremoses has abbreviations
+MOSES_NAMES = f"{', '.join(MOSES_LANGUAGES)}; with sacremoses {', '.join(MORE_MOSES_LANGUAGES)}"
 
 # Beyond these a model or a search takes more memory than machines have.
 _SIZE = Limits(1, 1_000_000)
@@ -65,7 +67,8 @@ RENAMED_VALUES = {
 # Fields of `Config` that a training fills in.
 FILLED_IN = (
     "source_vocabulary", "target_vocabulary", "source_subwords", "target_subwords",
-    "training_text", "training_alignments", "training_id", "initial_model",
+    "source_prefixes", "target_prefixes", "training_text", "training_alignments", "training_id",
+    "initial_model",
 )  # fmt: skip
 
 _Settings = TypeVar("_Settings")
@@ -286,12 +289,12 @@ class Config:
     model: ModelConfig = setting(ModelConfig(), "architecture and sizes")
     training: TrainingConfig = setting(TrainingConfig(), "the training procedure")
     decoding: DecodingConfig = setting(DecodingConfig(), "beam search")
-    source_language: str = setting("en", 'of the source text, "en" or "fr" for the Moses rules')
+    source_language: str = setting("en", f"of the source text; for the Moses rules {MOSES_NAMES}")
     target_language: str = setting("fr", "of the target text, likewise")
     tokenizer: TokenizerName = setting(
         MOSES,
-        "moses (rules for en and fr), sentencepiece (subwords of any language), or whitespace: the "
-        "text is pre-tokenised",
+        "moses (rules for some languages), sentencepiece (subwords of any language), or "
+        "whitespace: the text is pre-tokenised",
     )
     subwords: int = setting(8_000, "subwords a side, with 256 bytes and 3 special tokens", SUBWORDS)
     joint_subwords: bool = setting(False, "the same subwords for both sides, learned from both")
@@ -299,6 +302,8 @@ class Config:
     target_vocabulary: str = setting("", "SHA-256 of target.vocab")
     source_subwords: str = setting("", "SHA-256 of source.spm; empty: its tokens are words")
     target_subwords: str = setting("", "SHA-256 of target.spm; likewise")
+    source_prefixes: str = setting("", "abbreviations of the Moses rules; empty: built in, or none")
+    target_prefixes: str = setting("", "likewise")
     training_text: str = setting("", "SHA-256 of the text it was trained on")
     training_alignments: str = setting("", "SHA-256 of what guided its attention; empty: none")
     initial_model: str = setting("", "SHA-256 of the weights it began from; empty: random ones")
@@ -312,10 +317,10 @@ class Config:
             for name in ("source_language", "target_language"):
                 language = getattr(self, name)
                 _require(
-                    language in MOSES_LANGUAGES,
-                    f"{name} {language!r}: the Moses tokeniser has rules for "
-                    f"{' and '.join(MOSES_LANGUAGES)}; for another language, take "
-                    "--tokenizer=sentencepiece, or --tokenizer=whitespace for pre-tokenised text",
+                    language in (*MOSES_LANGUAGES, *MORE_MOSES_LANGUAGES),
+                    f"{name} {language!r}: the Moses tokeniser has rules for {MOSES_NAMES}; for "
+                    "another language, take --tokenizer=sentencepiece, or --tokenizer=whitespace "
+                    "for pre-tokenised text",
                 )
 
     def given_settings(self) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from rnnsearch_tf.errors import InputError
 _EXTRAS = {
     "matplotlib": "[plot]",
     "nltk": "[select]",
+    "sacremoses": "[moses]",
     "sentencepiece": "[subwords]",
     "tensorflow_datasets": "[wmt14]",
     "tensorflow_text": "[subwords]",

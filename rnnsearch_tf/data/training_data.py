@@ -13,7 +13,7 @@ from rnnsearch_tf.data.sampled_pairs import SampledPairs
 from rnnsearch_tf.data.subwords import find_subwords
 from rnnsearch_tf.data.word_alignments import WordAlignmentFiles
 from rnnsearch_tf.text.subword_sampling import SubwordSampler
-from rnnsearch_tf.text.tokenizers import word_tokenizers_for
+from rnnsearch_tf.text.tokenizers import with_prefixes, word_tokenizers_for
 from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, Vocabulary
 
 
@@ -35,6 +35,7 @@ class TrainingData:
         subwords: Sequence[str | Path] = (),  # SentencePiece models in place of learned ones
         known: Sequence[Vocabulary] = (),  # of both sides, whose words come first
     ):
+        config = with_prefixes(config)
         sizes = config.model
         learned = find_subwords(config, training, cache_dir, subwords)
         self.subwords = [tokenizer.model for tokenizer in learned]

@@ -17,8 +17,10 @@ CARD = "model.json"  # beside the graph: what it was made of (see `serving.model
 SUBWORDS = Path("assets.extra")  # the folder of SentencePiece models
 _GRAPH = "saved_model.pb"
 _TEXT_SETTINGS = ("source_language", "target_language", "tokenizer")
+_PREFIXES = ("source_prefixes", "target_prefixes")
 _IN_COMMON = (  # of an ensemble's members
-    *_TEXT_SETTINGS, "source_vocabulary", "target_vocabulary", "source_subwords", "target_subwords",
+    *_TEXT_SETTINGS, *_PREFIXES,
+    "source_vocabulary", "target_vocabulary", "source_subwords", "target_subwords",
 )  # fmt: skip
 
 
@@ -63,8 +65,10 @@ def load_config(version: Path) -> Config:
     """
     with card_of(version) as card:
         settings = {name: card.get(name) for name in (*_TEXT_SETTINGS, "decoding")}
+        first = card["models"][0]
+        settings.update((name, first.get(name, "")) for name in _PREFIXES)
         config = read_settings(Config, settings)
-        model = read_settings(ModelConfig, card["models"][0]["model"])
+        model = read_settings(ModelConfig, first["model"])
         return dataclasses.replace(config, model=model)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from rnnsearch_tf.config import (
     FORMAT,
+    MOSES_NAMES,
     SENTENCEPIECE,
     SUBWORDS,
     Config,
@@ -101,7 +102,7 @@ COMMAND.define(
     INPUT_FILES,
     "SentencePiece models in place of learned ones: SOURCE,TARGET, or one for both sides",
 )
-COMMAND.define("source_language", str, "of the source; for Moses' rules, en or fr")
+COMMAND.define("source_language", str, f"of the source; for Moses' rules {MOSES_NAMES}")
 COMMAND.define("target_language", str, "of the target; likewise")
 COMMAND.group("Run")
 COMMAND.define(

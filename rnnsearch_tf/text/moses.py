@@ -1,4 +1,4 @@
-"""Text to tokens and back by the rules of Moses, for English and French, as TensorFlow graph ops.
+"""Text to tokens and back by the rules of Moses, as TensorFlow graph ops.
 
 The rules are those of Moses' `tokenizer.perl -no-escape` and `detokenizer.perl`: cased, hyphenated
 words whole, no punctuation normalisation. All ops are core TensorFlow, so the object that prepares
@@ -19,6 +19,9 @@ Oddities of Moses that are kept: an apostrophe at either end of a line stays on 
 "the dogs'"), of two apostrophes one letter apart only the first splits ("rock'n'roll" becomes
 "rock 'n'roll"), and in joining, a closing curly quotation mark and French guillemets are words
 like any other.
+
+Of the languages whose abbreviations are read from sacremoses, tokens and lines are its own, but for
+Czech lines: their rules for "„", "“", decimals and "-li" are left out.
 """
 
 import re
@@ -45,6 +48,12 @@ _CJK = (
 _SYMBOLS_AND_DOT_RUNS: Rule = (rf"[^{LETTER}\p{{Nd}} .'`,\-]|\.{{2,}}", r" \0 ")
 _COMMA_AFTER_NON_NUMBER: Rule = (r"([^\p{N}]),", r"\1 , ")
 _COMMA_BEFORE_NON_NUMBER: Rule = (r",([^\p{N}]|$)", r" , \1")
+_ELISIONS: tuple[Rule, ...] = (
+    (rf"([^{LETTER}])'([^{LETTER}])", r"\1 ' \2"),
+    (rf"([^{LETTER}])'([{LETTER}])", r"\1 ' \2"),
+    (rf"([{LETTER}])'([^{LETTER}])", r"\1 ' \2"),
+    (rf"([{LETTER}])'([{LETTER}])", r"\1' \2"),
+)
 _APOSTROPHES: dict[str, tuple[Rule, ...]] = {
     "en": (
         (rf"([^{LETTER}])'([^{LETTER}])", r"\1 ' \2"),
@@ -53,13 +62,10 @@ _APOSTROPHES: dict[str, tuple[Rule, ...]] = {
         (rf"([{LETTER}])'([{LETTER}])", r"\1 '\2"),
         (r"(\p{N})'s", r"\1 's"),
     ),
-    "fr": (
-        (rf"([^{LETTER}])'([^{LETTER}])", r"\1 ' \2"),
-        (rf"([^{LETTER}])'([{LETTER}])", r"\1 ' \2"),
-        (rf"([{LETTER}])'([^{LETTER}])", r"\1 ' \2"),
-        (rf"([{LETTER}])'([{LETTER}])", r"\1' \2"),
-    ),
+    "fr": _ELISIONS,
+    "it": _ELISIONS,
 }
+_APOSTROPHE_APART: tuple[Rule, ...] = (("'", " ' "),)  # in other languages
 _FINAL_DOT_APOSTROPHE: Rule = (r"\.'$", " . '")
 _DOTTED_WORD = r".*[^.]\."
 _FINAL_DOT: Rule = (r"\.$", "")
@@ -99,14 +105,13 @@ def _of_next(flags: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
     return tf.concat([flags, [False]], axis=0)[1:] & ~_is_last(rows)
 
 
-def _kept_dot_pattern(language: str) -> str:
+def _kept_dot_pattern(language: str, prefixes: str) -> str:
     """RE2 pattern of "WORD. NEXT" where the dot stays on its word; NEXT may be empty."""
 
     def any_of(words: tuple[str, ...]) -> str:
         return "|".join(re.escape(word) for word in words)
 
-    always = any_of(nonbreaking_prefixes.ALWAYS[language])
-    before_digit = any_of(nonbreaking_prefixes.BEFORE_DIGIT[language])
+    always, before_digit = map(any_of, nonbreaking_prefixes.prefix_lists(language, prefixes))
     patterns = [
         rf"\S*(?:\.\S*[{LETTER}]|[{LETTER}]\S*\.)\S*\. .*",
         rf"(?:{always})\. .*",
@@ -163,21 +168,28 @@ def _closes_quotation(quotes: tf.Tensor, rows: tf.Tensor, possessive: tf.Tensor)
 
 
 class MosesTokenizer(WordTokenizer):
-    """Splits lines into Moses tokens and joins tokens into lines, for "en" or "fr".
+    """Splits lines into Moses tokens and joins tokens into lines.
 
     Both methods are graph functions: they serve in `tf.data`, eagerly, and in a SavedModel, where
     a reloaded module has them too. They hold no state and treat each line by itself.
+
+    Args:
+        language: "en" or "fr", or another one with its abbreviations.
+        prefixes: the abbreviations, as `nonbreaking_prefixes.read_prefixes` returns them.
     """
 
-    def __init__(self, language: str) -> None:
-        check_choice("language", language, MOSES_LANGUAGES)
+    def __init__(self, language: str, prefixes: str = "") -> None:
+        if not prefixes:
+            check_choice("language", language, MOSES_LANGUAGES)
         super().__init__(name=f"moses_tokenizer_{language}")
         self.language = language
+        self._prefixes = prefixes
 
     def fingerprint(self) -> str:
         """Return a digest of the rules, the language and TensorFlow's version."""
         rules = sys.modules[__name__], cleaning, letters, nonbreaking_prefixes
-        return rules_fingerprint(*rules, name=self.name, language=self.language)
+        language = f"{self.language} {self._prefixes}"
+        return rules_fingerprint(*rules, name=self.name, language=language)
 
     @graph_function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
     def tokenize(self, text: tf.Tensor) -> tf.RaggedTensor:
@@ -190,11 +202,12 @@ class MosesTokenizer(WordTokenizer):
             _SYMBOLS_AND_DOT_RUNS,
             _COMMA_AFTER_NON_NUMBER,
             _COMMA_BEFORE_NON_NUMBER,
-            *_APOSTROPHES[self.language],
+            *_APOSTROPHES.get(self.language, _APOSTROPHE_APART),
             _FINAL_DOT_APOSTROPHE,
         ):
             text = apply(rule, text)
-        return _detach_final_dots(tf.strings.split(text), _kept_dot_pattern(self.language))
+        kept_dot = _kept_dot_pattern(self.language, self._prefixes)
+        return _detach_final_dots(tf.strings.split(text), kept_dot)
 
     @graph_function(input_signature=[tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)])
     def detokenize(self, tokens: tf.RaggedTensor) -> tf.Tensor:
@@ -223,7 +236,7 @@ class MosesTokenizer(WordTokenizer):
             binds_left |= match(values, _ENGLISH_CONTRACTION)
             after_s = _of_previous(match(values, _ENDS_WITH_S), rows)
             possessive = tf.equal(values, "'") & after_s
-        else:
+        elif self.language in ("fr", "it"):
             before_letter = _of_next(match(values, _STARTS_WITH_LETTER), rows)
             binds_right |= match(values, _FRENCH_ELISION) & before_letter & ~is_cjk
 

@@ -1,13 +1,48 @@
-"""Abbreviations after which a full stop does not end a sentence, for English and French.
+"""Abbreviations after which a full stop does not end a sentence.
 
-The abbreviations are those of Moses' `nonbreaking_prefix.en` and `nonbreaking_prefix.fr`, without
-the entries that have no effect: one with a dot inside ("i.e", "S.A.R") keeps its final dot by
-another rule, and one with a slash ("n/réf") is cut at the slash before the list is consulted.
+Those of English and French are built in. They are those of Moses' `nonbreaking_prefix.en` and
+`nonbreaking_prefix.fr`, without the entries that have no effect: one with a dot inside ("i.e",
+"S.A.R") keeps its final dot by another rule, and one with a slash ("n/réf") is cut at the slash
+before the list is consulted. Those of other languages are read from sacremoses when a training
+begins; the model's settings keep them.
 """
 
+from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.tables import read_words
 
 _TABLES = read_words(__package__, "nonbreaking_prefixes")
 
 ALWAYS = {language: _TABLES[f"{language} always"] for language in ("en", "fr")}
 BEFORE_DIGIT = {language: _TABLES[f"{language} before digit"] for language in ("en", "fr")}
+
+_ONLY_BEFORE_DIGIT = "#"  # after an abbreviation
+
+
+def read_prefixes(language: str) -> str:
+    """Return the abbreviations that sacremoses has for a language, with blanks between them.
+
+    "#" ends those that keep their dot before a digit alone. Empty for a language that is built in.
+    InputError where sacremoses is not installed.
+    """
+    if language in ALWAYS:
+        return ""
+    require_package("sacremoses")
+    from sacremoses.corpus import NonbreakingPrefixes
+
+    lines = [line.split() for line in NonbreakingPrefixes().words(language)]
+    always = [line[0] for line in lines if len(line) == 1]
+    marked = [line[0] for line in lines if line[1:] == ["#NUMERIC_ONLY#"]]
+    alone = [word for word in dict.fromkeys(always) if word not in marked]
+    return " ".join(alone + [word + _ONLY_BEFORE_DIGIT for word in marked])
+
+
+def prefix_lists(language: str, prefixes: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return what keeps its dot always, and before a digit: built in, or what was read."""
+    if language in ALWAYS:
+        return ALWAYS[language], BEFORE_DIGIT[language]
+    words = prefixes.split()
+    marked = (word for word in words if word.endswith(_ONLY_BEFORE_DIGIT))
+    return (
+        tuple(word for word in words if not word.endswith(_ONLY_BEFORE_DIGIT)),
+        tuple(word.removesuffix(_ONLY_BEFORE_DIGIT) for word in marked),
+    )

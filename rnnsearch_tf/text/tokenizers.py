@@ -1,13 +1,15 @@
 """Tokenisers by name: Moses' rules, white space for pre-tokenised text, or subwords."""
 
+import dataclasses
 import functools
 from pathlib import Path
 from typing import Protocol
 
 import tensorflow as tf
 
-from rnnsearch_tf.config import SENTENCEPIECE, SUBWORD_FILES, WHITESPACE, Config
+from rnnsearch_tf.config import MOSES, SENTENCEPIECE, SUBWORD_FILES, WHITESPACE, Config
 from rnnsearch_tf.text.moses import MosesTokenizer
+from rnnsearch_tf.text.nonbreaking_prefixes import read_prefixes
 from rnnsearch_tf.text.subwords import SentencePieceTokenizer
 from rnnsearch_tf.text.word_tokenizer import WhitespaceTokenizer
 
@@ -55,18 +57,32 @@ def splits_words(tokenizer: Tokenizer) -> bool:
 
 
 @functools.cache
-def tokenizer_for(name: str, language: str) -> Tokenizer:
+def tokenizer_for(name: str, language: str, prefixes: str = "") -> Tokenizer:
     """Make a tokeniser of words, once: it has no state, so everyone uses the same one.
 
-    ValueError for a language that Moses' rules are not known for.
+    ValueError for a language that Moses' rules are not known for, without its abbreviations.
     """
-    return WhitespaceTokenizer(language) if name == WHITESPACE else MosesTokenizer(language)
+    if name == WHITESPACE:
+        return WhitespaceTokenizer(language)
+    return MosesTokenizer(language, prefixes)
 
 
 def word_tokenizers_for(config: Config) -> tuple[Tokenizer, Tokenizer]:
     """Make the source's and the target's tokeniser of words."""
-    source = tokenizer_for(config.tokenizer, config.source_language)
-    return source, tokenizer_for(config.tokenizer, config.target_language)
+    source = tokenizer_for(config.tokenizer, config.source_language, config.source_prefixes)
+    target = tokenizer_for(config.tokenizer, config.target_language, config.target_prefixes)
+    return source, target
+
+
+def with_prefixes(config: Config) -> Config:
+    """Fill in the abbreviations for Moses' rules; InputError where sacremoses is missing."""
+    if config.tokenizer != MOSES:
+        return config
+    return dataclasses.replace(
+        config,
+        source_prefixes=read_prefixes(config.source_language),
+        target_prefixes=read_prefixes(config.target_language),
+    )
 
 
 def tokenizers_for(config: Config, folder: Path) -> tuple[Tokenizer, Tokenizer]:

@@ -28,6 +28,7 @@ _DIGESTED = {
         ),
         "training text or its vocabulary differs",
     ),
+    **dict.fromkeys(("source_prefixes", "target_prefixes"), "abbreviations differ"),
     "training_alignments": "training alignments differ",
     "initial_model": "the initial model differs",
 }

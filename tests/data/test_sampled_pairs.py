@@ -108,6 +108,26 @@ def test_draws_depend_on_the_seed_alone(data):
     assert len(set(map(tuple, first))) > 1
 
 
+def test_text_that_would_change_keeps_its_pieces(data):
+    row = ["▁The", "▁father", "①"]  # which NFKC makes 1
+    assert SubwordSampler(data.subwords[0], 0.2).draw([row] * 5, 1) == [row] * 5
+
+
+def test_each_20_batches_of_each_pass_have_seeds_of_their_own(data, monkeypatch):
+    seeds, draw, rows = [], data.sampled.draw, np.arange(10)
+    drawn = [lists(draw(rows, 1, 0, n).source.batch(rows)) for n in (0, 1, 0)]
+    assert drawn[0] == drawn[2] != drawn[1]
+
+    def noted(rows, *own):
+        seeds.append(own)
+        return draw(rows, *own)
+
+    monkeypatch.setattr(data.sampled, "draw", noted)
+    for epoch in (0, 1):
+        drawn_batches(data, epoch)
+    assert seeds == [(1, epoch, window) for epoch in (0, 1) for window in range(3)]
+
+
 @BOTH
 def test_a_pass_has_the_text_of_every_kept_pair_once(data, batching):
     batches = drawn_batches(data, batching=batching, batch_size=5)

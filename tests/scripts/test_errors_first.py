@@ -100,7 +100,7 @@ USAGE = [
     ("train", [*TRAIN, "--train_alignments=en"], "needs a --guided_alignment_weight"),
     ("train", [*TRAIN, "--subword_sampling=0.1"], "needs --tokenizer=sentencepiece"),
     ("train", [*TRAIN, "--early_stopping=bleu"], "--early_stopping needs a validation set"),
-    ("train", [*TRAIN, "--source_language=de"], "take --tokenizer=sentencepiece, or"),
+    ("train", [*TRAIN, "--source_language=fi"], "take --tokenizer=sentencepiece, or"),
     ("train", [*TRAIN, "--trian_source=en"], "unknown flag --trian_source (did you mean --train_s"),
     ("evaluate", [MODEL, *TEST, "--system=fr:en", "--system=fr:fr"], "two systems of the name fr"),
     ("evaluate", [MODEL, *TEST, "--compare=fr"], "--compare is now --system"),

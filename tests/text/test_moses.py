@@ -11,8 +11,11 @@ import sacremoses
 import tensorflow as tf
 from hypothesis import given, settings, strategies
 
+from rnnsearch_tf.config import MORE_MOSES_LANGUAGES
+from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.text import letters
 from rnnsearch_tf.text.moses import MosesTokenizer
+from rnnsearch_tf.text.nonbreaking_prefixes import read_prefixes
 
 TOKENIZERS = {language: MosesTokenizer(language) for language in ("en", "fr")}
 
@@ -211,6 +214,35 @@ def test_tokenize_rule(language, line, tokens):
 @pytest.mark.parametrize(("language", "tokens", "line"), cases(ENGLISH_JOINS, FRENCH_JOINS))
 def test_detokenize_rule(language, tokens, line):
     assert detokenize(language, [tokens.split(" ")]) == [line]
+
+
+@pytest.mark.parametrize("language", MORE_MOSES_LANGUAGES)
+def test_other_languages_as_in_sacremoses(monkeypatch, language):
+    words = sacremoses.MosesTokenizer(language).NONBREAKING_PREFIXES
+    words = [word.split(" ")[0] for word in words[:: max(len(words) // 40, 1)] + words[-9:]]
+    lines = [f"x {word}. {after}" for word in words for after in ("Word", "5", "")]
+    lines += [
+        *SENTENCES,
+        "Das Buch z.B. v. Dr. Ü. Nr. 5, Nr. Ä 'ja' geht's",
+        "L'ora dell'art. 3, No. X",
+    ]
+    tokenizer = MosesTokenizer(language, read_prefixes(language))
+    monkeypatch.setitem(TOKENIZERS, language, tokenizer)
+    expected = sacremoses_tokenize(language, lines)
+    assert tokenize(language, lines) == expected
+    if language != "cs":
+        assert detokenize(language, expected) == sacremoses_detokenize(language, expected)
+
+
+def test_abbreviations_that_are_read(monkeypatch):
+    assert read_prefixes("en") == read_prefixes("fr") == ""
+    assert {"Nr#", "nr#", "A"} <= set(read_prefixes("nl").split())
+    made = [MosesTokenizer("de", prefixes) for prefixes in ("Nr", "Abb", "Nr#")]
+    assert len({tokenizer.fingerprint() for tokenizer in made}) == 3
+    monkeypatch.setattr("rnnsearch_tf.extras.is_installed", lambda name: False)
+    assert read_prefixes("en") == ""
+    with pytest.raises(InputError, match=r'pip install "rnnsearch-tf\[moses\]"'):
+        read_prefixes("de")
 
 
 def test_unknown_language_is_an_error_that_names_the_known_ones():

@@ -2,15 +2,17 @@
 
 import dataclasses
 import inspect
+import json
 from pathlib import Path
 
 import pytest
 import tensorflow as tf
 
 from rnnsearch_tf.config import MOSES, WHITESPACE, Config
+from rnnsearch_tf.inference import exported
 from rnnsearch_tf.text import cleaning, letters, moses, nonbreaking_prefixes, word_tokenizer
 from rnnsearch_tf.text.moses import MosesTokenizer
-from rnnsearch_tf.text.tokenizers import tokenizer_for, word_tokenizers_for
+from rnnsearch_tf.text.tokenizers import tokenizer_for, with_prefixes, word_tokenizers_for
 from rnnsearch_tf.text.vectorizer import TextVectorizer
 from rnnsearch_tf.text.vocabulary import Vocabulary
 from rnnsearch_tf.text.word_tokenizer import WhitespaceTokenizer
@@ -47,6 +49,22 @@ def test_tokenizers_by_name():
         tokenizer_for("moses", "de")
     with pytest.raises(ValueError, match="tokenizer 'words': choose one of moses, whitespace"):
         Config(tokenizer="words")  # type: ignore[arg-type]
+
+
+def test_abbreviations_go_with_the_settings(tmp_path):
+    config = with_prefixes(Config(source_language="de"))
+    assert config.target_prefixes == ""
+    assert "source_prefixes" not in config.given_settings()
+    card = {
+        **{name: getattr(config, name) for name in ("source_language", "target_language")},
+        **{"tokenizer": config.tokenizer, "decoding": dataclasses.asdict(config.decoding)},
+        "models": [dataclasses.asdict(config)],
+    }
+    (tmp_path / exported.CARD).write_text(json.dumps(card), "utf-8")
+    german, _ = word_tokenizers_for(exported.load_config(tmp_path))
+    [tokens] = german.tokenize(tf.constant(["Dr. Haus. Tor."])).to_list()
+    assert tokens == [b"Dr.", b"Haus", b".", b"Tor", b"."]
+    assert with_prefixes(Config(tokenizer="whitespace", source_language="de")).source_prefixes == ""
 
 
 def test_tokens_of_these_tokenizers_are_words():
