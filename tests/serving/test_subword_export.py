@@ -164,7 +164,10 @@ def test_the_c_runtime_refuses_by_name_without_the_library(subword_export):
 def test_a_server_answers_with_words(subword_export, expected):
     pair = (SENTENCE, "あい")
     completed = Translator.load(subword_export).complete(*pair, n_best=2)
-    with running(subword_export.parent) as server, Client(f"grpc://{server.grpc}") as client:
+    with (
+        running(subword_export.parent) as server,
+        Client(f"grpc://{server.grpc}", deadline=300) as client,
+    ):
         [begun] = client.complete([pair])
         [result], [listed] = client.align([SENTENCE]), client.n_best([SENTENCE])
     assert (result.text, result.source_tokens, result.tokens) == (
