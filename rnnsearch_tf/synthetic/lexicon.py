@@ -1,7 +1,6 @@
 """Nouns, adjectives and verbs of the built-in grammar, with the properties that rules ask for.
 
-An English word has one translation in each of its uses: the French sentence is a function of the
-English one.
+An English word has one translation in each of its uses.
 """
 
 from dataclasses import dataclass
@@ -11,11 +10,9 @@ from rnnsearch_tf.synthetic import morphology
 from rnnsearch_tf.synthetic.morphology import IL, ILS, PERSONS
 from rnnsearch_tf.tables import read_tables
 
-Properties = frozenset[str]
-
 
 @cache
-def is_true(condition: str, properties: Properties) -> bool:
+def is_true(condition: str, properties: frozenset[str]) -> bool:
     """Tell whether a condition is true; rules.txt says how they are written."""
     return all(
         any(
@@ -35,7 +32,7 @@ class Head:
     french: str
     person: int  # an index into PERSONS
     feminine: bool
-    properties: Properties  # the noun and its kinds, its number and gender
+    properties: frozenset[str]  # the noun and its kinds, its number and gender
 
     @property
     def plural(self) -> bool:

@@ -19,17 +19,6 @@ _ENDINGS = {
 }
 
 
-def _irregular(infinitive: str) -> tuple[tuple[str, ...], str, str] | None:
-    """Look the verb up, or the verb it is a compound of: revenir is re- and venir."""
-    bases = [base for base in _IRREGULAR if infinitive.endswith(base)]
-    if not bases:
-        return None
-    base = max(bases, key=len)
-    prefix = infinitive.removesuffix(base)
-    present, future, participle = _IRREGULAR[base]
-    return tuple(prefix + form for form in present.split()), prefix + future, prefix + participle
-
-
 def _first_group(infinitive: str) -> tuple[tuple[str, ...], str, str]:
     """Conjugate a verb in -er, with the spelling changes before a silent e."""
     stem = infinitive[:-2]
@@ -48,8 +37,11 @@ def _first_group(infinitive: str) -> tuple[tuple[str, ...], str, str]:
 
 def _principal_parts(infinitive: str) -> tuple[tuple[str, ...], str, str]:
     """Return the present, the stem of the future and the past participle."""
-    if known := _irregular(infinitive):
-        return known
+    if bases := [base for base in _IRREGULAR if infinitive.endswith(base)]:
+        base = max(bases, key=len)
+        prefix = infinitive.removesuffix(base)  # revenir is re- and venir
+        present, future, done = (prefix + part for part in _IRREGULAR[base])
+        return tuple(present.replace(" ", f" {prefix}").split()), future, done
     if infinitive.endswith("er"):
         return _first_group(infinitive)
     stem = infinitive[:-2]

@@ -60,9 +60,9 @@ class Rule:
         self,
         english: str,
         french: str,
-        condition: str,
-        weight: str,
-        label: str,
+        condition: str = "",
+        weight: str = "1",
+        label: str = "all",
         paired: bool = True,
     ) -> None:
         """Parse a rule; the label is for words without one, where they are not linked in pairs."""
@@ -77,14 +77,6 @@ class Rule:
         self.low, self.high = sum(low for low, _ in bounds), sum(high for _, high in bounds)
         self.phrases = [item for item in self.english if item.is_phrase]
         self.bounds = [_BOUNDS.get(item.symbol, (1, 1)) for item in self.phrases]
-
-
-def _rule(english: str, french: str, condition: str = "", weight: str = "1") -> Rule:
-    return Rule(english, french, condition, weight, "all")
-
-
-def _group(english: str, french: str, condition: str, weight: str = "1") -> Rule:
-    return Rule(english, french, condition, weight, "verb", paired=False)
 
 
 def _verb(english: str, french: str, subjects: str, kinds: str, weight: str = "1") -> Rule:
@@ -122,7 +114,7 @@ def _derived(
 def _rules() -> dict[str, list[Rule]]:
     rules: dict[str, list[Rule]] = {name: [] for name in _BOUNDS}
     for title, rows in read_tables(__package__, "rules").items():
-        rules[title.split()[0]] = [_rule(*row) for row in rows]
+        rules[title.split()[0]] = [Rule(*row) for row in rows]
     for title, rows in read_tables(__package__, "verbs").items():
         for row in rows:
             for section, rule in ((title.split()[0], _verb(*row)), *_derived(*row)):
@@ -132,6 +124,6 @@ def _rules() -> dict[str, list[Rule]]:
 
 RULES = _rules()
 VERB_GROUPS = {
-    tense: [_group(*row) for row in rows]
+    tense: [Rule(*row, label="verb", paired=False) for row in rows]
     for tense, rows in read_tables(__package__, "tenses").items()
 }

@@ -1,7 +1,6 @@
 """Sentence pairs, and the spelling that makes them of linked words.
 
-Every word carries the numbers of its *links*; an English and a French word are aligned when they
-have a link in common. `finish` turns links into an alignment.
+Words carry the numbers of their *links*; `finish` aligns words that have a link in common.
 """
 
 import re
