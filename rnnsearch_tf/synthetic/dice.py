@@ -1,4 +1,4 @@
-"""Random choices that are the same on every platform."""
+"""Random choices that stay the same on every platform and version of Python."""
 
 import random
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 class Dice:
-    """Random choices that stay the same on every platform and version of Python."""
+    """Dice with a seed."""
 
     def __init__(self, seed: str) -> None:
         self._random = random.Random(seed).random

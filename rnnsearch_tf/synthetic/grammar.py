@@ -29,8 +29,7 @@ def generate(
     """Generate sentence pairs whose lengths are about evenly spread between the bounds.
 
     The length of a pair is that of its longer side in tokens. The k-th pair of a seed and bounds
-    does not depend on `count`. ValueError where the bounds leave no room for a sentence, or the
-    count is negative.
+    does not depend on `count`. ValueError: the bounds leave no room, or the count is negative.
     """
     if count < 0:
         raise ValueError(f"count must not be negative, got {count}")

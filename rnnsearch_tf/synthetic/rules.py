@@ -45,7 +45,7 @@ def _items(text: str, label: str) -> tuple[Item, ...]:
 
 
 _TABLES = {**read_tables(__package__, "rules"), **read_tables(__package__, "verbs")}
-# The least and the greatest number of French words of a symbol; one word by default.
+# The least and the greatest number of French words of a symbol; one by default.
 _BOUNDS = {name: (int(low), int(high)) for name, low, high in map(str.split, _TABLES)}
 _BOUNDS |= {"GAP": (1, 4), "O": (0, 0)}
 
@@ -62,6 +62,7 @@ class Rule:
         french: str,
         condition: str = "",
         weight: str = "1",
+        *,
         label: str = "all",
         paired: bool = True,
     ) -> None:
@@ -81,10 +82,10 @@ class Rule:
 
 def _verb(english: str, french: str, subjects: str, kinds: str, weight: str = "1") -> Rule:
     """Make a rule for what follows a verb; a derivation puts the verb group before it."""
-    reflexive = "se " if french.startswith("se ") else ""
+    reflexive = "se " * french.startswith("se ")
     base, _, after = english.partition(" ")
     infinitive, _, apres = french.removeprefix(reflexive).partition(" ")
-    rule = Rule(after, apres, subjects, weight, "verb")
+    rule = Rule(after, apres, subjects, weight, label="verb")
     rule.verb = Verb(base, reflexive + infinitive, kinds)
     rule.low, rule.high = rule.low + 1, rule.high + 3
     return rule
