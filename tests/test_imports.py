@@ -29,8 +29,7 @@ ROOMS = {
         __init__ losses translation_step translation_model ensemble weights_file model_directory
     """,
     "synthetic": """
-        __init__ morphology linked_phrase word_lists expressions verb_group noun_phrase
-        selectional_preferences predicate grammar
+        __init__ dice morphology sentence_pair lexicon rules derivation grammar
     """,
     "client": """
         contract address errors tls results call failures grpc_failures http_failures

@@ -7,6 +7,7 @@ from functools import cache
 
 from rnnsearch_tf.tables import read_tables
 
+PERSONS = ("je", "il", "nous", "vous", "ils")
 JE, IL, NOUS, VOUS, ILS = range(5)
 
 _IRREGULAR = {
@@ -15,19 +16,7 @@ _IRREGULAR = {
 _ENDINGS = {
     "imperfect": ("ais", "ait", "ions", "iez", "aient"),
     "future": ("ai", "a", "ons", "ez", "ont"),
-    "conditional": ("ais", "ait", "ions", "iez", "aient"),
 }
-
-
-def _irregular(infinitive: str) -> tuple[tuple[str, ...], str, str] | None:
-    """Look the verb up, or the verb it is a compound of: revenir is re- and venir."""
-    bases = [base for base in _IRREGULAR if infinitive.endswith(base)]
-    if not bases:
-        return None
-    base = max(bases, key=len)
-    prefix = infinitive.removesuffix(base)
-    present, future, participle = _IRREGULAR[base]
-    return tuple(prefix + form for form in present.split()), prefix + future, prefix + participle
 
 
 def _first_group(infinitive: str) -> tuple[tuple[str, ...], str, str]:
@@ -40,16 +29,19 @@ def _first_group(infinitive: str) -> tuple[tuple[str, ...], str, str]:
         strong = stem[:-1] + "i"
     elif len(stem) > 2 and stem[-2] in "eé":
         strong = stem[:-2] + "è" + stem[-1]
-    future = infinitive if stem[-2] == "é" else strong + "er"  # préfère, but préférera
-    soft = stem[:-1] + "ç" if stem.endswith("c") else stem + "e" if stem.endswith("g") else stem
+    future = infinitive if stem[-2] == "é" else strong + "er"  # espère, but espérera
+    soft = stem + "e" * stem.endswith("g")
     present = (strong + "e", strong + "e", soft + "ons", stem + "ez", strong + "ent")
     return present, future, stem + "é"
 
 
 def _principal_parts(infinitive: str) -> tuple[tuple[str, ...], str, str]:
     """Return the present, the stem of the future and the past participle."""
-    if known := _irregular(infinitive):
-        return known
+    if bases := [base for base in _IRREGULAR if infinitive.endswith(base)]:
+        base = max(bases, key=len)
+        prefix = infinitive.removesuffix(base)  # revenir is re- and venir
+        present, future, done = (prefix + part for part in _IRREGULAR[base])
+        return tuple(present.replace(" ", f" {prefix}").split()), future, done
     if infinitive.endswith("er"):
         return _first_group(infinitive)
     stem = infinitive[:-2]
@@ -68,10 +60,7 @@ def conjugate(infinitive: str, tense: str) -> tuple[str, ...]:
     stem = future
     if tense == "imperfect":
         stem = "ét" if infinitive == "être" else present[NOUS].removesuffix("ons")
-    forms = [stem + ending for ending in _ENDINGS[tense]]
-    for before_i, spelling in (("gei", "gi"), ("çi", "ci")):
-        forms = [form.replace(before_i, spelling) for form in forms]
-    return tuple(forms)
+    return tuple(stem + ending for ending in _ENDINGS[tense])
 
 
 @cache
@@ -92,7 +81,7 @@ def french_plural(word: str) -> str:
 
 def french_feminine(adjective: str) -> str:
     """Return the feminine of a French adjective that follows a rule."""
-    rules = {"e": "e", "eux": "euse", "en": "enne", "on": "onne", "er": "ère", "el": "elle"}
+    rules = {"e": "e", "eux": "euse", "en": "enne"}
     for ending, feminine in rules.items():
         if adjective.endswith(ending):
             return adjective.removesuffix(ending) + feminine
@@ -113,23 +102,11 @@ def english_past(verb: str) -> str:
     return verb + ("d" if verb.endswith("e") else "ed")
 
 
-def english_ing(verb: str) -> str:
-    """Return the -ing form of an English verb."""
-    if verb == "run":
-        return "running"
-    return verb.removesuffix("e") + "ing"
-
-
 _VOWELS = frozenset("aeiouyàâäéèêëîïôöùûüœæAEIOUYÀÂÉÈÊÎÔŒ")
-_MUTE_H = (
-    *("homm", "habit", "hôpit", "hôtel", "histoir", "honnêt", "heur", "horlog", "huile", "henri"),
-)
-_NO_ELISION = ("huit", "onze", "oui")
+_MUTE_H = ("homm", "habit", "hôpit", "histoir", "honnêt", "heur", "horlog", "henri")
 
 
 @cache
 def begins_with_vowel(word: str) -> bool:
     """Tell whether a French word makes the word before it lose its vowel: l'homme, le héros."""
-    if word in _NO_ELISION:
-        return False
     return word[0] in _VOWELS or word.lower().startswith(_MUTE_H)
