@@ -22,7 +22,7 @@ _STAND_IN = len(SPECIAL_TOKENS)
 
 
 class Spelling(NamedTuple):
-    """How the words that are predicted, or the pieces of words, are written."""
+    """Written form of the words that are predicted, or of the pieces of words."""
 
     texts: Shaped[Tensor, "K"]  # string; the special tokens are like no text
     begins_word: Bool[Tensor, "K"]  # whether it can stand behind a whole word
@@ -52,7 +52,7 @@ class Prefix(NamedTuple):
 
 
 class Begun(NamedTuple):
-    """What translations begin with, and how words are written."""
+    """Beginnings of translations, and the written form of words."""
 
     prefix: Prefix
     spelling: Spelling

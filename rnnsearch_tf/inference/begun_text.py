@@ -70,7 +70,7 @@ def with_first(words: tf.RaggedTensor, first: tf.Tensor) -> tf.RaggedTensor:
 
 
 def _spelling(target: TextVectorizer) -> Spelling:
-    """How the words of a vocabulary are written; in bytes, where a piece is a byte."""
+    """Written form of the words of a vocabulary; in bytes, where a piece is a byte."""
     known = target.vocabulary.tokens
     ids = tf.range(len(known))
     tokens = target.tokens(tf.RaggedTensor.from_row_lengths(ids, [len(known)])).flat_values

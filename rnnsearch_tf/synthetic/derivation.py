@@ -15,7 +15,7 @@ _REFLEXIVE = ("me", "se", "nous", "vous", "se")
 
 
 class Scope(NamedTuple):
-    """What a rule is applied to."""
+    """Words and features that a rule is applied to."""
 
     head: Head | None = None  # the noun of a phrase, or the subject
     tense: str = ""

@@ -101,6 +101,7 @@ def test_json_and_back(scores, tmp_path):
     assert list(values) == [
         "sentences", "bleu", "chrf", "ter", "tokenized_bleu", "lowercased_bleu",
         "no_unknown", "unknown_replaced", "by_length", "comparisons",
+        "calibration",
     ]  # fmt: skip
     assert values["bleu"]["score"] == scores.all["bleu"].score
     assert values["ter"]["interval"] == scores.all["ter"].interval

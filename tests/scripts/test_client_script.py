@@ -95,7 +95,8 @@ def test_n_best_lists_as_json(serve, capsys, tmp_path):
         assert script.run([*flags, f"--input={tmp_path / 'in'}"]) == 0
     assert capsys.readouterr().out == "".join(
         f'{{"text": "{text}", "hypotheses": '
-        f'[{{"translation": "«{text}»", "score": -0.1, "normalized_score": -0.05}}]}}\n'
+        f'[{{"translation": "«{text}»", "score": -0.1, "normalized_score": -0.05, '
+        '"words": [], "word_scores": []}]}\n'
         for text in "abc"
     )
 

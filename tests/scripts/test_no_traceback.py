@@ -31,6 +31,7 @@ NUMBERS = [
 # Flags whose 0 stands for none.
 NONE_AT_ZERO = {
     "epochs", "max_updates", "evaluation_interval", "checkpoint_interval", "seed", "dropout",
+    "word_dropout", "recurrent_dropout", "label_smoothing", "weight_average", "subword_sampling",
     "guided_alignment_weight", "length_penalty", "min_length_ratio", "candidate_words",
 }  # fmt: skip
 INT64 = {"version"}  # of a served model, which may be a time
@@ -207,7 +208,8 @@ def test_settings_of_a_model_or_export_that_cannot_be(capsys, tmp_path, model_di
     (tmp_path / "config.json").write_text(json.dumps(config))
     assert said in one_line(capsys, translate, f"--model_dir={tmp_path}")
     (tmp_path / "saved_model.pb").touch()
-    (tmp_path / "model.json").write_text(json.dumps(config))
+    card = {**config, "models": [{"model": config["model"]}]}
+    (tmp_path / "model.json").write_text(json.dumps(card))
     assert said in one_line(capsys, translate, f"--model_dir={tmp_path}")
 
 

@@ -39,7 +39,7 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What trainings would read: training pairs, validation set, alignments."""
     calls: list[Any] = []
 
-    def train(config, model_dir, training, validation, *others, alignments, subwords) -> None:
+    def train(config, model_dir, training, validation, *others, alignments, **more) -> None:
         calls.append((read_all(training), validation, alignments))
 
     monkeypatch.setattr("rnnsearch_tf.training.run.train", train)

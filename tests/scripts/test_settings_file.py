@@ -63,7 +63,7 @@ def test_the_config_of_a_model_directory_is_read(capsys, tmp_path):
         ("training: {epochs: many}", "epochs: expected int, not 'many'"),
         ("training: {epochs: -1}", "epochs -1: must be at least 0"),
         ("training: {optimizer: sgd}", "optimizer 'sgd': choose one of adadelta, adam"),
-        ("source_language: de", "source_language 'de': the Moses tokeniser has rules for en and"),
+        ("source_language: sv", "source_language 'sv': the Moses tokeniser has rules for"),
         ("- a", "expected an object, not ['a']"),
         ("a: [", "neither JSON nor YAML: while parsing"),
         ('{"model": ', "not JSON: "),

@@ -23,7 +23,7 @@ def test_nothing_but_the_matrix_scrolls_sideways_on_a_phone(visit, server):
     )
     assert min(sizes) >= 12
     small = page.evaluate(
-        """() => [...document.querySelectorAll("button, select, textarea, summary, " +
+        """() => [...document.querySelectorAll("button:not(.word), select, textarea, summary, " +
                   "input:not([type=radio]), #candidates label")]
              .filter(control => control.checkVisibility())
              .map(control => [control.id, control.getBoundingClientRect()])
@@ -70,7 +70,9 @@ def assert_accessible(page: Any) -> None:
 
 # Text and what it stands on, as a person sees them: the least contrast by WCAG's formula.
 CONTRAST = """() => {
-  const parse = (text) => text.match(/[\\d.]+/g).map(Number);
+  const numbers = (text) => text.match(/[\\d.]+/g).map(Number);
+  const parse = (text) => text.startsWith("color(srgb")  // 0 to 1, where others have 0 to 255
+    ? numbers(text).map((v, i) => i < 3 ? 255 * v : v) : numbers(text);
   const light = (text) => {
     const [r, g, b] = parse(text).slice(0, 3).map(v => v / 255)
       .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
