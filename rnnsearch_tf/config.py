@@ -291,7 +291,7 @@ class Config:
     decoding: DecodingConfig = setting(DecodingConfig(), "beam search")
     source_language: str = setting(
         "en",
-        "of the source text; for the Moses rules en, fr; with sacremoses, cs, de, es, it, nl, pl, pt",
+        "of the source; for the Moses rules en, fr; with sacremoses cs, de, es, it, nl, pl, pt",
     )
     target_language: str = setting("fr", "of the target text, likewise")
     tokenizer: TokenizerName = setting(
