@@ -59,7 +59,7 @@ demo: $(VENV)/installed
 # Three processes keep two cores busy: while a test waits for a server, a browser or a training in a
 # process of its own, the others go on.
 test: $(VENV)/installed-test
-	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 test-fast: $(VENV)/installed-test
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder \
