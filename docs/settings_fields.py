@@ -1,6 +1,6 @@
 """An extension of griffe: the API page shows a setting's default and its description."""
 
-import ast
+import importlib
 from typing import Any
 
 from griffe import Attribute, Docstring, ExprCall, Extension
@@ -12,7 +12,8 @@ class SettingsFields(Extension):
     def on_attribute_instance(self, *, attr: Attribute, **_: Any) -> None:
         """Rewrite such an attribute."""
         call = attr.value
-        if isinstance(call, ExprCall) and str(call.function) == "setting":
-            default, description = call.arguments[:2]
-            attr.value = default
-            attr.docstring = Docstring(ast.literal_eval(f"({description})"), parent=attr)
+        if isinstance(call, ExprCall) and str(call.function) == "setting" and attr.parent:
+            attr.value = call.arguments[0]
+            owner = getattr(importlib.import_module(attr.module.path), attr.parent.name)
+            about = owner.__dataclass_fields__[attr.name].metadata
+            attr.docstring = Docstring(about["help"], parent=attr)

@@ -289,10 +289,7 @@ class Config:
     model: ModelConfig = setting(ModelConfig(), "architecture and sizes")
     training: TrainingConfig = setting(TrainingConfig(), "the training procedure")
     decoding: DecodingConfig = setting(DecodingConfig(), "beam search")
-    source_language: str = setting(
-        "en",
-        "of the source; for the Moses rules en, fr; with sacremoses cs, de, es, it, nl, pl, pt",
-    )
+    source_language: str = setting("en", f"of the source text; for the Moses rules {MOSES_NAMES}")
     target_language: str = setting("fr", "of the target text, likewise")
     tokenizer: TokenizerName = setting(
         MOSES,

@@ -44,13 +44,10 @@ class TrainingData:
         if learned:
             self.source_vocabulary, self.target_vocabulary = (t.vocabulary() for t in learned)
         else:
-            first = [v.tokens for v in known] or [list(SPECIAL_TOKENS)] * 2
-            self.source_vocabulary = self._prepared.source.vocabulary(
-                sizes.source_vocabulary_size, first[0]
-            )
-            self.target_vocabulary = self._prepared.target.vocabulary(
-                sizes.target_vocabulary_size, first[1]
-            )
+            first, second = [v.tokens for v in known] or [list(SPECIAL_TOKENS)] * 2
+            text, size = self._prepared, sizes.source_vocabulary_size
+            self.source_vocabulary = text.source.vocabulary(size, first)
+            self.target_vocabulary = text.target.vocabulary(sizes.target_vocabulary_size, second)
         digests = [tokenizer.digest for tokenizer in learned] or ["", ""]
         # Also those that are too long.
         self.pairs = self._prepared.pairs(self.source_vocabulary, self.target_vocabulary)

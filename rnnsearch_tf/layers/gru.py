@@ -67,10 +67,9 @@ class _GatedUnit(PreciseLayer):
         The mask is one for all steps and sentences, so the recurrence itself is as without it
         (weight-dropped LSTM, Merity et al. 2018).
         """
-        weights = joined(self.U_z, self.U_r, self.U)
-        weights = self.recurrent_dropout(weights, training=training)
-        gates, candidate = ops.split(weights, [2 * self.units], axis=-1)
-        return gates, candidate
+        gates, candidate = joined(self.U_z, self.U_r), joined(self.U)
+        drop = self.recurrent_dropout
+        return drop(gates, training=training), drop(candidate, training=training)
 
     def read(
         self,

@@ -118,11 +118,10 @@ def run() -> None:
     scores = evaluator.evaluate(translations, text.source, references)
     if replaced is not None:
         scores = scores._replace(replaced=evaluator.score(replaced, references))
-    lengths = evaluator.source_lengths(text.source)
-    comparisons = [
-        compare(name, translations, lines, references, lengths) for name, lines in others.items()
-    ]
-    scores = scores._replace(comparisons=comparisons)
+    if others:
+        lengths = evaluator.source_lengths(text.source)
+        each = (compare(name, translations, x, references, lengths) for name, x in others.items())
+        scores = scores._replace(comparisons=list(each))
     if FLAGS.calibration:
         measured = evaluator.calibration(evaluator.pairs(text))
         scores = scores._replace(calibration=measured)

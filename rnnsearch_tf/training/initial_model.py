@@ -66,22 +66,15 @@ class InitialModel:
         Raises:
             UsageError: another architecture, size or tokeniser, or fewer words.
         """
-        for name in _OF_TEXT:
-            self._check(name, getattr(config, name) == getattr(self._config, name), config)
-        for name, own in dataclasses.asdict(self._config.model).items():
-            given = getattr(config.model, name)
+        own, given = ({**vars(c), **vars(c.model)} for c in (self._config, config))
+        for name in (*_OF_TEXT, *vars(config.model)):
             may_grow = name in _MAY_GROW and not self.subwords
-            fits = name in _MAY_DIFFER or own == given or (may_grow and given > own)
-            self._check(name, fits, config)
-
-    def _check(self, name: str, fits: bool, config: Config) -> None:
-        if not fits:
-            own, given = (
-                getattr(c if hasattr(c, name) else c.model, name) for c in (self._config, config)
-            )
-            raise UsageError(
-                f"--initial_model {self._directory.path}: its {name} is {own}, not {given}"
-            )
+            grows = may_grow and given[name] > own[name]
+            if name not in _MAY_DIFFER and given[name] != own[name] and not grows:
+                raise UsageError(
+                    f"--initial_model {self._directory.path}: its {name} is {own[name]}, "
+                    f"not {given[name]}"
+                )
 
     def copy_weights(self, model: "TranslationModel") -> None:
         """Give a model the weights of this one, and leave those of new words as they are."""
