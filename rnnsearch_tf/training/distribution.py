@@ -114,10 +114,15 @@ class Workers:
     def check(self, problem: str | None) -> None:
         """Wait until all workers have called this; fail together if one has a problem."""
         failed = self._sum([float(problem is not None)], chief_only=False)
-        if problem is not None:
-            raise InputError(problem)
         if failed[0]:
-            raise InputError("another worker failed; what it wrote says why")
+            self.leave()
+            raise InputError(problem or "another worker failed; what it wrote says why")
+
+    def leave(self) -> None:
+        """Wait until all are about to end, or have ended."""
+        # One that ends at once takes the last sum from the others, which are still receiving it.
+        with contextlib.suppress(*_WORKER_GONE):
+            self._sum([0.0], chief_only=False)
 
     def check_same(self, text: str, problem: str) -> None:
         """Wait for all workers; fail together if the text of one is not the chief's."""

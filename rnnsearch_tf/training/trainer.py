@@ -117,6 +117,7 @@ class Trainer:
             self._callbacks.on_train_begin({"updates": self._state.updates})
             self._callbacks.on_epoch_begin(self._state.evaluations)
             stopped_by = self._train(received)
+            self._workers.leave()
             self._callbacks.on_train_end()
         if stopped_by:
             self._say("stopped and saved: the same command resumes the training")
