@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from rnnsearch_tf.presets import PRESETS
     from rnnsearch_tf.results import Alignment, Hypothesis, Translation
     from rnnsearch_tf.serving.export import export
+    from rnnsearch_tf.serving.published import publish
     from rnnsearch_tf.text.vocabulary import Vocabulary
     from rnnsearch_tf.training.run import train
 
@@ -39,7 +40,7 @@ __all__ = [
     "DecodingConfig", "Encoder", "Ensemble", "GRUCell", "Hypothesis", "InputError",
     "MaxoutDeepOutput", "ModelConfig", "ModelDirectory", "ParallelFiles", "ParallelText",
     "TrainingConfig", "Translation", "TranslationModel", "Translator", "Vocabulary", "Wmt14",
-    "WordAlignmentFiles", "export", "train",
+    "WordAlignmentFiles", "export", "publish", "train",
 ]  # fmt: skip
 
 _MODULES = {
@@ -57,6 +58,7 @@ _MODULES = {
     "presets": "PRESETS",
     "results": "Alignment Hypothesis Translation",
     "serving.export": "export",
+    "serving.published": "publish",
     "text.vocabulary": "Vocabulary",
     "training.run": "train",
 }

@@ -178,6 +178,27 @@ def make_once(folder: Path, is_whole: Callable[[Path], bool], make: Callable[[Pa
         raise InputError(f"{folder.parent}: cannot be written: {reason}") from error
 
 
+@contextlib.contextmanager
+def new_folder(path: str | Path) -> Iterator[Path]:
+    """Yield a temporary folder, which gets the name `path` when the block ends well.
+
+    All of it is on the disk then. OSError where `path` exists by then, or the disk refuses.
+    """
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    # A name that is no number: a server that watches the folder for versions skips it.
+    temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    try:
+        yield temporary
+        temporary.chmod(0o755)
+        for part in [*temporary.rglob("*"), temporary]:
+            synchronize(part)
+        os.rename(temporary, target)
+        synchronize(target.parent)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
 def _make(folder: Path, make: Callable[[Path], None]) -> None:
     unfinished = folder.with_name(f".{folder.name}.unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)

@@ -27,6 +27,7 @@ ROOMS = {
     """,
     "models": """
         __init__ losses translation_step translation_model ensemble weights_file model_directory
+        pretrained
     """,
     "synthetic": """
         __init__ dice morphology sentence_pair lexicon rules derivation grammar
@@ -56,7 +57,7 @@ ROOMS = {
     "visualization": """
         __init__ fonts image_files alignment_page alignment_matrix curves sample_page
     """,
-    "serving": "__init__ kit model_card signatures warmup export",
+    "serving": "__init__ kit model_card signatures warmup export published",
     "training": """
         __init__ checks optimizers distribution train_step logs state checkpoints callbacks
         initial_model trainer validation summaries run
@@ -69,7 +70,7 @@ ROOMS = {
         shared.text_output shared.line_output shared.finite_values shared.translation_lines
         shared.figure_flags shared.decoding_flags shared.alignment_flags
         shared.alignment_evaluation shared.pair_flags shared.systems shared.unknown_words
-        shared.settings_file align client demo evaluate export lexicon plot reproduce score
+        shared.settings_file align client demo evaluate export lexicon plot publish reproduce score
         select_pairs train translate
     """,
 }

@@ -14,6 +14,7 @@ from rnnsearch_tf.inference.exported import card_of, check_models, load_vocabula
 from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.inference.weight_storage import FULL
 from rnnsearch_tf.models.model_directory import BEST, ModelDirectory
+from rnnsearch_tf.models.pretrained import find_model
 from rnnsearch_tf.text.vectorizer import TextVectorizer
 from rnnsearch_tf.tf_functions import check_backend
 
@@ -65,7 +66,7 @@ def load_text_model(
             the first; or Keras works on another backend than TensorFlow.
     """
     check_backend()
-    paths = [path] if isinstance(path, str | Path) else path
+    paths = [find_model(one) for one in ([path] if isinstance(path, str | Path) else path)]
     if not paths:
         raise InputError("no model directory is given")
     check_models(paths, weights)

@@ -17,7 +17,7 @@ from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.models.translation_model import TranslationModel
 
 _DIGEST, _TRAINING = "sha256", "training"  # attributes of the file
-_FLOAT = np.dtype(np.float32)
+_DTYPES = tuple(map(np.dtype, ("float32", "float16")))
 
 
 def write_weights(path: Path, model: TranslationModel, config: Config) -> None:
@@ -36,6 +36,38 @@ def write_weights(path: Path, model: TranslationModel, config: Config) -> None:
         # Bytes of a fixed length stand in the attribute itself, not elsewhere in the file.
         file.attrs[_DIGEST] = np.bytes_(_digest(_arrays(file)))
         file.attrs[_TRAINING] = np.bytes_(json.dumps(_training(config)))
+
+
+def copy_weights(source: Path, target: Path, dtype: str) -> None:
+    """Write the arrays of a checked file in another dtype, with a digest of their own.
+
+    Args:
+        source: a file that `check_weights` has accepted.
+        target: it ends in ".weights.h5".
+        dtype: "float32" or "float16".
+
+    Raises:
+        InputError: a value is too large for the dtype.
+        OSError: the disk refuses.
+    """
+    with h5py.File(source, "r") as file, h5py.File(target, "w") as copy:
+        for path, item in _items(file):
+            if isinstance(item, h5py.Group):
+                copy.create_group(path)
+                continue
+            with np.errstate(over="ignore"):
+                array = item[()].astype(dtype)
+            if not np.isfinite(array).all():
+                raise InputError(f"{source}: {path} has a value too large for {dtype}")
+            copy[path] = array
+        copy.attrs.update(file.attrs)
+        copy.attrs[_DIGEST] = np.bytes_(_digest(_arrays(copy)))
+
+
+def count_values(path: Path) -> int:
+    """Count the values in a checked file: the parameters of its model."""
+    with h5py.File(path, "r") as file:
+        return sum(array.size for array in _arrays(file).values())
 
 
 def check_weights(path: Path, config: Config) -> str:
@@ -110,8 +142,8 @@ def _arrays(file: h5py.File) -> dict[str, h5py.Dataset]:
         if isinstance(item, h5py.Dataset):
             properties = item.id.get_create_plist()
             is_plain = properties.get_layout() == h5py.h5d.CONTIGUOUS
-            if not is_plain or properties.get_external_count() or item.dtype != _FLOAT:
-                raise ValueError(f"{path} is not a plain float32 array")
+            if not is_plain or properties.get_external_count() or item.dtype not in _DTYPES:
+                raise ValueError(f"{path} is not a plain array of float32 or float16")
             arrays[path] = item
     return arrays
 

@@ -7,6 +7,7 @@ from typing import IO, TYPE_CHECKING, Literal
 
 from rnnsearch_tf.config import BEAM_SIZE
 from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.models.pretrained import DEFAULT
 from rnnsearch_tf.results import Alignment
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.decoding_flags import (
@@ -45,7 +46,12 @@ COMMAND = Command(
     "rnnsearch-translate --model_dir=model --input=test.en --output=test.fr",
 )
 FLAGS = COMMAND.flags
-define_model(COMMAND)
+define_model(
+    COMMAND,
+    "the trained model; several are an ensemble; or the folder of an export, or the name of a "
+    "model that ships with the package",
+    DEFAULT,
+)
 COMMAND.group("Data")
 COMMAND.define(
     "input", INPUT_LINES, "text to translate, UTF-8, plain or .gz; - is standard input", "-"
@@ -96,6 +102,10 @@ def run() -> int:
 
         limit_operations(1)
         translator = open_translator(COMMAND)
+    if FLAGS["model_dir"].using_default_value:
+        config = translator.config
+        languages = f"{config.source_language} to {config.target_language}"
+        COMMAND.warn(f"with the model {DEFAULT}, {languages}; --model_dir names another")
     results = translator.translate_windows(
         _checked(_windows(output), translator, output.done),
         n_best=FLAGS.n_best,

@@ -1,9 +1,6 @@
 """Export of model directories to SavedModels for TensorFlow Serving."""
 
 import json
-import os
-import shutil
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +10,7 @@ import tensorflow as tf
 from rnnsearch_tf.config import SUBWORD_FILES, DecodingConfig, check_choice
 from rnnsearch_tf.digests import folder_digests, sealed
 from rnnsearch_tf.errors import InputError, first_line
-from rnnsearch_tf.files import synchronize, write_atomically
+from rnnsearch_tf.files import new_folder, write_atomically
 from rnnsearch_tf.inference.exported import CARD, SUBWORDS, new_version
 from rnnsearch_tf.inference.loading import load_text_model
 from rnnsearch_tf.inference.n_best import LOWEST
@@ -69,17 +66,11 @@ def export(
         del text_model.complete  # what a model has is saved
     card = model_card(model_dirs, weights, weights_dtype, text_model.config.decoding)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        # A name that is no number: a server that watches the folder skips it.
-        temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-        try:
+        with new_folder(target) as temporary:
             _save(text_model, temporary)
             write_warmup_requests(text_model, temporary)
             _write_subwords(text_model, temporary)
             _write_card(temporary, card)
-            _publish(temporary, target)
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
     except (OSError, tf.errors.OpError) as error:
         raise InputError(f"{target}: cannot be written: {first_line(error)}") from error
     return target
@@ -120,12 +111,3 @@ def _write_card(path: Path, card: dict[str, Any]) -> None:
     """Write model.json, the last file of an export."""
     card = sealed({**card, "files": folder_digests(path)})
     (path / CARD).write_text(json.dumps(card, indent=2, ensure_ascii=False) + "\n", "utf-8")
-
-
-def _publish(temporary: Path, target: Path) -> None:
-    """Rename a finished folder to its final name, once all of it is on the disk."""
-    temporary.chmod(0o755)
-    for path in [*temporary.rglob("*"), temporary]:
-        synchronize(path)
-    os.rename(temporary, target)
-    synchronize(target.parent)

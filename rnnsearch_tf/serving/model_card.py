@@ -58,7 +58,7 @@ def model_card(
 def _model(directory: ModelDirectory, weights: str) -> dict[str, Any]:
     config = dataclasses.asdict(directory.load_config())
     del config["decoding"]  # the export's own stands beside
-    evaluation = _evaluation(directory, weights)
+    evaluation = evaluation_of(directory, weights)
     return {
         **config,
         "weights": weights,
@@ -68,8 +68,12 @@ def _model(directory: ModelDirectory, weights: str) -> dict[str, Any]:
     }
 
 
-def _evaluation(directory: ModelDirectory, weights: str) -> dict[str, Any] | None:
-    """Find the line of training.jsonl about these weights; None where there is none."""
+def evaluation_of(directory: ModelDirectory, weights: str) -> dict[str, Any] | None:
+    """Find the record in training.jsonl of the best or the last weights; None where there is none.
+
+    Raises:
+        InputError: an unusable model directory.
+    """
     records = directory.read_log()
     if not records:
         return None

@@ -9,6 +9,7 @@ import numpy as np
 from rnnsearch_tf.config import SENTENCEPIECE, SUBWORD_FILES, Config
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.models.model_directory import ModelDirectory
+from rnnsearch_tf.models.pretrained import find_model
 from rnnsearch_tf.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:  # Keras and TensorFlow are loaded only where they are needed
@@ -34,7 +35,7 @@ class InitialModel:
     """
 
     def __init__(self, path: str | Path):
-        self._directory = ModelDirectory(path)
+        self._directory = ModelDirectory(find_model(path))
         self._config = self._directory.load_config()
         is_split = self._config.tokenizer == SENTENCEPIECE
         self.subwords = [self._directory.path / name for name in SUBWORD_FILES if is_split]

@@ -8,6 +8,7 @@ from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.inference.exported import check_models, check_options, config_of, find_version
 from rnnsearch_tf.inference.lexicon_file import required
 from rnnsearch_tf.models.model_directory import ModelDirectory
+from rnnsearch_tf.models.pretrained import find_model
 from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.file_flags import MODEL_FOLDERS
 
@@ -20,10 +21,11 @@ Weights = Literal["best", "last"]
 def define_model(
     command: Command,
     description: str = "the trained model; several are an ensemble; or the folder of an export",
+    default: str | None = None,
 ) -> None:
-    """Add --model_dir and --weights."""
+    """Add --model_dir, required where it has no default, and --weights."""
     command.group("Model")
-    command.define("model_dir", MODEL_FOLDERS, description, required=True)
+    command.define("model_dir", MODEL_FOLDERS, description, default, required=default is None)
     command.define("weights", Weights, "best is by the validation set", "best")
 
 
@@ -39,7 +41,7 @@ def _folders(command: Command, names: str | None) -> list[str]:
     paths = names.split(",")
     if "" in paths:
         raise UsageError(f"{names!r} has an empty name")
-    return paths
+    return [str(find_model(path)) for path in paths]
 
 
 def checked_models(command: Command, names: str | None = None) -> list[str]:

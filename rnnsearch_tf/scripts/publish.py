@@ -1,0 +1,73 @@
+"""rnnsearch-publish: a trained model as a folder to share."""
+
+import sys
+from typing import Literal
+
+from rnnsearch_tf.errors import InputError, UsageError
+from rnnsearch_tf.inference.exported import find_version
+from rnnsearch_tf.scripts.shared.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.decoding_flags import (
+    checked_models,
+    decoding_settings,
+    define_decoding,
+    define_model,
+)
+from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILE, OUTPUT_FOLDER
+from rnnsearch_tf.scripts.shared.text_output import show
+
+StoredDtype = Literal["float16", "float32"]
+
+COMMAND = Command(
+    "rnnsearch-publish",
+    "write a trained model as a folder to share: weights of half the size, vocabularies, and a "
+    "README.md, the model card, with the metadata of model hubs. Every command reads the folder as "
+    "--model_dir. The search options become the model's own.",
+    "rnnsearch-publish --model_dir=model --output=en-fr --license=cc-by-4.0 \\\n"
+    '    --data="200,000 sentence pairs of Europarl v7" --evaluation=test.json',
+)
+FLAGS = COMMAND.flags
+define_model(COMMAND, "the trained model")
+COMMAND.group("Output")
+COMMAND.define("output", OUTPUT_FOLDER, "a new folder, whose name is the model's", required=True)
+COMMAND.define(
+    "weights_dtype", StoredDtype, "dtype of the weights in the file; float16 is half the size",
+    "float16",
+)  # fmt: skip
+COMMAND.group("Model card")
+COMMAND.define("license", str, "of the weights, an SPDX identifier", required=True)
+COMMAND.define("data", str, "what the training text is, and where it comes from", required=True)
+COMMAND.define(
+    "evaluation",
+    INPUT_FILE,
+    "scores that rnnsearch-evaluate --json has written; the file is named after the test set",
+    repeated=True,
+)
+define_decoding(COMMAND)
+
+
+@COMMAND.entry
+def run() -> None:
+    """Write the folder."""
+    if find_version(FLAGS.model_dir):
+        raise InputError(f"{FLAGS.model_dir} is an export; give the model that it was made of")
+    [model, *others] = checked_models(COMMAND)
+    if others:
+        raise UsageError("--model_dir: a folder is of one model, no ensemble")
+    decoding = decoding_settings(COMMAND)
+    with quiet_start():
+        from rnnsearch_tf.serving.published import publish
+    publish(
+        model,
+        FLAGS.output,
+        FLAGS.license,
+        FLAGS.data,
+        FLAGS.evaluation or (),
+        decoding,
+        FLAGS.weights,
+        FLAGS.weights_dtype,
+    )
+    show(FLAGS.output)
+
+
+if __name__ == "__main__":
+    sys.exit(run())

@@ -1,0 +1,119 @@
+"""Model directories to share, on a model hub or anywhere, with a card that says what they are."""
+
+import dataclasses
+import shutil
+import string
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import rnnsearch_tf
+from rnnsearch_tf.config import SENTENCEPIECE, SUBWORD_FILES, Config, DecodingConfig
+from rnnsearch_tf.errors import InputError, first_line, input_errors
+from rnnsearch_tf.evaluation.metrics import METRICS, Score
+from rnnsearch_tf.files import new_folder
+from rnnsearch_tf.json_files import read_json, typed
+from rnnsearch_tf.models.model_directory import BEST, ModelDirectory
+from rnnsearch_tf.models.weights_file import copy_weights, count_values
+from rnnsearch_tf.serving.model_card import evaluation_of
+
+_TEMPLATE = Path(__file__).with_name("published.md")
+_COPIED = ("source.vocab", "target.vocab", *SUBWORD_FILES, "lexicon.tsv", "training.jsonl")
+
+
+def publish(
+    model_dir: str | Path,
+    output: str | Path,
+    license_name: str,
+    data: str,
+    evaluations: Sequence[str | Path] = (),
+    decoding: DecodingConfig | None = None,
+    weights: str = BEST,
+    weights_dtype: str = "float16",
+) -> None:
+    """Write a model directory without the state of its training, and a README.md, its card.
+
+    The card begins with the metadata that model hubs read. The folder appears complete or not at
+    all, and is used like any other model directory.
+
+    Args:
+        model_dir: the trained model.
+        output: the folder, which must not exist; its name is the model's.
+        license_name: of the weights, an SPDX identifier: "mit", "cc-by-4.0".
+        data: what the training text is, and where it comes from.
+        evaluations: files of `rnnsearch-evaluate --json`, named after their test sets.
+        decoding: instead of the options in the model's config.
+        weights: "best" or "last".
+        weights_dtype: dtype of the weights in the file, "float16" or "float32".
+
+    Raises:
+        InputError: an unusable model directory or file of scores, a folder that exists, weights too
+            large for the dtype, a disk that refuses.
+    """
+    directory, target = ModelDirectory(model_dir), Path(output)
+    if target.exists():
+        raise InputError(f"{target} exists; nothing was overwritten")
+    config = directory.load_config()
+    config = dataclasses.replace(config, decoding=decoding or config.decoding)
+    directory.load_vocabularies()  # these for their checks
+    directory.check_weights(weights)
+    scores = [*_validation_rows(directory, weights)]
+    for path in evaluations:
+        scores += _test_rows(Path(path))
+    try:
+        with new_folder(target) as folder:
+            best = ModelDirectory(folder).weights_path(BEST)
+            copy_weights(directory.find_weights(weights), best, weights_dtype)
+            for name in _COPIED:
+                if (directory.path / name).exists():
+                    shutil.copyfile(directory.path / name, folder / name)
+            (folder / "config.json").write_text(config.to_json(), "utf-8")
+            size = f"{count_values(best):,}, stored in {weights_dtype}"
+            card = _card(config, target.name, size, license_name, data, scores)
+            (folder / "README.md").write_text(card, "utf-8")
+    except OSError as error:
+        raise InputError(f"{target}: cannot be written: {first_line(error)}") from error
+
+
+def _card(
+    config: Config, name: str, size: str, license_name: str, data: str, scores: Sequence[str]
+) -> str:
+    is_split = config.tokenizer == SENTENCEPIECE
+    return string.Template(_TEMPLATE.read_text("utf-8")).substitute(
+        {**vars(config.model), **vars(config.decoding)},
+        name=name,
+        size=size,
+        license=license_name,
+        data=data,
+        scores="\n".join(scores),
+        version=rnnsearch_tf.__version__,
+        title="RNNsearch" if config.model.has_attention else "RNNencdec",
+        source_language=config.source_language,
+        target_language=config.target_language,
+        units="subwords" if is_split else "words",
+        requirement="rnnsearch-tf[subwords]" if is_split else "rnnsearch-tf",
+        epochs=config.training.epochs,
+        training_length=config.training.max_length,
+    )
+
+
+def _validation_rows(directory: ModelDirectory, weights: str) -> Iterator[str]:
+    record = evaluation_of(directory, weights)
+    if record and "bleu" in record:
+        yield f"| validation set | | NLL | {record['nll_per_token']:.3f} | |"
+        yield _row("validation set", "", "BLEU", f"{record['bleu']:.2f}", record["bleu_signature"])
+
+
+def _test_rows(path: Path) -> Iterator[str]:
+    """Yield a row for each score in a file."""
+    values = read_json(path)
+    with input_errors(path):
+        values = typed(dict[str, Any], values)
+        count = typed(int, values.get("sentences"), "sentences")
+        scores = {name: typed(Score, values[name], name) for name in METRICS if name in values}
+    for name, score in scores.items():
+        yield _row(path.stem, f"{count:,}", METRICS[name].title, str(score), score.signature)
+
+
+def _row(*columns: str) -> str:
+    return "| " + " | ".join(column.replace("|", ", ") for column in columns) + " |"

@@ -1,0 +1,143 @@
+"""A published folder is used like its model directory, and its card says what it is."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+import yaml
+
+from rnnsearch_tf.inference.translator import Translator
+from rnnsearch_tf.models import pretrained
+from rnnsearch_tf.models.model_directory import ModelDirectory
+from rnnsearch_tf.scripts import publish, translate
+from rnnsearch_tf.serving.published import publish as write_published
+from rnnsearch_tf.training.initial_model import InitialModel
+
+TEXT = "The man will eat."
+SCORES = {
+    "sentences": 1234,
+    "bleu": {"score": 12.345, "signature": "nrefs:1|case:mixed", "interval": 0.5},
+    "by_length": [],
+}
+
+
+@pytest.fixture(scope="module")
+def flags(model_dir, tmp_path_factory) -> list[str]:
+    scores = tmp_path_factory.mktemp("scores") / "newstest.json"
+    scores.write_text(json.dumps(SCORES))
+    about = ["--license=cc-by-4.0", "--data=Made-up sentences.", f"--evaluation={scores}"]
+    return [f"--model_dir={model_dir}", *about]
+
+
+@pytest.fixture(scope="module")
+def published(flags, tmp_path_factory):
+    path = tmp_path_factory.mktemp("hub") / "tiny-en-fr"
+    assert publish.run([*flags, f"--output={path}", "--beam_size=2"]) == 0
+    return path
+
+
+def test_weights_are_those_of_the_model_rounded(published, model_dir):
+    copy, original = (ModelDirectory(path).load_model() for path in (published, model_dir))
+    for ours, theirs in zip(copy.get_weights(), original.get_weights(), strict=True):
+        assert ours.dtype == np.float32
+        np.testing.assert_array_equal(ours, theirs.astype(np.float16).astype(np.float32))
+    sizes = [path.stat().st_size for path in (published / "best.weights.h5",
+                                              model_dir / "best.weights.h5")]  # fmt: skip
+    assert sizes[0] < sizes[1] - 1.9 * sum(weight.size for weight in copy.get_weights())
+
+
+def test_a_folder_has_no_state_of_the_training(published):
+    names = {path.name for path in published.iterdir()}
+    assert names == {
+        "README.md", "config.json", "source.vocab", "target.vocab", "best.weights.h5",
+        "training.jsonl",
+    }  # fmt: skip
+
+
+def test_it_is_loaded_and_a_training_can_begin_from_it(published, model_dir, monkeypatch):
+    assert Translator.load(published).config.decoding.beam_size == 2
+    monkeypatch.setattr(pretrained, "FOLDER", published.parent)
+    ours, original = (InitialModel(path) for path in (published.name, model_dir))
+    assert ours.digest() != original.digest()
+    assert ours.vocabularies()[0].tokens == original.vocabularies()[0].tokens
+
+
+def test_the_card_has_metadata_and_scores(published):
+    _, metadata, text = (published / "README.md").read_text("utf-8").split("---\n", 2)
+    values = yaml.safe_load(metadata)
+    assert values["language"] == ["en", "fr"]
+    assert values["license"] == "cc-by-4.0"
+    assert values["pipeline_tag"] == "translation"
+    assert "# tiny-en-fr\n" in text
+    assert "Made-up sentences." in text
+    assert "| newstest | 1,234 | BLEU | 12.35 ± 0.50 | nrefs:1, case:mixed |" in text
+    [best] = [line for line in text.splitlines() if line.startswith("| validation set |  | BLEU")]
+    records = ModelDirectory(published).read_log()
+    assert f"{max(record['bleu'] for record in records):.2f}" in best
+
+
+def test_a_model_is_found_by_its_name(published, monkeypatch, capsys, tmp_path):
+    """Without a folder of that name; it is what rnnsearch-translate has by default."""
+    monkeypatch.setattr(pretrained, "FOLDER", tmp_path / "shipped")
+    (tmp_path / "shipped").mkdir()
+    (tmp_path / "shipped" / pretrained.DEFAULT).symlink_to(published)
+    monkeypatch.chdir(tmp_path)
+    assert repr(Translator.load(pretrained.DEFAULT)).endswith(f"from {pretrained.DEFAULT})")
+    (tmp_path / "input").write_text(TEXT + "\n")
+    assert translate.run(["--input=input"]) == 0
+    told = capsys.readouterr()
+    assert told.out.strip()
+    assert f"with the model {pretrained.DEFAULT}, en to fr" in told.err
+    (tmp_path / pretrained.DEFAULT).mkdir()
+    assert translate.run([f"--model_dir={pretrained.DEFAULT}", "--input=input"]) == 1
+    assert "no config.json" in capsys.readouterr().err
+
+
+def test_an_existing_folder_is_left_alone(flags, published, capsys):
+    before = (published / "README.md").read_bytes()
+    assert publish.run([*flags, f"--output={published}"]) == 1
+    assert "exists; nothing was overwritten" in capsys.readouterr().err
+    assert (published / "README.md").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ("--model_dir={export}", "is an export"),
+        ("--model_dir={model},{model}", "no ensemble"),
+        ("--evaluation={model}/config.json", "config.json: sentences"),
+        ("--evaluation={model}/source.vocab", "source.vocab: not JSON"),
+    ],
+)
+def test_bad_input_is_told_in_a_line(
+    flags, changed, message, model_dir, export_dir, tmp_path, capsys
+):
+    output = tmp_path / "model"
+    changed = changed.format(export=export_dir, model=model_dir)
+    assert publish.run([*flags, changed, f"--output={output}"]) in (1, 2)
+    assert message in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_weights_too_large_for_float16_are_refused(flags, model_dir, tmp_path, capsys):
+    """And float32 has them."""
+    from rnnsearch_tf.models.weights_file import write_weights
+
+    large = shutil.copytree(model_dir, tmp_path / "large")
+    directory = ModelDirectory(large)
+    model = directory.load_model()
+    model.readout.b.assign(model.readout.b + 1e6)
+    write_weights(directory.weights_path(), model, directory.load_config())
+    flags = [*flags, f"--model_dir={large}"]
+    assert publish.run([*flags, f"--output={tmp_path / 'half'}"]) == 1
+    assert "a value too large for float16" in capsys.readouterr().err
+    assert publish.run([*flags, f"--output={tmp_path / 'full'}", "--weights_dtype=float32"]) == 0
+    copy = ModelDirectory(tmp_path / "full").load_model()
+    np.testing.assert_array_equal(copy.readout.b, model.readout.b)
+
+
+def test_what_is_published_can_be_published_again(published, tmp_path):
+    write_published(published, tmp_path / "again", "mit", "Text.")
+    copies = [(path / "best.weights.h5").read_bytes() for path in (published, tmp_path / "again")]
+    assert copies[0] == copies[1]
