@@ -144,13 +144,23 @@ class ModelConfig:
     tied_embeddings: bool = setting(
         False, "whether W_o is the target word vectors; needs maxout_size equal to embedding_size"
     )
+    lexical_model: bool = setting(
+        False,
+        "whether the readout reads the attended source words themselves, too (Nguyen & Chiang "
+        "2018); likewise",
+    )
 
     def __post_init__(self) -> None:
         _check_fields(self)
+        for name in ("tied_embeddings", "lexical_model"):
+            _require(
+                not getattr(self, name) or self.maxout_size == self.embedding_size,
+                f"{name}: maxout_size {self.maxout_size} must equal embedding_size "
+                f"{self.embedding_size}",
+            )
         _require(
-            not self.tied_embeddings or self.maxout_size == self.embedding_size,
-            f"tied_embeddings: maxout_size {self.maxout_size} must equal embedding_size "
-            f"{self.embedding_size}",
+            self.has_attention or not self.lexical_model,
+            f"lexical_model: {self.architecture} does not attend to source words",
         )
 
     @property

@@ -23,7 +23,7 @@ ROOMS = {
     """,
     "layers": """
         initializers precision scan embedding gated_recurrence gru attention_inputs attention
-        attentive_recurrence deep_output encoder decoder __init__
+        attentive_recurrence lexical deep_output encoder decoder __init__
     """,
     "models": """
         __init__ losses translation_step translation_model ensemble weights_file model_directory

@@ -10,6 +10,7 @@ from keras import ops
 from rnnsearch_tf.config import InitialWeights
 from rnnsearch_tf.layers import initializers
 from rnnsearch_tf.layers.embedding import WordEmbedding
+from rnnsearch_tf.layers.lexical import LexicalModel
 from rnnsearch_tf.layers.precision import PreciseLayer, product, sizes
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class MaxoutDeepOutput(PreciseLayer):
         dropout: dropout rate of the maxout units.
         initial_weights: "paper" (appendix B.1) or "glorot".
         tied_to: an embedding of the K words, m = l, whose E is W_o (Press & Wolf 2017).
+        lexical: whether contexts end in Σ_j α_ij E x_j, m = l, which `LexicalModel` reads.
 
     Examples:
         Two states, n = 5, each with a word vector, m = 3, and a context of 2n numbers:
@@ -63,6 +65,7 @@ class MaxoutDeepOutput(PreciseLayer):
         dropout: float = 0.0,
         initial_weights: InitialWeights = "paper",
         tied_to: WordEmbedding | None = None,
+        lexical: bool = False,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
@@ -70,6 +73,11 @@ class MaxoutDeepOutput(PreciseLayer):
         self.vocabulary_size = vocabulary_size
         self.initial_weights = initial_weights
         self.dropout = keras.layers.Dropout(dropout, dtype=self.variable_dtype)
+        self.lexical = (
+            LexicalModel(initial_weights, name="lexical", dtype=self.dtype_policy)
+            if lexical
+            else None
+        )
         self._embedding = lambda: tied_to  # a function, so that its weights are not this layer's
         self.supports_masking = True  # logits carry the Keras mask of the states
 
@@ -84,6 +92,8 @@ class MaxoutDeepOutput(PreciseLayer):
         if self._embedding() is None:
             self._W_o = self.add_weight((self.units, self.vocabulary_size), matrix, name="W_o")
         self.b = self.add_weight((self.vocabulary_size,), "zeros", name="b")
+        if self.lexical is not None:
+            self.lexical.build((None, self.units))
 
     @property
     def W_o(self) -> Any:
@@ -102,13 +112,25 @@ class MaxoutDeepOutput(PreciseLayer):
         read = ops.concatenate([state, words, context], axis=-1)
         matrix = ops.concatenate([self.U_o, self.V_o, self.C_o])
         pairs = product(read, ops.cast(matrix, self.compute_dtype), self.b_o)
-        return self.activate(pairs, training)
+        return self.activate(pairs, context, training)
 
     def activate(
-        self, pairs: Float[Tensor, "*rows _"], training: bool = False
+        self,
+        pairs: Float[Tensor, "*rows _"],
+        context: Float[Tensor, "*rows _"],
+        training: bool = False,
     ) -> Float[Tensor, "*rows l"]:
-        """The maximum of each pair of t̃_i, with dropout in training."""
-        return self.dropout(maxout(pairs), training=training)
+        """The maximum of each pair of t̃_i, with dropout in training, and the lexical model's part.
+
+        Args:
+            pairs: t̃_i.
+            context: whose last l elements are those of the source words, where these are read.
+            training: whether dropout acts.
+        """
+        hidden = self.dropout(maxout(pairs), training=training)
+        if self.lexical is None:
+            return hidden
+        return hidden + self.lexical(context[..., -self.units :])
 
     def logits(
         self, hidden: Float[Tensor, "*rows l"], columns: Columns | None = None
@@ -149,4 +171,5 @@ class MaxoutDeepOutput(PreciseLayer):
             "vocabulary_size": self.vocabulary_size,
             "dropout": self.dropout.rate,
             "initial_weights": self.initial_weights,
+            "lexical": self.lexical is not None,
         }

@@ -39,6 +39,7 @@ class Encoder(PreciseLayer):
         initial_weights: "paper" (appendix B.1) or "glorot".
         word_dropout: dropout rate of whole words.
         recurrent_dropout: dropout rate of the recurrent weights.
+        with_words: whether an annotation ends in the vector of its word: [→h_j ; ←h_j ; E x_j].
 
     Examples:
         A sentence of three tokens and one of two, each ending in `</s>`, whose id is 1:
@@ -59,6 +60,7 @@ class Encoder(PreciseLayer):
         initial_weights: InitialWeights = "paper",
         word_dropout: float = 0.0,
         recurrent_dropout: float = 0.0,
+        with_words: bool = False,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
@@ -71,8 +73,10 @@ class Encoder(PreciseLayer):
             "initial_weights": initial_weights,
             "word_dropout": word_dropout,
             "recurrent_dropout": recurrent_dropout,
+            "with_words": with_words,
         }
         self.units = units
+        self.with_words = with_words
         shared: dict[str, Any] = {"initial_weights": initial_weights, "dtype": self.dtype_policy}
         self.embedding = WordEmbedding(
             vocabulary_size,
@@ -111,8 +115,8 @@ class Encoder(PreciseLayer):
             training: whether dropout acts.
 
         Returns:
-            The annotations of 2n elements, or n with the forward network alone, and the summary
-            that s_0 is made from: ←h_1, or →h_Tx without a backward network.
+            The annotations of 2n elements (n with the forward network alone; m more with words),
+            and the summary that s_0 is made from: ←h_1, or →h_Tx without a backward network.
         """
         real = ops.transpose(_real(source, mask))  # [Tx, B]
         words = self.embedding(ops.transpose(source), training=training)  # [Tx, B, m]
@@ -122,8 +126,12 @@ class Encoder(PreciseLayer):
             states = ops.concatenate([states, backward], axis=2)  # [Tx, B, 2n]
         annotations = self.dropout(ops.transpose(states, (1, 0, 2)), training=training)
         if self.backward_cell is None:
-            return annotations, annotations[:, -1]
-        return annotations, annotations[:, 0, self.units :]
+            summary = annotations[:, -1]
+        else:
+            summary = annotations[:, 0, self.units :]
+        if self.with_words:
+            annotations = ops.concatenate([annotations, ops.transpose(words, (1, 0, 2))], axis=2)
+        return annotations, summary
 
     def compute_mask(self, source: Any, mask: Any = None) -> list[Any]:
         """Return the Keras masks of the annotations, bool [B, Tx], and of the summary, None."""

@@ -188,6 +188,7 @@ def _layers(config: ModelConfig) -> tuple[Encoder, Decoder, MaxoutDeepOutput]:
         config.embedding_size,
         config.hidden_size,
         bidirectional=config.has_attention,
+        with_words=config.lexical_model,
         name="source_side",
         **shared,
         **recurrence,
@@ -207,6 +208,7 @@ def _layers(config: ModelConfig) -> tuple[Encoder, Decoder, MaxoutDeepOutput]:
         config.maxout_size,
         config.target_vocabulary_size,
         tied_to=decoder.embedding if config.tied_embeddings else None,
+        lexical=config.lexical_model,
         name="readout",
         **shared,
     )

@@ -26,7 +26,7 @@ class Memory(NamedTuple):
     """Source sentences, as the decoder reads them, and `Candidates.penalty` or ()."""
 
     keys: Float[Tensor, "B Tx _"]  # U_a h
-    values: Float[Tensor, "B Tx _"]  # C_z h, C_r h, C h and C_o h
+    values: Float[Tensor, "B Tx _"]  # C_z h, C_r h, C h and C_o h; and E x for a lexical model
     mask: Bool[Tensor, "B Tx"]  # false at padding
     penalty: Any = ()
 
@@ -89,7 +89,10 @@ class TranslationStep:
         self._has_penalty = candidates is not None
         keys = decoder.attention.keys(annotations)
         penalty = () if candidates is None else candidates.penalty
-        self.memory = Memory(keys, product(annotations, of_contexts), mask, penalty)
+        values = product(annotations, of_contexts)
+        if readout.lexical is not None:
+            values = ops.concatenate([values, annotations[..., -readout.units :]], axis=-1)
+        self.memory = Memory(keys, values, mask, penalty)
 
     def start(self) -> StepState:
         """Return what y_1 is predicted from, [B, ...]."""
@@ -162,8 +165,10 @@ class TranslationStep:
         inputs, pairs = self._read_state(state)
         if not self._decoder.updates_first:
             inputs = inputs + contexts[..., : 3 * self._units]
-        pairs = pairs + contexts[..., 3 * self._units :] + words[..., 3 * self._units :]
-        return StepState(Carried(state, inputs), self._readout.activate(pairs), alignment)
+        of_words = words[..., 3 * self._units :]
+        pairs = pairs + contexts[..., 3 * self._units :][..., : of_words.shape[-1]] + of_words
+        hidden = self._readout.activate(pairs, contexts)
+        return StepState(Carried(state, inputs), hidden, alignment)
 
     def _read_state(self, state: Tensor) -> tuple[Tensor, Tensor]:
         """Return what a state contributes to the next update and to the readout."""

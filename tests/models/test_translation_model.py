@@ -306,6 +306,40 @@ def test_tied_embeddings_are_one_matrix():
     np.testing.assert_allclose(one, words + tf.transpose(output), atol=1e-5)
 
 
+@pytest.mark.parametrize("order", STEP_ORDERS)
+def test_the_lexical_model_adds_the_attended_source_words(order):
+    """By the formula, in teacher forcing and word by word."""
+    sizes = dataclasses.replace(SIZES, maxout_size=3, step_order=order, lexical_model=True)
+    model = TranslationModel(sizes)
+    randomize(model)
+    inputs = batch(PAIRS)
+    outputs = model.decoder_outputs(inputs)
+    vectors = np.array(model.encoder.embedding.E)[inputs["source"]]
+    attended = np.array(outputs.alignment) @ vectors
+    np.testing.assert_allclose(outputs.context[..., -3:], attended, atol=1e-6)
+    words = np.tanh(attended)
+    lexical = words + np.tanh(words @ np.array(model.readout.lexical.W_l))
+    matrix = np.concatenate([model.readout.U_o, model.readout.V_o, model.readout.C_o])
+    read = np.concatenate([outputs.state, outputs.words, outputs.context], axis=2)
+    hidden = (read @ matrix + model.readout.b_o).reshape(*read.shape[:2], 3, 2).max(axis=3)
+    expected = (hidden + lexical) @ np.array(model.readout.W_o) + np.array(model.readout.b)
+    logits = ops.convert_to_numpy(model(inputs))
+    np.testing.assert_allclose(logits, expected, atol=1e-5)
+    step = model.bind(inputs["source"])
+    given = step.start()
+    for i, word in enumerate(inputs["target"].T):
+        np.testing.assert_allclose(step.predict_token(given), logits[:, i], atol=1e-5)
+        given = step.advance(step.carried(given), word)
+
+
+@pytest.mark.parametrize(
+    "options", [{"maxout_size": 4}, {"maxout_size": 3, "architecture": RNNENCDEC}]
+)
+def test_a_lexical_model_needs_attention_and_one_size(options):
+    with pytest.raises(ValueError, match="lexical_model: "):
+        dataclasses.replace(SIZES, lexical_model=True, **options)
+
+
 @pytest.mark.parametrize("name", ["dropout", "word_dropout", "recurrent_dropout"])
 def test_dropout_acts_in_training_alone(name):
     option: dict[str, typing.Any] = {name: 0.5}

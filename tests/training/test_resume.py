@@ -36,6 +36,7 @@ FLAGS = (
     "--dropout=0.3",
     "--word_dropout=0.1",
     "--recurrent_dropout=0.2",
+    "--lexical_model",
     "--weight_average=0.8",
     "--seed=5",
 )
