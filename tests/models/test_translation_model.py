@@ -317,6 +317,7 @@ def test_the_lexical_model_adds_the_attended_source_words(order):
     vectors = np.array(model.encoder.embedding.E)[inputs["source"]]
     attended = np.array(outputs.alignment) @ vectors
     np.testing.assert_allclose(outputs.context[..., -3:], attended, atol=1e-6)
+    assert model.readout.lexical is not None
     words = np.tanh(attended)
     lexical = words + np.tanh(words @ np.array(model.readout.lexical.W_l))
     matrix = np.concatenate([model.readout.U_o, model.readout.V_o, model.readout.C_o])
