@@ -17,7 +17,7 @@ Architecture = Literal["rnnsearch", "rnnencdec"]
 StepOrder = Literal["look_generate_update", "look_update_generate"]
 InitialWeights = Literal["paper", "glorot"]
 TokenizerName = Literal["moses", "whitespace", "sentencepiece"]
-MosesLanguage = Literal["en", "fr"]
+MosesLanguage = Literal["en", "fr", "cs", "de", "es", "it", "nl", "pl", "pt"]
 Batching = Literal["buckets", "sorted"]
 OptimizerName = Literal["adadelta", "adam"]
 LearningRateSchedule = Literal["constant", "linear"]
@@ -34,8 +34,8 @@ WHITESPACE: Literal["whitespace"] = "whitespace"
 SENTENCEPIECE: Literal["sentencepiece"] = "sentencepiece"
 SUBWORD_FILES = ("source.spm", "target.spm")  # SentencePiece models, in a folder
 TOKENIZERS: tuple[TokenizerName, ...] = typing.get_args(TokenizerName)
-MOSES_LANGUAGES: tuple[MosesLanguage, ...] = typing.get_args(MosesLanguage)
-MORE_MOSES_LANGUAGES = ("cs", "de", "es", "it", "nl", "pl", "pt")  # sacremoses has abbreviations
+MOSES_LANGUAGES: tuple[MosesLanguage, ...] = ("en", "fr")  # built in
+MORE_MOSES_LANGUAGES = typing.get_args(MosesLanguage)[2:]  # sacremoses has abbreviations
 MOSES_NAMES = f"{', '.join(MOSES_LANGUAGES)}; with sacremoses {', '.join(MORE_MOSES_LANGUAGES)}"
 
 # Beyond these a model or a search takes more memory than machines have.

@@ -75,13 +75,13 @@ def word_tokenizers_for(config: Config) -> tuple[Tokenizer, Tokenizer]:
 
 
 def with_prefixes(config: Config) -> Config:
-    """Fill in the abbreviations for Moses' rules; InputError where sacremoses is missing."""
+    """Fill in missing abbreviations for Moses' rules; InputError where sacremoses is missing."""
     if config.tokenizer != MOSES:
         return config
     return dataclasses.replace(
         config,
-        source_prefixes=read_prefixes(config.source_language),
-        target_prefixes=read_prefixes(config.target_language),
+        source_prefixes=config.source_prefixes or read_prefixes(config.source_language),
+        target_prefixes=config.target_prefixes or read_prefixes(config.target_language),
     )
 
 

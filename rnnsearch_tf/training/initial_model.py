@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # Keras and TensorFlow are loaded only where they are needed
 
 _MAY_GROW = ("source_vocabulary_size", "target_vocabulary_size")
 _MAY_DIFFER = ("dropout", "word_dropout", "recurrent_dropout", "label_smoothing", "initial_weights")
+_PREFIXES = ("source_prefixes", "target_prefixes")
 _OF_TEXT = ("source_language", "target_language", "tokenizer", "subwords", "joint_subwords")
 
 
@@ -29,6 +30,7 @@ class InitialModel:
 
     Attributes:
         subwords: the files of its SentencePiece models; none where its tokens are words.
+        prefixes: the abbreviations of its Moses rules, fields of `Config`.
 
     Raises:
         InputError: as `ModelDirectory.load_config`.
@@ -38,6 +40,7 @@ class InitialModel:
         self._directory = ModelDirectory(find_model(path))
         self._config = self._directory.load_config()
         is_split = self._config.tokenizer == SENTENCEPIECE
+        self.prefixes = {name: getattr(self._config, name) for name in _PREFIXES}
         self.subwords = [self._directory.path / name for name in SUBWORD_FILES if is_split]
 
     def vocabularies(self) -> tuple[Vocabulary, Vocabulary]:

@@ -73,7 +73,7 @@ def train(
     known: Sequence[Vocabulary] = ()
     if initial:
         initial.check(config)
-        config = dataclasses.replace(config, initial_model=initial.digest())
+        config = dataclasses.replace(config, initial_model=initial.digest(), **initial.prefixes)
         known, subwords = initial.vocabularies(), initial.subwords
     text = TrainingData(config, training, cache_dir, alignments, subwords, known)
     strategy = strategy or tf.distribute.get_strategy()

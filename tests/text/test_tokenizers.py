@@ -64,6 +64,8 @@ def test_abbreviations_go_with_the_settings(tmp_path):
     german, _ = word_tokenizers_for(exported.load_config(tmp_path))
     [tokens] = german.tokenize(tf.constant(["Dr. Haus. Tor."])).to_list()
     assert tokens == [b"Dr.", b"Haus", b".", b"Tor", b"."]
+    kept = Config(source_language="de", source_prefixes="Abk")  # of the model that it begins from
+    assert with_prefixes(kept).source_prefixes == "Abk"
     assert with_prefixes(Config(tokenizer="whitespace", source_language="de")).source_prefixes == ""
 
 

@@ -17,6 +17,7 @@ from rnnsearch_tf.data.selection.ngram_model import NgramModel, frequent_words
 from rnnsearch_tf.data.selection.sampling import two_samples
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.progress import Bar
+from rnnsearch_tf.text.nonbreaking_prefixes import read_prefixes
 from rnnsearch_tf.text.tokenizers import Tokenizer, tokenizer_for
 
 _CACHED_NGRAMS = 1 << 19  # of each side and sample, about 0.2 GB
@@ -89,7 +90,7 @@ def score_pairs(
     """
     text = read_all(in_domain)
     first, second, count = two_samples(pool, len(text.source), seed)
-    tokenizers = [tokenizer_for(MOSES, language) for language in languages]
+    tokenizers = [tokenizer_for(MOSES, language, read_prefixes(language)) for language in languages]
     models = [
         entropy_differences(
             _tokens(text[side], tokenizer),
