@@ -225,6 +225,12 @@ class TrainingConfig:
         "the power of α (Kudo 2018); 0: always the most probable",
         Limits(0, 1),
     )
+    letter_noise: float = setting(
+        0.0,
+        "share of the source's words in which two letters are exchanged, others in each epoch "
+        "(Belinkov & Bisk 2018); with sentencepiece",
+        _RATE,
+    )
     guided_alignment_weight: float = setting(
         0.0,
         "weight of the guided alignment loss, the cross-entropy of the attention and "
@@ -234,6 +240,11 @@ class TrainingConfig:
 
     def __post_init__(self) -> None:
         _check_fields(self)
+
+    @property
+    def draws_text(self) -> bool:
+        """Whether the training text is another one in each epoch."""
+        return bool(self.subword_sampling or self.letter_noise)
 
     @property
     def loss_weights(self) -> dict[str, float]:

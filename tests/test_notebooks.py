@@ -95,12 +95,12 @@ def install(name, monkeypatch, is_installed, folder, pip_succeeds=True):
 
 @for_each
 def test_installs_the_checkout_or_the_repository(name, monkeypatch, tmp_path):
-    remote = f"rnnsearch-tf[plot] @ git+{repository(read(name))}"
+    remote = f"rnnsearch-tf[plot,subwords] @ git+{repository(read(name))}"
     assert install(name, monkeypatch, True, tmp_path) == []
     assert install(name, monkeypatch, False, tmp_path) == [f'install --quiet "{remote}"']
     for folder in (COLAB, COLAB.parent):
         asked = install(name, monkeypatch, False, folder)
-        assert asked == [f'install --quiet "{COLAB.parent}[plot]"']
+        assert asked == [f'install --quiet "{COLAB.parent}[plot,subwords]"']
 
 
 @for_each
@@ -108,7 +108,7 @@ def test_what_cannot_be_installed_is_told_in_a_line(name, monkeypatch, tmp_path)
     with pytest.raises(SystemExit) as stopped:
         install(name, monkeypatch, False, tmp_path, pip_succeeds=False)
     message = str(stopped.value)
-    remote = f"rnnsearch-tf[plot] @ git+{repository(read(name))}"
+    remote = f"rnnsearch-tf[plot,subwords] @ git+{repository(read(name))}"
     assert message.startswith(f"{remote} could not be installed: set REPOSITORY")
     assert "\n" not in message
 
@@ -180,6 +180,7 @@ def test_attention(execute, model_dir):
     )
     assert Path("rnnencdec", "last.weights.h5").exists()
     assert not Path("rnnsearch").exists()
+    assert "<svg" in outputs["at-once"][0].data["text/html"]
     assert "<svg" in outputs["load"][0].data["text/html"]
     weights = re.findall(r"α = (0\.\d+)$", printed(outputs["attention-by-hand"]), re.M)
     assert len(weights) == 10

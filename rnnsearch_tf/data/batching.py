@@ -115,7 +115,7 @@ def training_batches(
 def batch_count(pairs: Pairs, config: TrainingConfig, block_size: int = 1_000_000) -> int:
     """Count the batches that `training_batches` makes of one pass; the same in every pass."""
     counts = kept_lengths(pairs, config.max_length, block_size)
-    if config.batching == "sorted" or config.subword_sampling:
+    if config.batching == "sorted" or config.draws_text:
         return -(-int(counts.sum()) // config.batch_size)
     in_buckets = np.bincount(_bucket(np.arange(len(counts)), config.bucket_width), weights=counts)
     return int(np.ceil(in_buckets / config.batch_size).sum())

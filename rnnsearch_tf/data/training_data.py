@@ -77,11 +77,15 @@ class TrainingData:
         )
 
     def _sampled(self, config: TrainingConfig) -> SampledPairs | None:
-        """Return the pairs with drawn subwords, where these are asked for."""
-        if not config.subword_sampling:
+        """Return the pairs whose text is drawn, where that is asked for."""
+        if not config.draws_text:
             return None
         vocabularies = self.source_vocabulary, self.target_vocabulary
-        samplers = [SubwordSampler(model, config.subword_sampling) for model in self.subwords]
+        source, target = self.subwords
+        samplers = (
+            SubwordSampler(source, config.subword_sampling, config.letter_noise),
+            SubwordSampler(target, config.subword_sampling),
+        )
         return SampledPairs(self._prepared, vocabularies, samplers, config.max_length)
 
     def __str__(self) -> str:

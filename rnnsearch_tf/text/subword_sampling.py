@@ -1,11 +1,13 @@
-"""Segmentations of text into subwords, drawn at random by SentencePiece."""
+"""Segmentations of text into subwords, drawn at random, and typing errors before them."""
 
+import random
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.extras import require_package
+from rnnsearch_tf.text.letter_noise import exchange_letters
 
 _SEEDING = threading.Lock()
 
@@ -20,19 +22,21 @@ class SubwordSampler:
 
     Args:
         model: the content of a SentencePiece model file.
-        alpha: α, above 0.
+        alpha: α; 0: the most probable segmentation.
+        letter_noise: share of the words in which two letters are exchanged first, 0 to 1.
 
     Raises:
         InputError: a model of whole words or characters, or sentencepiece is not installed.
     """
 
-    def __init__(self, model: bytes, alpha: float):
+    def __init__(self, model: bytes, alpha: float, letter_noise: float = 0.0):
         require_package("sentencepiece")
         import sentencepiece
 
         self._set_seed = sentencepiece.set_random_generator_seed
         self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
         self._alpha = alpha
+        self._noise = letter_noise
         try:
             self._segment("a")
         except RuntimeError as error:
@@ -46,14 +50,23 @@ class SubwordSampler:
         # A thread draws by the seed that was set last when it draws for the first time.
         with _SEEDING, ThreadPoolExecutor(1) as fresh_thread:
             self._set_seed(seed)
-            return list(fresh_thread.submit(lambda: [self._draw(row) for row in rows]).result())
+            return list(fresh_thread.submit(self._draw_all, rows, random.Random(seed)).result())
 
-    def _draw(self, pieces: Sequence[str]) -> Sequence[str]:
+    def _draw_all(
+        self, rows: Sequence[Sequence[str]], random_numbers: random.Random
+    ) -> list[Sequence[str]]:
+        return [self._draw(row, random_numbers) for row in rows]
+
+    def _draw(self, pieces: Sequence[str], random_numbers: random.Random) -> Sequence[str]:
         text = self._processor.decode(list(pieces))
+        if self._noise:
+            text = exchange_letters(text, self._noise, random_numbers)
         drawn = self._segment(text)
         return drawn if self._processor.decode(drawn) == text else pieces
 
     def _segment(self, text: str) -> list[str]:
+        if not self._alpha:
+            return self._processor.encode(text, out_type=str)
         # -1: from all segmentations.
         return self._processor.encode(
             text, out_type=str, enable_sampling=True, nbest_size=-1, alpha=self._alpha

@@ -39,12 +39,13 @@ def check_inputs(config: Config, has_validation_set: bool, has_alignments: bool)
     """Check that a training has what its settings need.
 
     UsageError for early stopping without a validation set, alignments without a weight or an
-    attention, a weight without alignments, or drawn subwords where the tokens are words.
+    attention, a weight without alignments, or drawn text where the tokens are words.
     """
     if not has_validation_set and config.training.early_stopping != "none":
         raise UsageError("--early_stopping needs a validation set")
-    if config.training.subword_sampling and config.tokenizer != SENTENCEPIECE:
-        raise UsageError("--subword_sampling needs --tokenizer=sentencepiece")
+    for name in ("subword_sampling", "letter_noise"):
+        if getattr(config.training, name) and config.tokenizer != SENTENCEPIECE:
+            raise UsageError(f"--{name} needs --tokenizer=sentencepiece")
     weight = config.training.guided_alignment_weight
     if not has_alignments and weight:
         raise UsageError(f"--guided_alignment_weight {weight:g} needs --train_alignments")

@@ -108,6 +108,24 @@ def test_draws_depend_on_the_seed_alone(data):
     assert len(set(map(tuple, first))) > 1
 
 
+def test_letters_of_the_source_are_exchanged_in_a_share_of_the_words(cache):
+    training = dataclasses.replace(CONFIG.training, subword_sampling=0.0, letter_noise=0.3)
+    data = TrainingData(dataclasses.replace(CONFIG, training=training), TEXT, cache)
+    first, again = (texts(data, drawn_batches(data, epoch)) for epoch in (0, 0))
+    other = texts(data, drawn_batches(data, 1))
+    assert first == again != other
+    originals = {pair.target: pair.source for pair in PAIRS}
+    drawn = [(originals[target], source) for source, target in first if target in originals]
+    assert len(drawn) == len(PAIRS)
+    count = changed = 0
+    for original, source in drawn:
+        words = [*zip(original.split(), source.split(), strict=True)]
+        count += len(words)
+        changed += sum(a != b for a, b in words)
+        assert all(a[0] == b[0] and sorted(a) == sorted(b) for a, b in words)
+    assert 0.1 < changed / count < 0.3  # two letters may be the same
+
+
 def test_text_that_would_change_keeps_its_pieces(data):
     row = ["▁want", "▁danced", "①"]  # which NFKC makes 1
     assert SubwordSampler(data.subwords[0], 0.2).draw([row] * 5, 1) == [row] * 5

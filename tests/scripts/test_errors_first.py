@@ -99,6 +99,7 @@ USAGE = [
     ("train", [*TRAIN, "--preset=none"], "--preset none: choose one of"),
     ("train", [*TRAIN, "--train_alignments=en"], "needs a --guided_alignment_weight"),
     ("train", [*TRAIN, "--subword_sampling=0.1"], "needs --tokenizer=sentencepiece"),
+    ("train", [*TRAIN, "--letter_noise=0.1"], "--letter_noise needs --tokenizer=sentencepiece"),
     ("train", [*TRAIN, "--early_stopping=bleu"], "--early_stopping needs a validation set"),
     ("train", [*TRAIN, "--source_language=fi"], "take --tokenizer=sentencepiece, or"),
     ("train", [*TRAIN, "--trian_source=en"], "unknown flag --trian_source (did you mean --train_s"),
