@@ -61,7 +61,14 @@ def made_up_text(count: int) -> ParallelText:
 def subword_dir(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("subwords") / "model"
     config = Config(
-        model=ModelConfig(embedding_size=8, hidden_size=11, attention_size=7, maxout_size=5),
+        model=ModelConfig(
+            embedding_size=8,
+            hidden_size=11,
+            attention_size=7,
+            maxout_size=8,
+            tied_embeddings=True,
+            lexical_model=True,
+        ),
         training=TrainingConfig(batch_size=16, max_updates=3, subword_sampling=0.2),
         decoding=DecodingConfig(beam_size=2, max_length=20, min_length_ratio=0.5),
         source_language="he",
