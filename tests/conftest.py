@@ -28,6 +28,8 @@ shape_checks.install()
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
+gc.disable()  # until all modules are imported: none of their objects is garbage
+
 # Files and groups that take longest: the processes that share the work begin with them.
 LONGEST = (
     "test_export_contract.py",
@@ -98,8 +100,8 @@ def pytest_collection_finish() -> None:
 
     Graphs are made of many small objects, and each search for garbage goes through all there are.
     """
-    gc.collect()
     gc.freeze()
+    gc.enable()
     gc.set_threshold(50_000, 10, 10)
 
 

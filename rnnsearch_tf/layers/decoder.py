@@ -194,6 +194,12 @@ class Decoder(PreciseLayer):
         outputs = DecoderState(states, previous, contexts, alignments)
         return DecoderState(*(ops.transpose(x, (1, 0, 2)) for x in outputs))
 
+    def compute_output_spec(self, target: Any, annotations: Any, *_: Any, **named: Any) -> Any:
+        """Return the outputs of a functional model, without tracing `call`."""
+        _, positions, context_size = annotations.shape
+        sizes = (self.cell.units, self.embedding.size, context_size, positions)
+        return DecoderState(*(self.symbol(*target.shape, size) for size in sizes))
+
     def _read(
         self, inputs: Any, start: Any, recurrent: Any, annotations: Any, mask: Any
     ) -> Outputs:

@@ -163,6 +163,10 @@ class MaxoutDeepOutput(PreciseLayer):
         state, words, context = (self.wide(x) for x in (state, words, context))
         return self.logits(self.maxout(state, words, context, training))
 
+    def compute_output_spec(self, state: Any, words: Any, context: Any, **_: Any) -> Any:
+        """Return the logits of a functional model, without tracing `call`."""
+        return self.symbol(*state.shape[:-1], self.vocabulary_size)
+
     def get_config(self) -> dict[str, Any]:
         """Return the arguments of the constructor."""
         return {

@@ -133,6 +133,12 @@ class Encoder(PreciseLayer):
             annotations = ops.concatenate([annotations, ops.transpose(words, (1, 0, 2))], axis=2)
         return annotations, summary
 
+    def compute_output_spec(self, source: Any, **_: Any) -> Any:
+        """Return the outputs of a functional model, without tracing `call`."""
+        networks = 1 if self.backward_cell is None else 2
+        size = networks * self.units + (self.embedding.size if self.with_words else 0)
+        return self.symbol(*source.shape, size), self.symbol(source.shape[0], self.units)
+
     def compute_mask(self, source: Any, mask: Any = None) -> list[Any]:
         """Return the Keras masks of the annotations, bool [B, Tx], and of the summary, None."""
         return [_real(source, mask), None]

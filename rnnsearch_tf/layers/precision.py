@@ -32,6 +32,10 @@ class PreciseLayer(keras.layers.Layer):
         """Join weights by columns and cast them for `product`; once, outside a loop."""
         return ops.cast(joined(*weights), self.compute_dtype)
 
+    def symbol(self, *shape: int | None) -> keras.KerasTensor:
+        """An output of a functional model, for which `call` need not be traced."""
+        return keras.KerasTensor(shape, dtype=self.variable_dtype)
+
 
 def joined(*weights: Float[Tensor, "*rows _"]) -> Float[Tensor, "*rows _"]:
     """Join weights by columns; of one, the tensor, where `convert_to_tensor` leaves a variable."""

@@ -88,7 +88,8 @@ CASES = [
 ]  # fmt: skip
 
 USAGE = [
-    *((name, [], "required: ") for name in [*OTHER, "plot", "reproduce", "select_pairs", "train"]),
+    *((name, [], "required: ") for name in [*OTHER[1:], "publish", "plot", "reproduce"]),
+    *((name, [], "required: ") for name in ["select_pairs", "train"]),
     ("translate", [MODEL, "--beam_size=2", "--n_best=3"], "n_best 3: must be from 1 to"),
     ("score", [MODEL, "--tsv=en", "--source=en"], "--tsv takes the place of"),
     ("score", [MODEL, "--source=en"], "--source and --target go together"),

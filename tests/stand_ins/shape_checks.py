@@ -7,6 +7,7 @@ The package itself imports neither. Functions inside functions are not checked.
 A size that a graph does not know agrees with every other.
 """
 
+import functools
 import importlib.abc
 import importlib.machinery
 import inspect
@@ -34,7 +35,12 @@ class _Shaped(type):
         shape = getattr(value, "shape", None)
         if shape is None:
             return False
-        return isinstance(value, cls.dtype[Any, _known_axes(cls.axes.split(), tuple(shape))])
+        return isinstance(value, _type_of(cls.dtype, cls.axes, tuple(shape)))
+
+
+@functools.cache
+def _type_of(dtype: Any, axes: str, shape: tuple[int | None, ...]) -> Any:
+    return dtype[Any, _known_axes(axes.split(), shape)]
 
 
 def _known_axes(names: list[str], shape: tuple[int | None, ...]) -> str:
