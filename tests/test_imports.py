@@ -52,7 +52,8 @@ ROOMS = {
         __init__ metrics length_bins likelihood calibration unk_free significance scores evaluator
     """,
     "alignment": """
-        __init__ error_rate links symmetrization extraction formats evaluation word_aligner lexicon
+        __init__ error_rate links symmetrization extraction formats evaluation hmm
+        hmm_training hmm_aligner word_aligner lexicon
     """,
     "visualization": """
         __init__ fonts image_files alignment_page alignment_matrix curves sample_page
@@ -70,8 +71,8 @@ ROOMS = {
         shared.text_output shared.line_output shared.finite_values shared.translation_lines
         shared.figure_flags shared.decoding_flags shared.alignment_flags
         shared.alignment_evaluation shared.pair_flags shared.systems shared.unknown_words
-        shared.settings_file align client demo evaluate export lexicon plot publish reproduce score
-        select_pairs train translate
+        shared.settings_file align aligner client demo evaluate export lexicon plot publish
+        reproduce score select_pairs train translate
     """,
 }
 WITHOUT_TENSORFLOW = (

@@ -73,6 +73,9 @@ class LinkMethod:
         return average, average.T
 
 
+ALIGNER_LINKS = LinkMethod(LinkRule("threshold", 0.35), "average")  # of `HmmAligner`
+
+
 def all_methods(
     two_models: bool, thresholds: Sequence[float] = TRIED_THRESHOLDS
 ) -> list[LinkMethod]:

@@ -1,10 +1,12 @@
-"""Soft alignments of given sentence pairs, by one model or by two of opposite directions."""
+"""Soft alignments of given sentence pairs, by attention or by a trained aligner."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
+from rnnsearch_tf.alignment.hmm_aligner import HmmAligner
 from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.inference.translator import Translator
@@ -25,7 +27,51 @@ class PairAlignment(NamedTuple):
         return self.forward.weights, None if self.reverse is None else self.reverse.weights
 
 
-class WordAligner:
+class PairAligner(ABC):
+    """Aligns given sentence pairs.
+
+    Attributes:
+        forward: the source-to-target model.
+    """
+
+    forward: Translator
+
+    @abstractmethod
+    def align(self, text: ParallelText) -> list[PairAlignment]:
+        """Align sentence pairs."""
+
+    def align_stream(
+        self, pairs: Iterable[tuple[str, str]], pairs_at_once: int = 256
+    ) -> Iterator[PairAlignment]:
+        """Align any number of sentence pairs, as `align`; also those before an error of `pairs`."""
+        for window in windows(pairs, pairs_at_once):
+            source, target = map(list, zip(*window, strict=True))
+            yield from self.align(ParallelText(source, target))
+
+
+class TrainedAligner(PairAligner):
+    """Aligns the words of a model by an `HmmAligner` that was trained on them."""
+
+    def __init__(self, forward: Translator, aligner: HmmAligner):
+        self.forward = forward
+        self._aligner = aligner
+
+    def align(self, text: ParallelText) -> list[PairAlignment]:
+        """Align sentence pairs; α and β are the posteriors of `HmmAligner.align`."""
+        source, target = self.forward.words_of_pairs(*text)
+        weights = self._aligner.align(*([x.words[:-1] for x in side] for side in (source, target)))
+        lengths = self.forward.word_counts(*text)
+        return [
+            PairAlignment(
+                Alignment(x.words, y.words, alpha, x.unknown, y.unknown),
+                Alignment(y.words, x.words, beta, y.unknown, x.unknown),
+                counts,
+            )
+            for x, y, (alpha, beta), counts in zip(source, target, weights, lengths, strict=True)
+        ]
+
+
+class WordAligner(PairAligner):
     """Aligns given sentence pairs, split into tokens by the models' common tokeniser.
 
     InputError for a model without attention, and two models that are not each other's reverse.
@@ -49,14 +95,6 @@ class WordAligner:
             reverse = self._reverse.align(text.target, text.source, progress=False)
         lengths = self.forward.word_counts(*text)
         return [PairAlignment(*pair) for pair in zip(forward, reverse, lengths, strict=True)]
-
-    def align_stream(
-        self, pairs: Iterable[tuple[str, str]], pairs_at_once: int = 256
-    ) -> Iterator[PairAlignment]:
-        """Align any number of sentence pairs, as `align`; also those before an error of `pairs`."""
-        for window in windows(pairs, pairs_at_once):
-            source, target = map(list, zip(*window, strict=True))
-            yield from self.align(ParallelText(source, target))
 
 
 def _check_reversed(forward: Translator, reverse: Translator) -> None:

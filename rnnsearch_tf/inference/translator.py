@@ -24,7 +24,7 @@ from rnnsearch_tf.inference.loading import load_export, load_text_model
 from rnnsearch_tf.inference.n_best import read_translations
 from rnnsearch_tf.inference.side_by_side import map_parts, side_by_side
 from rnnsearch_tf.inference.text_model import MAX_WEIGHTS, TextModel
-from rnnsearch_tf.inference.words import Side, in_words
+from rnnsearch_tf.inference.words import Side, Words, in_words
 from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.models.model_directory import BEST
 from rnnsearch_tf.models.translation_model import TranslationModel
@@ -466,6 +466,14 @@ class Translator:
         rows = map(tokenized, (source, target), tokenizers)
         words = (side.words(tokens) for side, tokens in zip(self._sides, rows, strict=True))
         return [(len(x.words) - 1, len(y.words) - 1) for x, y in zip(*words, strict=True)]
+
+    def words_of_pairs(
+        self, source: Sequence[Line], target: Sequence[Line]
+    ) -> tuple[list[Words], list[Words]]:
+        """Split pairs into the words that `align` gives."""
+        tokens = self._tokens(list(zip(source, target, strict=True)))
+        x, y = (side.words(rows) for side, rows in zip(self._sides, tokens, strict=True))
+        return x, y
 
     def _engine_for(self, beam_size: int | None, n_best: int) -> Any:
         decoding = self.config.decoding

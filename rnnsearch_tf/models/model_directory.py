@@ -38,6 +38,7 @@ class ModelDirectory:
         checkpoints/        the state that training resumes from
         training.jsonl      one line per evaluation
         lexicon.tsv         words for [UNK], where rnnsearch-lexicon has been run
+        aligner.npz         a word aligner, where rnnsearch-aligner has been run
         tensorboard/        the same and more, for TensorBoard
 
     Args:
@@ -51,6 +52,7 @@ class ModelDirectory:
         self.checkpoints_path = self.path / "checkpoints"
         self.tensorboard_path = self.path / "tensorboard"
         self.lexicon_path = self.path / "lexicon.tsv"
+        self.aligner_path = self.path / "aligner.npz"
         self.log_path = self.path / "training.jsonl"
         self._config_path = self.path / "config.json"
 

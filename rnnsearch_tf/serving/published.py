@@ -18,7 +18,10 @@ from rnnsearch_tf.models.weights_file import copy_weights, count_values
 from rnnsearch_tf.serving.model_card import evaluation_of
 
 _TEMPLATE = Path(__file__).with_name("published.md")
-_COPIED = ("source.vocab", "target.vocab", *SUBWORD_FILES, "lexicon.tsv", "training.jsonl")
+_COPIED = (
+    *("source.vocab", "target.vocab", *SUBWORD_FILES),
+    *("lexicon.tsv", "aligner.npz", "training.jsonl"),
+)
 
 
 def publish(

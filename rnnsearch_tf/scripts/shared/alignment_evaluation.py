@@ -84,8 +84,9 @@ def evaluate_alignments(command: Command, text: ParallelText) -> None:
 def _methods(command: Command) -> list[LinkMethod]:
     """Return the method of the flags, behind those of each of two models alone; or all methods."""
     chosen = link_method(command)
-    two_models = command.flags.reverse_model_dir is not None
-    if command.flags.tune:
+    flags = command.flags
+    two_models = flags.reverse_model_dir is not None or flags.alignment == "aligner"
+    if flags.tune:
         return all_methods(two_models)
     each: tuple[LinkWeights, ...] = ("forward", "reverse") if two_models else ()
     return [*(LinkMethod(chosen.rule, weights) for weights in each), chosen]

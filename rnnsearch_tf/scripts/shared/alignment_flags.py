@@ -1,22 +1,34 @@
 """Flags of every script that links words."""
 
-from typing import TYPE_CHECKING
+import dataclasses
+from typing import TYPE_CHECKING, Literal
 
-from rnnsearch_tf.alignment.extraction import LinkMethod, LinkWeights
+from rnnsearch_tf.alignment.extraction import ALIGNER_LINKS, LinkMethod, LinkWeights
 from rnnsearch_tf.alignment.links import THRESHOLD, LinkRule, RuleName
 from rnnsearch_tf.alignment.symmetrization import Symmetrization
-from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.errors import InputError, UsageError
+from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.decoding_flags import checked_models, open_translator
 from rnnsearch_tf.scripts.shared.file_flags import MODEL_FOLDERS
 
 if TYPE_CHECKING:
-    from rnnsearch_tf.alignment.word_aligner import WordAligner
+    from rnnsearch_tf.alignment.word_aligner import PairAligner
+
+By = Literal["attention", "aligner"]
 
 
 def define_alignment(command: Command) -> None:
     """Add the flags that say how the attention of one or two models becomes links."""
     command.group("Links")
+    command.define(
+        "alignment",
+        By,
+        "attention: of the model, or of two models; aligner: rnnsearch-aligner's, in the model "
+        f"directory, whose links are the words with √(α β) of at least --threshold, by default "
+        f"{ALIGNER_LINKS.rule.threshold:g}, with the posteriors α and β of its two directions",
+        "attention",
+    )
     command.define(
         "reverse_model_dir",
         MODEL_FOLDERS,
@@ -54,6 +66,8 @@ def define_alignment(command: Command) -> None:
 def link_method(command: Command) -> LinkMethod:
     """Return the method that the flags describe; UsageError where they do not go together."""
     flags = command.flags
+    if flags.alignment == "aligner":
+        return _aligner_links(command)
     if flags.threshold is not None and flags.rule != "threshold":
         raise UsageError("--threshold needs --rule=threshold")
     if flags.average_alignments and not flags.reverse_model_dir:
@@ -68,16 +82,34 @@ def link_method(command: Command) -> LinkMethod:
     return LinkMethod(LinkRule(flags.rule, **threshold), weights, symmetrization)
 
 
+def _aligner_links(command: Command) -> LinkMethod:
+    flags = command.flags
+    if flags.rule != "argmax" or flags.reverse_model_dir or flags.symmetrize:
+        raise UsageError("--alignment=aligner has both directions and a rule of its own")
+    if flags.threshold is None:
+        return ALIGNER_LINKS
+    return dataclasses.replace(ALIGNER_LINKS, rule=LinkRule("threshold", flags.threshold))
+
+
 def aligned_models(command: Command) -> list[str]:
     """Return the folders of all models that align, checked as by `checked_models`."""
     reverse = command.flags.reverse_model_dir
     others = checked_models(command, reverse) if reverse else []
-    return [*checked_models(command), *others]
+    models = checked_models(command)
+    if command.flags.alignment == "aligner":
+        path = ModelDirectory(models[0]).aligner_path
+        if not path.exists():
+            raise InputError(f"{path}: no such file: rnnsearch-aligner --model_dir makes it")
+    return [*models, *others]
 
 
-def word_aligner(command: Command) -> "WordAligner":
-    """Load the model or models that the flags name; InputError where they do not go together."""
-    from rnnsearch_tf.alignment.word_aligner import WordAligner
+def word_aligner(command: Command) -> "PairAligner":
+    """Load what the flags name; InputError where models do not go together."""
+    from rnnsearch_tf.alignment.hmm_aligner import HmmAligner
+    from rnnsearch_tf.alignment.word_aligner import TrainedAligner, WordAligner
 
     forward, reverse = open_translator(command), command.flags.reverse_model_dir
+    if command.flags.alignment == "aligner":
+        folder = checked_models(command)[0]
+        return TrainedAligner(forward, HmmAligner.load(ModelDirectory(folder).aligner_path))
     return WordAligner(forward, open_translator(command, reverse) if reverse else None)

@@ -1,0 +1,103 @@
+"""The hidden Markov model of word alignment (Vogel, Ney & Tillmann 1996), and its posteriors.
+
+Each word f_i of one side was emitted by a word e_j of the other side, or by none. The places a_i
+are the hidden states:
+
+    p(f, a | e) = Π_i p(a_i | a_{i-1}) p(f_i | e_{a_i})
+
+f_i is read before it is aligned, where attention computes α_i before it knows y_i.
+"""
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from rnnsearch_tf.layers.scan import scan
+
+WINDOW = 7  # words; longer jumps than this have one weight
+UNLINKED = 0.08  # p(a_i = no word)
+
+
+class Direction(NamedTuple):
+    """Parameters of one direction, float32."""
+
+    lexicon: tf.Tensor  # [C + 1], p(f | e) of each cell (pair of words); the last is of no cell, 0
+    unlinked: tf.Tensor  # [K], p(f | no word)
+    jumps: tf.Tensor  # [2 WINDOW + 1], s(d), d = -WINDOW … WINDOW
+
+
+class Expectations(NamedTuple):
+    """Expected values of the hidden places, given both sentences."""
+
+    links: tf.Tensor  # [B, I, J], p(a_i = j | e, f)
+    jumps: tf.Tensor  # [2 WINDOW + 1], the number of jumps by d words
+    chances: tf.Tensor  # [2 WINDOW + 1], what it is divided by for the next s(d)
+
+
+def expectations(
+    emissions: tf.Tensor, unlinked: tf.Tensor, jumps: tf.Tensor, lengths: tuple[tf.Tensor, ...]
+) -> Expectations:
+    """Run the forward–backward algorithm.
+
+        p(a_i = j | a_{i-1} = j') = (1 − p_0) s(j − j') / Σ_k s(k − j')
+
+    From a word that no word emitted, the place is kept. Before the first, it is left of the
+    sentence. With s = 1 everywhere, this is IBM model 1.
+
+    Args:
+        emissions: p(f_i | e_j), float32 [B, I, J].
+        unlinked: p(f_i | no word), float32 [B, I], above 0.
+        jumps: s, float32 [2 WINDOW + 1], above 0.
+        lengths: I and J of each sentence, int [B].
+    """
+    of_f, of_e = (
+        tf.sequence_mask(length, size, tf.float32)
+        for length, size in zip(lengths, tf.unstack(tf.shape(emissions)[1:]), strict=True)
+    )
+    # Place 0 is left of the sentence. Words at padding are emitted by no word, with p = 1.
+    places = tf.pad(of_e, [[0, 0], [1, 0]])
+    emitted = (1 - UNLINKED) * emissions * of_f[:, :, tf.newaxis] * of_e[:, tf.newaxis]
+    emitted = tf.transpose(tf.pad(emitted, [[0, 0], [0, 0], [1, 0]]), (1, 0, 2))
+    skipped = tf.transpose(tf.where(of_f > 0, UNLINKED * unlinked, 1.0))[:, :, tf.newaxis]
+    distances = _distances(tf.shape(places)[1])
+    weights = tf.gather(jumps, distances)
+    normalizer = tf.matmul(places, weights, transpose_b=True)
+
+    def forward(before: tf.Tensor, inputs: tuple) -> tuple:
+        emitted, skipped = inputs
+        leaving = tf.math.divide_no_nan(before, normalizer)  # of a blank sentence
+        linked = tf.matmul(leaving, weights) * places * emitted
+        total = tf.reduce_sum(linked + skipped * before, axis=1, keepdims=True)
+        return (linked + skipped * before) / total, (leaving, linked / total, total)
+
+    def backward(after: tf.Tensor, inputs: tuple) -> tuple:
+        emitted, skipped, linked, total = inputs
+        arriving = places * emitted * after / total
+        before = tf.math.divide_no_nan(tf.matmul(arriving, weights, transpose_b=True), normalizer)
+        return before + skipped / total * after, (arriving, linked * after)
+
+    start = tf.one_hot(tf.zeros_like(places[:, 0], tf.int32), tf.shape(places)[1])
+    _, (leaving, linked, total) = scan(
+        forward, start, (emitted, skipped), (start, start, start[:, :1])
+    )
+    _, (arriving, links) = scan(
+        backward, tf.ones_like(start), (emitted, skipped, linked, total), (start, start),
+        reverse=True,
+    )  # fmt: skip
+    leaving *= tf.transpose(of_f)[:, :, tf.newaxis]
+    jumped = weights * tf.einsum("ibj,ibk->jk", leaving, arriving)
+    chances = tf.einsum("ibj,bk->jk", leaving, places)
+    return Expectations(
+        tf.transpose(links, (1, 0, 2))[:, :, 1:],
+        *(_by_distance(counts, distances) for counts in (jumped, chances)),
+    )
+
+
+def _distances(size: tf.Tensor) -> tf.Tensor:
+    """Rows of `jumps` for the jump from each place to each place: int32 [size, size]."""
+    places = tf.range(size)
+    return tf.clip_by_value(places - places[:, tf.newaxis], -WINDOW, WINDOW) + WINDOW
+
+
+def _by_distance(counts: tf.Tensor, distances: tf.Tensor) -> tf.Tensor:
+    return tf.math.unsorted_segment_sum(counts, distances, 2 * WINDOW + 1)

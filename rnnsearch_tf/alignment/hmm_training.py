@@ -1,0 +1,170 @@
+"""Training of the hidden Markov model of word alignment, in both directions at once."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from rnnsearch_tf.alignment.hmm import WINDOW, Direction, Expectations, expectations
+from rnnsearch_tf.progress import say
+from rnnsearch_tf.tf_functions import graph_function
+
+_WITHOUT_JUMPS = 4  # iterations of IBM model 1, whose jumps are equal
+_WITH_JUMPS = 5
+_PRIOR = 0.01  # of each p(f | e): the parameter of a Dirichlet distribution
+_COUNT = 0.01  # that a word without counts has, of being unlinked
+_LIKELY = 1e-4  # expectations below count as zero
+_BATCH_CELLS = 400_000
+
+
+class Cells(NamedTuple):
+    """The pairs of words that are together in some sentence pair, in order of their keys."""
+
+    keys: np.ndarray  # int64 [C], source id · K_y + target id
+    target_words: int  # K_y, with 0 for padding
+
+    def ids(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the source ids and the target ids, [C] each."""
+        return self.keys // self.target_words, self.keys % self.target_words
+
+
+class _Batch(NamedTuple):
+    """Sentence pairs of similar lengths seen from one direction, padded with 0."""
+
+    e: np.ndarray  # int32 [B, J], ids of the words that emit
+    f: np.ndarray  # int32 [B, I], ids of those emitted
+    cells: np.ndarray  # int32 [B, I, J], rows of `Direction.lexicon`
+
+    def reversed(self) -> "_Batch":
+        """Return the other direction."""
+        return _Batch(self.f, self.e, self.cells.transpose(0, 2, 1))
+
+
+def train_directions(
+    source: Sequence[np.ndarray], target: Sequence[np.ndarray]
+) -> tuple[Cells, tuple[Direction, Direction]]:
+    """Train p(target | source) and p(source | target) by expectation–maximization.
+
+    The lexicon has a sparse Dirichlet prior, by variational Bayes: rare words would otherwise
+    emit what no word of theirs does (Mermer & Saraçlar 2011; Riley & Gildea 2012).
+
+    Args:
+        source: ids from 1, int32 [J], of each sentence.
+        target: ids from 1, int32 [I].
+
+    Returns:
+        The cells, and the parameters of both directions.
+    """
+    sizes = [1 + max(int(row.max(initial=0)) for row in side) for side in (source, target)]
+    cells, batches = _batches(source, target, sizes[1])
+    emitting = cells.ids()
+    directions = [_untrained(len(cells.keys), size) for size in reversed(sizes)]
+    for iteration in range(1, _WITHOUT_JUMPS + _WITH_JUMPS + 1):
+        counts = [_Counts(direction) for direction in directions]
+        for batch in batches:
+            counts[0].add(batch)
+            counts[1].add(batch.reversed())
+        directions = [
+            one.maximized(e, with_jumps=iteration > _WITHOUT_JUMPS)
+            for one, e in zip(counts, emitting, strict=True)
+        ]
+        say(f"iteration {iteration} of {_WITHOUT_JUMPS + _WITH_JUMPS}")
+    return cells, (directions[0], directions[1])
+
+
+def _untrained(cells: int, words: int) -> Direction:
+    lexicon = np.append(np.full(cells, 1 / words), 0)
+    values = lexicon, np.full(words, 1 / words), np.ones(2 * WINDOW + 1)
+    return Direction(*(tf.constant(value, tf.float32) for value in values))
+
+
+class _Counts:
+    """Expected counts of one direction, of an iteration."""
+
+    def __init__(self, direction: Direction):
+        self._direction = direction
+        self._cells, self._unlinked, self._jumps = (np.zeros(len(x)) for x in direction)
+        self._chances = np.zeros(len(direction.jumps))
+
+    def add(self, batch: _Batch) -> None:
+        """Add what is expected of a batch."""
+        expected = _expect(*batch, *self._direction)
+        links = expected.links.numpy()
+        likely = links > _LIKELY
+        np.add.at(self._cells, batch.cells[likely], links[likely])
+        np.add.at(self._unlinked, batch.f, 1 - links.sum(axis=2))
+        self._jumps += expected.jumps.numpy()
+        self._chances += expected.chances.numpy()
+
+    def maximized(self, e: np.ndarray, with_jumps: bool) -> Direction:
+        """Return the next parameters; e has the emitting word of each cell."""
+        counts = self._cells[:-1] + _PRIOR
+        totals = np.bincount(e, counts)
+        lexicon = tf.exp(tf.math.digamma(counts) - tf.gather(tf.math.digamma(totals), e))
+        self._unlinked[0] = 0  # padding
+        unlinked = self._unlinked.clip(0) + _COUNT
+        jumps = (self._jumps + 1) / (self._chances + 1)
+        return Direction(
+            tf.cast(tf.concat([lexicon, [0.0]], axis=0), tf.float32),
+            tf.constant(unlinked / unlinked.sum(), tf.float32),
+            tf.constant(jumps / jumps.sum(), tf.float32) if with_jumps else self._direction.jumps,
+        )
+
+
+@graph_function(reduce_retracing=True)
+def _expect(e: Any, f: Any, cells: Any, lexicon: Any, unlinked: Any, jumps: Any) -> Expectations:
+    lengths = tuple(tf.math.count_nonzero(ids, axis=1, dtype=tf.int32) for ids in (f, e))
+    return expectations(tf.gather(lexicon, cells), tf.gather(unlinked, f), jumps, lengths)
+
+
+def _batches(
+    source: Sequence[np.ndarray], target: Sequence[np.ndarray], target_words: int
+) -> tuple[Cells, list[_Batch]]:
+    pairs = [
+        (padded([source[k] for k in group]), padded([target[k] for k in group]))
+        for group in _groups([(len(x), len(y)) for x, y in zip(source, target, strict=True)])
+    ]
+    keys = [keys_of(*pair, target_words) for pair in pairs]
+    together = np.unique(np.concatenate([np.unique(one) for one in keys]))
+    cells = Cells(together[together >= 0], target_words)
+    return cells, [
+        _Batch(*pair, find_cells(cells, one)) for pair, one in zip(pairs, keys, strict=True)
+    ]
+
+
+def find_cells(cells: Cells, keys: np.ndarray) -> np.ndarray:
+    """Look keys up: their rows of `Direction.lexicon`, int32; C where there is none."""
+    rows = np.searchsorted(cells.keys, keys)
+    found = cells.keys[np.minimum(rows, len(cells.keys) - 1)] == keys
+    return np.where(found, rows, len(cells.keys)).astype(np.int32)
+
+
+def _groups(lengths: Sequence[tuple[int, int]]) -> list[list[int]]:
+    """Group pairs of similar lengths, so that each group has at most `_BATCH_CELLS` cells."""
+    groups: list[list[int]] = [[]]
+    longest = (0, 0)
+    for place in sorted(range(len(lengths)), key=lambda k: (max(lengths[k]), lengths[k])):
+        if not all(lengths[place]):
+            continue  # a blank sentence
+        longest = max(longest[0], lengths[place][0]), max(longest[1], lengths[place][1])
+        if (len(groups[-1]) + 1) * longest[0] * longest[1] > _BATCH_CELLS:
+            groups.append([])
+            longest = lengths[place]
+        groups[-1].append(place)
+    return [group for group in groups if group]
+
+
+def padded(rows: Sequence[Sequence[int] | np.ndarray]) -> np.ndarray:
+    """Pad rows of ids with 0: int32 [B, T]."""
+    ids = np.zeros([len(rows), max(1, *map(len, rows))], np.int32)
+    for row, known in zip(ids, rows, strict=True):
+        row[: len(known)] = known
+    return ids
+
+
+def keys_of(source: np.ndarray, target: np.ndarray, target_words: int) -> np.ndarray:
+    """Return the keys of all pairs of words, int64 [B, I, J]; at padding -1."""
+    source, target = source[:, np.newaxis, :], target[:, :, np.newaxis]
+    keys = source.astype(np.int64) * target_words + target
+    return np.where((source > 0) & (target > 0), keys, -1)

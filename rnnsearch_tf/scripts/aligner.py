@@ -1,0 +1,104 @@
+"""rnnsearch-aligner: a word aligner, learned from sentence pairs alone."""
+
+import itertools
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from rnnsearch_tf.alignment.extraction import ALIGNER_LINKS
+from rnnsearch_tf.alignment.formats import pharaoh
+from rnnsearch_tf.config import MOSES_NAMES, SENTENCEPIECE, Config, TokenizerName
+from rnnsearch_tf.data.parallel_corpus import each_pair
+from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.files import write_atomically
+from rnnsearch_tf.limits import COUNT
+from rnnsearch_tf.models.model_directory import ModelDirectory
+from rnnsearch_tf.scripts.shared.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.file_flags import MODEL_FOLDERS, OUTPUT_FILE, check_path
+from rnnsearch_tf.scripts.shared.pair_flags import PairFiles, define_pairs, needed_pairs
+from rnnsearch_tf.windows import windows
+
+if TYPE_CHECKING:
+    from rnnsearch_tf.alignment.hmm_aligner import HmmAligner, Words
+    from rnnsearch_tf.text.tokenizers import Tokenizer
+
+COMMAND = Command(
+    "rnnsearch-aligner",
+    "train a word aligner on sentence pairs: a hidden Markov model in each direction, which knows "
+    "both words of a link, where attention has not read the target word yet. With --model_dir it "
+    "is written there, as aligner.npz, for rnnsearch-align --alignment=aligner; with --links it "
+    "links the words of its training pairs, for rnnsearch-train --train_alignments.",
+    "rnnsearch-aligner --model_dir=model --source=train.en --target=train.fr",
+)
+FLAGS = COMMAND.flags
+COMMAND.group("Data")
+define_pairs(COMMAND, "source side of the training pairs", "their translations")
+COMMAND.define("pairs", int, "number of pairs that are read, from the first on", 200_000, COUNT)
+COMMAND.group("Words")
+COMMAND.define(
+    "model_dir", MODEL_FOLDERS, "a trained model, whose words are aligned: write aligner.npz there"
+)
+COMMAND.define("tokenizer", TokenizerName, "of words, without --model_dir", "moses")
+COMMAND.define("source_language", str, f"of the source; for Moses' rules {MOSES_NAMES}", "en")
+COMMAND.define("target_language", str, "of the target; likewise", "fr")
+COMMAND.group("Output")
+COMMAND.define("links", OUTPUT_FILE, "a file to write the links of the training pairs to")
+_AT_ONCE = 1000  # pairs
+
+
+@COMMAND.entry
+def run() -> None:
+    """Train, and write what is asked for."""
+    training = needed_pairs(COMMAND)
+    if not (FLAGS.model_dir or FLAGS.links):
+        raise UsageError("nothing to write: --model_dir, --links, or both are needed")
+    directory = ModelDirectory(FLAGS.model_dir) if FLAGS.model_dir else None
+    config = directory.load_config() if directory else _config()
+    if directory:
+        check_path("model_dir", OUTPUT_FILE, str(directory.aligner_path))
+    with quiet_start():
+        from rnnsearch_tf.alignment.hmm_aligner import HmmAligner
+        from rnnsearch_tf.progress import counted, say
+        from rnnsearch_tf.text.tokenizers import word_tokenizers_for
+
+        tokenizers = directory.load_tokenizers() if directory else word_tokenizers_for(config)
+    words = [tokenizer.word_tokenizer for tokenizer in tokenizers]
+    aligner = HmmAligner.train(counted(_pairs(training, words), "read pair"))
+    if directory:
+        aligner.save(directory.aligner_path)
+        say(f"{directory.aligner_path} written")
+    if FLAGS.links:
+        pairs = counted(_pairs(training, words), "linked pair")
+        write_atomically(FLAGS.links, "".join(_links(aligner, pairs)).encode())
+
+
+def _config() -> Config:
+    if FLAGS.tokenizer == SENTENCEPIECE:
+        raise UsageError("--tokenizer=sentencepiece: links are of words; take --model_dir")
+    return Config(
+        tokenizer=FLAGS.tokenizer,
+        source_language=FLAGS.source_language,
+        target_language=FLAGS.target_language,
+    )
+
+
+def _pairs(training: PairFiles, tokenizers: "list[Tokenizer]") -> "Iterator[tuple[Words, Words]]":
+    """Yield the words of the pairs."""
+    from rnnsearch_tf.inference.given_pairs import tokenized
+
+    pairs = itertools.islice(each_pair(training), FLAGS.pairs)
+    for window in windows(pairs, _AT_ONCE):
+        sides = map(tokenized, zip(*window, strict=True), tokenizers)
+        for source, target in zip(*sides, strict=True):
+            yield [word.decode() for word in source], [word.decode() for word in target]
+
+
+def _links(aligner: "HmmAligner", pairs: "Iterator[tuple[Words, Words]]") -> Iterator[str]:
+    for window in windows(pairs, _AT_ONCE):
+        source, target = zip(*window, strict=True)
+        for weights in aligner.align(source, target):
+            yield pharaoh(ALIGNER_LINKS.links(*weights)) + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(run())

@@ -1,0 +1,108 @@
+"""The hidden Markov model of word alignment: against enumeration, and on text with known links."""
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from rnnsearch_tf.alignment.error_rate import GoldLinks, alignment_scores
+from rnnsearch_tf.alignment.extraction import LinkMethod
+from rnnsearch_tf.alignment.hmm import UNLINKED, WINDOW, expectations
+from rnnsearch_tf.alignment.hmm_aligner import HmmAligner
+from rnnsearch_tf.alignment.links import LinkRule
+from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.synthetic.grammar import generate
+
+JUMPS = np.random.default_rng(2).uniform(0.1, 2, 2 * WINDOW + 1).astype(np.float32)
+
+
+def enumerated(emissions: np.ndarray, unlinked: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Posteriors of links [I, J], and the expected number of jumps by distance, by enumeration."""
+    size, places = emissions.shape
+    links, jumps, total = np.zeros([size, places]), np.zeros(2 * WINDOW + 1), 0.0
+    for chosen in itertools.product([None, *range(places)], repeat=size):
+        p, place, jumped = 1.0, -1, []
+        for i, j in enumerate(chosen):
+            if j is None:
+                p *= UNLINKED * unlinked[i]
+                continue
+            distances = np.clip(np.arange(places) - place, -WINDOW, WINDOW) + WINDOW
+            p *= (1 - UNLINKED) * emissions[i, j] * JUMPS[distances[j]] / JUMPS[distances].sum()
+            jumped.append(distances[j])
+            place = j
+        total += p
+        np.add.at(jumps, jumped, p)
+        for i, j in enumerate(chosen):
+            if j is not None:
+                links[i, j] += p
+    return links / total, jumps / total
+
+
+def test_posteriors_are_those_of_enumeration_whatever_the_padding() -> None:
+    random = np.random.default_rng(1)
+    lengths = [(3, 4), (4, 2), (1, 1), (2, 0)]
+    emissions = random.uniform(0.01, 1, [4, 5, 6]).astype(np.float32)
+    unlinked = random.uniform(0.01, 1, [4, 5]).astype(np.float32)
+    found = expectations(
+        tf.constant(emissions),
+        tf.constant(unlinked),
+        tf.constant(JUMPS),
+        tuple(map(tf.constant, zip(*lengths, strict=True))),
+    )
+    all_jumps = np.zeros(2 * WINDOW + 1)
+    for k, (size, places) in enumerate(lengths):
+        links, jumps = enumerated(emissions[k, :size, :places], unlinked[k, :size])
+        np.testing.assert_allclose(found.links[k, :size, :places], links, atol=1e-6)
+        all_jumps += jumps
+    assert np.isfinite(found.links).all()
+    np.testing.assert_allclose(found.jumps, all_jumps, atol=1e-5)
+
+
+@pytest.fixture(scope="module")
+def aligner() -> HmmAligner:
+    return HmmAligner.train((p.source_tokens, p.target_tokens) for p in generate(600, 1, 1, 12))
+
+
+def test_it_finds_the_links_of_the_grammar(aligner: HmmAligner) -> None:
+    pairs = list(generate(100, 2, 1, 12))
+    method = LinkMethod(LinkRule("threshold", 0.35), "average")
+    both = aligner.align([p.source_tokens for p in pairs], [p.target_tokens for p in pairs])
+    gold = [GoldLinks(p.alignment, p.alignment) for p in pairs]
+    scores = alignment_scores((method.links(*one) for one in both), gold)
+    assert scores.aer is not None and scores.aer < 0.15, scores
+
+
+def test_rows_sum_to_one_with_blank_and_unknown(aligner: HmmAligner) -> None:
+    source, target = [["zyx", "the"], [], ["the"]], [["le", "xyz", "le"], ["le"], []]
+    for (alpha, beta), x, y in zip(aligner.align(source, target), source, target, strict=True):
+        assert alpha.shape == (len(y) + 1, len(x) + 1) and beta.shape == alpha.T.shape
+        for weights in (alpha, beta):
+            np.testing.assert_allclose(weights.sum(axis=1), 1, atol=1e-5)
+        assert alpha[-1, -1] == beta[-1, -1] == 1
+
+
+def test_a_file_gives_the_same_links_and_a_damaged_one_an_error(
+    aligner: HmmAligner, tmp_path: Path
+) -> None:
+    path = tmp_path / "aligner.npz"
+    aligner.save(path)
+    pairs = list(generate(20, 3, 1, 12))
+    text = [p.source_tokens for p in pairs], [p.target_tokens for p in pairs]
+    both = (one.align(*text) for one in (aligner, HmmAligner.load(path)))
+    for (alpha, beta), (alpha_read, beta_read) in zip(*both, strict=True):
+        np.testing.assert_allclose(alpha_read, alpha, atol=1e-3)
+        np.testing.assert_allclose(beta_read, beta, atol=1e-3)
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"aligner\.npz: not an aligner, or damaged"):
+        HmmAligner.load(path)
+    with pytest.raises(InputError, match="No such file"):
+        HmmAligner.load(tmp_path / "none.npz")
+
+
+def test_text_without_words_is_refused() -> None:
+    with pytest.raises(InputError, match="no sentence pair has words on both sides"):
+        HmmAligner.train([(["a"], []), ([], ["b"])])

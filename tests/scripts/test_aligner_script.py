@@ -1,0 +1,81 @@
+"""rnnsearch-aligner, and rnnsearch-align with what it has trained."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rnnsearch_tf.scripts import align, aligner
+from rnnsearch_tf.synthetic.grammar import generate
+
+
+@pytest.fixture(scope="module")
+def model(model_dir: Path, corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of a model directory, with an aligner."""
+    copy = tmp_path_factory.mktemp("aligner") / "model"
+    shutil.copytree(model_dir, copy)
+    assert aligner.run([f"--model_dir={copy}", *pairs(corpus, "train")]) == 0
+    assert (copy / "aligner.npz").exists()
+    return copy
+
+
+def pairs(corpus: Path, name: str) -> list[str]:
+    return [f"--source={corpus / name}.en", f"--target={corpus / name}.fr"]
+
+
+def test_align_has_the_posteriors_of_both_directions(capsys, model, corpus):
+    flags = [f"--model_dir={model}", *pairs(corpus, "valid"), "--alignment=aligner"]
+    assert align.run([*flags, "--format=json"]) == 0
+    for line, pair in zip(
+        capsys.readouterr().out.splitlines(), generate(20, 2, 1, 12), strict=True
+    ):
+        read = json.loads(line)
+        assert read["source_tokens"] == [*pair.source_tokens, "</s>"]
+        alpha, beta = np.array(read["alignment"]), np.array(read["reverse_alignment"])
+        assert alpha.shape == beta.T.shape
+        np.testing.assert_allclose(alpha.sum(axis=1), 1, atol=1e-5)
+        geometric = np.sqrt(alpha * beta.T)[:-1, :-1]
+        assert read["links"] == [
+            list(x) for x in sorted(zip(*np.where(geometric.T >= 0.35), strict=True))
+        ]
+    assert align.run([*flags, "--threshold=0.99"]) == 0
+    few = capsys.readouterr().out.split()
+    assert align.run([*flags, "--threshold=0.01"]) == 0
+    assert set(few) < set(capsys.readouterr().out.split())
+
+
+def test_links_of_training_pairs_without_a_model(capsys, corpus, tmp_path):
+    links = tmp_path / "train.links"
+    assert aligner.run([*pairs(corpus, "train"), f"--links={links}"]) == 0
+    found = [set(line.split()) for line in links.read_text().splitlines()]
+    gold = [set(line.split()) for line in (corpus / "train.links").read_text().splitlines()]
+    assert len(found) == len(gold) == 300
+    agreed = sum(len(a & b) for a, b in zip(found, gold, strict=True))
+    assert agreed / sum(map(len, found)) > 0.9
+    assert agreed / sum(map(len, gold)) > 0.7
+
+
+@pytest.mark.parametrize(
+    ("script", "flags", "message"),
+    [
+        (aligner, [], "--model_dir, --links, or both are needed"),
+        (aligner, ["--links=x", "--tokenizer=sentencepiece"], "take --model_dir"),
+        (align, ["--alignment=aligner", "--model_dir=MODEL"], "rnnsearch-aligner --model_dir"),
+        (align, ["--alignment=aligner", "--model_dir=MODEL", "--rule=threshold"], "of its own"),
+    ],
+)
+def test_errors(capsys, model_dir, corpus, script, flags, message):
+    flags = [flag.replace("MODEL", str(model_dir)) for flag in flags]
+    assert script.run([*pairs(corpus, "valid"), *flags]) in (1, 2)
+    assert message in capsys.readouterr().err
+
+
+def test_a_damaged_aligner_is_told(capsys, model, corpus):
+    path = model / "aligner.npz"
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+    flags = [f"--model_dir={model}", *pairs(corpus, "valid"), "--alignment=aligner"]
+    assert align.run(flags) == 1
+    assert "aligner.npz: not an aligner, or damaged" in capsys.readouterr().err
