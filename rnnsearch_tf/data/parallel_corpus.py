@@ -89,7 +89,10 @@ class ParallelFiles(_TextFiles):
 
 
 class TabSeparatedFiles(_TextFiles):
-    """Files whose lines are a source, a tab and its target; further columns are ignored."""
+    """Files whose lines are a source, a tab and its target; further columns are ignored.
+
+    A file whose first line has no tab is read as fast_align reads it: `source ||| target`.
+    """
 
     def __init__(self, paths: Sequence[str | Path]):
         super().__init__("tsv", [(path,) for path in paths])
@@ -97,15 +100,24 @@ class TabSeparatedFiles(_TextFiles):
     def _pairs_of(self, *files: str | Path) -> Iterator[ParallelText]:
         [path] = files
         done = 0
+        separator = ""
         for lines in blocks_of_lines(path, BLOCK_PAIRS):
-            rows = [line.split("\t") for line in lines]
+            separator = separator or _separator(lines[0])
+            rows = [line.split(separator) for line in lines]
             whole = list(itertools.takewhile(lambda row: len(row) > 1, rows))
             yield ParallelText([row[0] for row in whole], [row[1] for row in whole])
             done += len(whole)
             if len(whole) < len(rows):
-                raise InputError(f"{path}: line {done + 1:,} has no tab between source and target")
+                name = "tab" if separator == "\t" else "|||"
+                raise InputError(
+                    f"{path}: line {done + 1:,} has no {name} between source and target"
+                )
         if not done:
             raise InputError(f"{path} is empty")
+
+
+def _separator(first_line: str) -> str:
+    return " ||| " if " ||| " in first_line and "\t" not in first_line else "\t"
 
 
 def each_pair(corpus: Corpus) -> Iterator[tuple[str, str]]:

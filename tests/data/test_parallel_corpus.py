@@ -198,6 +198,16 @@ def test_pairs_of_one_file_may_be_gzipped_and_have_more_columns(tmp_path):
     assert files.fingerprint() != before
 
 
+def test_input_of_fast_align_is_told_by_its_first_line(tmp_path):
+    path = write(tmp_path / "a", b"one two ||| un\n ||| \nthree ||| tr\tois\n")
+    assert TabSeparatedFiles([path]).read() == (["one two", "", "three"], ["un", "", "tr\tois"])
+    tabs = write(tmp_path / "b", b"one ||| 1\tun\n")
+    assert TabSeparatedFiles([tabs]).read() == (["one ||| 1"], ["un"])
+    broken = write(tmp_path / "c", b"one ||| un\ntwo\tdeux\n")
+    with pytest.raises(InputError, match=r"line 2 has no \|\|\| between source and target$"):
+        TabSeparatedFiles([broken]).read()
+
+
 def test_a_line_without_a_tab_is_named_after_the_pairs_before_it(tmp_path, monkeypatch):
     monkeypatch.setattr(parallel_corpus, "BLOCK_PAIRS", 2)
     path = write(tmp_path / "a.tsv", b"a\tb\nc\td\ne\tf\nno tab\ng\th\n")

@@ -29,7 +29,8 @@ def define_tsv(command: Command, prefix: str = "") -> None:
     command.define(
         f"{prefix}tsv",
         INPUT_FILES,
-        "lines of a source, a tab and its target, plain or .gz; further columns are ignored",
+        "lines of a source, a tab and its target, plain or .gz; further columns are ignored; or of "
+        "source ||| target, the input of fast_align",
     )
 
 
