@@ -24,6 +24,7 @@ LearningRateSchedule = Literal["constant", "linear"]
 EarlyStopping = Literal["none", "bleu", "nll"]
 DtypePolicy = Literal["float32", "mixed_bfloat16"]
 WeightsDtype = Literal["float32", "float16", "bfloat16"]
+AlignmentName = Literal["attention", "aligner"]
 StrategyName = Literal["one", "mirrored", "multi_worker"]
 
 RNNSEARCH: Literal["rnnsearch"] = "rnnsearch"

@@ -44,6 +44,7 @@ ROOMS = {
         held_out selection selection.ngram_model selection.sampling selection.moore_lewis
     """,
     "decoding": "__init__ scoring continuations candidates beam_search prefix model_search",
+    "aligner": "__init__ hmm hmm_training hmm_aligner",
     "inference": """
         __init__ exported length_batching weight_storage lexicon_file unk_replacement n_best
         given_pairs words begun_text text_model loading side_by_side translator
@@ -52,8 +53,8 @@ ROOMS = {
         __init__ metrics length_bins likelihood calibration unk_free significance scores evaluator
     """,
     "alignment": """
-        __init__ error_rate links symmetrization extraction formats evaluation hmm
-        hmm_training hmm_aligner word_aligner lexicon
+        __init__ error_rate links symmetrization extraction formats evaluation word_aligner
+        lexicon
     """,
     "visualization": """
         __init__ fonts image_files alignment_page alignment_matrix curves sample_page

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rnnsearch_tf.alignment.hmm_aligner import HmmAligner
+from rnnsearch_tf.aligner.hmm_aligner import HmmAligner
 from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.inference.translator import Translator

@@ -7,7 +7,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from rnnsearch_tf.config import DecodingConfig
+from rnnsearch_tf.aligner.hmm_aligner import HmmAligner
+from rnnsearch_tf.config import AlignmentName, DecodingConfig
 from rnnsearch_tf.digests import find_changed
 from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.inference.exported import card_of, check_models, load_vocabularies
@@ -56,6 +57,7 @@ def load_text_model(
     decoding: DecodingConfig | None = None,  # instead of the options in its config
     weights: str = BEST,
     weights_dtype: str = FULL,  # in a SavedModel of it
+    alignment: AlignmentName = "attention",
 ) -> TextModel:
     """Read a model directory, or several as an ensemble.
 
@@ -63,7 +65,8 @@ def load_text_model(
 
     Raises:
         InputError: a directory is absent, incomplete or damaged, or has other vocabularies than
-            the first; or Keras works on another backend than TensorFlow.
+            the first; the first has no aligner, and one is to align; or Keras works on another
+            backend than TensorFlow.
     """
     check_backend()
     paths = [find_model(one) for one in ([path] if isinstance(path, str | Path) else path)]
@@ -81,4 +84,5 @@ def load_text_model(
         *vectorizers_for(first),
         weights_dtype=weights_dtype,
         lexicon=first.find_lexicon(),
+        aligner=HmmAligner.load(first.find_aligner()) if alignment == "aligner" else None,
     )

@@ -8,6 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from rnnsearch_tf.aligner.hmm_aligner import HmmAligner
 from rnnsearch_tf.config import Config, DecodingConfig
 from rnnsearch_tf.decoding.beam_search import Hypotheses
 from rnnsearch_tf.decoding.candidates import CandidateLists
@@ -67,6 +68,7 @@ class TextModel(tf.Module):
         target: TextVectorizer,
         weights_dtype: str = FULL,  # in the SavedModel (see `WeightStorage`)
         lexicon: str | Path | None = None,  # path of lexicon.tsv, an asset (see `UnkReplacement`)
+        aligner: HmmAligner | None = None,  # aligns in place of attention
     ):
         super().__init__()
         self.config = config
@@ -78,7 +80,7 @@ class TextModel(tf.Module):
         # restores copies of those, and not what the signatures read.
         self._model = lambda: model
         self._with_config = lambda other: TextModel(
-            models, other, source, target, weights_dtype, lexicon
+            models, other, source, target, weights_dtype, lexicon, aligner
         )
         if weights_dtype == FULL:
             self._variables = [weight.value for weight in weights]
@@ -87,6 +89,7 @@ class TextModel(tf.Module):
             self._storage = WeightStorage(weights, weights_dtype)
             self._weights_in_use = self._storage.in_use
         self.complete = graph_function(self._complete, input_signature=[_TEXT, _PREFIX])
+        self._aligner = aligner
         self._candidates: CandidateLists | None = None
         if frequent := config.decoding.candidate_words:
             if self.has_subwords:
@@ -169,7 +172,7 @@ class TextModel(tf.Module):
             log p of each token and of `</s>`, then 0: they sum to it. 0 where both are blank; the
             lowest float32 where log p is not finite.
         """
-        x, y = self._ids(source, target)
+        x, y = self.source.ids(unpadded(source)), self.target.ids(unpadded(target))
 
         def of_block(rows: tf.Tensor) -> tf.RaggedTensor:
             block_x, block_y = tf.gather(x, rows), tf.gather(y, rows)
@@ -187,23 +190,30 @@ class TextModel(tf.Module):
 
     @graph_function(input_signature=[_TOKENS, _TOKENS])
     def align_tokens(self, source: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
-        """Soft alignment of tokens [B, Tx], [B, Ty] without `</s>`, by teacher forcing.
+        """Soft alignment of tokens [B, Tx], [B, Ty] without `</s>`.
 
         Returns:
-            α, float32 [B, Ty + 1, Tx + 1], `</s>` included, zero at padding and where a weight is
-            not finite. Where tokens are subwords, Ty and Tx are numbers of words (see
-            `alignment_of_words`).
+            α, float32 [B, Ty + 1, Tx + 1], `</s>` included: attention's, by teacher forcing, or
+            the posteriors of the aligner. Zero at padding and where a weight is not finite. Where
+            tokens are subwords, Ty and Tx are numbers of words (see `alignment_of_words`).
 
         Raises:
             tf.errors.InvalidArgumentError: B above 1 with more than `MAX_WEIGHTS` weights, padding
                 counted; nothing was computed.
         """
-        x, y = self._ids(source, target)
+        sides = (self.source, unpadded(source)), (self.target, unpadded(target))
+        if self._aligner is None:
+            x, y = (side.ids(tokens) for side, tokens in sides)
+        else:
+            x, y = (with_end(side.tokenizer.words(tokens)) for side, tokens in sides)
         shape = tf.stack([x.nrows(), y.bounding_shape()[1], x.bounding_shape()[1]])
 
         def of_block(rows: tf.Tensor) -> tf.RaggedTensor:
             block_x, block_y = tf.gather(x, rows), tf.gather(y, rows)
-            weights = self.alignment(block_x.to_tensor(PAD), block_y.to_tensor(PAD))
+            if self._aligner is None:
+                weights = self.alignment(block_x.to_tensor(PAD), block_y.to_tensor(PAD))
+            else:
+                weights, _ = self._aligner.posteriors(block_x[:, :-1], block_y[:, :-1])
             missing = shape[2] - tf.shape(weights, tf.int64)[2]
             weights = tf.pad(weights, [[0, 0], [0, 0], [0, missing]])
             return tf.RaggedTensor.from_tensor(weights, block_y.row_lengths())
@@ -214,10 +224,11 @@ class TextModel(tf.Module):
             )
             weights = map_by_length(of_block, _longer(x, y), _BLOCK_TOKENS, empty)
             weights = weights.to_tensor(0.0, shape=[None, None, None])
-        if not self.has_subwords:
+        if self._aligner is not None or not self.has_subwords:
             return weights
-        sides = (self.source, source), (self.target, target)
-        return alignment_of_words(weights, *(side.word_numbers(tokens) for side, tokens in sides))
+        return alignment_of_words(
+            weights, *(side.tokenizer.word_numbers(tokens) for side, tokens in sides)
+        )
 
     def search(self, source: tf.Tensor, n_best: int = 1, begun: Begun | None = None) -> Hypotheses:
         """Beam search for source ids int32 [B, Tx] with the decoding options."""
@@ -317,12 +328,6 @@ class TextModel(tf.Module):
                 lambda: self.alignment(tf.gather(source, sentence), target_ids),
             )
         return tf.reshape(self.target.tokenizer.detokenize(words), shape)
-
-    def _ids(self, source: tf.Tensor, target: tf.Tensor) -> tuple[tf.RaggedTensor, tf.RaggedTensor]:
-        """Look up padded tokens [B, T]: ids with `</s>`, [B, None]."""
-        sides = (self.source, source), (self.target, target)
-        x, y = (side.ids(unpadded(tokens)) for side, tokens in sides)
-        return x, y
 
 
 def _check_weights(shape: tf.Tensor) -> tf.Operation:

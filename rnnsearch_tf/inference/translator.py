@@ -10,7 +10,7 @@ from typing import Any, TypeVar, overload
 
 import tensorflow as tf
 
-from rnnsearch_tf.config import Config, DecodingConfig
+from rnnsearch_tf.config import AlignmentName, Config, DecodingConfig
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.inference import exported, given_pairs
 from rnnsearch_tf.inference.given_pairs import (
@@ -115,6 +115,7 @@ class Translator:
         path: str | Path | Sequence[str | Path],
         decoding: DecodingConfig | None = None,
         weights: str = BEST,
+        alignment: AlignmentName | None = None,
     ) -> "Translator":
         """Read a model directory, several as an ensemble, or an export.
 
@@ -124,16 +125,21 @@ class Translator:
                 the highest is taken.
             decoding: instead of the model's own options; an export has those it was made with.
             weights: "best" or "last"; an export has those it was made of.
+            alignment: "attention" (the default), or "aligner" for that of `rnnsearch-aligner` in
+                the model directory; an export has the one it was made with.
 
         Raises:
             InputError: a directory is absent, incomplete or damaged, has other vocabularies than
-                the first, or is an export and other options are asked for.
+                the first, lacks an aligner, or is an export and other options are asked for.
         """
         version = exported.find_version(path) if isinstance(path, str | Path) else None
         if version is None:
             paths = [path] if isinstance(path, str | Path) else path
             origin = ", ".join(map(str, paths))
-            return cls.of(load_text_model(path, decoding, weights), origin)
+            options = {} if alignment is None else {"alignment": alignment}
+            return cls.of(load_text_model(path, decoding, weights, **options), origin)
+        if alignment is not None:
+            raise InputError(f"{version}: an export aligns as it was made to")
         if decoding is not None:
             exported.check_options(version, decoding)
         config = exported.load_config(version)

@@ -186,6 +186,14 @@ class ModelDirectory:
         """Find the lexicon; None where there is none."""
         return self.lexicon_path if self.lexicon_path.exists() else None
 
+    def find_aligner(self) -> Path:
+        """Find the word aligner; InputError where there is none."""
+        if not self.aligner_path.exists():
+            raise InputError(
+                f"{self.aligner_path} is missing: rnnsearch-aligner --model_dir makes it"
+            )
+        return self.aligner_path
+
     def read_log(self) -> list[dict[str, Any]]:
         """Read the records of the evaluations from training.jsonl; none before the first.
 

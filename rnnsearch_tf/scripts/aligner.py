@@ -2,7 +2,7 @@
 
 import itertools
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rnnsearch_tf.alignment.extraction import ALIGNER_LINKS
@@ -19,7 +19,7 @@ from rnnsearch_tf.scripts.shared.pair_flags import PairFiles, define_pairs, need
 from rnnsearch_tf.windows import windows
 
 if TYPE_CHECKING:
-    from rnnsearch_tf.alignment.hmm_aligner import HmmAligner, Words
+    from rnnsearch_tf.aligner.hmm_aligner import HmmAligner, Words
     from rnnsearch_tf.text.tokenizers import Tokenizer
 
 COMMAND = Command(
@@ -54,27 +54,26 @@ def run() -> None:
         raise UsageError("nothing to write: --model_dir, --links, or both are needed")
     directory = ModelDirectory(FLAGS.model_dir) if FLAGS.model_dir else None
     config = directory.load_config() if directory else _config()
+    if FLAGS.links and config.tokenizer == SENTENCEPIECE:
+        raise UsageError("--links: of words between blanks, which --tokenizer=whitespace has")
     if directory:
         check_path("model_dir", OUTPUT_FILE, str(directory.aligner_path))
     with quiet_start():
-        from rnnsearch_tf.alignment.hmm_aligner import HmmAligner
+        from rnnsearch_tf.aligner.hmm_aligner import HmmAligner
         from rnnsearch_tf.progress import counted, say
         from rnnsearch_tf.text.tokenizers import word_tokenizers_for
 
         tokenizers = directory.load_tokenizers() if directory else word_tokenizers_for(config)
-    words = [tokenizer.word_tokenizer for tokenizer in tokenizers]
-    aligner = HmmAligner.train(counted(_pairs(training, words), "read pair"))
+    aligner = HmmAligner.train(counted(_pairs(training, tokenizers), "read pair"))
     if directory:
         aligner.save(directory.aligner_path)
         say(f"{directory.aligner_path} written")
     if FLAGS.links:
-        pairs = counted(_pairs(training, words), "linked pair")
+        pairs = counted(_pairs(training, tokenizers), "linked pair")
         write_atomically(FLAGS.links, "".join(_links(aligner, pairs)).encode())
 
 
 def _config() -> Config:
-    if FLAGS.tokenizer == SENTENCEPIECE:
-        raise UsageError("--tokenizer=sentencepiece: links are of words; take --model_dir")
     return Config(
         tokenizer=FLAGS.tokenizer,
         source_language=FLAGS.source_language,
@@ -82,15 +81,20 @@ def _config() -> Config:
     )
 
 
-def _pairs(training: PairFiles, tokenizers: "list[Tokenizer]") -> "Iterator[tuple[Words, Words]]":
-    """Yield the words of the pairs."""
-    from rnnsearch_tf.inference.given_pairs import tokenized
-
+def _pairs(
+    training: PairFiles, tokenizers: "Iterable[Tokenizer]"
+) -> "Iterator[tuple[Words, Words]]":
+    """Yield the words of the pairs, as `Translator.align` gives them."""
     pairs = itertools.islice(each_pair(training), FLAGS.pairs)
     for window in windows(pairs, _AT_ONCE):
-        sides = map(tokenized, zip(*window, strict=True), tokenizers)
-        for source, target in zip(*sides, strict=True):
-            yield [word.decode() for word in source], [word.decode() for word in target]
+        yield from zip(*map(_words, zip(*window, strict=True), tokenizers), strict=True)
+
+
+def _words(lines: Sequence[str], tokenizer: "Tokenizer") -> "list[Words]":
+    import tensorflow as tf
+
+    words = tokenizer.words(tokenizer.tokenize(tf.constant(lines)))
+    return [[word.decode() for word in row] for row in words.to_list()]
 
 
 def _links(aligner: "HmmAligner", pairs: "Iterator[tuple[Words, Words]]") -> Iterator[str]:

@@ -3,10 +3,11 @@
 import sys
 from pathlib import Path
 
-from rnnsearch_tf.config import WeightsDtype
+from rnnsearch_tf.config import AlignmentName, WeightsDtype
 from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.inference.exported import find_version, new_version
 from rnnsearch_tf.limits import INT64, Limits
+from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.decoding_flags import (
     checked_models,
@@ -50,6 +51,13 @@ COMMAND.define(
     False,
 )  # fmt: skip
 COMMAND.define(
+    "alignment",
+    AlignmentName,
+    "what the signature align aligns by: the model's attention, or the aligner in its directory "
+    "(see rnnsearch-aligner)",
+    "attention",
+)
+COMMAND.define(
     "kit",
     OUTPUT_FOLDER,
     "a new folder for the files around TensorFlow Serving: Docker, Kubernetes, nginx, the web page "
@@ -72,6 +80,8 @@ def run() -> None:
             return
     models = checked_models(COMMAND)
     decoding = decoding_settings(COMMAND)
+    if FLAGS.alignment == "aligner":
+        ModelDirectory(models[0]).find_aligner()
     new_version(FLAGS.export_dir, FLAGS.version)  # for its checks
     with quiet_start():
         from rnnsearch_tf.progress import say
@@ -85,6 +95,7 @@ def run() -> None:
             FLAGS.weights,
             FLAGS.weights_dtype,
             FLAGS.completions,
+            FLAGS.alignment,
         )
     show(str(path))
     if FLAGS.kit is None:

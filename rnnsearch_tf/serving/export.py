@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from rnnsearch_tf.config import SUBWORD_FILES, DecodingConfig, check_choice
+from rnnsearch_tf.config import SUBWORD_FILES, AlignmentName, DecodingConfig, check_choice
 from rnnsearch_tf.digests import folder_digests, sealed
 from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.files import new_folder, write_atomically
@@ -33,6 +33,7 @@ def export(
     weights: str = BEST,
     weights_dtype: str = FULL,
     completions: bool = False,
+    alignment: AlignmentName = "attention",
 ) -> Path:
     """Write EXPORT_DIR/<version>/, a SavedModel with the signatures of `serving.signatures`.
 
@@ -53,6 +54,8 @@ def export(
         weights: "best" or "last".
         weights_dtype: dtype of the weights: "float32", "float16" or "bfloat16".
         completions: whether it has the signature `complete`, which takes seconds to make.
+        alignment: what the signature `align` aligns by: attention, or the first model's "aligner"
+            (see `rnnsearch-aligner`).
 
     Raises:
         InputError: an unusable model directory, a model whose scores are not finite, a version
@@ -60,11 +63,11 @@ def export(
     """
     target = new_version(export_dir, version)
     check_choice("weights_dtype", weights_dtype, WEIGHT_DTYPES, InputError)
-    text_model = load_text_model(model_dirs, decoding, weights, weights_dtype)
+    text_model = load_text_model(model_dirs, decoding, weights, weights_dtype, alignment)
     _check_finite(text_model, model_dirs)
     if not completions:
         del text_model.complete  # what a model has is saved
-    card = model_card(model_dirs, weights, weights_dtype, text_model.config.decoding)
+    card = model_card(model_dirs, weights, weights_dtype, text_model.config.decoding, alignment)
     try:
         with new_folder(target) as temporary:
             _save(text_model, temporary)

@@ -18,7 +18,11 @@ _ENSEMBLE = "p(y_i | y_<i, x) is the mean over the models"
 
 
 def model_card(
-    model_dirs: Sequence[str | Path], weights: str, weights_dtype: str, decoding: DecodingConfig
+    model_dirs: Sequence[str | Path],
+    weights: str,
+    weights_dtype: str,
+    decoding: DecodingConfig,
+    alignment: str = "attention",
 ) -> dict[str, Any]:
     """Describe an export, for JSON.
 
@@ -41,6 +45,7 @@ def model_card(
         "tokenizer": config.tokenizer,
         "needs": ["tensorflow-text"] if config.tokenizer == SENTENCEPIECE else [],
         "weights_dtype": weights_dtype,
+        "alignment": alignment,
         "models": [_model(ModelDirectory(path), weights) for path in model_dirs],
         "decoding": dataclasses.asdict(decoding),
         "score": "; ".join(

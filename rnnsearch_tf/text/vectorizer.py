@@ -32,10 +32,6 @@ class TextVectorizer(tf.Module):
         ids = tf.cast(tf.maximum(self._ids.lookup(tokens.flat_values), UNK), tf.int32)
         return tf.concat([tokens.with_flat_values(ids), tf.fill([tokens.nrows(), 1], EOS)], axis=1)
 
-    def word_numbers(self, tokens: tf.Tensor) -> tf.RaggedTensor:
-        """Number the words of padded tokens, string [B, T], from 0: int64 [B, None]."""
-        return self.tokenizer.word_numbers(unpadded(tokens))
-
     def words(self, tokens: tf.RaggedTensor) -> tuple[tf.RaggedTensor, tf.RaggedTensor]:
         """Join tokens, string [B, None], to words, and add `</s>`: string [B, None], twice.
 

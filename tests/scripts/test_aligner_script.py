@@ -7,7 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rnnsearch_tf.scripts import align, aligner
+from rnnsearch_tf.aligner.hmm_aligner import HmmAligner
+from rnnsearch_tf.alignment.word_aligner import TrainedAligner
+from rnnsearch_tf.data.parallel_corpus import ParallelText
+from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.inference.translator import Translator
+from rnnsearch_tf.scripts import align, aligner, export
 from rnnsearch_tf.synthetic.grammar import generate
 
 
@@ -46,6 +51,33 @@ def test_align_has_the_posteriors_of_both_directions(capsys, model, corpus):
     assert set(few) < set(capsys.readouterr().out.split())
 
 
+def test_the_translator_and_an_export_align_by_it(model, tmp_path):
+    source, target = zip(
+        *((" ".join(p.source_tokens), " ".join(p.target_tokens)) for p in generate(5, 3, 1, 12)),
+        strict=True,
+    )
+    translator = Translator.load(model, alignment="aligner")
+    by_attention = Translator.load(model).align(source, target)
+    expected = TrainedAligner(translator, HmmAligner.load(model / "aligner.npz")).align(
+        ParallelText(list(source), list(target))
+    )
+    flags = [f"--model_dir={model}", f"--export_dir={tmp_path}", "--alignment=aligner"]
+    assert export.run(flags) == 0
+    assert json.loads((tmp_path / "1/model.json").read_text())["alignment"] == "aligner"
+    exported = Translator.load(tmp_path)
+    for aligned in (translator.align(source, target), exported.align(source, target)):
+        for found, pair, other in zip(aligned, expected, by_attention, strict=True):
+            assert found.target_tokens == other.target_tokens
+            np.testing.assert_allclose(found.weights, pair.weights[0], atol=1e-5)
+            assert abs(found.weights - other.weights).max() > 0.1
+    result = exported.translate(source[0], return_alignment=True)
+    np.testing.assert_allclose(
+        result.alignment, translator.align(source[0], result).weights, atol=1e-5
+    )
+    with pytest.raises(InputError, match="an export aligns as it was made to"):
+        Translator.load(tmp_path, alignment="attention")
+
+
 def test_links_of_training_pairs_without_a_model(capsys, corpus, tmp_path):
     links = tmp_path / "train.links"
     assert aligner.run([*pairs(corpus, "train"), f"--links={links}"]) == 0
@@ -61,7 +93,7 @@ def test_links_of_training_pairs_without_a_model(capsys, corpus, tmp_path):
     ("script", "flags", "message"),
     [
         (aligner, [], "--model_dir, --links, or both are needed"),
-        (aligner, ["--links=x", "--tokenizer=sentencepiece"], "take --model_dir"),
+        (aligner, ["--links=x", "--tokenizer=sentencepiece"], "--tokenizer=whitespace has"),
         (align, ["--alignment=aligner", "--model_dir=MODEL"], "rnnsearch-aligner --model_dir"),
         (align, ["--alignment=aligner", "--model_dir=MODEL", "--rule=threshold"], "of its own"),
     ],

@@ -7,6 +7,7 @@ runtime, where TensorFlow Serving has them linked.
 import dataclasses
 import json
 import random
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.results import Translation
+from rnnsearch_tf.scripts import aligner
 from rnnsearch_tf.serving.export import export
 from rnnsearch_tf.training.run import train
 
@@ -83,6 +85,27 @@ def subword_dir(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def subword_export(subword_dir) -> Path:
     return export([subword_dir], subword_dir.parent / "export", completions=True)
+
+
+def test_an_aligner_aligns_the_words_of_the_text(subword_dir, tmp_path):
+    copy = tmp_path / "model"
+    shutil.copytree(subword_dir, copy)
+    text = made_up_text(64)
+    for name, side in (("source", text.source), ("target", text.target)):
+        (tmp_path / name).write_text("\n".join(side) + "\n", "utf-8")
+    flags = [f"--{name}={tmp_path / name}" for name in ("source", "target")]
+    assert aligner.run([*flags, f"--model_dir={copy}"]) == 0
+    translator = Translator.load(copy, alignment="aligner")
+    alignments = translator.align(text.source, text.target)
+    for alignment, pieces in zip(
+        alignments, Translator.load(subword_dir).align(*text), strict=True
+    ):
+        assert alignment.source_tokens == pieces.source_tokens
+        assert alignment.weights.shape == pieces.weights.shape
+        np.testing.assert_allclose(alignment.weights.sum(axis=1), 1, atol=1e-5)
+    # The text's words are known: most of what is written is linked.
+    unlinked = [weight for one in alignments for weight in one.weights[:-1, -1]]
+    assert np.median(unlinked) < 0.2
 
 
 def test_the_model_directory_has_what_reading_needs(subword_dir, tmp_path):

@@ -1,12 +1,13 @@
 """Flags of every script that links words."""
 
 import dataclasses
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from rnnsearch_tf.alignment.extraction import ALIGNER_LINKS, LinkMethod, LinkWeights
 from rnnsearch_tf.alignment.links import THRESHOLD, LinkRule, RuleName
 from rnnsearch_tf.alignment.symmetrization import Symmetrization
-from rnnsearch_tf.errors import InputError, UsageError
+from rnnsearch_tf.config import AlignmentName
+from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.decoding_flags import checked_models, open_translator
@@ -15,15 +16,13 @@ from rnnsearch_tf.scripts.shared.file_flags import MODEL_FOLDERS
 if TYPE_CHECKING:
     from rnnsearch_tf.alignment.word_aligner import PairAligner
 
-By = Literal["attention", "aligner"]
-
 
 def define_alignment(command: Command) -> None:
     """Add the flags that say how the attention of one or two models becomes links."""
     command.group("Links")
     command.define(
         "alignment",
-        By,
+        AlignmentName,
         "attention: of the model, or of two models; aligner: rnnsearch-aligner's, in the model "
         f"directory, whose links are the words with √(α β) of at least --threshold, by default "
         f"{ALIGNER_LINKS.rule.threshold:g}, with the posteriors α and β of its two directions",
@@ -97,19 +96,17 @@ def aligned_models(command: Command) -> list[str]:
     others = checked_models(command, reverse) if reverse else []
     models = checked_models(command)
     if command.flags.alignment == "aligner":
-        path = ModelDirectory(models[0]).aligner_path
-        if not path.exists():
-            raise InputError(f"{path}: no such file: rnnsearch-aligner --model_dir makes it")
+        ModelDirectory(models[0]).find_aligner()
     return [*models, *others]
 
 
 def word_aligner(command: Command) -> "PairAligner":
     """Load what the flags name; InputError where models do not go together."""
-    from rnnsearch_tf.alignment.hmm_aligner import HmmAligner
+    from rnnsearch_tf.aligner.hmm_aligner import HmmAligner
     from rnnsearch_tf.alignment.word_aligner import TrainedAligner, WordAligner
 
     forward, reverse = open_translator(command), command.flags.reverse_model_dir
     if command.flags.alignment == "aligner":
         folder = checked_models(command)[0]
-        return TrainedAligner(forward, HmmAligner.load(ModelDirectory(folder).aligner_path))
+        return TrainedAligner(forward, HmmAligner.load(ModelDirectory(folder).find_aligner()))
     return WordAligner(forward, open_translator(command, reverse) if reverse else None)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.alignment.hmm import Direction, expectations
-from rnnsearch_tf.alignment.hmm_training import Cells, find_cells, keys_of, padded, train_directions
+from rnnsearch_tf.aligner.hmm import Direction, expectations
+from rnnsearch_tf.aligner.hmm_training import Cells, train_directions
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.files import replacing
 from rnnsearch_tf.tf_functions import graph_function
@@ -21,7 +21,7 @@ _WEIGHTS_AT_ONCE = 1 << 22
 Words = Sequence[str]  # of a sentence, without `</s>`
 
 
-class HmmAligner:
+class HmmAligner(tf.Module):
     """Posteriors of links, p(a_i = j | e, f), in both directions.
 
     Args:
@@ -33,10 +33,13 @@ class HmmAligner:
     def __init__(
         self, words: tuple[Words, Words], cells: Cells, directions: tuple[Direction, Direction]
     ):
+        super().__init__()
         self._words = words
-        self._ids = tuple({word: number for number, word in enumerate(w, 1)} for w in words)
-        self._cells = cells
-        self._directions = directions
+        self._source_ids, self._target_ids = map(_table, words)
+        # Variables, for what a graph holds as constants is limited to 2 GiB.
+        self._cells = Cells(_variable(cells.keys), cells.target_words)
+        self._forward, self._reverse = (Direction(*map(_variable, one)) for one in directions)
+        self._posteriors = graph_function(self.posteriors, reduce_retracing=True)
 
     @classmethod
     def train(cls, pairs: Iterable[tuple[Words, Words]]) -> "HmmAligner":
@@ -52,14 +55,30 @@ class HmmAligner:
         source, target = numbers
         return cls((list(source), list(target)), *train_directions(*sides))
 
+    def posteriors(
+        self, source: tf.RaggedTensor, target: tf.RaggedTensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Align words, string [B, None] without `</s>`, as graph operations.
+
+        Returns:
+            α [B, Ty + 1, Tx + 1] and β [B, Tx + 1, Ty + 1], float32, zero at padding. Behind its
+            words, each sentence has a row and a column of `</s>`, with the probability of no link.
+        """
+        sides = (source, self._source_ids), (target, self._target_ids)
+        x, y = (_looked_up(words, table).to_tensor(0) for words, table in sides)
+        cells = self._cells.rows(x, y)
+        return (
+            _with_end(_links(x, y, cells, self._forward), x, y),
+            _with_end(_links(y, x, tf.transpose(cells, (0, 2, 1)), self._reverse), y, x),
+        )
+
     def align(
         self, source: Sequence[Words], target: Sequence[Words]
     ) -> list[tuple[np.ndarray, np.ndarray]]:
         """Align sentence pairs.
 
         Returns:
-            Of each pair α [Ty, Tx] and β [Tx, Ty], float32, with a row and a column of `</s>`
-            last, where the probability of no link is. Rows sum to 1.
+            Of each pair α [Ty + 1, Tx + 1] and β [Tx + 1, Ty + 1], float32, as of `posteriors`.
         """
         longest = (max(map(len, side)) for side in (source, target))
         if len(source) > 1 and len(source) * np.prod(list(longest)) > _WEIGHTS_AT_ONCE:
@@ -67,27 +86,23 @@ class HmmAligner:
             return self.align(source[:half], target[:half]) + self.align(
                 source[half:], target[half:]
             )
-        x, y = (
-            padded([[ids.get(word.lower(), -1) for word in words] for words in side])
-            for side, ids in zip((source, target), self._ids, strict=True)
-        )
-        cells = find_cells(self._cells, keys_of(x, y, self._cells.target_words))
-        alpha = _posteriors(x, y, cells, *self._directions[0]).numpy()
-        beta = _posteriors(y, x, cells.transpose(0, 2, 1), *self._directions[1]).numpy()
-        sizes = [(len(words), len(others)) for words, others in zip(source, target, strict=True)]
+        alphas, betas = self._posteriors(*(
+            tf.ragged.constant(list(map(list, side)), tf.string, 1) for side in (source, target)
+        ))  # fmt: skip
+        sizes = [[len(words) + 1 for words in side] for side in (source, target)]
         return [
-            (_with_end(a[:ty, :tx]), _with_end(b[:tx, :ty]))
-            for a, b, (tx, ty) in zip(alpha, beta, sizes, strict=True)
+            (alpha[:ty, :tx], beta[:tx, :ty])
+            for alpha, beta, tx, ty in zip(alphas.numpy(), betas.numpy(), *sizes, strict=True)
         ]
 
     def save(self, path: str | Path) -> None:
         """Write the parameters, without those that hardly matter."""
-        forward, reverse = self._directions
-        likely = np.maximum(forward.lexicon[:-1], reverse.lexicon[:-1]) > _NEGLIGIBLE
-        arrays: dict[str, Any] = {"keys": self._cells.keys[likely]}
+        directions = [Direction(*map(np.asarray, one)) for one in (self._forward, self._reverse)]
+        likely = np.maximum(*(one.lexicon[:-1] for one in directions)) > _NEGLIGIBLE
+        arrays: dict[str, Any] = {"keys": self._cells.keys.numpy()[likely]}
         for side, words in zip(("source", "target"), self._words, strict=True):
             arrays[f"{side}_words"] = np.frombuffer("\n".join(words).encode(), np.uint8)
-        for name, direction in (("forward", forward), ("reverse", reverse)):
+        for name, direction in zip(("forward", "reverse"), directions, strict=True):
             arrays[f"{name}_lexicon"] = np.append(direction.lexicon[:-1][likely], np.float32(0))
             arrays[f"{name}_unlinked"] = direction.unlinked
             arrays[f"{name}_jumps"] = direction.jumps
@@ -115,18 +130,35 @@ class HmmAligner:
             raise InputError(f"{path}: not an aligner, or damaged") from error
 
 
-@graph_function(reduce_retracing=True)
-def _posteriors(e: Any, f: Any, cells: Any, lexicon: Any, unlinked: Any, jumps: Any) -> tf.Tensor:
+def _table(words: Words) -> tf.lookup.StaticHashTable:
+    ids = tf.range(1, len(words) + 1, dtype=tf.int64)
+    return tf.lookup.StaticHashTable(
+        tf.lookup.KeyValueTensorInitializer(tf.constant(words, tf.string), ids), default_value=-1
+    )
+
+
+def _variable(values: Any) -> tf.Variable:
+    return tf.Variable(values, trainable=False)
+
+
+def _looked_up(words: tf.RaggedTensor, table: tf.lookup.StaticHashTable) -> tf.RaggedTensor:
+    """Look words up: ids, int64, -1 for unknown words."""
+    return words.with_flat_values(table.lookup(tf.strings.lower(words.flat_values, "utf-8")))
+
+
+def _links(e: tf.Tensor, f: tf.Tensor, cells: tf.Tensor, direction: Direction) -> tf.Tensor:
     """p(a_i = j | e, f), float32 [B, I, J]; ids are -1 for unknown words, 0 for padding."""
-    lengths = tuple(tf.math.count_nonzero(ids, axis=1, dtype=tf.int32) for ids in (f, e))
     is_unknown = (e[:, tf.newaxis] < 0) | (f[:, :, tf.newaxis] < 0)
-    emissions = tf.where(is_unknown, _UNKNOWN, tf.gather(lexicon, cells))
-    alone = tf.where(f < 0, _UNKNOWN, tf.gather(unlinked, tf.maximum(f, 0)))
-    return expectations(emissions, alone, jumps, lengths).links
+    emissions = tf.where(is_unknown, _UNKNOWN, tf.gather(direction.lexicon, cells))
+    alone = tf.where(f < 0, _UNKNOWN, tf.gather(direction.unlinked, tf.maximum(f, 0)))
+    lengths = tuple(tf.math.count_nonzero(ids, axis=1, dtype=tf.int32) for ids in (f, e))
+    return expectations(emissions, alone, direction.jumps, lengths).links
 
 
-def _with_end(links: np.ndarray) -> np.ndarray:
-    """Add the row and the column of `</s>`."""
-    weights = np.pad(links, [(0, 1), (0, 1)])
-    weights[:, -1] = 1 - weights.sum(axis=1)
-    return weights.clip(0)
+def _with_end(links: tf.Tensor, e: tf.Tensor, f: tf.Tensor) -> tf.Tensor:
+    """Add the row and the column of `</s>`, behind the words of each sentence."""
+    rows, end = (tf.math.count_nonzero(ids, axis=1) for ids in (f, e))
+    weights = tf.pad(links, [[0, 0], [0, 1], [0, 1]])
+    is_row = tf.sequence_mask(rows + 1, tf.shape(weights)[1], tf.float32)
+    unlinked = tf.maximum(is_row - tf.reduce_sum(weights, axis=2), 0)[:, :, tf.newaxis]
+    return weights + unlinked * tf.one_hot(end, tf.shape(weights)[2])[:, tf.newaxis]

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from rnnsearch_tf.aligner.hmm import UNLINKED, WINDOW, expectations
+from rnnsearch_tf.aligner.hmm_aligner import HmmAligner
 from rnnsearch_tf.alignment.error_rate import GoldLinks, alignment_scores
 from rnnsearch_tf.alignment.extraction import LinkMethod
-from rnnsearch_tf.alignment.hmm import UNLINKED, WINDOW, expectations
-from rnnsearch_tf.alignment.hmm_aligner import HmmAligner
 from rnnsearch_tf.alignment.links import LinkRule
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.synthetic.grammar import generate

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.alignment.hmm import WINDOW, Direction, Expectations, expectations
+from rnnsearch_tf.aligner.hmm import WINDOW, Direction, Expectations, expectations
 from rnnsearch_tf.progress import say
 from rnnsearch_tf.tf_functions import graph_function
 
@@ -21,12 +21,23 @@ _BATCH_CELLS = 400_000
 class Cells(NamedTuple):
     """The pairs of words that are together in some sentence pair, in order of their keys."""
 
-    keys: np.ndarray  # int64 [C], source id · K_y + target id
+    keys: Any  # int64 [C], source id · K_y + target id
     target_words: int  # K_y, with 0 for padding
 
     def ids(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the source ids and the target ids, [C] each."""
         return self.keys // self.target_words, self.keys % self.target_words
+
+    def rows(self, source: Any, target: Any) -> tf.Tensor:
+        """Return rows of `Direction.lexicon`, int32 [B, I, J], for ids [B, J] and [B, I].
+
+        C where a pair of words is no cell.
+        """
+        keys = keys_of(source, target, self.target_words)
+        flat, size = tf.reshape(keys, [-1]), tf.size(self.keys)
+        rows = tf.searchsorted(self.keys, flat)
+        is_cell = tf.gather(self.keys, tf.minimum(rows, size - 1)) == flat
+        return tf.reshape(tf.where(is_cell, rows, size), tf.shape(keys))
 
 
 class _Batch(NamedTuple):
@@ -122,22 +133,13 @@ def _batches(
     source: Sequence[np.ndarray], target: Sequence[np.ndarray], target_words: int
 ) -> tuple[Cells, list[_Batch]]:
     pairs = [
-        (padded([source[k] for k in group]), padded([target[k] for k in group]))
+        (_padded([source[k] for k in group]), _padded([target[k] for k in group]))
         for group in _groups([(len(x), len(y)) for x, y in zip(source, target, strict=True)])
     ]
-    keys = [keys_of(*pair, target_words) for pair in pairs]
-    together = np.unique(np.concatenate([np.unique(one) for one in keys]))
+    keys = [np.unique(keys_of(*pair, target_words)) for pair in pairs]
+    together = np.unique(np.concatenate(keys))
     cells = Cells(together[together >= 0], target_words)
-    return cells, [
-        _Batch(*pair, find_cells(cells, one)) for pair, one in zip(pairs, keys, strict=True)
-    ]
-
-
-def find_cells(cells: Cells, keys: np.ndarray) -> np.ndarray:
-    """Look keys up: their rows of `Direction.lexicon`, int32; C where there is none."""
-    rows = np.searchsorted(cells.keys, keys)
-    found = cells.keys[np.minimum(rows, len(cells.keys) - 1)] == keys
-    return np.where(found, rows, len(cells.keys)).astype(np.int32)
+    return cells, [_Batch(*pair, cells.rows(*pair).numpy()) for pair in pairs]
 
 
 def _groups(lengths: Sequence[tuple[int, int]]) -> list[list[int]]:
@@ -155,16 +157,16 @@ def _groups(lengths: Sequence[tuple[int, int]]) -> list[list[int]]:
     return [group for group in groups if group]
 
 
-def padded(rows: Sequence[Sequence[int] | np.ndarray]) -> np.ndarray:
+def _padded(rows: Sequence[np.ndarray]) -> np.ndarray:
     """Pad rows of ids with 0: int32 [B, T]."""
-    ids = np.zeros([len(rows), max(1, *map(len, rows))], np.int32)
+    ids = np.zeros([len(rows), max(map(len, rows))], np.int32)
     for row, known in zip(ids, rows, strict=True):
         row[: len(known)] = known
     return ids
 
 
-def keys_of(source: np.ndarray, target: np.ndarray, target_words: int) -> np.ndarray:
+def keys_of(source: Any, target: Any, target_words: int) -> tf.Tensor:
     """Return the keys of all pairs of words, int64 [B, I, J]; at padding -1."""
-    source, target = source[:, np.newaxis, :], target[:, :, np.newaxis]
-    keys = source.astype(np.int64) * target_words + target
-    return np.where((source > 0) & (target > 0), keys, -1)
+    source, target = (tf.cast(ids, tf.int64) for ids in (source, target))
+    source, target = source[:, tf.newaxis, :], target[:, :, tf.newaxis]
+    return tf.where((source > 0) & (target > 0), source * target_words + target, -1)

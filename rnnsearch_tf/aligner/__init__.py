@@ -1,0 +1,1 @@
+"""A word aligner without a translation model: hidden Markov models of both directions."""
