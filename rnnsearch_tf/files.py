@@ -182,7 +182,8 @@ def make_once(folder: Path, is_whole: Callable[[Path], bool], make: Callable[[Pa
 def new_folder(path: str | Path) -> Iterator[Path]:
     """Yield a temporary folder, which gets the name `path` when the block ends well.
 
-    All of it is on the disk then. OSError where `path` exists by then, or the disk refuses.
+    All of it is on the disk then. OSError where `path` is a file or a folder that is not empty by
+    then, or the disk refuses.
     """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -31,7 +31,7 @@ class Expectations(NamedTuple):
 
     links: tf.Tensor  # [B, I, J], p(a_i = j | e, f)
     jumps: tf.Tensor  # [2 WINDOW + 1], the number of jumps by d words
-    chances: tf.Tensor  # [2 WINDOW + 1], what it is divided by for the next s(d)
+    chances: tf.Tensor  # [2 WINDOW + 1], the divisor of `jumps` that gives the next s(d)
 
 
 def expectations(
@@ -86,7 +86,9 @@ def expectations(
     )  # fmt: skip
     leaving *= tf.transpose(of_f)[:, :, tf.newaxis]
     jumped = weights * tf.einsum("ibj,ibk->jk", leaving, arriving)
-    chances = tf.einsum("ibj,bk->jk", leaving, places)
+    # −log Σ_k s(k − j') is replaced by its tangent, a lower bound that s(d) maximizes.
+    left = leaving * tf.einsum("jk,ibk->ibj", weights, arriving)
+    chances = tf.einsum("ibj,bk->jk", tf.math.divide_no_nan(left, normalizer), places)
     return Expectations(
         tf.transpose(links, (1, 0, 2))[:, :, 1:],
         *(_by_distance(counts, distances) for counts in (jumped, chances)),

@@ -1,6 +1,7 @@
 """Word aligner of a model directory: a hidden Markov model in each direction, in `aligner.npz`."""
 
 import zipfile
+import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,15 +9,23 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.aligner.hmm import Direction, expectations
+from rnnsearch_tf.aligner.hmm import WINDOW, Direction, expectations
 from rnnsearch_tf.aligner.hmm_training import Cells, train_directions
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.files import replacing
+from rnnsearch_tf.progress import say
 from rnnsearch_tf.tf_functions import graph_function
 
 _UNKNOWN = 1e-6  # p of a word that the training text lacks: its neighbors decide where it belongs
 _NEGLIGIBLE = 1e-5  # p(f | e) below it is not kept
 _WEIGHTS_AT_ONCE = 1 << 22
+_MAX_WORDS = 300  # the time of training grows with the third power of the length
+
+# What NumPy and zipfile raise, for a damaged file, beside an OSError.
+_DAMAGES = (
+    *(ValueError, EOFError, TypeError, AttributeError, NotImplementedError, RuntimeError),
+    *(zipfile.BadZipFile, zlib.error),
+)
 
 Words = Sequence[str]  # of a sentence, without `</s>`
 
@@ -43,15 +52,25 @@ class HmmAligner(tf.Module):
 
     @classmethod
     def train(cls, pairs: Iterable[tuple[Words, Words]]) -> "HmmAligner":
-        """Train on sentence pairs; InputError where none has words on both sides."""
+        """Train on sentence pairs; those of more than 300 words on a side are left out.
+
+        Raises:
+            InputError: no pair has words on both sides.
+        """
         numbers: tuple[dict[str, int], dict[str, int]] = {}, {}
         sides: tuple[list[np.ndarray], list[np.ndarray]] = [], []
+        long = 0
         for pair in pairs:
+            if max(map(len, pair)) > _MAX_WORDS:
+                long += 1
+                continue
             for words, side, ids in zip(pair, sides, numbers, strict=True):
                 row = [ids.setdefault(word.lower(), len(ids) + 1) for word in words]
                 side.append(np.array(row, np.int32))
         if not any(len(x) and len(y) for x, y in zip(*sides, strict=True)):
             raise InputError("no sentence pair has words on both sides")
+        if long:
+            say(f"left out: {long:,} pairs of more than {_MAX_WORDS} words")
         source, target = numbers
         return cls((list(source), list(target)), *train_directions(*sides))
 
@@ -114,20 +133,41 @@ class HmmAligner(tf.Module):
         """Read what `save` has written; InputError for a missing or damaged file."""
         try:
             with np.load(path) as file:
-                source, target = (
-                    file[f"{side}_words"].tobytes().decode().split("\n")
-                    for side in ("source", "target")
-                )
-                forward, reverse = (
-                    Direction(*(tf.constant(file[f"{name}_{part}"]) for part in Direction._fields))
-                    for name in ("forward", "reverse")
-                )
-                cells = Cells(file["keys"], len(target) + 1)
-                return cls((source, target), cells, (forward, reverse))
-        except OSError as error:
-            raise InputError(f"{path}: {error.strerror or error}") from error
-        except (ValueError, KeyError, zipfile.BadZipFile) as error:
+                arrays = dict(file)
+        except FileNotFoundError as error:
+            raise InputError(f"{path}: {error.strerror}") from error
+        except (OSError, *_DAMAGES) as error:
             raise InputError(f"{path}: not an aligner, or damaged") from error
+        try:
+            return cls(*_checked(arrays))
+        except (KeyError, ValueError) as error:
+            raise InputError(f"{path}: not an aligner, or damaged") from error
+
+
+def _checked(
+    arrays: dict[str, np.ndarray],
+) -> tuple[tuple[Words, Words], Cells, tuple[Direction, Direction]]:
+    """Return the arguments of an `HmmAligner`; ValueError where arrays are not those of one."""
+    source, target = (
+        arrays[f"{side}_words"].tobytes().decode().split("\n") for side in ("source", "target")
+    )
+    keys = arrays["keys"]
+    if keys.dtype != np.int64 or not keys.size or (np.diff(keys) <= 0).any():
+        raise ValueError
+    forward, reverse = (
+        Direction(*(arrays[f"{name}_{part}"] for part in Direction._fields))
+        for name in ("forward", "reverse")
+    )
+    for direction, words in ((forward, target), (reverse, source)):
+        sizes = keys.size + 1, len(words) + 1, 2 * WINDOW + 1
+        for values, size in zip(direction, sizes, strict=True):
+            if (
+                values.shape != (size,)
+                or values.dtype != np.float32
+                or not np.isfinite(values).all()
+            ):
+                raise ValueError
+    return (source, target), Cells(keys, len(target) + 1), (forward, reverse)
 
 
 def _table(words: Words) -> tf.lookup.StaticHashTable:

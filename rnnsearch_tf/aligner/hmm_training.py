@@ -139,7 +139,8 @@ def _batches(
     keys = [np.unique(keys_of(*pair, target_words)) for pair in pairs]
     together = np.unique(np.concatenate(keys))
     cells = Cells(together[together >= 0], target_words)
-    return cells, [_Batch(*pair, cells.rows(*pair).numpy()) for pair in pairs]
+    in_graph = Cells(tf.constant(cells.keys), target_words)
+    return cells, [_Batch(*pair, in_graph.rows(*pair).numpy()) for pair in pairs]
 
 
 def _groups(lengths: Sequence[tuple[int, int]]) -> list[list[int]]:

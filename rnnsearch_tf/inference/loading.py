@@ -8,7 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from rnnsearch_tf.aligner.hmm_aligner import HmmAligner
-from rnnsearch_tf.config import AlignmentName, DecodingConfig
+from rnnsearch_tf.config import ALIGNMENTS, AlignmentName, DecodingConfig, check_choice
 from rnnsearch_tf.digests import find_changed
 from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.inference.exported import card_of, check_models, load_vocabularies
@@ -69,6 +69,7 @@ def load_text_model(
             backend than TensorFlow.
     """
     check_backend()
+    check_choice("alignment", alignment, ALIGNMENTS, InputError)
     paths = [find_model(one) for one in ([path] if isinstance(path, str | Path) else path)]
     if not paths:
         raise InputError("no model directory is given")

@@ -3,18 +3,24 @@
 import itertools
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from rnnsearch_tf.alignment.extraction import ALIGNER_LINKS
 from rnnsearch_tf.alignment.formats import pharaoh
-from rnnsearch_tf.config import MOSES_NAMES, SENTENCEPIECE, Config, TokenizerName
+from rnnsearch_tf.config import MOSES_NAMES, SENTENCEPIECE, Config
 from rnnsearch_tf.data.parallel_corpus import each_pair
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.files import write_atomically
 from rnnsearch_tf.limits import COUNT
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.file_flags import MODEL_FOLDERS, OUTPUT_FILE, check_path
+from rnnsearch_tf.scripts.shared.file_flags import (
+    MODEL_FOLDERS,
+    OUTPUT_FILE,
+    check_distinct,
+    check_path,
+    check_read_twice,
+)
 from rnnsearch_tf.scripts.shared.pair_flags import PairFiles, define_pairs, needed_pairs
 from rnnsearch_tf.windows import windows
 
@@ -22,28 +28,37 @@ if TYPE_CHECKING:
     from rnnsearch_tf.aligner.hmm_aligner import HmmAligner, Words
     from rnnsearch_tf.text.tokenizers import Tokenizer
 
+WordTokenizerName = Literal["moses", "whitespace"]
+
 COMMAND = Command(
     "rnnsearch-aligner",
-    "train a word aligner on sentence pairs: a hidden Markov model in each direction, which knows "
-    "both words of a link, where attention has not read the target word yet. With --model_dir it "
-    "is written there, as aligner.npz, for rnnsearch-align --alignment=aligner; with --links it "
-    "links the words of its training pairs, for rnnsearch-train --train_alignments.",
+    "train a word aligner on sentence pairs: a hidden Markov model in each direction, which sees "
+    "both words of a link; attention does not see the target word. With --model_dir it is written "
+    "there, as aligner.npz, for rnnsearch-align --alignment=aligner; with --links it links the "
+    "words of all pairs, for rnnsearch-train --train_alignments.",
     "rnnsearch-aligner --model_dir=model --source=train.en --target=train.fr",
 )
 FLAGS = COMMAND.flags
 COMMAND.group("Data")
 define_pairs(COMMAND, "source side of the training pairs", "their translations")
-COMMAND.define("pairs", int, "number of pairs that are read, from the first on", 200_000, COUNT)
+COMMAND.define("pairs", int, "number of pairs to train on, from the first", 200_000, COUNT)
 COMMAND.group("Words")
 COMMAND.define(
     "model_dir", MODEL_FOLDERS, "a trained model, whose words are aligned: write aligner.npz there"
 )
-COMMAND.define("tokenizer", TokenizerName, "of words, without --model_dir", "moses")
-COMMAND.define("source_language", str, f"of the source; for Moses' rules {MOSES_NAMES}", "en")
-COMMAND.define("target_language", str, "of the target; likewise", "fr")
+COMMAND.define(
+    "tokenizer", WordTokenizerName,
+    "how lines are split into words, without --model_dir (default: moses)",
+)  # fmt: skip
+COMMAND.define(
+    "source_language", str, f"of the source; for Moses' rules {MOSES_NAMES} (default: en)"
+)
+COMMAND.define("target_language", str, "of the target; likewise (default: fr)")
 COMMAND.group("Output")
-COMMAND.define("links", OUTPUT_FILE, "a file to write the links of the training pairs to")
+COMMAND.define("links", OUTPUT_FILE, "a file for the links of all pairs")
 _AT_ONCE = 1000  # pairs
+_PAIRS = ("source", "target", "tsv")
+_WORDS = ("tokenizer", "source_language", "target_language")
 
 
 @COMMAND.entry
@@ -53,9 +68,8 @@ def run() -> None:
     if not (FLAGS.model_dir or FLAGS.links):
         raise UsageError("nothing to write: --model_dir, --links, or both are needed")
     directory = ModelDirectory(FLAGS.model_dir) if FLAGS.model_dir else None
-    config = directory.load_config() if directory else _config()
-    if FLAGS.links and config.tokenizer == SENTENCEPIECE:
-        raise UsageError("--links: of words between blanks, which --tokenizer=whitespace has")
+    config = directory.load_config() if directory else COMMAND.settings(Config())
+    _check_flags(config)
     if directory:
         check_path("model_dir", OUTPUT_FILE, str(directory.aligner_path))
     with quiet_start():
@@ -64,7 +78,8 @@ def run() -> None:
         from rnnsearch_tf.text.tokenizers import word_tokenizers_for
 
         tokenizers = directory.load_tokenizers() if directory else word_tokenizers_for(config)
-    aligner = HmmAligner.train(counted(_pairs(training, tokenizers), "read pair"))
+    first = itertools.islice(_pairs(training, tokenizers), FLAGS.pairs)
+    aligner = HmmAligner.train(counted(first, "read pair"))
     if directory:
         aligner.save(directory.aligner_path)
         say(f"{directory.aligner_path} written")
@@ -73,20 +88,22 @@ def run() -> None:
         write_atomically(FLAGS.links, "".join(_links(aligner, pairs)).encode())
 
 
-def _config() -> Config:
-    return Config(
-        tokenizer=FLAGS.tokenizer,
-        source_language=FLAGS.source_language,
-        target_language=FLAGS.target_language,
-    )
+def _check_flags(config: Config) -> None:
+    given = [name for name in _WORDS if FLAGS[name].value is not None]
+    if FLAGS.model_dir and given:
+        raise UsageError(f"--{given[0]}: the words are those of --model_dir")
+    if FLAGS.links:
+        if config.tokenizer == SENTENCEPIECE:
+            raise UsageError("--links: of words between blanks, which --tokenizer=whitespace has")
+        check_read_twice(COMMAND, _PAIRS)
+        check_distinct(COMMAND, _PAIRS, ("links",))
 
 
 def _pairs(
     training: PairFiles, tokenizers: "Iterable[Tokenizer]"
 ) -> "Iterator[tuple[Words, Words]]":
     """Yield the words of the pairs, as `Translator.align` gives them."""
-    pairs = itertools.islice(each_pair(training), FLAGS.pairs)
-    for window in windows(pairs, _AT_ONCE):
+    for window in windows(each_pair(training), _AT_ONCE):
         yield from zip(*map(_words, zip(*window, strict=True), tokenizers), strict=True)
 
 

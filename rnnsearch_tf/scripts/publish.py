@@ -34,7 +34,9 @@ COMMAND.define(
     "float16",
 )  # fmt: skip
 COMMAND.group("Model card")
-COMMAND.define("license", str, "of the weights, an SPDX identifier", required=True)
+COMMAND.define(
+    "license", str, "of the weights, as model hubs have it: mit, cc-by-4.0, …", required=True
+)
 COMMAND.define("data", str, "what the training text is, and where it comes from", required=True)
 COMMAND.define(
     "evaluation",

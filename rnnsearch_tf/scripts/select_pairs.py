@@ -5,15 +5,18 @@ Not named select.py: a script run by its path would import it in place of Python
 
 import contextlib
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rnnsearch_tf.config import MosesLanguage
-from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.limits import COUNT, SEED, Limits
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILE, OUTPUT_FILE
+from rnnsearch_tf.scripts.shared.file_flags import (
+    INPUT_FILE,
+    OUTPUT_FILE,
+    check_distinct,
+    check_read_twice,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -63,7 +66,8 @@ COMMAND.define("seed", int, "of the sample of the pool", 1, SEED)
 @COMMAND.entry
 def run() -> None:
     """Select."""
-    _check_flags()
+    check_read_twice(COMMAND, _INPUTS)
+    check_distinct(COMMAND, _INPUTS, ("output_source", "output_target", "scores"))
     require_package("nltk")
     with quiet_start():
         from rnnsearch_tf.data.parallel_corpus import ParallelFiles
@@ -85,20 +89,6 @@ def run() -> None:
         if table:
             table.writelines(f"{score:.6f}\n".encode() for score in scores)
     say(_summary(scores, chosen))
-
-
-def _check_flags() -> None:
-    taken = set()
-    for name in _INPUTS:
-        path = getattr(FLAGS, name)
-        if Path(path).is_fifo():
-            raise UsageError(f"--{name} {path}: is read more than once, which no pipe can be")
-        taken.add(Path(path).resolve())
-    for name in ("output_source", "output_target", *(["scores"] if FLAGS.scores else [])):
-        path = getattr(FLAGS, name)
-        if Path(path).resolve() in taken:
-            raise UsageError(f"--{name} {path}: another flag names this file too")
-        taken.add(Path(path).resolve())
 
 
 def _summary(scores: "np.ndarray", chosen: "np.ndarray") -> str:

@@ -17,6 +17,7 @@ from rnnsearch_tf.inference.n_best import LOWEST
 from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.inference.weight_storage import FULL, WEIGHT_DTYPES
 from rnnsearch_tf.models.model_directory import BEST
+from rnnsearch_tf.models.pretrained import find_model
 from rnnsearch_tf.serving.model_card import model_card
 from rnnsearch_tf.serving.signatures import signatures
 from rnnsearch_tf.serving.warmup import frequent_words, write_warmup_requests
@@ -61,6 +62,7 @@ def export(
         InputError: an unusable model directory, a model whose scores are not finite, a version
             that exists, a disk that refuses.
     """
+    model_dirs = [find_model(path) for path in model_dirs]
     target = new_version(export_dir, version)
     check_choice("weights_dtype", weights_dtype, WEIGHT_DTYPES, InputError)
     text_model = load_text_model(model_dirs, decoding, weights, weights_dtype, alignment)

@@ -1,6 +1,7 @@
 """Model directories to share, on a model hub or anywhere, with a card that says what they are."""
 
 import dataclasses
+import re
 import shutil
 import string
 from collections.abc import Iterator, Sequence
@@ -14,10 +15,15 @@ from rnnsearch_tf.evaluation.metrics import METRICS, Score
 from rnnsearch_tf.files import new_folder
 from rnnsearch_tf.json_files import read_json, typed
 from rnnsearch_tf.models.model_directory import BEST, ModelDirectory
+from rnnsearch_tf.models.pretrained import find_model
 from rnnsearch_tf.models.weights_file import copy_weights, count_values
 from rnnsearch_tf.serving.model_card import evaluation_of
 
 _TEMPLATE = Path(__file__).with_name("published.md")
+_STUDY = (
+    "study and teaching\nof attention, as the soft alignment of every translation can be read and "
+    "drawn"
+)
 _COPIED = (
     *("source.vocab", "target.vocab", *SUBWORD_FILES),
     *("lexicon.tsv", "aligner.npz", "training.jsonl"),
@@ -42,7 +48,7 @@ def publish(
     Args:
         model_dir: the trained model.
         output: the folder, which must not exist; its name is the model's.
-        license_name: of the weights, an SPDX identifier: "mit", "cc-by-4.0".
+        license_name: of the weights, as model hubs have it: "mit", "cc-by-4.0".
         data: what the training text is, and where it comes from.
         evaluations: files of `rnnsearch-evaluate --json`, named after their test sets.
         decoding: instead of the options in the model's config.
@@ -53,14 +59,18 @@ def publish(
         InputError: an unusable model directory or file of scores, a folder that exists, weights too
             large for the dtype, a disk that refuses.
     """
-    directory, target = ModelDirectory(model_dir), Path(output)
+    directory, target = ModelDirectory(find_model(model_dir)), Path(output)
+    if not re.fullmatch(r"[\w.+-]+", license_name, re.ASCII):
+        raise InputError(f"license {license_name!r}: expected a name such as cc-by-4.0")
     if target.exists():
         raise InputError(f"{target} exists; nothing was overwritten")
     config = directory.load_config()
     config = dataclasses.replace(config, decoding=decoding or config.decoding)
     directory.load_vocabularies()  # these for their checks
     directory.check_weights(weights)
-    scores = [*_validation_rows(directory, weights)]
+    record = evaluation_of(directory, weights) or {}
+    epochs = f"{record['epoch']:g} epochs, " if "epoch" in record else ""
+    scores = [*_validation_rows(record)]
     for path in evaluations:
         scores += _test_rows(Path(path))
     try:
@@ -72,19 +82,31 @@ def publish(
                     shutil.copyfile(directory.path / name, folder / name)
             (folder / "config.json").write_text(config.to_json(), "utf-8")
             size = f"{count_values(best):,}, stored in {weights_dtype}"
-            card = _card(config, target.name, size, license_name, data, scores)
+            card = _card(config, target.name, size, license_name, data, epochs, scores)
             (folder / "README.md").write_text(card, "utf-8")
     except OSError as error:
         raise InputError(f"{target}: cannot be written: {first_line(error)}") from error
 
 
 def _card(
-    config: Config, name: str, size: str, license_name: str, data: str, scores: Sequence[str]
+    config: Config,
+    name: str,
+    size: str,
+    license_name: str,
+    data: str,
+    epochs: str,
+    scores: Sequence[str],
 ) -> str:
     is_split = config.tokenizer == SENTENCEPIECE
+    sizes = "m = {embedding_size}, n = {hidden_size}, n' = {attention_size}, l = {maxout_size}"
+    if not config.model.has_attention:
+        sizes = sizes.replace("n' = {attention_size}, ", "")
     return string.Template(_TEMPLATE.read_text("utf-8")).substitute(
         {**vars(config.model), **vars(config.decoding)},
         name=name,
+        tag="attention" if config.model.has_attention else "encoder-decoder",
+        study=_STUDY if config.model.has_attention else "study and teaching",
+        sizes=sizes.format(**vars(config.model)),
         size=size,
         license=license_name,
         data=data,
@@ -95,15 +117,16 @@ def _card(
         target_language=config.target_language,
         units="subwords" if is_split else "words",
         requirement="rnnsearch-tf[subwords]" if is_split else "rnnsearch-tf",
-        epochs=config.training.epochs,
+        epochs=epochs,
         training_length=config.training.max_length,
     )
 
 
-def _validation_rows(directory: ModelDirectory, weights: str) -> Iterator[str]:
-    record = evaluation_of(directory, weights)
-    if record and "bleu" in record:
+def _validation_rows(record: dict[str, Any]) -> Iterator[str]:
+    """Yield a row for each score in a record of training.jsonl."""
+    if "nll_per_token" in record:
         yield f"| validation set | | NLL | {record['nll_per_token']:.3f} | |"
+    if "bleu" in record:
         yield _row("validation set", "", "BLEU", f"{record['bleu']:.2f}", record["bleu_signature"])
 
 

@@ -1,5 +1,6 @@
 """The hidden Markov model of word alignment: against enumeration, and on text with known links."""
 
+import contextlib
 import itertools
 from pathlib import Path
 
@@ -18,12 +19,16 @@ from rnnsearch_tf.synthetic.grammar import generate
 JUMPS = np.random.default_rng(2).uniform(0.1, 2, 2 * WINDOW + 1).astype(np.float32)
 
 
-def enumerated(emissions: np.ndarray, unlinked: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Posteriors of links [I, J], and the expected number of jumps by distance, by enumeration."""
+def enumerated(emissions: np.ndarray, unlinked: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Posteriors of links [I, J] and, by distance, expected jumps and chances, by enumeration.
+
+    A jump adds 1 / Σ_k s(k − j') to the chances of every distance that it could have had.
+    """
     size, places = emissions.shape
-    links, jumps, total = np.zeros([size, places]), np.zeros(2 * WINDOW + 1), 0.0
+    links, total = np.zeros([size, places]), 0.0
+    jumps, chances = np.zeros([2, 2 * WINDOW + 1])
     for chosen in itertools.product([None, *range(places)], repeat=size):
-        p, place, jumped = 1.0, -1, []
+        p, place, jumped, could = 1.0, -1, [], np.zeros_like(chances)
         for i, j in enumerate(chosen):
             if j is None:
                 p *= UNLINKED * unlinked[i]
@@ -31,13 +36,15 @@ def enumerated(emissions: np.ndarray, unlinked: np.ndarray) -> tuple[np.ndarray,
             distances = np.clip(np.arange(places) - place, -WINDOW, WINDOW) + WINDOW
             p *= (1 - UNLINKED) * emissions[i, j] * JUMPS[distances[j]] / JUMPS[distances].sum()
             jumped.append(distances[j])
+            np.add.at(could, distances, 1 / JUMPS[distances].sum())
             place = j
         total += p
         np.add.at(jumps, jumped, p)
+        chances += p * could
         for i, j in enumerate(chosen):
             if j is not None:
                 links[i, j] += p
-    return links / total, jumps / total
+    return links / total, jumps / total, chances / total
 
 
 def test_posteriors_are_those_of_enumeration_whatever_the_padding() -> None:
@@ -51,13 +58,15 @@ def test_posteriors_are_those_of_enumeration_whatever_the_padding() -> None:
         tf.constant(JUMPS),
         tuple(map(tf.constant, zip(*lengths, strict=True))),
     )
-    all_jumps = np.zeros(2 * WINDOW + 1)
+    all_jumps, all_chances = np.zeros([2, 2 * WINDOW + 1])
     for k, (size, places) in enumerate(lengths):
-        links, jumps = enumerated(emissions[k, :size, :places], unlinked[k, :size])
+        links, jumps, chances = enumerated(emissions[k, :size, :places], unlinked[k, :size])
         np.testing.assert_allclose(found.links[k, :size, :places], links, atol=1e-6)
         all_jumps += jumps
+        all_chances += chances
     assert np.isfinite(found.links).all()
     np.testing.assert_allclose(found.jumps, all_jumps, atol=1e-5)
+    np.testing.assert_allclose(found.chances, all_chances, rtol=1e-5)
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +80,7 @@ def test_it_finds_the_links_of_the_grammar(aligner: HmmAligner) -> None:
     both = aligner.align([p.source_tokens for p in pairs], [p.target_tokens for p in pairs])
     gold = [GoldLinks(p.alignment, p.alignment) for p in pairs]
     scores = alignment_scores((method.links(*one) for one in both), gold)
-    assert scores.aer is not None and scores.aer < 0.15, scores
+    assert scores.aer is not None and scores.aer < 0.13, scores
 
 
 def test_rows_sum_to_one_with_blank_and_unknown(aligner: HmmAligner) -> None:
@@ -94,13 +103,44 @@ def test_a_file_gives_the_same_links_and_a_damaged_one_an_error(
     for (alpha, beta), (alpha_read, beta_read) in zip(*both, strict=True):
         np.testing.assert_allclose(alpha_read, alpha, atol=1e-3)
         np.testing.assert_allclose(beta_read, beta, atol=1e-3)
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    path.write_bytes(content)
-    with pytest.raises(InputError, match=r"aligner\.npz: not an aligner, or damaged"):
-        HmmAligner.load(path)
     with pytest.raises(InputError, match="No such file"):
         HmmAligner.load(tmp_path / "none.npz")
+    whole = path.read_bytes()
+    dice = np.random.default_rng(1)
+    places = dice.integers(len(whole), size=40).tolist()
+    damaged = [whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :] for place in places]
+    for content in (b"", b"text", whole[:-30], *damaged):
+        path.write_bytes(content)
+        with contextlib.suppress(InputError):  # a bit in a header may matter to nobody
+            HmmAligner.load(path).align(*text)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("keys", lambda keys: keys[::-1]),
+        ("keys", lambda keys: keys[:0]),
+        ("forward_lexicon", lambda lexicon: lexicon[:-1]),
+        ("reverse_jumps", lambda jumps: jumps * np.float32(np.nan)),
+        ("reverse_unlinked", lambda unlinked: unlinked.astype(np.float64)),
+    ],
+)
+def test_arrays_that_are_no_aligner_are_refused(aligner, tmp_path, name, change) -> None:
+    path = tmp_path / "aligner.npz"
+    aligner.save(path)
+    with np.load(path) as file:
+        arrays = dict(file)
+    np.savez(path, **{**arrays, name: change(arrays[name])})
+    with pytest.raises(InputError, match=r"aligner\.npz: not an aligner, or damaged"):
+        HmmAligner.load(path)
+
+
+def test_long_pairs_are_left_out(capsys) -> None:
+    pair = ["a"] * 301, ["b"]
+    HmmAligner.train([pair, (["a"], ["b"])])
+    assert "left out: 1 pairs of more than 300 words" in capsys.readouterr().err
+    with pytest.raises(InputError, match="no sentence pair has words on both sides"):
+        HmmAligner.train([pair])
 
 
 def test_text_without_words_is_refused() -> None:

@@ -90,18 +90,34 @@ def test_links_of_training_pairs_without_a_model(capsys, corpus, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("script", "flags", "message"),
+    ("script", "flags", "status", "message"),
     [
-        (aligner, [], "--model_dir, --links, or both are needed"),
-        (aligner, ["--links=x", "--tokenizer=sentencepiece"], "--tokenizer=whitespace has"),
-        (align, ["--alignment=aligner", "--model_dir=MODEL"], "rnnsearch-aligner --model_dir"),
-        (align, ["--alignment=aligner", "--model_dir=MODEL", "--rule=threshold"], "of its own"),
+        (aligner, [], 2, "--model_dir, --links, or both are needed"),
+        (aligner, ["--links=x", "--target_language=ja"], 2, "--target_language"),
+        (aligner, ["--links={valid}.en"], 2, "another flag names this file too"),
+        (aligner, ["--model_dir={model}", "--tokenizer=moses"], 2, "those of --model_dir"),
+        (align, ["--alignment=aligner", "--model_dir={model}"], 1, "rnnsearch-aligner --model_dir"),
+        (
+            align,
+            ["--alignment=aligner", "--model_dir={model}", "--average_alignments"],
+            2,
+            "has both directions",
+        ),
     ],
 )
-def test_errors(capsys, model_dir, corpus, script, flags, message):
-    flags = [flag.replace("MODEL", str(model_dir)) for flag in flags]
-    assert script.run([*pairs(corpus, "valid"), *flags]) in (1, 2)
+def test_errors(capsys, model_dir, corpus, script, flags, status, message):
+    values = {"model": str(model_dir), "valid": str(corpus / "valid")}
+    flags = [flag.format(**values) for flag in flags]
+    before = (corpus / "valid.en").read_bytes()
+    assert script.run([*pairs(corpus, "valid"), *flags]) == status
     assert message in capsys.readouterr().err
+    assert (corpus / "valid.en").read_bytes() == before
+
+
+def test_all_pairs_are_linked_however_many_it_is_trained_on(corpus, tmp_path):
+    links = tmp_path / "links"
+    assert aligner.run([*pairs(corpus, "valid"), f"--links={links}", "--pairs=5"]) == 0
+    assert len(links.read_text().splitlines()) == 20
 
 
 def test_a_damaged_aligner_is_told(capsys, model, corpus):

@@ -75,6 +75,8 @@ def test_the_card_has_metadata_and_scores(published):
     [best] = [line for line in text.splitlines() if line.startswith("| validation set |  | BLEU")]
     records = ModelDirectory(published).read_log()
     assert f"{max(record['bleu'] for record in records):.2f}" in best
+    assert f"| training | {records[-1]['epoch']:g} epochs, sentences of up to" in text
+    assert "- attention\n" in metadata and "n' = " in text
 
 
 def test_a_model_is_found_by_its_name(published, monkeypatch, capsys, tmp_path):
@@ -108,6 +110,7 @@ def test_an_existing_folder_is_left_alone(flags, published, capsys):
         ("--model_dir={model},{model}", "no ensemble"),
         ("--evaluation={model}/config.json", "config.json: sentences"),
         ("--evaluation={model}/source.vocab", "source.vocab: not JSON"),
+        ("--license=mit: or # later", "license 'mit: or # later': expected a name"),
     ],
 )
 def test_bad_input_is_told_in_a_line(

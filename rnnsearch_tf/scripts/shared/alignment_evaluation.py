@@ -47,8 +47,9 @@ def define_alignment_evaluation(command: Command) -> None:
 def wants_alignments(command: Command) -> bool:
     """Whether links are to be scored; UsageError for flags of links without --alignments."""
     flags = command.flags
-    if not flags.alignments and (flags.tune or flags.reverse_model_dir):
-        raise UsageError("--tune and --reverse_model_dir need --alignments")
+    of_links = flags.tune or flags.reverse_model_dir or flags.alignment == "aligner"
+    if of_links and not flags.alignments:
+        raise UsageError("--tune, --reverse_model_dir and --alignment need --alignments")
     return flags.alignments is not None
 
 
@@ -87,9 +88,15 @@ def _methods(command: Command) -> list[LinkMethod]:
     flags = command.flags
     two_models = flags.reverse_model_dir is not None or flags.alignment == "aligner"
     if flags.tune:
-        return all_methods(two_models)
+        methods = all_methods(two_models)
+        return methods if flags.alignment == "attention" else list(filter(_by_aligner, methods))
     each: tuple[LinkWeights, ...] = ("forward", "reverse") if two_models else ()
     return [*(LinkMethod(chosen.rule, weights) for weights in each), chosen]
+
+
+def _by_aligner(method: LinkMethod) -> bool:
+    """Whether flags can ask for a method with --alignment=aligner."""
+    return method.weights == ("both" if method.symmetrization else "average")
 
 
 def _check_words(pairs: list["PairAlignment"], lengths: list[tuple[int, int]]) -> None:

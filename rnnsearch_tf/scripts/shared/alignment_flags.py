@@ -1,6 +1,5 @@
 """Flags of every script that links words."""
 
-import dataclasses
 from typing import TYPE_CHECKING
 
 from rnnsearch_tf.alignment.extraction import ALIGNER_LINKS, LinkMethod, LinkWeights
@@ -23,9 +22,9 @@ def define_alignment(command: Command) -> None:
     command.define(
         "alignment",
         AlignmentName,
-        "attention: of the model, or of two models; aligner: rnnsearch-aligner's, in the model "
-        f"directory, whose links are the words with √(α β) of at least --threshold, by default "
-        f"{ALIGNER_LINKS.rule.threshold:g}, with the posteriors α and β of its two directions",
+        "attention: of the model, or of two models; aligner: that of rnnsearch-aligner in the "
+        "model directory, with the posteriors of its two directions for the weights of two models. "
+        "They are averaged unless --symmetrize is given",
         "attention",
     )
     command.define(
@@ -38,13 +37,13 @@ def define_alignment(command: Command) -> None:
         RuleName,
         "argmax: each target word is linked to the source word it attends to most, or to none if "
         "that is </s>; threshold: words are linked where the weight is at least --threshold. The "
-        "row and the column of </s> give no links",
-        "argmax",
+        "row and the column of </s> give no links (default: argmax; of the aligner, threshold)",
     )
     command.define(
         "threshold",
         float,
-        f"of --rule=threshold, above 0, at most 1 (default: {LinkRule.threshold})",
+        f"of --rule=threshold, above 0, at most 1 (default: {LinkRule.threshold}; of the aligner, "
+        f"{ALIGNER_LINKS.rule.threshold})",
         limits=THRESHOLD,
     )
     command.define(
@@ -67,8 +66,6 @@ def link_method(command: Command) -> LinkMethod:
     flags = command.flags
     if flags.alignment == "aligner":
         return _aligner_links(command)
-    if flags.threshold is not None and flags.rule != "threshold":
-        raise UsageError("--threshold needs --rule=threshold")
     if flags.average_alignments and not flags.reverse_model_dir:
         raise UsageError("--average_alignments needs --reverse_model_dir")
     weights: LinkWeights = "forward"
@@ -77,17 +74,27 @@ def link_method(command: Command) -> LinkMethod:
     symmetrization = flags.symmetrize
     if weights == "both" and symmetrization is None:
         symmetrization = "grow-diag-final-and"
-    threshold = {} if flags.threshold is None else {"threshold": flags.threshold}
-    return LinkMethod(LinkRule(flags.rule, **threshold), weights, symmetrization)
+    return LinkMethod(_rule(command, LinkRule("argmax")), weights, symmetrization)
 
 
 def _aligner_links(command: Command) -> LinkMethod:
     flags = command.flags
-    if flags.rule != "argmax" or flags.reverse_model_dir or flags.symmetrize:
-        raise UsageError("--alignment=aligner has both directions and a rule of its own")
-    if flags.threshold is None:
-        return ALIGNER_LINKS
-    return dataclasses.replace(ALIGNER_LINKS, rule=LinkRule("threshold", flags.threshold))
+    if flags.reverse_model_dir or flags.average_alignments:
+        raise UsageError(
+            "--alignment=aligner has both directions: no --reverse_model_dir, and they are "
+            "averaged unless --symmetrize is given"
+        )
+    weights: LinkWeights = "both" if flags.symmetrize else "average"
+    return LinkMethod(_rule(command, ALIGNER_LINKS.rule), weights, flags.symmetrize)
+
+
+def _rule(command: Command, default: LinkRule) -> LinkRule:
+    flags = command.flags
+    name = flags.rule or default.name
+    if flags.threshold is not None and name != "threshold":
+        raise UsageError("--threshold needs --rule=threshold")
+    threshold = default.threshold if flags.threshold is None else flags.threshold
+    return LinkRule(name, threshold)
 
 
 def aligned_models(command: Command) -> list[str]:

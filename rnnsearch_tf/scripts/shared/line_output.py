@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
+from rnnsearch_tf.config import SUBWORD_FILES
 from rnnsearch_tf.digests import file_digest, folder_digests
 from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.files import (
@@ -227,6 +228,9 @@ def _model_digests(path: str, weights: str) -> dict[str, str]:
     """Return the SHA-256 of each file that a model's answers depend on."""
     if version := find_version(path):
         return folder_digests(version)
-    names = ("config.json", "source.vocab", "target.vocab", f"{weights}.weights.h5", "lexicon.tsv")
+    names = (
+        *("config.json", "source.vocab", "target.vocab", *SUBWORD_FILES),
+        *(f"{weights}.weights.h5", "lexicon.tsv", "aligner.npz"),
+    )
     files = {name: Path(path) / name for name in names}
     return {name: file_digest(file) for name, file in files.items() if file.is_file()}
