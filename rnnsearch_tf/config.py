@@ -149,7 +149,7 @@ class ModelConfig:
     lexical_model: bool = setting(
         False,
         "whether the readout reads the attended source words themselves, too (Nguyen & Chiang "
-        "2018); likewise",
+        "2018); needs maxout_size equal to embedding_size",
     )
 
     def __post_init__(self) -> None:
@@ -229,8 +229,8 @@ class TrainingConfig:
     )
     letter_noise: float = setting(
         0.0,
-        "share of the source's words in which two letters are exchanged, others in each epoch "
-        "(Belinkov & Bisk 2018); with sentencepiece",
+        "share of the source's words in which two letters are exchanged, different ones in each "
+        "epoch (Belinkov & Bisk 2018); with sentencepiece",
         _RATE,
     )
     guided_alignment_weight: float = setting(

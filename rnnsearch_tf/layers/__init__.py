@@ -5,6 +5,7 @@ from rnnsearch_tf.layers.decoder import Decoder, DecoderState
 from rnnsearch_tf.layers.deep_output import MaxoutDeepOutput
 from rnnsearch_tf.layers.encoder import Encoder
 from rnnsearch_tf.layers.gru import ContextGRUCell, GRUCell
+from rnnsearch_tf.layers.lexical import LexicalModel
 
 __all__ = [
     "BahdanauAttention",
@@ -14,5 +15,6 @@ __all__ = [
     "Encoder",
     "GRUCell",
     "LastAnnotation",
+    "LexicalModel",
     "MaxoutDeepOutput",
 ]

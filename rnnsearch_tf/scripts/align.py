@@ -32,9 +32,10 @@ COMMAND = Command(
     "rnnsearch-align",
     "link the words of given sentence pairs: N pairs in, N lines out, in order; a blank sentence "
     "has no links, nor has one whose weights are not finite (with a warning, and exit status 1). A "
-    "model reads the target by teacher forcing, and its attention gives the links. i-j is source "
-    "word i and target word j, from 0: tokens of the model's tokeniser, which are Moses' or, of a "
-    "model trained with --tokenizer=whitespace, the file's own words; </s> is not counted.",
+    "model reads the target by teacher forcing, and its attention gives the links; or the aligner "
+    "in its directory does (--alignment=aligner). i-j is source word i and target word j, from 0: "
+    "tokens of the model's tokeniser, which are Moses' or, of a model trained with "
+    "--tokenizer=whitespace, the file's own words; </s> is not counted.",
     "rnnsearch-align --model_dir=model --source=test.en --target=test.fr",
 )
 FLAGS = COMMAND.flags
@@ -48,8 +49,8 @@ COMMAND.define(
     Format,
     "pharaoh: i-j i-j …; json: an object a line with source_tokens, target_tokens (each with its "
     "</s>), unknown_source, unknown_target (places of tokens that the vocabulary lacks), alignment "
-    "(the weights, a row for each target token), reverse_alignment (of the "
-    "reverse model, a row for each source token) and links",
+    "(the weights, a row for each target token), reverse_alignment (of the other direction, where "
+    "there is one, a row for each source token) and links",
     "pharaoh",
 )
 define_figures(COMMAND)

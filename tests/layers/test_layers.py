@@ -17,6 +17,7 @@ from rnnsearch_tf.layers.deep_output import MaxoutDeepOutput
 from rnnsearch_tf.layers.embedding import WordEmbedding
 from rnnsearch_tf.layers.encoder import Encoder
 from rnnsearch_tf.layers.gru import ContextGRUCell, GRUCell
+from rnnsearch_tf.layers.lexical import LexicalModel
 
 # Sentences, states for each, source and target positions, m, n, n', l, words.
 B, Q, TX, TY, M, N, N_ALIGN, L, K = 2, 3, 5, 7, 11, 13, 17, 19, 23
@@ -89,7 +90,18 @@ LAYERS = {
         [normal(B, TY, N), normal(B, TY, M), normal(B, TY, 2 * N)],
         [(B, TY, K)],
     ),
+    "lexical_model": (LexicalModel, [normal(B, TY, M)], [(B, TY, M)]),
+    "deep_output_with_words": (
+        lambda: MaxoutDeepOutput(M, K, lexical=True),
+        [normal(B, TY, N), normal(B, TY, M), normal(B, TY, 2 * N + M)],
+        [(B, TY, K)],
+    ),
     "encoder": (lambda: Encoder(K, M, N), [ids(B, TX)], [(B, TX, 2 * N), (B, N)]),
+    "encoder_with_words": (
+        lambda: Encoder(K, M, N, with_words=True),
+        [ids(B, TX)],
+        [(B, TX, 2 * N + M), (B, N)],
+    ),
     "forward_encoder": (
         lambda: Encoder(K, M, N, bidirectional=False),
         [ids(B, TX)],
