@@ -53,7 +53,7 @@ FLAGS = (
     "--evaluation_interval=25",  # neither divides an epoch of 11 batches
     "--seed=5",
 )
-# Each worker draws masks of its own, and Adam makes much of last digits: one device has others.
+# Without dropout, of which each device draws masks of its own; the optimizer is the paper's.
 COMPARABLE = (
     "--dropout=0",
     "--optimizer=adadelta",
