@@ -61,7 +61,7 @@ ROOMS = {
     """,
     "serving": "__init__ kit model_card signatures warmup export published",
     "training": """
-        __init__ checks optimizers distribution train_step logs state checkpoints callbacks
+        __init__ checks cluster optimizers distribution train_step logs state checkpoints callbacks
         initial_model trainer validation summaries run
     """,
     "reproduction": "__init__ models results claims assessment report reproduce",

@@ -39,7 +39,8 @@ from rnnsearch_tf.scripts.shared.file_flags import (
 )
 from rnnsearch_tf.scripts.shared.pair_flags import PairFiles, define_pairs, find_pairs, needed_pairs
 from rnnsearch_tf.scripts.shared.settings_file import read_settings_file
-from rnnsearch_tf.training.checks import check_cluster, check_inputs, check_same
+from rnnsearch_tf.training.checks import check_inputs, check_same
+from rnnsearch_tf.training.cluster import Cluster, find_cluster
 from rnnsearch_tf.training.initial_model import InitialModel
 
 COMMAND = Command(
@@ -128,9 +129,16 @@ COMMAND.define("print_config", bool, "print the settings as JSON, and do nothing
 COMMAND.define(
     "strategy",
     StrategyName,
-    "one (device), mirrored (all GPUs of this machine) or multi_worker (machines, by TF_CONFIG)",
+    "one (device), mirrored (all GPUs of this machine) or multi_worker (several machines: "
+    "--workers, or those of TF_CONFIG, or of SLURM's job step)",
     "one",
 )
+COMMAND.define(
+    "workers",
+    str,
+    "hosts of --strategy=multi_worker, the chief first, such as a:2222,b:2222 or node[01-04]",
+)
+COMMAND.define("worker_index", int, "of this machine in --workers, from 0", limits=Limits())
 COMMAND.define(
     "cache_dir", OUTPUT_FOLDER, "where tokenised text is kept, if not in the user's cache"
 )
@@ -152,7 +160,9 @@ def run() -> int:
     subwords = _subword_models(config)
     valid_files = _validation_files()
     check_inputs(config, bool(valid_files or FLAGS.valid_split), alignments is not None)
-    _check_run(config)
+    cluster = _cluster()
+    if cluster is None:  # of several machines, the chief alone has the model directory
+        _check_run(config)
     validation = valid_files.read() if valid_files else None
     with quiet_start():
         from rnnsearch_tf import threads
@@ -162,7 +172,7 @@ def run() -> int:
 
         if threads.halves_pay(config.model.hidden_size):
             threads.limit_operations(threads.cores() // 2)
-        strategy = build_strategy(FLAGS.strategy)  # before TensorFlow does anything else
+        strategy = build_strategy(FLAGS.strategy, cluster)  # before TensorFlow does anything else
     if FLAGS.valid_split:
         training, validation = hold_out(training, FLAGS.valid_split)
     stopped_by = train(
@@ -250,10 +260,16 @@ def _validation_files() -> PairFiles | None:
     return find_pairs(COMMAND, "valid_")
 
 
+def _cluster() -> Cluster | None:
+    if FLAGS.strategy == "multi_worker":
+        return find_cluster(FLAGS.workers, FLAGS.worker_index, os.environ)
+    for name in ("workers", "worker_index"):
+        if FLAGS[name].value is not None:
+            raise UsageError(f"--{name} goes with --strategy=multi_worker")
+    return None
+
+
 def _check_run(config: Config) -> None:
-    if FLAGS.strategy == "multi_worker":  # the chief alone has the model directory
-        check_cluster(os.environ.get("TF_CONFIG"))
-        return
     directory = ModelDirectory(FLAGS.model_dir)
     if FLAGS.initial_model is not None:
         _check_initial(InitialModel(FLAGS.initial_model), config)

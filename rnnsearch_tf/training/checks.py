@@ -1,12 +1,10 @@
 """Checks before a training, which need no TensorFlow."""
 
 import dataclasses
-import reprlib
 from typing import Any
 
 from rnnsearch_tf.config import SENTENCEPIECE, Config
 from rnnsearch_tf.errors import InputError, UsageError
-from rnnsearch_tf.json_files import parse_json, typed
 from rnnsearch_tf.models.model_directory import ModelDirectory
 
 # Settings that may change when a training is resumed: a finished one may be made longer. The id is
@@ -32,7 +30,6 @@ _DIGESTED = {
     "training_alignments": "training alignments differ",
     "initial_model": "the initial model differs",
 }
-_CLUSTER = '{"cluster": {"worker": ["host:port", …]}, "task": {"type": "worker", "index": 0}}'
 
 
 def check_inputs(config: Config, has_validation_set: bool, has_alignments: bool) -> None:
@@ -86,17 +83,3 @@ def _settings(config: Config) -> dict[str, Any]:
     own = {name: value for name, value in vars(config).items() if isinstance(value, str)}
     parts = dataclasses.asdict(config.model), dataclasses.asdict(config.training), own
     return {n: value for part in parts for n, value in part.items() if n not in _MAY_CHANGE}
-
-
-def check_cluster(text: str | None) -> None:
-    """Raise an InputError where TF_CONFIG does not describe the machines of a training."""
-    if text is None:
-        raise UsageError(f"--strategy multi_worker needs the variable TF_CONFIG: {_CLUSTER}")
-    try:
-        config = parse_json(text)
-        workers = typed(list[str], config["cluster"]["worker"])
-        index = int(config["task"]["index"])
-        if config["task"]["type"] != "worker" or not 0 <= index < len(workers):
-            raise ValueError("no such worker")
-    except (ArithmeticError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"TF_CONFIG is not {_CLUSTER}: {reprlib.repr(text)}") from error

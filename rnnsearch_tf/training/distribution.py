@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from rnnsearch_tf.config import StrategyName
 from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.tf_functions import graph_function
-from rnnsearch_tf.training.checks import check_cluster
+from rnnsearch_tf.training.cluster import Cluster, find_cluster
 
 STRATEGIES: tuple[StrategyName, ...] = typing.get_args(StrategyName)
 ONE, MIRRORED, MULTI_WORKER = STRATEGIES
@@ -22,12 +22,13 @@ ONE, MIRRORED, MULTI_WORKER = STRATEGIES
 _WORKER_GONE = (tf.errors.UnavailableError, tf.errors.AbortedError, tf.errors.CancelledError)
 
 
-def build_strategy(name: str) -> tf.distribute.Strategy:
+def build_strategy(name: str, cluster: Cluster | None = None) -> tf.distribute.Strategy:
     """Build a strategy; "multi_worker" must be built before TensorFlow does anything.
 
     "one" is the first device; "mirrored" is all GPUs of this machine, or all logical CPUs where
-    there is no GPU; "multi_worker" is the cluster that TF_CONFIG describes. InputError for an
-    unknown name, and for "multi_worker" without a usable TF_CONFIG.
+    there is no GPU; "multi_worker" is the cluster, or the one that the environment describes (see
+    `find_cluster`). InputError for an unknown name, and for "multi_worker" without a usable
+    cluster.
     """
     if name == ONE:
         return tf.distribute.get_strategy()
@@ -36,8 +37,17 @@ def build_strategy(name: str) -> tf.distribute.Strategy:
         return _mirrored(tuple(device.name for device in devices))
     if name != MULTI_WORKER:
         raise InputError(f"--strategy {name}: choose one of {', '.join(STRATEGIES)}")
-    check_cluster(os.environ.get("TF_CONFIG"))
-    return tf.distribute.MultiWorkerMirroredStrategy()
+    return _multi_worker(cluster or find_cluster(None, None, os.environ))
+
+
+def _multi_worker(cluster: Cluster) -> tf.distribute.Strategy:
+    resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(
+        tf.train.ClusterSpec({"worker": cluster.workers}),
+        task_type="worker",
+        task_id=cluster.index,
+        rpc_layer="grpc",
+    )
+    return tf.distribute.MultiWorkerMirroredStrategy(resolver)
 
 
 # Built once in a process: the collective operations of two strategies would have the same keys.

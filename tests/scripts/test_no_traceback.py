@@ -32,7 +32,7 @@ NUMBERS = [
 NONE_AT_ZERO = {
     "epochs", "max_updates", "evaluation_interval", "checkpoint_interval", "seed", "dropout",
     "word_dropout", "recurrent_dropout", "label_smoothing", "weight_average", "subword_sampling",
-    "letter_noise",
+    "letter_noise", "worker_index",
     "guided_alignment_weight", "length_penalty", "min_length_ratio", "candidate_words",
 }  # fmt: skip
 INT64 = {"version"}  # of a served model, which may be a time

@@ -1,0 +1,33 @@
+#!/bin/bash
+# sbatch slurm.sh FOLDER    FOLDER: text, cache and model directory, shared by all machines
+#
+# One worker on each machine; they read where they are from the variables of the job step.
+#SBATCH --job-name=rnnsearch-training
+#SBATCH --nodes=4
+#SBATCH --ntasks-per-node=1
+#SBATCH --cpus-per-task=8
+#SBATCH --mem=32G
+#SBATCH --gpus-per-node=1
+#SBATCH --time=24:00:00
+#SBATCH --signal=TERM@300
+#SBATCH --requeue
+#SBATCH --open-mode=append
+set -u
+folder=${1:?usage: sbatch slurm.sh FOLDER}
+srun --kill-on-bad-exit=1 rnnsearch-train \
+    --strategy=multi_worker \
+    --preset=rnnsearch-50 \
+    --batch_size=320 \
+    --model_dir="$folder/model" \
+    --cache_dir="$folder/cache" \
+    --train_source="$folder/train.en.gz" \
+    --train_target="$folder/train.fr.gz" \
+    --valid_source="$folder/valid.en.gz" \
+    --valid_target="$folder/valid.fr.gz"
+status=$?
+# A worker was lost, or the time is over (SIGTERM, 300 s before): all resume in a new run of the job.
+# Not after 0, the end, or 2, wrong flags.
+if [ "$status" -ne 0 ] && [ "$status" -ne 2 ] && [ "${SLURM_RESTART_COUNT:-0}" -lt 100 ]; then
+    scontrol requeue "$SLURM_JOB_ID"
+fi
+exit "$status"

@@ -1,0 +1,132 @@
+"""The machines of a training: given as a list of hosts, or by TF_CONFIG, or by SLURM."""
+
+import dataclasses
+import itertools
+import re
+import reprlib
+from collections.abc import Iterator, Mapping
+
+from rnnsearch_tf.errors import InputError, UsageError
+from rnnsearch_tf.json_files import parse_json, typed
+
+_PORT = 2222  # of hosts that are named without one
+_EXAMPLE = '{"cluster": {"worker": ["host:port", …]}, "task": {"type": "worker", "index": 0}}'
+_ROLES = ("chief", "worker")  # a chief of its own, as Vertex AI has it, is the first worker
+_PART = r"(?:[\w.:-]|\[[\d,-]+\])+"
+_HOST = re.compile(r"[A-Za-z0-9][\w.-]*:[1-9]\d{0,4}", re.ASCII)
+_RANGE = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?", re.ASCII)
+
+
+@dataclasses.dataclass(frozen=True)
+class Cluster:
+    """Machines that train together."""
+
+    workers: list[str]  # host:port, the chief first
+    index: int  # of this machine, from 0
+
+
+def find_cluster(workers: str | None, index: int | None, environment: Mapping[str, str]) -> Cluster:
+    """Find the machines of a training.
+
+    Args:
+        workers: their hosts (see `expand_hosts`); None: those of TF_CONFIG, or else of the job step
+            that SLURM's variables describe.
+        index: of this machine in `workers`.
+        environment: variables.
+
+    Raises:
+        UsageError: nothing names the machines, or only one of `workers` and `index` is given.
+        InputError: what names them is unusable, or leaves this machine out.
+    """
+    if (workers is None) != (index is None):
+        raise UsageError("--workers and --worker_index go together")
+    if workers is not None and index is not None:
+        return _checked(expand_hosts(workers, "--workers"), index, "--worker_index")
+    if "TF_CONFIG" in environment:
+        return _of_tf_config(environment["TF_CONFIG"])
+    if "SLURM_PROCID" in environment:
+        return _of_slurm(environment)
+    raise UsageError(
+        f"--strategy multi_worker needs --workers and --worker_index, or the variable TF_CONFIG: "
+        f"{_EXAMPLE}, or a job step of SLURM"
+    )
+
+
+def _of_tf_config(text: str) -> Cluster:
+    try:
+        config = parse_json(text)
+        named = typed(dict[str, list[str]], config["cluster"])
+        hosts = {role: named.get(role, []) for role in _ROLES}
+        role, index = config["task"]["type"], int(config["task"]["index"])
+        if role not in hosts or not 0 <= index < len(hosts[role]):
+            raise ValueError("no such worker")
+    except (ArithmeticError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"TF_CONFIG is not {_EXAMPLE}: {reprlib.repr(text)}") from error
+    before = len(hosts["chief"]) if role == "worker" else 0
+    return Cluster([*hosts["chief"], *hosts["worker"]], before + index)
+
+
+def _of_slurm(environment: Mapping[str, str]) -> Cluster:
+    """Read the variables that `srun` sets for each task of a job step."""
+
+    def value(name: str) -> str:
+        if name not in environment:
+            raise InputError(f"{name} is not set: under SLURM, srun starts the workers")
+        return environment[name]
+
+    def number(name: str) -> int:
+        if not re.fullmatch(r"\d{1,9}", value(name), re.ASCII):
+            raise InputError(f"{name} {reprlib.repr(value(name))}: is no number")
+        return int(value(name))
+
+    workers = expand_hosts(value("SLURM_STEP_NODELIST"), "SLURM_STEP_NODELIST")
+    tasks = number("SLURM_STEP_NUM_TASKS")
+    if tasks != len(workers):
+        raise InputError(
+            f"SLURM_STEP_NUM_TASKS {tasks}: must be the number of machines, {len(workers)}; "
+            "run one task on each (--ntasks-per-node=1)"
+        )
+    return _checked(workers, number("SLURM_PROCID"), "SLURM_PROCID")
+
+
+def _checked(workers: list[str], index: int, name: str) -> Cluster:
+    if index >= len(workers):
+        last = len(workers) - 1
+        raise InputError(f"{name} {index}: of {len(workers)} workers, the last is {last}")
+    return Cluster(workers, index)
+
+
+def expand_hosts(text: str, name: str) -> list[str]:
+    """Expand a list of hosts as SLURM writes it, `node[01-03,7],other:2223`, to host:port each.
+
+    A host without a port has 2222. InputError, which begins with the name, for other text, and for
+    a host that occurs twice.
+    """
+    if not re.fullmatch(rf"{_PART}(?:,{_PART})*", text, re.ASCII):
+        raise InputError(f"{name} {reprlib.repr(text)}: is no list of hosts, like a:2222,b:2222")
+    parts = re.findall(_PART, text, re.ASCII)
+    hosts = [host if ":" in host else f"{host}:{_PORT}" for p in parts for host in _expand(p, name)]
+    for host in hosts:
+        if not _HOST.fullmatch(host):
+            raise InputError(f"{name}: {reprlib.repr(host)} is no host with a port, like a:2222")
+    if len(set(hosts)) < len(hosts):
+        twice = next(host for i, host in enumerate(hosts) if host in hosts[:i])
+        raise InputError(f"{name}: {twice} occurs twice")
+    return hosts
+
+
+def _expand(part: str, name: str) -> Iterator[str]:
+    """Yield the hosts of `rack[1-2]node[01-02]`, the last number changing first."""
+    pieces = re.split(r"\[(.*?)\]", part)
+    choices = [list(_numbers(piece, name)) if i % 2 else [piece] for i, piece in enumerate(pieces)]
+    return map("".join, itertools.product(*choices))
+
+
+def _numbers(ranges: str, name: str) -> Iterator[str]:
+    """Yield the numbers of `01-03,7`, as wide as the first of each range is written."""
+    for each in ranges.split(","):
+        found = _RANGE.fullmatch(each)
+        if not found or int(found[1]) > int(found[2] or found[1]):
+            raise InputError(f"{name}: [{ranges}] is no list of numbers, like [1-4] or [01-03,7]")
+        for number in range(int(found[1]), int(found[2] or found[1]) + 1):
+            yield str(number).zfill(len(found[1]))

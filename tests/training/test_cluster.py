@@ -1,0 +1,146 @@
+"""The machines of a training, as flags, TF_CONFIG and SLURM name them."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from rnnsearch_tf.errors import InputError, UsageError
+from rnnsearch_tf.training.cluster import Cluster, expand_hosts, find_cluster
+
+SLURM = {
+    "SLURM_PROCID": "2",
+    "SLURM_STEP_NODELIST": "gpu[01-02],big7",
+    "SLURM_STEP_NUM_TASKS": "3",
+}
+
+
+def tf_config(cluster: dict[str, Any], kind: str, index: Any) -> dict[str, str]:
+    return {"TF_CONFIG": json.dumps({"cluster": cluster, "task": {"type": kind, "index": index}})}
+
+
+@pytest.mark.parametrize(
+    ("text", "hosts"),
+    [
+        ("a", ["a:2222"]),
+        ("a:1,b.c:65535", ["a:1", "b.c:65535"]),
+        ("n[1-3]", ["n1:2222", "n2:2222", "n3:2222"]),
+        ("n[08-10,2],m", ["n08:2222", "n09:2222", "n10:2222", "n2:2222", "m:2222"]),
+        ("r[1-2]n[1-2]:9", ["r1n1:9", "r1n2:9", "r2n1:9", "r2n2:9"]),
+        ("job-node-0-[0-1].job:2223", ["job-node-0-0.job:2223", "job-node-0-1.job:2223"]),
+        ("10.0.0.[1-2]", ["10.0.0.1:2222", "10.0.0.2:2222"]),
+    ],
+)
+def test_lists_of_hosts(text, hosts):
+    assert expand_hosts(text, "--workers") == hosts
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "--workers '': is no list of hosts"),
+        ("a,", "is no list of hosts"),
+        ("a b", "is no list of hosts"),
+        ("n[1-", "is no list of hosts"),
+        ("n[]", "is no list of hosts"),
+        ("$(WORKERS)", "is no list of hosts"),
+        ("n[3-1]", "--workers: [3-1] is no list of numbers"),
+        ("n[1-2-3]", "[1-2-3] is no list of numbers"),
+        ("n[1,]", "[1,] is no list of numbers"),
+        ("a:", "--workers: 'a:' is no host with a port"),
+        ("a:0", "'a:0' is no host"),
+        ("a:123456", "'a:123456' is no host"),
+        (":2222", "':2222' is no host"),
+        ("a:b", "'a:b' is no host"),
+        ("a,b,a:2222", "--workers: a:2222 occurs twice"),
+        ("n[1,1]", "--workers: n1:2222 occurs twice"),
+    ],
+)
+def test_other_lists_are_refused_in_a_line(text, message):
+    with pytest.raises(InputError, match=re.escape(message)):
+        expand_hosts(text, "--workers")
+
+
+def test_flags_come_before_variables():
+    variables = {**tf_config({"worker": ["x:1"]}, "worker", 0), **SLURM}
+    assert find_cluster("a:1,b:1", 1, variables) == Cluster(["a:1", "b:1"], 1)
+    assert find_cluster(None, None, variables) == Cluster(["x:1"], 0)
+
+
+@pytest.mark.parametrize(
+    ("cluster", "kind", "index", "place"),
+    [
+        ({"worker": ["a:1", "b:1", "c:1"]}, "worker", 1, 1),
+        ({"worker": ["a:1", "b:1", "c:1"]}, "worker", "2", 2),
+        ({"chief": ["a:1"], "worker": ["b:1", "c:1"]}, "chief", 0, 0),  # Vertex AI's
+        ({"chief": ["a:1"], "worker": ["b:1", "c:1"]}, "worker", 1, 2),
+    ],
+)
+def test_tf_config(cluster, kind, index, place):
+    found = find_cluster(None, None, tf_config(cluster, kind, index))
+    assert found == Cluster(["a:1", "b:1", "c:1"], place)
+
+
+@pytest.mark.parametrize(
+    ("cluster", "kind", "index"),
+    [
+        ({"worker": ["a:1"]}, "worker", 1),
+        ({"worker": ["a:1"]}, "worker", -1),
+        ({"worker": ["a:1"]}, "worker", float("inf")),
+        ({"worker": ["a:1"]}, "worker", None),
+        ({"worker": ["a:1"]}, "chief", 0),
+        ({"worker": ["a:1"], "ps": ["b:1"]}, "ps", 0),
+        ({"worker": "a:1"}, "worker", 0),
+        ({"worker": [1]}, "worker", 0),
+        ([], "worker", 0),
+    ],
+)
+def test_a_tf_config_without_this_machine_is_refused(cluster, kind, index):
+    with pytest.raises(InputError, match=r"^TF_CONFIG is not "):
+        find_cluster(None, None, tf_config(cluster, kind, index))
+
+
+def test_a_job_step_of_slurm():
+    workers = ["gpu01:2222", "gpu02:2222", "big7:2222"]
+    assert find_cluster(None, None, SLURM) == Cluster(workers, 2)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"SLURM_STEP_NODELIST": None}, "SLURM_STEP_NODELIST is not set: under SLURM, srun starts"),
+        ({"SLURM_STEP_NUM_TASKS": None}, "SLURM_STEP_NUM_TASKS is not set"),
+        (
+            {"SLURM_STEP_NUM_TASKS": "6"},
+            "SLURM_STEP_NUM_TASKS 6: must be the number of machines, 3",
+        ),
+        ({"SLURM_STEP_NUM_TASKS": "many"}, "SLURM_STEP_NUM_TASKS 'many': is no number"),
+        ({"SLURM_STEP_NODELIST": "gpu[01-"}, "SLURM_STEP_NODELIST 'gpu[01-': is no list of hosts"),
+        ({"SLURM_PROCID": "3"}, "SLURM_PROCID 3: of 3 workers, the last is 2"),
+        ({"SLURM_PROCID": "-1"}, "SLURM_PROCID '-1': is no number"),
+    ],
+)
+def test_variables_of_slurm_that_do_not_fit_are_told_in_a_line(change, message):
+    variables = {name: value for name, value in {**SLURM, **change}.items() if value is not None}
+    with pytest.raises(InputError, match=f"^{re.escape(message)}") as told:
+        find_cluster(None, None, variables)
+    assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("workers", "index", "message"),
+    [
+        ("a,b", None, "--workers and --worker_index go together"),
+        (None, 0, "--workers and --worker_index go together"),
+        (None, None, "needs --workers and --worker_index, or the variable TF_CONFIG"),
+    ],
+)
+def test_what_is_missing_is_told(workers, index, message):
+    with pytest.raises(UsageError, match=message):
+        find_cluster(workers, index, {})
+
+
+def test_an_index_that_no_worker_has_is_told():
+    with pytest.raises(InputError, match=r"^--worker_index 2: of 2 workers, the last is 1$"):
+        find_cluster("a,b", 2, {})

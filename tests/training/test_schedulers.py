@@ -1,0 +1,311 @@
+"""The files in cluster/: that schedulers take them, and that all start the same training."""
+
+import copy
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import kubernetes_validate
+import pytest
+import yaml
+
+from rnnsearch_tf.scripts.train import COMMAND
+from rnnsearch_tf.training.cluster import Cluster, find_cluster
+
+CLUSTER = Path(__file__).parents[2] / "cluster"
+SCHEMAS = yaml.safe_load((Path(__file__).parent / "scheduler_schemas.yaml").read_text("utf-8"))
+MOUNT = "/mnt/nfs/training"
+
+
+def check(document: Any, kind: str) -> None:
+    """Raise a ValidationError where a document is none of a kind of scheduler_schemas.yaml."""
+    jsonschema.validate(document, {**SCHEMAS, "$ref": f"#/$defs/{kind}"})
+
+
+def built(name: str) -> dict[str, Any]:
+    """What kustomize makes of a folder, by kind."""
+    if shutil.which("kubectl") is None:
+        pytest.skip("kubectl is not installed")
+    command = ["kubectl", "kustomize", str(CLUSTER / name)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    documents = list(yaml.safe_load_all(done.stdout))
+    by_kind = {document["kind"]: document for document in documents}
+    assert len(by_kind) == len(documents)
+    return by_kind
+
+
+@pytest.fixture(scope="module")
+def trainjob() -> dict[str, Any]:
+    return built("trainjob")
+
+
+@pytest.fixture(scope="module")
+def statefulset() -> dict[str, Any]:
+    return built("statefulset")
+
+
+def read(path: str) -> Any:
+    return yaml.safe_load((CLUSTER / path).read_text("utf-8"))
+
+
+def the_job(trainjob: dict[str, Any]) -> Any:
+    """The only Job of the JobSet."""
+    (only,) = trainjob["TrainingRuntime"]["spec"]["template"]["spec"]["replicatedJobs"]
+    return only
+
+
+def the_container(pod: Any) -> Any:
+    (only,) = pod["containers"]
+    return only
+
+
+def flags(arguments: list[str]) -> dict[str, str]:
+    """Values by flag, of arguments that are all of the form --name=value."""
+    values = dict(each.removeprefix("--").split("=", 1) for each in arguments)
+    assert len(values) == len(arguments)
+    return values
+
+
+def template() -> Any:
+    return the_container(read("pod/pod.yaml")["template"]["spec"])
+
+
+def settings(arguments: list[str]) -> dict[str, str]:
+    """Flags that do not say who the workers are."""
+    return {k: v for k, v in flags(arguments).items() if k not in ("workers", "worker_index")}
+
+
+# Schemas.
+
+
+@pytest.mark.parametrize("kind", ["TrainJob", "TrainingRuntime"])
+def test_kubeflow_trainer_takes_them(trainjob, kind):
+    check(trainjob[kind], kind)
+
+
+def test_vertex_ai_takes_its_custom_job():
+    check(read("vertex.yaml"), "CustomJobSpec")
+
+
+@pytest.mark.parametrize("version", ["1.32", "1.36"])
+def test_the_rest_is_kubernetes(trainjob, statefulset, version):
+    job = {"apiVersion": "batch/v1", "kind": "Job", **the_job(trainjob)["template"]}
+    job["metadata"] = {**job["metadata"], "name": "job"}
+    others = [v for k, v in trainjob.items() if k not in ("TrainJob", "TrainingRuntime")]
+    for document in [job, *others, *statefulset.values(), read("pod/pod.yaml")]:
+        kubernetes_validate.validate(document, version, strict=True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "value"),
+    [
+        ("TrainJob", ("spec", "trainer", "numNodes"), "4"),
+        ("TrainJob", ("spec", "trainer", "workers"), 4),
+        ("TrainJob", ("spec", "runtimeRef"), {"kind": "TrainingRuntime"}),
+        ("TrainJob", ("apiVersion",), "kubeflow.org/v1"),  # TFJob's
+        ("TrainingRuntime", ("spec", "mlPolicy", "tensorflow"), {}),
+        ("TrainingRuntime", ("spec", "template", "spec", "failurePolicy", "maxRestarts"), -1),
+    ],
+)
+def test_the_schemas_refuse(trainjob, kind, path, value):
+    document = copy.deepcopy(trainjob[kind])
+    *folders, last = path
+    place = document
+    for name in folders:
+        place = place[name]
+    place[last] = value
+    with pytest.raises(jsonschema.ValidationError):
+        check(document, kind)
+
+
+# One training.
+
+
+def test_kustomize_puts_the_one_pod_into_both(trainjob, statefulset):
+    wanted = read("pod/pod.yaml")["template"]
+    job = copy.deepcopy(the_job(trainjob)["template"]["spec"]["template"])
+    assert job["spec"].pop("restartPolicy") == "Never"
+    assert job == wanted
+    pods = copy.deepcopy(statefulset["StatefulSet"]["spec"]["template"])
+    del the_container(pods["spec"])["env"]
+    assert pods == wanted
+
+
+def test_the_flags_are_those_of_rnnsearch_train():
+    for name, value in flags(template()["args"]).items():
+        if "$(" not in value:
+            copy.deepcopy(COMMAND.flags[name]).parse(value)
+
+
+def test_vertex_ai_starts_the_same_training():
+    pools = read("vertex.yaml")["workerPoolSpecs"]
+    for pool in pools:
+        container = pool["containerSpec"]
+        assert container["imageUri"] == template()["image"]
+        assert container["command"] == template()["command"]
+        assert flags(container["args"]) == settings(template()["args"])
+        (mount,) = pool["nfsMounts"]
+        assert f"/mnt/nfs/{mount['mountPoint']}" == MOUNT
+
+
+def test_what_is_written_lies_on_a_volume():
+    mounts = {mount["name"]: mount["mountPath"] for mount in template()["volumeMounts"]}
+    assert mounts == {"training": MOUNT, "tmp": "/tmp"}
+    volumes = read("pod/pod.yaml")["template"]["spec"]["volumes"]
+    assert {volume["name"] for volume in volumes} == set(mounts)
+    claim = read("pod/pvc.yaml")
+    assert volumes[0]["persistentVolumeClaim"]["claimName"] == claim["metadata"]["name"]
+    assert claim["spec"]["accessModes"] == ["ReadWriteMany"]
+    for name, value in flags(template()["args"]).items():
+        assert not name.endswith(("_dir", "_source", "_target")) or value.startswith(MOUNT)
+
+
+# The workers find each other, and are as many everywhere.
+
+
+def found(environment: dict[str, str], index: int) -> Cluster:
+    """What a worker makes of its flags, once Kubernetes has put the variables in."""
+    variables = {**environment, "JOB_COMPLETION_INDEX": str(index)}
+    given = flags(template()["args"])
+    workers, own = (
+        re.sub(r"\$\((\w+)\)", lambda name: variables[name[1]], given[flag])
+        for flag in ("workers", "worker_index")
+    )
+    return find_cluster(workers, int(own), {})
+
+
+def environment(variables: list[dict[str, Any]]) -> dict[str, str]:
+    return {each["name"]: each["value"] for each in variables if "value" in each}
+
+
+def test_workers_of_a_trainjob(trainjob):
+    job, runtime = (trainjob[kind] for kind in ("TrainJob", "TrainingRuntime"))
+    reference, trainer = job["spec"]["runtimeRef"], job["spec"]["trainer"]
+    group, _ = runtime["apiVersion"].split("/")
+    assert reference == {
+        "apiGroup": group, "kind": runtime["kind"], "name": runtime["metadata"]["name"]
+    }  # fmt: skip
+    replicated, name = the_job(trainjob), job["metadata"]["name"]
+    (port,) = template()["ports"]
+    hosts = [
+        f"{name}-{replicated['name']}-0-{i}.{name}:{port['containerPort']}"
+        for i in range(trainer["numNodes"])
+    ]
+    for i in range(len(hosts)):
+        assert found(environment(trainer["env"]), i) == Cluster(hosts, i)
+
+
+def test_workers_of_a_statefulset(statefulset):
+    name = statefulset["StatefulSet"]["metadata"]["name"]
+    service, spec = statefulset["Service"], statefulset["StatefulSet"]["spec"]
+    assert service["spec"]["clusterIP"] == "None"
+    assert service["spec"]["publishNotReadyAddresses"]
+    assert service["spec"]["selector"] == spec["selector"]["matchLabels"]
+    assert spec["serviceName"] == service["metadata"]["name"]
+    (port,) = service["spec"]["ports"]
+    hosts = [f"{name}-{i}.{spec['serviceName']}:{port['port']}" for i in range(spec["replicas"])]
+    variables = the_container(spec["template"]["spec"])["env"]
+    assert [each["name"] for each in variables] == ["WORKERS", "JOB_COMPLETION_INDEX"]
+    for i in range(len(hosts)):
+        assert found(environment(variables), i) == Cluster(hosts, i)
+
+
+def test_strangers_reach_no_worker(trainjob, statefulset):
+    labels = read("pod/pod.yaml")["template"]["metadata"]["labels"]
+    for resources in (trainjob, statefulset):
+        policy = resources["NetworkPolicy"]["spec"]
+        assert policy["podSelector"]["matchLabels"] == labels
+        assert policy["ingress"] == [{"from": [{"podSelector": {"matchLabels": labels}}]}]
+
+
+def test_all_have_as_many_workers(trainjob, statefulset):
+    first, second = (pool["replicaCount"] for pool in read("vertex.yaml")["workerPoolSpecs"])
+    nodes = re.search(r"^#SBATCH --nodes=(\d+)$", (CLUSTER / "slurm.sh").read_text("utf-8"), re.M)
+    assert nodes
+    assert first == 1  # Vertex AI takes no other number of chiefs
+    assert {
+        trainjob["TrainJob"]["spec"]["trainer"]["numNodes"],
+        statefulset["StatefulSet"]["spec"]["replicas"],
+        first + second,
+        int(nodes[1]),
+    } == {4}
+
+
+# Losing one, all are started again.
+
+
+def test_a_lost_worker_ends_all_and_all_begin_anew(trainjob, statefulset):
+    job = the_job(trainjob)
+    assert job["template"]["spec"]["backoffLimit"] == 0
+    policy = trainjob["TrainingRuntime"]["spec"]["template"]["spec"]["failurePolicy"]
+    assert policy["restartStrategy"] == "BlockingRecreate"
+    assert policy["maxRestarts"] > 10
+    (given_up,) = job["template"]["spec"]["podFailurePolicy"]["rules"]
+    assert given_up["onExitCodes"]["values"] == [2]  # the status of wrong flags
+    assert statefulset["StatefulSet"]["spec"]["podManagementPolicy"] == "Parallel"
+    assert read("vertex.yaml")["scheduling"]["restartJobOnWorkerRestart"] is True
+
+
+# SLURM's script, with stand-ins for srun and scontrol.
+
+SRUN = """#!/bin/sh
+printf '%s\\n' "$@" > "$NOTES/srun"
+exit $STATUS
+"""
+SCONTROL = """#!/bin/sh
+echo "$@" > "$NOTES/scontrol"
+"""
+
+
+@pytest.fixture
+def submit(tmp_path, monkeypatch):
+    """A function that runs slurm.sh as sbatch would, where srun ends with a status."""
+    for name, text in (("srun", SRUN), ("scontrol", SCONTROL)):
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "notes").mkdir()
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    monkeypatch.setenv("NOTES", str(tmp_path / "notes"))
+    monkeypatch.setenv("SLURM_JOB_ID", "17")
+
+    def run(*arguments: str, status: int = 0) -> tuple[int, str, dict[str, str]]:
+        monkeypatch.setenv("STATUS", str(status))
+        command = ["bash", str(CLUSTER / "slurm.sh"), *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        notes = {path.name: path.read_text() for path in (tmp_path / "notes").iterdir()}
+        return done.returncode, done.stderr, notes
+
+    return run
+
+
+def test_slurm_starts_the_same_training(submit):
+    status, said, notes = submit(MOUNT)
+    assert (status, said, set(notes)) == (0, "", {"srun"})
+    own, command, *arguments = notes["srun"].splitlines()
+    assert own == "--kill-on-bad-exit=1"
+    assert [command] == template()["command"]
+    assert flags(arguments) == settings(template()["args"])
+
+
+@pytest.mark.parametrize("status", [1, 137, 143])
+def test_slurm_requeues_what_was_lost(submit, status):
+    assert submit("folder", status=status)[0] == status
+    assert submit("folder", status=status)[2]["scontrol"] == "requeue 17\n"
+
+
+def test_slurm_requeues_neither_wrong_flags_nor_for_ever(submit, monkeypatch):
+    assert submit("folder", status=2)[0] == 2
+    monkeypatch.setenv("SLURM_RESTART_COUNT", "100")
+    status, _, notes = submit("folder", status=1)
+    assert (status, set(notes)) == (1, {"srun"})
+
+
+def test_slurms_script_needs_a_folder(submit):
+    status, said, notes = submit()
+    assert status != 0
+    assert said.count("\n") == 1 and "usage: sbatch slurm.sh FOLDER" in said
+    assert not notes
