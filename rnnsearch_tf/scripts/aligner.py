@@ -95,8 +95,8 @@ def _check_flags(config: Config) -> None:
     if FLAGS.links:
         if config.tokenizer == SENTENCEPIECE:
             raise UsageError("--links: of words between blanks, which --tokenizer=whitespace has")
-        check_read_twice(COMMAND, _PAIRS)
-        check_distinct(COMMAND, _PAIRS, ("links",))
+        check_read_twice(FLAGS, _PAIRS)
+        check_distinct(FLAGS, _PAIRS, ("links",))
 
 
 def _pairs(

@@ -66,8 +66,8 @@ COMMAND.define("seed", int, "of the sample of the pool", 1, SEED)
 @COMMAND.entry
 def run() -> None:
     """Select."""
-    check_read_twice(COMMAND, _INPUTS)
-    check_distinct(COMMAND, _INPUTS, ("output_source", "output_target", "scores"))
+    check_read_twice(FLAGS, _INPUTS)
+    check_distinct(FLAGS, _INPUTS, ("output_source", "output_target", "scores"))
     require_package("nltk")
     with quiet_start():
         from rnnsearch_tf.data.parallel_corpus import ParallelFiles

@@ -6,14 +6,12 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from absl.flags import FlagValues
 
 from rnnsearch_tf.data.lines import check_is_text
 from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.files import is_stream, real_path
-
-if TYPE_CHECKING:
-    from rnnsearch_tf.scripts.shared.command import Command
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,25 +83,25 @@ OUTPUT_FOLDER = FileType("FOLDER", _check_folder)  # made where it is missing
 MODEL_FOLDERS = FileType("FOLDERS", lambda path: None)  # see `decoding_flags`
 
 
-def check_read_twice(command: "Command", inputs: Iterable[str]) -> None:
+def check_read_twice(flags: FlagValues, inputs: Iterable[str]) -> None:
     """Raise a UsageError where the flags of files that are read again name a pipe."""
-    for name, path in _files(command, inputs):
+    for name, path in _files(flags, inputs):
         if path.is_fifo():
             raise UsageError(f"--{name} {path}: is read more than once, which no pipe can be")
 
 
-def check_distinct(command: "Command", inputs: Iterable[str], outputs: Iterable[str]) -> None:
+def check_distinct(flags: FlagValues, inputs: Iterable[str], outputs: Iterable[str]) -> None:
     """Raise a UsageError where a flag of an output names a file that another flag names."""
-    taken = {path.resolve() for _, path in _files(command, inputs)}
-    for name, path in _files(command, outputs):
+    taken = {path.resolve() for _, path in _files(flags, inputs)}
+    for name, path in _files(flags, outputs):
         if path.resolve() in taken:
             raise UsageError(f"--{name} {path}: another flag names this file too")
         taken.add(path.resolve())
 
 
-def _files(command: "Command", names: Iterable[str]) -> Iterator[tuple[str, Path]]:
+def _files(flags: FlagValues, names: Iterable[str]) -> Iterator[tuple[str, Path]]:
     for name in names:
-        for path in (command.flags[name].value or "").split(","):
+        for path in (flags[name].value or "").split(","):
             if path:
                 yield name, Path(path)
 
