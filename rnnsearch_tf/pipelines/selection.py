@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import apache_beam as beam
 import numpy as np
@@ -21,7 +21,9 @@ _DIGIT_BITS = 16  # of a score's 64, found at a time
 _SHIFTS = (48, 32, 16, 0)
 
 Pairs = tuple[list[str], list[str]]
-Cut = tuple[int, int]  # leading bits of the last score that is kept, pairs to keep with these bits
+# Leading bits of the last score that is kept, and the pairs to keep that begin so: uint64 [2], as
+# Beam's integers have a sign.
+Cut: TypeAlias = np.ndarray
 
 
 class Shard(NamedTuple):
@@ -88,7 +90,7 @@ def select_shards(
         | "ByShard" >> beam.CoGroupByKey()
         | "Join" >> beam.MapTuple(_joined)
     )
-    cut = AsSingleton(once | "All" >> beam.Map(lambda chosen: (0, chosen.keep)))
+    cut = AsSingleton(once | "Uncut" >> beam.Map(_uncut))
     for shift in _SHIFTS:
         histogram = (
             scores
@@ -209,20 +211,34 @@ def _total(histograms: Iterable[np.ndarray]) -> np.ndarray:
     return total
 
 
+def _uncut(selection: Selection) -> Cut:
+    return np.array([0, selection.keep], np.uint64)
+
+
 def _narrowed(histogram: np.ndarray, cut: Cut) -> Cut:
     """Add a digit to the cut: where the pairs to keep end, or the last where there are fewer."""
-    bits, keep = cut
+    bits, keep = map(int, cut)
     counts = np.cumsum(histogram)
     digit = min(int(np.searchsorted(counts, keep)), len(counts) - 1)
     is_enough = counts[-1] >= keep
     before = int(counts[digit - 1]) if digit and is_enough else 0
-    return (bits << _DIGIT_BITS) | digit, keep - before
+    return np.array([(bits << _DIGIT_BITS) | digit, keep - before], np.uint64)
 
 
 def _ties(scored: tuple[int, np.ndarray], cut: Cut) -> tuple[int, int]:
     """Count the shard's pairs with the last score that is kept."""
     number, scores = scored
-    return number, int(np.count_nonzero(_sortable(scores) == np.uint64(cut[0])))
+    return number, int(np.count_nonzero(_sortable(scores) == cut[0]))
+
+
+def _is_kept(scored: tuple[int, np.ndarray], cut: Cut, ties: Mapping[int, int]) -> np.ndarray:
+    """Mark the shard's pairs that are kept; of equal scores at the cut, the pool's first are."""
+    number, scores = scored
+    keys, last = _sortable(scores), cut[0]
+    left = max(0, int(cut[1]) - sum(own for other, own in ties.items() if other < number))
+    is_kept = keys < last
+    is_kept[np.flatnonzero(keys == last)[:left]] = True
+    return is_kept & np.isfinite(scores)
 
 
 def _write(
@@ -232,23 +248,14 @@ def _write(
     ties: Mapping[int, int],
     unfinished: str,
 ) -> int:
-    """Write a shard's kept pairs; of equal scores at the cut, the pool's first are kept."""
+    """Write a shard's kept pairs, and return their number."""
     number, scores = scored
-    shard, (last, keep) = shards[number], cut
-    keys = _sortable(scores)
-    left = max(0, keep - sum(own for other, own in ties.items() if other < number))
-    is_kept = keys < np.uint64(last)
-    is_kept[np.flatnonzero(keys == np.uint64(last))[:left]] = True
-    is_kept &= np.isfinite(scores)
-    write_lines(
-        shard.kept_source, itertools.compress(read_lines(shard.source), is_kept), unfinished
-    )
-    write_lines(
-        shard.kept_target, itertools.compress(read_lines(shard.target), is_kept), unfinished
-    )
+    shard, is_kept = shards[number], _is_kept(scored, cut, ties)
+    for path, kept in ((shard.source, shard.kept_source), (shard.target, shard.kept_target)):
+        write_lines(kept, itertools.compress(read_lines(path), is_kept), unfinished)
     if shard.scores:
         write_lines(shard.scores, (f"{score:.6f}".encode() for score in scores), unfinished)
-    kept = int(np.count_nonzero(is_kept))
-    count("kept_pairs", kept)
+    size = int(np.count_nonzero(is_kept))
+    count("kept_pairs", size)
     count("blank_pairs", int(np.count_nonzero(np.isinf(scores))))
-    return kept
+    return size

@@ -97,7 +97,8 @@ def run() -> None:
         unfinished,
     )
     kept, pairs = (counters.get(name, 0) for name in ("kept_pairs", "pairs"))
-    say(f"kept {kept:,} of {pairs:,} pairs, {counters.get('blank_pairs', 0):,} of them blank")
+    blank = counters.get("blank_pairs", 0)
+    say(f"kept {kept:,} of {pairs:,} pairs; {blank:,} have a blank side")
 
 
 if __name__ == "__main__":

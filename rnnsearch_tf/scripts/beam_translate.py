@@ -64,7 +64,7 @@ _COUNTERS = (
 
 
 @COMMAND.entry
-def run() -> None:
+def run() -> int:
     """Translate."""
     require_package("apache_beam")
     to_text = translation_format(COMMAND)
@@ -91,6 +91,7 @@ def run() -> None:
         f"{output}/{shards.UNFINISHED}",
     )
     say(", ".join(f"{counters.get(name, 0):,} {name.replace('_', ' ')}" for name in _COUNTERS))
+    return 1 if counters.get("lines_without_translation") else 0
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import contextlib
 import gzip
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -26,7 +27,7 @@ from rnnsearch_tf.pipelines import jobs, shards, translation
 from rnnsearch_tf.scripts import beam_translate
 from rnnsearch_tf.synthetic.grammar import generate
 
-BAD = b"The man \xff eats.\n\nThe man will eat.\r\n" + b"the " * 300
+BAD = b"The man \xff eats.\n\nThe man will eat.\r\n" + b"the " * 501
 WORKERS = ["--direct_num_workers=2", "--direct_running_mode=multi_processing"]
 
 
@@ -205,9 +206,11 @@ def job_service() -> Iterator[list[str]]:
     jobs_port, pool_port = free_port(), free_port()
     portability = "apache_beam.runners.portability.local_job_service_main"
     pool = "apache_beam.runners.worker.worker_pool_main"
+    # The pool starts `python`, whichever the path finds.
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     started = [
         start(portability, f"--job_port={jobs_port}"),
-        start(pool, f"--service_port={pool_port}", "--container_executable=python"),
+        start(pool, f"--service_port={pool_port}", env={**os.environ, "PATH": path}),
     ]
     try:
         for port in (jobs_port, pool_port):
@@ -258,7 +261,12 @@ def test_bad_input_is_one_line(text, export_dir, tmp_path, capsys):
     assert "--n_best 4: must be from 1 to the beam size, 3" in said(f"{text}/a.en", "--n_best=4")
     assert "a pattern is given twice" in said(f"{text}/a.en", f"--input={text}/a.en")
     same = fails(capsys, *flags(export_dir, text, text))
-    assert "would be replaced" in same
+    assert "reads files there" in same
+    assert "reads files there" in fails(capsys, *flags(export_dir, text, text / "out"))
+    assert "argument --direct_num_workers: invalid int value: 'x'" in said(
+        f"{text}/a.en", "--direct_num_workers=x"
+    )
+    assert "--runner: Unexpected pipeline runner: x" in said(f"{text}/a.en", "--runner=x")
     (tmp_path / "cut.gz").write_bytes((text / "below" / "b.en.gz").read_bytes()[:-20])
     assert "cut.gz: Compressed file ended" in said(f"{tmp_path}/cut.gz")
     (tmp_path / "utf16").write_bytes("été\n".encode("utf-16"))
@@ -282,9 +290,17 @@ def test_a_lost_or_doubled_chunk_is_no_shard(tmp_path):
 
 
 def test_options_of_a_job_server_are_passed_on(capsys):
-    assert jobs.unknown_options(["--runner=x", "--parallelism=4", "--no_use_public_ips"]) == [
-        "parallelism"
+    assert jobs.unknown_options(["--runner=x", "--of_a_server=4", "--no_use_public_ips"]) == [
+        "of_a_server"
     ]
+
+
+def test_the_options_in_the_documentation_are_beams():
+    page = (Path(__file__).parents[2] / "docs" / "scale.md").read_text("utf-8")
+    section = page.partition("### Runners")[2].partition("\n### ")[0]
+    options = re.findall(r"--\w+=[^\s`]+", section)
+    # A placeholder, and the worker pool's.
+    assert {*jobs.unknown_options(options)} == {"NAME", "service_port"}
 
 
 def test_a_model_elsewhere_is_copied(export_dir, tmp_path):

@@ -1,4 +1,4 @@
-"""What the scripts on Apache Beam share: sharded files, and options that are Beam's own."""
+"""Parts that the scripts on Apache Beam share: sharded files, and options that are Beam's own."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -23,8 +23,9 @@ def output_folder(command: Command, inputs: list[str]) -> str:
 
     output = absolute(command.flags.output).rstrip("/")
     for pattern in inputs:
-        if folder_of(pattern).rstrip("/") == output:
-            raise UsageError(f"--output {output}: {pattern} is there, and would be replaced")
+        folder = folder_of(pattern)
+        if f"{output}/" == folder or ("**" in pattern and f"{output}/".startswith(folder)):
+            raise UsageError(f"--output {output}: --input {pattern} reads files there")
     return output
 
 
