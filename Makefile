@@ -4,6 +4,7 @@
 # make test-fast   those that need no long training, no browser and no server
 # make test-lowest   the same with the lowest versions of all packages that pyproject.toml allows;
 #                    PYTHON is one of 3.10 to 3.12
+# make test-beam   those of rnnsearch_tf/pipelines, with Apache Beam, in an environment of its own
 # make fuzz   damaged files and hostile strings; also DAMAGES, STRINGS, SEED
 # make kill-test   trainings killed and resumed, for an hour or two; also KILLS, WORKER_KILLS, SEED
 # make check  ruff (lint and format) and mypy, also for macOS and Windows
@@ -20,6 +21,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 LOWEST := .venv-lowest
+BEAM := .venv-beam
 BUILD := build/venv
 # Its code runs with every protobuf that pyproject.toml allows; grpcio-tools has no wheel for 3.13.
 PROTOC := grpcio-tools==1.62.3
@@ -51,7 +53,7 @@ REPEAT ?= 3
 SIZE ?= small
 NO_DATA := make reproduce needs DATA=folder with train, valid and test, each .en and .fr or .gz
 
-.PHONY: demo test test-fast test-lowest fuzz kill-test check docs site dist walk protos bench reproduce data-is-named clean
+.PHONY: demo test test-fast test-lowest test-beam fuzz kill-test check docs site dist walk protos bench reproduce data-is-named clean
 
 demo: $(VENV)/installed
 	$(BIN)/rnnsearch-demo --output demo
@@ -68,6 +70,9 @@ test-fast: $(VENV)/installed-test
 test-lowest: $(LOWEST)/installed
 	$(LOWEST)/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder \
 	    -m "not slow and not distributed and not browser and not serving"
+
+test-beam: $(BEAM)/installed
+	$(BEAM)/bin/python -m pytest tests/pipelines
 
 fuzz: $(VENV)/installed-test
 	$(BIN)/python tests/reliability/fuzz.py \
@@ -139,9 +144,15 @@ $(LOWEST)/installed: setup.py pyproject.toml .ci/lowest_versions.py
 	    --editable ".[test]"
 	touch $@
 
+# Apache Beam takes protobuf down to 6.33: not into the environment of the other tests.
+$(BEAM)/installed: setup.py pyproject.toml
+	$(PYTHON) -m venv $(BEAM)
+	$(BEAM)/bin/python -m pip install --quiet --editable ".[beam,test]"
+	touch $@
+
 $(VENV)/installed-docs: setup.py pyproject.toml $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --editable ".[docs]"
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(LOWEST) demo site build dist *.egg-info
+	rm -rf $(VENV) $(LOWEST) $(BEAM) demo site build dist *.egg-info

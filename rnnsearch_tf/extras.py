@@ -6,6 +6,7 @@ from rnnsearch_tf.errors import InputError
 
 # The extra that brings each; a client of a served model needs no TensorFlow.
 _EXTRAS = {
+    "apache_beam": "[beam]",
     "matplotlib": "[plot]",
     "nltk": "[select]",
     "sacremoses": "[moses]",

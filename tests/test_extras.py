@@ -9,7 +9,17 @@ import pytest
 
 from rnnsearch_tf import extras
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.scripts import align, demo, plot, reproduce, select_pairs, train, translate
+from rnnsearch_tf.scripts import (
+    align,
+    beam_select,
+    beam_translate,
+    demo,
+    plot,
+    reproduce,
+    select_pairs,
+    train,
+    translate,
+)
 from rnnsearch_tf.scripts.shared.command import quiet_start
 
 SELECTION = [
@@ -39,6 +49,16 @@ def bare(monkeypatch):
             ["--model_dir=none", "--source=text", "--target=text", "--figures=none"],
             "matplotlib is not installed: {plot}",
         ),
+        (
+            beam_translate,
+            ["--model_dir=none", "--input=text", "--output=none"],
+            "apache_beam is not installed: {beam}",
+        ),
+        (
+            beam_select,
+            [*(flag for flag in SELECTION if not flag.startswith("--output")), "--output=none"],
+            "apache_beam is not installed: {beam}",
+        ),
         (select_pairs, SELECTION, "nltk is not installed: {select}"),
         (
             train,
@@ -54,7 +74,8 @@ def test_a_missing_extra_is_one_line_with_the_command(
     (tmp_path / "text").touch()
     assert script.run(flags) == 1
     (line,) = capsys.readouterr().err.splitlines()
-    commands = {name: f'pip install "rnnsearch-tf[{name}]"' for name in ("plot", "select", "wmt14")}
+    extras_named = "beam", "plot", "select", "wmt14"
+    commands = {name: f'pip install "rnnsearch-tf[{name}]"' for name in extras_named}
     assert line == f"{script.COMMAND.name}: {said.format(**commands)}"
     assert [path.name for path in tmp_path.iterdir()] == ["text"]
 

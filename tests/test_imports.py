@@ -64,16 +64,18 @@ ROOMS = {
         __init__ checks cluster optimizers distribution train_step logs state checkpoints callbacks
         initial_model trainer validation summaries run
     """,
+    "pipelines": "__init__ jobs shards translation selection",
     "reproduction": "__init__ models results claims assessment report reproduce",
     "demo": "__init__",
     "scripts": """
         __init__ shared shared.standard_streams shared.file_flags shared.requirements
         shared.help_text shared.command shared.text_input
         shared.text_output shared.line_output shared.finite_values shared.translation_lines
+        shared.translation_flags shared.selection_flags shared.beam_flags
         shared.figure_flags shared.decoding_flags shared.alignment_flags
         shared.alignment_evaluation shared.pair_flags shared.systems shared.unknown_words
-        shared.settings_file align aligner client demo evaluate export lexicon plot publish
-        reproduce score select_pairs train translate
+        shared.settings_file align aligner beam_select beam_translate client demo evaluate export
+        lexicon plot publish reproduce score select_pairs train translate
     """,
 }
 WITHOUT_TENSORFLOW = (

@@ -7,9 +7,7 @@ import contextlib
 import sys
 from typing import TYPE_CHECKING
 
-from rnnsearch_tf.config import MosesLanguage
 from rnnsearch_tf.extras import require_package
-from rnnsearch_tf.limits import COUNT, SEED, Limits
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.file_flags import (
     INPUT_FILE,
@@ -17,6 +15,7 @@ from rnnsearch_tf.scripts.shared.file_flags import (
     check_distinct,
     check_read_twice,
 )
+from rnnsearch_tf.scripts.shared.selection_flags import define_selection
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,12 +54,8 @@ COMMAND.define(
     "in-domain, inf where a side is blank",
 )  # fmt: skip
 COMMAND.group("Selection")
-COMMAND.define("keep", int, "number of pairs to keep", limits=COUNT, required=True)
 COMMAND.define("drop_duplicates", bool, "of equal pairs, keep the first at most", False)
-COMMAND.define("source_language", MosesLanguage, "Moses rules for the source", "en")
-COMMAND.define("target_language", MosesLanguage, "Moses rules for the target", "fr")
-COMMAND.define("order", int, "n of the n-gram models", 3, Limits(1, 10))
-COMMAND.define("seed", int, "of the sample of the pool", 1, SEED)
+define_selection(COMMAND)
 
 
 @COMMAND.entry

@@ -2,11 +2,9 @@
 
 import math
 import sys
-from collections.abc import Iterable, Iterator
-from typing import IO, TYPE_CHECKING, Literal
+from collections.abc import Callable, Iterable, Iterator
+from typing import IO, TYPE_CHECKING
 
-from rnnsearch_tf.config import BEAM_SIZE
-from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.models.pretrained import DEFAULT
 from rnnsearch_tf.results import Alignment
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
@@ -27,15 +25,18 @@ from rnnsearch_tf.scripts.shared.line_output import (
     whole_lines,
 )
 from rnnsearch_tf.scripts.shared.text_input import Decoder, input_lines, is_live, live_windows
-from rnnsearch_tf.scripts.shared.translation_lines import SEPARATOR, json_line, plain_lines
+from rnnsearch_tf.scripts.shared.translation_flags import (
+    check_n_best,
+    define_translation_format,
+    translation_format,
+)
+from rnnsearch_tf.scripts.shared.translation_lines import SEPARATOR
 from rnnsearch_tf.scripts.shared.unknown_words import warn_of_unknown_words
 from rnnsearch_tf.windows import windows
 
 if TYPE_CHECKING:
     from rnnsearch_tf.inference.translator import Translator
     from rnnsearch_tf.results import Translation
-
-AlignmentFormat = Literal["pharaoh", "json"]
 
 COMMAND = Command(
     "rnnsearch-translate",
@@ -58,28 +59,7 @@ COMMAND.define(
 )
 define_line_output(COMMAND, "translations")
 COMMAND.group("Output")
-COMMAND.define("score", bool, "write log p(y|x), nats, after the translation and ' ||| '", False)
-COMMAND.define(
-    "word_scores", bool,
-    "write WORD:LOG P for each word and </s>, with blanks between, after the scores and ' ||| '; "
-    "their sum is that of the sentence",
-    False,
-)  # fmt: skip
-COMMAND.define(
-    "n_best",
-    int,
-    "different translations of each line, best first; above 1, each is a line 'NUMBER ||| TEXT "
-    "||| LOG P ||| LOG P / TOKENS^LENGTH_PENALTY', lines numbered from 0; there may be fewer",
-    1,
-    BEAM_SIZE,
-)
-COMMAND.define(
-    "alignment",
-    AlignmentFormat,
-    "pharaoh: after the translation and ' ||| ', links i-j from source token i to target token j, "
-    "from 0: each target token's greatest weight; none where that is on </s>. json: a JSON object "
-    "per line, with tokens, scores and weights",
-)
+define_translation_format(COMMAND)
 define_figures(COMMAND)
 define_decoding(COMMAND)
 
@@ -88,14 +68,10 @@ define_decoding(COMMAND)
 def run() -> int:
     """Translate."""
     check_figures(COMMAND)
-    if FLAGS.alignment == "json" and (FLAGS.score or FLAGS.word_scores):
-        name = "score" if FLAGS.score else "word_scores"
-        raise UsageError(f"--alignment=json has the scores: --{name} is for lines of text")
+    to_text = translation_format(COMMAND)
     is_list = FLAGS.n_best > 1 and FLAGS.alignment != "json"
     models = checked_models(COMMAND)
-    beam_size = decoding_settings(COMMAND).beam_size
-    if FLAGS.n_best > beam_size:
-        raise UsageError(f"--n_best {FLAGS.n_best}: must be from 1 to the beam size, {beam_size}")
+    check_n_best(COMMAND, decoding_settings(COMMAND))
     output = line_output(COMMAND, models, _whole_lists if is_list else whole_lines)
     with quiet_start():
         from rnnsearch_tf.threads import limit_operations
@@ -114,7 +90,7 @@ def run() -> int:
     if not _is_typed():
         results = output.counted(results, "line")
     finite = FiniteCheck(COMMAND, "no translation with a finite score")
-    output.write(_output(results, finite, output.done))
+    output.write(_output(results, to_text, finite, output.done))
     return finite.status
 
 
@@ -179,7 +155,12 @@ def _checked(
         yield window
 
 
-def _output(translations: Iterable["Translation"], finite: FiniteCheck, done: int) -> Iterator[str]:
+def _output(
+    translations: Iterable["Translation"],
+    to_text: Callable[["Translation", int], str],
+    finite: FiniteCheck,
+    done: int,
+) -> Iterator[str]:
     """Yield the line of each translation, or its lines."""
     for number, result in enumerate(translations, done):
         finite.check(number + 1, math.isfinite(result.score))
@@ -187,18 +168,7 @@ def _output(translations: Iterable["Translation"], finite: FiniteCheck, done: in
             sides = result.source_tokens, result.tokens
             pair = Alignment(*sides, result.alignment, result.unknown or ())
             draw_figure(COMMAND, number + 1, pair)
-        if FLAGS.alignment == "json":
-            yield json_line(result)
-        else:
-            lines = plain_lines(
-                result,
-                number,
-                n_best=FLAGS.n_best,
-                with_score=FLAGS.score,
-                with_links=FLAGS.alignment == "pharaoh",
-                with_words=FLAGS.word_scores,
-            )
-            yield "\n".join(lines)
+        yield to_text(result, number)
 
 
 if __name__ == "__main__":

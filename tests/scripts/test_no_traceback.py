@@ -67,7 +67,7 @@ def one_line(capsys, script: types.ModuleType, *flags: str) -> str:
 
 
 def test_there_are_commands_and_numbers():
-    assert len(COMMANDS) == 14
+    assert len(COMMANDS) == 16
     assert len(NUMBERS) > 50
 
 

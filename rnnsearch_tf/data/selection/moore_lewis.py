@@ -12,7 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.config import MOSES
-from rnnsearch_tf.data.parallel_corpus import Corpus, read_all
+from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText, read_all
 from rnnsearch_tf.data.selection.ngram_model import NgramModel, frequent_words
 from rnnsearch_tf.data.selection.sampling import two_samples
 from rnnsearch_tf.errors import InputError
@@ -72,6 +72,55 @@ def entropy_differences(
     ]
 
 
+class PairScorer:
+    """Bilingual cross-entropy difference of the pairs of a pool.
+
+        [H_in(s) − H_pool(s)] + [H_in(t) − H_pool(t)]
+
+    H_pool is under a model of a sample of the pool. A pair that is in the sample is scored under a
+    second sample instead: the model has learnt its own pairs, finds them far too likely, and they
+    would never be chosen.
+
+    Args:
+        in_domain: the in-domain text.
+        samples: two samples of the pool, without a row in common.
+        languages: of source and target, for Moses' rules.
+        order: n of the n-gram models.
+
+    Raises:
+        InputError: too little in-domain text, or too much.
+    """
+
+    def __init__(
+        self,
+        in_domain: ParallelText,
+        samples: tuple[ParallelText, ParallelText],
+        languages: tuple[str, str],
+        order: int,
+    ):
+        self._tokenizers = [
+            tokenizer_for(MOSES, language, read_prefixes(language)) for language in languages
+        ]
+        self._models = [
+            entropy_differences(
+                _tokens(in_domain[side], tokenizer),
+                (_tokens(sample[side], tokenizer) for sample in samples),
+                order,
+            )
+            for side, tokenizer in enumerate(self._tokenizers)
+        ]
+
+    def __call__(self, pairs: ParallelText, in_first: Sequence[bool]) -> np.ndarray:
+        """Score pairs, given whether each is in the first sample; inf where a side is blank."""
+        scores: np.ndarray = np.zeros(len(in_first))
+        for lines, tokenizer, differences in zip(
+            pairs, self._tokenizers, self._models, strict=True
+        ):
+            for row, sentence in enumerate(_tokens(lines, tokenizer)):
+                scores[row] += differences[1 if in_first[row] else 0](sentence)
+        return scores
+
+
 def score_pairs(
     in_domain: Corpus,
     pool: Corpus,
@@ -79,35 +128,21 @@ def score_pairs(
     order: int = 3,
     seed: int = 1,
 ) -> np.ndarray:
-    """Score each pair of a pool; the pool is read twice, and only the scores are held.
+    """Score each pair of a pool (see `PairScorer`); the pool is read twice.
 
-        [H_in(s) − H_pool(s)] + [H_in(t) − H_pool(t)]
-
-    H_pool is under a model of a random sample of the pool, with as many pairs as the in-domain text
-    or half the pool's. A pair that is in the sample is scored under a second sample instead: the
-    model has learnt its own pairs, finds them far too likely, and they would never be chosen. In
-    memory are the in-domain text and the samples.
+    The samples have as many pairs as the in-domain text, or half the pool's. In memory are the
+    in-domain text, the samples and the scores.
     """
     text = read_all(in_domain)
     first, second, count = two_samples(pool, len(text.source), seed)
-    tokenizers = [tokenizer_for(MOSES, language, read_prefixes(language)) for language in languages]
-    models = [
-        entropy_differences(
-            _tokens(text[side], tokenizer),
-            (_tokens(sample.text[side], tokenizer) for sample in (first, second)),
-            order,
-        )
-        for side, tokenizer in enumerate(tokenizers)
-    ]
+    scorer = PairScorer(text, (first.text, second.text), languages, order)
     scores: np.ndarray = np.zeros(count)
     done = 0
     with contextlib.closing(Bar("scored pair", count)) as bar:
         bar.update(0)
         for block in pool.blocks():
             rows = range(done, done + len(block.source))
-            for lines, tokenizer, differences in zip(block, tokenizers, models, strict=True):
-                for row, sentence in zip(rows, _tokens(lines, tokenizer), strict=True):
-                    scores[row] += differences[1 if row in first.rows else 0](sentence)
+            scores[rows.start : rows.stop] = scorer(block, [row in first.rows for row in rows])
             done = rows.stop
             bar.update(done)
     return scores

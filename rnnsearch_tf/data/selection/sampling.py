@@ -4,15 +4,17 @@ import contextlib
 import gzip
 import hashlib
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, NamedTuple, cast
+from typing import IO, NamedTuple, TypeVar, cast
 
 import numpy as np
 
 from rnnsearch_tf.data.lines import is_compressed
 from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText, each_pair
 from rnnsearch_tf.files import replacing
+
+Item = TypeVar("Item")
 
 
 class Sample(NamedTuple):
@@ -28,31 +30,45 @@ def two_samples(corpus: Corpus, count: int, seed: int) -> tuple[Sample, Sample, 
     Each has `count` pairs, or half the corpus where that is less. The last result is the size of
     the corpus.
     """
-    drawn, size = _reservoir(corpus, 2 * count, seed)
-    middle = (len(drawn) + 1) // 2
-    return _sample(drawn[:middle]), _sample(drawn[middle:]), size
+    drawn, size = _reservoir(_numbered(corpus), 2 * count, seed)
+    first, second = _halves(drawn)
+    return _sample(first), _sample(second), size
+
+
+def two_samples_of_rows(size: int, count: int, seed: int) -> tuple[list[int], list[int]]:
+    """Draw the rows that `two_samples` draws of a corpus of `size` pairs."""
+    return _halves(_reservoir(range(size), 2 * count, seed)[0])
 
 
 def random_pairs(corpus: Corpus, count: int, seed: int) -> ParallelText:
     """Draw `count` pairs, or all where there are fewer, in a random order."""
-    return _sample(_reservoir(corpus, count, seed)[0]).text
+    return _sample(_reservoir(_numbered(corpus), count, seed)[0]).text
 
 
-def _reservoir(corpus: Corpus, count: int, seed: int) -> tuple[list[tuple[int, str, str]], int]:
-    """Draw pairs, with their rows, in one pass over a corpus, whose size is the last result.
+def _numbered(corpus: Corpus) -> Iterator[tuple[int, str, str]]:
+    return ((row, *pair) for row, pair in enumerate(each_pair(corpus)))
+
+
+def _reservoir(items: Iterable[Item], count: int, seed: int) -> tuple[list[Item], int]:
+    """Draw items in one pass over all of them, whose number is the last result.
 
     Source: Vitter (1985), Random Sampling with a Reservoir, Algorithm R.
     """
     generator = random.Random(seed)
-    drawn: list[tuple[int, str, str]] = []
+    drawn: list[Item] = []
     seen = 0
-    for source, target in each_pair(corpus):
+    for item in items:
         place = seen if seen < count else generator.randrange(seen + 1)
         if place < count:
-            drawn[place : place + 1] = [(seen, source, target)]
+            drawn[place : place + 1] = [item]
         seen += 1
     generator.shuffle(drawn)
     return drawn, seen
+
+
+def _halves(drawn: list[Item]) -> tuple[list[Item], list[Item]]:
+    middle = (len(drawn) + 1) // 2
+    return drawn[:middle], drawn[middle:]
 
 
 def _sample(drawn: list[tuple[int, str, str]]) -> Sample:

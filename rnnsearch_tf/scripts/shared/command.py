@@ -76,11 +76,21 @@ class _Spec:
 class Command:
     """A console script, whose `flags` have values while it runs.
 
-    `alone` is a flag with which no other is required.
+    `alone` is a flag with which no other is required. With `passes_on`, flags of other names are
+    not errors: they are for a library, and in `passed_on` while it runs.
     """
 
-    def __init__(self, name: str, description: str, example: str = "", alone: str | None = None):
+    def __init__(
+        self,
+        name: str,
+        description: str,
+        example: str = "",
+        alone: str | None = None,
+        passes_on: bool = False,
+    ):
         self.name = name
+        self.passed_on: list[str] = []
+        self.passes_on = passes_on
         self.flags = flags.FlagValues()  # its own, so that scripts can be imported side by side
         self._texts = description, example
         self._alone = alone
@@ -209,9 +219,10 @@ class Command:
         if arguments == ["--version"]:  # with a value, it is the version of a model
             print(f"{self.name} {rnnsearch_tf.__version__}")
             return 0
-        rest = self._parse(arguments)
-        if rest:
-            raise flags.Error(f"unexpected argument {rest[0]!r}; flags begin with --")
+        self.passed_on = self._parse(arguments)
+        for argument in self.passed_on:
+            if not (self.passes_on and argument.startswith("--")):
+                raise flags.Error(f"unexpected argument {argument!r}; flags begin with --")
         self._check_values()
         with interrupts.raised():
             return main() or 0
@@ -220,7 +231,7 @@ class Command:
         """Set the flags, and return what is none."""
         self.flags.unparse_flags()
         try:
-            return self.flags([self.name, *arguments])[1:]
+            return self.flags([self.name, *arguments], known_only=self.passes_on)[1:]
         except flags.UnrecognizedFlagError as error:
             name = f"--{error.flagname}"
             new_name = _RENAMED_FLAGS.get(error.flagname)

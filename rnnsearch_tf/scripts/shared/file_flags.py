@@ -80,6 +80,7 @@ INPUT_LINES = FileType("FILE", _check_input, has_stream=True)
 OUTPUT_FILE = FileType("FILE", _check_file)
 OUTPUT_LINES = FileType("FILE", _check_file, has_stream=True)
 OUTPUT_FOLDER = FileType("FOLDER", _check_folder)  # made where it is missing
+REMOTE_PATH = FileType("PATH", lambda path: None)  # of any of Beam's filesystems
 MODEL_FOLDERS = FileType("FOLDERS", lambda path: None)  # see `decoding_flags`
 
 

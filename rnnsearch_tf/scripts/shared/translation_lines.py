@@ -16,6 +16,11 @@ from rnnsearch_tf.terminal import single_line
 SEPARATOR = " ||| "
 
 
+def text_of(result: Translation, number: int, *, as_json: bool, **options: Any) -> str:
+    """Format a result as `json_line`, or as `plain_lines` with their options."""
+    return json_line(result) if as_json else "\n".join(plain_lines(result, number, **options))
+
+
 def plain_lines(
     result: Translation,
     number: int,

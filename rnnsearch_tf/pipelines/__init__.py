@@ -1,0 +1,1 @@
+"""Work on corpora that one machine does not hold, on Apache Beam; needs the extra `[beam]`."""

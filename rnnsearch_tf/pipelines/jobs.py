@@ -1,0 +1,80 @@
+"""Pipelines run as jobs: Beam's options, errors as one line, counters."""
+
+import contextlib
+import io
+import logging
+import re
+from collections.abc import Callable, Sequence
+
+import apache_beam as beam
+import grpc
+from apache_beam.metrics import Metrics, MetricsFilter
+from apache_beam.options.pipeline_options import PipelineOptions
+from apache_beam.runners.runner import PipelineState
+
+from rnnsearch_tf.errors import InputError, UsageError, first_line
+
+NAMESPACE = "rnnsearch"
+# Beam's DirectRunner first looks for the Prism runner, a program that it downloads.
+_LOCAL = "--runner=FnApiRunner"
+_LOST_WORKER = "Channel closed prematurely"  # the data channel between runner and worker
+_INPUT_ERROR = re.compile(r"InputError: (.*?)(?: \[while running .*)?$", re.MULTILINE)
+
+
+def count(name: str, number: int = 1) -> None:
+    """Add to a counter of the job, from within a transform."""
+    Metrics.counter(NAMESPACE, name).inc(number)
+
+
+def unknown_options(options: Sequence[str]) -> list[str]:
+    """List the options that Beam's Python does not know; a job server may.
+
+    UsageError for a value that Beam refuses.
+    """
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said):
+            PipelineOptions([*options]).get_all_options()
+    except SystemExit as error:
+        raise UsageError(said.getvalue().rpartition("error: ")[2].strip()) from error
+    known = PipelineOptions([]).get_all_options()
+    names = [option[2:].partition("=")[0] for option in options]
+    return [name for name in names if name not in known and name.removeprefix("no_") not in known]
+
+
+def run(build: Callable[[beam.Pipeline], object], options: Sequence[str]) -> dict[str, int]:
+    """Build a pipeline, run it until it has ended, and return its counters.
+
+    Raises:
+        UsageError: there is no such runner.
+        InputError: a worker has raised one, with its message, or has died; or the job server does
+            not answer.
+        RuntimeError: the job has failed.
+    """
+    try:
+        pipeline = beam.Pipeline(options=PipelineOptions([_LOCAL, *options]))
+    except (ImportError, ValueError) as error:
+        raise UsageError(f"--runner: {first_line(error)}") from error
+    build(pipeline)
+    try:
+        result = pipeline.run()
+        state = result.wait_until_finish()
+    except (grpc.RpcError, grpc.FutureTimeoutError) as error:
+        raise InputError(f"the job server does not answer: {first_line(error)}") from error
+    except Exception as error:
+        if found := _INPUT_ERROR.findall(str(error)):
+            raise InputError(found[-1]) from error
+        if _LOST_WORKER in str(error):
+            raise InputError(
+                "a worker has died, and this runner starts no other; files that were written are "
+                "whole: run the command again"
+            ) from error
+        raise
+    if state not in (None, PipelineState.DONE):
+        raise RuntimeError(f"the job has ended in state {state}")
+    try:
+        found = result.metrics().query(MetricsFilter().with_namespace(NAMESPACE))["counters"]
+    except Exception as error:  # not every runner tells
+        logging.warning("no counters: %s", error)
+        return {}
+    return {counter.key.metric.name: counter.result or 0 for counter in found}

@@ -1,0 +1,133 @@
+"""Shards of text on any of Beam's filesystems: found, read line by line, written whole."""
+
+import contextlib
+import gzip
+import os
+import re
+import uuid
+import zlib
+from collections.abc import Iterable, Iterator
+from typing import IO, Any, cast
+
+from apache_beam.io.filesystem import CompressionTypes
+from apache_beam.io.filesystems import FileSystems
+from apache_beam.io.tfrecordio import _TFRecordUtil as TFRecord  # its transforms lose the order
+
+from rnnsearch_tf.data.lines import is_compressed, raw_lines_of
+from rnnsearch_tf.errors import InputError, first_line
+
+UNFINISHED = ".unfinished"  # in the folder of the output: shards that are being written
+_RAW = CompressionTypes.UNCOMPRESSED  # Beam's own decompression accepts a gzip file that breaks off
+
+
+def absolute(path: str) -> str:
+    """Return a pattern or path as workers find it, who may run in another folder."""
+    return path if "://" in path else os.path.abspath(path)
+
+
+def matching(pattern: str) -> list[str]:
+    """List the files that a pattern matches, by name; InputError where there are none."""
+    with _errors_of(pattern):
+        paths = sorted(found.path for found in FileSystems.match([pattern])[0].metadata_list)
+    if not paths:
+        raise InputError(f"{pattern}: no such file")
+    return paths
+
+
+def outputs_of(pattern: str, folder: str) -> list[tuple[str, str]]:
+    """Pair the path of each output with its input: the name behind the pattern's fixed folder."""
+    base = len(folder_of(pattern))
+    return [(FileSystems.join(folder, *path[base:].split("/")), path) for path in matching(pattern)]
+
+
+def folder_of(pattern: str) -> str:
+    """Return the folders of a pattern that have no wildcard, with the last slash."""
+    fixed = re.split(r"[*?\[{]", pattern, maxsplit=1)[0]
+    return fixed[: fixed.rfind("/") + 1]
+
+
+def read_lines(path: str, feature: str | None = None) -> Iterator[bytes]:
+    """Read the lines of a text file, plain or .gz, or the records of a TFRecord file.
+
+    A file is of TFRecords when its name has ".tfrecord". A record is a line, or with `feature` a
+    `tf.train.Example` in which it has the line. Lines need not be UTF-8. InputError where a file
+    cannot be read, is damaged, or is no text.
+    """
+    with _errors_of(path), FileSystems.open(path, compression_type=_RAW) as raw:
+        file: Any = gzip.open(raw) if is_compressed(path) else raw  # noqa: SIM115
+        yield from _records(file, feature) if _has_records(path) else _text(file)
+
+
+def write_lines(path: str, lines: Iterable[bytes], folder: str) -> None:
+    """Write lines in the format that the name says, as `read_lines` reads them.
+
+    The file is written in `folder` under a name of its own and renamed: whoever writes it again,
+    as after a failure, replaces it by the same bytes. OSError where it cannot be written.
+    """
+    temporary = FileSystems.join(folder, uuid.uuid4().hex)
+    with (
+        FileSystems.create(temporary, compression_type=_RAW) as raw,
+        _compressed(raw, path) as file,
+    ):
+        for line in lines:
+            if _has_records(path):
+                TFRecord.write_record(file, line)
+            else:
+                file.write(line + b"\n")
+    with contextlib.suppress(OSError):  # it is there
+        FileSystems.mkdirs(FileSystems.split(path)[0])
+    FileSystems.rename([temporary], [path])
+
+
+def remove_folder(path: str) -> None:
+    """Remove a folder of unfinished files, if it is there."""
+    if FileSystems.exists(path):
+        FileSystems.delete([path if "://" not in path else f"{path}/"])
+
+
+@contextlib.contextmanager
+def _errors_of(path: str) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        raise InputError(
+            f"{path}: {getattr(error, 'strerror', None) or first_line(error)}"
+        ) from error
+
+
+@contextlib.contextmanager
+def _compressed(raw: IO[bytes], path: str) -> Iterator[IO[bytes]]:
+    if not is_compressed(path):
+        yield raw
+        return
+    with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as file:  # equal text gives equal bytes
+        yield cast(IO[bytes], file)
+
+
+def _has_records(path: str) -> bool:
+    return ".tfrecord" in path.rpartition("/")[2]
+
+
+def _text(file: IO[bytes]) -> Iterator[bytes]:
+    for number, line in enumerate(raw_lines_of(file)):
+        if not number and b"\0" in line:
+            raise ValueError("binary, or UTF-16; text has to be UTF-8")
+        yield line
+
+
+def _records(file: IO[bytes], feature: str | None) -> Iterator[bytes]:
+    number = 0
+    while (record := TFRecord.read_record(file)) is not None:
+        number += 1
+        yield record if feature is None else _value(record, feature, number)
+
+
+def _value(record: bytes, feature: str, number: int) -> bytes:
+    from google.protobuf.message import DecodeError
+    from tensorflow.core.example.example_pb2 import Example
+
+    try:
+        [value] = Example.FromString(record).features.feature[feature].bytes_list.value
+    except (DecodeError, ValueError) as error:
+        raise ValueError(f"record {number:,} is no Example with one string {feature!r}") from error
+    return value

@@ -1,0 +1,203 @@
+"""Translation of sharded corpora: an output shard for each input shard, lines in order."""
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import apache_beam as beam
+from apache_beam.io.filesystem import CompressionTypes
+from apache_beam.io.filesystems import FileSystems
+from apache_beam.ml.inference.base import KeyedModelHandler, ModelHandler, RunInference
+
+from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.inference.translator import Translator
+from rnnsearch_tf.pipelines.jobs import NAMESPACE, count
+from rnnsearch_tf.pipelines.shards import UNFINISHED, outputs_of, read_lines, write_lines
+from rnnsearch_tf.results import Translation
+from rnnsearch_tf.threads import limit_operations
+from rnnsearch_tf.windows import windows
+
+CHUNK_LINES = 1_024  # one worker translates them, the long ones together and the short ones
+
+Place = tuple[str, int]  # path of the output, number of the chunk's first line from 0
+
+
+class TranslatorHandler(ModelHandler):
+    """`Translator` for Beam's `RunInference`, whose elements are chunks of lines.
+
+    Beam's handler for TensorFlow reads a SavedModel with `keras.models.load_model`, which Keras 3
+    refuses. A process has one model, for all its threads; `Translator` sorts the lines of a chunk
+    by length, and searches together those that are alike.
+
+    Args:
+        model: an export or a model directory, on any of Beam's filesystems.
+        n_best: different translations wanted of each line.
+        return_alignment: whether hypotheses have their α.
+    """
+
+    def __init__(self, model: str, n_best: int = 1, return_alignment: bool = False):
+        super().__init__(min_batch_size=1, max_batch_size=1)
+        self._model = model
+        self._n_best = n_best
+        self._return_alignment = return_alignment
+
+    def load_model(self) -> Translator:
+        """Read the model; one that is not on this machine's disk is copied for the time."""
+        limit_operations(1)  # the chunk's parts, and other processes, have the other cores
+        if "://" not in self._model:
+            return Translator.load(self._model)
+        with tempfile.TemporaryDirectory() as folder:
+            _copy(self._model, Path(folder))
+            return Translator.load(folder)
+
+    def run_inference(
+        self,
+        batch: Sequence[Sequence[bytes]],
+        model: Translator,
+        inference_args: dict[str, Any] | None = None,
+    ) -> list[list[Translation]]:
+        """Translate chunks, lines in order."""
+        limit = model.config.decoding.max_length
+        for chunk in batch:
+            long = [line for line in chunk if len(line) > limit]  # a token has at least one byte
+            count("truncated_lines", sum(length > limit for length in model.source_lengths(long)))
+        return [
+            list(
+                model.translate_windows(
+                    [chunk], n_best=self._n_best, return_alignment=self._return_alignment
+                )
+            )
+            for chunk in batch
+        ]
+
+    def get_metrics_namespace(self) -> str:
+        """Return where `RunInference` counts: time to load the model, and of each chunk."""
+        return NAMESPACE
+
+
+def translate_shards(
+    pipeline: beam.Pipeline,
+    patterns: Sequence[str],
+    output: str,
+    handler: TranslatorHandler,
+    to_text: Callable[[Translation, int], str],
+    feature: str | None = None,
+    skip_existing: bool = False,
+) -> beam.PCollection:
+    """Add to a pipeline: read shards, translate their lines, write as many shards of results.
+
+    Args:
+        pipeline: to be added to.
+        patterns: of input files (see `read_lines`).
+        output: the folder of the output, in which each shard has its name of the input (see
+            `outputs_of`) and its format.
+        handler: the model.
+        to_text: formats the lines of a result, given the number of its line in the shard, from 0.
+        feature: of records that are `tf.train.Example`.
+        skip_existing: whether a shard is left out whose output is there.
+
+    Returns:
+        The paths of the shards that are written. InputError in the job where two inputs have one
+        output.
+    """
+    shards = (
+        pipeline
+        | "Patterns" >> beam.Create(patterns)
+        | "Match" >> beam.FlatMap(outputs_of, output)
+        | "ByOutput" >> beam.GroupByKey()
+        | "Check" >> beam.MapTuple(_only_input)
+    )
+    if skip_existing:
+        shards |= "Skip" >> beam.Filter(_is_missing)
+    read = shards | "Read" >> beam.ParDo(_ReadChunks(), feature).with_outputs(
+        "sizes", main="chunks"
+    )
+    results = (
+        read.chunks
+        | "ToWorkers" >> beam.Reshuffle()
+        | "Translate" >> RunInference(KeyedModelHandler(handler))
+        | "Format" >> beam.Map(_formatted, to_text)
+    )
+    return (
+        {"sizes": read.sizes, "chunks": results}
+        | "ByShard" >> beam.CoGroupByKey()
+        | "Write" >> beam.Map(_write, FileSystems.join(output, UNFINISHED))
+    )
+
+
+class _ReadChunks(beam.DoFn):
+    """Reads shards: chunks of lines with their places, and as "sizes" the number of all lines."""
+
+    def process(self, shard: tuple[str, str], feature: str | None) -> Iterator[Any]:
+        output, path = shard
+        size = 0
+        for lines in windows(read_lines(path, feature), CHUNK_LINES):
+            yield (output, size), lines
+            size += len(lines)
+            count("blank_lines", sum(not line.strip() for line in lines))
+            count("not_utf8_lines", sum(not _is_utf8(line) for line in lines))
+        count("lines", size)
+        yield beam.pvalue.TaggedOutput("sizes", (output, size))
+
+
+def _only_input(output: str, inputs: Iterable[str]) -> tuple[str, str]:
+    first, *others = sorted(inputs)
+    if others:
+        raise InputError(f"{first} and {others[0]} have one output, {output}")
+    return output, first
+
+
+def _is_missing(shard: tuple[str, str]) -> bool:
+    return not FileSystems.exists(shard[0])
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _formatted(
+    chunk: tuple[Place, Sequence[Translation]], to_text: Callable[[Translation, int], str]
+) -> tuple[str, tuple[int, int, str]]:
+    (output, start), results = chunk
+    text = "\n".join(to_text(result, number) for number, result in enumerate(results, start))
+    failed = sum(result.score == float("-inf") for result in results)
+    count("lines_without_translation", failed)
+    return output, (start, len(results), text)
+
+
+def _write(shard: tuple[str, Mapping[str, Iterable[Any]]], unfinished: str) -> str:
+    """Write a shard, after a check that each of its lines is there once."""
+    output, parts = shard
+    [size] = parts["sizes"]
+    chunks = sorted(parts["chunks"])
+    done = 0
+    for start, lines, _ in chunks:
+        if start != done:
+            raise RuntimeError(f"{output}: results of line {start + 1:,} follow {done:,} others")
+        done += lines
+    if done != size:
+        raise RuntimeError(f"{output}: {done:,} results of {size:,} lines")
+    write_lines(
+        output, (line for *_, text in chunks for line in text.encode().split(b"\n")), unfinished
+    )
+    count("shards")
+    return output
+
+
+def _copy(folder: str, target: Path) -> None:
+    """Copy a folder from any of Beam's filesystems."""
+    paths = [path for _, path in outputs_of(f"{folder.rstrip('/')}/**", str(target))]
+    for path in paths:
+        copy = target / path[len(folder.rstrip("/")) + 1 :]
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        with (
+            FileSystems.open(path, compression_type=CompressionTypes.UNCOMPRESSED) as source,
+            open(copy, "wb") as file,
+        ):
+            while block := source.read(1 << 24):
+                file.write(block)

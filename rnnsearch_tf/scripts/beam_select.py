@@ -1,0 +1,105 @@
+"""rnnsearch-beam-select: the pairs of a sharded pool that are most like in-domain text."""
+
+import sys
+
+from rnnsearch_tf.errors import InputError, UsageError
+from rnnsearch_tf.extras import require_package
+from rnnsearch_tf.scripts.shared.beam_flags import PASSED_ON, SHARDS, output_folder, run_job
+from rnnsearch_tf.scripts.shared.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.file_flags import REMOTE_PATH
+from rnnsearch_tf.scripts.shared.selection_flags import define_selection
+
+COMMAND = Command(
+    "rnnsearch-beam-select",
+    "keep the sentence pairs of a pool in any number of files that are most like a small in-domain "
+    "text, on Apache Beam; scores and choice are those of rnnsearch-select for the files one after "
+    "the other, by name. For each file of the pool, one of its name is written, with the pairs of "
+    f"it that are kept, in order. {PASSED_ON}",
+    "rnnsearch-beam-select --in_domain_source=in.en --in_domain_target=in.fr \\\n"
+    "    --pool_source='pool/*.en.gz' --pool_target='pool/*.fr.gz' --keep=100000 \\\n"
+    "    --output=kept --direct_num_workers=2 --direct_running_mode=multi_processing",
+    passes_on=True,
+)
+FLAGS = COMMAND.flags
+COMMAND.group("Data")
+for _name, _description in {
+    "in_domain_source": "source side of the in-domain text, UTF-8, plain or .gz",
+    "in_domain_target": "their translations, line by line",
+    "pool_source": f"source side of the pairs to choose from: {SHARDS}",
+    "pool_target": "their translations, in as many files, in the order of the names",
+}.items():
+    COMMAND.define(_name, REMOTE_PATH, _description, required=True)
+COMMAND.group("Output")
+COMMAND.define(
+    "output",
+    REMOTE_PATH,
+    "folder for the kept pairs; below its folders source and target, a file has the name that it "
+    "has below the folder in which the pattern begins",
+    required=True,
+)
+COMMAND.define(
+    "scores", bool,
+    "write the scores of all pairs too, in the folder scores: a line for each, lower is more "
+    "in-domain, inf where a side is blank",
+    False,
+)  # fmt: skip
+COMMAND.group("Selection")
+define_selection(COMMAND)
+
+
+@COMMAND.entry
+def run() -> None:
+    """Select."""
+    require_package("apache_beam")
+    require_package("nltk")
+    with quiet_start():
+        from rnnsearch_tf.pipelines import selection, shards
+        from rnnsearch_tf.progress import say
+
+    paths = {
+        name: shards.absolute(getattr(FLAGS, name))
+        for name in ("in_domain_source", "in_domain_target", "pool_source", "pool_target")
+    }
+    for path in paths.values():
+        shards.matching(path)
+    if paths["pool_source"] == paths["pool_target"]:
+        raise UsageError("--pool_target: --pool_source names the same files")
+    output = output_folder(COMMAND, [])
+    sides = [
+        shards.outputs_of(paths[f"pool_{side}"], f"{output}/{side}")
+        for side in ("source", "target")
+    ]
+    if len(sides[0]) != len(sides[1]):
+        counts = f"{len(sides[0]):,} files of sources and {len(sides[1]):,} of targets"
+        raise InputError(f"the pool has {counts}")
+    pool = [
+        selection.Shard(
+            number, source, target, kept_source, kept_target,
+            kept_source.replace(f"{output}/source", f"{output}/scores", 1)
+            if FLAGS.scores else "",
+        )
+        for number, ((kept_source, source), (kept_target, target)) in enumerate(
+            zip(*sides, strict=True)
+        )
+    ]  # fmt: skip
+    chosen = selection.Selection(
+        paths["in_domain_source"],
+        paths["in_domain_target"],
+        FLAGS.keep,
+        (FLAGS.source_language, FLAGS.target_language),
+        FLAGS.order,
+        FLAGS.seed,
+    )
+    unfinished = f"{output}/{shards.UNFINISHED}"
+    counters = run_job(
+        COMMAND,
+        lambda pipeline: selection.select_shards(pipeline, pool, chosen, unfinished),
+        unfinished,
+    )
+    kept, pairs = (counters.get(name, 0) for name in ("kept_pairs", "pairs"))
+    blank = counters.get("blank_pairs", 0)
+    say(f"kept {kept:,} of {pairs:,} pairs; {blank:,} have a blank side")
+
+
+if __name__ == "__main__":
+    sys.exit(run())

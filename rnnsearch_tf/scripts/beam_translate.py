@@ -1,0 +1,98 @@
+"""rnnsearch-beam-translate: sharded text to translations, on Apache Beam."""
+
+import sys
+
+from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.extras import require_package
+from rnnsearch_tf.inference.exported import check_models, config_of
+from rnnsearch_tf.scripts.shared.beam_flags import PASSED_ON, SHARDS, output_folder, run_job
+from rnnsearch_tf.scripts.shared.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.file_flags import REMOTE_PATH
+from rnnsearch_tf.scripts.shared.translation_flags import (
+    check_n_best,
+    define_translation_format,
+    translation_format,
+)
+
+COMMAND = Command(
+    "rnnsearch-beam-translate",
+    "translate text of any number of files on Apache Beam: for each input file an output file of "
+    "the same name and format, N lines in, N lines out, in order; a blank line gives a blank line. "
+    f"{PASSED_ON}",
+    "rnnsearch-beam-translate --model_dir=export --input='text/*.gz' \\\n"
+    "    --output=translated \\\n    --direct_num_workers=2 --direct_running_mode=multi_processing",
+    passes_on=True,
+)
+FLAGS = COMMAND.flags
+COMMAND.group("Model")
+COMMAND.define(
+    "model_dir",
+    REMOTE_PATH,
+    "the folder of an export, with its versions or a single one, or a model directory; it searches "
+    "with its own options",
+    required=True,
+)
+COMMAND.group("Data")
+COMMAND.define(
+    "input",
+    REMOTE_PATH,
+    f"text to translate, UTF-8, plain or .gz, or TFRecords in files named .tfrecord: {SHARDS}",
+    required=True,
+    repeated=True,
+)
+COMMAND.define(
+    "feature", str,
+    "name of the text in TFRecords that are tf.train.Example; without it, a record is a line",
+)  # fmt: skip
+COMMAND.group("Output")
+COMMAND.define(
+    "output",
+    REMOTE_PATH,
+    "folder for the translations; below it, a file has the name that it has below the folder in "
+    "which the pattern begins",
+    required=True,
+)
+COMMAND.define(
+    "resume", bool, "leave out files whose output is there, as after a job that failed", False
+)
+define_translation_format(COMMAND)
+
+_COUNTERS = (
+    "shards", "lines", "blank_lines", "not_utf8_lines", "truncated_lines",
+    "lines_without_translation",
+)  # fmt: skip
+
+
+@COMMAND.entry
+def run() -> int:
+    """Translate."""
+    require_package("apache_beam")
+    to_text = translation_format(COMMAND)
+    with quiet_start():
+        from rnnsearch_tf.pipelines import shards, translation
+        from rnnsearch_tf.progress import say
+
+    model = shards.absolute(FLAGS.model_dir)
+    if "://" not in model:
+        check_models([model], "best")
+        check_n_best(COMMAND, config_of(model).decoding)
+    patterns = [shards.absolute(pattern) for pattern in FLAGS.input]
+    if len(set(patterns)) < len(patterns):
+        raise UsageError("--input: a pattern is given twice")
+    for pattern in patterns:
+        shards.matching(pattern)
+    output = output_folder(COMMAND, patterns)
+    handler = translation.TranslatorHandler(model, FLAGS.n_best, FLAGS.alignment is not None)
+    counters = run_job(
+        COMMAND,
+        lambda pipeline: translation.translate_shards(
+            pipeline, patterns, output, handler, to_text, FLAGS.feature, FLAGS.resume
+        ),
+        f"{output}/{shards.UNFINISHED}",
+    )
+    say(", ".join(f"{counters.get(name, 0):,} {name.replace('_', ' ')}" for name in _COUNTERS))
+    return 1 if counters.get("lines_without_translation") else 0
+
+
+if __name__ == "__main__":
+    sys.exit(run())

@@ -1,0 +1,48 @@
+"""Parts that the scripts on Apache Beam share: sharded files, and options that are Beam's own."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.scripts.shared.command import Command
+
+if TYPE_CHECKING:
+    import apache_beam as beam
+
+PASSED_ON = (
+    "Other flags, written --NAME=VALUE, are Beam's options, such as --runner (docs/scale.md); "
+    "without them, the job runs in this process. Paths may be of any filesystem that Beam has: "
+    "gs://, s3://, hdfs:// and others."
+)
+SHARDS = "a file, or a pattern: * within a folder, ** in all below it"
+
+
+def output_folder(command: Command, inputs: list[str]) -> str:
+    """Return --output as workers find it; UsageError where outputs would replace inputs."""
+    from rnnsearch_tf.pipelines.shards import absolute, folder_of
+
+    output = absolute(command.flags.output).rstrip("/")
+    for pattern in inputs:
+        folder = folder_of(pattern)
+        if f"{output}/" == folder or ("**" in pattern and f"{output}/".startswith(folder)):
+            raise UsageError(f"--output {output}: --input {pattern} reads files there")
+    return output
+
+
+def run_job(
+    command: Command, build: Callable[["beam.Pipeline"], Any], unfinished: str
+) -> dict[str, int]:
+    """Run a pipeline with the options that were passed on, and return its counters.
+
+    The folder of unfinished files is removed before, in case a run that broke off has left it,
+    and afterwards.
+    """
+    from rnnsearch_tf.pipelines import jobs
+    from rnnsearch_tf.pipelines.shards import remove_folder
+
+    for name in jobs.unknown_options(command.passed_on):
+        command.warn(f"--{name} is not Beam's for Python: it is passed on to the job server")
+    remove_folder(unfinished)
+    counters = jobs.run(build, command.passed_on)
+    remove_folder(unfinished)
+    return counters

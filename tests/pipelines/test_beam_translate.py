@@ -1,0 +1,311 @@
+"""Translation of shards on Apache Beam: Translator's results, in order, whatever happens."""
+
+import contextlib
+import gzip
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("apache_beam", reason="apache_beam is not installed: make test-beam")
+
+from apache_beam.io.tfrecordio import _TFRecordUtil as TFRecord
+
+from rnnsearch_tf.inference.translator import Translator
+from rnnsearch_tf.pipelines import jobs, shards, translation
+from rnnsearch_tf.scripts import beam_translate
+from rnnsearch_tf.synthetic.grammar import generate
+
+BAD = b"The man \xff eats.\n\nThe man will eat.\r\n" + b"the " * 501
+WORKERS = ["--direct_num_workers=2", "--direct_running_mode=multi_processing"]
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory) -> Path:
+    """Shards of all kinds; that named empty has no lines, and one has three chunks."""
+    folder = tmp_path_factory.mktemp("text")
+    sentences = [pair.source for pair in generate(2_300, 7, 1, 9)]
+    lines = "".join(f"{line}\n" for line in sentences).encode()
+    (folder / "a.en").write_bytes(lines)
+    (folder / "below").mkdir()
+    (folder / "below" / "b.en.gz").write_bytes(gzip.compress(b"\xef\xbb\xbf" + lines[-2_000:]))
+    (folder / "bad.en").write_bytes(BAD)
+    (folder / "empty.en").touch()
+    with open(folder / "c.tfrecord-00000-of-00001", "wb") as file:
+        for line in ("It is cold.", "", "The old man eats."):
+            TFRecord.write_record(file, line.encode())
+    return folder
+
+
+@pytest.fixture(scope="module")
+def expected(text, export_dir) -> dict[str, list[str]]:
+    """The translations of each file, by `Translator`."""
+    translator = Translator.load(export_dir)
+    lines = {path: [*shards.read_lines(str(path))] for path in files(text)}
+    return {
+        str(path.relative_to(text)): [result.text for result in translator.translate(own)]
+        for path, own in lines.items()
+    }
+
+
+def files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def flags(export_dir: Path, text: Path, output: Path, *others: str) -> list[str]:
+    return [f"--model_dir={export_dir}", f"--input={text}/**", f"--output={output}", *others]
+
+
+def translations(output: Path) -> dict[str, list[str]]:
+    """The lines of each file of the output; nothing else is in it."""
+    return {
+        str(path.relative_to(output)): [line.decode() for line in shards.read_lines(str(path))]
+        for path in files(output)
+    }
+
+
+def test_shards_are_what_translator_gives(text, expected, export_dir, tmp_path, capsys):
+    assert beam_translate.run(flags(export_dir, text, tmp_path / "out")) == 0
+    assert translations(tmp_path / "out") == expected
+    assert not (tmp_path / "out" / shards.UNFINISHED).exists()
+    lines = sum(map(len, expected.values()))
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        f"5 shards, {lines:,} lines, 2 blank lines, 1 not utf8 lines, 1 truncated lines, "
+        "0 lines without translation"
+    )
+
+
+def test_formats_and_scores(text, export_dir, tmp_path):
+    """n-best lists, scores and alignments; lines are numbered in their shard."""
+    translator = Translator.load(export_dir)
+    sources = [*shards.read_lines(str(text / "a.en"))]
+    results = translator.translate(sources, n_best=2, return_alignment=True)
+    given = [f"--input={text}/a.en", f"--model_dir={export_dir}"]
+    listed = [*given, "--n_best=2", "--alignment=pharaoh", f"--output={tmp_path}/n"]
+    assert beam_translate.run(listed) == 0
+    rows = [line.split(" ||| ") for line in translations(tmp_path / "n")["a.en"]]
+    hypotheses = [(i, h) for i, result in enumerate(results) for h in result.hypotheses]
+    assert [(int(row[0]), row[1]) for row in rows] == [(i, h.text) for i, h in hypotheses]
+    scores = [float(row[2]) for row in rows]
+    assert np.allclose(scores, [h.score for _, h in hypotheses], atol=1e-3)
+    assert beam_translate.run([*given, "--alignment=json", f"--output={tmp_path}/j"]) == 0
+    objects = [json.loads(line) for line in translations(tmp_path / "j")["a.en"]]
+    weights = objects[1_500]["hypotheses"][0]["alignment"]
+    assert np.allclose(weights, results[1_500].alignment, atol=1e-3)
+
+
+def test_records_with_a_feature(tmp_path):
+    from tensorflow.core.example.example_pb2 import Example
+
+    example = Example()
+    example.features.feature["text"].bytes_list.value.append(b"It is cold.")
+    path = tmp_path / "a.tfrecord.gz"
+    shards.write_lines(str(path), [example.SerializeToString()], str(tmp_path / "unfinished"))
+    assert list(shards.read_lines(str(path), "text")) == [b"It is cold."]
+    with pytest.raises(shards.InputError, match=r"record 1 is no Example with one string 'x'"):
+        list(shards.read_lines(str(path), "x"))
+
+
+def test_written_again_a_shard_has_the_same_bytes(tmp_path):
+    path = tmp_path / "folder" / "a.gz"
+    contents = []
+    for _ in range(2):
+        shards.write_lines(str(path), [b"one", b"two"], str(tmp_path / "unfinished"))
+        contents.append(path.read_bytes())
+        time.sleep(1.1)  # gzip's header would have the time
+    assert contents[0] == contents[1]
+    assert not list((tmp_path / "unfinished").iterdir())
+
+
+# --- several processes ----------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_workers_in_processes_of_their_own(text, expected, export_dir, tmp_path):
+    assert beam_translate.run(flags(export_dir, text, tmp_path / "out", *WORKERS)) == 0
+    assert translations(tmp_path / "out") == expected
+
+
+def start(*arguments: str, **options: object) -> subprocess.Popen[bytes]:
+    """Start a Python module as the leader of a group of processes."""
+    command = [sys.executable, "-m", *arguments]
+    return subprocess.Popen(command, start_new_session=True, **options)  # type: ignore[call-overload]
+
+
+def workers_of(process: subprocess.Popen[bytes]) -> list[int]:
+    """The processes of Beam's workers in a group."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        pid = int(path.parent.name)
+        try:
+            words = path.read_bytes().split(b"\0")
+            is_worker = words[1:3] == [b"-m", b"apache_beam.runners.worker.sdk_worker_main"]
+            if is_worker and os.getpgid(pid) == process.pid:
+                found.append(pid)
+        except OSError:  # it has ended
+            continue
+    return found
+
+
+@pytest.mark.slow
+def test_a_killed_worker_loses_and_doubles_nothing(text, expected, export_dir, tmp_path):
+    """The job fails, each file is whole or not there, and --resume makes those that are not."""
+    output, copies = tmp_path / "out", tmp_path / "text"
+    shutil.copytree(text, copies)
+    given = flags(export_dir, copies, output)
+    with open(tmp_path / "log", "wb") as log:
+        process = start("rnnsearch_tf.scripts.beam_translate", *given, *WORKERS, stderr=log)
+        try:
+            deadline = time.monotonic() + 300
+            while b"while_body" not in (tmp_path / "log").read_bytes():  # the model is loaded
+                assert process.poll() is None and time.monotonic() < deadline
+                time.sleep(0.1)
+            os.kill(workers_of(process)[-1], signal.SIGKILL)
+            assert process.wait(300) == 1
+        finally:
+            kill(process)
+    last = (tmp_path / "log").read_text().splitlines()[-1]
+    assert last.startswith("rnnsearch-beam-translate: a worker has died")
+    shutil.rmtree(output / shards.UNFINISHED, ignore_errors=True)
+    done = translations(output)
+    assert done.items() <= expected.items()
+    shutil.copytree(text, copies, dirs_exist_ok=True)
+    (output / "empty.en").parent.mkdir(exist_ok=True)
+    (output / "empty.en").write_text("kept\n")
+    assert beam_translate.run([*given, "--resume"]) == 0
+    assert translations(output) == {**expected, "empty.en": ["kept"]}
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    """End a process with all that it has started."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def free_port() -> int:
+    with socket.socket() as server:
+        server.bind(("localhost", 0))
+        return server.getsockname()[1]
+
+
+@pytest.fixture
+def job_service() -> Iterator[list[str]]:
+    """Options for Beam's portable job service, with workers that a pool starts as processes."""
+    jobs_port, pool_port = free_port(), free_port()
+    portability = "apache_beam.runners.portability.local_job_service_main"
+    pool = "apache_beam.runners.worker.worker_pool_main"
+    # The pool starts `python`, whichever the path finds.
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    started = [
+        start(portability, f"--job_port={jobs_port}"),
+        start(pool, f"--service_port={pool_port}", env={**os.environ, "PATH": path}),
+    ]
+    try:
+        for port in (jobs_port, pool_port):
+            wait_for(port)
+        yield [
+            "--runner=PortableRunner",
+            f"--job_endpoint=localhost:{jobs_port}",
+            "--environment_type=EXTERNAL",
+            f"--environment_config=localhost:{pool_port}",
+        ]
+    finally:
+        for process in started:
+            kill(process)
+
+
+def wait_for(port: int) -> None:
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        with socket.socket() as client:
+            if not client.connect_ex(("localhost", port)):
+                return
+        time.sleep(0.2)
+    raise TimeoutError(port)
+
+
+@pytest.mark.slow
+def test_through_the_portable_job_service(text, expected, export_dir, tmp_path, job_service):
+    """The way in which Flink and Spark run it: job server, artifacts and workers over gRPC."""
+    assert beam_translate.run(flags(export_dir, text, tmp_path / "out", *job_service)) == 0
+    assert translations(tmp_path / "out") == expected
+
+
+# --- bad input ------------------------------------------------------------------------------------
+
+
+def fails(capsys, *given: str) -> str:
+    capsys.readouterr()
+    assert beam_translate.run([*given]) in (1, 2)
+    return capsys.readouterr().err.splitlines()[-1]
+
+
+def test_bad_input_is_one_line(text, export_dir, tmp_path, capsys):
+    def said(source: str, *others: str) -> str:
+        paths = f"--input={source}", f"--output={tmp_path / 'out'}"
+        return fails(capsys, f"--model_dir={export_dir}", *paths, *others)
+
+    assert "none*: no such file" in said(f"{tmp_path}/none*")
+    assert "--n_best 4: must be from 1 to the beam size, 3" in said(f"{text}/a.en", "--n_best=4")
+    assert "a pattern is given twice" in said(f"{text}/a.en", f"--input={text}/a.en")
+    same = fails(capsys, *flags(export_dir, text, text))
+    assert "reads files there" in same
+    assert "reads files there" in fails(capsys, *flags(export_dir, text, text / "out"))
+    assert "argument --direct_num_workers: invalid int value: 'x'" in said(
+        f"{text}/a.en", "--direct_num_workers=x"
+    )
+    assert "--runner: Unexpected pipeline runner: x" in said(f"{text}/a.en", "--runner=x")
+    (tmp_path / "cut.gz").write_bytes((text / "below" / "b.en.gz").read_bytes()[:-20])
+    assert "cut.gz: Compressed file ended" in said(f"{tmp_path}/cut.gz")
+    (tmp_path / "utf16").write_bytes("été\n".encode("utf-16"))
+    assert "utf16: binary, or UTF-16; text has to be UTF-8" in said(f"{tmp_path}/utf16")
+    shutil.copy(text / "a.en", tmp_path / "a.en")
+    both = said(f"{tmp_path}/a.en", f"--input={text}/a.en")
+    assert f"a.en have one output, {tmp_path / 'out'}/a.en" in both
+    assert not (tmp_path / "out").exists()
+    assert "unexpected argument 'x'" in said(f"{text}/a.en", "x")
+
+
+def test_a_lost_or_doubled_chunk_is_no_shard(tmp_path):
+    for places in ([0], [0, 0, 2], [0, 2, 3]):
+        parts: dict[str, list[Any]] = {
+            "sizes": [4],
+            "chunks": [(place, 2, "x\ny") for place in places],
+        }
+        with pytest.raises(RuntimeError):
+            translation._write((str(tmp_path / "a"), parts), str(tmp_path))
+    assert not list(tmp_path.iterdir())
+
+
+def test_options_of_a_job_server_are_passed_on(capsys):
+    assert jobs.unknown_options(["--runner=x", "--of_a_server=4", "--no_use_public_ips"]) == [
+        "of_a_server"
+    ]
+
+
+def test_the_options_in_the_documentation_are_beams():
+    page = (Path(__file__).parents[2] / "docs" / "scale.md").read_text("utf-8")
+    section = page.partition("### Runners")[2].partition("\n### ")[0]
+    options = re.findall(r"--\w+=[^\s`]+", section)
+    # A placeholder, and the worker pool's.
+    assert {*jobs.unknown_options(options)} == {"NAME", "service_port"}
+
+
+def test_a_model_elsewhere_is_copied(export_dir, tmp_path):
+    """Beam's own filesystem in place of a remote one."""
+    translation._copy(f"{export_dir}/", tmp_path / "copy")
+    copied = {path.relative_to(tmp_path / "copy"): path for path in files(tmp_path / "copy")}
+    assert copied.keys() == {path.relative_to(export_dir) for path in files(export_dir)}
+    assert all(path.read_bytes() == (export_dir / n).read_bytes() for n, path in copied.items())
