@@ -58,8 +58,7 @@ NO_DATA := make reproduce needs DATA=folder with train, valid and test, each .en
 demo: $(VENV)/installed
 	$(BIN)/rnnsearch-demo --output demo
 
-# Three processes keep two cores busy: while a test waits for a server, a browser or a training in a
-# process of its own, the others go on.
+# A process for each of two cores; with three it took longer.
 test: $(VENV)/installed-test
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 

@@ -17,7 +17,7 @@ COMMAND = Command(
     f"it that are kept, in order. {PASSED_ON}",
     "rnnsearch-beam-select --in_domain_source=in.en --in_domain_target=in.fr \\\n"
     "    --pool_source='pool/*.en.gz' --pool_target='pool/*.fr.gz' --keep=100000 \\\n"
-    "    --output=kept --direct_num_workers=2 --direct_running_mode=multi_processing",
+    "    --output=kept \\\n    --direct_num_workers=2 --direct_running_mode=multi_processing",
     passes_on=True,
 )
 FLAGS = COMMAND.flags

@@ -45,7 +45,7 @@ def fails(capsys: pytest.CaptureFixture[str], script, *arguments: str, status: i
 def test_usage_errors(capsys, model_dir):
     assert "no_such_flag" in fails(capsys, translate, "--no_such_flag=1", status=2)
     assert "'stray'" in fails(capsys, translate, "stray", status=2)
-    assert "required: --model_dir (see" in fails(capsys, translate, status=2)
+    assert "required: --model_dir; --export_dir (see" in fails(capsys, export, status=2)
     assert "beam_size" in fails(
         capsys, translate, f"--model_dir={model_dir}", "--beam_size=many", status=2
     )

@@ -37,6 +37,7 @@ FLAGS = (
     "--word_dropout=0.1",
     "--recurrent_dropout=0.2",
     "--lexical_model",
+    "--maxout_size=8",  # as the lexical model needs it
     "--weight_average=0.8",
     "--seed=5",
 )
