@@ -16,6 +16,7 @@ from rnnsearch_tf.layers.scan import scan
 
 WINDOW = 7  # words; longer jumps than this have one weight
 UNLINKED = 0.08  # p(a_i = no word)
+_UNKNOWN = 1e-6  # p of a word that the training text lacks: its neighbors decide where it belongs
 
 
 class Direction(NamedTuple):
@@ -32,6 +33,24 @@ class Expectations(NamedTuple):
     links: tf.Tensor  # [B, I, J], p(a_i = j | e, f)
     jumps: tf.Tensor  # [2 WINDOW + 1], the number of jumps by d words
     chances: tf.Tensor  # [2 WINDOW + 1], the divisor of `jumps` that gives the next s(d)
+
+
+def expectations_of_words(
+    e: tf.Tensor, f: tf.Tensor, cells: tf.Tensor, direction: Direction
+) -> Expectations:
+    """Return the expectations of sentence pairs.
+
+    Args:
+        e: ids of the words that emit, int [B, J], -1 for unknown words, 0 for padding.
+        f: likewise of those emitted, int [B, I].
+        cells: rows of `Direction.lexicon`, int32 [B, I, J].
+        direction: the parameters.
+    """
+    is_unknown = (e[:, tf.newaxis] < 0) | (f[:, :, tf.newaxis] < 0)
+    emissions = tf.where(is_unknown, _UNKNOWN, tf.gather(direction.lexicon, cells))
+    alone = tf.where(f < 0, _UNKNOWN, tf.gather(direction.unlinked, tf.maximum(f, 0)))
+    lengths = tuple(tf.math.count_nonzero(ids, axis=1, dtype=tf.int32) for ids in (f, e))
+    return expectations(emissions, alone, direction.jumps, lengths)
 
 
 def expectations(

@@ -9,22 +9,21 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.aligner.hmm import WINDOW, Direction, expectations
+from rnnsearch_tf.aligner.hmm import WINDOW, Direction, expectations_of_words
 from rnnsearch_tf.aligner.hmm_training import Cells, train_directions
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.files import replacing
 from rnnsearch_tf.progress import say
 from rnnsearch_tf.tf_functions import graph_function
 
-_UNKNOWN = 1e-6  # p of a word that the training text lacks: its neighbors decide where it belongs
 _NEGLIGIBLE = 1e-5  # p(f | e) below it is not kept
 _WEIGHTS_AT_ONCE = 1 << 22
 _MAX_WORDS = 300  # the time of training grows with the third power of the length
 
 # What NumPy and zipfile raise, for a damaged file, beside an OSError.
 _DAMAGES = (
-    *(ValueError, EOFError, TypeError, AttributeError, NotImplementedError, RuntimeError),
-    *(zipfile.BadZipFile, zlib.error),
+    *(ValueError, KeyError, EOFError, TypeError, AttributeError, NotImplementedError),
+    *(RuntimeError, zipfile.BadZipFile, zlib.error),
 )
 
 Words = Sequence[str]  # of a sentence, without `</s>`
@@ -83,13 +82,21 @@ class HmmAligner(tf.Module):
             α [B, Ty + 1, Tx + 1] and β [B, Tx + 1, Ty + 1], float32, zero at padding. Behind its
             words, each sentence has a row and a column of `</s>`, with the probability of no link.
         """
+        x, y, cells = self._read(source, target)
+        alpha = _links(x, y, cells, self._forward)
+        return alpha, _links(y, x, tf.transpose(cells, (0, 2, 1)), self._reverse)
+
+    def alpha(self, source: tf.RaggedTensor, target: tf.RaggedTensor) -> tf.Tensor:
+        """Return α alone; as `posteriors`."""
+        return _links(*self._read(source, target), self._forward)
+
+    def _read(
+        self, source: tf.RaggedTensor, target: tf.RaggedTensor
+    ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        """Look words up: padded ids of both sides, and the cells of their pairs."""
         sides = (source, self._source_ids), (target, self._target_ids)
         x, y = (_looked_up(words, table).to_tensor(0) for words, table in sides)
-        cells = self._cells.rows(x, y)
-        return (
-            _with_end(_links(x, y, cells, self._forward), x, y),
-            _with_end(_links(y, x, tf.transpose(cells, (0, 2, 1)), self._reverse), y, x),
-        )
+        return x, y, self._cells.rows(x, y)
 
     def align(
         self, source: Sequence[Words], target: Sequence[Words]
@@ -133,15 +140,12 @@ class HmmAligner(tf.Module):
         """Read what `save` has written; InputError for a missing or damaged file."""
         try:
             with np.load(path) as file:
-                arrays = dict(file)
+                parts = _checked(dict(file))
         except FileNotFoundError as error:
             raise InputError(f"{path}: {error.strerror}") from error
         except (OSError, *_DAMAGES) as error:
             raise InputError(f"{path}: not an aligner, or damaged") from error
-        try:
-            return cls(*_checked(arrays))
-        except (KeyError, ValueError) as error:
-            raise InputError(f"{path}: not an aligner, or damaged") from error
+        return cls(*parts)
 
 
 def _checked(
@@ -187,12 +191,8 @@ def _looked_up(words: tf.RaggedTensor, table: tf.lookup.StaticHashTable) -> tf.R
 
 
 def _links(e: tf.Tensor, f: tf.Tensor, cells: tf.Tensor, direction: Direction) -> tf.Tensor:
-    """p(a_i = j | e, f), float32 [B, I, J]; ids are -1 for unknown words, 0 for padding."""
-    is_unknown = (e[:, tf.newaxis] < 0) | (f[:, :, tf.newaxis] < 0)
-    emissions = tf.where(is_unknown, _UNKNOWN, tf.gather(direction.lexicon, cells))
-    alone = tf.where(f < 0, _UNKNOWN, tf.gather(direction.unlinked, tf.maximum(f, 0)))
-    lengths = tuple(tf.math.count_nonzero(ids, axis=1, dtype=tf.int32) for ids in (f, e))
-    return expectations(emissions, alone, direction.jumps, lengths).links
+    """p(a_i = j | e, f), float32 [B, I + 1, J + 1], with `</s>`."""
+    return _with_end(expectations_of_words(e, f, cells, direction).links, e, f)
 
 
 def _with_end(links: tf.Tensor, e: tf.Tensor, f: tf.Tensor) -> tf.Tensor:

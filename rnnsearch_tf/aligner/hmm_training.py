@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.aligner.hmm import WINDOW, Direction, Expectations, expectations
+from rnnsearch_tf.aligner.hmm import WINDOW, Direction, expectations_of_words
 from rnnsearch_tf.progress import say
 from rnnsearch_tf.tf_functions import graph_function
 
@@ -16,6 +16,8 @@ _PRIOR = 0.01  # of each p(f | e): the parameter of a Dirichlet distribution
 _COUNT = 0.01  # that a word without counts has, of being unlinked
 _LIKELY = 1e-4  # expectations below count as zero
 _BATCH_CELLS = 400_000
+
+_expect = graph_function(expectations_of_words, reduce_retracing=True)
 
 
 class Cells(NamedTuple):
@@ -100,7 +102,7 @@ class _Counts:
 
     def add(self, batch: _Batch) -> None:
         """Add what is expected of a batch."""
-        expected = _expect(*batch, *self._direction)
+        expected = _expect(*batch, self._direction)
         links = expected.links.numpy()
         likely = links > _LIKELY
         np.add.at(self._cells, batch.cells[likely], links[likely])
@@ -121,12 +123,6 @@ class _Counts:
             tf.constant(unlinked / unlinked.sum(), tf.float32),
             tf.constant(jumps / jumps.sum(), tf.float32) if with_jumps else self._direction.jumps,
         )
-
-
-@graph_function(reduce_retracing=True)
-def _expect(e: Any, f: Any, cells: Any, lexicon: Any, unlinked: Any, jumps: Any) -> Expectations:
-    lengths = tuple(tf.math.count_nonzero(ids, axis=1, dtype=tf.int32) for ids in (f, e))
-    return expectations(tf.gather(lexicon, cells), tf.gather(unlinked, f), jumps, lengths)
 
 
 def _batches(

@@ -213,7 +213,7 @@ class TextModel(tf.Module):
             if self._aligner is None:
                 weights = self.alignment(block_x.to_tensor(PAD), block_y.to_tensor(PAD))
             else:
-                weights, _ = self._aligner.posteriors(block_x[:, :-1], block_y[:, :-1])
+                weights = self._aligner.alpha(block_x[:, :-1], block_y[:, :-1])
             missing = shape[2] - tf.shape(weights, tf.int64)[2]
             weights = tf.pad(weights, [[0, 0], [0, 0], [0, missing]])
             return tf.RaggedTensor.from_tensor(weights, block_y.row_lengths())

@@ -9,7 +9,11 @@ from rnnsearch_tf.config import AlignmentName
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.scripts.shared.command import Command
-from rnnsearch_tf.scripts.shared.decoding_flags import checked_models, open_translator
+from rnnsearch_tf.scripts.shared.decoding_flags import (
+    checked_models,
+    model_folders,
+    open_translator,
+)
 from rnnsearch_tf.scripts.shared.file_flags import MODEL_FOLDERS
 
 if TYPE_CHECKING:
@@ -114,6 +118,6 @@ def word_aligner(command: Command) -> "PairAligner":
 
     forward, reverse = open_translator(command), command.flags.reverse_model_dir
     if command.flags.alignment == "aligner":
-        folder = checked_models(command)[0]
+        folder = model_folders(command)[0]
         return TrainedAligner(forward, HmmAligner.load(ModelDirectory(folder).find_aligner()))
     return WordAligner(forward, open_translator(command, reverse) if reverse else None)

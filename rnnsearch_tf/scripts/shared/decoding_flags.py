@@ -35,8 +35,8 @@ def define_decoding(command: Command) -> None:
     command.define_settings(DecodingConfig)
 
 
-def _folders(command: Command, names: str | None) -> list[str]:
-    """Return the model directory, or those of the members of the ensemble."""
+def model_folders(command: Command, names: str | None = None) -> list[str]:
+    """Return the model directory, or those of the members of the ensemble, unchecked."""
     names = names or command.flags.model_dir
     paths = names.split(",")
     if "" in paths:
@@ -54,7 +54,7 @@ def checked_models(command: Command, names: str | None = None) -> list[str]:
     Raises:
         InputError: an unusable model directory or export, or options that it cannot have.
     """
-    paths = _folders(command, names)
+    paths = model_folders(command, names)
     check_models(paths, command.flags.weights)
     decoding = decoding_settings(command, names)
     if len(paths) == 1 and (version := find_version(paths[0])):
@@ -69,13 +69,13 @@ def decoding_settings(command: Command, names: str | None = None) -> DecodingCon
 
     Arguments and errors are those of `checked_models`.
     """
-    return command.settings(config_of(_folders(command, names)[0]).decoding)
+    return command.settings(config_of(model_folders(command, names)[0]).decoding)
 
 
 def open_translator(command: Command, names: str | None = None) -> "Translator":
     """Open the model, ensemble or export; arguments and errors are those of `checked_models`."""
     from rnnsearch_tf.inference.translator import Translator
 
-    paths = _folders(command, names)
+    paths = model_folders(command, names)
     path: str | list[str | Path] = paths[0] if len(paths) == 1 else [*paths]
     return Translator.load(path, decoding_settings(command, names), command.flags.weights)
