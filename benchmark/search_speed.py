@@ -25,19 +25,21 @@ def main() -> None:
     parser.add_argument(
         "--candidates", type=int, default=0, metavar="N", help="search with --candidate_words=N"
     )
+    parser.add_argument("--bfloat16", action="store_true", help="search with --bfloat16")
     arguments = parser.parse_args()
     harness = measure.start(arguments)
     workload = harness.load(arguments.workload)
     threads.limit_operations(1)  # as `rnnsearch-translate`
     model = TranslationModel(workload.model)
     for beam in workload.beams:
-        search = build_search(model, beam, arguments.candidates)
+        search = build_search(model, beam, arguments.candidates, arguments.bfloat16)
         result = harness.time_search(workload, beam, search)
         harness.report(
             {
                 "what": "decode",
                 "workload": workload.name,
                 "candidate_words": arguments.candidates,
+                "bfloat16": arguments.bfloat16,
                 **result,
                 "params": model.count_params(),
                 **measure.circumstances(),
@@ -46,7 +48,7 @@ def main() -> None:
 
 
 def build_search(
-    model: TranslationModel, beam_size: int, candidate_words: int = 0
+    model: TranslationModel, beam_size: int, candidate_words: int = 0, bfloat16: bool = False
 ) -> measure.Search:
     """Build a search that writes equally many words for every sentence of a batch.
 
@@ -56,13 +58,14 @@ def build_search(
         model: the model.
         beam_size: hypotheses kept.
         candidate_words: the option of decoding; 0: all words.
+        bfloat16: the option of decoding.
     """
     lists = None
     if candidate_words:
         translations = _stand_in_lexicon(model)
         size = model.config.target_vocabulary_size
         lists = CandidateLists(translations, size, candidate_words, beam_size)
-    find = _forced_search(model, beam_size, lists)
+    find = _forced_search(model, DecodingConfig(beam_size=beam_size, bfloat16=bfloat16), lists)
 
     def search(source: np.ndarray, beam: int, length: int) -> np.ndarray:
         if beam != beam_size:
@@ -89,11 +92,10 @@ def _stand_in_lexicon(model: TranslationModel) -> np.ndarray:
 
 
 def _forced_search(
-    model: TranslationModel, beam_size: int, lists: CandidateLists | None
+    model: TranslationModel, options: DecodingConfig, lists: CandidateLists | None
 ) -> Callable[..., tf.Tensor]:
     """Make the graph from ids [B, Tx] and a length to the best hypotheses' words [B, length]."""
     ids = tf.TensorSpec([None, None], tf.int32, "source")
-    options = DecodingConfig(beam_size=beam_size)
 
     @tf.function(input_signature=[ids, tf.TensorSpec([], tf.int32, "length")])
     def find(source: tf.Tensor, length: tf.Tensor) -> tf.Tensor:

@@ -295,6 +295,9 @@ class DecodingConfig:
         "(Jean et al. 2015); 0: from all words, without loss",
         COUNT_OR_NONE,
     )
+    bfloat16: bool = setting(
+        False, "whether the search multiplies in bfloat16; only on processors that have it"
+    )
 
     def __post_init__(self) -> None:
         _check_fields(self)

@@ -77,7 +77,7 @@ def search_with_lengths(
 
     `beam_search` says what they count.
     """
-    step = model.bind(source, candidates)
+    step = model.bind(source, candidates, options.bfloat16)
     words = None if candidates is None else candidates.words
     state = tf.nest.map_structure(lambda x: tf.expand_dims(x, 1), step.start())
     carried = step.carried

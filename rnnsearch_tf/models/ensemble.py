@@ -36,10 +36,13 @@ class Ensemble:
         self._models = tuple(models)
 
     def bind(
-        self, source: Int[Tensor, "B Tx"], candidates: Candidates | None = None
+        self,
+        source: Int[Tensor, "B Tx"],
+        candidates: Candidates | None = None,
+        bfloat16: bool = False,
     ) -> EnsembleStep:
         """Encode source ids, and return the decoders; as `TranslationModel.bind`."""
-        return EnsembleStep([model.bind(source, candidates) for model in self._models])
+        return EnsembleStep([model.bind(source, candidates, bfloat16) for model in self._models])
 
     def __call__(self, inputs: Mapping[str, Any]) -> Float[Tensor, "B Ty K"]:
         """Return log p of given targets, float32, in place of the logits of `TranslationModel`."""

@@ -89,17 +89,23 @@ class TranslationModel(keras.Model):
         return super().compute_metrics(x, x["target"] if y is None else y, y_pred, *args, **kwargs)
 
     def bind(
-        self, source: Int[Tensor, "B Tx"], candidates: Candidates | None = None
+        self,
+        source: Int[Tensor, "B Tx"],
+        candidates: Candidates | None = None,
+        bfloat16: bool = False,
     ) -> TranslationStep:
         """Encode source ids, and return the model before their first target word.
 
         Args:
             source: ids.
             candidates: the words that are predicted; None: all.
+            bfloat16: whether each step's products are in bfloat16.
         """
         annotations, summary = self.encoder(source)
         mask = ops.not_equal(source, 0)
-        return TranslationStep(self.decoder, self.readout, annotations, summary, mask, candidates)
+        return TranslationStep(
+            self.decoder, self.readout, annotations, summary, mask, candidates, bfloat16
+        )
 
     def compute_losses(
         self, batch: Mapping[str, Any], names: Iterable[str], training: bool = False

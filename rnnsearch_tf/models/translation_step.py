@@ -61,6 +61,8 @@ class TranslationStep:
         summary: what s_0 is made from.
         mask: false at padding.
         candidates: the words that are predicted; None: all, without a penalty.
+        bfloat16: whether products are in bfloat16 whatever the policy of the layers; all but the
+            small one of the attention's query.
 
     Attributes:
         memory: what is read of the source sentences.
@@ -74,18 +76,28 @@ class TranslationStep:
         summary: Float[Tensor, "B n"],
         mask: Bool[Tensor, "B Tx"],
         candidates: Candidates | None = None,
+        bfloat16: bool = False,
     ):
+        dtype = "bfloat16" if bfloat16 else decoder.compute_dtype
+
+        def factor(*weights: Tensor) -> Tensor:
+            return ops.cast(joined(*weights), dtype)
+
         cell = decoder.cell
-        of_contexts = cell.factor(cell.C_z, cell.C_r, cell.C, readout.C_o)
+        of_contexts = factor(cell.C_z, cell.C_r, cell.C, readout.C_o)
         self._decoder = decoder
         self._readout = readout
         self._units = cell.units  # n
         self._summary = summary
-        self._of_words = cell.factor(cell.W_z, cell.W_r, cell.W, readout.V_o)
+        # All of E is cast here: TensorFlow would move a cast of the vectors ahead of their lookup
+        # and cast all of E at each step.
+        self._vectors = factor(decoder.embedding.E)
+        self._of_words = factor(cell.W_z, cell.W_r, cell.W, readout.V_o)
         self._biases = joined(cell.b_z, cell.b_r, cell.b, readout.b_o)
-        self._of_states = cell.factor(cell.U_z, cell.U_r, readout.U_o)
-        self._candidate = cell.factor(cell.U)
-        self._columns = readout.columns(candidates and candidates.words)
+        self._of_states = factor(cell.U_z, cell.U_r, readout.U_o)
+        self._candidate = factor(cell.U)
+        columns = readout.columns(candidates and candidates.words)
+        self._columns = columns._replace(W_o=factor(columns.W_o))
         self._has_penalty = candidates is not None
         keys = decoder.attention.keys(annotations)
         penalty = () if candidates is None else candidates.penalty
@@ -118,7 +130,8 @@ class TranslationStep:
             word: the ids of y_i, [B] or [B, Q].
             memory: of the B sentences; by default, all.
         """
-        words = product(self._decoder.embedding(word), self._of_words, self._biases)
+        vectors = self._decoder.wide(ops.take(self._vectors, word, axis=0))
+        words = product(vectors, self._of_words, self._biases)
         memory = self.memory if memory is None else memory
         return self._update_and_look(previous.state, previous.inputs, words, memory)
 

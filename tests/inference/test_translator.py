@@ -396,3 +396,11 @@ def test_a_translator_tells_what_it_is(translator, model_dir, export_dir):
     assert repr(translator) == told % (beam, model_dir)
     assert repr(translator.with_options(beam_size=2)) == told % (2, model_dir)
     assert repr(Translator.load(export_dir)) == told % (3, export_dir / "1")
+
+
+def test_a_search_in_bfloat16_has_nearly_the_same_scores(translator):
+    exact = translator.translate("Tom sees the dog.").hypotheses[0].score
+    approximate = (
+        translator.with_options(bfloat16=True).translate("Tom sees the dog.").hypotheses[0].score
+    )
+    assert 0 < abs(exact - approximate) < 0.1 * abs(exact)

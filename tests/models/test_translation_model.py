@@ -139,6 +139,18 @@ def test_several_hypotheses_share_the_annotations(architecture, order):
 
 
 @both
+def test_bfloat16_changes_logits_little(architecture, order):
+    model = build(architecture, order)
+    source, words = padded([pair[0] for pair in PAIRS]), np.array([4, 6, 8])
+
+    def logits(step: typing.Any) -> np.ndarray:
+        return ops.convert_to_numpy(step.predict_token(step.advance(step.start().carried, words)))
+
+    exact, approximate = logits(model.bind(source)), logits(model.bind(source, bfloat16=True))
+    assert 0 < np.abs(exact - approximate).max() < 0.02 * np.abs(exact).max()
+
+
+@both
 def test_candidates_are_predicted_as_among_all_words(architecture, order):
     model = build(architecture, order)
     source, words = padded([pair[0] for pair in PAIRS]), np.array([0, 1, 2, 5, 12, 0], "int32")
