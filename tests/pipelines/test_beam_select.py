@@ -117,8 +117,9 @@ def test_the_cut_is_exact_whatever_the_scores(keep):
     for shift in selection._SHIFTS:
         histograms = [selection._histogram(shard, shift, cut) for shard in shards]
         cut = selection._narrowed(selection._total(histograms), cut)
-    ties = dict(selection._ties(shard, cut) for shard in shards)
-    kept = np.concatenate([selection._is_kept(shard, cut, ties) for shard in shards])
+    ties = (selection._ties(shard, cut) for shard in shards)
+    earlier = dict(selection._earlier(None, ties))
+    kept = np.concatenate([selection._is_kept(shard, cut, earlier) for shard in shards])
     assert np.flatnonzero(kept).tolist() == best_pairs(scores, keep).tolist()
 
 
