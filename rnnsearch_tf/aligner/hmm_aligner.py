@@ -26,7 +26,7 @@ _DAMAGES = (
     *(RuntimeError, zipfile.BadZipFile, zlib.error),
 )
 
-Words = Sequence[str]  # of a sentence, without `</s>`
+Sentence = Sequence[str]  # its words, without `</s>`
 
 
 class HmmAligner(tf.Module):
@@ -39,7 +39,10 @@ class HmmAligner(tf.Module):
     """
 
     def __init__(
-        self, words: tuple[Words, Words], cells: Cells, directions: tuple[Direction, Direction]
+        self,
+        words: tuple[Sentence, Sentence],
+        cells: Cells,
+        directions: tuple[Direction, Direction],
     ):
         super().__init__()
         self._words = words
@@ -50,7 +53,7 @@ class HmmAligner(tf.Module):
         self._posteriors = graph_function(self.posteriors, reduce_retracing=True)
 
     @classmethod
-    def train(cls, pairs: Iterable[tuple[Words, Words]]) -> "HmmAligner":
+    def train(cls, pairs: Iterable[tuple[Sentence, Sentence]]) -> "HmmAligner":
         """Train on sentence pairs; those of more than 300 words on a side are left out.
 
         Raises:
@@ -99,7 +102,7 @@ class HmmAligner(tf.Module):
         return x, y, self._cells.rows(x, y)
 
     def align(
-        self, source: Sequence[Words], target: Sequence[Words]
+        self, source: Sequence[Sentence], target: Sequence[Sentence]
     ) -> list[tuple[np.ndarray, np.ndarray]]:
         """Align sentence pairs.
 
@@ -137,11 +140,11 @@ class HmmAligner(tf.Module):
 
     @classmethod
     def load(cls, path: str | Path) -> "HmmAligner":
-        """Read what `save` has written; InputError for a missing or damaged file."""
+        """Read what `save` has written; InputError for a file that cannot be read or is damaged."""
         try:
             with np.load(path) as file:
                 parts = _checked(dict(file))
-        except FileNotFoundError as error:
+        except (FileNotFoundError, PermissionError) as error:
             raise InputError(f"{path}: {error.strerror}") from error
         except (OSError, *_DAMAGES) as error:
             raise InputError(f"{path}: not an aligner, or damaged") from error
@@ -150,7 +153,7 @@ class HmmAligner(tf.Module):
 
 def _checked(
     arrays: dict[str, np.ndarray],
-) -> tuple[tuple[Words, Words], Cells, tuple[Direction, Direction]]:
+) -> tuple[tuple[Sentence, Sentence], Cells, tuple[Direction, Direction]]:
     """Return the arguments of an `HmmAligner`; ValueError where arrays are not those of one."""
     source, target = (
         arrays[f"{side}_words"].tobytes().decode().split("\n") for side in ("source", "target")
@@ -174,7 +177,7 @@ def _checked(
     return (source, target), Cells(keys, len(target) + 1), (forward, reverse)
 
 
-def _table(words: Words) -> tf.lookup.StaticHashTable:
+def _table(words: Sentence) -> tf.lookup.StaticHashTable:
     ids = tf.range(1, len(words) + 1, dtype=tf.int64)
     return tf.lookup.StaticHashTable(
         tf.lookup.KeyValueTensorInitializer(tf.constant(words, tf.string), ids), default_value=-1

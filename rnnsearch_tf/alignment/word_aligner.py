@@ -19,7 +19,6 @@ class PairAlignment(NamedTuple):
 
     forward: Alignment  # of the source-to-target model, α [Ty, Tx]
     reverse: Alignment | None  # of the target-to-source model, β [Tx, Ty]
-    lengths: tuple[int, int]  # words of source and target, which may be more than were aligned
 
     @property
     def weights(self) -> tuple[np.ndarray, np.ndarray | None]:
@@ -60,14 +59,12 @@ class TrainedAligner(PairAligner):
         """Align sentence pairs; α and β are the posteriors of `HmmAligner.align`."""
         source, target = self.forward.words_of_pairs(*text)
         weights = self._aligner.align(*([x.words[:-1] for x in side] for side in (source, target)))
-        lengths = self.forward.word_counts(*text)
         return [
             PairAlignment(
                 Alignment(x.words, y.words, alpha, x.unknown, y.unknown),
                 Alignment(y.words, x.words, beta, y.unknown, x.unknown),
-                counts,
             )
-            for x, y, (alpha, beta), counts in zip(source, target, weights, lengths, strict=True)
+            for x, y, (alpha, beta) in zip(source, target, weights, strict=True)
         ]
 
 
@@ -93,8 +90,7 @@ class WordAligner(PairAligner):
         reverse: list[Alignment] | list[None] = [None] * len(forward)
         if self._reverse is not None:
             reverse = self._reverse.align(text.target, text.source, progress=False)
-        lengths = self.forward.word_counts(*text)
-        return [PairAlignment(*pair) for pair in zip(forward, reverse, lengths, strict=True)]
+        return [PairAlignment(*pair) for pair in zip(forward, reverse, strict=True)]
 
 
 def _check_reversed(forward: Translator, reverse: Translator) -> None:

@@ -98,9 +98,10 @@ def select_shards(
             | f"Sum{shift}" >> beam.CombineGlobally(_total)
         )
         cut = AsSingleton(histogram | f"Narrow{shift}" >> beam.Map(_narrowed, cut))
-    ties = AsDict(scores | "Ties" >> beam.Map(_ties, cut))
+    ties = scores | "Ties" >> beam.Map(_ties, cut)
+    earlier = AsDict(once | "Earlier" >> beam.FlatMap(_earlier, AsIter(ties)))
     by_number = AsDict(pool | "ByNumber" >> beam.Map(lambda shard: (shard.number, shard)))
-    return scores | "Write" >> beam.Map(_write, by_number, cut, ties, unfinished)
+    return scores | "Write" >> beam.Map(_write, by_number, cut, earlier, unfinished)
 
 
 class _Score(beam.DoFn):
@@ -231,11 +232,19 @@ def _ties(scored: tuple[int, np.ndarray], cut: Cut) -> tuple[int, int]:
     return number, int(np.count_nonzero(_sortable(scores) == cut[0]))
 
 
-def _is_kept(scored: tuple[int, np.ndarray], cut: Cut, ties: Mapping[int, int]) -> np.ndarray:
+def _earlier(selection: Selection, ties: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Sum the ties of all shards before each one."""
+    total = 0
+    for number, own in sorted(ties):
+        yield number, total
+        total += own
+
+
+def _is_kept(scored: tuple[int, np.ndarray], cut: Cut, earlier: Mapping[int, int]) -> np.ndarray:
     """Mark the shard's pairs that are kept; of equal scores at the cut, the pool's first are."""
     number, scores = scored
     keys, last = _sortable(scores), cut[0]
-    left = max(0, int(cut[1]) - sum(own for other, own in ties.items() if other < number))
+    left = max(0, int(cut[1]) - earlier[number])
     is_kept = keys < last
     is_kept[np.flatnonzero(keys == last)[:left]] = True
     return is_kept & np.isfinite(scores)
@@ -245,12 +254,12 @@ def _write(
     scored: tuple[int, np.ndarray],
     shards: Mapping[int, Shard],
     cut: Cut,
-    ties: Mapping[int, int],
+    earlier: Mapping[int, int],
     unfinished: str,
 ) -> int:
     """Write a shard's kept pairs, and return their number."""
     number, scores = scored
-    shard, is_kept = shards[number], _is_kept(scored, cut, ties)
+    shard, is_kept = shards[number], _is_kept(scored, cut, earlier)
     for path, kept in ((shard.source, shard.kept_source), (shard.target, shard.kept_target)):
         write_lines(kept, itertools.compress(read_lines(path), is_kept), unfinished)
     if shard.scores:

@@ -191,10 +191,8 @@ def _write(shard: tuple[str, Mapping[str, Iterable[Any]]], unfinished: str) -> s
 
 def _copy(folder: str, target: Path) -> None:
     """Copy a folder from any of Beam's filesystems."""
-    paths = [path for _, path in outputs_of(f"{folder.rstrip('/')}/**", str(target))]
-    for path in paths:
-        copy = target / path[len(folder.rstrip("/")) + 1 :]
-        copy.parent.mkdir(parents=True, exist_ok=True)
+    for copy, path in outputs_of(f"{folder.rstrip('/')}/**", str(target)):
+        Path(copy).parent.mkdir(parents=True, exist_ok=True)
         with (
             FileSystems.open(path, compression_type=CompressionTypes.UNCOMPRESSED) as source,
             open(copy, "wb") as file,

@@ -1,5 +1,6 @@
 """rnnsearch-align: sentence pairs in, links between their words out."""
 
+import itertools
 import json
 import sys
 from collections.abc import Iterable, Iterator
@@ -25,6 +26,7 @@ from rnnsearch_tf.scripts.shared.unknown_words import with_warning
 
 if TYPE_CHECKING:
     from rnnsearch_tf.alignment.word_aligner import PairAlignment
+    from rnnsearch_tf.inference.translator import Translator
 
 Format = Literal["pharaoh", "json"]
 
@@ -66,10 +68,13 @@ def run() -> int:
     output = line_output(COMMAND, aligned_models(COMMAND))
     with quiet_start():
         aligner = word_aligner(COMMAND)
-    text = output.rest_of(with_warning(COMMAND, aligner.forward, each_pair(files)))
+    text, texts = itertools.tee(
+        output.rest_of(with_warning(COMMAND, aligner.forward, each_pair(files)))
+    )
     pairs = output.counted(aligner.align_stream(text), "sentence pair")
     finite = FiniteCheck(COMMAND, "no finite alignment")
-    output.write(_output(pairs, method, finite, output.done))
+    warned = _warned_if_cut(zip(pairs, texts, strict=True), aligner.forward, output.done)
+    output.write(_output(warned, method, finite, output.done))
     return finite.status
 
 
@@ -79,19 +84,27 @@ def _output(
     """Yield the line of each pair, and draw the forward model's alignment where that is wanted."""
     for number, pair in enumerate(pairs, done + 1):
         finite.check(number, all(are_finite(w) for w in pair.weights if w is not None))
-        _warn_if_cut(number, pair)
         draw_figure(COMMAND, number, pair.forward)
         links = method.links(*pair.weights)
         yield pharaoh(links) if FLAGS.format == "pharaoh" else _json(pair, links)
 
 
-def _warn_if_cut(number: int, pair: "PairAlignment") -> None:
-    tokens = pair.forward.source_tokens, pair.forward.target_tokens
-    for side, read, length in zip(("source", "target"), tokens, pair.lengths, strict=True):
-        if len(read) - 1 < length:
-            COMMAND.warn(
-                f"{side} line {number:,} has {length:,} tokens: only {len(read) - 1:,} are aligned"
-            )
+def _warned_if_cut(
+    aligned: Iterable[tuple["PairAlignment", tuple[str, str]]], translator: "Translator", done: int
+) -> "Iterator[PairAlignment]":
+    """Pass alignments on, with a warning for each sentence that is longer than its own."""
+    max_length = translator.config.decoding.max_length
+    for number, (pair, text) in enumerate(aligned, done + 1):
+        if max(len(line.encode()) for line in text) >= max_length:  # a token has at least a byte
+            [lengths] = translator.word_counts(*([line] for line in text))
+            tokens = pair.forward.source_tokens, pair.forward.target_tokens
+            for side, read, length in zip(("source", "target"), tokens, lengths, strict=True):
+                if len(read) - 1 < length:
+                    COMMAND.warn(
+                        f"{side} line {number:,} has {length:,} tokens: only {len(read) - 1:,} are "
+                        "aligned"
+                    )
+        yield pair
 
 
 def _json(pair: "PairAlignment", links: Links) -> str:

@@ -12,8 +12,8 @@ from rnnsearch_tf.data.parallel_corpus import each_pair
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.files import write_atomically
 from rnnsearch_tf.limits import COUNT
-from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
+from rnnsearch_tf.scripts.shared.decoding_flags import written_model
 from rnnsearch_tf.scripts.shared.file_flags import (
     MODEL_FOLDERS,
     OUTPUT_FILE,
@@ -25,7 +25,7 @@ from rnnsearch_tf.scripts.shared.pair_flags import PairFiles, define_pairs, need
 from rnnsearch_tf.windows import windows
 
 if TYPE_CHECKING:
-    from rnnsearch_tf.aligner.hmm_aligner import HmmAligner, Words
+    from rnnsearch_tf.aligner.hmm_aligner import HmmAligner, Sentence
     from rnnsearch_tf.text.tokenizers import Tokenizer
 
 WordTokenizerName = Literal["moses", "whitespace"]
@@ -67,7 +67,7 @@ def run() -> None:
     training = needed_pairs(COMMAND)
     if not (FLAGS.model_dir or FLAGS.links):
         raise UsageError("nothing to write: --model_dir, --links, or both are needed")
-    directory = ModelDirectory(FLAGS.model_dir) if FLAGS.model_dir else None
+    directory = written_model(COMMAND) if FLAGS.model_dir else None
     config = directory.load_config() if directory else COMMAND.settings(Config())
     _check_flags(config)
     if directory:
@@ -101,20 +101,20 @@ def _check_flags(config: Config) -> None:
 
 def _pairs(
     training: PairFiles, tokenizers: "Iterable[Tokenizer]"
-) -> "Iterator[tuple[Words, Words]]":
+) -> "Iterator[tuple[Sentence, Sentence]]":
     """Yield the words of the pairs, as `Translator.align` gives them."""
     for window in windows(each_pair(training), _AT_ONCE):
         yield from zip(*map(_words, zip(*window, strict=True), tokenizers), strict=True)
 
 
-def _words(lines: Sequence[str], tokenizer: "Tokenizer") -> "list[Words]":
+def _words(lines: Sequence[str], tokenizer: "Tokenizer") -> "list[Sentence]":
     import tensorflow as tf
 
     words = tokenizer.words(tokenizer.tokenize(tf.constant(lines)))
     return [[word.decode() for word in row] for row in words.to_list()]
 
 
-def _links(aligner: "HmmAligner", pairs: "Iterator[tuple[Words, Words]]") -> Iterator[str]:
+def _links(aligner: "HmmAligner", pairs: "Iterator[tuple[Sentence, Sentence]]") -> Iterator[str]:
     for window in windows(pairs, _AT_ONCE):
         source, target = zip(*window, strict=True)
         for weights in aligner.align(source, target):

@@ -4,9 +4,12 @@ import dataclasses
 import sys
 
 from rnnsearch_tf.limits import COUNT
-from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.decoding_flags import checked_models, define_model
+from rnnsearch_tf.scripts.shared.decoding_flags import (
+    checked_models,
+    define_model,
+    written_model,
+)
 from rnnsearch_tf.scripts.shared.file_flags import OUTPUT_FILE, check_path
 from rnnsearch_tf.scripts.shared.pair_flags import define_pairs, needed_pairs
 
@@ -28,7 +31,7 @@ COMMAND.define("pairs", int, "number of pairs that are aligned, from the first o
 def run() -> None:
     """Align, count and write."""
     training = needed_pairs(COMMAND)
-    directory = ModelDirectory(FLAGS.model_dir)  # neither an ensemble nor an export
+    directory = written_model(COMMAND)  # neither an ensemble nor an export
     config = directory.load_config()
     checked_models(COMMAND)
     path = directory.lexicon_path

@@ -113,12 +113,14 @@ def test_the_cut_is_exact_whatever_the_scores(keep):
     scores[1::41] = generator.normal(size=8) * 1e-300
     scores[2:4] = 0.0, -0.0
     shards = list(enumerate(np.split(scores, [0, 120, 121])))
-    cut = np.array([0, keep], np.uint64)
+    chosen = selection.Selection("", "", keep, ("en", "fr"), order=3, seed=1)
+    cut = selection._uncut(chosen)
     for shift in selection._SHIFTS:
         histograms = [selection._histogram(shard, shift, cut) for shard in shards]
         cut = selection._narrowed(selection._total(histograms), cut)
-    ties = dict(selection._ties(shard, cut) for shard in shards)
-    kept = np.concatenate([selection._is_kept(shard, cut, ties) for shard in shards])
+    ties = (selection._ties(shard, cut) for shard in shards)
+    earlier = dict(selection._earlier(chosen, ties))
+    kept = np.concatenate([selection._is_kept(shard, cut, earlier) for shard in shards])
     assert np.flatnonzero(kept).tolist() == best_pairs(scores, keep).tolist()
 
 

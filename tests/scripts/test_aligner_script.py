@@ -1,5 +1,6 @@
 """rnnsearch-aligner, and rnnsearch-align with what it has trained."""
 
+import errno
 import json
 import shutil
 from pathlib import Path
@@ -12,7 +13,7 @@ from rnnsearch_tf.alignment.word_aligner import TrainedAligner
 from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.inference.translator import Translator
-from rnnsearch_tf.scripts import align, aligner, export
+from rnnsearch_tf.scripts import align, aligner, export, lexicon
 from rnnsearch_tf.synthetic.grammar import generate
 
 
@@ -96,6 +97,8 @@ def test_links_of_training_pairs_without_a_model(capsys, corpus, tmp_path):
         (aligner, ["--links=x", "--target_language=ja"], 2, "--target_language"),
         (aligner, ["--links={valid}.en"], 2, "another flag names this file too"),
         (aligner, ["--model_dir={model}", "--tokenizer=moses"], 2, "those of --model_dir"),
+        (aligner, ["--model_dir=europarl-en-fr"], 2, "europarl-en-fr: ships with the package"),
+        (lexicon, ["--model_dir=europarl-en-fr"], 2, "europarl-en-fr: ships with the package"),
         (align, ["--alignment=aligner", "--model_dir={model}"], 1, "rnnsearch-aligner --model_dir"),
         (
             align,
@@ -118,6 +121,15 @@ def test_all_pairs_are_linked_however_many_it_is_trained_on(corpus, tmp_path):
     links = tmp_path / "links"
     assert aligner.run([*pairs(corpus, "valid"), f"--links={links}", "--pairs=5"]) == 0
     assert len(links.read_text().splitlines()) == 20
+
+
+def test_an_aligner_that_may_not_be_read_is_told(monkeypatch, model):
+    def refuse(path: Path) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(np, "load", refuse)
+    with pytest.raises(InputError, match=r"aligner\.npz: Permission denied"):
+        HmmAligner.load(model / "aligner.npz")
 
 
 def test_a_damaged_aligner_is_told(capsys, model, corpus):

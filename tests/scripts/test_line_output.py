@@ -132,6 +132,18 @@ def test_sigterm_ends_in_order(capsys, engine, flags, tmp_path):
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
+def test_an_input_that_is_the_output_is_whole_until_the_end(capsys, engine, flags, tmp_path):
+    text = (tmp_path / "in").read_text()
+    flags = [*flags, f"--output={tmp_path / 'in'}"]
+    interrupt_at(engine, 1, lambda: os.kill(os.getpid(), signal.SIGTERM))
+    fails(capsys, *flags, status=128 + signal.SIGTERM)
+    assert (tmp_path / "in").read_text() == text
+    engine.before = lambda number: None
+    assert translate.run([*flags, "--resume"]) == 0
+    assert (tmp_path / "in").read_text() == ANSWERS
+    assert names(tmp_path) == set()
+
+
 def test_nothing_is_left_where_nothing_is_done(capsys, engine, flags, tmp_path):
     interrupt_at(engine, 0, ctrl_c)
     assert fails(capsys, *flags, status=130) == ["interrupted"]

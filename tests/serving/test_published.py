@@ -1,5 +1,6 @@
 """A published folder is used like its model directory, and its card says what it is."""
 
+import dataclasses
 import json
 import shutil
 
@@ -10,6 +11,8 @@ import yaml
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.models import pretrained
 from rnnsearch_tf.models.model_directory import ModelDirectory
+from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.models.weights_file import write_weights
 from rnnsearch_tf.scripts import publish, translate
 from rnnsearch_tf.serving.published import publish as write_published
 from rnnsearch_tf.training.initial_model import InitialModel
@@ -77,6 +80,21 @@ def test_the_card_has_metadata_and_scores(published):
     assert f"{max(record['bleu'] for record in records):.2f}" in best
     assert f"| training | {records[-1]['epoch']:g} epochs, sentences of up to" in text
     assert "- attention\n" in metadata and "n' = " in text
+
+
+def test_a_model_without_attention(model_dir, tmp_path):
+    """Its card promises no alignments."""
+    trained, other = ModelDirectory(model_dir), ModelDirectory(tmp_path / "encdec")
+    config = trained.load_config()
+    model = dataclasses.replace(config.model, architecture="rnnencdec")
+    config = dataclasses.replace(config, model=model)
+    other.create(config, *trained.load_vocabularies())
+    write_weights(other.weights_path(), TranslationModel(model), other.load_config())
+    write_published(other.path, tmp_path / "published", "mit", "Text.")
+    card = (tmp_path / "published" / "README.md").read_text("utf-8")
+    assert "RNNencdec" in card and "- encoder-decoder\n" in card
+    assert "attention\n" not in card and "n' = " not in card
+    assert isinstance(Translator.load(tmp_path / "published").translate(TEXT).text, str)
 
 
 def test_a_model_is_found_by_its_name(published, monkeypatch, capsys, tmp_path):

@@ -44,6 +44,20 @@ def model_folders(command: Command, names: str | None = None) -> list[str]:
     return [str(find_model(path)) for path in paths]
 
 
+def written_model(command: Command) -> ModelDirectory:
+    """Return the one model directory of --model_dir, into which the command writes.
+
+    UsageError for the name of a model that ships, whose folder is the package's.
+    """
+    path = command.flags.model_dir
+    if find_model(path) != Path(path):
+        raise UsageError(
+            f"--model_dir {path}: ships with the package, and nothing is written there; copy "
+            f"{find_model(path)}"
+        )
+    return ModelDirectory(path)
+
+
 def checked_models(command: Command, names: str | None = None) -> list[str]:
     """Return the folders of --model_dir, checked before TensorFlow is loaded.
 
