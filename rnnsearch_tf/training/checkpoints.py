@@ -58,7 +58,7 @@ class Checkpoints:
                 self._checkpoint.read(str(path)).assert_existing_objects_matched()
             except _UNREADABLE as error:
                 reason = first_line(error)
-                say(f"{path}: damaged or of another version, skipped: {reason}")
+                say(f"{path}: damaged, or of another version or backend, skipped: {reason}")
                 continue
             place = f"epoch {self.state.epoch + 1}, batch {self.state.batch + 1:,}"
             say(f"resuming from {path}: {place}")
