@@ -74,7 +74,8 @@ class JaxTrainStep:
                 for variable, value in zip(part, values, strict=True):
                     variable.assign(value)
             totals, norm, rate = jax.device_get((totals, norm, rate))
-        return UpdateMetrics(totals, sentences, norm, rate, float(stop))
+        losses = {name: totals[name] for name in self._loss_weights}  # JAX sorts the names
+        return UpdateMetrics(losses, sentences, norm, rate, float(stop))
 
     @contextlib.contextmanager
     def averaged_weights(self) -> Iterator[None]:
