@@ -88,8 +88,9 @@ def _nll_of_all(
 ) -> LossTotal:
     """`nll` without shapes that depend on values: logits of padding are computed, and left out."""
     tokens = ops.reshape(target, (-1,))
-    rows = (outputs.state, outputs.words, outputs.context)
-    hidden = readout.maxout(*(ops.reshape(x, (-1, x.shape[-1])) for x in rows), training)
+    read = (outputs.state, outputs.words, outputs.context)
+    state, words, context = (ops.reshape(x, (-1, x.shape[-1])) for x in read)
+    hidden = readout.maxout(state, words, context, training)
     dtype = readout.compute_dtype
     losses = output_cross_entropy(hidden, readout.W_o, readout.b, tokens, dtype, smoothing)
     is_real = ops.not_equal(tokens, 0)

@@ -31,7 +31,7 @@ class JaxTrainStep:
 
     Attributes:
         optimizer: Keras's own; it neither clips nor averages, which the update does.
-        saved: what a checkpoint holds, by name.
+        compilations: of the update so far, one for each shape of a batch.
     """
 
     def __init__(self, model: TranslationModel, config: TrainingConfig, total_updates: int):
@@ -48,6 +48,7 @@ class JaxTrainStep:
         seeds = [variable for variable in model.variables if id(variable) not in known]
         self._seeds = [(variable, int(np.asarray(variable)[0])) for variable in seeds]
         self._parts = (self._weights, self.optimizer.variables, self._averages)
+        self.compilations = 0
         self._update = jax.jit(self._pure_update, donate_argnums=0)
 
     @property
@@ -59,10 +60,6 @@ class JaxTrainStep:
     def devices(self) -> str:
         """A description of the devices."""
         return described_jax_devices()
-
-    def compilations(self) -> int:
-        """Count the shapes that the update was compiled for."""
-        return self._update._cache_size()
 
     def __call__(self, batch: Mapping[str, Any], stop: int) -> UpdateMetrics:
         """Make an update; return its measurements. Arguments as those of `TrainStep`."""
@@ -94,6 +91,7 @@ class JaxTrainStep:
         self, state: _State, batch: dict[str, jax.Array], sentences: jax.Array
     ) -> tuple[_State, tuple[dict[str, LossTotal], jax.Array, jax.Array]]:
         """Compute weights, state of the optimiser and averages after an update."""
+        self.compilations += 1  # JAX calls this only to compile it
         weights, slots, averages = state
         with keras.StatelessScope(list(zip(self.optimizer.variables, slots, strict=True))):
             updates = jnp.asarray(self.optimizer.iterations.value)

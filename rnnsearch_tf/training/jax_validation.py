@@ -17,6 +17,7 @@ from rnnsearch_tf.inference.loading import vectorizers_for
 from rnnsearch_tf.models.losses import LossTotal
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.models.translation_step import StepState
 from rnnsearch_tf.progress import counted
 from rnnsearch_tf.text.vocabulary import EOS
 from rnnsearch_tf.training.jax_batches import FixedShapes
@@ -72,7 +73,7 @@ class JaxValidationSet:
         with keras.StatelessScope(list(zip(self._model.weights, weights, strict=True))):
             step = self._model.bind(source)
 
-            def advance(outputs: tuple, _: None) -> tuple[tuple, jax.Array]:
+            def advance(outputs: StepState, _: None) -> tuple[StepState, jax.Array]:
                 word = jnp.argmax(step.predict_token(outputs), axis=-1).astype(jnp.int32)
                 return step.advance(step.carried(outputs), word), word
 

@@ -24,6 +24,7 @@ UPDATES, ROWS = 20, 5  # five rows: two devices have padding
 OPTIMIZERS = {"adadelta": 1.0, "adam": 0.01}
 DROPOUT, OF_BFLOAT16 = "dropout", "bfloat16"
 COMMON = ["--bucket_width=8", "--max_length=14", "--dropout=0.3", "--weight_average=0.8"]
+CONSTANT = "--learning_rate_schedule=constant"  # so that a shorter training begins the same
 
 
 def build(dropout: float = 0.0) -> Any:
@@ -90,7 +91,7 @@ def updates_on_jax(path: Path) -> None:
     from rnnsearch_tf.training.jax_train_step import JaxTrainStep
 
     choose_devices("mirrored" if "=2" in os.environ.get("XLA_FLAGS", "") else "one")
-    results = {}
+    results: dict[str, np.ndarray] = {}
     for name in (*OPTIMIZERS, DROPOUT, OF_BFLOAT16):
         keras.utils.set_random_seed(1)
         optimizer = name if name in OPTIMIZERS else "adam"
@@ -105,7 +106,7 @@ def updates_on_jax(path: Path) -> None:
             f"{name}: {key}": value
             for key, value in trained(step, model, first_weights(model)).items()
         }
-        results[f"{name}: compilations"] = np.array(step.compilations())
+        results[f"{name}: compilations"] = np.array(step.compilations)
     np.savez(path, **results)
 
 
@@ -179,7 +180,13 @@ def test_bfloat16_learns(one_device):
 def flags(tmp_path_factory) -> list[str]:
     folder = tmp_path_factory.mktemp("corpus")
     write_corpus(folder)
-    common = [*COMMON, f"--cache_dir={folder / 'cache'}", "--epochs=9", "--checkpoint_interval=2"]
+    common = [
+        *COMMON,
+        f"--cache_dir={folder / 'cache'}",
+        CONSTANT,
+        "--epochs=9",
+        "--checkpoint_interval=2",
+    ]
     return [*training_flags(folder), *common]
 
 
@@ -206,6 +213,7 @@ def test_a_resumed_training_is_exact_and_tensorflow_translates_with_it(tmp_path,
     lines = valid[0].read_text("utf-8").splitlines()
     assert len(Translator.load(whole).translate(lines)) == len(lines)
     check_validation(whole, record, *valid)
+    check_refused_on_tensorflow(whole, flags)
 
 
 def check_validation(model_dir: Path, record: dict, source: Path, target: Path) -> None:
@@ -221,6 +229,18 @@ def check_validation(model_dir: Path, record: dict, source: Path, target: Path) 
     assert record["nll_per_token"] == pytest.approx(expected.nll_per_token, rel=1e-5)
     assert record["nll_per_sentence"] == pytest.approx(expected.nll_per_sentence, rel=1e-5)
     assert record["bleu"] == pytest.approx(expected.bleu)
+
+
+def check_refused_on_tensorflow(model_dir: Path, flags: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "rnnsearch_tf.scripts.train", *flags, f"--model_dir={model_dir}"],
+        env={**environment(1), "KERAS_BACKEND": "tensorflow"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    assert "of another version or backend, skipped" in done.stderr
+    assert done.stderr.splitlines()[-1].endswith("none of its checkpoints can be read")
 
 
 @pytest.mark.parametrize(
