@@ -26,8 +26,7 @@ class JaxTrainStep:
 
     Loss, clipping and optimisers are those of `TrainStep`. The model is replicated, and the rows of
     a batch are split, over the devices of `keras.distribution`; XLA sums the gradient over them
-    before it is clipped. Dropout masks are drawn for the whole batch, so that they do not depend on
-    the number of devices.
+    before it is clipped. Dropout masks are drawn for the whole batch with its rows of padding.
 
     Attributes:
         optimizer: Keras's own; it neither clips nor averages, which the update does.
@@ -53,7 +52,7 @@ class JaxTrainStep:
 
     @property
     def saved(self) -> dict[str, Any]:
-        """What a checkpoint holds, by name."""
+        """The parts of a checkpoint, by name."""
         return {"jax": [SavedVariable(variable) for part in self._parts for variable in part]}
 
     @property

@@ -77,7 +77,7 @@ class TrainStep:
 
     @property
     def saved(self) -> dict[str, Any]:
-        """What a checkpoint holds, by name."""
+        """The parts of a checkpoint, by name."""
         return {"model": self._model, "optimizer": self.optimizer}
 
     @property

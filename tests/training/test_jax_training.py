@@ -22,16 +22,16 @@ pytestmark = [
 
 UPDATES, ROWS = 20, 5  # five rows: two devices have padding
 OPTIMIZERS = {"adadelta": 1.0, "adam": 0.01}
-DROPOUT, OF_BFLOAT16 = "dropout", "bfloat16"
+OF_BFLOAT16 = "bfloat16"
 COMMON = ["--bucket_width=8", "--max_length=14", "--dropout=0.3", "--weight_average=0.8"]
 CONSTANT = "--learning_rate_schedule=constant"  # so that a shorter training begins the same
 
 
-def build(dropout: float = 0.0) -> Any:
+def build() -> Any:
     from rnnsearch_tf.config import ModelConfig
     from rnnsearch_tf.models.translation_model import TranslationModel
 
-    return TranslationModel(ModelConfig("rnnsearch", 11, 13, 3, 5, 7, 2, dropout=dropout))
+    return TranslationModel(ModelConfig("rnnsearch", 11, 13, 3, 5, 7, 2))
 
 
 def batches() -> list[dict[str, np.ndarray]]:
@@ -92,7 +92,7 @@ def updates_on_jax(path: Path) -> None:
 
     choose_devices("mirrored" if "=2" in os.environ.get("XLA_FLAGS", "") else "one")
     results: dict[str, np.ndarray] = {}
-    for name in (*OPTIMIZERS, DROPOUT, OF_BFLOAT16):
+    for name in (*OPTIMIZERS, OF_BFLOAT16):
         keras.utils.set_random_seed(1)
         optimizer = name if name in OPTIMIZERS else "adam"
         config = settings(
@@ -100,7 +100,7 @@ def updates_on_jax(path: Path) -> None:
         )
         policy = "mixed_bfloat16" if name == OF_BFLOAT16 else "float32"
         with dtype_policy(policy):
-            model = build(dropout=0.5 if name == DROPOUT else 0.0)
+            model = build()
         step = JaxTrainStep(model, config, UPDATES)
         results |= {
             f"{name}: {key}": value
@@ -158,7 +158,6 @@ def test_two_devices_make_the_updates_of_one(tmp_path, one_device):
     for name, value in one_device.items():
         if OF_BFLOAT16 not in name:
             np.testing.assert_allclose(two[name], value, rtol=1e-5, atol=1e-5, err_msg=name)
-    assert np.abs(one_device["dropout: measured"] - one_device["adam: measured"]).max() > 0.1
 
 
 def test_each_shape_is_compiled_once(one_device):
