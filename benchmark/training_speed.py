@@ -4,6 +4,9 @@ Prints one line of JSON. The update is the trainer's own `TrainStep`: forward, b
 and optimiser, on batches in memory, without dropout.
 """
 
+from typing import Any
+
+import keras
 import measure
 import numpy as np
 
@@ -53,13 +56,22 @@ def build_update(model: TranslationModel, optimizer: OptimizerName) -> measure.U
     training = TrainingConfig(
         optimizer=optimizer, learning_rate=_LEARNING_RATES[optimizer], clip_norm=1.0
     )
-    train_step = TrainStep(model, training, total_updates=1)
+    train_step = _train_step(model, training)
 
     def update(source: np.ndarray, target: np.ndarray) -> float:
         nll = train_step({"source": source, "target": target}, 0).losses["nll"]
         return float(nll.sum) / int(nll.count)
 
     return update
+
+
+def _train_step(model: TranslationModel, training: TrainingConfig) -> Any:
+    """Build the train step of Keras's backend."""
+    if keras.config.backend() == "jax":
+        from rnnsearch_tf.training.jax_train_step import JaxTrainStep
+
+        return JaxTrainStep(model, training, total_updates=1)
+    return TrainStep(model, training, total_updates=1)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from rnnsearch_tf.errors import InputError
 # The extra that brings each; a client of a served model needs no TensorFlow.
 _EXTRAS = {
     "apache_beam": "[beam]",
+    "jax": "[jax]",
     "matplotlib": "[plot]",
     "nltk": "[select]",
     "sacremoses": "[moses]",

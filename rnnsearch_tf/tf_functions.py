@@ -21,10 +21,10 @@ def untuned(dataset: tf.data.Dataset) -> tf.data.Dataset:
     return dataset.with_options(options)
 
 
-def check_backend() -> None:
-    """Raise an InputError where Keras is not on TensorFlow, as training and search are."""
+def check_backend(*others: str) -> None:
+    """Raise an InputError where Keras is neither on TensorFlow nor on one of the others."""
     backend = keras.config.backend()
-    if backend != "tensorflow":
+    if backend not in ("tensorflow", *others):
         raise InputError(
             "training and translation need TensorFlow: set KERAS_BACKEND=tensorflow "
             f"(it is {backend}) before Keras is imported"

@@ -63,6 +63,8 @@ class SentenceLoss(keras.losses.Loss):
 def nll(model: Any, batch: Mapping[str, Any], outputs: DecoderState, training: bool) -> LossTotal:
     """Σ −log p(y_i | y_<i, x) over the target tokens, and their number (`</s>` counted)."""
     smoothing = model.config.label_smoothing if training else 0.0
+    if keras.config.backend() == "jax":
+        return _nll_of_all(model.readout, outputs, batch["target"], training, smoothing)
     losses = token_losses(model.readout, outputs, batch["target"], training, smoothing)
     return LossTotal(ops.sum(losses), ops.cast(ops.size(losses), "float32"))
 
@@ -75,6 +77,25 @@ def guided_alignment(
     losses = alignment_cross_entropy(outputs.alignment, batch["guide"])
     is_linked = ops.any(batch["guide"], axis=-1)
     return LossTotal(ops.sum(losses), ops.sum(ops.cast(is_linked, "float32")))
+
+
+def _nll_of_all(
+    readout: MaxoutDeepOutput,
+    outputs: DecoderState,
+    target: Int[Tensor, "B Ty"],
+    training: bool,
+    smoothing: float,
+) -> LossTotal:
+    """`nll` without shapes that depend on values: logits of padding are computed, and left out."""
+    tokens = ops.reshape(target, (-1,))
+    read = (outputs.state, outputs.words, outputs.context)
+    state, words, context = (ops.reshape(x, (-1, x.shape[-1])) for x in read)
+    hidden = readout.maxout(state, words, context, training)
+    dtype = readout.compute_dtype
+    losses = output_cross_entropy(hidden, readout.W_o, readout.b, tokens, dtype, smoothing)
+    is_real = ops.not_equal(tokens, 0)
+    total = ops.sum(ops.where(is_real, losses, 0.0))
+    return LossTotal(total, ops.sum(ops.cast(is_real, "float32")))
 
 
 LOSSES: dict[str, Callable[[Any, Mapping[str, Any], DecoderState, bool], LossTotal]] = {

@@ -39,7 +39,7 @@ from rnnsearch_tf.scripts.shared.file_flags import (
 )
 from rnnsearch_tf.scripts.shared.pair_flags import PairFiles, define_pairs, find_pairs, needed_pairs
 from rnnsearch_tf.scripts.shared.settings_file import read_settings_file
-from rnnsearch_tf.training.checks import check_inputs, check_same
+from rnnsearch_tf.training.checks import check_inputs, check_jax, check_same
 from rnnsearch_tf.training.cluster import Cluster, find_cluster
 from rnnsearch_tf.training.initial_model import InitialModel
 
@@ -161,18 +161,25 @@ def run() -> int:
     valid_files = _validation_files()
     check_inputs(config, bool(valid_files or FLAGS.valid_split), alignments is not None)
     cluster = _cluster()
+    backend = "jax" if os.environ.get("KERAS_BACKEND") == "jax" else "tensorflow"
+    if backend == "jax":
+        check_jax(config, FLAGS.strategy)
     if cluster is None:  # of several machines, the chief alone has the model directory
         _check_run(config)
     validation = valid_files.read() if valid_files else None
-    with quiet_start():
+    with quiet_start(backend):
         from rnnsearch_tf import threads
         from rnnsearch_tf.progress import say
         from rnnsearch_tf.training.distribution import Workers, build_strategy
         from rnnsearch_tf.training.run import train
 
-        if threads.halves_pay(config.model.hidden_size):
-            threads.limit_operations(threads.cores() // 2)
-        strategy = build_strategy(FLAGS.strategy, cluster)  # before TensorFlow does anything else
+        if backend == "jax":
+            strategy = _on_jax()
+        else:
+            if threads.halves_pay(config.model.hidden_size):
+                threads.limit_operations(threads.cores() // 2)
+            # before TensorFlow does anything else
+            strategy = build_strategy(FLAGS.strategy, cluster)
     if FLAGS.valid_split:
         training, validation = hold_out(training, FLAGS.valid_split)
     stopped_by = train(
@@ -192,6 +199,17 @@ def run() -> int:
         folder = shlex.quote(FLAGS.model_dir)
         say(f'Translate: echo "…" | rnnsearch-translate --model_dir={folder}')
     return 0
+
+
+def _on_jax() -> Any:
+    """Give JAX the devices; return TensorFlow's strategy of one CPU, which reads the batches."""
+    import tensorflow as tf
+
+    from rnnsearch_tf.training.jax_batches import choose_devices
+
+    tf.config.set_visible_devices([], "GPU")
+    choose_devices(FLAGS.strategy)
+    return tf.distribute.get_strategy()
 
 
 def _config() -> Config:

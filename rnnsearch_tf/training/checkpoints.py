@@ -55,10 +55,11 @@ class Checkpoints:
         for number in numbers:
             path = self._folder / f"ckpt-{number}"
             try:
-                self._checkpoint.read(str(path)).assert_existing_objects_matched()
+                status = self._checkpoint.read(str(path)).expect_partial()
+                status.assert_existing_objects_matched()
             except _UNREADABLE as error:
                 reason = first_line(error)
-                say(f"{path}: damaged or of another version, skipped: {reason}")
+                say(f"{path}: damaged, or of another version or backend, skipped: {reason}")
                 continue
             place = f"epoch {self.state.epoch + 1}, batch {self.state.batch + 1:,}"
             say(f"resuming from {path}: {place}")

@@ -5,6 +5,7 @@ from typing import Any
 
 from rnnsearch_tf.config import SENTENCEPIECE, Config
 from rnnsearch_tf.errors import InputError, UsageError
+from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.models.model_directory import ModelDirectory
 
 # Settings that may change when a training is resumed: a finished one may be made longer. The id is
@@ -51,6 +52,18 @@ def check_inputs(config: Config, has_validation_set: bool, has_alignments: bool)
     if has_alignments and not config.model.has_attention:
         architecture = config.model.architecture
         raise UsageError(f"--train_alignments: {architecture} has no attention to guide")
+
+
+def check_jax(config: Config, strategy: Any = None) -> None:
+    """Check that a training can run with Keras on JAX; a `tf.distribute` strategy cannot.
+
+    InputError where JAX is not installed; UsageError for what is TensorFlow's alone.
+    """
+    require_package("jax")
+    if getattr(strategy, "cluster_resolver", None) is not None or strategy == "multi_worker":
+        raise UsageError("--strategy multi_worker needs TensorFlow (KERAS_BACKEND is jax)")
+    if config.training.jit_compile:
+        raise UsageError("--jit_compile is for TensorFlow: JAX always compiles (KERAS_BACKEND)")
 
 
 def check_same(directory: ModelDirectory, config: Config) -> None:

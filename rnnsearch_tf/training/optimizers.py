@@ -139,15 +139,21 @@ def build_optimizer(config: TrainingConfig, total_updates: int) -> Adadelta | Ad
 
     A linear schedule reaches 0 at `total_updates`.
     """
-    rate: Any = config.learning_rate
-    if config.learning_rate_schedule == "linear":
-        rate = keras.optimizers.schedules.PolynomialDecay(rate, max(total_updates, 1), 0.0)
+    rate = learning_rate(config, total_updates)
     settings: dict[str, Any] = {"learning_rate": rate, "clip_norm": config.clip_norm}
     if config.weight_average:
         settings |= {"use_ema": True, "ema_momentum": config.weight_average}
     if config.optimizer == "adadelta":
         return Adadelta(rho=0.95, epsilon=1e-6, **settings)
     return Adam(**settings)
+
+
+def learning_rate(config: TrainingConfig, total_updates: int) -> Any:
+    """Return the learning rate, or its schedule, as Keras's optimisers take it."""
+    if config.learning_rate_schedule == "constant":
+        return config.learning_rate
+    decay = keras.optimizers.schedules.PolynomialDecay
+    return decay(config.learning_rate, max(total_updates, 1), 0.0)
 
 
 def clip_to_norm(gradients: Sequence[Any], clip_norm: float) -> tuple[list[tf.Tensor], tf.Tensor]:

@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import keras
 import tensorflow as tf
@@ -20,7 +21,7 @@ from rnnsearch_tf.progress import say
 from rnnsearch_tf.text.vocabulary import Vocabulary
 from rnnsearch_tf.tf_functions import check_backend
 from rnnsearch_tf.training.callbacks import ProgressBar
-from rnnsearch_tf.training.checks import check_inputs, check_same
+from rnnsearch_tf.training.checks import check_inputs, check_jax, check_same
 from rnnsearch_tf.training.distribution import Workers
 from rnnsearch_tf.training.initial_model import InitialModel
 from rnnsearch_tf.training.summaries import Summaries
@@ -65,9 +66,11 @@ def train(
         InputError: unusable text, alignments or initial model, alignments without a weight or the
             reverse, a
             folder made with other settings or from other text, Keras on another backend than
-            TensorFlow, and as `Trainer.run`.
+            TensorFlow and JAX, and as `Trainer.run`.
     """
-    check_backend()
+    check_backend("jax")
+    if keras.config.backend() == "jax":
+        check_jax(config, strategy)
     check_inputs(config, validation is not None, alignments is not None)
     initial = InitialModel(initial_model) if initial_model else None
     known: Sequence[Vocabulary] = ()
@@ -132,9 +135,7 @@ class _Run:
             model = TranslationModel(config.model)
             if self._initial:
                 self._initial.copy_weights(model)
-        validation_set = (
-            ValidationSet(model, config, self._directory, validation) if validation else None
-        )
+        validation_set = self._validation_set(model, validation) if validation else None
         with contextlib.closing(ProgressBar()) as bar:
             trainer = Trainer(
                 config,
@@ -149,9 +150,18 @@ class _Run:
             )
             return trainer.run()
 
-    def _summaries(self, validation_set: ValidationSet | None) -> Summaries:
+    def _validation_set(self, model: TranslationModel, text: ParallelText) -> Any:
+        """Return what evaluates the model."""
+        config, directory = self._text.config, self._directory
+        if keras.config.backend() == "jax":
+            from rnnsearch_tf.training.jax_validation import JaxValidationSet
+
+            return JaxValidationSet(model, config, directory, text)
+        return ValidationSet(model, config, directory, text)
+
+    def _summaries(self, validation_set: Any) -> Summaries:
         folder, config = self._directory.tensorboard_path, self._text.config
-        if validation_set is None:
+        if not isinstance(validation_set, ValidationSet):  # no translations without its search
             return Summaries(folder, config)
         pairs = zip(*validation_set.text, strict=True)
         samples = [(source, target) for source, target in pairs if source.strip()][:_SAMPLES]

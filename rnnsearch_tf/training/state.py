@@ -5,6 +5,8 @@ import json
 import math
 from typing import Any, TypeVar
 
+import keras
+import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.json_files import parse_json
@@ -53,6 +55,22 @@ class SavedState(tf.train.experimental.PythonState):
     def deserialize(self, string_value: str) -> None:
         """Read the state, for TensorFlow; as `TrainingState.from_json`."""
         self.state = TrainingState.from_json(string_value)
+
+
+class SavedVariable(tf.train.experimental.PythonState):
+    """A Keras variable of any backend as a part of a TensorFlow checkpoint."""
+
+    def __init__(self, variable: keras.Variable):
+        self._variable = variable
+
+    def serialize(self) -> bytes:
+        """Write the values, for TensorFlow."""
+        return np.asarray(self._variable.value).tobytes()
+
+    def deserialize(self, string_value: bytes) -> None:
+        """Read the values, for TensorFlow; ValueError where they are not as many."""
+        values = np.frombuffer(string_value, self._variable.dtype)
+        self._variable.assign(values.reshape(self._variable.shape))
 
 
 def _build(dataclass: type[_Dataclass], values: Any) -> _Dataclass:

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 
@@ -11,13 +11,14 @@ from rnnsearch_tf.models.losses import LossTotal
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.tf_functions import graph_function
 from rnnsearch_tf.threads import halves_pay
+from rnnsearch_tf.training.distribution import described_devices
 from rnnsearch_tf.training.optimizers import build_optimizer
 
 _IDS = tf.TensorSpec([None, None], tf.int32)
 _GUIDE = tf.TensorSpec([None, None, None], tf.float32)
 _STOP = tf.TensorSpec([], tf.int32)
 
-_MASKS_PER_UPDATE = 16  # more than any layer draws in an update
+MASKS_PER_UPDATE = 16  # more than any layer draws in an update
 
 
 class UpdateMetrics(NamedTuple):
@@ -74,6 +75,16 @@ class TrainStep:
         """
         return self._update(batch, stop)
 
+    @property
+    def saved(self) -> dict[str, Any]:
+        """The parts of a checkpoint, by name."""
+        return {"model": self._model, "optimizer": self.optimizer}
+
+    @property
+    def devices(self) -> str:
+        """A description of the devices."""
+        return described_devices(self._strategy)
+
     @contextlib.contextmanager
     def averaged_weights(self) -> Iterator[None]:
         """Give the model the averages of its weights for the block, where they are kept."""
@@ -120,7 +131,7 @@ class TrainStep:
         drawn, whatever it did before.
         """
         for variable, seed in self._seeds:
-            offset = tf.cast(self.optimizer.iterations, tf.int64) * _MASKS_PER_UPDATE
+            offset = tf.cast(self.optimizer.iterations, tf.int64) * MASKS_PER_UPDATE
             state = tf.stack([seed + tf.cast(replica, tf.int64), offset])
             variable.assign(tf.cast(state, variable.dtype))
 

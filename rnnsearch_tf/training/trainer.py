@@ -4,6 +4,7 @@ import math
 import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import keras
 import numpy as np
@@ -21,7 +22,7 @@ from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.progress import say
 from rnnsearch_tf.training.callbacks import ModelWithOptimizer, early_stopping
 from rnnsearch_tf.training.checkpoints import Checkpoints
-from rnnsearch_tf.training.distribution import Workers, described_devices
+from rnnsearch_tf.training.distribution import Workers
 from rnnsearch_tf.training.logs import (
     Evaluation,
     RunningMetrics,
@@ -79,11 +80,9 @@ class Trainer:
         self._total = self._batches_per_epoch * self._config.epochs
         if self._config.max_updates:
             self._total = min(self._total, self._config.max_updates)
-        self._train_step = TrainStep(model, self._config, self._total, self._workers.strategy)
+        self._train_step = self._build_step(model)
         optimizer = self._train_step.optimizer
-        self._checkpoints = Checkpoints(
-            directory.checkpoints_path, model=model, optimizer=optimizer
-        )
+        self._checkpoints = Checkpoints(directory.checkpoints_path, **self._train_step.saved)
         self._early_stopping = early_stopping(self._config)
         self._early_stopping.set_model(model)
         self._callbacks = keras.callbacks.CallbackList(
@@ -96,6 +95,13 @@ class Trainer:
         )
         self._stopped = False  # by a callback; the same on all workers
         self._last_save = time.monotonic()
+
+    def _build_step(self, model: TranslationModel) -> Any:
+        if keras.config.backend() == "jax":
+            from rnnsearch_tf.training.jax_train_step import JaxTrainStep
+
+            return JaxTrainStep(model, self._config, self._total)
+        return TrainStep(model, self._config, self._total, self._workers.strategy)
 
     @property
     def _state(self) -> TrainingState:
@@ -113,7 +119,7 @@ class Trainer:
             self._say(f"finished: {self._state.updates:,} updates; nothing is left to do")
             return None
         with interrupts.deferred() as received:
-            self._say(f"training on {described_devices(self._workers.strategy)}")
+            self._say(f"training on {self._train_step.devices}")
             self._callbacks.on_train_begin({"updates": self._state.updates})
             self._callbacks.on_epoch_begin(self._state.evaluations)
             stopped_by = self._train(received)

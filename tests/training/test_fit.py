@@ -97,8 +97,8 @@ def test_optimizers_are_serialized(name):
 
 
 def test_another_backend_is_refused_in_one_line(monkeypatch, tmp_path):
-    monkeypatch.setattr(keras.config, "backend", lambda: "jax")
-    said = r"set KERAS_BACKEND=tensorflow \(it is jax\) before Keras is imported$"
+    monkeypatch.setattr(keras.config, "backend", lambda: "torch")
+    said = r"set KERAS_BACKEND=tensorflow \(it is torch\) before Keras is imported$"
     with pytest.raises(InputError, match=said):
         Translator.load(Path("model"))
     with pytest.raises(InputError, match=said):

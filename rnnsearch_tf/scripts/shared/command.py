@@ -332,7 +332,7 @@ def _without_collections() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def quiet_start() -> Iterator[None]:
+def quiet_start(backend: str = "tensorflow") -> Iterator[None]:
     """Hide what TensorFlow's libraries write to standard error while they load; load them faster.
 
     They write to the file descriptor, before any logging setting is read. When the block fails with
@@ -342,7 +342,7 @@ def quiet_start() -> Iterator[None]:
     """
     require_package("tensorflow")
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    os.environ["KERAS_BACKEND"] = "tensorflow"  # whatever the user's other work has
+    os.environ["KERAS_BACKEND"] = backend  # whatever the user's other work has
     logging.getLogger("tensorflow").addFilter(_is_not_of_retracing)
     sys.stderr.flush()
     kept = os.dup(2)

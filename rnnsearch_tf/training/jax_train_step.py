@@ -1,0 +1,165 @@
+"""The update of `train_step`, on JAX: one compiled function for each shape of a batch."""
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import keras
+import numpy as np
+import tensorflow as tf
+
+from rnnsearch_tf.config import TrainingConfig
+from rnnsearch_tf.models.losses import LossTotal
+from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.training.jax_batches import FixedShapes, described_jax_devices
+from rnnsearch_tf.training.optimizers import learning_rate
+from rnnsearch_tf.training.state import SavedVariable
+from rnnsearch_tf.training.train_step import MASKS_PER_UPDATE, UpdateMetrics
+
+_State = list[list[jax.Array]]  # values of weights, of the optimiser, and averages of the weights
+
+
+class JaxTrainStep:
+    """The update of `TrainStep`, with Keras on JAX.
+
+    Loss, clipping and optimisers are those of `TrainStep`. The model is replicated, and the rows of
+    a batch are split, over the devices of `keras.distribution`; XLA sums the gradient over them
+    before it is clipped. Dropout masks are drawn for the whole batch with its rows of padding.
+
+    Attributes:
+        optimizer: Keras's own; it neither clips nor averages, which the update does.
+        compilations: of the update so far, one for each shape of a batch.
+    """
+
+    def __init__(self, model: TranslationModel, config: TrainingConfig, total_updates: int):
+        self._model = model
+        self._config = config
+        self._loss_weights = {name: w for name, w in config.loss_weights.items() if w}
+        self._fixed = FixedShapes(config.batch_size, config.max_length, config.bucket_width)
+        self._weights = list(model.trainable_variables)
+        self.optimizer = _optimizer(config, total_updates)
+        self.optimizer.build(self._weights)
+        averaged = self._weights if config.weight_average else []
+        self._averages = [_zeros_like(weight) for weight in averaged]
+        known = {id(weight) for weight in model.weights}
+        seeds = [variable for variable in model.variables if id(variable) not in known]
+        self._seeds = [(variable, int(np.asarray(variable)[0])) for variable in seeds]
+        self._parts = (self._weights, self.optimizer.variables, self._averages)
+        self.compilations = 0
+        self._update = jax.jit(self._pure_update, donate_argnums=0)
+
+    @property
+    def saved(self) -> dict[str, Any]:
+        """The parts of a checkpoint, by name."""
+        return {"jax": [SavedVariable(variable) for part in self._parts for variable in part]}
+
+    @property
+    def devices(self) -> str:
+        """A description of the devices."""
+        return described_jax_devices()
+
+    def __call__(self, batch: Mapping[str, Any], stop: int) -> UpdateMetrics:
+        """Make an update; return its measurements. Arguments as those of `TrainStep`."""
+        sentences = len(batch["target"])
+        state = [[variable.value for variable in part] for part in self._parts]
+        with told_memory():
+            state, (totals, norm, rate) = self._update(state, self._fixed(batch), sentences)
+            for part, values in zip(self._parts, state, strict=True):
+                for variable, value in zip(part, values, strict=True):
+                    variable.assign(value)
+            totals, norm, rate = jax.device_get((totals, norm, rate))
+        losses = {name: totals[name] for name in self._loss_weights}  # JAX sorts the names
+        return UpdateMetrics(losses, sentences, norm, rate, float(stop))
+
+    @contextlib.contextmanager
+    def averaged_weights(self) -> Iterator[None]:
+        """Give the model the averages of its weights for the block, where they are kept."""
+        weights = self._weights[: len(self._averages)]
+        newest = [weight.value for weight in weights]
+        for weight, average in zip(weights, self._averages, strict=True):
+            weight.assign(average.value)
+        try:
+            yield
+        finally:
+            for weight, value in zip(weights, newest, strict=True):
+                weight.assign(value)
+
+    def _pure_update(
+        self, state: _State, batch: dict[str, jax.Array], sentences: jax.Array
+    ) -> tuple[_State, tuple[dict[str, LossTotal], jax.Array, jax.Array]]:
+        """Compute weights, state of the optimiser and averages after an update."""
+        self.compilations += 1  # JAX calls this only to compile it
+        weights, slots, averages = state
+        with keras.StatelessScope(list(zip(self.optimizer.variables, slots, strict=True))):
+            updates = jnp.asarray(self.optimizer.iterations.value)
+            rate = jnp.asarray(self.optimizer.learning_rate, jnp.float32)
+
+        def loss(values: list[jax.Array]) -> tuple[jax.Array, dict[str, LossTotal]]:
+            with keras.StatelessScope([*zip(self._weights, values, strict=True), *masks]):
+                totals = self._model.compute_losses(batch, self._loss_weights, training=True)
+            weighted = sum(self._loss_weights[name] * totals[name].sum for name in totals)
+            return weighted / sentences, totals
+
+        masks = self._random_states(updates)
+        gradients, totals = jax.grad(loss, has_aux=True)(weights)
+        norm = jnp.sqrt(sum(jnp.sum(jnp.square(gradient)) for gradient in gradients))
+        scale = jnp.minimum(self._config.clip_norm / norm, 1.0)
+        clipped = [gradient * scale for gradient in gradients]
+        new_weights, new_slots = self.optimizer.stateless_apply(slots, clipped, weights)
+        # A gradient that is not finite changes nothing but the count of updates.
+        is_finite = jnp.isfinite(norm)
+        new_weights = _chosen(is_finite, new_weights, weights)
+        new_slots = [
+            new if variable is self.optimizer.iterations else jnp.where(is_finite, new, old)
+            for variable, new, old in zip(self.optimizer.variables, new_slots, slots, strict=True)
+        ]
+        averages = self._moved(averages, new_weights, updates)
+        return [new_weights, new_slots, averages], (totals, norm, rate)
+
+    def _random_states(self, updates: jax.Array) -> list[tuple[keras.Variable, jax.Array]]:
+        """Return the random states of an update, from the seeds and its number, as `TrainStep`."""
+        offset = jnp.asarray(updates * MASKS_PER_UPDATE, jnp.uint32)
+        return [
+            (state, jnp.stack([jnp.uint32(seed), offset]).astype(state.dtype))
+            for state, seed in self._seeds
+        ]
+
+    def _moved(
+        self, averages: list[jax.Array], weights: list[jax.Array], updates: jax.Array
+    ) -> list[jax.Array]:
+        """Move the averages, as `optimizers` does: ā ← d ā + (1 − d) w."""
+        t = jnp.asarray(updates, jnp.float32)
+        share = 1 - jnp.minimum(self._config.weight_average, t / (t + 10))
+        pairs = zip(averages, weights, strict=False)  # where none are kept, there are no averages
+        return [average - share * (average - weight) for average, weight in pairs]
+
+
+@contextlib.contextmanager
+def told_memory() -> Iterator[None]:
+    """Turn JAX's error of a device without memory into TensorFlow's, which `Trainer` reports."""
+    try:
+        yield
+    except jax.errors.JaxRuntimeError as error:
+        if "RESOURCE_EXHAUSTED" not in str(error):
+            raise
+        raise tf.errors.ResourceExhaustedError(None, None, str(error)) from error
+
+
+def _optimizer(config: TrainingConfig, total_updates: int) -> keras.optimizers.Optimizer:
+    rate = learning_rate(config, total_updates)
+    if config.optimizer == "adadelta":
+        return keras.optimizers.Adadelta(rate, rho=0.95, epsilon=1e-6)
+    return keras.optimizers.Adam(rate)
+
+
+def _zeros_like(weight: keras.Variable) -> keras.Variable:
+    return keras.Variable("zeros", shape=weight.shape, dtype=weight.dtype, trainable=False)
+
+
+def _chosen(
+    condition: jax.Array, values: list[jax.Array], others: list[jax.Array]
+) -> list[jax.Array]:
+    pairs = zip(values, others, strict=True)
+    return [jnp.where(condition, value, other) for value, other in pairs]

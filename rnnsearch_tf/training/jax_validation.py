@@ -1,0 +1,100 @@
+"""Evaluation on the validation set during training, on JAX."""
+
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+import keras
+import numpy as np
+import tensorflow as tf
+
+from rnnsearch_tf.config import Config
+from rnnsearch_tf.data.batching import ordered_batches
+from rnnsearch_tf.data.parallel_corpus import ParallelText
+from rnnsearch_tf.data.sentence_pairs import Pairs, to_sentences, tokenize
+from rnnsearch_tf.evaluation.metrics import bleu
+from rnnsearch_tf.inference.loading import vectorizers_for
+from rnnsearch_tf.models.losses import LossTotal
+from rnnsearch_tf.models.model_directory import ModelDirectory
+from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.models.translation_step import StepState
+from rnnsearch_tf.progress import counted
+from rnnsearch_tf.text.vocabulary import EOS
+from rnnsearch_tf.training.jax_batches import FixedShapes
+from rnnsearch_tf.training.jax_train_step import told_memory
+from rnnsearch_tf.training.logs import Evaluation
+
+_PAIRS_AT_ONCE = 64
+_MAX_LENGTH_RATIO = 2  # tokens of a translation for each of the source, `</s>` counted
+
+
+class JaxValidationSet:
+    """The `ValidationSet` of a training on JAX: likelihood, and BLEU of greedy translations."""
+
+    def __init__(
+        self, model: TranslationModel, config: Config, directory: ModelDirectory, text: ParallelText
+    ):
+        self._model = model
+        self._references = text.target
+        self._vectorizers = vectorizers_for(directory)
+        sides = [
+            to_sentences(tokenize(lines, side.tokenizer), side.vocabulary)
+            for lines, side in zip(text, self._vectorizers, strict=True)
+        ]
+        self._pairs = Pairs(*sides)
+        self._max_tokens = config.decoding.max_length + 1
+        lengths = self._pairs.lengths(np.arange(len(self._pairs)))
+        self._fixed = FixedShapes(_PAIRS_AT_ONCE, int(lengths.max()))
+        self._nll = jax.jit(self._pure_nll)
+        self._greedy = jax.jit(self._pure_greedy)
+
+    def __call__(self) -> Evaluation:
+        """Evaluate the model as it is now."""
+        weights = [weight.value for weight in self._model.weights]
+        nats, tokens, words = 0.0, 0.0, []
+        batches = -(-len(self._pairs) // _PAIRS_AT_ONCE)
+        ordered = ordered_batches(self._pairs, _PAIRS_AT_ONCE)
+        with told_memory():
+            for batch in counted(ordered, "validation batch", batches):
+                fixed = self._fixed(batch)
+                total = jax.device_get(self._nll(weights, fixed))
+                nats, tokens = nats + float(total.sum), tokens + float(total.count)
+                found = np.asarray(self._greedy(weights, fixed["source"]))
+                words += self._sentences(found, np.asarray(batch["source"]))
+        score = bleu(self._texts(words), self._references).score
+        return Evaluation(nats / tokens, nats / len(self._pairs), score)
+
+    def _pure_nll(self, weights: list[jax.Array], batch: dict[str, jax.Array]) -> LossTotal:
+        with keras.StatelessScope(list(zip(self._model.weights, weights, strict=True))):
+            return self._model.compute_losses(batch, ["nll"])["nll"]
+
+    def _pure_greedy(self, weights: list[jax.Array], source: jax.Array) -> jax.Array:
+        """Take the most probable word at each step, int32 [B, 2 Tx]."""
+        with keras.StatelessScope(list(zip(self._model.weights, weights, strict=True))):
+            step = self._model.bind(source)
+
+            def advance(outputs: StepState, _: None) -> tuple[StepState, jax.Array]:
+                word = jnp.argmax(step.predict_token(outputs), axis=-1).astype(jnp.int32)
+                return step.advance(step.carried(outputs), word), word
+
+            length = _MAX_LENGTH_RATIO * source.shape[1]
+            _, words = jax.lax.scan(advance, step.start(), length=length)
+        return words.T
+
+    def _sentences(self, words: np.ndarray, source: np.ndarray) -> list[list[int]]:
+        """Cut the words of each row at its `</s>`, or where the greedy search would end it."""
+        limits = np.minimum(_MAX_LENGTH_RATIO * (source > 0).sum(axis=1), self._max_tokens) - 1
+        sentences = []
+        for row, limit in zip(words, limits, strict=False):  # then come rows of padding
+            ends = np.flatnonzero(row[:limit] == EOS)
+            sentences.append(row[: ends[0] if len(ends) else limit].tolist())
+        return sentences
+
+    def _texts(self, ordered: Sequence[Sequence[int]]) -> list[str]:
+        """Join words to texts, in the order of the validation set."""
+        rows = np.argsort(self._pairs.lengths(np.arange(len(self._pairs))), kind="stable")
+        target = self._vectorizers[1]
+        ids = tf.ragged.constant(ordered, tf.int32, ragged_rank=1)
+        texts = target.tokenizer.detokenize(target.tokens(ids)).numpy()
+        by_row = sorted(zip(rows.tolist(), texts, strict=True))
+        return [text.decode() for _, text in by_row]

@@ -1,0 +1,278 @@
+"""Training with Keras on JAX: its updates, devices, checkpoints and errors beside TensorFlow's.
+
+Run as a script with a folder, this file is the process of a training on JAX.
+"""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tiny_training import training_flags, write_corpus
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not importlib.util.find_spec("jax"), reason="jax is not installed"),
+]
+
+UPDATES, ROWS = 20, 5  # five rows: two devices have padding
+OPTIMIZERS = {"adadelta": 1.0, "adam": 0.01}
+OF_BFLOAT16 = "bfloat16"
+COMMON = ["--bucket_width=8", "--max_length=14", "--dropout=0.3", "--weight_average=0.8"]
+CONSTANT = "--learning_rate_schedule=constant"  # so that a shorter training begins the same
+
+
+def build() -> Any:
+    from rnnsearch_tf.config import ModelConfig
+    from rnnsearch_tf.models.translation_model import TranslationModel
+
+    return TranslationModel(ModelConfig("rnnsearch", 11, 13, 3, 5, 7, 2))
+
+
+def batches() -> list[dict[str, np.ndarray]]:
+    """Make batches of ROWS pairs and of one fewer, with links, of lengths up to 9."""
+    rng = np.random.default_rng(1)
+    made = []
+    for number in range(UPDATES):
+        rows, width = ROWS - number % 2, 4 + number % 6
+        lengths = rng.integers(1, width, [2, rows])
+        lengths[:, 0] = width - 1
+        places = np.arange(width)
+        sides = []
+        for side, size in zip(lengths, (11, 13), strict=True):
+            ids = rng.integers(2, size, [rows, width])
+            ids = np.where(places < side[:, None], ids, 0)
+            ids[np.arange(rows), side] = 1
+            sides.append(ids.astype("int32"))
+        guide = np.zeros([rows, width, width], "float32")
+        guide[:, 0, 0] = 1
+        made.append({"source": sides[0], "target": sides[1], "guide": guide})
+    return made
+
+
+def settings(**changed: Any) -> Any:
+    from rnnsearch_tf.config import TrainingConfig
+
+    common = {"batch_size": ROWS, "max_length": 9, "bucket_width": 4, "clip_norm": 0.5}
+    schedule = {"guided_alignment_weight": 2.0, "learning_rate_schedule": "linear"}
+    return TrainingConfig(**{**common, **schedule, **changed})
+
+
+def trained(step: Any, model: Any, weights: list) -> dict[str, np.ndarray]:
+    """Make the updates from the weights; return weights, norms, losses and rates."""
+    model.set_weights(weights)
+    measured = []
+    for batch in batches():
+        update = step(batch, 0)
+        totals = [float(x) for total in update.losses.values() for x in total]
+        measured.append([*totals, float(update.gradient_norm), float(update.learning_rate)])
+    values = {weight.path: np.array(weight) for weight in model.weights}
+    with step.averaged_weights():
+        values |= {f"average of {weight.path}": np.array(weight) for weight in model.weights}
+    return {**values, "measured": np.array(measured)}
+
+
+def first_weights(model: Any) -> list[np.ndarray]:
+    rng = np.random.default_rng(2)
+    return [rng.normal(0, 0.5, weight.shape).astype("float32") for weight in model.weights]
+
+
+def updates_on_jax(path: Path) -> None:
+    """Write what the updates of every setting make."""
+    import keras
+
+    from rnnsearch_tf.layers.precision import dtype_policy
+    from rnnsearch_tf.training.jax_batches import choose_devices
+    from rnnsearch_tf.training.jax_train_step import JaxTrainStep
+
+    choose_devices("mirrored" if "=2" in os.environ.get("XLA_FLAGS", "") else "one")
+    results: dict[str, np.ndarray] = {}
+    for name in (*OPTIMIZERS, OF_BFLOAT16):
+        keras.utils.set_random_seed(1)
+        optimizer = name if name in OPTIMIZERS else "adam"
+        config = settings(
+            optimizer=optimizer, learning_rate=OPTIMIZERS[optimizer], weight_average=0.8
+        )
+        policy = "mixed_bfloat16" if name == OF_BFLOAT16 else "float32"
+        with dtype_policy(policy):
+            model = build()
+        step = JaxTrainStep(model, config, UPDATES)
+        results |= {
+            f"{name}: {key}": value
+            for key, value in trained(step, model, first_weights(model)).items()
+        }
+        results[f"{name}: compilations"] = np.array(step.compilations)
+    np.savez(path, **results)
+
+
+def environment(devices: int) -> dict[str, str]:
+    flags = f"--xla_force_host_platform_device_count={devices}"
+    paths = {"PYTHONPATH": os.pathsep.join(sys.path)}
+    return {
+        **os.environ, **paths, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu", "XLA_FLAGS": flags,
+        "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",  # it compiles sooner
+    }  # fmt: skip
+
+
+def on_jax(arguments: list[str], devices: int = 1) -> subprocess.CompletedProcess:
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, env=environment(devices), capture_output=True, text=True)
+
+
+@pytest.fixture(scope="module")
+def one_device(tmp_path_factory) -> dict[str, np.ndarray]:
+    return updates(tmp_path_factory.mktemp("one") / "updates.npz", 1)
+
+
+def updates(path: Path, devices: int) -> dict[str, np.ndarray]:
+    done = on_jax([__file__, str(path)], devices=devices)
+    assert done.returncode == 0, done.stderr
+    return dict(np.load(path))
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_updates_are_tensorflows(one_device, optimizer):
+    from rnnsearch_tf.training.train_step import TrainStep
+
+    model = build()
+    config = settings(optimizer=optimizer, learning_rate=OPTIMIZERS[optimizer], weight_average=0.8)
+    expected = trained(TrainStep(model, config, UPDATES), model, first_weights(model))
+    assert expected["measured"][:, -2].max() > 0.5  # the norm of the gradient is clipped
+    for name, value in expected.items():
+        ours = one_device[f"{optimizer}: {name}"]
+        np.testing.assert_allclose(ours, value, rtol=1e-5, atol=1e-5, err_msg=name)
+    changes = [
+        np.abs(expected[weight.path] - first).max()
+        for weight, first in zip(model.weights, first_weights(model), strict=True)
+    ]
+    assert max(changes) > 1e-2
+
+
+def test_two_devices_make_the_updates_of_one(tmp_path, one_device):
+    two = updates(tmp_path / "updates.npz", 2)
+    for name, value in one_device.items():
+        if OF_BFLOAT16 not in name:
+            np.testing.assert_allclose(two[name], value, rtol=1e-5, atol=1e-5, err_msg=name)
+
+
+def test_each_shape_is_compiled_once(one_device):
+    """Ten shapes of batches are three."""
+    assert one_device["adam: compilations"] == 3
+
+
+def test_bfloat16_learns(one_device):
+    losses = one_device[f"{OF_BFLOAT16}: measured"]
+    per_token = losses[:, 0] / losses[:, 1]
+    assert per_token[-5:].mean() < per_token[:5].mean()
+    assert np.abs(losses - one_device["adam: measured"]).max() > 1e-4  # it is not float32
+
+
+# --- the command ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def flags(tmp_path_factory) -> list[str]:
+    folder = tmp_path_factory.mktemp("corpus")
+    write_corpus(folder)
+    common = [
+        *COMMON,
+        f"--cache_dir={folder / 'cache'}",
+        CONSTANT,
+        "--epochs=9",
+        "--checkpoint_interval=2",
+    ]
+    return [*training_flags(folder), *common]
+
+
+def train(flags: list[str]) -> subprocess.CompletedProcess:
+    return on_jax(["-m", "rnnsearch_tf.scripts.train", *flags])
+
+
+def test_a_resumed_training_is_exact_and_tensorflow_translates_with_it(tmp_path, flags):
+    from rnnsearch_tf.inference.translator import Translator
+    from rnnsearch_tf.models.model_directory import ModelDirectory
+
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    for path, limits in ((whole, [6]), (parts, [3, 6])):
+        for limit in limits:
+            done = train([*flags, f"--max_updates={limit}", f"--model_dir={path}"])
+            assert done.returncode == 0, done.stderr
+            assert "training on 1 CPU, by JAX" in done.stderr
+    assert "resuming from" in done.stderr
+    weights = [ModelDirectory(path).load_model("last").get_weights() for path in (whole, parts)]
+    for ours, expected in zip(*weights, strict=True):
+        np.testing.assert_array_equal(ours, expected)
+    record = json.loads((whole / "training.jsonl").read_text().splitlines()[-1])
+    valid = [Path(flag.partition("=")[2]) for flag in flags if flag.startswith("--valid")]
+    lines = valid[0].read_text("utf-8").splitlines()
+    assert len(Translator.load(whole).translate(lines)) == len(lines)
+    check_validation(whole, record, *valid)
+    check_refused_on_tensorflow(whole, flags)
+
+
+def check_validation(model_dir: Path, record: dict, source: Path, target: Path) -> None:
+    """Check the figures of the training against TensorFlow's of the same weights."""
+    from rnnsearch_tf.data.parallel_corpus import ParallelFiles
+    from rnnsearch_tf.models.model_directory import ModelDirectory
+    from rnnsearch_tf.training.validation import ValidationSet
+
+    directory = ModelDirectory(model_dir)
+    text = ParallelFiles([source], [target]).read()
+    config, model = directory.load_config(), directory.load_model("last")
+    expected = ValidationSet(model, config, directory, text)()
+    assert record["nll_per_token"] == pytest.approx(expected.nll_per_token, rel=1e-5)
+    assert record["nll_per_sentence"] == pytest.approx(expected.nll_per_sentence, rel=1e-5)
+    assert record["bleu"] == pytest.approx(expected.bleu)
+
+
+def check_refused_on_tensorflow(model_dir: Path, flags: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "rnnsearch_tf.scripts.train", *flags, f"--model_dir={model_dir}"],
+        env={**environment(1), "KERAS_BACKEND": "tensorflow"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    assert "of another version or backend, skipped" in done.stderr
+    assert done.stderr.splitlines()[-1].endswith("none of its checkpoints can be read")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--jit_compile"], "--jit_compile is for TensorFlow"),
+        (
+            ["--strategy=multi_worker", "--workers=a:1,b:1", "--worker_index=0"],
+            "--strategy multi_worker needs TensorFlow",
+        ),
+    ],
+)
+def test_what_jax_cannot_do_is_one_line(tmp_path, flags, given, said, monkeypatch, capsys):
+    from rnnsearch_tf.scripts import train as script
+
+    monkeypatch.setenv("KERAS_BACKEND", "jax")
+    assert script.run([*flags, f"--model_dir={tmp_path / 'model'}", *given]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"rnnsearch-train: {said}")
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_jax_the_line_says_what_to_install(tmp_path, flags, monkeypatch, capsys):
+    from rnnsearch_tf import extras
+    from rnnsearch_tf.scripts import train as script
+
+    monkeypatch.setenv("KERAS_BACKEND", "jax")
+    monkeypatch.setattr(extras, "is_installed", lambda name: name != "jax")
+    assert script.run([*flags, f"--model_dir={tmp_path / 'model'}"]) == 1
+    said = 'rnnsearch-train: jax is not installed: pip install "rnnsearch-tf[jax]"'
+    assert capsys.readouterr().err.splitlines() == [said]
+    assert not list(tmp_path.iterdir())
+
+
+if __name__ == "__main__":
+    updates_on_jax(Path(sys.argv[1]))
