@@ -159,10 +159,10 @@ def test_an_export_that_exists_is_not_overwritten(capsys, model_dir, tmp_path):
 def test_text_that_is_not_utf8_is_translated_as_a_server_does(capsys, model_dir, tmp_path):
     lines = [b"The man is here.", b"\xe9t\xe9 \xff", b"", b"She sees a cat.\r"]
     (tmp_path / "latin").write_bytes(b"\n".join(lines))
-    flags = [f"--model_dir={model_dir}", f"--output={tmp_path / 'out'}", "--beam_size=2"]
+    flags = [f"--model_dir={model_dir}", f"--output={tmp_path / 'out'}", "--beam_size=3"]
     assert translate.run([*flags, f"--input={tmp_path / 'latin'}"]) == 0
     assert "line 2 is not UTF-8" in capsys.readouterr().err
-    text_model = load_text_model(model_dir, DecodingConfig(beam_size=2))
+    text_model = load_text_model(model_dir, DecodingConfig(beam_size=3))
     served = signatures(text_model)["serving_default"](tf.constant(lines))
     expected = [text.decode() for text in served["translation"].numpy()]
     assert (tmp_path / "out").read_text("utf-8").split("\n") == [*expected, ""]
@@ -317,7 +317,7 @@ def test_a_lexicon_is_learnt_and_used(capsys, model_dir, corpus, tmp_path):
 
 def test_alignments_are_drawn(model_dir, tmp_path):
     (tmp_path / "in").write_text("The man costs $5.\n\nShe sees a cat.\n")
-    flags = [f"--model_dir={model_dir}", f"--output={tmp_path / 'out'}", "--beam_size=2"]
+    flags = [f"--model_dir={model_dir}", f"--output={tmp_path / 'out'}", "--beam_size=3"]
     flags += [f"--input={tmp_path / 'in'}", f"--figures={tmp_path / 'figures'}"]
     assert translate.run(flags) == 0
     drawn = {path.name: path.read_bytes() for path in (tmp_path / "figures").iterdir()}
