@@ -37,6 +37,8 @@ LONGEST = (
     "test_training.py",
     "test_resume.py",
     "test_distribution.py",
+    "test_jax_training.py",
+    "test_subword_export.py",
     "test_backends.py",
     "test_guided_training.py",
     "test_end_to_end.py",

@@ -55,8 +55,9 @@ def best_continuations(
         return _best_continuation(logits, before_words, before_eos, eos_id, banned_ids)
     slots, columns = before_words.shape[1], logits.shape[2]  # Q, K
     size = BLOCK if columns is None else _block_size(columns)  # S
-    if columns is not None and (missing := -columns % size):
-        logits = tf.pad(logits, [[0, 0], [0, 0], [0, missing]], constant_values=-math.inf)
+    if columns is not None and columns % size:
+        rest = size - columns % size
+        logits = tf.pad(logits, [[0, 0], [0, 0], [0, rest]], constant_values=-math.inf)
     count = _size(logits, 2) // size  # N
     blocks = tf.reshape(logits, [-1, slots, count, size])  # [B, Q, N, S]
     maxima = tf.reduce_max(blocks, axis=3)  # [B, Q, N]

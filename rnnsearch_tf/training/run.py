@@ -161,7 +161,7 @@ class _Run:
 
     def _summaries(self, validation_set: Any) -> Summaries:
         folder, config = self._directory.tensorboard_path, self._text.config
-        if not isinstance(validation_set, ValidationSet):  # no translations without its search
+        if validation_set is None or validation_set.translator is None:
             return Summaries(folder, config)
         pairs = zip(*validation_set.text, strict=True)
         samples = [(source, target) for source, target in pairs if source.strip()][:_SAMPLES]

@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,7 @@ def batches() -> list[dict[str, np.ndarray]]:
 def settings(**changed: Any) -> Any:
     from rnnsearch_tf.config import TrainingConfig
 
-    common = {"batch_size": ROWS, "max_length": 9, "bucket_width": 4, "clip_norm": 0.5}
+    common = {"batch_size": ROWS, "max_length": 9, "bucket_width": 8, "clip_norm": 0.5}
     schedule = {"guided_alignment_weight": 2.0, "learning_rate_schedule": "linear"}
     return TrainingConfig(**{**common, **schedule, **changed})
 
@@ -82,8 +83,8 @@ def first_weights(model: Any) -> list[np.ndarray]:
     return [rng.normal(0, 0.5, weight.shape).astype("float32") for weight in model.weights]
 
 
-def updates_on_jax(path: Path) -> None:
-    """Write what the updates of every setting make."""
+def updates_on_jax(path: Path, names: Sequence[str]) -> None:
+    """Write what the updates of the settings make."""
     import keras
 
     from rnnsearch_tf.layers.precision import dtype_policy
@@ -92,7 +93,7 @@ def updates_on_jax(path: Path) -> None:
 
     choose_devices("mirrored" if "=2" in os.environ.get("XLA_FLAGS", "") else "one")
     results: dict[str, np.ndarray] = {}
-    for name in (*OPTIMIZERS, OF_BFLOAT16):
+    for name in names:
         keras.utils.set_random_seed(1)
         optimizer = name if name in OPTIMIZERS else "adam"
         config = settings(
@@ -126,11 +127,12 @@ def on_jax(arguments: list[str], devices: int = 1) -> subprocess.CompletedProces
 
 @pytest.fixture(scope="module")
 def one_device(tmp_path_factory) -> dict[str, np.ndarray]:
-    return updates(tmp_path_factory.mktemp("one") / "updates.npz", 1)
+    names = [*OPTIMIZERS, OF_BFLOAT16]
+    return updates(tmp_path_factory.mktemp("one") / "updates.npz", 1, names)
 
 
-def updates(path: Path, devices: int) -> dict[str, np.ndarray]:
-    done = on_jax([__file__, str(path)], devices=devices)
+def updates(path: Path, devices: int, names: Sequence[str]) -> dict[str, np.ndarray]:
+    done = on_jax([__file__, str(path), *names], devices=devices)
     assert done.returncode == 0, done.stderr
     return dict(np.load(path))
 
@@ -154,15 +156,15 @@ def test_updates_are_tensorflows(one_device, optimizer):
 
 
 def test_two_devices_make_the_updates_of_one(tmp_path, one_device):
-    two = updates(tmp_path / "updates.npz", 2)
-    for name, value in one_device.items():
-        if OF_BFLOAT16 not in name:
-            np.testing.assert_allclose(two[name], value, rtol=1e-5, atol=1e-5, err_msg=name)
+    two = updates(tmp_path / "updates.npz", 2, ["adam"])
+    assert two
+    for name, value in two.items():
+        np.testing.assert_allclose(value, one_device[name], rtol=1e-5, atol=1e-5, err_msg=name)
 
 
 def test_each_shape_is_compiled_once(one_device):
-    """Ten shapes of batches are three."""
-    assert one_device["adam: compilations"] == 3
+    """Ten shapes of batches are two."""
+    assert one_device["adam: compilations"] == 2
 
 
 def test_bfloat16_learns(one_device):
@@ -275,4 +277,4 @@ def test_without_jax_the_line_says_what_to_install(tmp_path, flags, monkeypatch,
 
 
 if __name__ == "__main__":
-    updates_on_jax(Path(sys.argv[1]))
+    updates_on_jax(Path(sys.argv[1]), sys.argv[2:])

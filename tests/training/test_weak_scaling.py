@@ -1,5 +1,6 @@
 """The model of weak scaling, and its table in docs/scale.md."""
 
+import json
 import re
 import sys
 from pathlib import Path
@@ -22,8 +23,11 @@ def test_seconds_of_an_update():
     assert weak_scaling.update_seconds(10**9, 3.0, 2, 8) == pytest.approx(4.0)
 
 
-def test_an_update_by_one_worker_is_the_measured_one():
-    assert weak_scaling.measured_update("paper25") == pytest.approx(80 * 25 / 1308, rel=1e-3)
+def test_an_update_by_one_worker_is_the_measured_one(monkeypatch, tmp_path):
+    words_s = {"paper25, training, words/s, float32": {"rnnsearch_tf": [900.0, 1100.0, 1000.0]}}
+    (tmp_path / "stored.json").write_text(json.dumps({"figures": words_s}), "utf-8")
+    monkeypatch.setattr(weak_scaling, "__file__", str(tmp_path / "weak_scaling.py"))
+    assert weak_scaling.measured_update("paper25") == pytest.approx(80 * 25 / 1000)
 
 
 def test_the_page_has_the_models_table():
