@@ -63,15 +63,21 @@ TOGETHER = {
         "test_c_session.py",
         "test_hostile_strings.py",
         "test_client_script.py",
-        "test_translation.py",
         "test_notebooks.py",
     ),
 }
 
 
+# Files whose tests wait more than they compute: a third process runs them beside those of two cores.
+WAITING = ("tests/serving/page/", "tests/client/test_client_failures.py", "tests/test_interrupts.py")
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """With --dist loadfile: each process gets whole files, and those of `TOGETHER` at once."""
+    """With --dist loadfile: each process gets whole files, and those of `TOGETHER` at once.
+
+    The third process begins with those of `WAITING`, and goes on with the last and quickest.
+    """
     from xdist.scheduler import LoadFileScheduling
 
     if config.getvalue("dist") != "loadfile":
@@ -82,6 +88,16 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
         def _split_scope(self, nodeid: str) -> str:
             path = super()._split_scope(nodeid)
             return groups.get(Path(path).name, path)
+
+        def _assign_work_unit(self, node: Any) -> None:
+            is_third = node.gateway.id == "gw2"
+            wanted = [scope for scope in self.workqueue if scope.startswith(WAITING) == is_third]
+            if is_third:
+                scope = wanted[0] if wanted else next(reversed(self.workqueue))
+            else:
+                scope = (wanted or list(self.workqueue))[0]
+            self.workqueue.move_to_end(scope, last=False)
+            super()._assign_work_unit(node)
 
     return Together(config, log)
 
