@@ -68,8 +68,12 @@ TOGETHER = {
 }
 
 
-# Files whose tests wait more than they compute: a third process runs them beside those of two cores.
-WAITING = ("tests/serving/page/", "tests/client/test_client_failures.py", "tests/test_interrupts.py")
+# Files whose tests wait more than they compute: a third process has them, beside one for each core.
+WAITING = (
+    "tests/serving/page/",
+    "tests/client/test_client_failures.py",
+    "tests/test_interrupts.py",
+)
 
 
 @pytest.hookimpl(optionalhook=True)

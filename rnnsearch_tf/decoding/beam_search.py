@@ -258,11 +258,11 @@ def _extend(
         The new beam, with what the scoring rule kept of the parents, and the slots of the parents.
     """
     step = tf.shape(beam.tokens)[2]
-    is_last = (step + 1 >= rules.max_lengths)[:, tf.newaxis]  # [B, 1]
+    is_last = tf.expand_dims(step + 1 >= rules.max_lengths, 1)  # [B, 1]
     finished = beam.lengths > 0
     before_eos = beam.log_probs
     if rules.min_lengths is not None:
-        too_early = (step < rules.min_lengths)[:, tf.newaxis] & ~is_last  # [B, 1]
+        too_early = tf.expand_dims(step < rules.min_lengths, 1) & ~is_last  # [B, 1]
         before_eos = tf.where(too_early, -math.inf, before_eos)
     # A finished hypothesis takes a place before all others, as a continuation by eos.
     log_probs, parents, words = best_continuations(
@@ -281,10 +281,10 @@ def _extend(
     log_probs = tf.where(is_kept, before.log_probs, log_probs)
     return (
         _Beam(
-            tokens=tf.concat([before.tokens, words[:, :, tf.newaxis]], axis=2),
+            tokens=tf.concat([before.tokens, tf.expand_dims(words, 2)], axis=2),
             lengths=tf.where(is_new_end, step + 1, tf.where(is_kept, before.lengths, 0)),
             log_probs=log_probs,
-            steps=tf.concat([before.steps, log_probs[:, :, tf.newaxis]], axis=2),
+            steps=tf.concat([before.steps, tf.expand_dims(log_probs, 2)], axis=2),
             kept=before.kept,
         ),
         parents,
@@ -314,7 +314,7 @@ def _stop_decided(beam: _Beam, rules: _Rules) -> _Beam:
     """Empty the live slots of sentences in which no live hypothesis can win any more."""
     to_beat = tf.math.top_k(_scores(beam, rules), rules.n_best).values[:, -1:]  # [B, 1]
     within_reach = rules.scoring.bound(
-        beam.log_probs, rules.max_lengths[:, tf.newaxis], beam.kept
+        beam.log_probs, tf.expand_dims(rules.max_lengths, 1), beam.kept
     )  # [B, k]
     unfinished = beam.lengths == 0  # live or empty
     within_reach = tf.where(unfinished, within_reach, -math.inf)
@@ -324,7 +324,7 @@ def _stop_decided(beam: _Beam, rules: _Rules) -> _Beam:
 
 def _rank(beam: _Beam, rules: _Rules) -> Hypotheses:
     """Sort the finished hypotheses by their score and clear the other slots."""
-    finished = (beam.lengths > 0)[:, :, tf.newaxis]
+    finished = tf.expand_dims(beam.lengths > 0, 2)
     scores, order = tf.math.top_k(_scores(beam, rules), rules.beam_size)
     tokens = tf.gather(tf.where(finished, beam.tokens, 0), order, batch_dims=1)
     lengths = tf.gather(beam.lengths, order, batch_dims=1)
@@ -332,16 +332,17 @@ def _rank(beam: _Beam, rules: _Rules) -> Hypotheses:
     steps = tf.gather(beam.steps, order, batch_dims=1)
     is_missing = (lengths == 0) & (tf.range(rules.beam_size) == 0)  # [B, k]; where none was found
     lengths = tf.where(is_missing, 1, lengths)
+    is_missing = tf.expand_dims(is_missing, 2)
     places = tf.range(tf.shape(tokens)[2])  # [T]
     before = tf.pad(steps[:, :, :-1], [[0, 0], [0, 0], [1, 0]])
     own = tf.minimum(steps - before, 0.0)  # rounding may lift the log of a p of 1
-    own = tf.where(is_missing[:, :, tf.newaxis], -math.inf, own)
+    own = tf.where(is_missing, -math.inf, own)
     return Hypotheses(
-        tokens=tf.where(is_missing[:, :, tf.newaxis] & (places == 0), rules.eos_id, tokens),
+        tokens=tf.where(is_missing & (places == 0), rules.eos_id, tokens),
         lengths=lengths,
         log_probs=log_probs,
         scores=scores,
-        token_log_probs=tf.where(places < lengths[:, :, tf.newaxis], own, 0.0),
+        token_log_probs=tf.where(places < tf.expand_dims(lengths, 2), own, 0.0),
     )
 
 

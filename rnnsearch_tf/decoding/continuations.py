@@ -66,9 +66,9 @@ def best_continuations(
 
     base = before_words - normalizer
     affected = sorted({word // size for word in [eos_id, *banned_ids]})
-    words = base[:, :, tf.newaxis] + _without(barred, affected, blocks, maxima)
+    words = tf.expand_dims(base, 2) + _without(barred, affected, blocks, maxima)
     eos = _eos(logits, before_eos, normalizer, eos_id)
-    scores = _finite(tf.concat([words, eos[:, :, tf.newaxis]], axis=2))  # [B, Q, N + 1]
+    scores = _finite(tf.concat([words, tf.expand_dims(eos, 2)], axis=2))  # [B, Q, N + 1]
     scores = tf.reshape(scores, [-1, slots * (count + 1)])
     chosen = tf.math.top_k(scores, min(k, scores.shape[1] or k)).indices
     chosen = -tf.math.top_k(-chosen, chosen.shape[1]).values  # [B, m], rising
@@ -77,10 +77,10 @@ def best_continuations(
     rows = tf.minimum(chosen - parents, slots * count - 1)  # anywhere for eos
     rows = tf.gather(tf.reshape(blocks, [-1, slots * count, size]), rows, batch_dims=1)
     rows += tf.gather(barred, block)  # [B, m, S]
-    log_probs = _finite(tf.gather(base, parents, batch_dims=1)[:, :, tf.newaxis] + rows)
+    log_probs = _finite(tf.expand_dims(tf.gather(base, parents, batch_dims=1), 2) + rows)
     # The block of eos has it in the first place, and nothing else.
-    is_eos = (block == count)[:, :, tf.newaxis] & (tf.range(size) == 0)
-    eos = tf.gather(scores, chosen, batch_dims=1)[:, :, tf.newaxis]
+    is_eos = tf.expand_dims(block == count, 2) & (tf.range(size) == 0)
+    eos = tf.expand_dims(tf.gather(scores, chosen, batch_dims=1), 2)
     log_probs = tf.reshape(tf.where(is_eos, eos, log_probs), [-1, chosen.shape[1] * size])
 
     best, picks = tf.math.top_k(log_probs, min(k, log_probs.shape[1]))
@@ -145,7 +145,7 @@ def _size(x: tf.Tensor, axis: int) -> Any:
 def _barred(words: Sequence[int], count: int | Int[Tensor, ""], size: int) -> Any:
     """-inf at the places of some words and in the block of eos, 0 elsewhere: float32 [N + 1, S]."""
     places = tf.range((count + 1) * size)
-    is_barred = tf.reduce_any(places[:, tf.newaxis] == list(words), axis=1)
+    is_barred = tf.reduce_any(tf.expand_dims(places, 1) == list(words), axis=1)
     is_barred |= places >= count * size
     return tf.reshape(tf.where(is_barred, -math.inf, 0.0), [-1, size])
 
@@ -159,7 +159,7 @@ def _without(
     """The maxima without the words that are barred; only the blocks with these are read again."""
     again = tf.gather(blocks, affected, axis=2) + tf.gather(barred, affected)
     again = tf.reduce_max(again, axis=3)  # [B, Q, A]
-    is_place = tf.range(_size(maxima, 2))[:, tf.newaxis] == affected  # [N, A]
+    is_place = tf.expand_dims(tf.range(_size(maxima, 2)), 1) == affected  # [N, A]
     position = tf.argmax(tf.cast(is_place, tf.int32), axis=1)  # of an affected block in `again`
     return tf.where(tf.reduce_any(is_place, 1), tf.gather(again, position, axis=2), maxima)
 

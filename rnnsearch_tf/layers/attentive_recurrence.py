@@ -22,7 +22,7 @@ from rnnsearch_tf.layers.gated_recurrence import (
     gated_update_gradient,
     previous_states,
 )
-from rnnsearch_tf.layers.precision import outer_product, product, product_of_each
+from rnnsearch_tf.layers.precision import outer_product, product, product_of_each, split_columns
 from rnnsearch_tf.layers.scan import scan
 
 if TYPE_CHECKING:
@@ -96,12 +96,11 @@ def _read(
     units = keys.shape[-1]  # n'
 
     def step(state: Any, word_inputs: Any) -> Any:
-        query, recurrent = ops.split(product(state, state_matrix), [units], axis=-1)
+        query, recurrent = split_columns(product(state, state_matrix), units)
         alignment = align(ops.expand_dims(query, 1), keys, weights.energy, mask)  # [B, 1, Tx]
         context = ops.squeeze(product_of_each(alignment, annotations), 1)
-        of_gates, of_candidate = ops.split(
-            word_inputs + product(context, context_matrix), [2 * state.shape[-1]], axis=-1
-        )
+        of_inputs = word_inputs + product(context, context_matrix)
+        of_gates, of_candidate = split_columns(of_inputs, 2 * state.shape[-1])
         state, gates = gated_update(of_gates + recurrent, of_candidate, state, U)
         return state, (Outputs(state, context, alignment[:, 0]), _Kept(query, gates))
 
@@ -162,7 +161,7 @@ def _gradient(
     of_annotations = ops.matmul(
         ops.transpose(outputs.alignments, (1, 2, 0)), ops.transpose(of_contexts, (1, 0, 2))
     )
-    of_gates, of_candidates = ops.split(of_inputs, [2 * start.shape[-1]], axis=-1)
+    of_gates, of_candidates = split_columns(of_inputs, 2 * start.shape[-1])
     of_weights = Weights(
         state=outer_product(before, ops.concatenate([of_queries, of_gates], axis=-1), dtype),
         context=outer_product(outputs.contexts, of_inputs, dtype),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import keras
 from keras import ops
 
-from rnnsearch_tf.layers.precision import outer_product, product
+from rnnsearch_tf.layers.precision import outer_product, product, split_columns
 from rnnsearch_tf.layers.scan import scan
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _read(
     gate_matrix, candidate_matrix = ops.cast(U_gates, dtype), ops.cast(U, dtype)
 
     def step(state: Any, inputs_t: Any) -> Any:
-        of_gates, of_candidate = ops.split(inputs_t, [2 * state.shape[-1]], axis=-1)
+        of_gates, of_candidate = split_columns(inputs_t, 2 * state.shape[-1])
         of_gates = of_gates + product(state, gate_matrix)
         state, gates = gated_update(of_gates, of_candidate, state, candidate_matrix)
         return state, (state, gates)
@@ -148,7 +148,7 @@ def _gradient(
     of_start, of_inputs = scan(
         step, ops.zeros_like(start), (upstream, before, gates), inputs[0], reverse=not reverse
     )
-    of_gates, of_candidates = ops.split(of_inputs, [2 * start.shape[-1]], axis=-1)
+    of_gates, of_candidates = split_columns(of_inputs, 2 * start.shape[-1])
     of_U_gates = outer_product(before, of_gates, dtype)
     of_U = outer_product(gates.r * before, of_candidates, dtype)
     return of_inputs, of_start, of_U_gates, of_U

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import keras
-from keras import ops
 
 from rnnsearch_tf.config import InitialWeights
 from rnnsearch_tf.layers import initializers
 from rnnsearch_tf.layers.gated_recurrence import gated_recurrence, gated_update
-from rnnsearch_tf.layers.precision import PreciseLayer, joined, product
+from rnnsearch_tf.layers.precision import PreciseLayer, joined, product, split_columns
 
 if TYPE_CHECKING:
     from rnnsearch_tf.tensor_types import Float, Tensor
@@ -57,7 +56,7 @@ class _GatedUnit(PreciseLayer):
         recurrent: tuple[Any, Any],
     ) -> Float[Tensor, "*rows n"]:
         """Return the next states from what words and contexts contribute, and the states."""
-        gates, candidate = ops.split(inputs, [2 * self.units], axis=-1)
+        gates, candidate = split_columns(inputs, 2 * self.units)
         U_gates, U = (self.factor(weights) for weights in recurrent)
         return gated_update(gates + product(state, U_gates), candidate, state, U)[0]
 

@@ -9,7 +9,7 @@ from keras import ops
 from rnnsearch_tf.layers.decoder import Decoder
 from rnnsearch_tf.layers.deep_output import MaxoutDeepOutput
 from rnnsearch_tf.layers.gated_recurrence import gated_update
-from rnnsearch_tf.layers.precision import joined, product
+from rnnsearch_tf.layers.precision import joined, product, split_columns
 
 if TYPE_CHECKING:
     from rnnsearch_tf.tensor_types import Bool, Float, Int, Tensor
@@ -169,7 +169,7 @@ class TranslationStep:
         )
 
     def _update(self, inputs: Tensor, state: Tensor) -> Tensor:
-        gates, candidate = ops.split(inputs, [2 * self._units], axis=-1)
+        gates, candidate = split_columns(inputs, 2 * self._units)
         return gated_update(gates, candidate, state, self._candidate)[0]
 
     def _outputs(
@@ -185,6 +185,6 @@ class TranslationStep:
 
     def _read_state(self, state: Tensor) -> tuple[Tensor, Tensor]:
         """Return what a state contributes to the next update and to the readout."""
-        recurrent, pairs = ops.split(product(state, self._of_states), [2 * self._units], axis=-1)
+        recurrent, pairs = split_columns(product(state, self._of_states), 2 * self._units)
         no_padding = [[0, 0]] * (len(state.shape) - 1)
         return ops.pad(recurrent, [*no_padding, [0, self._units]]), pairs

@@ -30,7 +30,7 @@ class TextVectorizer(tf.Module):
         """Look up tokens, string [B, None], and add `</s>`: ids, int32 [B, None]."""
         # A text may hold "</s>" or "<pad>"; as words of a text, they are unknown ones.
         ids = tf.cast(tf.maximum(self._ids.lookup(tokens.flat_values), UNK), tf.int32)
-        return tf.concat([tokens.with_flat_values(ids), tf.fill([tokens.nrows(), 1], EOS)], axis=1)
+        return _with_last(tokens.with_flat_values(ids), EOS)
 
     def words(self, tokens: tf.RaggedTensor) -> tuple[tf.RaggedTensor, tf.RaggedTensor]:
         """Join tokens, string [B, None], to words, and add `</s>`: string [B, None], twice.
@@ -60,7 +60,18 @@ def unpadded(tokens: tf.Tensor) -> tf.RaggedTensor:
 
 def with_end(tokens: tf.RaggedTensor) -> tf.RaggedTensor:
     """Add `</s>` to each row of tokens, string [B, None]."""
-    return tf.concat([tokens, tf.fill([tokens.nrows(), 1], SPECIAL_TOKENS[EOS])], axis=1)
+    return _with_last(tokens, SPECIAL_TOKENS[EOS])
+
+
+def _with_last(rows: tf.RaggedTensor, last: Any) -> tf.RaggedTensor:
+    """Add an element to each row; `tf.concat` of ragged tensors takes 120 operations to do it."""
+    splits = rows.row_splits + tf.range(tf.size(rows.row_splits, tf.int64))
+    ends = tf.expand_dims(splits[1:] - 1, 1)
+    is_last = tf.scatter_nd(ends, tf.ones_like(splits[1:]), [splits[-1]])
+    before = tf.cumsum(1 - is_last, exclusive=True)  # how many of the rows' own elements
+    places = tf.where(is_last > 0, tf.size(rows.flat_values, tf.int64), before)
+    values = tf.gather(tf.concat([rows.flat_values, [last]], axis=0), places)
+    return tf.RaggedTensor.from_row_splits(values, splits, validate=False)
 
 
 class _VocabularyFile(tf.lookup.TextFileInitializer):
