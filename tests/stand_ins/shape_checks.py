@@ -95,8 +95,10 @@ def _shapes_of(hint: Any) -> Any:
 
 def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
     # Evaluated here: jaxtyped takes an annotation that it cannot evaluate for `Any`.
-    hints = typing.get_type_hints(function)
-    function.__annotations__ = {name: _shapes_of(hint) for name, hint in hints.items()}
+    hints = {name: _shapes_of(hint) for name, hint in typing.get_type_hints(function).items()}
+    if all(hint is Any for hint in hints.values()):
+        return function
+    function.__annotations__ = hints
     return jaxtyping.jaxtyped(function, typechecker=beartype)
 
 

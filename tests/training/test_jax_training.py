@@ -1,6 +1,6 @@
 """Training with Keras on JAX: its updates, devices, checkpoints and errors beside TensorFlow's.
 
-Run as a script with a folder, this file is the process of a training on JAX.
+Run as a script, this file imports JAX once and forks a process for each of its tasks.
 """
 
 import importlib.util
@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -83,7 +83,7 @@ def first_weights(model: Any) -> list[np.ndarray]:
     return [rng.normal(0, 0.5, weight.shape).astype("float32") for weight in model.weights]
 
 
-def updates_on_jax(path: Path, names: Sequence[str]) -> None:
+def updates_on_jax(path: str, names: Sequence[str]) -> None:
     """Write what the updates of the settings make."""
     import keras
 
@@ -111,33 +111,84 @@ def updates_on_jax(path: Path, names: Sequence[str]) -> None:
     np.savez(path, **results)
 
 
-def environment(devices: int) -> dict[str, str]:
-    flags = f"--xla_force_host_platform_device_count={devices}"
-    paths = {"PYTHONPATH": os.pathsep.join(sys.path)}
+def environment() -> dict[str, str]:
     return {
-        **os.environ, **paths, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu", "XLA_FLAGS": flags,
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "KERAS_BACKEND": "jax",
+        "JAX_PLATFORMS": "cpu",
         "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",  # it compiles sooner
         "JAX_COMPILATION_CACHE_DIR": os.path.join(os.environ["XDG_CACHE_HOME"], "jax"),
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
         "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
-    }  # fmt: skip
+    }
 
 
-def on_jax(arguments: list[str], devices: int = 1) -> subprocess.CompletedProcess:
-    command = [sys.executable, *arguments]
-    return subprocess.run(command, env=environment(devices), capture_output=True, text=True)
+def work_in_forks(tasks: list[list[Any]]) -> None:
+    """Run each task, a number of devices and the arguments of one command, in a process."""
+    import rnnsearch_tf.training.jax_train_step
+    import rnnsearch_tf.training.jax_validation  # noqa: F401
+    from rnnsearch_tf.scripts import train
+
+    for devices, command, *arguments in tasks:
+        process = os.fork()
+        if process == 0:
+            os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={devices}"
+            done = train.run(arguments) if command == "train" else updates_on_jax(*arguments)
+            sys.exit(done)
+        if status := os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]):
+            sys.exit(f"{command} {arguments} ended with status {status}")
+
+
+class Work(NamedTuple):
+    """What the forks of one process made on JAX."""
+
+    one_device: dict[str, np.ndarray]
+    two_devices: dict[str, np.ndarray]
+    flags: list[str]  # of the trainings, but for their limits and folders
+    whole: Path  # of six updates
+    parts: Path  # of three, and of six resumed after three
+    said: str
 
 
 @pytest.fixture(scope="module")
-def one_device(tmp_path_factory) -> dict[str, np.ndarray]:
-    names = [*OPTIMIZERS, OF_BFLOAT16]
-    return updates(tmp_path_factory.mktemp("one") / "updates.npz", 1, names)
-
-
-def updates(path: Path, devices: int, names: Sequence[str]) -> dict[str, np.ndarray]:
-    done = on_jax([__file__, str(path), *names], devices=devices)
+def work(tmp_path_factory) -> Work:
+    folder = tmp_path_factory.mktemp("jax")
+    one, two = (str(folder / f"{devices}.npz") for devices in ("one", "two"))
+    (folder / "corpus").mkdir()
+    write_corpus(folder / "corpus")
+    flags = [
+        *training_flags(folder / "corpus"),
+        *COMMON,
+        f"--cache_dir={folder / 'cache'}",
+        CONSTANT,
+        "--epochs=9",
+        "--checkpoint_interval=2",
+    ]
+    trainings = [
+        [1, "train", *flags, f"--max_updates={limit}", f"--model_dir={folder / name}"]
+        for name, limit in (("whole", 6), ("parts", 3), ("parts", 6))
+    ]
+    tasks = [
+        [1, "updates", one, [*OPTIMIZERS, OF_BFLOAT16]],
+        [2, "updates", two, ["adam"]],
+        *trainings,
+    ]
+    command = [sys.executable, __file__, json.dumps(tasks)]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    return dict(np.load(path))
+    updates = (dict(np.load(path)) for path in (one, two))
+    return Work(*updates, flags, folder / "whole", folder / "parts", done.stderr)
+
+
+@pytest.fixture
+def one_device(work) -> dict[str, np.ndarray]:
+    return work.one_device
+
+
+@pytest.fixture
+def flags(work) -> list[str]:
+    return work.flags
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
@@ -158,10 +209,9 @@ def test_updates_are_tensorflows(one_device, optimizer):
     assert max(changes) > 1e-2
 
 
-def test_two_devices_make_the_updates_of_one(tmp_path, one_device):
-    two = updates(tmp_path / "updates.npz", 2, ["adam"])
-    assert two
-    for name, value in two.items():
+def test_two_devices_make_the_updates_of_one(work, one_device):
+    assert work.two_devices
+    for name, value in work.two_devices.items():
         np.testing.assert_allclose(value, one_device[name], rtol=1e-5, atol=1e-5, err_msg=name)
 
 
@@ -180,35 +230,13 @@ def test_bfloat16_learns(one_device):
 # --- the command ----------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def flags(tmp_path_factory) -> list[str]:
-    folder = tmp_path_factory.mktemp("corpus")
-    write_corpus(folder)
-    common = [
-        *COMMON,
-        f"--cache_dir={folder / 'cache'}",
-        CONSTANT,
-        "--epochs=9",
-        "--checkpoint_interval=2",
-    ]
-    return [*training_flags(folder), *common]
-
-
-def train(flags: list[str]) -> subprocess.CompletedProcess:
-    return on_jax(["-m", "rnnsearch_tf.scripts.train", *flags])
-
-
-def test_a_resumed_training_is_exact_and_tensorflow_translates_with_it(tmp_path, flags, capsys):
+def test_a_resumed_training_is_exact_and_tensorflow_translates_with_it(work, flags, capsys):
     from rnnsearch_tf.inference.translator import Translator
     from rnnsearch_tf.models.model_directory import ModelDirectory
 
-    whole, parts = tmp_path / "whole", tmp_path / "parts"
-    for path, limits in ((whole, [6]), (parts, [3, 6])):
-        for limit in limits:
-            done = train([*flags, f"--max_updates={limit}", f"--model_dir={path}"])
-            assert done.returncode == 0, done.stderr
-            assert "training on 1 CPU, by JAX" in done.stderr
-    assert "resuming from" in done.stderr
+    whole, parts = work.whole, work.parts
+    assert work.said.count("training on 1 CPU, by JAX") == 3
+    assert work.said.count("resuming from") == 1
     weights = [ModelDirectory(path).load_model("last").get_weights() for path in (whole, parts)]
     for ours, expected in zip(*weights, strict=True):
         np.testing.assert_array_equal(ours, expected)
@@ -278,4 +306,4 @@ def test_without_jax_the_line_says_what_to_install(tmp_path, flags, monkeypatch,
 
 
 if __name__ == "__main__":
-    updates_on_jax(Path(sys.argv[1]), sys.argv[2:])
+    work_in_forks(json.loads(sys.argv[1]))
