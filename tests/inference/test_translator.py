@@ -296,16 +296,6 @@ def test_a_completion_begins_with_its_prefix_and_is_scored_as_a_whole(translator
     assert scores == sorted(scores, reverse=True)
 
 
-@pytest.mark.parametrize("sentence", SENTENCES[:2])
-def test_what_was_begun_like_the_best_translation_is_no_worse(translator, sentence):
-    """However far it was begun."""
-    best = translator.translate(sentence).hypotheses[0]
-    for end in range(1, len(best.text) + 1):
-        found = translator.complete(sentence, best.text[:end]).hypotheses[0]
-        assert found.text.startswith(best.text[:end].strip())
-        assert found.normalized_score >= best.normalized_score - 1e-4
-
-
 def test_a_blank_at_the_end_makes_the_last_word_whole(translator):
     for prefix, is_whole in (("Il f ", True), ("Il f", False)):
         for one in translator.complete("It is cold.", prefix, n_best=3).hypotheses:
