@@ -3,11 +3,10 @@
 
 let languages = { source: "", target: "" }; // tags, "en"; "" where they are not known
 
-// Asks the model; one that was exported before it could tell leaves the languages unnamed.
-async function askLanguages(settings, signal) {
-  const answers = await orWithout(predict(settings, "describe", [""], signal));
-  const { source_language: source, target_language: target } = answers?.[0] ?? {};
-  if (!signal.aborted) showLanguages({ source: languageTag(source), target: languageTag(target) });
+// `told` is the answer of `describe`; a model that was exported before it could tell leaves the
+// languages unnamed.
+function showLanguagesOf({ source_language: source, target_language: target }) {
+  showLanguages({ source: languageTag(source), target: languageTag(target) });
 }
 
 function languageTag(text) {

@@ -14,7 +14,7 @@ let underWay = new AbortController(); // of the newest request; an older one is 
 let offering = new AbortController(); // of the newest request for other words
 let asked = ""; // what the newest request asked for, unless it failed
 let shown = ""; // what the results answer
-let described = ""; // the settings of the model whose languages are shown
+let described = ""; // the settings of the model that has told of itself
 
 function linesOf(text) {
   return text.trimEnd() ? text.trimEnd().split("\n").map((line) => line.trim()) : [];
@@ -67,8 +67,12 @@ async function translate() {
 async function describeModel(signal) {
   const wished = JSON.stringify(settings);
   if (wished === described) return;
-  await askLanguages(settings, signal);
-  if (!signal.aborted) described = wished;
+  const answers = await orWithout(predict(settings, "describe", [""], signal));
+  if (signal.aborted) return;
+  const told = answers?.[0] ?? {};
+  showLanguagesOf(told);
+  results.setModel(told);
+  described = wished;
 }
 
 async function translateLines(lines, signal) {

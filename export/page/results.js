@@ -4,6 +4,7 @@
 class Results {
   // `offer` is called with the number of a word of the standing translation that was clicked.
   constructor(offer) {
+    this.completes = false; // whether the model has `complete`
     this.offers = new Offers((candidate) => this.goOn(candidate));
     this.alignmentLines = new AlignmentLines();
     this.matrix = new AlignmentMatrix();
@@ -20,6 +21,13 @@ class Results {
 
   clear() {
     this.show([], [], 0);
+  }
+
+  // `told` is the answer of `describe`, of which an older export tells the languages alone.
+  setModel({ alignment, completions }) {
+    this.completes = completions === "yes";
+    document.getElementById("by-attention").hidden = alignment === "aligner";
+    document.getElementById("by-aligner").hidden = alignment !== "aligner";
   }
 
   // `sentences` are the answers of `align`, or of `serving_default`, for `lines`; `chosen` is the
@@ -89,13 +97,15 @@ class Results {
   drawTranslation() {
     const several = this.lines.length > 1;
     const shown = this.sentences.map((best, i) => (i === this.chosen ? this.standing() : best));
-    const wished = JSON.stringify([this.chosen, shown.map((line) => [line.translation, line.wordScores])]);
+    const texts = shown.map((line) => [line.translation, line.wordScores]);
+    const wished = JSON.stringify([this.chosen, this.completes, texts]);
     // Text that stays is left alone: a screen reader would read it once more.
-    const lines = () => shown.map((line, i) => shadedLine(line, i === this.chosen));
+    const lines = () => shown.map((line, i) => shadedLine(line, i === this.chosen && this.completes));
     if (wished !== this.drawn) this.translation.replaceChildren(...lines());
     this.drawn = wished;
     const shaded = shown.some((line) => line.wordScores?.length);
     document.getElementById("shading-hint").hidden = !shaded;
+    document.getElementById("offers-hint").hidden = !this.completes;
     [...this.translation.children].forEach((line, i) =>
       line.classList.toggle("chosen", several && i === this.chosen),
     );

@@ -58,7 +58,13 @@ SIGNATURES = {
         },
     ),
     "describe": Signature(
-        ("text",), {"source_language": Output(str, _EACH), "target_language": Output(str, _EACH)}
+        ("text",),
+        {
+            "source_language": Output(str, _EACH),
+            "target_language": Output(str, _EACH),
+            "alignment": Output(str, _EACH, _NEW),
+            "completions": Output(str, _EACH, _NEW),
+        },
     ),
 }
 

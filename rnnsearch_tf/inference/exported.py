@@ -123,6 +123,14 @@ def check_options(version: Path, decoding: DecodingConfig) -> None:
         raise InputError(f"{version}: an export searches with the options it was made with")
 
 
+def check_alignment(version: Path, alignment: str) -> None:
+    """Raise an InputError where an export does not align by what is asked for."""
+    with card_of(version) as card:
+        own = card.get("alignment", "attention")
+    if alignment != own:
+        raise InputError(f"{version}: an export aligns as it was made to, by {own}")
+
+
 def config_of(path: str | Path) -> Config:
     """Read the settings of a model directory or an export."""
     version = find_version(path)

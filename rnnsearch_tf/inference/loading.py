@@ -57,7 +57,7 @@ def load_text_model(
     decoding: DecodingConfig | None = None,  # instead of the options in its config
     weights: str = BEST,
     weights_dtype: str = FULL,  # in a SavedModel of it
-    alignment: AlignmentName = "attention",
+    alignment: AlignmentName | None = None,  # the first one's aligner where it has one
 ) -> TextModel:
     """Read a model directory, or several as an ensemble.
 
@@ -69,7 +69,8 @@ def load_text_model(
             backend than TensorFlow.
     """
     check_backend()
-    check_choice("alignment", alignment, ALIGNMENTS, InputError)
+    if alignment is not None:
+        check_choice("alignment", alignment, ALIGNMENTS, InputError)
     paths = [find_model(one) for one in ([path] if isinstance(path, str | Path) else path)]
     if not paths:
         raise InputError("no model directory is given")
@@ -79,11 +80,12 @@ def load_text_model(
     config = first.load_config()
     if decoding is not None:
         config = dataclasses.replace(config, decoding=decoding)
+    aligner = first.find_aligner(alignment)
     return TextModel(
         [directory.load_model(weights) for directory in directories],
         config,
         *vectorizers_for(first),
         weights_dtype=weights_dtype,
         lexicon=first.find_lexicon(),
-        aligner=HmmAligner.load(first.find_aligner()) if alignment == "aligner" else None,
+        aligner=None if aligner is None else HmmAligner.load(aligner),
     )

@@ -89,7 +89,7 @@ class TextModel(tf.Module):
             self._storage = WeightStorage(weights, weights_dtype)
             self._weights_in_use = self._storage.in_use
         self.complete = graph_function(self._complete, input_signature=[_TEXT, _PREFIX])
-        self._aligner = aligner
+        self.aligner = aligner
         self._candidates: CandidateLists | None = None
         if frequent := config.decoding.candidate_words:
             if self.has_subwords:
@@ -202,7 +202,7 @@ class TextModel(tf.Module):
                 counted; nothing was computed.
         """
         sides = (self.source, unpadded(source)), (self.target, unpadded(target))
-        if self._aligner is None:
+        if self.aligner is None:
             x, y = (side.ids(tokens) for side, tokens in sides)
         else:
             x, y = (with_end(side.tokenizer.words(tokens)) for side, tokens in sides)
@@ -210,10 +210,10 @@ class TextModel(tf.Module):
 
         def of_block(rows: tf.Tensor) -> tf.RaggedTensor:
             block_x, block_y = tf.gather(x, rows), tf.gather(y, rows)
-            if self._aligner is None:
+            if self.aligner is None:
                 weights = self.alignment(block_x.to_tensor(PAD), block_y.to_tensor(PAD))
             else:
-                weights = self._aligner.alpha(block_x[:, :-1], block_y[:, :-1])
+                weights = self.aligner.alpha(block_x[:, :-1], block_y[:, :-1])
             missing = shape[2] - tf.shape(weights, tf.int64)[2]
             weights = tf.pad(weights, [[0, 0], [0, 0], [0, missing]])
             return tf.RaggedTensor.from_tensor(weights, block_y.row_lengths())
@@ -224,7 +224,7 @@ class TextModel(tf.Module):
             )
             weights = map_by_length(of_block, _longer(x, y), _BLOCK_TOKENS, empty)
             weights = weights.to_tensor(0.0, shape=[None, None, None])
-        if self._aligner is not None or not self.has_subwords:
+        if self.aligner is not None or not self.has_subwords:
             return weights
         return alignment_of_words(
             weights, *(side.tokenizer.word_numbers(tokens) for side, tokens in sides)

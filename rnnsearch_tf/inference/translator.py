@@ -10,6 +10,7 @@ from typing import Any, TypeVar, overload
 
 import tensorflow as tf
 
+from rnnsearch_tf.aligner.hmm_aligner import HmmAligner
 from rnnsearch_tf.config import AlignmentName, Config, DecodingConfig
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.inference import exported, given_pairs
@@ -125,21 +126,22 @@ class Translator:
                 the highest is taken.
             decoding: instead of the model's own options; an export has those it was made with.
             weights: "best" or "last"; an export has those it was made of.
-            alignment: "attention" (the default), or "aligner" for that of `rnnsearch-aligner` in
-                the model directory; an export has the one it was made with.
+            alignment: what `align` aligns by, "attention" or the "aligner" that
+                `rnnsearch-aligner` has written; None: the (first) model's aligner where it has
+                one. An export has what it was made with.
 
         Raises:
             InputError: a directory is absent, incomplete or damaged, has other vocabularies than
-                the first, lacks an aligner, or is an export and other options are asked for.
+                the first, lacks the aligner that is asked for, or is an export that was made with
+                other options.
         """
         version = exported.find_version(path) if isinstance(path, str | Path) else None
         if version is None:
             paths = [path] if isinstance(path, str | Path) else path
             origin = ", ".join(map(str, paths))
-            options = {} if alignment is None else {"alignment": alignment}
-            return cls.of(load_text_model(path, decoding, weights, **options), origin)
+            return cls.of(load_text_model(path, decoding, weights, alignment=alignment), origin)
         if alignment is not None:
-            raise InputError(f"{version}: an export aligns as it was made to")
+            exported.check_alignment(version, alignment)
         if decoding is not None:
             exported.check_options(version, decoding)
         config = exported.load_config(version)
@@ -165,6 +167,11 @@ class Translator:
     def model(self) -> TranslationModel | Ensemble | None:
         """The model in memory, or the ensemble; None of an export."""
         return self._engine.model if isinstance(self._engine, TextModel) else None
+
+    @property
+    def aligner(self) -> HmmAligner | None:
+        """The aligner in memory; None where attention aligns, and of an export."""
+        return self._engine.aligner if isinstance(self._engine, TextModel) else None
 
     @property
     def source_word_tokenizer(self) -> Tokenizer:

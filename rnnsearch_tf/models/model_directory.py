@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rnnsearch_tf.config import SUBWORD_FILES, Config
+from rnnsearch_tf.config import SUBWORD_FILES, AlignmentName, Config
 from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.files import check_space, file_lock, replacing, synchronize, write_atomically
 from rnnsearch_tf.json_files import finite_or_none, parse_json, typed
@@ -186,13 +186,19 @@ class ModelDirectory:
         """Find the lexicon; None where there is none."""
         return self.lexicon_path if self.lexicon_path.exists() else None
 
-    def find_aligner(self) -> Path:
-        """Find the word aligner; InputError where there is none."""
-        if not self.aligner_path.exists():
+    def find_aligner(self, alignment: AlignmentName | None = None) -> Path | None:
+        """Find the word aligner that aligns; None where attention does.
+
+        The aligner does where there is one, unless "attention" is asked for. InputError where the
+        "aligner" is asked for, and there is none.
+        """
+        if self.aligner_path.exists():
+            return None if alignment == "attention" else self.aligner_path
+        if alignment == "aligner":
             raise InputError(
                 f"{self.aligner_path} is missing: rnnsearch-aligner --model_dir makes it"
             )
-        return self.aligner_path
+        return None
 
     def read_log(self) -> list[dict[str, Any]]:
         """Read the records of the evaluations from training.jsonl; none before the first.

@@ -34,10 +34,10 @@ COMMAND = Command(
     "rnnsearch-align",
     "link the words of given sentence pairs: N pairs in, N lines out, in order; a blank sentence "
     "has no links, nor has one whose weights are not finite (with a warning, and exit status 1). A "
-    "model reads the target by teacher forcing, and its attention gives the links; or the aligner "
-    "in its directory does (--alignment=aligner). i-j is source word i and target word j, from 0: "
-    "tokens of the model's tokeniser, which are Moses' or, of a model trained with "
-    "--tokenizer=whitespace, the file's own words; </s> is not counted.",
+    "model reads the target by teacher forcing, and its attention gives the links; where "
+    "rnnsearch-aligner has written an aligner into its directory, that one does. i-j is source "
+    "word i and target word j, from 0: tokens of the model's tokeniser, which are Moses' or, of a "
+    "model trained with --tokenizer=whitespace, the file's own words; </s> is not counted.",
     "rnnsearch-align --model_dir=model --source=test.en --target=test.fr",
 )
 FLAGS = COMMAND.flags

@@ -34,7 +34,7 @@ COMMAND = Command(
     "rnnsearch-aligner",
     "train a word aligner on sentence pairs: a hidden Markov model in each direction, which sees "
     "both words of a link; attention does not see the target word. With --model_dir it is written "
-    "there, as aligner.npz, for rnnsearch-align --alignment=aligner; with --links it links the "
+    "there, as aligner.npz, and aligns instead of the model's attention; with --links it links the "
     "words of all pairs, for rnnsearch-train --train_alignments.",
     "rnnsearch-aligner --model_dir=model --source=train.en --target=train.fr",
 )
@@ -82,7 +82,7 @@ def run() -> None:
     aligner = HmmAligner.train(counted(first, "read pair"))
     if directory:
         aligner.save(directory.aligner_path)
-        say(f"{directory.aligner_path} written")
+        say(f"{directory.aligner_path} written: it aligns in place of attention from now on")
     if FLAGS.links:
         pairs = counted(_pairs(training, tokenizers), "linked pair")
         write_atomically(FLAGS.links, "".join(_links(aligner, pairs)).encode())

@@ -53,9 +53,8 @@ COMMAND.define(
 COMMAND.define(
     "alignment",
     AlignmentName,
-    "what the signature align aligns by: the model's attention, or the aligner in its directory "
-    "(see rnnsearch-aligner)",
-    "attention",
+    "what the signature align aligns by: the model's attention, or the aligner that "
+    "rnnsearch-aligner has written into its directory (default: aligner, where there is one)",
 )
 COMMAND.define(
     "kit",
@@ -80,8 +79,7 @@ def run() -> None:
             return
     models = checked_models(COMMAND)
     decoding = decoding_settings(COMMAND)
-    if FLAGS.alignment == "aligner":
-        ModelDirectory(models[0]).find_aligner()
+    ModelDirectory(models[0]).find_aligner(FLAGS.alignment)  # for its check
     new_version(FLAGS.export_dir, FLAGS.version)  # for its checks
     with quiet_start():
         from rnnsearch_tf.progress import say

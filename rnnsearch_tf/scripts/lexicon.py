@@ -42,7 +42,7 @@ def run() -> None:
         from rnnsearch_tf.progress import say
 
         exact = dataclasses.replace(config.decoding, candidate_words=0)  # which need the lexicon
-        translator = Translator.load(FLAGS.model_dir, exact, FLAGS.weights)
+        translator = Translator.load(FLAGS.model_dir, exact, FLAGS.weights, "attention")
     lexicon = lexicon_of(translator, training, FLAGS.pairs)
     write_lexicon(path, lexicon)
     say(f"{path}: {len(lexicon):,} words")

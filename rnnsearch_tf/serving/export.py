@@ -34,7 +34,7 @@ def export(
     weights: str = BEST,
     weights_dtype: str = FULL,
     completions: bool = False,
-    alignment: AlignmentName = "attention",
+    alignment: AlignmentName | None = None,
 ) -> Path:
     """Write EXPORT_DIR/<version>/, a SavedModel with the signatures of `serving.signatures`.
 
@@ -55,8 +55,8 @@ def export(
         weights: "best" or "last".
         weights_dtype: dtype of the weights: "float32", "float16" or "bfloat16".
         completions: whether it has the signature `complete`, which takes seconds to make.
-        alignment: what the signature `align` aligns by: attention, or the first model's "aligner"
-            (see `rnnsearch-aligner`).
+        alignment: what the signature `align` aligns by, "attention" or "aligner"; None: the first
+            model's aligner where it has one (see `rnnsearch-aligner`).
 
     Raises:
         InputError: an unusable model directory, a model whose scores are not finite, a version
@@ -69,7 +69,8 @@ def export(
     _check_finite(text_model, model_dirs)
     if not completions:
         del text_model.complete  # what a model has is saved
-    card = model_card(model_dirs, weights, weights_dtype, text_model.config.decoding, alignment)
+    aligned = "attention" if text_model.aligner is None else "aligner"
+    card = model_card(model_dirs, weights, weights_dtype, text_model.config.decoding, aligned)
     try:
         with new_folder(target) as temporary:
             _save(text_model, temporary)

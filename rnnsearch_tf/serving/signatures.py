@@ -118,10 +118,20 @@ def signatures(text_model: TextModel) -> dict[str, Callable[..., Outputs]]:
 
     @graph_function(input_signature=[_TEXT])
     def describe(text: tf.Tensor) -> Outputs:
-        """Tell `source_language` and `target_language`, string [B]: "en" and "fr"."""
-        config = text_model.config
-        languages = {"source": config.source_language, "target": config.target_language}
-        return {f"{side}_language": tf.fill(tf.shape(text), languages[side]) for side in languages}
+        """Tell of the model what a page shows, whatever the text.
+
+        Returns:
+            `source_language` and `target_language` string [B], "en" and "fr"; `alignment`
+            string [B], by what `align` aligns, "attention" or "aligner"; `completions` string [B],
+            "yes" where there is the signature `complete`, else "no".
+        """
+        told = {
+            "source_language": text_model.config.source_language,
+            "target_language": text_model.config.target_language,
+            "alignment": "attention" if text_model.aligner is None else "aligner",
+            "completions": "yes" if hasattr(text_model, "complete") else "no",
+        }
+        return {name: tf.fill(tf.shape(text), value) for name, value in told.items()}
 
     functions = [serving_default, align, nbest, score, describe]
     if hasattr(text_model, "complete"):

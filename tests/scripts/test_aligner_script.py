@@ -32,7 +32,7 @@ def pairs(corpus: Path, name: str) -> list[str]:
 
 
 def test_align_has_the_posteriors_of_both_directions(capsys, model, corpus):
-    flags = [f"--model_dir={model}", *pairs(corpus, "valid"), "--alignment=aligner"]
+    flags = [f"--model_dir={model}", *pairs(corpus, "valid")]
     assert align.run([*flags, "--format=json"]) == 0
     for line, pair in zip(
         capsys.readouterr().out.splitlines(), generate(20, 2, 1, 12), strict=True
@@ -52,31 +52,75 @@ def test_align_has_the_posteriors_of_both_directions(capsys, model, corpus):
     assert set(few) < set(capsys.readouterr().out.split())
 
 
-def test_the_translator_and_an_export_align_by_it(model, tmp_path):
-    source, target = zip(
-        *((" ".join(p.source_tokens), " ".join(p.target_tokens)) for p in generate(5, 3, 1, 12)),
-        strict=True,
-    )
-    translator = Translator.load(model, alignment="aligner")
-    by_attention = Translator.load(model).align(source, target)
+SENTENCES = [(" ".join(p.source_tokens), " ".join(p.target_tokens)) for p in generate(5, 3, 1, 12)]
+
+
+@pytest.fixture(scope="module")
+def exported(model, tmp_path_factory) -> Path:
+    """An export of the model, with no word of what aligns."""
+    folder = tmp_path_factory.mktemp("exported")
+    assert export.run([f"--model_dir={model}", f"--export_dir={folder}"]) == 0
+    return folder
+
+
+def test_the_translator_and_an_export_align_by_it(model, exported):
+    source, target = map(list, zip(*SENTENCES, strict=True))
+    translator = Translator.load(model)
+    by_attention = Translator.load(model, alignment="attention")
+    assert by_attention.aligner is None and translator.aligner is not None
     expected = TrainedAligner(translator, HmmAligner.load(model / "aligner.npz")).align(
-        ParallelText(list(source), list(target))
+        ParallelText(source, target)
     )
-    flags = [f"--model_dir={model}", f"--export_dir={tmp_path}", "--alignment=aligner"]
-    assert export.run(flags) == 0
-    assert json.loads((tmp_path / "1/model.json").read_text())["alignment"] == "aligner"
-    exported = Translator.load(tmp_path)
-    for aligned in (translator.align(source, target), exported.align(source, target)):
-        for found, pair, other in zip(aligned, expected, by_attention, strict=True):
+    assert json.loads((exported / "1/model.json").read_text())["alignment"] == "aligner"
+    of_export = Translator.load(exported, alignment="aligner")
+    others = by_attention.align(source, target)
+    for aligned in (translator.align(source, target), of_export.align(source, target)):
+        for found, pair, other in zip(aligned, expected, others, strict=True):
             assert found.target_tokens == other.target_tokens
             np.testing.assert_allclose(found.weights, pair.weights[0], atol=1e-5)
             assert abs(found.weights - other.weights).max() > 0.1
-    result = exported.translate(source[0], return_alignment=True)
+    result = of_export.translate(source[0], return_alignment=True)
     np.testing.assert_allclose(
         result.alignment, translator.align(source[0], result).weights, atol=1e-5
     )
-    with pytest.raises(InputError, match="an export aligns as it was made to"):
-        Translator.load(tmp_path, alignment="attention")
+    with pytest.raises(InputError, match="an export aligns as it was made to, by aligner"):
+        Translator.load(exported, alignment="attention")
+
+
+def test_translations_stay_digit_for_digit(model):
+    source = [source for source, _ in SENTENCES]
+    by_attention = Translator.load(model, alignment="attention")
+    assert Translator.load(model).translate(source, n_best=3) == by_attention.translate(
+        source, n_best=3
+    )
+
+
+def test_attention_aligns_on_request_and_with_a_reverse_model(capsys, model, model_dir, corpus):
+    def links(*flags: str) -> str:
+        assert align.run([*pairs(corpus, "valid"), *flags]) == 0
+        return capsys.readouterr().out
+
+    expected = links(f"--model_dir={model_dir}")
+    assert links(f"--model_dir={model}", "--alignment=attention") == expected
+    assert links(f"--model_dir={model}") != expected
+    flags = [f"--model_dir={model}", *pairs(corpus, "valid"), f"--reverse_model_dir={model}"]
+    assert align.run(flags) == 1  # an aligner has no reverse model: attention was to align
+    assert "the reverse model is en-fr, the other en-fr" in capsys.readouterr().err
+
+
+def test_links_of_an_export_are_of_one_direction(capsys, model, exported, corpus):
+    flags = [f"--model_dir={exported}", *pairs(corpus, "valid")]
+    assert align.run([*flags, "--format=json", "--alignment=aligner"]) == 0
+    source, target = ((corpus / f"valid.{x}").read_text().splitlines() for x in ("en", "fr"))
+    for line, expected in zip(
+        capsys.readouterr().out.splitlines(), Translator.load(model).align(source, target),
+        strict=True,
+    ):  # fmt: skip
+        read = json.loads(line)
+        assert "reverse_alignment" not in read
+        np.testing.assert_allclose(read["alignment"], expected.weights, atol=1e-5)
+    assert align.run([*flags, "--alignment=attention"]) == 1
+    assert "an export aligns as it was made to, by aligner" in capsys.readouterr().err
 
 
 def test_links_of_training_pairs_without_a_model(capsys, corpus, tmp_path):
@@ -136,6 +180,6 @@ def test_a_damaged_aligner_is_told(capsys, model, corpus):
     path = model / "aligner.npz"
     content = path.read_bytes()
     path.write_bytes(content[: len(content) // 2])
-    flags = [f"--model_dir={model}", *pairs(corpus, "valid"), "--alignment=aligner"]
+    flags = [f"--model_dir={model}", *pairs(corpus, "valid")]
     assert align.run(flags) == 1
     assert "aligner.npz: not an aligner, or damaged" in capsys.readouterr().err

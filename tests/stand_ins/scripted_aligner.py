@@ -43,6 +43,7 @@ class ScriptedTranslator:
             ),
             decoding=types.SimpleNamespace(max_length=max_length),
         )
+        self.aligner = None
         self.max_pairs = 0  # aligned at once
         self.source_tokenizer = self.target_tokenizer = tokenizer_for(WHITESPACE, "")
         known = types.SimpleNamespace(encode=lambda tokens: [EOS])  # and nothing is unknown
@@ -73,7 +74,9 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> dict[str, ScriptedTranslator]:
     """Make model directories "en-fr" and "fr-en", and others that a test puts there."""
     models = {name: ScriptedTranslator(name) for name in ("en-fr", "fr-en")}
 
-    def load(path: Sequence[str], decoding: DecodingConfig, weights: str) -> ScriptedTranslator:
+    def load(
+        path: Sequence[str], decoding: DecodingConfig, weights: str, alignment: str | None = None
+    ) -> ScriptedTranslator:
         return models[path if isinstance(path, str) else path[0]]
 
     monkeypatch.setattr(Translator, "load", load)

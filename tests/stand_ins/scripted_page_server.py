@@ -96,8 +96,9 @@ def plain(lines: list[str]) -> Answer:
 
 
 def describe(lines: list[str]) -> Answer:
-    languages = {"source_language": "en", "target_language": "fr"}
-    return 200, {"predictions": [languages] * len(lines)}
+    told = {"source_language": "en", "target_language": "fr"}
+    told |= {"alignment": "attention", "completions": "yes"}
+    return 200, {"predictions": [told] * len(lines)}
 
 
 def without(signature: str) -> Answer:

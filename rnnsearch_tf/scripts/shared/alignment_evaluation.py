@@ -9,6 +9,7 @@ from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.scripts.shared.alignment_flags import (
     aligned_models,
+    by_aligner,
     define_alignment,
     link_method,
     word_aligner,
@@ -47,7 +48,7 @@ def define_alignment_evaluation(command: Command) -> None:
 def wants_alignments(command: Command) -> bool:
     """Whether links are to be scored; UsageError for flags of links without --alignments."""
     flags = command.flags
-    of_links = flags.tune or flags.reverse_model_dir or flags.alignment == "aligner"
+    of_links = flags.tune or flags.reverse_model_dir or flags.alignment
     if of_links and not flags.alignments:
         raise UsageError("--tune, --reverse_model_dir and --alignment need --alignments")
     return flags.alignments is not None
@@ -86,16 +87,17 @@ def _methods(command: Command) -> list[LinkMethod]:
     """Return the method of the flags, behind those of each of two models alone; or all methods."""
     chosen = link_method(command)
     flags = command.flags
-    two_models = flags.reverse_model_dir is not None or flags.alignment == "aligner"
+    with_aligner = by_aligner(command)
+    two_models = flags.reverse_model_dir is not None or with_aligner
     if flags.tune:
         methods = all_methods(two_models)
-        return methods if flags.alignment == "attention" else list(filter(_by_aligner, methods))
+        return list(filter(_of_aligner, methods)) if with_aligner else methods
     each: tuple[LinkWeights, ...] = ("forward", "reverse") if two_models else ()
     return [*(LinkMethod(chosen.rule, weights) for weights in each), chosen]
 
 
-def _by_aligner(method: LinkMethod) -> bool:
-    """Whether flags can ask for a method with --alignment=aligner."""
+def _of_aligner(method: LinkMethod) -> bool:
+    """Whether flags can ask for a method of an aligner's links."""
     return method.weights == ("both" if method.symmetrization else "average")
 
 

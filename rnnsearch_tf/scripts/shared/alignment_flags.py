@@ -7,6 +7,7 @@ from rnnsearch_tf.alignment.links import THRESHOLD, LinkRule, RuleName
 from rnnsearch_tf.alignment.symmetrization import Symmetrization
 from rnnsearch_tf.config import AlignmentName
 from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.inference.exported import check_alignment, find_version
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.decoding_flags import (
@@ -28,8 +29,8 @@ def define_alignment(command: Command) -> None:
         AlignmentName,
         "attention: of the model, or of two models; aligner: that of rnnsearch-aligner in the "
         "model directory, with the posteriors of its two directions for the weights of two models. "
-        "They are averaged unless --symmetrize is given",
-        "attention",
+        "They are averaged unless --symmetrize is given (default: aligner, where there is one and "
+        "no --reverse_model_dir)",
     )
     command.define(
         "reverse_model_dir",
@@ -65,10 +66,24 @@ def define_alignment(command: Command) -> None:
     )
 
 
+def by_aligner(command: Command) -> bool:
+    """Whether the aligner of a model directory links words; an export has not both directions."""
+    folder, wanted = model_folders(command)[0], _wanted(command)
+    if find_version(folder):
+        return False
+    return wanted == "aligner" or ModelDirectory(folder).find_aligner(wanted) is not None
+
+
+def _wanted(command: Command) -> AlignmentName | None:
+    """Return what is asked to align; None: the aligner, where there is one."""
+    flags = command.flags
+    return flags.alignment or ("attention" if flags.reverse_model_dir else None)
+
+
 def link_method(command: Command) -> LinkMethod:
     """Return the method that the flags describe; UsageError where they do not go together."""
     flags = command.flags
-    if flags.alignment == "aligner":
+    if by_aligner(command):
         return _aligner_links(command)
     if flags.average_alignments and not flags.reverse_model_dir:
         raise UsageError("--average_alignments needs --reverse_model_dir")
@@ -85,8 +100,8 @@ def _aligner_links(command: Command) -> LinkMethod:
     flags = command.flags
     if flags.reverse_model_dir or flags.average_alignments:
         raise UsageError(
-            "--alignment=aligner has both directions: no --reverse_model_dir, and they are "
-            "averaged unless --symmetrize is given"
+            "the aligner has both directions: no --reverse_model_dir or --average_alignments; they "
+            "are averaged unless --symmetrize is given"
         )
     weights: LinkWeights = "both" if flags.symmetrize else "average"
     return LinkMethod(_rule(command, ALIGNER_LINKS.rule), weights, flags.symmetrize)
@@ -105,19 +120,21 @@ def aligned_models(command: Command) -> list[str]:
     """Return the folders of all models that align, checked as by `checked_models`."""
     reverse = command.flags.reverse_model_dir
     others = checked_models(command, reverse) if reverse else []
-    models = checked_models(command)
-    if command.flags.alignment == "aligner":
-        ModelDirectory(models[0]).find_aligner()
+    models, wanted = checked_models(command), _wanted(command)
+    version = find_version(models[0])
+    if version is None:
+        ModelDirectory(models[0]).find_aligner(wanted)  # for its check
+    elif wanted is not None:
+        check_alignment(version, wanted)
     return [*models, *others]
 
 
 def word_aligner(command: Command) -> "PairAligner":
     """Load what the flags name; InputError where models do not go together."""
-    from rnnsearch_tf.aligner.hmm_aligner import HmmAligner
     from rnnsearch_tf.alignment.word_aligner import TrainedAligner, WordAligner
 
-    forward, reverse = open_translator(command), command.flags.reverse_model_dir
-    if command.flags.alignment == "aligner":
-        folder = model_folders(command)[0]
-        return TrainedAligner(forward, HmmAligner.load(ModelDirectory(folder).find_aligner()))
-    return WordAligner(forward, open_translator(command, reverse) if reverse else None)
+    reverse = command.flags.reverse_model_dir
+    forward = open_translator(command, alignment=_wanted(command))
+    if forward.aligner is not None:
+        return TrainedAligner(forward, forward.aligner)
+    return WordAligner(forward, open_translator(command, reverse, "attention") if reverse else None)

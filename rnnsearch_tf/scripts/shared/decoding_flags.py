@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from rnnsearch_tf.config import DecodingConfig
+from rnnsearch_tf.config import AlignmentName, DecodingConfig
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.inference.exported import check_models, check_options, config_of, find_version
 from rnnsearch_tf.inference.lexicon_file import required
@@ -86,10 +86,16 @@ def decoding_settings(command: Command, names: str | None = None) -> DecodingCon
     return command.settings(config_of(model_folders(command, names)[0]).decoding)
 
 
-def open_translator(command: Command, names: str | None = None) -> "Translator":
-    """Open the model, ensemble or export; arguments and errors are those of `checked_models`."""
+def open_translator(
+    command: Command, names: str | None = None, alignment: AlignmentName | None = None
+) -> "Translator":
+    """Open the model, ensemble or export; arguments and errors are those of `checked_models`.
+
+    `alignment` is what `Translator.load` takes.
+    """
     from rnnsearch_tf.inference.translator import Translator
 
     paths = model_folders(command, names)
     path: str | list[str | Path] = paths[0] if len(paths) == 1 else [*paths]
-    return Translator.load(path, decoding_settings(command, names), command.flags.weights)
+    decoding = decoding_settings(command, names)
+    return Translator.load(path, decoding, command.flags.weights, alignment)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from page_in_browser import STATUS, approve, expect, translate, trouble, wait_for
-from scripted_page_server import LOWEST, PAGE, Answer, align, nbest, without
+from scripted_page_server import LOWEST, PAGE, Answer, align, describe, nbest, without
 
 
 def test_translates_when_the_writer_pauses(visit, server):
@@ -236,6 +236,26 @@ def test_a_word_is_exchanged_and_the_model_goes_on_from_it(visit, server):
     page.locator("#candidates label").first.click()
     expect(page.locator("#translation")).to_have_text("ONE TWO THREE")
     expect(page.locator("#offers")).to_be_hidden()
+
+
+def test_words_are_no_buttons_where_the_model_completes_nothing(visit, server):
+    page = visit(server.url)
+    translate(page, "one two")
+    expect(page.locator("#translation button.word")).to_have_count(2)
+    expect(page.locator("#shading-hint")).to_contain_text("Click a word")
+    server.signatures["describe"] = lambda lines: told(completions="no", alignment="aligner")
+    page = visit(server.url)
+    translate(page, "one two")
+    expect(page.locator("#translation span.word")).to_have_count(2)
+    expect(page.locator("#translation button.word")).to_have_count(0)
+    expect(page.locator("#shading-hint")).to_be_visible()
+    expect(page.locator("#offers-hint")).to_be_hidden()
+    expect(page.locator("#matrix-view .hint")).to_contain_text("probabilities, by an aligner")
+    expect(page.locator("#by-attention")).to_be_hidden()
+
+
+def told(**values: str) -> Answer:
+    return 200, {"predictions": [{**describe([""])[1]["predictions"][0], **values}]}
 
 
 def test_of_several_lines_the_chosen_one_is_exchanged(visit, server):

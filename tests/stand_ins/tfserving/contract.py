@@ -45,7 +45,10 @@ SIGNATURES: dict[str, tuple[dict[str, tuple[int, int]], dict[str, tuple[int, int
         {"text": _TEXTS, "translation": _TEXTS},
         {"score": (_FLOAT, 1), "words": (_STRING, 2), "word_scores": (_FLOAT, 2)},
     ),
-    "describe": ({"text": _TEXTS}, {"source_language": _TEXTS, "target_language": _TEXTS}),
+    "describe": (
+        {"text": _TEXTS},
+        dict.fromkeys(("source_language", "target_language", "alignment", "completions"), _TEXTS),
+    ),
 }
 _INITIALISATION = "__saved_model_init_op"  # in every SavedModel of TensorFlow 2
 LOWEST = np.finfo(np.float32).min  # the score of a slot without a translation
@@ -84,6 +87,7 @@ def check_contract(
             _check_signatures(session)
             _check_ops(session)
             _check_answers(session.run, Path(path) / "assets", reference)
+            _check_description(session, reference)
     except StatusError as error:
         raise AssertionError(f"TensorFlow's C runtime refuses it: {error}") from error
 
@@ -128,11 +132,17 @@ def _check_answers(run: Run, assets: Path, reference: "TextModel") -> None:
     _check_sums(aligned["target_tokens"], aligned["word_scores"], aligned["score"], "align")
     _check_n_best(run, plain, reference)
     _check_scores(run, plain, aligned, reference)
-    config = reference.config
-    languages = {"source": config.source_language, "target": config.target_language}
-    for side, texts in run("describe", {"text": TEXTS}).items():
-        expected = languages[side.removesuffix("_language")].encode()
-        assert texts.tolist() == [expected] * len(TEXTS), f"{side} is {texts}"
+
+
+def _check_description(session: CSession, reference: "TextModel") -> None:
+    expected = {
+        "source_language": reference.config.source_language,
+        "target_language": reference.config.target_language,
+        "alignment": "attention" if reference.aligner is None else "aligner",
+        "completions": "yes" if "complete" in session.signatures else "no",
+    }
+    for name, texts in session.run("describe", {"text": TEXTS}).items():
+        assert texts.tolist() == [expected[name].encode()] * len(TEXTS), f"{name} is {texts}"
 
 
 def _check_arrays(signature: str, outputs: Mapping[str, np.ndarray]) -> None:
