@@ -50,7 +50,9 @@ class Evaluator:
         self, lines: Sequence[str], name: str = "line", lines_at_once: int = LINES_AT_ONCE
     ) -> list[str]:
         """Translate with the decoding options as they are; the progress counts `name`."""
-        stream = self.translator.translate_stream(lines, lines_at_once=lines_at_once)
+        stream = self.translator.translate_stream(
+            lines, text_alone=True, lines_at_once=lines_at_once
+        )
         return _texts(list(counted(stream, name, len(lines))))
 
     def translate_and_replace(self, lines: Sequence[str]) -> tuple[list[str], list[str] | None]:

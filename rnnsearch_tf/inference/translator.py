@@ -250,17 +250,20 @@ class Translator:
         beam_size: int | None = None,
         n_best: int = 1,
         return_alignment: bool = False,
+        text_alone: bool = False,
         lines_at_once: int = LINES_AT_ONCE,
     ) -> Iterator[Translation]:
         """Translate any number of sentences as they come; as `translate`.
 
-        `lines_at_once` lines are read before the first result.
+        `lines_at_once` lines are read before the first result. With `text_alone`, a model of
+        subwords leaves its tokens as they are, which takes less time.
         """
         yield from self.translate_windows(
             windows(lines, lines_at_once),
             beam_size=beam_size,
             n_best=n_best,
             return_alignment=return_alignment,
+            text_alone=text_alone,
         )
 
     def translate_windows(
@@ -270,8 +273,9 @@ class Translator:
         beam_size: int | None = None,
         n_best: int = 1,
         return_alignment: bool = False,
+        text_alone: bool = False,
     ) -> Iterator[Translation]:
-        """Translate windows of sentences as they come; as `translate`.
+        """Translate windows of sentences as they come; as `translate_stream`.
 
         Each window is searched as a whole, before the next one is read.
         """
@@ -283,7 +287,7 @@ class Translator:
             results = read_translations(part, outputs, n_best, self.vocabularies[0])
             if return_alignment:
                 results = list(self._with_alignments(results))
-            return in_words(results, *self._sides)
+            return results if text_alone else in_words(results, *self._sides)
 
         with side_by_side() as apply:
             for window in lines:

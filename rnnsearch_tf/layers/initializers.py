@@ -3,15 +3,35 @@
 One initializer may serve several weights: each call draws new numbers.
 """
 
+import contextlib
+import contextvars
+from collections.abc import Iterator
+from typing import Any
+
 from keras import initializers, random
 
 from rnnsearch_tf.config import InitialWeights, check_choice, choices
+
+_zeros = contextvars.ContextVar("whether all initial weights are zero", default=False)
+
+
+@contextlib.contextmanager
+def zeros() -> Iterator[None]:
+    """Make all initial weights zero inside, for a model whose weights a file has.
+
+    At the paper's sizes, it takes a second to draw them.
+    """
+    token = _zeros.set(True)
+    try:
+        yield
+    finally:
+        _zeros.reset(token)
 
 
 def recurrent(scheme: InitialWeights) -> initializers.Initializer:
     """U, U_z, U_r: random orthogonal, each matrix by itself, in both schemes."""
     _check(scheme)
-    return initializers.Orthogonal(seed=random.SeedGenerator())
+    return _draw(initializers.Orthogonal)
 
 
 def alignment(scheme: InitialWeights) -> initializers.Initializer:
@@ -37,15 +57,19 @@ def embedding(scheme: InitialWeights) -> initializers.Initializer:
 
 
 def _normal(deviation: float) -> initializers.Initializer:
-    # With a plain seed, or none, an initializer draws the same numbers at every call.
-    return initializers.RandomNormal(stddev=deviation, seed=random.SeedGenerator())
+    return _draw(initializers.RandomNormal, stddev=deviation)
 
 
 def _normal_or_glorot(scheme: InitialWeights, deviation: float) -> initializers.Initializer:
     _check(scheme)
-    if scheme == "paper":
-        return _normal(deviation)
-    return initializers.GlorotUniform(seed=random.SeedGenerator())
+    return _normal(deviation) if scheme == "paper" else _draw(initializers.GlorotUniform)
+
+
+def _draw(distribution: type[initializers.Initializer], **settings: Any) -> Any:
+    if _zeros.get():
+        return initializers.Zeros()
+    # With a plain seed, or none, an initializer draws the same numbers at every call.
+    return distribution(seed=random.SeedGenerator(), **settings)
 
 
 def _check(scheme: InitialWeights) -> None:

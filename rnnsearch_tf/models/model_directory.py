@@ -285,11 +285,13 @@ class ModelDirectory:
             InputError: there are no such weights, or they are damaged, of another model or another
                 training, or not finite.
         """
+        from rnnsearch_tf.layers import initializers
         from rnnsearch_tf.models.translation_model import TranslationModel
         from rnnsearch_tf.models.weights_file import read_weights
 
         self.check_weights(which)
-        model = TranslationModel(self.load_config().model)
+        with initializers.zeros():
+            model = TranslationModel(self.load_config().model)
         read_weights(self.weights_path(which), model)
         return model
 

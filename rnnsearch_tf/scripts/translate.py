@@ -86,6 +86,7 @@ def run() -> int:
         _checked(_windows(output), translator, output.done),
         n_best=FLAGS.n_best,
         return_alignment=bool(FLAGS.alignment or FLAGS.figures),
+        text_alone=not (FLAGS.alignment or FLAGS.figures or FLAGS.word_scores),
     )
     if not _is_typed():
         results = output.counted(results, "line")
