@@ -6,6 +6,8 @@ Run as a script with a path, this file is the process of updates on JAX.
 import contextlib
 import importlib.util
 import itertools
+import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -115,9 +117,9 @@ def test_masks_on_tensorflow():
 @pytest.mark.slow
 @pytest.mark.skipif(not importlib.util.find_spec("jax"), reason="jax is not installed")
 def test_masks_on_jax(tmp_path):
-    from test_jax_training import on_jax
-
-    done = on_jax([__file__, str(tmp_path / "masks.npz")])
+    command = [sys.executable, __file__, str(tmp_path / "masks.npz")]
+    jax = {"KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu", "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(command, env={**os.environ, **jax}, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     check(list(np.load(tmp_path / "masks.npz").values()), shares=1)
 
