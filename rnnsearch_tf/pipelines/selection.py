@@ -11,7 +11,7 @@ from apache_beam.utils.shared import Shared
 
 from rnnsearch_tf.data.parallel_corpus import BLOCK_PAIRS, ParallelText
 from rnnsearch_tf.data.selection.moore_lewis import PairScorer
-from rnnsearch_tf.data.selection.sampling import two_samples_of_rows
+from rnnsearch_tf.data.selection.sampling import pair_digest, two_samples_of_rows
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.pipelines.jobs import count
 from rnnsearch_tf.pipelines.shards import read_lines, write_lines
@@ -24,6 +24,8 @@ Pairs = tuple[list[str], list[str]]
 # Leading bits of the last score that is kept, and the pairs to keep that begin so: uint64 [2], as
 # Beam's integers have a sign.
 Cut: TypeAlias = np.ndarray
+# Number of a shard, its scores, and these once more with inf in place of those never to be chosen.
+Scored: TypeAlias = tuple[int, np.ndarray, np.ndarray]
 
 
 class Shard(NamedTuple):
@@ -38,7 +40,7 @@ class Shard(NamedTuple):
 
 
 class Selection(NamedTuple):
-    """Request: in-domain files, pairs to keep, settings of the models."""
+    """Request: in-domain files, pairs to keep, settings of the models, whether to drop equals."""
 
     in_domain_source: str
     in_domain_target: str
@@ -46,6 +48,7 @@ class Selection(NamedTuple):
     languages: tuple[str, str]
     order: int
     seed: int
+    drop_duplicates: bool = False
 
 
 class _Plan(NamedTuple):
@@ -79,17 +82,21 @@ def select_shards(
     once = pipeline | "Once" >> beam.Create([selection])
     plan = AsSingleton(once | "Plan" >> beam.Map(_planned, AsIter(sizes)))
     samples = AsList(pool | "Sample" >> beam.FlatMap(_sampled, plan))
+    read = pool | "Read" >> beam.FlatMap(_blocks)
     blocks = (
-        pool
-        | "Read" >> beam.FlatMap(_blocks)
+        read
         | "ToWorkers" >> beam.Reshuffle()
         | "Score" >> beam.ParDo(_Score(selection), plan, samples)
     )
-    scores = (
-        {"sizes": sizes, "blocks": blocks}
-        | "ByShard" >> beam.CoGroupByKey()
-        | "Join" >> beam.MapTuple(_joined)
-    )
+    parts = {"sizes": sizes, "blocks": blocks}
+    if selection.drop_duplicates:
+        parts["firsts"] = (
+            read
+            | "Digest" >> beam.FlatMap(_digests)
+            | "First" >> beam.CombinePerKey(min)
+            | "Place" >> beam.Values()
+        )
+    scores = parts | "ByShard" >> beam.CoGroupByKey() | "Join" >> beam.MapTuple(_joined)
     cut = AsSingleton(once | "Uncut" >> beam.Map(_uncut))
     for shift in _SHIFTS:
         histogram = (
@@ -149,6 +156,13 @@ def _blocks(shard: Shard) -> Iterator[tuple[tuple[int, int], Pairs]]:
         yield (shard.number, number * BLOCK_PAIRS), ([*source], [*target])
 
 
+def _digests(block: tuple[tuple[int, int], Pairs]) -> Iterator[tuple[bytes, tuple[int, int]]]:
+    """Give the digests of pairs, each with its shard and row."""
+    (number, start), pairs = block
+    for row, pair in enumerate(zip(*pairs, strict=True), start):
+        yield pair_digest(*pair), (number, row)
+
+
 def _in_domain(selection: Selection) -> ParallelText:
     pairs = list(_pairs(selection.in_domain_source, selection.in_domain_target))
     return ParallelText([source for source, _ in pairs], [target for _, target in pairs])
@@ -176,8 +190,11 @@ def _sampled(shard: Shard, plan: _Plan) -> Iterator[tuple[int, str, str]]:
                 yield sample, source, target
 
 
-def _joined(number: int, parts: Mapping[str, Iterable[Any]]) -> tuple[int, np.ndarray]:
-    """Join the scores of a shard's blocks, after a check that each pair is there once."""
+def _joined(number: int, parts: Mapping[str, Iterable[Any]]) -> Scored:
+    """Join the scores of a shard's blocks, after a check that each pair is there once.
+
+    "firsts", where it is given, has the rows that have no equal before them in the pool.
+    """
     [size] = parts["sizes"]
     blocks = dict(parts["blocks"])
     scores = np.concatenate([np.zeros(0), *(blocks[start] for start in sorted(blocks))])
@@ -185,7 +202,12 @@ def _joined(number: int, parts: Mapping[str, Iterable[Any]]) -> tuple[int, np.nd
         raise RuntimeError(f"shard {number}: blocks are missing, or there twice")
     if len(scores) != size:
         raise RuntimeError(f"shard {number}: {len(scores):,} scores of {size:,} pairs")
-    return number, scores
+    if "firsts" not in parts:
+        return number, scores, scores
+    eligible = np.full_like(scores, np.inf)
+    firsts = np.array([*parts["firsts"]], np.int64)
+    eligible[firsts] = scores[firsts]
+    return number, scores, eligible
 
 
 def _sortable(scores: np.ndarray) -> np.ndarray:
@@ -195,9 +217,10 @@ def _sortable(scores: np.ndarray) -> np.ndarray:
     return np.where(bits & sign, ~bits, bits | sign)
 
 
-def _histogram(scored: tuple[int, np.ndarray], shift: int, cut: Cut) -> np.ndarray:
+def _histogram(scored: Scored, shift: int, cut: Cut) -> np.ndarray:
     """Count the next digits of the finite scores that begin with the cut's bits."""
-    keys = _sortable(scored[1][np.isfinite(scored[1])])
+    _, _, eligible = scored
+    keys = _sortable(eligible[np.isfinite(eligible)])
     digits = keys >> np.uint64(shift)
     digits = digits[digits >> np.uint64(_DIGIT_BITS) == cut[0]]
     return np.bincount(
@@ -226,10 +249,10 @@ def _narrowed(histogram: np.ndarray, cut: Cut) -> Cut:
     return np.array([(bits << _DIGIT_BITS) | digit, keep - before], np.uint64)
 
 
-def _ties(scored: tuple[int, np.ndarray], cut: Cut) -> tuple[int, int]:
+def _ties(scored: Scored, cut: Cut) -> tuple[int, int]:
     """Count the shard's pairs with the last score that is kept."""
-    number, scores = scored
-    return number, int(np.count_nonzero(_sortable(scores) == cut[0]))
+    number, _, eligible = scored
+    return number, int(np.count_nonzero(_sortable(eligible) == cut[0]))
 
 
 def _earlier(selection: Selection, ties: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
@@ -240,25 +263,25 @@ def _earlier(selection: Selection, ties: Iterable[tuple[int, int]]) -> Iterator[
         total += own
 
 
-def _is_kept(scored: tuple[int, np.ndarray], cut: Cut, earlier: Mapping[int, int]) -> np.ndarray:
+def _is_kept(scored: Scored, cut: Cut, earlier: Mapping[int, int]) -> np.ndarray:
     """Mark the shard's pairs that are kept; of equal scores at the cut, the pool's first are."""
-    number, scores = scored
-    keys, last = _sortable(scores), cut[0]
+    number, _, eligible = scored
+    keys, last = _sortable(eligible), cut[0]
     left = max(0, int(cut[1]) - earlier[number])
     is_kept = keys < last
     is_kept[np.flatnonzero(keys == last)[:left]] = True
-    return is_kept & np.isfinite(scores)
+    return is_kept & np.isfinite(eligible)
 
 
 def _write(
-    scored: tuple[int, np.ndarray],
+    scored: Scored,
     shards: Mapping[int, Shard],
     cut: Cut,
     earlier: Mapping[int, int],
     unfinished: str,
 ) -> int:
     """Write a shard's kept pairs, and return their number."""
-    number, scores = scored
+    number, scores, _ = scored
     shard, is_kept = shards[number], _is_kept(scored, cut, earlier)
     for path, kept in ((shard.source, shard.kept_source), (shard.target, shard.kept_target)):
         write_lines(kept, itertools.compress(read_lines(path), is_kept), unfinished)

@@ -89,6 +89,7 @@ def run() -> None:
         (FLAGS.source_language, FLAGS.target_language),
         FLAGS.order,
         FLAGS.seed,
+        FLAGS.drop_duplicates,
     )
     unfinished = f"{output}/{shards.UNFINISHED}"
     counters = run_job(

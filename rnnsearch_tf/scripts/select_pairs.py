@@ -54,7 +54,6 @@ COMMAND.define(
     "in-domain, inf where a side is blank",
 )  # fmt: skip
 COMMAND.group("Selection")
-COMMAND.define("drop_duplicates", bool, "of equal pairs, keep the first at most", False)
 define_selection(COMMAND)
 
 

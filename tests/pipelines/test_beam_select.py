@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from beam_processes import job_service
 
 pytest.importorskip("apache_beam", reason="apache_beam is not installed: make test-beam")
 
@@ -35,18 +36,18 @@ def flags(folder: Path, keep: int) -> list[str]:
     return [*files, f"--keep={keep}"]
 
 
-def selected_locally(folder: Path, keep: int) -> list[list[str]]:
+def selected_locally(folder: Path, keep: int, *options: str) -> list[list[str]]:
     """The kept sources, the kept targets and all scores, by rnnsearch-select."""
     out = [folder / f"local.{name}" for name in (*SIDES, "scores")]
     files = [f"--pool_{side}={folder / 'whole' / side / 'text'}" for side in SIDES]
     outputs = [f"--output_source={out[0]}", f"--output_target={out[1]}", f"--scores={out[2]}"]
-    assert select_pairs.run([*flags(folder, keep), *files, *outputs]) == 0
+    assert select_pairs.run([*flags(folder, keep), *files, *outputs, *options]) == 0
     return [read_lines(path) for path in out]
 
 
 def selected_on_beam(folder: Path, keep: int, *options: str) -> list[list[str]]:
     """The same by rnnsearch-beam-select; each shard of the pool has its files, and no others."""
-    out = folder / f"beam{keep}"
+    out = folder / "-".join([f"beam{keep}", *(option.strip("-") for option in options[:1])])
     files = [f"--pool_{side}={folder}/pool/{side}/**" for side in SIDES]
     given = [*flags(folder, keep), *files, f"--output={out}", "--scores", *options]
     assert beam_select.run(given) == 0
@@ -88,6 +89,13 @@ def test_the_selection_is_the_local_commands(folder, keep, capsys):
     assert capsys.readouterr().err.splitlines()[-1] == said
 
 
+@pytest.mark.parametrize("keep", [60, 5_000])
+def test_of_equal_pairs_the_pools_first_is_kept(folder, keep):
+    expected = selected_locally(folder, keep, "--drop_duplicates")
+    assert selected_on_beam(folder, keep, "--drop_duplicates") == expected
+    assert len({*zip(*expected[:2], strict=True)}) == len(expected[0])
+
+
 @pytest.mark.slow
 def test_real_text_in_two_processes(real_text, tmp_path):
     europarl = real_text / "europarl"
@@ -104,6 +112,15 @@ def test_real_text_in_two_processes(real_text, tmp_path):
     assert selected_on_beam(tmp_path, 2_000, *workers) == expected
 
 
+@pytest.mark.slow
+def test_through_the_portable_job_service(folder):
+    """The way in which Flink and Spark run it: job server, artifacts and workers over gRPC."""
+    drop = "--drop_duplicates"
+    with job_service() as options:
+        selected = selected_on_beam(folder, 61, drop, *options)
+    assert selected == selected_locally(folder, 61, drop)
+
+
 @pytest.mark.parametrize("keep", [1, 7, 50, 299, 300, 301, 10_000])
 def test_the_cut_is_exact_whatever_the_scores(keep):
     """Histograms of digits find the pairs that sorting all scores finds; ties go to the first."""
@@ -112,7 +129,8 @@ def test_the_cut_is_exact_whatever_the_scores(keep):
     scores[::37] = np.inf
     scores[1::41] = generator.normal(size=8) * 1e-300
     scores[2:4] = 0.0, -0.0
-    shards = list(enumerate(np.split(scores, [0, 120, 121])))
+    parts = np.split(scores, [0, 120, 121])
+    shards = list(zip(range(len(parts)), parts, parts, strict=True))
     chosen = selection.Selection("", "", keep, ("en", "fr"), order=3, seed=1)
     cut = selection._uncut(chosen)
     for shift in selection._SHIFTS:

@@ -1,22 +1,19 @@
 """Translation of shards on Apache Beam: Translator's results, in order, whatever happens."""
 
-import contextlib
 import gzip
 import json
 import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
-import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from beam_processes import job_service, kill, start
 
 pytest.importorskip("apache_beam", reason="apache_beam is not installed: make test-beam")
 
@@ -128,6 +125,21 @@ def test_written_again_a_shard_has_the_same_bytes(tmp_path):
     assert not list((tmp_path / "unfinished").iterdir())
 
 
+def test_what_a_runner_repeats_changes_nothing(text, expected, export_dir, tmp_path, monkeypatch):
+    """Each part of the job is done twice, as by a runner that retries."""
+    written = []
+
+    def write_lines(path: str, *given: Any) -> None:
+        written.append(path)
+        shards.write_lines(path, *given)
+
+    monkeypatch.setattr(translation, "write_lines", write_lines)
+    again = "--direct_runner_bundle_repeat=1"
+    assert beam_translate.run(flags(export_dir, text, tmp_path / "out", again)) == 0
+    assert translations(tmp_path / "out") == expected
+    assert sorted(written) == sorted(2 * [*{*written}]) and len(written) == 2 * len(expected)
+
+
 # --- several processes ----------------------------------------------------------------------------
 
 
@@ -135,12 +147,6 @@ def test_written_again_a_shard_has_the_same_bytes(tmp_path):
 def test_workers_in_processes_of_their_own(text, expected, export_dir, tmp_path):
     assert beam_translate.run(flags(export_dir, text, tmp_path / "out", *WORKERS)) == 0
     assert translations(tmp_path / "out") == expected
-
-
-def start(*arguments: str, **options: object) -> subprocess.Popen[bytes]:
-    """Start a Python module as the leader of a group of processes."""
-    command = [sys.executable, "-m", *arguments]
-    return subprocess.Popen(command, start_new_session=True, **options)  # type: ignore[call-overload]
 
 
 def workers_of(process: subprocess.Popen[bytes]) -> list[int]:
@@ -187,59 +193,11 @@ def test_a_killed_worker_loses_and_doubles_nothing(text, expected, export_dir, t
     assert translations(output) == {**expected, "empty.en": ["kept"]}
 
 
-def kill(process: subprocess.Popen[bytes]) -> None:
-    """End a process with all that it has started."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-
-
-def free_port() -> int:
-    with socket.socket() as server:
-        server.bind(("localhost", 0))
-        return server.getsockname()[1]
-
-
-@pytest.fixture
-def job_service() -> Iterator[list[str]]:
-    """Options for Beam's portable job service, with workers that a pool starts as processes."""
-    jobs_port, pool_port = free_port(), free_port()
-    portability = "apache_beam.runners.portability.local_job_service_main"
-    pool = "apache_beam.runners.worker.worker_pool_main"
-    # The pool starts `python`, whichever the path finds.
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    started = [
-        start(portability, f"--job_port={jobs_port}"),
-        start(pool, f"--service_port={pool_port}", env={**os.environ, "PATH": path}),
-    ]
-    try:
-        for port in (jobs_port, pool_port):
-            wait_for(port)
-        yield [
-            "--runner=PortableRunner",
-            f"--job_endpoint=localhost:{jobs_port}",
-            "--environment_type=EXTERNAL",
-            f"--environment_config=localhost:{pool_port}",
-        ]
-    finally:
-        for process in started:
-            kill(process)
-
-
-def wait_for(port: int) -> None:
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline:
-        with socket.socket() as client:
-            if not client.connect_ex(("localhost", port)):
-                return
-        time.sleep(0.2)
-    raise TimeoutError(port)
-
-
 @pytest.mark.slow
-def test_through_the_portable_job_service(text, expected, export_dir, tmp_path, job_service):
+def test_through_the_portable_job_service(text, expected, export_dir, tmp_path):
     """The way in which Flink and Spark run it: job server, artifacts and workers over gRPC."""
-    assert beam_translate.run(flags(export_dir, text, tmp_path / "out", *job_service)) == 0
+    with job_service() as options:
+        assert beam_translate.run(flags(export_dir, text, tmp_path / "out", *options)) == 0
     assert translations(tmp_path / "out") == expected
 
 

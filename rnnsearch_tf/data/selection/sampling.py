@@ -79,18 +79,19 @@ def _sample(drawn: list[tuple[int, str, str]]) -> Sample:
 def first_occurrences(pool: Corpus) -> np.ndarray:
     """Mark the pairs that have no equal before them, bool [N].
 
-    Equality is that of 64 bits of BLAKE2b of the text.
+    Equality is that of `pair_digest`.
     """
     digests = np.fromiter(
-        (
-            int.from_bytes(hashlib.blake2b("\n".join(pair).encode(), digest_size=8).digest(), "big")
-            for pair in each_pair(pool)
-        ),
-        np.uint64,
+        (int.from_bytes(pair_digest(*pair), "big") for pair in each_pair(pool)), np.uint64
     )
     is_first: np.ndarray = np.zeros(len(digests), bool)
     is_first[np.unique(digests, return_index=True)[1]] = True
     return is_first
+
+
+def pair_digest(source: str, target: str) -> bytes:
+    """Return 64 bits of BLAKE2b of a pair, by which equal pairs are found."""
+    return hashlib.blake2b(f"{source}\n{target}".encode(), digest_size=8).digest()
 
 
 def write_pairs(pool: Corpus, chosen: np.ndarray, source: IO[bytes], target: IO[bytes]) -> None:

@@ -6,7 +6,8 @@ from rnnsearch_tf.scripts.shared.command import Command
 
 
 def define_selection(command: Command) -> None:
-    """Add --keep, the languages, --order and --seed."""
+    """Add --drop_duplicates, --keep, the languages, --order and --seed."""
+    command.define("drop_duplicates", bool, "of equal pairs, keep the first at most", False)
     command.define("keep", int, "number of pairs to keep", limits=COUNT, required=True)
     command.define("source_language", MosesLanguage, "Moses rules for the source", "en")
     command.define("target_language", MosesLanguage, "Moses rules for the target", "fr")
