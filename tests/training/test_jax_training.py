@@ -8,12 +8,13 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from dropout_masks import check
 from tiny_training import training_flags, write_corpus
 
 pytestmark = [
@@ -130,12 +131,19 @@ def work_in_forks(tasks: list[list[Any]]) -> None:
     import rnnsearch_tf.training.jax_validation  # noqa: F401
     from rnnsearch_tf.scripts import train
 
+    def masks(path: str) -> None:
+        from dropout_masks import masks_of_updates
+
+        np.savez(path, *masks_of_updates())
+
+    commands: dict[str, Callable] = {
+        "train": lambda *flags: train.run(list(flags)), "updates": updates_on_jax, "masks": masks
+    }  # fmt: skip
     for devices, command, *arguments in tasks:
         process = os.fork()
         if process == 0:
             os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={devices}"
-            done = train.run(arguments) if command == "train" else updates_on_jax(*arguments)
-            sys.exit(done)
+            sys.exit(commands[command](*arguments))
         if status := os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]):
             sys.exit(f"{command} {arguments} ended with status {status}")
 
@@ -145,6 +153,7 @@ class Work(NamedTuple):
 
     one_device: dict[str, np.ndarray]
     two_devices: dict[str, np.ndarray]
+    masks: list[np.ndarray]  # of dropout
     flags: list[str]  # of the trainings, but for their limits and folders
     whole: Path  # of six updates
     parts: Path  # of three, and of six resumed after three
@@ -154,7 +163,7 @@ class Work(NamedTuple):
 @pytest.fixture(scope="module")
 def work(tmp_path_factory) -> Work:
     folder = tmp_path_factory.mktemp("jax")
-    one, two = (str(folder / f"{devices}.npz") for devices in ("one", "two"))
+    one, two, masks = (str(folder / f"{name}.npz") for name in ("one", "two", "masks"))
     (folder / "corpus").mkdir()
     write_corpus(folder / "corpus")
     flags = [
@@ -172,13 +181,16 @@ def work(tmp_path_factory) -> Work:
     tasks = [
         [1, "updates", one, [*OPTIMIZERS, OF_BFLOAT16]],
         [2, "updates", two, ["adam"]],
+        [1, "masks", masks],
         *trainings,
     ]
     command = [sys.executable, __file__, json.dumps(tasks)]
     done = subprocess.run(command, env=environment(), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     updates = (dict(np.load(path)) for path in (one, two))
-    return Work(*updates, flags, folder / "whole", folder / "parts", done.stderr)
+    return Work(
+        *updates, [*np.load(masks).values()], flags, folder / "whole", folder / "parts", done.stderr
+    )
 
 
 @pytest.fixture
@@ -218,6 +230,10 @@ def test_two_devices_make_the_updates_of_one(work, one_device):
 def test_each_shape_is_compiled_once(one_device):
     """Ten shapes of batches are two."""
     assert one_device["adam: compilations"] == 2
+
+
+def test_dropout_masks(work):
+    check(work.masks, shares=1)
 
 
 def test_bfloat16_learns(one_device):
