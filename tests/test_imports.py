@@ -68,9 +68,9 @@ ROOMS = {
     "reproduction": "__init__ models results claims assessment report reproduce",
     "demo": "__init__",
     "scripts": """
-        __init__ shared shared.standard_streams shared.file_flags shared.requirements
+        __init__ shared shared.text_output shared.file_flags shared.requirements
         shared.help_text shared.command shared.text_input
-        shared.text_output shared.line_output shared.finite_values shared.translation_lines
+        shared.line_output shared.finite_values shared.translation_lines
         shared.translation_flags shared.selection_flags shared.beam_flags
         shared.figure_flags shared.decoding_flags shared.alignment_flags
         shared.alignment_evaluation shared.pair_flags shared.systems shared.unknown_words
