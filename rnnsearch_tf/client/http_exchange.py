@@ -13,7 +13,7 @@ from urllib3.response import HTTPResponse
 from rnnsearch_tf.client.address import Address
 from rnnsearch_tf.client.call import Call
 from rnnsearch_tf.client.errors import AnswerError
-from rnnsearch_tf.client.failures import too_large, too_late
+from rnnsearch_tf.client.failures import Failure, too_late
 from rnnsearch_tf.client.http_failures import no_answer
 from rnnsearch_tf.client.tls import Tls
 
@@ -101,7 +101,7 @@ class HttpExchange:
 
     def _check_size(self, size: int) -> None:
         if size > self._limit:
-            raise too_large(self._address, f"more than {self._limit:,} bytes")
+            raise Failure.TOO_LARGE.of(self._address, f"more than {self._limit:,} bytes")
 
     def check_time(self, call: Call) -> None:
         """Raise an error where the time of a call is over."""
