@@ -21,16 +21,14 @@ def find_subwords(
     """Return the tokenisers of both sides, or none where the tokens are words.
 
     Models are learned once from a text, and kept beside the prepared texts (see `prepare`).
+    InputError for an unusable corpus or model, too few subwords for its characters, or a missing
+    package.
 
     Args:
         config: its tokeniser, and the number of subwords.
         training: the text that they are learned from.
         cache_dir: for learned models.
         files: models to be taken instead, of the source and the target, or one for both.
-
-    Raises:
-        InputError: an unusable corpus or model, too few subwords for its characters, or a package
-            is missing.
     """
     if config.tokenizer != SENTENCEPIECE:
         return []

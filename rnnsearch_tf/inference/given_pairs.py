@@ -17,8 +17,7 @@ Target = Line | Translation | Hypothesis
 def checked_lines(text: Any) -> Sequence[Line]:
     """Return a sentence as a list of one, and a list of them as it is.
 
-    Raises:
-        TypeError: it is neither.
+    TypeError where it is neither.
     """
     lines: Any = [text] if isinstance(text, Line) else text
     if not (hasattr(lines, "__len__") and hasattr(lines, "__iter__")):

@@ -24,8 +24,7 @@ def required(lexicon: str | Path | None) -> str | Path:
 def read_lexicon(path: str | Path) -> dict[str, tuple[str, ...]]:
     """Read a lexicon, which may have been edited by hand: lines of words with tabs between them.
 
-    Raises:
-        InputError: the file is not a lexicon; the message has the line.
+    InputError where the file is not a lexicon; the message has the line.
     """
     lexicon: dict[str, tuple[str, ...]] = {}
     try:

@@ -25,9 +25,8 @@ _FUNCTIONS = ("best", "candidates", "score_tokens", "align_tokens")
 def load_export(version: Path) -> Any:
     """Read a version's folder: the SavedModel, with the saved functions of `TextModel`.
 
-    Raises:
-        InputError: a file is missing or not the one that was exported (exports of version 0.1.0
-            tell that of the vocabularies only), or it was made by a version before 0.1.0.
+    InputError where a file is missing or not the one that was exported (exports of version 0.1.0
+    tell that of the vocabularies only), or it was made by a version before 0.1.0.
     """
     load_vocabularies(version)  # for its checks
     try:
@@ -61,12 +60,9 @@ def load_text_model(
 ) -> TextModel:
     """Read a model directory, or several as an ensemble.
 
-    Languages and decoding options are the first one's.
-
-    Raises:
-        InputError: a directory is absent, incomplete or damaged, or has other vocabularies than
-            the first; the first has no aligner, and one is to align; or Keras works on another
-            backend than TensorFlow.
+    Languages and decoding options are the first one's. InputError where a directory is absent,
+    incomplete or damaged, or has other vocabularies than the first; the first has no aligner, and
+    one is to align; or Keras works on another backend than TensorFlow.
     """
     check_backend()
     if alignment is not None:

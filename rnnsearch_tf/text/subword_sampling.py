@@ -18,15 +18,13 @@ class SubwordSampler:
         P(x|X) ∝ p(x)^α     x: one of all segmentations of the text X
 
     Where the model is of byte pairs, α is the probability that a merge is left out (Provilkov et
-    al. 2020).
+    al. 2020). InputError for a model of whole words or characters, and where
+    sentencepiece is not installed.
 
     Args:
         model: the content of a SentencePiece model file.
         alpha: α; 0: the most probable segmentation.
         letter_noise: share of the words in which two letters are exchanged first, 0 to 1.
-
-    Raises:
-        InputError: a model of whole words or characters, or sentencepiece is not installed.
     """
 
     def __init__(self, model: bytes, alpha: float, letter_noise: float = 0.0):

@@ -71,8 +71,7 @@ class SentencePieceTokenizer(tf.Module):
     def load(cls, language: str, path: Path, digest: str = "") -> "SentencePieceTokenizer":
         """Read a model file, which has a SHA-256 where one is given.
 
-        Raises:
-            InputError: no such file, not a model, or another; or tensorflow-text is not installed.
+        InputError where it is no such file, and where tensorflow-text is not installed.
         """
         with input_errors(path):
             model = path.read_bytes()
@@ -153,15 +152,13 @@ def learn_subwords(lines: Iterable[str], size: int) -> bytes:
     """Learn a unigram model of subwords with byte fallback: the content of its file.
 
     SentencePiece's defaults hold but for these: Unicode is normalised (NFKC); ids 0 to 2 are
-    padding, `</s>` and [UNK]; there are fewer pieces where the text has no more.
+    padding, `</s>` and [UNK]; there are fewer pieces where the text has no more. InputError where
+    `size` is too small for the characters of the text, the text is empty, or the package
+    sentencepiece is not installed.
 
     Args:
         lines: the text.
         size: K, the pieces with the special tokens and the 256 bytes.
-
-    Raises:
-        InputError: `size` is too small for the characters of the text, the text is empty, or the
-            package sentencepiece is not installed.
     """
     require_package("sentencepiece")
     import sentencepiece

@@ -88,12 +88,11 @@ def with_prefixes(config: Config) -> Config:
 def tokenizers_for(config: Config, folder: Path) -> tuple[Tokenizer, Tokenizer]:
     """Make the source's and the target's tokeniser.
 
+    InputError as of `SentencePieceTokenizer.load`.
+
     Args:
         config: of a model.
         folder: with source.spm and target.spm, where its tokens are subwords.
-
-    Raises:
-        InputError: as `SentencePieceTokenizer.load`.
     """
     if config.tokenizer != SENTENCEPIECE:
         return word_tokenizers_for(config)

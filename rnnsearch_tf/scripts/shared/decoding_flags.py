@@ -61,12 +61,11 @@ def written_model(command: Command) -> ModelDirectory:
 def checked_models(command: Command, names: str | None = None) -> list[str]:
     """Return the folders of --model_dir, checked before TensorFlow is loaded.
 
+    InputError for an unusable model directory or export, or options that it cannot have.
+
     Args:
         command: with the flags.
         names: a value to use instead of --model_dir.
-
-    Raises:
-        InputError: an unusable model directory or export, or options that it cannot have.
     """
     paths = model_folders(command, names)
     check_models(paths, command.flags.weights)
