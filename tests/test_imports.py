@@ -27,7 +27,6 @@ ROOMS = {
     """,
     "models": """
         __init__ losses translation_step translation_model ensemble weights_file model_directory
-        pretrained
     """,
     "synthetic": """
         __init__ dice morphology sentence_pair lexicon rules derivation grammar

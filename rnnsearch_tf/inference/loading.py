@@ -14,8 +14,7 @@ from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.inference.exported import card_of, check_models, load_vocabularies
 from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.inference.weight_storage import FULL
-from rnnsearch_tf.models.model_directory import BEST, ModelDirectory
-from rnnsearch_tf.models.pretrained import find_model
+from rnnsearch_tf.models.model_directory import BEST, ModelDirectory, find_model
 from rnnsearch_tf.text.vectorizer import TextVectorizer
 from rnnsearch_tf.tf_functions import check_backend
 

@@ -1,4 +1,4 @@
-"""The model directory: everything needed to translate, in one folder."""
+"""The model directory: everything needed to translate, in one folder; and those that ship."""
 
 import contextlib
 import dataclasses
@@ -21,6 +21,9 @@ if TYPE_CHECKING:  # Keras and TensorFlow are loaded only where they are needed
     from rnnsearch_tf.text.tokenizers import Tokenizer
 
 BEST, LAST = "best", "last"
+
+SHIPPED = Path(__file__).parents[1] / "pretrained"  # models that come with the package
+DEFAULT = "europarl-en-fr"  # one of them, by which `rnnsearch-translate` translates
 
 _RENAMED_LOG_FIELDS = {"train_guide_loss": "train_guided_alignment_loss"}  # since version 0.1.0
 
@@ -278,6 +281,13 @@ class ModelDirectory:
         if not path.exists():
             raise InputError(f"{self.path}: no {path.name}: training has not saved any yet")
         return path
+
+
+def find_model(path: str | Path) -> Path:
+    """Return a model's folder: `path`, or where there is none, what ships under that name."""
+    shipped = SHIPPED / path
+    is_name = len(Path(path).parts) == 1 and not Path(path).exists()
+    return shipped if is_name and shipped.is_dir() else Path(path)
 
 
 def _file_size(model: "TranslationModel") -> int:

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import IO, TYPE_CHECKING
 
-from rnnsearch_tf.models.pretrained import DEFAULT
+from rnnsearch_tf.models.model_directory import DEFAULT
 from rnnsearch_tf.results import Alignment
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.decoding_flags import (

@@ -14,8 +14,7 @@ from rnnsearch_tf.errors import InputError, first_line, input_errors
 from rnnsearch_tf.evaluation.metrics import METRICS, Score
 from rnnsearch_tf.files import new_folder
 from rnnsearch_tf.json_files import read_json, typed
-from rnnsearch_tf.models.model_directory import BEST, ModelDirectory
-from rnnsearch_tf.models.pretrained import find_model
+from rnnsearch_tf.models.model_directory import BEST, ModelDirectory, find_model
 from rnnsearch_tf.models.weights_file import copy_weights, count_values
 from rnnsearch_tf.serving.model_card import evaluation_of
 

@@ -8,8 +8,7 @@ import numpy as np
 
 from rnnsearch_tf.config import SENTENCEPIECE, SUBWORD_FILES, Config
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.models.model_directory import ModelDirectory
-from rnnsearch_tf.models.pretrained import find_model
+from rnnsearch_tf.models.model_directory import ModelDirectory, find_model
 
 if TYPE_CHECKING:  # Keras and TensorFlow are loaded only where they are needed
     from rnnsearch_tf.models.translation_model import TranslationModel

@@ -7,8 +7,7 @@ from rnnsearch_tf.config import AlignmentName, DecodingConfig
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.inference.exported import check_models, check_options, config_of, find_version
 from rnnsearch_tf.inference.lexicon_file import required
-from rnnsearch_tf.models.model_directory import ModelDirectory
-from rnnsearch_tf.models.pretrained import find_model
+from rnnsearch_tf.models.model_directory import ModelDirectory, find_model
 from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.file_flags import MODEL_FOLDERS
 
