@@ -139,14 +139,10 @@ class ModelDirectory:
         """Read config.json; InputError where there is none, or another file."""
         if not self.path.is_dir():
             raise InputError(f"{self.path}: no such model directory")
-        try:
+        if not self.is_complete():
+            raise InputError(f"{self.path}: not a model directory, or half-written: no config.json")
+        with input_errors(self._config_path):
             return Config.from_json(self._config_path.read_bytes())
-        except FileNotFoundError as error:
-            raise InputError(
-                f"{self.path}: not a model directory, or half-written: no config.json"
-            ) from error
-        except (OSError, ValueError) as error:
-            raise InputError(f"{self._config_path}: {error}") from error
 
     def load_vocabularies(self) -> tuple[Vocabulary, Vocabulary]:
         """Read the source's and the target's vocabulary.
