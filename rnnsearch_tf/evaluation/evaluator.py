@@ -17,7 +17,6 @@ from rnnsearch_tf.evaluation.likelihood import Nll, nll
 from rnnsearch_tf.evaluation.metrics import Reference
 from rnnsearch_tf.evaluation.scores import SetScores, TranslationScores, score_set
 from rnnsearch_tf.evaluation.unk_free import unk_free_sentences
-from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.inference.translator import LINES_AT_ONCE, Translator
 from rnnsearch_tf.progress import counted, say
 from rnnsearch_tf.results import Translation
@@ -40,11 +39,6 @@ class Evaluator:
         # The model's tokens go with its vocabularies. Length bins and tokenised BLEU count words.
         self._tokenizers = translator.source_tokenizer, translator.target_tokenizer
         self._word_tokenizers = translator.source_word_tokenizer, translator.target_word_tokenizer
-
-    @classmethod
-    def of(cls, model: TextModel) -> "Evaluator":
-        """Return the evaluator of a model that is in memory."""
-        return cls(Translator.of(model))
 
     def translate(
         self, lines: Sequence[str], name: str = "line", lines_at_once: int = LINES_AT_ONCE
@@ -164,7 +158,7 @@ class Evaluator:
     ) -> list[LengthBin]:
         """Score each bin of source lengths (`length_bins`) by BLEU, with 95% intervals."""
         lengths = self.source_lengths(sources)
-        return bleu_by_length(translations, references, lengths, bounds=bounds, intervals=True)
+        return bleu_by_length(translations, references, lengths, bounds)
 
     def evaluate(
         self,

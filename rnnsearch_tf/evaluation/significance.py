@@ -59,7 +59,7 @@ def compare(
         for name, metric in metrics.text_metrics().items()
     }
     by_length = []
-    bins = bleu_by_length(others, references, lengths, intervals=True)
+    bins = bleu_by_length(others, references, lengths)
     for length_bin, rows in zip(bins, length_bins(lengths).values(), strict=True):
         ours, theirs = ([side[i] for i in rows] for side in (translations, others))
         right = [references[i] for i in rows]

@@ -40,7 +40,7 @@ def assess(
     text_model = load_text_model(path, decoding)
     model = text_model.model
     assert isinstance(model, TranslationModel)  # one directory is no ensemble
-    evaluator = Evaluator.of(text_model)
+    evaluator = Evaluator(Translator.of(text_model))
     pairs = evaluator.pairs(sample)
     training = pairs.take(kept_rows(pairs, config.training.max_length)[:TRAINING_SAMPLE])
     unk_free = evaluator.unk_free(*text.test)

@@ -58,7 +58,7 @@ def test_scores_are_of_all_and_of_those_without_unknown_words():
     assert scores.no_unknown == score_set(TRANSLATIONS[3:6], TEXT.target[3:6], FRENCH)
     lengths = [5] * 11 + [15] * 2
     assert evaluator.source_lengths(TEXT.source) == lengths
-    bins = bleu_by_length(TRANSLATIONS, TEXT.target, lengths, intervals=True)
+    bins = bleu_by_length(TRANSLATIONS, TEXT.target, lengths)
     assert scores.by_length == bins
     assert [b[:3] for b in bins] == [(1, 10, 11), (11, 20, 2)]
     assert scores.replaced is None and scores.comparisons == ()
@@ -87,7 +87,7 @@ def evaluator(model_dir: Path) -> Evaluator:
     assert isinstance(text_model.model, TranslationModel)
     [bias] = [weight for weight in text_model.model.weights if weight.path.endswith("readout/b")]
     bias.assign(bias.numpy() + 2 * (np.arange(bias.shape[0]) == UNK))
-    return Evaluator.of(text_model)
+    return Evaluator(Translator.of(text_model))
 
 
 @pytest.fixture(scope="module")
