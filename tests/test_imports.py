@@ -32,7 +32,7 @@ ROOMS = {
         __init__ dice morphology sentence_pair lexicon rules derivation grammar
     """,
     "client": """
-        contract address errors tls results call failures grpc_failures http_failures
+        contract address errors tls results call failures
         serving_pb2 tensor_messages grpc_transport http_exchange json_answer rest_transport client
         __init__
     """,
