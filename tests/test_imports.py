@@ -70,7 +70,7 @@ ROOMS = {
         __init__ shared shared.text_output shared.file_flags shared.requirements
         shared.help_text shared.command shared.text_input
         shared.line_output shared.finite_values shared.translation_lines
-        shared.translation_flags shared.beam_flags
+        shared.beam_flags
         shared.figure_flags shared.decoding_flags shared.alignment_flags
         shared.alignment_evaluation shared.pair_flags shared.systems shared.unknown_words
         shared.settings_file align aligner beam_select beam_translate client demo evaluate export
