@@ -19,7 +19,7 @@ ROOMS = {
     """,
     "text": """
         __init__ fingerprint cleaning letters nonbreaking_prefixes word_tokenizer moses vocabulary
-        subwords letter_noise subword_sampling tokenizers vectorizer
+        subwords subword_sampling tokenizers vectorizer
     """,
     "layers": """
         initializers precision scan embedding gated_recurrence gru attention_inputs attention

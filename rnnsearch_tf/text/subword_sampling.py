@@ -1,15 +1,16 @@
 """Segmentations of text into subwords, drawn at random, and typing errors before them."""
 
 import random
+import re
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.extras import require_package
-from rnnsearch_tf.text.letter_noise import exchange_letters
 
 _SEEDING = threading.Lock()
+_WORD = re.compile(r"[^\W\d_]{4,}")
 
 
 class SubwordSampler:
@@ -69,3 +70,19 @@ class SubwordSampler:
         return self._processor.encode(
             text, out_type=str, enable_sampling=True, nbest_size=-1, alpha=self._alpha
         )
+
+
+def exchange_letters(text: str, share: float, random_numbers: random.Random) -> str:
+    """Exchange two inner neighbors in about a share of all words of a text.
+
+    Words of fewer than four letters are left alone, and longer ones bear their part. Words keep
+    their first and last letter and their places.
+    """
+    words = len(text.split())
+    places = [match.span() for match in _WORD.finditer(text)]
+    count = int(share * words + random_numbers.random())  # on average, the share
+    letters = list(text)
+    for start, end in random_numbers.sample(places, min(count, len(places))):
+        i = random_numbers.randrange(start + 1, end - 2)
+        letters[i], letters[i + 1] = letters[i + 1], letters[i]
+    return "".join(letters)
