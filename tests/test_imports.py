@@ -29,7 +29,7 @@ ROOMS = {
         __init__ losses translation_step translation_model ensemble weights_file model_directory
     """,
     "synthetic": """
-        __init__ dice morphology sentence_pair lexicon rules derivation grammar
+        __init__ morphology sentence_pair lexicon rules derivation grammar
     """,
     "client": """
         contract address errors tls results call failures
