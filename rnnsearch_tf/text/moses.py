@@ -32,9 +32,8 @@ import tensorflow as tf
 from rnnsearch_tf.config import MOSES_LANGUAGES, check_choice
 from rnnsearch_tf.text import cleaning, letters, nonbreaking_prefixes
 from rnnsearch_tf.text.cleaning import SPACES, Rule, apply, clean, valid_utf8
-from rnnsearch_tf.text.fingerprint import rules_fingerprint
 from rnnsearch_tf.text.letters import LETTER, LOWER
-from rnnsearch_tf.text.word_tokenizer import WordTokenizer
+from rnnsearch_tf.text.word_tokenizer import WordTokenizer, rules_fingerprint
 from rnnsearch_tf.tf_functions import graph_function
 
 # The inside of an RE2 character class, like LETTER and LOWER.

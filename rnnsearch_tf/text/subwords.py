@@ -15,10 +15,9 @@ from rnnsearch_tf.errors import InputError, first_line, input_errors, until_erro
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.text import cleaning
 from rnnsearch_tf.text.cleaning import clean
-from rnnsearch_tf.text.fingerprint import rules_fingerprint
 from rnnsearch_tf.text.moses import MosesTokenizer
 from rnnsearch_tf.text.vocabulary import EOS, PAD, SPECIAL_TOKENS, UNK, Vocabulary
-from rnnsearch_tf.text.word_tokenizer import WhitespaceTokenizer, WordTokenizer
+from rnnsearch_tf.text.word_tokenizer import WhitespaceTokenizer, WordTokenizer, rules_fingerprint
 from rnnsearch_tf.tf_functions import graph_function
 
 _TOKENS = tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)

@@ -1,14 +1,25 @@
 """Tokenisers of words: their base, and the one that splits at white space."""
 
+import inspect
 import sys
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import tensorflow as tf
 
+from rnnsearch_tf.digests import json_digest
 from rnnsearch_tf.text import cleaning
 from rnnsearch_tf.text.cleaning import clean
-from rnnsearch_tf.text.fingerprint import rules_fingerprint
 from rnnsearch_tf.tf_functions import graph_function
+
+
+def rules_fingerprint(*modules: ModuleType, name: str, language: str) -> str:
+    """Digest (SHA-256) modules that decide about tokens, name, language, TensorFlow's version."""
+    code = [inspect.getsource(module) for module in modules]
+    tables = (Path(str(module.__file__)).with_suffix(".txt") for module in modules)
+    code += [path.read_text("utf-8") for path in tables if path.exists()]
+    return json_digest([code, name, language, tf.version.VERSION])
 
 
 class WordTokenizer(tf.Module):
