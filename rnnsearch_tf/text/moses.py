@@ -170,11 +170,9 @@ class MosesTokenizer(WordTokenizer):
     """Splits lines into Moses tokens and joins tokens into lines.
 
     Both methods are graph functions: they serve in `tf.data`, eagerly, and in a SavedModel, where
-    a reloaded module has them too. They hold no state and treat each line by itself.
-
-    Args:
-        language: "en" or "fr", or another one with its abbreviations.
-        prefixes: the abbreviations, as `nonbreaking_prefixes.read_prefixes` returns them.
+    a reloaded module has them too. They hold no state and treat each line by itself. A language
+    other than "en" and "fr" needs its abbreviations, as `nonbreaking_prefixes.read_prefixes`
+    returns them.
     """
 
     def __init__(self, language: str, prefixes: str = "") -> None:

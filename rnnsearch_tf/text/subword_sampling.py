@@ -21,14 +21,14 @@ class SubwordSampler:
     Where the model is of byte pairs, α is the probability that a merge is left out (Provilkov et
     al. 2020). InputError for a model of whole words or characters, and where
     sentencepiece is not installed.
-
-    Args:
-        model: the content of a SentencePiece model file.
-        alpha: α; 0: the most probable segmentation.
-        letter_noise: share of the words in which two letters are exchanged first, 0 to 1.
     """
 
-    def __init__(self, model: bytes, alpha: float, letter_noise: float = 0.0):
+    def __init__(
+        self,
+        model: bytes,  # the content of a SentencePiece model file
+        alpha: float,  # α; 0: the most probable segmentation
+        letter_noise: float = 0.0,  # share of words in which two letters are exchanged first
+    ):
         require_package("sentencepiece")
         import sentencepiece
 
@@ -49,12 +49,9 @@ class SubwordSampler:
         # A thread draws by the seed that was set last when it draws for the first time.
         with _SEEDING, ThreadPoolExecutor(1) as fresh_thread:
             self._set_seed(seed)
-            return list(fresh_thread.submit(self._draw_all, rows, random.Random(seed)).result())
-
-    def _draw_all(
-        self, rows: Sequence[Sequence[str]], random_numbers: random.Random
-    ) -> list[Sequence[str]]:
-        return [self._draw(row, random_numbers) for row in rows]
+            numbers = random.Random(seed)
+            drawn = fresh_thread.submit(lambda: [self._draw(row, numbers) for row in rows])
+            return drawn.result()
 
     def _draw(self, pieces: Sequence[str], random_numbers: random.Random) -> Sequence[str]:
         text = self._processor.decode(list(pieces))

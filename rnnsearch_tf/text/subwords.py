@@ -36,13 +36,8 @@ class SentencePieceTokenizer(tf.Module):
     was learned with byte fallback, as those of `learn_subwords` are. The operations are
     tensorflow-text's: a SavedModel with them runs where these are linked or loaded.
 
-    Args:
-        language: of the text.
-        model: the content of a SentencePiece model file.
-
-    Raises:
-        ValueError: not a SentencePiece model.
-        InputError: tensorflow-text is not installed.
+    ValueError for what is not the content of a SentencePiece model file; InputError where
+    tensorflow-text is not installed.
     """
 
     def __init__(self, language: str, model: bytes):
@@ -150,14 +145,12 @@ class SentencePieceTokenizer(tf.Module):
 def learn_subwords(lines: Iterable[str], size: int) -> bytes:
     """Learn a unigram model of subwords with byte fallback: the content of its file.
 
+    `size` is K, the pieces with the special tokens and the 256 bytes.
+
     SentencePiece's defaults hold but for these: Unicode is normalised (NFKC); ids 0 to 2 are
     padding, `</s>` and [UNK]; there are fewer pieces where the text has no more. InputError where
     `size` is too small for the characters of the text, the text is empty, or the package
     sentencepiece is not installed.
-
-    Args:
-        lines: the text.
-        size: K, the pieces with the special tokens and the 256 bytes.
     """
     require_package("sentencepiece")
     import sentencepiece

@@ -86,13 +86,9 @@ def with_prefixes(config: Config) -> Config:
 
 
 def tokenizers_for(config: Config, folder: Path) -> tuple[Tokenizer, Tokenizer]:
-    """Make the source's and the target's tokeniser.
+    """Make the source's and the target's tokeniser; of subwords, by source.spm and target.spm.
 
     InputError as of `SentencePieceTokenizer.load`.
-
-    Args:
-        config: of a model.
-        folder: with source.spm and target.spm, where its tokens are subwords.
     """
     if config.tokenizer != SENTENCEPIECE:
         return word_tokenizers_for(config)

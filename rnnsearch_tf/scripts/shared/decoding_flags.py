@@ -58,13 +58,9 @@ def written_model(command: Command) -> ModelDirectory:
 
 
 def checked_models(command: Command, names: str | None = None) -> list[str]:
-    """Return the folders of --model_dir, checked before TensorFlow is loaded.
+    """Return the folders of --model_dir, or of `names`, checked before TensorFlow is loaded.
 
     InputError for an unusable model directory or export, or options that it cannot have.
-
-    Args:
-        command: with the flags.
-        names: a value to use instead of --model_dir.
     """
     paths = model_folders(command, names)
     check_models(paths, command.flags.weights)
