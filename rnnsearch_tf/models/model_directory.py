@@ -242,7 +242,8 @@ class ModelDirectory:
         config = self.load_config()
         try:
             with replacing(self.weights_path(which), ".weights.h5") as temporary:
-                check_space(temporary, _file_size(model))  # HDF5 crashes when there is none
+                # HDF5 crashes when there is none; its own structures take a few thousand bytes.
+                check_space(temporary, 100_000 + 5 * model.count_params())
                 write_weights(temporary, model, config)
         except OSError as error:
             reason = error.strerror or first_line(error)
@@ -284,8 +285,3 @@ def find_model(path: str | Path) -> Path:
     shipped = SHIPPED / path
     is_name = len(Path(path).parts) == 1 and not Path(path).exists()
     return shipped if is_name and shipped.is_dir() else Path(path)
-
-
-def _file_size(model: "TranslationModel") -> int:
-    """Maximum bytes of the weights in HDF5, whose own structures take a few thousand."""
-    return 100_000 + 5 * model.count_params()

@@ -25,18 +25,15 @@ class InitialModel:
     Architecture, sizes and tokeniser are the initial model's. Its words keep their ids; where the
     new training has room for more of them, the most frequent new words of its text follow, whose
     weights are random. The optimizer begins anew. InputError as of `ModelDirectory.load_config`.
-
-    Attributes:
-        directory: the model directory.
-        subwords: the files of its SentencePiece models; none where its tokens are words.
-        prefixes: the abbreviations of its Moses rules, fields of `Config`.
     """
 
     def __init__(self, path: str | Path):
         self.directory = ModelDirectory(find_model(path))
         self._config = self.directory.load_config()
         is_split = self._config.tokenizer == SENTENCEPIECE
+        # The abbreviations of its Moses rules, fields of `Config`.
         self.prefixes = {name: getattr(self._config, name) for name in _PREFIXES}
+        # The files of its SentencePiece models; none where its tokens are words.
         self.subwords = [self.directory.path / name for name in SUBWORD_FILES if is_split]
 
     def settings_over(self, config: Config) -> Config:
