@@ -129,11 +129,7 @@ class ModelConfig:
         "look_generate_update (the authors' code) or look_update_generate (section 3.1)",
     )
     initial_weights: InitialWeights = setting("paper", "paper (appendix B.1) or glorot (wider)")
-    dropout: float = setting(
-        0.0,
-        "dropout rate of embeddings, annotations and maxout units",
-        _RATE,
-    )
+    dropout: float = setting(0.0, "dropout rate of embeddings, annotations and maxout units", _RATE)
     word_dropout: float = setting(
         0.0, "dropout rate of whole words, of source and target alike", _RATE
     )

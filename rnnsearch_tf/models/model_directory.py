@@ -63,11 +63,7 @@ class ModelDirectory:
         return self._config_path.exists()
 
     def create(
-        self,
-        config: Config,
-        source: Vocabulary,
-        target: Vocabulary,
-        subwords: Sequence[bytes] = (),
+        self, config: Config, source: Vocabulary, target: Vocabulary, subwords: Sequence[bytes] = ()
     ) -> None:
         """Write vocabularies, SentencePiece models and config.
 

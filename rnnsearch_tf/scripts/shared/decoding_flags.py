@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from rnnsearch_tf.config import AlignmentName, DecodingConfig
-from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.inference.exported import check_models, check_options, config_of, find_version
 from rnnsearch_tf.inference.lexicon_file import required
 from rnnsearch_tf.models.model_directory import ModelDirectory, find_model
@@ -70,6 +70,14 @@ def checked_models(command: Command, names: str | None = None) -> list[str]:
     elif decoding.candidate_words and "candidate_words" in command.flags:
         required(ModelDirectory(paths[0]).find_lexicon())
     return paths
+
+
+def trained_models(command: Command) -> list[str]:
+    """Return the folders of --model_dir as `checked_models`; InputError for an export."""
+    path = command.flags.model_dir
+    if find_version(path):
+        raise InputError(f"{path} is an export; give the model that it was made of")
+    return checked_models(command)
 
 
 def decoding_settings(command: Command, names: str | None = None) -> DecodingConfig:
