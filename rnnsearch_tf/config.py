@@ -34,7 +34,6 @@ MOSES: Literal["moses"] = "moses"
 WHITESPACE: Literal["whitespace"] = "whitespace"
 SENTENCEPIECE: Literal["sentencepiece"] = "sentencepiece"
 SUBWORD_FILES = ("source.spm", "target.spm")  # SentencePiece models, in a folder
-TOKENIZERS: tuple[TokenizerName, ...] = typing.get_args(TokenizerName)
 ALIGNMENTS: tuple[AlignmentName, ...] = typing.get_args(AlignmentName)
 MOSES_LANGUAGES: tuple[MosesLanguage, ...] = ("en", "fr")  # built in
 MORE_MOSES_LANGUAGES = typing.get_args(MosesLanguage)[2:]  # sacremoses has abbreviations
