@@ -32,8 +32,8 @@ ROOMS = {
         __init__ morphology sentence_pair lexicon rules derivation grammar
     """,
     "client": """
-        contract address errors tls results call failures
-        serving_pb2 tensor_messages grpc_transport http_exchange json_answer rest_transport client
+        contract address errors results call failures serving_pb2
+        tensor_messages grpc_transport http_exchange json_answer rest_transport client
         __init__
     """,
     "data": """
@@ -100,7 +100,7 @@ FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "misc", "common"}
 
 
 def full_name(room: str, name: str) -> str:
-    """("client", "tls") -> rnnsearch_tf.client.tls; `__init__` is the room itself."""
+    """("client", "call") -> rnnsearch_tf.client.call; `__init__` is the room itself."""
     return ".".join(part for part in ("rnnsearch_tf", room, name) if part not in ("", "__init__"))
 
 

@@ -7,14 +7,13 @@ from typing import Any
 import grpc
 
 from rnnsearch_tf.client import serving_pb2
-from rnnsearch_tf.client.address import Address, ModelSpec
+from rnnsearch_tf.client.address import Address, ModelSpec, Tls
 from rnnsearch_tf.client.call import Call
 from rnnsearch_tf.client.contract import concerning
 from rnnsearch_tf.client.errors import AnswerError, ServingError
 from rnnsearch_tf.client.failures import Failure, refusal, too_late
 from rnnsearch_tf.client.results import VersionStatus
 from rnnsearch_tf.client.tensor_messages import nested_lists, string_vector
-from rnnsearch_tf.client.tls import Tls
 
 # TensorFlow's error codes are gRPC's.
 _CODES = {code.value[0]: code.name for code in grpc.StatusCode}

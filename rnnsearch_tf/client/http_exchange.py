@@ -17,11 +17,10 @@ from urllib3.exceptions import (
 from urllib3.exceptions import TimeoutError as HttpTimeoutError
 from urllib3.response import HTTPResponse
 
-from rnnsearch_tf.client.address import Address
+from rnnsearch_tf.client.address import Address, Tls
 from rnnsearch_tf.client.call import Call
 from rnnsearch_tf.client.errors import AddressError, AnswerError, ServingError
 from rnnsearch_tf.client.failures import Failure, too_late
-from rnnsearch_tf.client.tls import Tls
 
 _PIECE_BYTES = 1 << 20
 _FAILURES = (OSError, http.client.HTTPException, HTTPError, CertificateError)

@@ -6,7 +6,7 @@ import urllib.parse
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rnnsearch_tf.client.address import Address, ModelSpec
+from rnnsearch_tf.client.address import Address, ModelSpec, Tls
 from rnnsearch_tf.client.call import Call
 from rnnsearch_tf.client.contract import SIGNATURES, Columns
 from rnnsearch_tf.client.errors import AddressError, AnswerError, ServingError
@@ -14,7 +14,6 @@ from rnnsearch_tf.client.failures import Failure, refusal
 from rnnsearch_tf.client.http_exchange import HttpExchange, Response
 from rnnsearch_tf.client.json_answer import parse_in_pieces
 from rnnsearch_tf.client.results import VersionStatus
-from rnnsearch_tf.client.tls import Tls
 
 # HTTP statuses and the gRPC codes that TensorFlow Serving makes them from (502 is a gateway's).
 _CODES = {
