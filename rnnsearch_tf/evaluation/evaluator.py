@@ -128,7 +128,7 @@ class Evaluator:
 
     def unk_free(self, sources: Sequence[str], references: Sequence[Reference]) -> list[int]:
         """Return the indices of sentences without unknown words (see `unk_free_sentences`)."""
-        return unk_free_sentences(sources, references, self._tokenizers, self._vocabularies)
+        return unk_free_sentences(self.translator, sources, references)
 
     def source_lengths(self, lines: Sequence[str]) -> list[int]:
         """Return the number of words of each source sentence."""
