@@ -33,7 +33,7 @@ from rnnsearch_tf.config import MOSES_LANGUAGES, check_choice
 from rnnsearch_tf.text import cleaning, letters, nonbreaking_prefixes
 from rnnsearch_tf.text.cleaning import SPACES, Rule, apply, clean, valid_utf8
 from rnnsearch_tf.text.letters import LETTER, LOWER
-from rnnsearch_tf.text.word_tokenizer import WordTokenizer, rules_fingerprint
+from rnnsearch_tf.text.word_tokenizer import Tokenizer, rules_fingerprint
 from rnnsearch_tf.tf_functions import graph_function
 
 # The inside of an RE2 character class, like LETTER and LOWER.
@@ -166,7 +166,7 @@ def _closes_quotation(quotes: tf.Tensor, rows: tf.Tensor, possessive: tf.Tensor)
     return tf.scatter_nd(order[:, tf.newaxis], closes, tf.shape(closes, tf.int32))
 
 
-class MosesTokenizer(WordTokenizer):
+class MosesTokenizer(Tokenizer):
     """Splits lines into Moses tokens and joins tokens into lines.
 
     Both methods are graph functions: they serve in `tf.data`, eagerly, and in a SavedModel, where

@@ -17,7 +17,7 @@ from rnnsearch_tf.text import cleaning
 from rnnsearch_tf.text.cleaning import clean
 from rnnsearch_tf.text.moses import MosesTokenizer
 from rnnsearch_tf.text.vocabulary import EOS, PAD, SPECIAL_TOKENS, UNK, Vocabulary
-from rnnsearch_tf.text.word_tokenizer import WhitespaceTokenizer, WordTokenizer, rules_fingerprint
+from rnnsearch_tf.text.word_tokenizer import Tokenizer, WhitespaceTokenizer, rules_fingerprint
 from rnnsearch_tf.tf_functions import graph_function
 
 _TOKENS = tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)
@@ -29,7 +29,7 @@ _OTHER_SPECIAL_PIECES = ("<unk>", "<s>")  # of models that were learned elsewher
 _MAX_LINES = 2_000_000  # that pieces are learned from, drawn at random: SentencePiece keeps them
 
 
-class SentencePieceTokenizer(tf.Module):
+class SentencePieceTokenizer(Tokenizer):
     """Splits lines into the most probable pieces of a unigram model (Kudo 2018).
 
     Characters that the model lacks are read and written as bytes, `<0xE2>` for one, where the model
@@ -49,9 +49,7 @@ class SentencePieceTokenizer(tf.Module):
         self.model = model
         # Moses' rules where they know the language.
         has_rules = language in MOSES_LANGUAGES
-        self.word_tokenizer: WordTokenizer = (
-            MosesTokenizer(language) if has_rules else WhitespaceTokenizer(language)
-        )
+        self._of_words = MosesTokenizer(language) if has_rules else WhitespaceTokenizer(language)
         try:
             # In a SavedModel, tokenisers of one name would all be the first one.
             self._pieces = tensorflow_text.SentencepieceTokenizer(
@@ -72,6 +70,11 @@ class SentencePieceTokenizer(tf.Module):
             if digest not in ("", hashlib.sha256(model).hexdigest()):
                 raise ValueError("not the SentencePiece model this model was made with")
             return cls(language, model)
+
+    @property
+    def word_tokenizer(self) -> Tokenizer:
+        """The tokeniser of words: by Moses' rules, or at white space."""
+        return self._of_words
 
     @property
     def digest(self) -> str:
