@@ -12,7 +12,7 @@ from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.data.sentence_pairs import Pairs, to_sentences, tokenize
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.evaluation.calibration import Calibration, calibration
-from rnnsearch_tf.evaluation.length_bins import LengthBin, bleu_by_length
+from rnnsearch_tf.evaluation.length_bins import bleu_by_length
 from rnnsearch_tf.evaluation.likelihood import Nll, nll
 from rnnsearch_tf.evaluation.metrics import Reference
 from rnnsearch_tf.evaluation.scores import SetScores, TranslationScores, score_set
@@ -149,17 +149,6 @@ class Evaluator:
             references = [references[i] for i in rows]
         return score_set(translations, references, self._word_tokenizers[1])
 
-    def bleu_by_length(
-        self,
-        translations: Sequence[str],
-        sources: Sequence[str],
-        references: Sequence[Reference],
-        bounds: Sequence[int] | None = None,
-    ) -> list[LengthBin]:
-        """Score each bin of source lengths (`length_bins`) by BLEU, with 95% intervals."""
-        lengths = self.source_lengths(sources)
-        return bleu_by_length(translations, references, lengths, bounds)
-
     def evaluate(
         self,
         translations: Sequence[str],
@@ -171,7 +160,7 @@ class Evaluator:
         return TranslationScores(
             self.score(translations, references),
             self.score(translations, references, unk_free) if unk_free else None,
-            self.bleu_by_length(translations, sources, references),
+            bleu_by_length(translations, references, self.source_lengths(sources)),
         )
 
 
