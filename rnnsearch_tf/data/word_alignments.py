@@ -100,11 +100,7 @@ class WordAlignments:
 
         Tokens are linked where their words are. The row of a target token without a link is all 0,
         as are those of `</s>` and padding: the guided alignment loss leaves their attention alone.
-
-        Args:
-            rows: the pairs, int [B].
-            source: their tokens, ids [B, Tx].
-            target: likewise, ids [B, Ty].
+        `rows` are the pairs, int [B]; source and target, their tokens, ids [B, Tx] and [B, Ty].
         """
         counts = self.starts[rows + 1] - self.starts[rows]
         before = np.cumsum(counts) - counts

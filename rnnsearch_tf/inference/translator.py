@@ -70,8 +70,7 @@ class Translator:
         origin: where the engine was loaded from.
 
     Attributes:
-        config: as given.
-        vocabularies: as given.
+        config, vocabularies: as given.
         source_tokenizer: text to the tokens that the model reads.
         target_tokenizer: likewise of translations.
     """
