@@ -10,7 +10,7 @@ import argparse
 import random
 import sys
 
-from rnnsearch_tf.text.letter_noise import exchange_letters
+from rnnsearch_tf.text.subword_sampling import exchange_letters
 
 
 def main() -> None:

@@ -34,7 +34,6 @@ MOSES: Literal["moses"] = "moses"
 WHITESPACE: Literal["whitespace"] = "whitespace"
 SENTENCEPIECE: Literal["sentencepiece"] = "sentencepiece"
 SUBWORD_FILES = ("source.spm", "target.spm")  # SentencePiece models, in a folder
-TOKENIZERS: tuple[TokenizerName, ...] = typing.get_args(TokenizerName)
 ALIGNMENTS: tuple[AlignmentName, ...] = typing.get_args(AlignmentName)
 MOSES_LANGUAGES: tuple[MosesLanguage, ...] = ("en", "fr")  # built in
 MORE_MOSES_LANGUAGES = typing.get_args(MosesLanguage)[2:]  # sacremoses has abbreviations
@@ -129,11 +128,7 @@ class ModelConfig:
         "look_generate_update (the authors' code) or look_update_generate (section 3.1)",
     )
     initial_weights: InitialWeights = setting("paper", "paper (appendix B.1) or glorot (wider)")
-    dropout: float = setting(
-        0.0,
-        "dropout rate of embeddings, annotations and maxout units",
-        _RATE,
-    )
+    dropout: float = setting(0.0, "dropout rate of embeddings, annotations and maxout units", _RATE)
     word_dropout: float = setting(
         0.0, "dropout rate of whole words, of source and target alike", _RATE
     )

@@ -151,7 +151,7 @@ def _bleu_by_length(translator: Translator, test: Sequence[SentencePair]) -> lis
     text = _text(test)
     translations = [result.text for result in translator.translate(text.source)]
     lengths = [len(pair.source_tokens) for pair in test]
-    return bleu_by_length(translations, text.target, lengths, intervals=True)
+    return bleu_by_length(translations, text.target, lengths)
 
 
 def _table(curves: dict[str, list[LengthBin]]) -> str:

@@ -28,7 +28,9 @@ def input_errors(where: object) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise InputError(f"{where}: {error.strerror}") from error
+        raise InputError(f"{where}: {error.strerror or first_line(error)}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{where}: not UTF-8") from error
     except ValueError as error:
         raise InputError(f"{where}: {first_line(error)}") from error
 

@@ -172,7 +172,10 @@ def make_once(folder: Path, is_whole: Callable[[Path], bool], make: Callable[[Pa
             if not is_whole(folder):
                 if folder.exists():
                     say(f"{folder}: damaged; it is made again")
-                _make(folder, make)
+                for left in (folder, *folder.parent.glob(f".{folder.name}-{'?' * 8}")):
+                    shutil.rmtree(left, ignore_errors=True)
+                with new_folder(folder) as empty:
+                    make(empty)
     except OSError as error:
         reason = error.strerror or str(error)
         raise InputError(f"{folder.parent}: cannot be written: {reason}") from error
@@ -198,18 +201,3 @@ def new_folder(path: str | Path) -> Iterator[Path]:
         synchronize(target.parent)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-
-
-def _make(folder: Path, make: Callable[[Path], None]) -> None:
-    unfinished = folder.with_name(f".{folder.name}.unfinished")
-    shutil.rmtree(unfinished, ignore_errors=True)
-    unfinished.mkdir()
-    try:
-        make(unfinished)
-        for path in (*unfinished.iterdir(), unfinished):
-            synchronize(path)
-        shutil.rmtree(folder, ignore_errors=True)
-        unfinished.rename(folder)
-        synchronize(folder.parent)
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)

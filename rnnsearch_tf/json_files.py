@@ -36,6 +36,22 @@ def finite_or_none(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+def plain(value: Any) -> Any:
+    """Return what JSON can hold of lists, dicts, NamedTuples and dataclasses; `typed` reads it.
+
+    An object with a method `as_dict` is what that returns.
+    """
+    if hasattr(value, "as_dict"):
+        return value.as_dict()
+    if hasattr(value, "_asdict"):
+        value = value._asdict()
+    elif dataclasses.is_dataclass(value):
+        value = vars(value)
+    if isinstance(value, dict):
+        return {name: plain(one) for name, one in value.items()}
+    return [*map(plain, value)] if isinstance(value, list | tuple) else value
+
+
 def typed(expected: Any, value: Any, name: str = "") -> Any:
     """Make a value of an annotated type from what JSON holds; an int is also a float.
 

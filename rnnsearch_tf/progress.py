@@ -52,14 +52,14 @@ class Bar:
 
     On a terminal, this is a bar that is redrawn every half second. In a log file, or a notebook, it
     is a line every 20 seconds. Work that takes less time shows nothing.
-
-    Args:
-        name: what is counted, in the singular: "line".
-        total: how many there are; None: unknown.
-        begins_at: how many are done, for a bar that is shown from the beginning.
     """
 
-    def __init__(self, name: str, total: int | None = None, begins_at: int | None = None):
+    def __init__(
+        self,
+        name: str,  # what is counted, in the singular: "line"
+        total: int | None = None,  # how many there are, where that is known
+        begins_at: int | None = None,  # how many are done, for a bar shown from the beginning
+    ):
         self._name = name
         self._total = total
         can_have_bars = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"

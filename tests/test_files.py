@@ -79,10 +79,11 @@ def test_a_folder_is_made_once_by_threads_that_want_it_at_the_same_time(tmp_path
 
 
 def test_what_a_dead_process_left_is_made_again(tmp_path):
-    (tmp_path / ".folder.unfinished").mkdir()
-    (tmp_path / ".folder.unfinished" / "half").touch()
+    (tmp_path / ".folder-12345678").mkdir()
+    (tmp_path / ".folder-12345678" / "half").touch()
     make_once(tmp_path / "folder", Path.exists, lambda folder: (folder / "file").touch())
     assert [path.name for path in (tmp_path / "folder").iterdir()] == ["file"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".folder.lock", "folder"]
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path):

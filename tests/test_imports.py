@@ -18,8 +18,8 @@ ROOMS = {
         interrupts windows tensor_types digests config presets tf_functions threads provenance files
     """,
     "text": """
-        __init__ fingerprint cleaning letters nonbreaking_prefixes word_tokenizer moses vocabulary
-        subwords letter_noise subword_sampling tokenizers vectorizer
+        __init__ cleaning letters nonbreaking_prefixes word_tokenizer moses vocabulary
+        subwords subword_sampling tokenizers vectorizer
     """,
     "layers": """
         initializers precision scan embedding gated_recurrence gru attention_inputs attention
@@ -27,14 +27,13 @@ ROOMS = {
     """,
     "models": """
         __init__ losses translation_step translation_model ensemble weights_file model_directory
-        pretrained
     """,
     "synthetic": """
-        __init__ dice morphology sentence_pair lexicon rules derivation grammar
+        __init__ morphology sentence_pair lexicon rules derivation grammar
     """,
     "client": """
-        contract address errors tls results call failures grpc_failures http_failures
-        serving_pb2 tensor_messages grpc_transport http_exchange json_answer rest_transport client
+        contract address errors results call failures serving_pb2
+        tensor_messages grpc_transport http_exchange json_answer rest_transport client
         __init__
     """,
     "data": """
@@ -68,10 +67,10 @@ ROOMS = {
     "reproduction": "__init__ models results claims assessment report reproduce",
     "demo": "__init__",
     "scripts": """
-        __init__ shared shared.standard_streams shared.file_flags shared.requirements
+        __init__ shared shared.text_output shared.file_flags shared.requirements
         shared.help_text shared.command shared.text_input
-        shared.text_output shared.line_output shared.finite_values shared.translation_lines
-        shared.translation_flags shared.selection_flags shared.beam_flags
+        shared.line_output shared.finite_values shared.translation_lines
+        shared.beam_flags
         shared.figure_flags shared.decoding_flags shared.alignment_flags
         shared.alignment_evaluation shared.pair_flags shared.systems shared.unknown_words
         shared.settings_file align aligner beam_select beam_translate client demo evaluate export
@@ -101,7 +100,7 @@ FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "misc", "common"}
 
 
 def full_name(room: str, name: str) -> str:
-    """("client", "tls") -> rnnsearch_tf.client.tls; `__init__` is the room itself."""
+    """("client", "call") -> rnnsearch_tf.client.call; `__init__` is the room itself."""
     return ".".join(part for part in ("rnnsearch_tf", room, name) if part not in ("", "__init__"))
 
 

@@ -1,5 +1,6 @@
 """A client of a served model, over REST or gRPC."""
 
+from rnnsearch_tf.client.address import Tls
 from rnnsearch_tf.client.client import DEFAULT_SERVER, Client
 from rnnsearch_tf.client.errors import (
     AddressError,
@@ -15,7 +16,6 @@ from rnnsearch_tf.client.errors import (
     UnavailableError,
 )
 from rnnsearch_tf.client.results import VersionStatus
-from rnnsearch_tf.client.tls import Tls
 from rnnsearch_tf.results import Hypothesis, Translation
 
 __all__ = [

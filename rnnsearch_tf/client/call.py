@@ -8,9 +8,10 @@ import random
 import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
-from typing import Generic, TypeAlias, TypeVar
+from typing import Generic, TypeVar
 
 from rnnsearch_tf.client.errors import ServingError, UnavailableError
+from rnnsearch_tf.errors import until_error
 
 _FIRST_PAUSE_SECONDS = 0.2
 _MAX_PAUSE_SECONDS = 10.0
@@ -99,9 +100,6 @@ class Running(Generic[_Result]):
             self._future.set_exception(error)
 
 
-_Pending: TypeAlias = Running[_Result] | concurrent.futures.Future[_Result]
-
-
 def in_order(
     items: Iterable[_Batch], start: Callable[[_Batch], Running[_Result]], concurrency: int
 ) -> Generator[_Result, None, None]:
@@ -111,30 +109,21 @@ def in_order(
     of `items` itself, is raised in its turn. Calls that are then still running are cancelled, as
     they are when the caller leaves.
     """
-    window: collections.deque[_Pending[_Result]] = collections.deque()
-    started = _started(items, start)
+    window: collections.deque[Running[_Result]] = collections.deque()
+    errors: list[Exception] = []
+    started = until_error(map(start, items), errors)
     try:
         while True:
             window.extend(itertools.islice(started, concurrency - len(window)))
             if not window:
-                return
+                break
             yield window[0].result()
             window.popleft()
     finally:
         for running in window:
             running.cancel()
-
-
-def _started(
-    items: Iterable[_Batch], start: Callable[[_Batch], Running[_Result]]
-) -> Iterator[_Pending[_Result]]:
-    try:
-        for item in items:
-            yield start(item)
-    except Exception as error:
-        failed: concurrent.futures.Future[_Result] = concurrent.futures.Future()
-        failed.set_exception(error)
-        yield failed
+    if errors:
+        raise errors[0]
 
 
 def with_retries(call: Call, attempt: Callable[[], _Result], attempts: int) -> _Result:

@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rnnsearch_tf.client import results
-from rnnsearch_tf.client.address import Address, ModelSpec, model_spec, parse_address
+from rnnsearch_tf.client.address import Address, ModelSpec, Tls, model_spec, parse_address
 from rnnsearch_tf.client.call import Call, Running, in_order, with_retries
 from rnnsearch_tf.client.contract import SIGNATURES, Columns, UnexpectedAnswer, checked
 from rnnsearch_tf.client.errors import AnswerError
 from rnnsearch_tf.client.failures import too_late
 from rnnsearch_tf.client.results import VersionStatus
-from rnnsearch_tf.client.tls import Tls
 from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.results import Hypothesis, Translation
 from rnnsearch_tf.windows import windows

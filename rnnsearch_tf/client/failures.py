@@ -1,74 +1,61 @@
 """The wording of failed calls, for both protocols."""
 
+import enum
 import re
 
 from rnnsearch_tf.client import errors
 from rnnsearch_tf.client.address import Address, ModelSpec
 from rnnsearch_tf.client.call import Call
 
-
-def unknown_host(address: Address, said: str) -> errors.AddressError:
-    """The host's name cannot be resolved."""
-    return errors.AddressError(address, f"no address is known for the host {address.host}: {said}")
+_OTHER_SCHEMES = {"http": "grpc", "https": "grpcs", "grpc": "http", "grpcs": "https"}
 
 
-def unreachable(address: Address, said: str) -> errors.UnavailableError:
-    """No connection."""
-    return errors.UnavailableError(address, f"cannot be reached: {said}")
+class Failure(enum.Enum):
+    """Failures that both protocols have: the error, and its reason, which says what may help."""
 
-
-def closed(address: Address) -> errors.UnavailableError:
-    """The server ended the connection in place of an answer."""
-    if address.is_secure:
-        hint = "it may not speak TLS, or want a client certificate"
-    else:
-        hint = f"if it wants TLS, use {address.scheme}s://"
-    return errors.UnavailableError(address, f"closed the connection without an answer; {hint}")
-
-
-def other_protocol(address: Address) -> errors.AddressError:
-    """A gRPC server was called over REST, or the reverse."""
-    here, there = ("REST", "gRPC") if address.is_rest else ("gRPC", "REST")
-    scheme = {"http": "grpc", "https": "grpcs", "grpc": "http", "grpcs": "https"}[address.scheme]
-    return errors.AddressError(
-        address,
-        f"does not speak {here} at port {address.port}; if this is its {there} port, "
-        f"use {scheme}://{address.authority}",
+    UNKNOWN_HOST = errors.AddressError, "no address is known for the host {host}: {said}"
+    UNREACHABLE = errors.UnavailableError, "cannot be reached: {said}"
+    CLOSED = errors.UnavailableError, "closed the connection without an answer; {of_closed}"
+    OTHER_PROTOCOL = (  # a gRPC server was called over REST, or the reverse
+        errors.AddressError,
+        "does not speak {here} at port {port}; if this is its {there} port, use {other}",
+    )
+    NOT_TRUSTED = (
+        errors.TlsError,
+        "its certificate is not trusted ({said}); name the authority with ca_certificate",
+    )
+    OTHER_NAME = errors.TlsError, "its certificate is not made out to {host}"
+    NO_TLS = errors.TlsError, "does not speak TLS; try {plain}://"
+    TLS_FAILED = errors.TlsError, "no secure connection: {said}"
+    TOO_LARGE = (
+        errors.MessageSizeError,
+        "request or answer too large, a smaller batch_size may help: {said}",
     )
 
-
-def not_trusted(address: Address, said: str) -> errors.TlsError:
-    """No trusted authority has signed the server's certificate."""
-    return errors.TlsError(
-        address,
-        f"its certificate is not trusted ({said}); name the authority with ca_certificate",
-    )
-
-
-def other_name(address: Address) -> errors.TlsError:
-    """The server's certificate is made out to another name."""
-    return errors.TlsError(address, f"its certificate is not made out to {address.host}")
-
-
-def no_tls(address: Address) -> errors.TlsError:
-    """The server does not speak TLS."""
-    return errors.TlsError(address, f"does not speak TLS; try {address.scheme[:-1]}://")
-
-
-def tls_failed(address: Address, said: str) -> errors.TlsError:
-    """No secure connection, for another reason."""
-    return errors.TlsError(address, f"no secure connection: {said}")
-
-
-def too_large(address: Address, said: str) -> errors.MessageSizeError:
-    """A message is larger than one side takes."""
-    return errors.MessageSizeError(
-        address, f"request or answer too large, a smaller batch_size may help: {said}"
-    )
+    def of(self, address: Address, said: str = "") -> errors.ServingError:
+        """Make the error of a server, with what was said of it."""
+        error, reason = self.value
+        here, there = ("REST", "gRPC") if address.is_rest else ("gRPC", "REST")
+        of_closed = f"if it wants TLS, use {address.scheme}s://"
+        if address.is_secure:
+            of_closed = "it may not speak TLS, or want a client certificate"
+        return error(
+            address,
+            reason.format(
+                host=address.host,
+                port=address.port,
+                said=said,
+                of_closed=of_closed,
+                here=here,
+                there=there,
+                other=f"{_OTHER_SCHEMES[address.scheme]}://{address.authority}",
+                plain=address.scheme.removesuffix("s"),
+            ),
+        )
 
 
 def too_late(address: Address, call: Call) -> errors.DeadlineError:
-    """A call has not ended by its deadline."""
+    """Make the error of a call that has not ended by its deadline."""
     return errors.DeadlineError(
         address,
         f"no whole answer within {call.seconds:g} s; a longer deadline or a smaller batch_size "
@@ -104,7 +91,7 @@ def refusal(
     if code in ("UNAUTHENTICATED", "PERMISSION_DENIED"):
         return errors.RequestError(address, f"denies access: {said}")
     if code == "RESOURCE_EXHAUSTED" and _TOO_LARGE.search(said):
-        return too_large(address, said)
+        return Failure.TOO_LARGE.of(address, said)
     if code == "UNIMPLEMENTED":
         return errors.AddressError(
             address, f"is not TensorFlow Serving, or does not know the call: {said}"

@@ -1,22 +1,41 @@
-"""TensorFlow Serving's gRPC interface."""
+"""TensorFlow Serving's gRPC interface, and its statuses as errors that a user can act on."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import grpc
 
 from rnnsearch_tf.client import serving_pb2
-from rnnsearch_tf.client.address import Address, ModelSpec
+from rnnsearch_tf.client.address import Address, ModelSpec, Tls
 from rnnsearch_tf.client.call import Call
 from rnnsearch_tf.client.contract import concerning
-from rnnsearch_tf.client.failures import too_late
-from rnnsearch_tf.client.grpc_failures import grpc_error
+from rnnsearch_tf.client.errors import AnswerError, ServingError
+from rnnsearch_tf.client.failures import Failure, refusal, too_late
 from rnnsearch_tf.client.results import VersionStatus
 from rnnsearch_tf.client.tensor_messages import nested_lists, string_vector
-from rnnsearch_tf.client.tls import Tls
 
 # TensorFlow's error codes are gRPC's.
 _CODES = {code.value[0]: code.name for code in grpc.StatusCode}
+
+
+def _pattern(*alternatives: str) -> re.Pattern[str]:
+    return re.compile("|".join(alternatives), re.IGNORECASE)
+
+
+# The library has one code for all of these, and its words differ from version to version.
+_NO_HOST = _pattern("dns resolution failed", "errors resolving", "address lookup failed")
+_OTHER_PROTOCOL = _pattern("expected settings frame", "failed parsing http/2", "http1")
+_NO_CONNECTION = _pattern("failed to connect to all addresses")
+_CLOSED = _pattern("socket closed", "connection reset")
+_BEFORE_REASON = _pattern(".*(?:remote host|last error): ")
+_NOT_READABLE = _pattern("exception deserializing response")
+_OF_TLS = {
+    Failure.OTHER_NAME: _pattern("hostname verification", "is not in peer certificate"),
+    Failure.NO_TLS: _pattern("wrong_version_number", "http_request"),
+    Failure.NOT_TRUSTED: _pattern("certificate_verify_failed(?:: (?P<said>[^:;]*))?"),
+    Failure.TLS_FAILED: _pattern("(?P<said>(?:ssl|tls) handshake failed.*)"),
+}
 
 
 class GrpcTransport:
@@ -78,7 +97,7 @@ class GrpcTransport:
             raise too_late(self._address, call) from error
         except grpc.RpcError as error:
             code, details = future.code().name, future.details() or ""
-            raise grpc_error(self._address, self._spec, signature, call, code, details) from error
+            raise _error(self._address, self._spec, signature, call, code, details) from error
 
 
 def _channel(address: Address, tls: Tls, max_message_bytes: int) -> grpc.Channel:
@@ -105,3 +124,32 @@ def _version_status(entry: serving_pb2.ModelVersionStatus) -> VersionStatus:
         _CODES.get(code, str(code)),
         entry.status.error_message,
     )
+
+
+def _error(
+    address: Address, spec: ModelSpec, signature: str | None, call: Call, code: str, details: str
+) -> ServingError:
+    """Make the error for a call that ended with a status other than OK."""
+    if call.is_over():
+        return too_late(address, call)
+    error = _unavailable(address, details) if code == "UNAVAILABLE" else None
+    if code == "INTERNAL" and _NOT_READABLE.search(details):
+        error = AnswerError(address, "the answer is no message of TensorFlow Serving")
+    return error or refusal(address, spec, signature, code, details)
+
+
+def _unavailable(address: Address, details: str) -> ServingError | None:
+    """Tell apart the failures that the library calls UNAVAILABLE; None where the server said it."""
+    if _NO_HOST.search(details):
+        return Failure.UNKNOWN_HOST.of(address, details)
+    if _OTHER_PROTOCOL.search(details):
+        return Failure.OTHER_PROTOCOL.of(address)
+    is_unconnected = _NO_CONNECTION.search(details)
+    for failure, pattern in _OF_TLS.items() if is_unconnected and address.is_secure else ():
+        if match := pattern.search(details):
+            return failure.of(address, match.groupdict().get("said") or "verification failed")
+    if _CLOSED.search(details):
+        return Failure.CLOSED.of(address)
+    if is_unconnected:
+        return Failure.UNREACHABLE.of(address, _BEFORE_REASON.sub("", details))
+    return None

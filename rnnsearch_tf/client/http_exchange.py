@@ -3,22 +3,31 @@
 import contextlib
 import http.client
 import socket
+import ssl
 import threading
 from typing import NamedTuple
 
 from urllib3.connection import CertificateError, HTTPConnection, HTTPSConnection
-from urllib3.exceptions import HTTPError
+from urllib3.exceptions import (
+    HTTPError,
+    LocationParseError,
+    NameResolutionError,
+    NewConnectionError,
+)
+from urllib3.exceptions import TimeoutError as HttpTimeoutError
 from urllib3.response import HTTPResponse
 
-from rnnsearch_tf.client.address import Address
+from rnnsearch_tf.client.address import Address, Tls
 from rnnsearch_tf.client.call import Call
-from rnnsearch_tf.client.errors import AnswerError
-from rnnsearch_tf.client.failures import too_large, too_late
-from rnnsearch_tf.client.http_failures import no_answer
-from rnnsearch_tf.client.tls import Tls
+from rnnsearch_tf.client.errors import AddressError, AnswerError, ServingError
+from rnnsearch_tf.client.failures import Failure, too_late
 
 _PIECE_BYTES = 1 << 20
 _FAILURES = (OSError, http.client.HTTPException, HTTPError, CertificateError)
+_OTHER_NAME = (62, 64)  # OpenSSL's codes for a certificate of another host, of another IP address
+_NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL", "HTTP_REQUEST")
+_HTTP2_FRAME = "\0\0"  # a gRPC server begins with its settings, a frame of less than 256 bytes
+_TLS_ALERT = "\x15\x03"
 
 
 class Response(NamedTuple):
@@ -79,7 +88,7 @@ class HttpExchange:
         except _FAILURES as error:
             self.check_time(call)
             if response is None:
-                raise no_answer(self._address, call, error) from error
+                raise _no_answer(self._address, call, error) from error
             raise AnswerError(self._address, f"the answer broke off: {error}") from error
         finally:
             with self._lock:
@@ -101,7 +110,7 @@ class HttpExchange:
 
     def _check_size(self, size: int) -> None:
         if size > self._limit:
-            raise too_large(self._address, f"more than {self._limit:,} bytes")
+            raise Failure.TOO_LARGE.of(self._address, f"more than {self._limit:,} bytes")
 
     def check_time(self, call: Call) -> None:
         """Raise an error where the time of a call is over."""
@@ -130,3 +139,39 @@ def _break_off(connection: HTTPConnection) -> None:
         if connection.sock is not None:
             # Not the method of TLS, which is not made for a second thread.
             socket.socket.shutdown(connection.sock, socket.SHUT_RDWR)
+
+
+def _no_answer(address: Address, call: Call, error: Exception) -> ServingError:
+    """Make the error for an exchange that failed before the first line of an answer."""
+    if isinstance(error, NameResolutionError | LocationParseError):
+        return Failure.UNKNOWN_HOST.of(address, _reason(error))
+    if isinstance(error, NewConnectionError):
+        return Failure.UNREACHABLE.of(address, _reason(error))
+    if isinstance(error, TimeoutError | HttpTimeoutError):
+        return too_late(address, call)
+    if isinstance(error, CertificateError):
+        return Failure.OTHER_NAME.of(address)
+    if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLEOFError):
+        return _tls_error(address, error)
+    line = str(error.args[0]) if isinstance(error, http.client.BadStatusLine) else ""
+    if line.startswith(_HTTP2_FRAME):
+        return Failure.OTHER_PROTOCOL.of(address)
+    if isinstance(error, OSError) or line.startswith(_TLS_ALERT):
+        return Failure.CLOSED.of(address)
+    return AddressError(address, f"does not answer in HTTP ({error!r:.60})")
+
+
+def _tls_error(address: Address, error: ssl.SSLError) -> ServingError:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        if error.verify_code in _OTHER_NAME:
+            return Failure.OTHER_NAME.of(address)
+        return Failure.NOT_TRUSTED.of(address, error.verify_message)
+    if error.reason in _NO_TLS:
+        return Failure.NO_TLS.of(address)
+    return Failure.TLS_FAILED.of(address, error.reason or str(error))
+
+
+def _reason(error: Exception) -> str:
+    """Return the operating system's message."""
+    cause = error.__cause__
+    return (isinstance(cause, OSError) and cause.strerror) or str(cause or error)

@@ -6,15 +6,14 @@ import urllib.parse
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rnnsearch_tf.client.address import Address, ModelSpec
+from rnnsearch_tf.client.address import Address, ModelSpec, Tls
 from rnnsearch_tf.client.call import Call
 from rnnsearch_tf.client.contract import SIGNATURES, Columns
 from rnnsearch_tf.client.errors import AddressError, AnswerError, ServingError
-from rnnsearch_tf.client.failures import refusal, too_large
+from rnnsearch_tf.client.failures import Failure, refusal
 from rnnsearch_tf.client.http_exchange import HttpExchange, Response
 from rnnsearch_tf.client.json_answer import parse_in_pieces
 from rnnsearch_tf.client.results import VersionStatus
-from rnnsearch_tf.client.tls import Tls
 
 # HTTP statuses and the gRPC codes that TensorFlow Serving makes them from (502 is a gateway's).
 _CODES = {
@@ -85,7 +84,7 @@ class RestTransport:
             return refusal(self._address, self._spec, signature, code, said)
         plain = f"HTTP {response.status} {_begin(response)}"
         if response.status == 413:
-            return too_large(self._address, plain)
+            return Failure.TOO_LARGE.of(self._address, plain)
         if response.status == 404 or code is None:
             return AddressError(
                 self._address, f"this is not what TensorFlow Serving's REST port answers: {plain}"

@@ -17,8 +17,7 @@ _HEAD = 8_192  # bytes that tell text from other files
 def read_lines(path: str | Path) -> list[str]:
     r"""Read the lines of a UTF-8 text file, plain or .gz; only \n and \r\n end a line.
 
-    Raises:
-        InputError: the file cannot be read, or is not UTF-8; the message has the line's number.
+    InputError where it cannot be read, or is not UTF-8; the message has the line's number.
     """
     return [line for block in blocks_of_lines(path, block_size=10_000) for line in block]
 

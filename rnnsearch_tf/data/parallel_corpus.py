@@ -54,9 +54,8 @@ class _TextFiles:
     def blocks(self) -> Iterator[ParallelText]:
         """Read the pairs in order, a block at a time.
 
-        Raises:
-            InputError: a file that cannot be read, is not UTF-8 (the message has the line's
-                number) or does not have pairs; those before the error have been given by then.
+        InputError for a file that cannot be read, is not UTF-8 (the message has the line's
+        number) or does not have pairs; those before the error have been given by then.
         """
         for files in self._files:
             yield from self._pairs_of(*files)

@@ -12,21 +12,14 @@ from rnnsearch_tf.text.vocabulary import Vocabulary
 
 
 class SampledPairs:
-    """A prepared text of subwords, with other segmentations of its sentences.
-
-    Args:
-        text: in its most probable segmentations.
-        vocabularies: of the source and the target.
-        samplers: likewise.
-        max_length: pairs whose drawn segmentation is longer keep the most probable one.
-    """
+    """A prepared text of subwords, with other segmentations of its sentences."""
 
     def __init__(
         self,
-        text: PreparedText,
-        vocabularies: Sequence[Vocabulary],
+        text: PreparedText,  # in its most probable segmentations
+        vocabularies: Sequence[Vocabulary],  # of source and target, like the samplers
         samplers: Sequence[SubwordSampler],
-        max_length: int,
+        max_length: int,  # pairs drawn longer keep the most probable segmentation
     ):
         sides = zip((text.source, text.target), vocabularies, samplers, strict=True)
         self._sides = [_Side(*side) for side in sides]

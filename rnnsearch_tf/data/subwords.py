@@ -14,23 +14,15 @@ from rnnsearch_tf.text.subwords import SentencePieceTokenizer, learn_subwords
 
 def find_subwords(
     config: Config,
-    training: Corpus,
-    cache_dir: str | Path | None = None,
-    files: Sequence[str | Path] = (),
+    training: Corpus,  # that models are learned from
+    cache_dir: str | Path | None = None,  # for learned models
+    files: Sequence[str | Path] = (),  # models to be taken instead, of both sides or one for both
 ) -> list[SentencePieceTokenizer]:
     """Return the tokenisers of both sides, or none where the tokens are words.
 
     Models are learned once from a text, and kept beside the prepared texts (see `prepare`).
-
-    Args:
-        config: its tokeniser, and the number of subwords.
-        training: the text that they are learned from.
-        cache_dir: for learned models.
-        files: models to be taken instead, of the source and the target, or one for both.
-
-    Raises:
-        InputError: an unusable corpus or model, too few subwords for its characters, or a package
-            is missing.
+    InputError for an unusable corpus or model, too few subwords for its characters, or a missing
+    package.
     """
     if config.tokenizer != SENTENCEPIECE:
         return []

@@ -21,9 +21,6 @@ class TrainingData:
     """A corpus as ids, with the vocabularies made from it.
 
     InputError for an unusable corpus or cache folder, no short pair, or unusable links.
-
-    Attributes:
-        subwords: the contents of the SentencePiece models of both sides, or none.
     """
 
     def __init__(
@@ -38,7 +35,9 @@ class TrainingData:
         config = with_prefixes(config)
         sizes = config.model
         learned = find_subwords(config, training, cache_dir, subwords)
-        self.subwords = [tokenizer.model for tokenizer in learned]
+        self.subwords = [
+            tokenizer.model for tokenizer in learned
+        ]  # contents of both files, or none
         source, target = learned or word_tokenizers_for(config)
         self._prepared = prepare(training, source, target, cache_dir)
         if learned:

@@ -63,8 +63,7 @@ class Wmt14:
     def blocks(self) -> Iterator[ParallelText]:
         """Give the pairs in order, a block at a time, after downloading them if need be.
 
-        Raises:
-            InputError: the data set is not there and cannot be downloaded.
+        InputError where the data set is not there and cannot be downloaded.
         """
         source, target = self._languages
         for block in self._dataset().batch(BLOCK_PAIRS).prefetch(1).as_numpy_iterator():

@@ -30,14 +30,12 @@ class WordAlignmentFiles:
     """Files of word alignments, each plain or .gz, that belong to those of `ParallelFiles`.
 
     A line has the links of a pair, `i-j` separated by blanks (Pharaoh): word i of the source and
-    word j of the target, both from 0. The line of a pair without links is blank.
+    word j of the target, both from 0. The line of a pair without links is blank. InputError for not
+    as many files of one as of the other.
 
     Args:
         alignments: files.
         sources: for each of them, the file with the sentences of its pairs, of either side.
-
-    Raises:
-        InputError: not as many files of one as of the other.
     """
 
     def __init__(self, alignments: Sequence[str | Path], sources: Sequence[str | Path]):
@@ -56,9 +54,8 @@ class WordAlignmentFiles:
     def blocks(self) -> Iterator[WordAlignmentBlock]:
         """Read the links in the order of the pairs, a block of lines at a time.
 
-        Raises:
-            InputError: a file that cannot be read, a line that is not made of links (the message
-                has its number), not as many lines as sentences.
+        InputError for a file that cannot be read, a line that is not made of links (the message
+        has its number), not as many lines as sentences.
         """
         for path, source in self._files:
             before = 0
@@ -103,11 +100,7 @@ class WordAlignments:
 
         Tokens are linked where their words are. The row of a target token without a link is all 0,
         as are those of `</s>` and padding: the guided alignment loss leaves their attention alone.
-
-        Args:
-            rows: the pairs, int [B].
-            source: their tokens, ids [B, Tx].
-            target: likewise, ids [B, Ty].
+        `rows` are the pairs, int [B]; source and target, their tokens, ids [B, Tx] and [B, Ty].
         """
         counts = self.starts[rows + 1] - self.starts[rows]
         before = np.cumsum(counts) - counts

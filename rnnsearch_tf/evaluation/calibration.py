@@ -42,9 +42,7 @@ def calibration(
 
         ECE = Σ_b |B_b| / n · |accuracy(B_b) − confidence(B_b)|
 
-    Args:
-        confidence: p(ŷ_i), above 0.
-        correct: whether ŷ_i is the reference's token.
+    `confidence` is p(ŷ_i), above 0; `correct`, whether ŷ_i is the reference's token.
     """
     confidence, correct = np.asarray(confidence, np.float64), np.asarray(correct, np.float64)
     place = np.clip(np.ceil(confidence * _BINS).astype(int) - 1, 0, _BINS - 1)

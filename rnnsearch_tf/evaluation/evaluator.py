@@ -12,12 +12,11 @@ from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.data.sentence_pairs import Pairs, to_sentences, tokenize
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.evaluation.calibration import Calibration, calibration
-from rnnsearch_tf.evaluation.length_bins import LengthBin, bleu_by_length
+from rnnsearch_tf.evaluation.length_bins import bleu_by_length
 from rnnsearch_tf.evaluation.likelihood import Nll, nll
 from rnnsearch_tf.evaluation.metrics import Reference
 from rnnsearch_tf.evaluation.scores import SetScores, TranslationScores, score_set
 from rnnsearch_tf.evaluation.unk_free import unk_free_sentences
-from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.inference.translator import LINES_AT_ONCE, Translator
 from rnnsearch_tf.progress import counted, say
 from rnnsearch_tf.results import Translation
@@ -40,11 +39,6 @@ class Evaluator:
         # The model's tokens go with its vocabularies. Length bins and tokenised BLEU count words.
         self._tokenizers = translator.source_tokenizer, translator.target_tokenizer
         self._word_tokenizers = translator.source_word_tokenizer, translator.target_word_tokenizer
-
-    @classmethod
-    def of(cls, model: TextModel) -> "Evaluator":
-        """Return the evaluator of a model that is in memory."""
-        return cls(Translator.of(model))
 
     def translate(
         self, lines: Sequence[str], name: str = "line", lines_at_once: int = LINES_AT_ONCE
@@ -136,7 +130,7 @@ class Evaluator:
 
     def unk_free(self, sources: Sequence[str], references: Sequence[Reference]) -> list[int]:
         """Return the indices of sentences without unknown words (see `unk_free_sentences`)."""
-        return unk_free_sentences(sources, references, self._tokenizers, self._vocabularies)
+        return unk_free_sentences(self.translator, sources, references)
 
     def source_lengths(self, lines: Sequence[str]) -> list[int]:
         """Return the number of words of each source sentence."""
@@ -157,17 +151,6 @@ class Evaluator:
             references = [references[i] for i in rows]
         return score_set(translations, references, self._word_tokenizers[1])
 
-    def bleu_by_length(
-        self,
-        translations: Sequence[str],
-        sources: Sequence[str],
-        references: Sequence[Reference],
-        bounds: Sequence[int] | None = None,
-    ) -> list[LengthBin]:
-        """Score each bin of source lengths (`length_bins`) by BLEU, with 95% intervals."""
-        lengths = self.source_lengths(sources)
-        return bleu_by_length(translations, references, lengths, bounds=bounds, intervals=True)
-
     def evaluate(
         self,
         translations: Sequence[str],
@@ -179,7 +162,7 @@ class Evaluator:
         return TranslationScores(
             self.score(translations, references),
             self.score(translations, references, unk_free) if unk_free else None,
-            self.bleu_by_length(translations, sources, references),
+            bleu_by_length(translations, references, self.source_lengths(sources)),
         )
 
 

@@ -20,7 +20,7 @@ from rnnsearch_tf.evaluation.metrics import (
     with_interval,
 )
 from rnnsearch_tf.evaluation.significance import Comparison
-from rnnsearch_tf.json_files import typed
+from rnnsearch_tf.json_files import plain, typed
 from rnnsearch_tf.text.tokenizers import Tokenizer
 
 _WIDTH = 80  # columns of the table
@@ -40,8 +40,7 @@ class SetScores:
 
     def as_dict(self) -> dict[str, Any]:
         """Return what JSON can hold."""
-        scores = {name: score._asdict() for name, score in self.scores.items()}
-        return {"sentences": self.sentences, **scores}
+        return plain({"sentences": self.sentences, **self.scores})
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "SetScores":
@@ -88,18 +87,16 @@ class TranslationScores(NamedTuple):
 
     def as_dict(self) -> dict[str, Any]:
         """Return what JSON can hold."""
-        return {
-            **self.all.as_dict(),
-            "no_unknown": self.no_unknown.as_dict() if self.no_unknown else None,
-            "unknown_replaced": self.replaced.as_dict() if self.replaced else None,
-            "by_length": [length_bin._asdict() for length_bin in self.by_length],
-            "comparisons": [comparison.as_dict() for comparison in self.comparisons],
-            "calibration": self.calibration and self._calibration(self.calibration),
-        }
-
-    @staticmethod
-    def _calibration(measured: Calibration) -> dict[str, Any]:
-        return {**measured._asdict(), "bins": [one._asdict() for one in measured.bins]}
+        return plain(
+            {
+                **self.all.as_dict(),
+                "no_unknown": self.no_unknown,
+                "unknown_replaced": self.replaced,
+                "by_length": self.by_length,
+                "comparisons": self.comparisons,
+                "calibration": self.calibration,
+            }
+        )
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(self.table())}</pre>"

@@ -19,6 +19,7 @@ from sacrebleu.significance import PairedTest
 from rnnsearch_tf.evaluation import metrics
 from rnnsearch_tf.evaluation.length_bins import LengthBin, bleu_by_length, length_bins
 from rnnsearch_tf.evaluation.metrics import Metric, Reference
+from rnnsearch_tf.json_files import plain
 
 
 class Difference(NamedTuple):
@@ -40,12 +41,9 @@ class Comparison(NamedTuple):
 
     def as_dict(self) -> dict[str, Any]:
         """Return what JSON can hold."""
-        return {
-            "other": self.other,
-            "method": f"paired bootstrap resampling (Koehn 2004), {metrics.SAMPLES} samples",
-            **{name: difference._asdict() for name, difference in self.differences.items()},
-            "by_length": [length_bin._asdict() for length_bin in self.by_length],
-        }
+        method = f"paired bootstrap resampling (Koehn 2004), {metrics.SAMPLES} samples"
+        first = {"other": self.other, "method": method}
+        return plain({**first, **self.differences, "by_length": self.by_length})
 
 
 def compare(
@@ -61,7 +59,7 @@ def compare(
         for name, metric in metrics.text_metrics().items()
     }
     by_length = []
-    bins = bleu_by_length(others, references, lengths, intervals=True)
+    bins = bleu_by_length(others, references, lengths)
     for length_bin, rows in zip(bins, length_bins(lengths).values(), strict=True):
         ours, theirs = ([side[i] for i in rows] for side in (translations, others))
         right = [references[i] for i in rows]

@@ -1,6 +1,6 @@
 """Unknown words: sentences without them, the paper's column "No UNK", and texts full of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rnnsearch_tf.data.sentence_pairs import tokenize
 from rnnsearch_tf.evaluation.metrics import Reference, reference_sets
@@ -14,18 +14,14 @@ _MANY = 0.4  # share of them; of Europarl and Multi30k 0.5–3%, swapped 45–76
 
 
 def unk_free_sentences(
-    sources: Sequence[str],
-    references: Sequence[Reference],
-    tokenizers: tuple[Tokenizer, Tokenizer],
-    vocabularies: tuple[Vocabulary, Vocabulary],
+    translator: Translator, sources: Sequence[str], references: Sequence[Reference]
 ) -> list[int]:
     """Select the sentences without [UNK] in themselves and in any reference (section 5.1).
 
     Returns their indices, from 0, ascending.
     """
-    (source, target), (source_words, target_words) = tokenizers, vocabularies
-    texts = [_ids(sources, source, source_words)]
-    texts += [_ids(lines, target, target_words) for lines in reference_sets(references)]
+    source, target = _sides(translator)
+    texts = [_ids(sources, *source), *(_ids(x, *target) for x in reference_sets(references))]
     return [i for i, rows in enumerate(zip(*texts, strict=True)) if not any(UNK in r for r in rows)]
 
 
@@ -35,10 +31,8 @@ def mostly_unknown(translator: Translator, texts: Mapping[str, Sequence[str]]) -
     The texts, by name, are the source, and the target where there is one.
     """
     problems = []
-    tokenizers = translator.source_tokenizer, translator.target_tokenizer
-    sides = zip(texts.items(), tokenizers, translator.vocabularies, strict=False)
-    for (name, lines), tokenizer, vocabulary in sides:
-        rows = _ids(lines[:_FIRST], tokenizer, vocabulary)
+    for (name, lines), side in zip(texts.items(), _sides(translator), strict=False):
+        rows = _ids(lines[:_FIRST], *side)
         tokens = sum(len(row) - 1 for row in rows)  # without </s>
         unknown = sum(row.count(UNK) for row in rows)
         if tokens >= _MIN_TOKENS and unknown > _MANY * tokens:
@@ -48,6 +42,11 @@ def mostly_unknown(translator: Translator, texts: Mapping[str, Sequence[str]]) -
                 "training text was?"
             )
     return problems
+
+
+def _sides(translator: Translator) -> Iterator[tuple[Tokenizer, Vocabulary]]:
+    tokenizers = translator.source_tokenizer, translator.target_tokenizer
+    return zip(tokenizers, translator.vocabularies, strict=True)
 
 
 def _ids(lines: Sequence[str], tokenizer: Tokenizer, vocabulary: Vocabulary) -> list[list[int]]:

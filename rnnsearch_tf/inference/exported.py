@@ -58,10 +58,8 @@ def find_version(path: str | Path) -> Path | None:
 def load_config(version: Path) -> Config:
     """Read languages, tokeniser, decoding options and first model of an export.
 
-    The rest is left at defaults.
-
-    Raises:
-        InputError: no card, or one that is damaged or that this version cannot read.
+    The rest is left at defaults. InputError for no card, or one that is damaged or that this
+    version cannot read.
     """
     with card_of(version) as card:
         settings = {name: card.get(name) for name in (*_TEXT_SETTINGS, "decoding")}
@@ -98,11 +96,8 @@ def load_vocabularies(version: Path) -> tuple[Vocabulary, Vocabulary]:
 def check_models(paths: Sequence[str | Path], weights: str) -> None:
     """Check a model directory, an export, or the model directories of an ensemble.
 
-    The values of the weights are not read.
-
-    Raises:
-        InputError: a folder is absent, incomplete or damaged, or has other vocabularies than the
-            first.
+    The values of the weights are not read. InputError where a folder is absent, incomplete or
+    damaged, or has other vocabularies than the first.
     """
     if len(paths) == 1 and (version := find_version(paths[0])):
         load_config(version)  # these for their checks

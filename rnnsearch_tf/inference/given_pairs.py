@@ -17,8 +17,7 @@ Target = Line | Translation | Hypothesis
 def checked_lines(text: Any) -> Sequence[Line]:
     """Return a sentence as a list of one, and a list of them as it is.
 
-    Raises:
-        TypeError: it is neither.
+    TypeError where it is neither.
     """
     lines: Any = [text] if isinstance(text, Line) else text
     if not (hasattr(lines, "__len__") and hasattr(lines, "__iter__")):
@@ -34,11 +33,9 @@ def _described(value: Any) -> str:
 
 
 def checked_pairs(source: Sequence[Line], target: Any) -> list[tuple[Line, Target]]:
-    """Pair sentences with their translations.
+    """Pair sentences with their translations; InputError where there are not as many.
 
-    Raises:
-        InputError: not as many translations as sentences.
-        TypeError: the sentences are none.
+    TypeError where the sentences are none.
     """
     source = checked_lines(source)
     if isinstance(target, str | bytes | Translation | Hypothesis) or len(source) != len(target):

@@ -17,17 +17,12 @@ def map_by_length(
     """Apply a function to blocks of R rows of similar length, out of B rows.
 
     Shorter rows go first. A block has at least one row, at most 64, and with padding at most
-    `max_tokens` tokens, unless it is a single longer row.
+    `max_tokens` tokens, unless it is a single longer row. `lengths`, int [B], are the tokens of
+    each row.
 
-    Args:
-        function: maps the indices of a block's rows, int32 [R], to a nest of tensors [R, ...] or
-            ragged tensors [R, None, ...]; the result for a row must not depend on the block.
-        lengths: int [B], tokens of each row.
-        max_tokens: maximum tokens in a block, with padding.
-        empty: the result of `function` for no rows.
-
-    Returns:
-        A nest like `empty`, [B, ...], in the order of `lengths`.
+    The function maps the indices of a block's rows, int32 [R], to a nest of tensors [R, ...] or
+    ragged tensors [R, None, ...], for no rows `empty`; the result for a row must not depend on the
+    block. Returns a nest like `empty`, [B, ...], in the order of `lengths`.
     """
     order = tf.argsort(lengths, stable=True)
     rising = tf.cast(tf.gather(lengths, order), tf.int32)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.errors import InputError, input_errors
 from rnnsearch_tf.text.vocabulary import UNK, Vocabulary
 
 Lexicon = Mapping[str, tuple[str, ...]]  # the first translation is "" where none replaces [UNK]
@@ -24,26 +24,20 @@ def required(lexicon: str | Path | None) -> str | Path:
 def read_lexicon(path: str | Path) -> dict[str, tuple[str, ...]]:
     """Read a lexicon, which may have been edited by hand: lines of words with tabs between them.
 
-    Raises:
-        InputError: the file is not a lexicon; the message has the line.
+    InputError where the file is not a lexicon; the message has the line.
     """
     lexicon: dict[str, tuple[str, ...]] = {}
-    try:
-        with open(path, encoding="utf-8", newline="\n") as file:
-            for number, line in enumerate(file, 1):
-                word, *translations = line.removesuffix("\n").split("\t")
-                if not (word and translations and all(translations[1:]) and translations[-1]) or (
-                    "\r" in line
-                ):
-                    raise InputError(f"{path}: line {number:,} is not word, tab, word")
-                if word in lexicon:
-                    raise InputError(f"{path}: line {number:,}: {word} is there twice")
-                lexicon[word] = tuple(translations)
-        return lexicon
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8") from error
+    with input_errors(path), open(path, encoding="utf-8", newline="\n") as file:
+        for number, line in enumerate(file, 1):
+            word, *translations = line.removesuffix("\n").split("\t")
+            if not (word and translations and all(translations[1:]) and translations[-1]) or (
+                "\r" in line
+            ):
+                raise InputError(f"{path}: line {number:,} is not word, tab, word")
+            if word in lexicon:
+                raise InputError(f"{path}: line {number:,}: {word} is there twice")
+            lexicon[word] = tuple(translations)
+    return lexicon
 
 
 def translation_ids(lexicon: Lexicon, source: Vocabulary, target: Vocabulary) -> np.ndarray:

@@ -14,8 +14,7 @@ from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.inference.exported import card_of, check_models, load_vocabularies
 from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.inference.weight_storage import FULL
-from rnnsearch_tf.models.model_directory import BEST, ModelDirectory
-from rnnsearch_tf.models.pretrained import find_model
+from rnnsearch_tf.models.model_directory import BEST, ModelDirectory, find_model
 from rnnsearch_tf.text.vectorizer import TextVectorizer
 from rnnsearch_tf.tf_functions import check_backend
 
@@ -25,9 +24,8 @@ _FUNCTIONS = ("best", "candidates", "score_tokens", "align_tokens")
 def load_export(version: Path) -> Any:
     """Read a version's folder: the SavedModel, with the saved functions of `TextModel`.
 
-    Raises:
-        InputError: a file is missing or not the one that was exported (exports of version 0.1.0
-            tell that of the vocabularies only), or it was made by a version before 0.1.0.
+    InputError where a file is missing or not the one that was exported (exports of version 0.1.0
+    tell that of the vocabularies only), or it was made by a version before 0.1.0.
     """
     load_vocabularies(version)  # for its checks
     try:
@@ -61,12 +59,9 @@ def load_text_model(
 ) -> TextModel:
     """Read a model directory, or several as an ensemble.
 
-    Languages and decoding options are the first one's.
-
-    Raises:
-        InputError: a directory is absent, incomplete or damaged, or has other vocabularies than
-            the first; the first has no aligner, and one is to align; or Keras works on another
-            backend than TensorFlow.
+    Languages and decoding options are the first one's. InputError where a directory is absent,
+    incomplete or damaged, or has other vocabularies than the first; the first has no aligner, and
+    one is to align; or Keras works on another backend than TensorFlow.
     """
     check_backend()
     if alignment is not None:

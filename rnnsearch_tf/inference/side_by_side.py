@@ -33,10 +33,7 @@ def map_parts(
 ) -> list[Result]:
     """Apply a function to parts of similar length, and return its results in the order of `lines`.
 
-    Args:
-        apply: from `side_by_side`.
-        function: maps lines to as many results.
-        lines: any number.
+    `apply` is from `side_by_side`; the function maps lines to as many results.
     """
     order = sorted(range(len(lines)), key=lambda i: len(lines[i]))
     # The longest go first: what is left to the end takes little time.

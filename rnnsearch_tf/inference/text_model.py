@@ -53,11 +53,9 @@ class TextModel(tf.Module):
     `complete` is where an export is to have it.
 
     Sentences are searched in blocks of similar length: a long sentence among many short ones costs
-    only itself, and memory is bounded for any number of sentences.
-
-    Raises:
-        InputError: unknown words are to be replaced, and a model has no attention; or there are to
-            be candidate words, and there is no lexicon, or the tokens are subwords.
+    only itself, and memory is bounded for any number of sentences. InputError where unknown words
+    are to be replaced, and a model has no attention; or there are to be candidate words, and there
+    is no lexicon, or the tokens are subwords.
     """
 
     def __init__(

@@ -14,13 +14,7 @@ from rnnsearch_tf.aligner.hmm_aligner import HmmAligner
 from rnnsearch_tf.config import AlignmentName, Config, DecodingConfig
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.inference import exported, given_pairs
-from rnnsearch_tf.inference.given_pairs import (
-    Line,
-    Target,
-    checked_lines,
-    padded,
-    tokenized,
-)
+from rnnsearch_tf.inference.given_pairs import Line, Target, checked_lines, padded, tokenized
 from rnnsearch_tf.inference.loading import load_export, load_text_model
 from rnnsearch_tf.inference.n_best import read_translations
 from rnnsearch_tf.inference.side_by_side import map_parts, side_by_side
@@ -76,8 +70,7 @@ class Translator:
         origin: where the engine was loaded from.
 
     Attributes:
-        config: as given.
-        vocabularies: as given.
+        config, vocabularies: as given.
         source_tokenizer: text to the tokens that the model reads.
         target_tokenizer: likewise of translations.
     """

@@ -81,14 +81,9 @@ def in_words(translations: list[Translation], source: Side, target: Side) -> lis
 
 
 def scores_of_words(scores: tf.RaggedTensor, numbers: tf.RaggedTensor) -> tf.RaggedTensor:
-    """Sum log p of tokens over each word.
+    """Sum log p of tokens, float32 [B, None] with `</s>` last, over each word: likewise.
 
-    Args:
-        scores: float32 [B, None], `</s>` last.
-        numbers: the word of each token, int64 [B, None], without `</s>`.
-
-    Returns:
-        float32 [B, None], `</s>` last.
+    `numbers` are the word of each token, int64 [B, None], without `</s>`.
     """
     counts = tf.maximum(tf.reduce_max(numbers, axis=1), -1) + 1  # of an empty row, the least int64
     numbers = tf.concat([numbers, counts[:, tf.newaxis]], axis=1)
@@ -106,15 +101,9 @@ def alignment_of_words(
 
         α'_IJ = 1/|I| Σ_{i in I} Σ_{j in J} α_ij     tokens i of target word I, j of source word J
 
-    Rows still sum to 1.
-
-    Args:
-        weights: α, float32 [B, Ty + 1, Tx + 1], `</s>` last, zero at padding.
-        source_numbers: the word of each source token, int64 [B, None], without `</s>`.
-        target_numbers: likewise of target tokens.
-
-    Returns:
-        α', float32 [B, words + 1, words + 1].
+    Rows still sum to 1. α is float32 [B, Ty + 1, Tx + 1], `</s>` last, zero at padding, and α'
+    float32 [B, words + 1, words + 1]; the numbers are the word of each token, int64 [B, None],
+    without `</s>`.
     """
     source, target = _membership(source_numbers), _membership(target_numbers)
     sums = tf.matmul(target, tf.matmul(weights, source), transpose_a=True)

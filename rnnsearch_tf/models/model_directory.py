@@ -1,4 +1,4 @@
-"""The model directory: everything needed to translate, in one folder."""
+"""The model directory: everything needed to translate, in one folder; and those that ship."""
 
 import contextlib
 import dataclasses
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rnnsearch_tf.config import SUBWORD_FILES, AlignmentName, Config
-from rnnsearch_tf.errors import InputError, first_line
+from rnnsearch_tf.errors import InputError, first_line, input_errors
 from rnnsearch_tf.files import check_space, file_lock, replacing, synchronize, write_atomically
 from rnnsearch_tf.json_files import finite_or_none, parse_json, typed
 from rnnsearch_tf.text.vocabulary import Vocabulary
@@ -21,6 +21,9 @@ if TYPE_CHECKING:  # Keras and TensorFlow are loaded only where they are needed
     from rnnsearch_tf.text.tokenizers import Tokenizer
 
 BEST, LAST = "best", "last"
+
+SHIPPED = Path(__file__).parents[1] / "pretrained"  # models that come with the package
+DEFAULT = "europarl-en-fr"  # one of them, by which `rnnsearch-translate` translates
 
 _RENAMED_LOG_FIELDS = {"train_guide_loss": "train_guided_alignment_loss"}  # since version 0.1.0
 
@@ -41,8 +44,7 @@ class ModelDirectory:
         aligner.npz         a word aligner, where rnnsearch-aligner has been run
         tensorboard/        the same and more, for TensorBoard
 
-    Args:
-        path: the folder; it need not exist yet.
+    The folder need not exist yet.
     """
 
     def __init__(self, path: str | Path):
@@ -61,39 +63,30 @@ class ModelDirectory:
         return self._config_path.exists()
 
     def create(
-        self,
-        config: Config,
-        source: Vocabulary,
-        target: Vocabulary,
-        subwords: Sequence[bytes] = (),
+        self, config: Config, source: Vocabulary, target: Vocabulary, subwords: Sequence[bytes] = ()
     ) -> None:
         """Write vocabularies, SentencePiece models and config.
 
-        The training's id stays, or is drawn now.
-
-        Raises:
-            InputError: the folder cannot be written, or its config cannot be read.
+        The training's id stays, or is drawn now. InputError where the folder cannot be written, or
+        its config cannot be read.
         """
         is_new = not self.is_complete()
         training_id = secrets.token_hex(16) if is_new else self.load_config().training_id
         content = dataclasses.replace(config, training_id=training_id).to_json().encode()
         if not is_new and self._config_path.read_bytes() == content:
             return
-        try:
+        with input_errors(f"{self.path}: cannot be written"):
             self.path.mkdir(parents=True, exist_ok=True)
             source.save(self.source_vocabulary_path)
             target.save(self.target_vocabulary_path)
             for name, model in zip(SUBWORD_FILES, subwords, strict=False):
                 write_atomically(self.path / name, model)
             write_atomically(self._config_path, content)
-        except OSError as error:
-            raise InputError(f"{self.path}: cannot be written: {error.strerror}") from error
 
     def check_resumable(self) -> None:
-        """Check that nothing that a training needs to be resumed is missing.
+        """Check that a training can be resumed, where one was.
 
-        Raises:
-            InputError: config.json, the checkpoints or a vocabulary, where other files are.
+        InputError where config.json, the checkpoints or a vocabulary is missing beside other files.
         """
         written = (self.weights_path(BEST), self.weights_path(LAST), self.log_path)
         files = [path.name for path in written if path.exists()]
@@ -112,13 +105,9 @@ class ModelDirectory:
             self.load_vocabularies()  # for its checks
 
     def check_unchanged(self, config: Config) -> None:
-        """Check that the vocabularies and config.json are still those of a training.
+        """Check that vocabularies and config.json are still those that a training began with.
 
-        Args:
-            config: as `load_config` read it when the training began.
-
-        Raises:
-            InputError: they were changed or removed since, or are another training's.
+        InputError where they were changed or removed since, or are another training's.
         """
         self.load_vocabularies()
         if dataclasses.replace(self.load_config(), decoding=config.decoding) != config:
@@ -128,8 +117,7 @@ class ModelDirectory:
     def locked(self) -> Iterator[None]:
         """Make the folder, and keep other trainings out of it while the block runs.
 
-        Raises:
-            InputError: it cannot be made, or another training is running in it.
+        InputError where it cannot be made, or another training is running in it.
         """
         with contextlib.ExitStack() as stack:
             try:
@@ -144,27 +132,18 @@ class ModelDirectory:
             yield
 
     def load_config(self) -> Config:
-        """Read config.json.
-
-        Raises:
-            InputError: no such directory, or no such file in it, or not a config.
-        """
+        """Read config.json; InputError where there is none, or another file."""
         if not self.path.is_dir():
             raise InputError(f"{self.path}: no such model directory")
-        try:
+        if not self.is_complete():
+            raise InputError(f"{self.path}: not a model directory, or half-written: no config.json")
+        with input_errors(self._config_path):
             return Config.from_json(self._config_path.read_bytes())
-        except FileNotFoundError as error:
-            raise InputError(
-                f"{self.path}: not a model directory, or half-written: no config.json"
-            ) from error
-        except (OSError, ValueError) as error:
-            raise InputError(f"{self._config_path}: {error}") from error
 
     def load_vocabularies(self) -> tuple[Vocabulary, Vocabulary]:
         """Read the source's and the target's vocabulary.
 
-        Raises:
-            InputError: a file is missing, damaged, or not the one the model was made with.
+        InputError where a file is missing, damaged, or not the one the model was made with.
         """
         config = self.load_config()
         return (
@@ -173,11 +152,7 @@ class ModelDirectory:
         )
 
     def load_tokenizers(self) -> "tuple[Tokenizer, Tokenizer]":
-        """Make the source's and the target's tokeniser.
-
-        Raises:
-            InputError: as `load_config`.
-        """
+        """Make the source's and the target's tokeniser; InputError as of `load_config`."""
         from rnnsearch_tf.text.tokenizers import tokenizers_for
 
         return tokenizers_for(self.load_config(), self.path)
@@ -203,44 +178,36 @@ class ModelDirectory:
     def read_log(self) -> list[dict[str, Any]]:
         """Read the records of the evaluations from training.jsonl; none before the first.
 
-        Raises:
-            InputError: it is not such a file.
+        InputError where it is not such a file.
         """
         if not self.log_path.exists():
             return []
-        try:
+        with input_errors(self.log_path):
             lines = self.log_path.read_bytes().splitlines()
-        except OSError as error:
-            raise InputError(f"{self.log_path}: {error.strerror}") from error
         return [self._log_record(line, number) for number, line in enumerate(lines, 1)]
 
     def _log_record(self, line: bytes, number: int) -> dict[str, Any]:
-        try:
+        with input_errors(f"{self.log_path}: line {number:,}"):
             values = typed(dict[str, Any], parse_json(line))
             typed(int, values.get("updates"), "updates")
             for name, value in values.items():
                 typed(str if name == "bleu_signature" else int | float | None, value, name)
-        except ValueError as error:
-            raise InputError(f"{self.log_path}: line {number:,}: {error}") from error
         return {
             _RENAMED_LOG_FIELDS.get(name, name): math.nan if value is None else value
             for name, value in values.items()
         }
 
     def write_log(self, records: list[dict[str, Any]]) -> None:
-        """Replace training.jsonl; numbers that are not finite are null in it.
+        """Replace training.jsonl, in which numbers that are not finite are null.
 
-        Raises:
-            InputError: it cannot be written.
+        InputError where it cannot be written.
         """
         lines = "".join(
             json.dumps({name: finite_or_none(value) for name, value in record.items()}) + "\n"
             for record in records
         )
-        try:
+        with input_errors(f"{self.log_path}: cannot be written"):
             write_atomically(self.log_path, lines.encode())
-        except OSError as error:
-            raise InputError(f"{self.log_path}: cannot be written: {error.strerror}") from error
 
     def remove_leftovers(self) -> None:
         """Remove the unfinished files of a run that was killed while it wrote."""
@@ -264,15 +231,15 @@ class ModelDirectory:
     def save_weights(self, model: "TranslationModel", which: str) -> None:
         """Write the model's weights, whole or not at all.
 
-        Raises:
-            InputError: the disk refuses, or the config cannot be read.
+        InputError where the disk refuses, or the config cannot be read.
         """
         from rnnsearch_tf.models.weights_file import write_weights
 
         config = self.load_config()
         try:
             with replacing(self.weights_path(which), ".weights.h5") as temporary:
-                check_space(temporary, _file_size(model))  # HDF5 crashes when there is none
+                # HDF5 crashes when there is none; its own structures take a few thousand bytes.
+                check_space(temporary, 100_000 + 5 * model.count_params())
                 write_weights(temporary, model, config)
         except OSError as error:
             reason = error.strerror or first_line(error)
@@ -281,9 +248,8 @@ class ModelDirectory:
     def load_model(self, which: str = BEST) -> "TranslationModel":
         """Build the model and read its weights.
 
-        Raises:
-            InputError: there are no such weights, or they are damaged, of another model or another
-                training, or not finite.
+        InputError where there are no such weights, or they are damaged, of another model or another
+        training, or not finite.
         """
         from rnnsearch_tf.layers import initializers
         from rnnsearch_tf.models.translation_model import TranslationModel
@@ -298,28 +264,22 @@ class ModelDirectory:
     def check_weights(self, which: str = BEST) -> str:
         """Check the weights as `load_model` does, without building the model.
 
-        Returns:
-            The SHA-256 of their names, shapes and values.
-
-        Raises:
-            InputError: as `load_model`.
+        Returns the SHA-256 of their names, shapes and values.
         """
         from rnnsearch_tf.models.weights_file import check_weights
 
         return check_weights(self.find_weights(which), self.load_config())
 
     def find_weights(self, which: str = BEST) -> Path:
-        """Find the file of the best or the last weights.
-
-        Raises:
-            InputError: there is none.
-        """
+        """Find the file of the best or the last weights; InputError where there is none."""
         path = self.weights_path(which)
         if not path.exists():
             raise InputError(f"{self.path}: no {path.name}: training has not saved any yet")
         return path
 
 
-def _file_size(model: "TranslationModel") -> int:
-    """Maximum bytes of the weights in HDF5, whose own structures take a few thousand."""
-    return 100_000 + 5 * model.count_params()
+def find_model(path: str | Path) -> Path:
+    """Return a model's folder: `path`, or where there is none, what ships under that name."""
+    shipped = SHIPPED / path
+    is_name = len(Path(path).parts) == 1 and not Path(path).exists()
+    return shipped if is_name and shipped.is_dir() else Path(path)

@@ -23,13 +23,8 @@ _DTYPES = tuple(map(np.dtype, ("float32", "float16")))
 def write_weights(path: Path, model: TranslationModel, config: Config) -> None:
     """Write a file that `check_weights` accepts, and Keras's `load_weights` reads.
 
-    Args:
-        path: it ends in ".weights.h5".
-        model: its weights.
-        config: of the model's directory.
-
-    Raises:
-        OSError: the disk refuses.
+    The path ends in ".weights.h5"; the config is that of the model's directory. OSError where the
+    disk refuses.
     """
     model.save_weights(path)
     with h5py.File(path, "r+") as file:
@@ -41,14 +36,8 @@ def write_weights(path: Path, model: TranslationModel, config: Config) -> None:
 def copy_weights(source: Path, target: Path, dtype: str) -> None:
     """Write the arrays of a checked file in another dtype, with a digest of their own.
 
-    Args:
-        source: a file that `check_weights` has accepted.
-        target: it ends in ".weights.h5".
-        dtype: "float32" or "float16".
-
-    Raises:
-        InputError: a value is too large for the dtype.
-        OSError: the disk refuses.
+    The target ends in ".weights.h5"; the dtype is "float32" or "float16". InputError where a value
+    is too large for it, OSError where the disk refuses.
     """
     with h5py.File(source, "r") as file, h5py.File(target, "w") as copy:
         for path, item in _items(file):
@@ -71,20 +60,12 @@ def count_values(path: Path) -> int:
 
 
 def check_weights(path: Path, config: Config) -> str:
-    """Check a file before a model is built for it.
+    """Check a file before a model is built for it; `config` is that of its directory.
 
-    Files of version 0.1.0 have neither digest nor training; shapes and values are checked.
-
-    Args:
-        path: the file.
-        config: of the model's directory.
-
-    Returns:
-        The SHA-256 of names, shapes and values.
-
-    Raises:
-        InputError: a damaged file, other things than plain arrays, arrays of another model or
-            training, values that are not finite or not those that were written.
+    Files of version 0.1.0 have neither digest nor training; shapes and values are checked. Returns
+    the SHA-256 of names, shapes and values. InputError for a damaged file, other things than plain
+    arrays, arrays of another model or training, values that are not finite or not those that were
+    written.
     """
     with _told(path), h5py.File(path, "r") as file:
         arrays = _arrays(file)
@@ -99,11 +80,7 @@ def check_weights(path: Path, config: Config) -> str:
 
 
 def read_weights(path: Path, model: TranslationModel) -> None:
-    """Read a file that `check_weights` has checked.
-
-    Raises:
-        InputError: arrays of another model.
-    """
+    """Read a file that `check_weights` has checked; InputError for arrays of another model."""
     with _told(path):
         model.load_weights(path)
 
@@ -113,14 +90,7 @@ def _told(path: Path) -> Iterator[None]:
     """Make one line of what h5py, Keras and the checks here raise."""
     try:
         yield
-    except (
-        AttributeError,
-        LookupError,
-        OSError,
-        RuntimeError,
-        TypeError,
-        ValueError,
-    ) as error:
+    except (AttributeError, LookupError, OSError, RuntimeError, TypeError, ValueError) as error:
         raise InputError(
             f"{path}: damaged, or of another model: {first_line(error)}; restore it from a copy, "
             "or use the other weights (--weights)"
@@ -130,9 +100,8 @@ def _told(path: Path) -> Iterator[None]:
 def _arrays(file: h5py.File) -> dict[str, h5py.Dataset]:
     """Find the data sets by their paths.
 
-    Raises:
-        ValueError: anything that a weights file has no need of. HDF5 can have an array in any other
-            file, in pieces, compressed, or under many names; Keras has read some of them.
+    ValueError for anything that a weights file has no need of. HDF5 can have an array in any
+    other file, in pieces, compressed, or under many names; Keras has read some of them.
     """
     arrays, seen = {}, set()
     for path, item in _items(file):

@@ -11,6 +11,7 @@ from rnnsearch_tf.config import Config
 from rnnsearch_tf.data.batching import kept_rows
 from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.evaluation.evaluator import Evaluator
+from rnnsearch_tf.evaluation.length_bins import bleu_by_length
 from rnnsearch_tf.evaluation.metrics import METRICS
 from rnnsearch_tf.evaluation.significance import difference
 from rnnsearch_tf.inference.loading import load_text_model
@@ -40,7 +41,7 @@ def assess(
     text_model = load_text_model(path, decoding)
     model = text_model.model
     assert isinstance(model, TranslationModel)  # one directory is no ensemble
-    evaluator = Evaluator.of(text_model)
+    evaluator = Evaluator(Translator.of(text_model))
     pairs = evaluator.pairs(sample)
     training = pairs.take(kept_rows(pairs, config.training.max_length)[:TRAINING_SAMPLE])
     unk_free = evaluator.unk_free(*text.test)
@@ -70,7 +71,7 @@ def assess(
         all_without_unk=evaluator.score(without_unk, references),
         all_replaced=evaluator.score(replaced, references) if replaced else None,
         no_unknown=evaluator.score(without_unk, references, unk_free) if unk_free else None,
-        by_length=evaluator.bleu_by_length(by_length, *text.by_length, _bounds(lengths)),
+        by_length=bleu_by_length(by_length, text.by_length.target, lengths, _bounds(lengths)),
         examples=_examples(text.by_length, by_length, lengths),
         alignments=_alignments(evaluator, text.test, unk_free)
         if model.config.has_attention

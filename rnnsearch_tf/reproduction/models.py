@@ -1,7 +1,6 @@
 """Models of the paper, their settings at each size, and the text they are trained on."""
 
 import dataclasses
-import typing
 from typing import Literal
 
 from rnnsearch_tf.config import Config
@@ -12,7 +11,6 @@ from rnnsearch_tf.presets import PRESETS
 _NAMES = "RNNencdec-30", "RNNsearch-30", "RNNencdec-50", "RNNsearch-50"
 MODELS = {name.lower(): name for name in _NAMES}
 Size = Literal["paper", "small", "tiny"]
-SIZES: tuple[Size, ...] = typing.get_args(Size)
 
 
 @dataclasses.dataclass(frozen=True)

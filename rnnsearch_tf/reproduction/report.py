@@ -15,11 +15,12 @@ from rnnsearch_tf.evaluation.likelihood import Nll
 from rnnsearch_tf.evaluation.metrics import METRICS
 from rnnsearch_tf.evaluation.scores import SetScores
 from rnnsearch_tf.files import write_atomically
+from rnnsearch_tf.json_files import plain
 from rnnsearch_tf.presets import PRESETS
 from rnnsearch_tf.provenance import Provenance
 from rnnsearch_tf.reproduction import assessment
 from rnnsearch_tf.reproduction.claims import TOLERANCE, Claim, claims
-from rnnsearch_tf.reproduction.results import ModelResults, SystemResults, plain
+from rnnsearch_tf.reproduction.results import ModelResults, SystemResults
 from rnnsearch_tf.visualization.alignment_matrix import draw_alignment
 from rnnsearch_tf.visualization.curves import draw_bleu_by_length
 
@@ -54,17 +55,17 @@ class Report:
     def to_json(self) -> str:
         """Return the numbers, the claims that follow from them, and the paper's numbers."""
         values = {
-            "provenance": self.provenance._asdict(),
+            "provenance": self.provenance,
             "texts": self.texts,
             "settings": self.settings,
-            "models": [model.as_dict() for model in self.models],
-            "systems": plain(self.systems),
-            "claims": [claim._asdict() for claim in self.claims()],
+            "models": self.models,
+            "systems": self.systems,
+            "claims": self.claims(),
             "the_papers_bleu": {
                 name: {"all": both[0], "no_unknown": both[1]} for name, both in PAPER_BLEU.items()
             },
         }
-        return json.dumps(values, indent=1, ensure_ascii=False) + "\n"
+        return json.dumps(plain(values), indent=1, ensure_ascii=False) + "\n"
 
     def claims(self) -> list[Claim]:
         """Test the paper's claims on these results."""

@@ -17,7 +17,7 @@ from rnnsearch_tf.digests import json_digest
 from rnnsearch_tf.errors import input_errors
 from rnnsearch_tf.files import write_atomically
 from rnnsearch_tf.inference.translator import Translator
-from rnnsearch_tf.json_files import read_json, typed
+from rnnsearch_tf.json_files import plain, read_json, typed
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.progress import say
 from rnnsearch_tf.provenance import code_fingerprint, hardware, provenance
@@ -117,7 +117,7 @@ class _Work:
             write_lexicon(directory.lexicon_path, lexicon)
         machine = self._machine(name)
         results = assess(MODELS[name], path, config, self._texts, self._sample, machine)
-        saved = {"key": self._key(name, config), "results": results.as_dict()}
+        saved = {"key": self._key(name, config), "results": plain(results)}
         write_atomically(self._results_path(name), json.dumps(saved).encode())
         return results
 

@@ -1,7 +1,7 @@
-"""Results of one of the paper's models, as JSON and back."""
+"""Results of the paper's models, and of other systems."""
 
 import dataclasses
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rnnsearch_tf.evaluation.length_bins import LengthBin
 from rnnsearch_tf.evaluation.likelihood import Nll
@@ -49,10 +49,6 @@ class ModelResults:
     translations: list[str]  # of the test set, [UNK] allowed
     translations_without_unk: list[str]  # the same, [UNK] not allowed
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold."""
-        return {field.name: plain(getattr(self, field.name)) for field in dataclasses.fields(self)}
-
 
 class SystemResults(NamedTuple):
     """Results of another system, whose translations of the test set were given."""
@@ -62,14 +58,3 @@ class SystemResults(NamedTuple):
     no_unknown: SetScores | None  # of sentences without words unknown to the models
     # Of differences in BLEU: of "all" and of "no_unknown", from each model, by name.
     p_values: dict[str, dict[str, float | None]]
-
-
-def plain(value: Any) -> Any:
-    """Return what JSON can hold of results."""
-    if isinstance(value, list):
-        return [plain(x) for x in value]
-    if isinstance(value, SetScores):
-        return value.as_dict()
-    if hasattr(value, "_asdict"):
-        return {name: plain(field) for name, field in value._asdict().items()}
-    return value

@@ -7,7 +7,7 @@ from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.scripts.shared.beam_flags import PASSED_ON, SHARDS, output_folder, run_job
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.file_flags import REMOTE_PATH
-from rnnsearch_tf.scripts.shared.selection_flags import define_selection
+from rnnsearch_tf.scripts.shared.pair_flags import define_selection
 
 COMMAND = Command(
     "rnnsearch-beam-select",

@@ -8,7 +8,7 @@ from rnnsearch_tf.inference.exported import check_models, config_of
 from rnnsearch_tf.scripts.shared.beam_flags import PASSED_ON, SHARDS, output_folder, run_job
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.file_flags import REMOTE_PATH
-from rnnsearch_tf.scripts.shared.translation_flags import (
+from rnnsearch_tf.scripts.shared.translation_lines import (
     check_n_best,
     define_translation_format,
     translation_format,

@@ -4,16 +4,16 @@ import sys
 from pathlib import Path
 
 from rnnsearch_tf.config import AlignmentName, WeightsDtype
-from rnnsearch_tf.errors import InputError, UsageError
-from rnnsearch_tf.inference.exported import find_version, new_version
+from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.inference.exported import new_version
 from rnnsearch_tf.limits import INT64, Limits
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.decoding_flags import (
-    checked_models,
     decoding_settings,
     define_decoding,
     define_model,
+    trained_models,
 )
 from rnnsearch_tf.scripts.shared.file_flags import OUTPUT_FOLDER
 from rnnsearch_tf.scripts.shared.text_output import show
@@ -70,14 +70,12 @@ def run() -> None:
     """Export."""
     if (FLAGS.model_dir is None) != (FLAGS.export_dir is None):
         raise UsageError("--model_dir and --export_dir go together")
-    if FLAGS.model_dir is not None and find_version(FLAGS.model_dir):
-        raise InputError(f"{FLAGS.model_dir} is an export; give the model that it was made of")
+    models = [] if FLAGS.model_dir is None else trained_models(COMMAND)
     if FLAGS.kit is not None:
         write_kit(FLAGS.kit)
         show(str(Path(FLAGS.kit) / "README.md"))
         if FLAGS.model_dir is None:
             return
-    models = checked_models(COMMAND)
     decoding = decoding_settings(COMMAND)
     ModelDirectory(models[0]).find_aligner(FLAGS.alignment)  # for its check
     new_version(FLAGS.export_dir, FLAGS.version)  # for its checks

@@ -5,11 +5,7 @@ import sys
 
 from rnnsearch_tf.limits import COUNT
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.decoding_flags import (
-    checked_models,
-    define_model,
-    written_model,
-)
+from rnnsearch_tf.scripts.shared.decoding_flags import checked_models, define_model, written_model
 from rnnsearch_tf.scripts.shared.file_flags import OUTPUT_FILE, check_path
 from rnnsearch_tf.scripts.shared.pair_flags import define_pairs, needed_pairs
 

@@ -3,14 +3,13 @@
 import sys
 from typing import Literal
 
-from rnnsearch_tf.errors import InputError, UsageError
-from rnnsearch_tf.inference.exported import find_version
+from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.decoding_flags import (
-    checked_models,
     decoding_settings,
     define_decoding,
     define_model,
+    trained_models,
 )
 from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILE, OUTPUT_FOLDER
 from rnnsearch_tf.scripts.shared.text_output import show
@@ -50,9 +49,7 @@ define_decoding(COMMAND)
 @COMMAND.entry
 def run() -> None:
     """Write the folder."""
-    if find_version(FLAGS.model_dir):
-        raise InputError(f"{FLAGS.model_dir} is an export; give the model that it was made of")
-    [model, *others] = checked_models(COMMAND)
+    [model, *others] = trained_models(COMMAND)
     if others:
         raise UsageError("--model_dir: a folder is of one model, no ensemble")
     decoding = decoding_settings(COMMAND)

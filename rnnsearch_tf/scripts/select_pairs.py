@@ -15,7 +15,7 @@ from rnnsearch_tf.scripts.shared.file_flags import (
     check_distinct,
     check_read_twice,
 )
-from rnnsearch_tf.scripts.shared.selection_flags import define_selection
+from rnnsearch_tf.scripts.shared.pair_flags import define_selection
 
 if TYPE_CHECKING:
     import numpy as np

@@ -290,16 +290,12 @@ def _cluster() -> Cluster | None:
 def _check_run(config: Config) -> None:
     directory = ModelDirectory(FLAGS.model_dir)
     if FLAGS.initial_model is not None:
-        _check_initial(InitialModel(FLAGS.initial_model), config)
+        InitialModel(FLAGS.initial_model).check(config)
+        if directory.path.resolve() == Path(FLAGS.initial_model).resolve():
+            raise UsageError(f"--model_dir {FLAGS.model_dir}: is the initial model's; take another")
     check_same(directory, config)
     directory.check_resumable()
     directory.read_log()  # for its checks
-
-
-def _check_initial(initial: InitialModel, config: Config) -> None:
-    initial.check(config)
-    if Path(FLAGS.model_dir).resolve() == Path(FLAGS.initial_model).resolve():
-        raise UsageError(f"--model_dir {FLAGS.model_dir}: is the initial model's; take another")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import IO, TYPE_CHECKING
 
-from rnnsearch_tf.models.pretrained import DEFAULT
+from rnnsearch_tf.models.model_directory import DEFAULT
 from rnnsearch_tf.results import Alignment
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.decoding_flags import (
@@ -25,12 +25,12 @@ from rnnsearch_tf.scripts.shared.line_output import (
     whole_lines,
 )
 from rnnsearch_tf.scripts.shared.text_input import Decoder, input_lines, is_live, live_windows
-from rnnsearch_tf.scripts.shared.translation_flags import (
+from rnnsearch_tf.scripts.shared.translation_lines import (
+    SEPARATOR,
     check_n_best,
     define_translation_format,
     translation_format,
 )
-from rnnsearch_tf.scripts.shared.translation_lines import SEPARATOR
 from rnnsearch_tf.scripts.shared.unknown_words import warn_of_unknown_words
 from rnnsearch_tf.windows import windows
 

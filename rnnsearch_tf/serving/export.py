@@ -16,8 +16,7 @@ from rnnsearch_tf.inference.loading import load_text_model
 from rnnsearch_tf.inference.n_best import LOWEST
 from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.inference.weight_storage import FULL, WEIGHT_DTYPES
-from rnnsearch_tf.models.model_directory import BEST
-from rnnsearch_tf.models.pretrained import find_model
+from rnnsearch_tf.models.model_directory import BEST, find_model
 from rnnsearch_tf.serving.model_card import model_card
 from rnnsearch_tf.serving.signatures import signatures
 from rnnsearch_tf.serving.warmup import frequent_words, write_warmup_requests

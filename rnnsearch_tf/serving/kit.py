@@ -16,9 +16,7 @@ _LEFT_OUT = shutil.ignore_patterns("*.py", "__pycache__", ".*")
 def write_kit(folder: str | Path) -> None:
     """Write the files, whose README.md says what to do with them; its links lead to the repository.
 
-    Raises:
-        InputError: it is not empty.
-        OSError: it cannot be written.
+    InputError where the folder is not empty, OSError where it cannot be written.
     """
     if Path(folder).is_dir() and any(Path(folder).iterdir()):
         raise InputError(f"{folder}: is not empty, and nothing in it is overwritten")

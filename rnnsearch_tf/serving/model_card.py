@@ -24,17 +24,13 @@ def model_card(
     decoding: DecodingConfig,
     alignment: str = "attention",
 ) -> dict[str, Any]:
-    """Describe an export, for JSON.
+    """Describe an export, for JSON; InputError for an unusable model directory.
 
-    Returns:
-        The languages; what the graph needs beside TensorFlow's own operations; for each model its
-        settings, the SHA-256 of its text, vocabularies and weights (names, shapes and values), and
-        its evaluation on the validation set (NLL in nats, BLEU of greedy translations with
-        sacreBLEU's signature); the options of the search; the formulas of the scores; and date,
-        versions and commit of the export.
-
-    Raises:
-        InputError: an unusable model directory.
+    It has the languages; what the graph needs beside TensorFlow's own operations; for each model
+    its settings, the SHA-256 of its text, vocabularies and weights (names, shapes and values), and
+    its evaluation on the validation set (NLL in nats, BLEU of greedy translations with sacreBLEU's
+    signature); the options of the search; the formulas of the scores; and date, versions and commit
+    of the export.
     """
     config = ModelDirectory(model_dirs[0]).load_config()
     penalty, candidates = decoding.length_penalty, decoding.candidate_words
@@ -76,8 +72,7 @@ def _model(directory: ModelDirectory, weights: str) -> dict[str, Any]:
 def evaluation_of(directory: ModelDirectory, weights: str) -> dict[str, Any] | None:
     """Find the record in training.jsonl of the best or the last weights; None where there is none.
 
-    Raises:
-        InputError: an unusable model directory.
+    InputError for an unusable model directory.
     """
     records = directory.read_log()
     if not records:

@@ -14,8 +14,7 @@ from rnnsearch_tf.errors import InputError, first_line, input_errors
 from rnnsearch_tf.evaluation.metrics import METRICS, Score
 from rnnsearch_tf.files import new_folder
 from rnnsearch_tf.json_files import read_json, typed
-from rnnsearch_tf.models.model_directory import BEST, ModelDirectory
-from rnnsearch_tf.models.pretrained import find_model
+from rnnsearch_tf.models.model_directory import BEST, ModelDirectory, find_model
 from rnnsearch_tf.models.weights_file import copy_weights, count_values
 from rnnsearch_tf.serving.model_card import evaluation_of
 
@@ -69,7 +68,6 @@ def publish(
     directory.load_vocabularies()  # these for their checks
     directory.check_weights(weights)
     record = evaluation_of(directory, weights) or {}
-    epochs = f"{record['epoch']:g} epochs, " if "epoch" in record else ""
     scores = [*_validation_rows(record)]
     for path in evaluations:
         scores += _test_rows(Path(path))
@@ -81,43 +79,36 @@ def publish(
                 if (directory.path / name).exists():
                     shutil.copyfile(directory.path / name, folder / name)
             (folder / "config.json").write_text(config.to_json(), "utf-8")
-            size = f"{count_values(best):,}, stored in {weights_dtype}"
-            card = _card(config, target.name, size, license_name, data, epochs, scores)
+            card = _card(
+                config,
+                name=target.name,
+                size=f"{count_values(best):,}, stored in {weights_dtype}",
+                license=license_name,
+                data=data,
+                epochs=f"{record['epoch']:g} epochs, " if "epoch" in record else "",
+                scores="\n".join(scores),
+            )
             (folder / "README.md").write_text(card, "utf-8")
     except OSError as error:
         raise InputError(f"{target}: cannot be written: {first_line(error)}") from error
 
 
-def _card(
-    config: Config,
-    name: str,
-    size: str,
-    license_name: str,
-    data: str,
-    epochs: str,
-    scores: Sequence[str],
-) -> str:
+def _card(config: Config, **others: str) -> str:
     is_split = config.tokenizer == SENTENCEPIECE
     sizes = "m = {embedding_size}, n = {hidden_size}, n' = {attention_size}, l = {maxout_size}"
     if not config.model.has_attention:
         sizes = sizes.replace("n' = {attention_size}, ", "")
     return string.Template(_TEMPLATE.read_text("utf-8")).substitute(
-        {**vars(config.model), **vars(config.decoding)},
-        name=name,
+        {**vars(config.model), **vars(config.decoding), **others},
         tag="attention" if config.model.has_attention else "encoder-decoder",
         study=_STUDY if config.model.has_attention else "study and teaching",
         sizes=sizes.format(**vars(config.model)),
-        size=size,
-        license=license_name,
-        data=data,
-        scores="\n".join(scores),
         version=rnnsearch_tf.__version__,
         title="RNNsearch" if config.model.has_attention else "RNNencdec",
         source_language=config.source_language,
         target_language=config.target_language,
         units="subwords" if is_split else "words",
         requirement="rnnsearch-tf[subwords]" if is_split else "rnnsearch-tf",
-        epochs=epochs,
         training_length=config.training.max_length,
     )
 

@@ -50,7 +50,8 @@ def signatures(text_model: TextModel) -> dict[str, Callable[..., Outputs]]:
             tf.errors.InvalidArgumentError: more weights than `align_tokens` computes at once.
         """
         outputs = text_model.best(text)
-        source, target = (_without_end(outputs[f"{side}_tokens"]) for side in ("source", "target"))
+        tokens = (unpadded(outputs[f"{side}_tokens"]) for side in ("source", "target"))
+        source, target = (side[:, :-1] for side in tokens)  # without `</s>`
         source_words, model_input = text_model.source.words(source)
         target_words, word_scores = _words(text_model, target, outputs["token_scores"])
         return {
@@ -171,18 +172,10 @@ def _words(
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Join target tokens to words, and sum their scores; both are padded.
 
-    Args:
-        text_model: the model.
-        tokens: string [B, None], without `</s>`.
-        scores: float32 [B, T], of the tokens and `</s>`, then padding.
+    Tokens are string [B, None] without `</s>`; scores float32 [B, T], that of `</s>` behind them.
     """
     words, _ = text_model.target.words(tokens)
     numbers = text_model.target.tokenizer.word_numbers(tokens)
     rows = tf.RaggedTensor.from_tensor(scores, lengths=tokens.row_lengths() + 1)
     sums = scores_of_words(rows, numbers)
     return words.to_tensor(""), finite_or_lowest(sums.to_tensor(0.0))
-
-
-def _without_end(tokens: tf.Tensor) -> tf.RaggedTensor:
-    """Remove padding and `</s>` from tokens, string [B, T]: string [B, None]."""
-    return unpadded(tokens)[:, :-1]

@@ -1,17 +1,44 @@
 """Derivations of the built-in grammar: a sentence and its translation, rule by rule."""
 
+import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import count
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from rnnsearch_tf.synthetic.dice import Dice
 from rnnsearch_tf.synthetic.lexicon import CLITICS, HEADS, Head, Verb, adjectives, is_true, together
 from rnnsearch_tf.synthetic.morphology import IL
 from rnnsearch_tf.synthetic.rules import RULES, VERB_GROUPS, Item, Rule
 from rnnsearch_tf.synthetic.sentence_pair import Word
 
+T = TypeVar("T")
+
 _REFLEXIVE = ("me", "se", "nous", "vous", "se")
+
+
+class Dice:
+    """Random choices that stay the same on every platform and version of Python."""
+
+    def __init__(self, seed: str) -> None:
+        self._random = random.Random(seed).random
+
+    def pick(self, items: Sequence[T]) -> T:
+        """Return one item, all equally likely."""
+        return items[int(self._random() * len(items))]
+
+    def weighted(self, items: Sequence[T], weights: Sequence[float]) -> T:
+        """Return one item, chosen in proportion to its weight."""
+        rest = self._random() * sum(weights)
+        for item, weight in zip(items, weights, strict=True):
+            rest -= weight
+            if rest < 0:
+                return item
+        return items[-1]
+
+    def between(self, low: int, high: int) -> int:
+        """Return a whole number from low to high, both included."""
+        return low + int(self._random() * (high - low + 1))
 
 
 class Scope(NamedTuple):

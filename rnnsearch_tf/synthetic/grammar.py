@@ -14,8 +14,7 @@ to *ai mangé* word by word, but "will eat" both to *mangera*, and "ate" to both
 
 from collections.abc import Iterator
 
-from rnnsearch_tf.synthetic.derivation import Derivation, Scope
-from rnnsearch_tf.synthetic.dice import Dice
+from rnnsearch_tf.synthetic.derivation import Derivation, Dice, Scope
 from rnnsearch_tf.synthetic.sentence_pair import SentencePair, finish
 
 __all__ = ["SentencePair", "generate"]

@@ -32,9 +32,8 @@ import tensorflow as tf
 from rnnsearch_tf.config import MOSES_LANGUAGES, check_choice
 from rnnsearch_tf.text import cleaning, letters, nonbreaking_prefixes
 from rnnsearch_tf.text.cleaning import SPACES, Rule, apply, clean, valid_utf8
-from rnnsearch_tf.text.fingerprint import rules_fingerprint
 from rnnsearch_tf.text.letters import LETTER, LOWER
-from rnnsearch_tf.text.word_tokenizer import WordTokenizer
+from rnnsearch_tf.text.word_tokenizer import Tokenizer, rules_fingerprint
 from rnnsearch_tf.tf_functions import graph_function
 
 # The inside of an RE2 character class, like LETTER and LOWER.
@@ -167,15 +166,13 @@ def _closes_quotation(quotes: tf.Tensor, rows: tf.Tensor, possessive: tf.Tensor)
     return tf.scatter_nd(order[:, tf.newaxis], closes, tf.shape(closes, tf.int32))
 
 
-class MosesTokenizer(WordTokenizer):
+class MosesTokenizer(Tokenizer):
     """Splits lines into Moses tokens and joins tokens into lines.
 
     Both methods are graph functions: they serve in `tf.data`, eagerly, and in a SavedModel, where
-    a reloaded module has them too. They hold no state and treat each line by itself.
-
-    Args:
-        language: "en" or "fr", or another one with its abbreviations.
-        prefixes: the abbreviations, as `nonbreaking_prefixes.read_prefixes` returns them.
+    a reloaded module has them too. They hold no state and treat each line by itself. A language
+    other than "en" and "fr" needs its abbreviations, as `nonbreaking_prefixes.read_prefixes`
+    returns them.
     """
 
     def __init__(self, language: str, prefixes: str = "") -> None:

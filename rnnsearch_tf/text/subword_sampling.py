@@ -1,15 +1,16 @@
 """Segmentations of text into subwords, drawn at random, and typing errors before them."""
 
 import random
+import re
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.extras import require_package
-from rnnsearch_tf.text.letter_noise import exchange_letters
 
 _SEEDING = threading.Lock()
+_WORD = re.compile(r"[^\W\d_]{4,}")
 
 
 class SubwordSampler:
@@ -18,18 +19,16 @@ class SubwordSampler:
         P(x|X) ∝ p(x)^α     x: one of all segmentations of the text X
 
     Where the model is of byte pairs, α is the probability that a merge is left out (Provilkov et
-    al. 2020).
-
-    Args:
-        model: the content of a SentencePiece model file.
-        alpha: α; 0: the most probable segmentation.
-        letter_noise: share of the words in which two letters are exchanged first, 0 to 1.
-
-    Raises:
-        InputError: a model of whole words or characters, or sentencepiece is not installed.
+    al. 2020). InputError for a model of whole words or characters, and where
+    sentencepiece is not installed.
     """
 
-    def __init__(self, model: bytes, alpha: float, letter_noise: float = 0.0):
+    def __init__(
+        self,
+        model: bytes,  # the content of a SentencePiece model file
+        alpha: float,  # α; 0: the most probable segmentation
+        letter_noise: float = 0.0,  # share of words in which two letters are exchanged first
+    ):
         require_package("sentencepiece")
         import sentencepiece
 
@@ -50,12 +49,9 @@ class SubwordSampler:
         # A thread draws by the seed that was set last when it draws for the first time.
         with _SEEDING, ThreadPoolExecutor(1) as fresh_thread:
             self._set_seed(seed)
-            return list(fresh_thread.submit(self._draw_all, rows, random.Random(seed)).result())
-
-    def _draw_all(
-        self, rows: Sequence[Sequence[str]], random_numbers: random.Random
-    ) -> list[Sequence[str]]:
-        return [self._draw(row, random_numbers) for row in rows]
+            numbers = random.Random(seed)
+            drawn = fresh_thread.submit(lambda: [self._draw(row, numbers) for row in rows])
+            return drawn.result()
 
     def _draw(self, pieces: Sequence[str], random_numbers: random.Random) -> Sequence[str]:
         text = self._processor.decode(list(pieces))
@@ -71,3 +67,19 @@ class SubwordSampler:
         return self._processor.encode(
             text, out_type=str, enable_sampling=True, nbest_size=-1, alpha=self._alpha
         )
+
+
+def exchange_letters(text: str, share: float, random_numbers: random.Random) -> str:
+    """Exchange two inner neighbors in about a share of all words of a text.
+
+    Words of fewer than four letters are left alone, and longer ones bear their part. Words keep
+    their first and last letter and their places.
+    """
+    words = len(text.split())
+    places = [match.span() for match in _WORD.finditer(text)]
+    count = int(share * words + random_numbers.random())  # on average, the share
+    letters = list(text)
+    for start, end in random_numbers.sample(places, min(count, len(places))):
+        i = random_numbers.randrange(start + 1, end - 2)
+        letters[i], letters[i + 1] = letters[i + 1], letters[i]
+    return "".join(letters)

@@ -15,10 +15,9 @@ from rnnsearch_tf.errors import InputError, first_line, input_errors, until_erro
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.text import cleaning
 from rnnsearch_tf.text.cleaning import clean
-from rnnsearch_tf.text.fingerprint import rules_fingerprint
 from rnnsearch_tf.text.moses import MosesTokenizer
 from rnnsearch_tf.text.vocabulary import EOS, PAD, SPECIAL_TOKENS, UNK, Vocabulary
-from rnnsearch_tf.text.word_tokenizer import WhitespaceTokenizer, WordTokenizer
+from rnnsearch_tf.text.word_tokenizer import Tokenizer, WhitespaceTokenizer, rules_fingerprint
 from rnnsearch_tf.tf_functions import graph_function
 
 _TOKENS = tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)
@@ -30,20 +29,15 @@ _OTHER_SPECIAL_PIECES = ("<unk>", "<s>")  # of models that were learned elsewher
 _MAX_LINES = 2_000_000  # that pieces are learned from, drawn at random: SentencePiece keeps them
 
 
-class SentencePieceTokenizer(tf.Module):
+class SentencePieceTokenizer(Tokenizer):
     """Splits lines into the most probable pieces of a unigram model (Kudo 2018).
 
     Characters that the model lacks are read and written as bytes, `<0xE2>` for one, where the model
     was learned with byte fallback, as those of `learn_subwords` are. The operations are
     tensorflow-text's: a SavedModel with them runs where these are linked or loaded.
 
-    Args:
-        language: of the text.
-        model: the content of a SentencePiece model file.
-
-    Raises:
-        ValueError: not a SentencePiece model.
-        InputError: tensorflow-text is not installed.
+    ValueError for what is not the content of a SentencePiece model file; InputError where
+    tensorflow-text is not installed.
     """
 
     def __init__(self, language: str, model: bytes):
@@ -55,9 +49,7 @@ class SentencePieceTokenizer(tf.Module):
         self.model = model
         # Moses' rules where they know the language.
         has_rules = language in MOSES_LANGUAGES
-        self.word_tokenizer: WordTokenizer = (
-            MosesTokenizer(language) if has_rules else WhitespaceTokenizer(language)
-        )
+        self._of_words = MosesTokenizer(language) if has_rules else WhitespaceTokenizer(language)
         try:
             # In a SavedModel, tokenisers of one name would all be the first one.
             self._pieces = tensorflow_text.SentencepieceTokenizer(
@@ -71,14 +63,18 @@ class SentencePieceTokenizer(tf.Module):
     def load(cls, language: str, path: Path, digest: str = "") -> "SentencePieceTokenizer":
         """Read a model file, which has a SHA-256 where one is given.
 
-        Raises:
-            InputError: no such file, not a model, or another; or tensorflow-text is not installed.
+        InputError where it is no such file, and where tensorflow-text is not installed.
         """
         with input_errors(path):
             model = path.read_bytes()
             if digest not in ("", hashlib.sha256(model).hexdigest()):
                 raise ValueError("not the SentencePiece model this model was made with")
             return cls(language, model)
+
+    @property
+    def word_tokenizer(self) -> Tokenizer:
+        """The tokeniser of words: by Moses' rules, or at white space."""
+        return self._of_words
 
     @property
     def digest(self) -> str:
@@ -152,16 +148,12 @@ class SentencePieceTokenizer(tf.Module):
 def learn_subwords(lines: Iterable[str], size: int) -> bytes:
     """Learn a unigram model of subwords with byte fallback: the content of its file.
 
+    `size` is K, the pieces with the special tokens and the 256 bytes.
+
     SentencePiece's defaults hold but for these: Unicode is normalised (NFKC); ids 0 to 2 are
-    padding, `</s>` and [UNK]; there are fewer pieces where the text has no more.
-
-    Args:
-        lines: the text.
-        size: K, the pieces with the special tokens and the 256 bytes.
-
-    Raises:
-        InputError: `size` is too small for the characters of the text, the text is empty, or the
-            package sentencepiece is not installed.
+    padding, `</s>` and [UNK]; there are fewer pieces where the text has no more. InputError where
+    `size` is too small for the characters of the text, the text is empty, or the package
+    sentencepiece is not installed.
     """
     require_package("sentencepiece")
     import sentencepiece

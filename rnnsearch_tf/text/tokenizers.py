@@ -3,52 +3,12 @@
 import dataclasses
 import functools
 from pathlib import Path
-from typing import Protocol
-
-import tensorflow as tf
 
 from rnnsearch_tf.config import MOSES, SENTENCEPIECE, SUBWORD_FILES, WHITESPACE, Config
 from rnnsearch_tf.text.moses import MosesTokenizer
 from rnnsearch_tf.text.nonbreaking_prefixes import read_prefixes
 from rnnsearch_tf.text.subwords import SentencePieceTokenizer
-from rnnsearch_tf.text.word_tokenizer import WhitespaceTokenizer
-
-
-class Tokenizer(Protocol):
-    """Text to the tokens of a model and back, for one language.
-
-    Its methods are graph functions without state: the same object prepares the training text and
-    serves in a SavedModel. Those of words are made of core TensorFlow ops.
-    """
-
-    language: str
-
-    @property
-    def name(self) -> str:
-        """The name of the rules."""
-
-    @property
-    def word_tokenizer(self) -> "Tokenizer":
-        """The tokeniser whose tokens are words; a tokeniser of words returns itself.
-
-        Length bins and tokenised BLEU go by it, so that they can be compared between models
-        whatever tokens these have.
-        """
-
-    def tokenize(self, text: tf.Tensor) -> tf.RaggedTensor:
-        """Split lines, string [B], into tokens, string [B, None]; a blank line has none."""
-
-    def detokenize(self, tokens: tf.RaggedTensor) -> tf.Tensor:
-        """Join tokens, string [B, None], into lines, string [B]."""
-
-    def word_numbers(self, tokens: tf.RaggedTensor) -> tf.RaggedTensor:
-        """Number the words that tokens, string [B, None], belong to, from 0: int64 [B, None]."""
-
-    def words(self, tokens: tf.RaggedTensor) -> tf.RaggedTensor:
-        """Join tokens, string [B, None], to words, string [B, None]."""
-
-    def fingerprint(self) -> str:
-        """Return a digest of everything that decides about the tokens: a key for caches."""
+from rnnsearch_tf.text.word_tokenizer import Tokenizer, WhitespaceTokenizer
 
 
 def splits_words(tokenizer: Tokenizer) -> bool:
@@ -86,14 +46,9 @@ def with_prefixes(config: Config) -> Config:
 
 
 def tokenizers_for(config: Config, folder: Path) -> tuple[Tokenizer, Tokenizer]:
-    """Make the source's and the target's tokeniser.
+    """Make the source's and the target's tokeniser; of subwords, by source.spm and target.spm.
 
-    Args:
-        config: of a model.
-        folder: with source.spm and target.spm, where its tokens are subwords.
-
-    Raises:
-        InputError: as `SentencePieceTokenizer.load`.
+    InputError as of `SentencePieceTokenizer.load`.
     """
     if config.tokenizer != SENTENCEPIECE:
         return word_tokenizers_for(config)

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.errors import InputError, input_errors
 from rnnsearch_tf.files import write_atomically
 
 PAD, EOS, UNK = 0, 1, 2
@@ -15,8 +15,7 @@ SPECIAL_TOKENS = ("<pad>", "</s>", "[UNK]")  # by id
 class Vocabulary:
     """The tokens that a model knows; the id of a token is its index.
 
-    Raises:
-        InputError: the special tokens do not come first, or a token is empty or occurs twice.
+    InputError where the special tokens do not come first, or a token is empty or occurs twice.
     """
 
     def __init__(self, tokens: Sequence[str]):
@@ -48,13 +47,10 @@ class Vocabulary:
 
         InputError, with the file's name, where it cannot be read, is no vocabulary, or another.
         """
-        try:
+        with input_errors(path):
             text = Path(path).read_bytes().decode("utf-8")
+        try:
             vocabulary = cls(text.removesuffix("\n").split("\n"))
-        except OSError as error:
-            raise InputError(f"{path}: {error.strerror}") from error
-        except UnicodeDecodeError as error:
-            raise InputError(f"{path}: not UTF-8") from error
         except InputError as error:
             raise InputError(f"{path}: {error}") from error
         if digest not in (None, vocabulary.digest):

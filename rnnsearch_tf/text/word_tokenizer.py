@@ -1,34 +1,61 @@
-"""Tokenisers of words: their base, and the one that splits at white space."""
+"""The base of all tokenisers, and the one that splits at white space."""
 
+import inspect
 import sys
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import tensorflow as tf
 
+from rnnsearch_tf.digests import json_digest
 from rnnsearch_tf.text import cleaning
 from rnnsearch_tf.text.cleaning import clean
-from rnnsearch_tf.text.fingerprint import rules_fingerprint
 from rnnsearch_tf.tf_functions import graph_function
 
 
-class WordTokenizer(tf.Module):
-    """A tokeniser whose tokens are words."""
+def rules_fingerprint(*modules: ModuleType, name: str, language: str) -> str:
+    """Digest (SHA-256) modules that decide about tokens, name, language, TensorFlow's version."""
+    code = [inspect.getsource(module) for module in modules]
+    tables = (Path(str(module.__file__)).with_suffix(".txt") for module in modules)
+    code += [path.read_text("utf-8") for path in tables if path.exists()]
+    return json_digest([code, name, language, tf.version.VERSION])
+
+
+class Tokenizer(tf.Module):
+    """Text to the tokens of a model and back, for one language; tokens are words by default.
+
+    Its methods are graph functions without state: the same object prepares the training text and
+    serves in a SavedModel. Those of words are made of core TensorFlow ops.
+    """
+
+    language: str
+    tokenize: Any  # splits lines, string [B], into tokens, string [B, None]; a blank line has none
+    detokenize: Any  # joins tokens, string [B, None], into lines, string [B]
+
+    def fingerprint(self) -> str:
+        """Return a digest of everything that decides about the tokens: a key for caches."""
+        raise NotImplementedError
 
     @property
-    def word_tokenizer(self) -> Any:
-        """Itself."""
+    def word_tokenizer(self) -> "Tokenizer":
+        """The tokeniser whose tokens are words: itself, where its tokens are.
+
+        Length bins and tokenised BLEU go by it, so that they can be compared between models
+        whatever tokens these have.
+        """
         return self
 
     def word_numbers(self, tokens: tf.RaggedTensor) -> tf.RaggedTensor:
-        """Number tokens, string [B, None], from 0: int64 [B, None]."""
+        """Number the words that tokens, string [B, None], belong to, from 0: int64 [B, None]."""
         return tf.ragged.range(tokens.row_lengths())
 
     def words(self, tokens: tf.RaggedTensor) -> tf.RaggedTensor:
-        """Return the tokens."""
+        """Join tokens, string [B, None], to words, string [B, None]."""
         return tokens
 
 
-class WhitespaceTokenizer(WordTokenizer):
+class WhitespaceTokenizer(Tokenizer):
     """Splits lines at white space and joins words by blanks, whatever the language.
 
     For text that other rules than Moses' have tokenised: its words stay as they are.

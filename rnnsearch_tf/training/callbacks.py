@@ -58,7 +58,3 @@ class ProgressBar(keras.callbacks.Callback):
         """Erase the bar."""
         if self._bar:
             self._bar.close()
-
-    def on_train_end(self, logs: Logs | None = None) -> None:
-        """Erase the bar."""
-        self.close()

@@ -16,17 +16,9 @@ _MAY_CHANGE = (
 )  # fmt: skip
 _VOCABULARY_SIZES = ("source_vocabulary_size", "target_vocabulary_size")  # filled in from the text
 # Messages in place of the digests, which say nothing to people.
+_OF_TEXT = ("source_vocabulary", "target_vocabulary", "source_subwords", "target_subwords")
 _DIGESTED = {
-    **dict.fromkeys(
-        (
-            "source_vocabulary",
-            "target_vocabulary",
-            "source_subwords",
-            "target_subwords",
-            "training_text",
-        ),
-        "training text or its vocabulary differs",
-    ),
+    **dict.fromkeys((*_OF_TEXT, "training_text"), "training text or its vocabulary differs"),
     **dict.fromkeys(("source_prefixes", "target_prefixes"), "abbreviations differ"),
     "training_alignments": "training alignments differ",
     "initial_model": "the initial model differs",

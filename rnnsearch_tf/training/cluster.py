@@ -26,17 +26,12 @@ class Cluster:
 
 
 def find_cluster(workers: str | None, index: int | None, environment: Mapping[str, str]) -> Cluster:
-    """Find the machines of a training.
+    """Find the machines of a training: `workers`, of which this one has the index.
 
-    Args:
-        workers: their hosts (see `expand_hosts`); None: those of TF_CONFIG, or else of the job step
-            that SLURM's variables describe.
-        index: of this machine in `workers`.
-        environment: variables.
-
-    Raises:
-        UsageError: nothing names the machines, or only one of `workers` and `index` is given.
-        InputError: what names them is unusable, or leaves this machine out.
+    They are hosts (see `expand_hosts`); None: those of TF_CONFIG, or else of the job step that
+    SLURM's variables describe. UsageError where nothing names the machines, or only one of
+    `workers` and `index` is given; InputError where what names them is unusable, or leaves this
+    machine out.
     """
     if (workers is None) != (index is None):
         raise UsageError("--workers and --worker_index go together")

@@ -8,9 +8,7 @@ import numpy as np
 
 from rnnsearch_tf.config import SENTENCEPIECE, SUBWORD_FILES, Config
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.models.model_directory import ModelDirectory
-from rnnsearch_tf.models.pretrained import find_model
-from rnnsearch_tf.text.vocabulary import Vocabulary
+from rnnsearch_tf.models.model_directory import ModelDirectory, find_model
 
 if TYPE_CHECKING:  # Keras and TensorFlow are loaded only where they are needed
     from rnnsearch_tf.models.translation_model import TranslationModel
@@ -26,38 +24,17 @@ class InitialModel:
 
     Architecture, sizes and tokeniser are the initial model's. Its words keep their ids; where the
     new training has room for more of them, the most frequent new words of its text follow, whose
-    weights are random. The optimizer begins anew.
-
-    Attributes:
-        subwords: the files of its SentencePiece models; none where its tokens are words.
-        prefixes: the abbreviations of its Moses rules, fields of `Config`.
-
-    Raises:
-        InputError: as `ModelDirectory.load_config`.
+    weights are random. The optimizer begins anew. InputError as of `ModelDirectory.load_config`.
     """
 
     def __init__(self, path: str | Path):
-        self._directory = ModelDirectory(find_model(path))
-        self._config = self._directory.load_config()
+        self.directory = ModelDirectory(find_model(path))
+        self._config = self.directory.load_config()
         is_split = self._config.tokenizer == SENTENCEPIECE
+        # The abbreviations of its Moses rules, fields of `Config`.
         self.prefixes = {name: getattr(self._config, name) for name in _PREFIXES}
-        self.subwords = [self._directory.path / name for name in SUBWORD_FILES if is_split]
-
-    def vocabularies(self) -> tuple[Vocabulary, Vocabulary]:
-        """Read the source's and the target's vocabulary.
-
-        Raises:
-            InputError: as `ModelDirectory.load_vocabularies`.
-        """
-        return self._directory.load_vocabularies()
-
-    def digest(self) -> str:
-        """Check the weights; return their SHA-256.
-
-        Raises:
-            InputError: as `ModelDirectory.check_weights`.
-        """
-        return self._directory.check_weights()
+        # The files of its SentencePiece models; none where its tokens are words.
+        self.subwords = [self.directory.path / name for name in SUBWORD_FILES if is_split]
 
     def settings_over(self, config: Config) -> Config:
         """Return a config with the architecture, sizes and tokeniser of this model."""
@@ -67,8 +44,7 @@ class InitialModel:
     def check(self, config: Config) -> None:
         """Check that a training with these settings can begin from this model.
 
-        Raises:
-            UsageError: another architecture, size or tokeniser, or fewer words.
+        UsageError for another architecture, size or tokeniser, or fewer words.
         """
         own, given = ({**vars(c), **vars(c.model)} for c in (self._config, config))
         for name in (*_OF_TEXT, *vars(config.model)):
@@ -76,13 +52,13 @@ class InitialModel:
             grows = may_grow and given[name] > own[name]
             if name not in _MAY_DIFFER and given[name] != own[name] and not grows:
                 raise UsageError(
-                    f"--initial_model {self._directory.path}: its {name} is {own[name]}, "
+                    f"--initial_model {self.directory.path}: its {name} is {own[name]}, "
                     f"not {given[name]}"
                 )
 
     def copy_weights(self, model: "TranslationModel") -> None:
         """Give a model the weights of this one, and leave those of new words as they are."""
-        initial = self._directory.load_model()
+        initial = self.directory.load_model()
         for weight, own in zip(model.weights, initial.weights, strict=True):
             values = np.array(weight)
             values[tuple(slice(size) for size in own.shape)] = own

@@ -76,8 +76,9 @@ def train(
     known: Sequence[Vocabulary] = ()
     if initial:
         initial.check(config)
-        config = dataclasses.replace(config, initial_model=initial.digest(), **initial.prefixes)
-        known, subwords = initial.vocabularies(), initial.subwords
+        digest = initial.directory.check_weights()
+        config = dataclasses.replace(config, initial_model=digest, **initial.prefixes)
+        known, subwords = initial.directory.load_vocabularies(), initial.subwords
     text = TrainingData(config, training, cache_dir, alignments, subwords, known)
     strategy = strategy or tf.distribute.get_strategy()
     run = _Run(text, ModelDirectory(model_dir), strategy, initial)

@@ -9,6 +9,7 @@ from rnnsearch_tf.evaluation.metrics import bleu
 from rnnsearch_tf.evaluation.unk_free import mostly_unknown
 from rnnsearch_tf.inference.loading import vectorizers_for
 from rnnsearch_tf.inference.text_model import TextModel
+from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.progress import say
@@ -30,9 +31,8 @@ class ValidationSet:
     ):
         self.text = text
         greedy = dataclasses.replace(config, decoding=_GREEDY)
-        text_model = TextModel([model], greedy, *vectorizers_for(directory))
-        self._evaluator = Evaluator.of(text_model)
-        self.translator = self._evaluator.translator
+        self.translator = Translator.of(TextModel([model], greedy, *vectorizers_for(directory)))
+        self._evaluator = Evaluator(self.translator)
         texts = {"the validation source": text.source, "the validation target": text.target}
         for problem in mostly_unknown(self.translator, texts):
             say(problem)

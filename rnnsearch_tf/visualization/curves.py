@@ -90,9 +90,7 @@ def draw_reliability(path: str | Path, measured: Mapping[str, Calibration]) -> N
         axes.plot([0, 1], [0, 1], ":", color=INK, linewidth=0.8)
         for i, (name, one) in enumerate(measured.items()):
             points = [b.confidence for b in one.bins], [b.accuracy for b in one.bins]
-            axes.plot(*points, _STYLES[i % len(_STYLES)], color=_COLORS[i % len(_COLORS)],
-                      marker=_MARKS[i % len(_MARKS)], markersize=5,
-                      label=f"{name}: ECE {one.error:.3f}")  # fmt: skip
+            axes.plot(*points, **_look(i), label=f"{name}: ECE {one.error:.3f}")
         axes.set(xlabel="probability of the most probable next token", ylabel="share that is right",
                  xlim=(0, 1), ylim=(0, 1))  # fmt: skip
         axes.grid(alpha=0.3)
@@ -114,18 +112,23 @@ def _add_legend(figure: Figure, title: str | None = None) -> None:
 
 def _draw_bins(axes: Axes, bins: Sequence[LengthBin], i: int, offset: float, name: str) -> None:
     """Draw the i-th system's bins, moved to the right by `offset` tokens."""
-    color, mark = _COLORS[i % len(_COLORS)], _MARKS[i % len(_MARKS)]
-    axes.plot(*_points(bins, offset), _STYLES[i % len(_STYLES)], color=color, marker=mark,
-              markersize=5, label=name)  # fmt: skip
+    look = _look(i)
+    axes.plot(*_points(bins, offset), **look, label=name)
     measured = [b for b in bins if b.interval is not None]
     if measured:
         intervals = [b.interval for b in measured]
-        axes.errorbar(*_points(measured, offset), yerr=intervals, fmt="none", ecolor=color,
-                      elinewidth=1.2, capsize=3)  # fmt: skip
+        axes.errorbar(*_points(measured, offset), yerr=intervals, fmt="none",
+                      ecolor=look["color"], elinewidth=1.2, capsize=3)  # fmt: skip
     if any(b.p_value is not None for b in bins):
         alike = [b for b in bins if b.p_value is None or b.p_value >= SIGNIFICANT]
-        axes.plot(*_points(alike, offset), mark, color=color, markersize=5, markerfacecolor=PAGE,
-                  zorder=3)  # fmt: skip
+        hollow = {**look, "linestyle": "", "markerfacecolor": PAGE}
+        axes.plot(*_points(alike, offset), **hollow, zorder=3)
+
+
+def _look(i: int) -> dict[str, Any]:
+    """Return colour, line and mark of the i-th curve."""
+    color, style = _COLORS[i % len(_COLORS)], _STYLES[i % len(_STYLES)]
+    return {"color": color, "linestyle": style, "marker": _MARKS[i % len(_MARKS)], "markersize": 5}
 
 
 def _points(bins: Sequence[LengthBin], offset: float) -> tuple[list[float], list[float]]:

@@ -58,7 +58,7 @@ def test_scores_are_of_all_and_of_those_without_unknown_words():
     assert scores.no_unknown == score_set(TRANSLATIONS[3:6], TEXT.target[3:6], FRENCH)
     lengths = [5] * 11 + [15] * 2
     assert evaluator.source_lengths(TEXT.source) == lengths
-    bins = bleu_by_length(TRANSLATIONS, TEXT.target, lengths, intervals=True)
+    bins = bleu_by_length(TRANSLATIONS, TEXT.target, lengths)
     assert scores.by_length == bins
     assert [b[:3] for b in bins] == [(1, 10, 11), (11, 20, 2)]
     assert scores.replaced is None and scores.comparisons == ()
@@ -73,7 +73,8 @@ def test_rows_of_a_set_and_bounds_of_bins_may_be_chosen():
     assert evaluator.score(TRANSLATIONS, TEXT.target, [0, 12]) == score_set(
         [TRANSLATIONS[0], TRANSLATIONS[12]], [TEXT.target[0], TEXT.target[12]], FRENCH
     )
-    bins = evaluator.bleu_by_length(TRANSLATIONS, *TEXT, [7, 15])
+    lengths = evaluator.source_lengths(TEXT.source)
+    bins = bleu_by_length(TRANSLATIONS, TEXT.target, lengths, [7, 15])
     assert [b[:3] for b in bins] == [(1, 7, 11), (8, 15, 2)]
 
 
@@ -87,7 +88,7 @@ def evaluator(model_dir: Path) -> Evaluator:
     assert isinstance(text_model.model, TranslationModel)
     [bias] = [weight for weight in text_model.model.weights if weight.path.endswith("readout/b")]
     bias.assign(bias.numpy() + 2 * (np.arange(bias.shape[0]) == UNK))
-    return Evaluator.of(text_model)
+    return Evaluator(Translator.of(text_model))
 
 
 @pytest.fixture(scope="module")

@@ -23,24 +23,18 @@ def test_bleu_has_bins_of_source_lengths():
     assert bins[2]._replace(bleu=round(bins[2].bleu, 6)) == LengthBin(31, 40, 1, 100)
 
 
-def test_bins_of_ten_sentences_have_intervals_where_asked_for():
+def test_bins_of_ten_sentences_have_intervals():
     lines = [LINES[0], OTHER[1]] * 10
     references = [LINES[0], LINES[1]] * 10
     lengths = [5] * 9 + [15] * 10 + [25]
-    for intervals, expected in ((False, [False] * 3), (True, [False, True, False])):
-        bins = bleu_by_length(lines, references, lengths, intervals=intervals)
-        assert [b.interval is not None for b in bins] == expected
-        assert all(b.p_value is None for b in bins)
+    bins = bleu_by_length(lines, references, lengths)
+    assert [b.interval is not None for b in bins] == [False, True, False]
+    assert all(b.p_value is None for b in bins)
 
 
 def test_every_sentence_is_in_its_bin():
     assert length_bins([10, 11, 1, 35, 20]) == {(1, 10): [0, 2], (11, 20): [1, 4], (31, 40): [3]}
     assert length_bins([10, 11, 1, 35], bounds=[3, 12]) == {(1, 3): [2], (4, 12): [0, 1]}
-
-
-def test_bins_may_have_another_width():
-    bins = bleu_by_length(LINES, LINES, [5, 6, 7], width=3)
-    assert [b[:3] for b in bins] == [(4, 6, 2), (7, 9, 1)]
 
 
 def test_bins_may_have_bounds():

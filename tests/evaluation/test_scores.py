@@ -30,7 +30,7 @@ def scores() -> TranslationScores:
     return TranslationScores(
         score_set(TRANSLATIONS, REFERENCES, FRENCH),
         score_set(TRANSLATIONS[3:6], REFERENCES[3:6], FRENCH),
-        bleu_by_length(TRANSLATIONS, REFERENCES, LENGTHS, intervals=True),
+        bleu_by_length(TRANSLATIONS, REFERENCES, LENGTHS),
         comparisons=[
             compare(name, TRANSLATIONS, others, REFERENCES, LENGTHS)
             for name, others in (("old.fr", TRANSLATIONS[::-1]), (LONG_NAME, REFERENCES))

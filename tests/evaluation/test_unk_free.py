@@ -17,10 +17,14 @@ def test_both_sides_must_be_known():
     )
     sources = ["a b", "a c", "a", "b b b", ""]
     references = ["x", "x y", "a", "y c", "x"]
-    tokenizers = WhitespaceTokenizer("en"), WhitespaceTokenizer("fr")
-    assert unk_free_sentences(sources, references, tokenizers, vocabularies) == [0, 3, 4]
+    translator: Any = SimpleNamespace(
+        source_tokenizer=WhitespaceTokenizer("en"),
+        target_tokenizer=WhitespaceTokenizer("fr"),
+        vocabularies=vocabularies,
+    )
+    assert unk_free_sentences(translator, sources, references) == [0, 3, 4]
     several = list(zip(references, ["x", "x", "x", "z", "y"], strict=True))
-    assert unk_free_sentences(sources, several, tokenizers, vocabularies) == [0, 4]
+    assert unk_free_sentences(translator, sources, several) == [0, 4]
 
 
 @pytest.mark.parametrize(

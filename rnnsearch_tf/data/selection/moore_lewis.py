@@ -79,24 +79,15 @@ class PairScorer:
 
     H_pool is under a model of a sample of the pool. A pair that is in the sample is scored under a
     second sample instead: the model has learnt its own pairs, finds them far too likely, and they
-    would never be chosen.
-
-    Args:
-        in_domain: the in-domain text.
-        samples: two samples of the pool, without a row in common.
-        languages: of source and target, for Moses' rules.
-        order: n of the n-gram models.
-
-    Raises:
-        InputError: too little in-domain text, or too much.
+    would never be chosen. InputError for too little in-domain text, or too much.
     """
 
     def __init__(
         self,
         in_domain: ParallelText,
-        samples: tuple[ParallelText, ParallelText],
-        languages: tuple[str, str],
-        order: int,
+        samples: tuple[ParallelText, ParallelText],  # of the pool, without a row in common
+        languages: tuple[str, str],  # of source and target, for Moses' rules
+        order: int,  # n of the n-gram models
     ):
         self._tokenizers = [
             tokenizer_for(MOSES, language, read_prefixes(language)) for language in languages

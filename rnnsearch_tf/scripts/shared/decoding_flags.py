@@ -4,11 +4,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from rnnsearch_tf.config import AlignmentName, DecodingConfig
-from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.inference.exported import check_models, check_options, config_of, find_version
 from rnnsearch_tf.inference.lexicon_file import required
-from rnnsearch_tf.models.model_directory import ModelDirectory
-from rnnsearch_tf.models.pretrained import find_model
+from rnnsearch_tf.models.model_directory import ModelDirectory, find_model
 from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.file_flags import MODEL_FOLDERS
 
@@ -59,14 +58,9 @@ def written_model(command: Command) -> ModelDirectory:
 
 
 def checked_models(command: Command, names: str | None = None) -> list[str]:
-    """Return the folders of --model_dir, checked before TensorFlow is loaded.
+    """Return the folders of --model_dir, or of `names`, checked before TensorFlow is loaded.
 
-    Args:
-        command: with the flags.
-        names: a value to use instead of --model_dir.
-
-    Raises:
-        InputError: an unusable model directory or export, or options that it cannot have.
+    InputError for an unusable model directory or export, or options that it cannot have.
     """
     paths = model_folders(command, names)
     check_models(paths, command.flags.weights)
@@ -76,6 +70,14 @@ def checked_models(command: Command, names: str | None = None) -> list[str]:
     elif decoding.candidate_words and "candidate_words" in command.flags:
         required(ModelDirectory(paths[0]).find_lexicon())
     return paths
+
+
+def trained_models(command: Command) -> list[str]:
+    """Return the folders of --model_dir as `checked_models`; InputError for an export."""
+    path = command.flags.model_dir
+    if find_version(path):
+        raise InputError(f"{path} is an export; give the model that it was made of")
+    return checked_models(command)
 
 
 def decoding_settings(command: Command, names: str | None = None) -> DecodingConfig:

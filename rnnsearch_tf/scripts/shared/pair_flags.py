@@ -1,6 +1,8 @@
-"""Flags of scripts that read sentence pairs: two files, or one with tabs."""
+"""Flags of scripts that read sentence pairs: two files, or one with tabs; and that select some."""
 
+from rnnsearch_tf.config import MosesLanguage
 from rnnsearch_tf.data.parallel_corpus import ParallelFiles, TabSeparatedFiles
+from rnnsearch_tf.limits import COUNT, SEED, Limits
 from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILES
 
@@ -57,3 +59,13 @@ def needed_pairs(command: Command, prefix: str = "", target: str = "target") -> 
     files = find_pairs(command, prefix, target)
     assert files is not None
     return files
+
+
+def define_selection(command: Command) -> None:
+    """Add --drop_duplicates, --keep, the languages, --order and --seed."""
+    command.define("drop_duplicates", bool, "of equal pairs, keep the first at most", False)
+    command.define("keep", int, "number of pairs to keep", limits=COUNT, required=True)
+    command.define("source_language", MosesLanguage, "Moses rules for the source", "en")
+    command.define("target_language", MosesLanguage, "Moses rules for the target", "fr")
+    command.define("order", int, "n of the n-gram models", 3, Limits(1, 10))
+    command.define("seed", int, "of the sample of the pool", 1, SEED)

@@ -5,17 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from rnnsearch_tf.models.model_directory import ModelDirectory
-from rnnsearch_tf.models.pretrained import DEFAULT, FOLDER, find_model
+from rnnsearch_tf.models.model_directory import DEFAULT, SHIPPED, ModelDirectory, find_model
 
 SECTIONS = ("Training data", "License", "Scores", "Intended use", "Limits")
 
 
 def test_the_default_is_among_them():
-    assert DEFAULT in [path.name for path in FOLDER.iterdir()]
+    assert DEFAULT in [path.name for path in SHIPPED.iterdir()]
 
 
-@pytest.mark.parametrize("path", sorted(FOLDER.iterdir()), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sorted(SHIPPED.iterdir()), ids=lambda path: path.name)
 def test_each_is_whole_small_and_described(path):
     directory = ModelDirectory(find_model(path.name))
     assert directory.path == path
@@ -34,7 +33,7 @@ def test_each_is_whole_small_and_described(path):
 def test_a_path_is_no_name(tmp_path, monkeypatch):
     """Nor is a name with a folder, or one of which there is nothing."""
     monkeypatch.chdir(tmp_path)
-    assert find_model(DEFAULT) == FOLDER / DEFAULT
+    assert find_model(DEFAULT) == SHIPPED / DEFAULT
     assert find_model(f"./x/{DEFAULT}") == Path("x", DEFAULT)
     assert find_model("none").name == "none"
     (tmp_path / DEFAULT).mkdir()
