@@ -187,9 +187,14 @@ def work(tmp_path_factory) -> Work:
     command = [sys.executable, __file__, json.dumps(tasks)]
     done = subprocess.run(command, env=environment(), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    updates = (dict(np.load(path)) for path in (one, two))
     return Work(
-        *updates, [*np.load(masks).values()], flags, folder / "whole", folder / "parts", done.stderr
+        one_device=dict(np.load(one)),
+        two_devices=dict(np.load(two)),
+        masks=[*np.load(masks).values()],
+        flags=flags,
+        whole=folder / "whole",
+        parts=folder / "parts",
+        said=done.stderr,
     )
 
 
