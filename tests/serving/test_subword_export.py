@@ -169,17 +169,6 @@ def test_a_completion_begins_with_these_characters(translator, prefix):
         assert translator.score(SENTENCE, one) == pytest.approx(one.score, abs=1e-3)
 
 
-def test_what_was_begun_like_the_best_translation_is_no_worse(translator):
-    """However far it was begun: in a script without blanks, pieces are cut anew."""
-    wide = translator.with_options(beam_size=8)
-    best = wide.translate(SENTENCE).hypotheses[0]
-    assert len(best.text) > 2
-    for end in range(1, len(best.text) + 1):
-        found = wide.complete(SENTENCE, best.text[:end]).hypotheses[0]
-        assert found.text.startswith(best.text[:end])
-        assert found.normalized_score >= best.normalized_score - 1e-4
-
-
 def test_a_lexicon_of_words_has_no_subwords(translator):
     with pytest.raises(InputError, match="candidate words need a model of words"):
         translator.with_options(candidate_words=100)
