@@ -43,10 +43,10 @@ FLAGS = (
 )
 
 
-def wait_for(condition, process: ForkedProcess) -> None:
-    """Wait until the condition holds or the process has ended."""
+def wait_for(condition, process: ForkedProcess, pause: float) -> None:
+    """Wait until the condition holds or the process has ended; ask again after each pause, s."""
     while process.poll() is None and not condition():
-        time.sleep(0.0005)
+        time.sleep(pause)
 
 
 @pytest.fixture(scope="module")
@@ -92,9 +92,11 @@ def killed_in_its_first_checkpoint(path: Path, reference: Path) -> None:
         shutil.copy(reference / name, path)
 
 
-def end(process: ForkedProcess, moment: Callable[[], bool], number: signal.Signals) -> bool:
+def end(
+    process: ForkedProcess, moment: Callable[[], bool], number: signal.Signals, pause: float = 0.02
+) -> bool:
     """End a training at a moment; return whether it was still running then."""
-    wait_for(moment, process)
+    wait_for(moment, process, pause)
     in_time = process.poll() is None
     process.send_signal(number)
     assert "Traceback" not in process.finish()
@@ -132,7 +134,7 @@ def test_kills_while_files_are_written_change_nothing(tmp_path, train_flags, mon
     kills = 0
     for moment in (is_writing_a_checkpoint, has_data_without_index, is_writing_a_file):
         process = start(flags, path, run=scripted_train_step.run)
-        in_time = end(process, functools.partial(moment, path), signal.SIGKILL)
+        in_time = end(process, functools.partial(moment, path), signal.SIGKILL, pause=0.0005)
         kills += in_time
         if not in_time:
             killed_in_its_first_checkpoint(path, whole)
