@@ -58,9 +58,9 @@ NO_DATA := make reproduce needs DATA=folder with train, valid and test, each .en
 demo: $(VENV)/installed
 	$(BIN)/rnnsearch-demo --output demo
 
-# Four processes keep two cores busy; the third has the tests that wait (tests/conftest.py).
+# A process for each of two cores, and one for tests that wait (tests/conftest.py).
 test: $(VENV)/installed-test
-	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 test-fast: $(VENV)/installed-test
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder \

@@ -4,6 +4,7 @@ import functools
 import gc
 import os
 import sys
+import typing
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,10 @@ shape_checks.install()
 # Where it is set, these processes and all that they start would compile every module anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+if sys.version_info < (3, 12):
+    # `isinstance` works the members of a protocol out anew; TensorFlow asks for each operation.
+    typing._get_protocol_attrs = functools.cache(typing._get_protocol_attrs)  # type: ignore[attr-defined]
 
 gc.disable()  # until all modules are imported: none of their objects is garbage
 
