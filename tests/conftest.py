@@ -132,6 +132,13 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(50_000, 10, 10)
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Leave a process of pytest-xdist, which has told all: to free its graphs takes a while."""
+    if hasattr(config, "workerinput"):
+        os._exit(0)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def user_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The tests' own folder in place of the user's ~/.cache, in processes they start too."""
