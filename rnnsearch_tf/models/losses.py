@@ -113,10 +113,17 @@ def token_losses(
 ) -> Float[Tensor, "N"]:
     """−log p(y_i | y_1 … y_{i-1}, x) of the target's tokens, in nats.
 
-    Padding is gathered out before the softmax, where most of the time goes. The readout turns
-    decoder outputs, [B, Ty, ...], into logits; `training` says whether dropout acts, and smoothing
-    is that of `output_cross_entropy`. Returns float32, of the N tokens of `target` (`</s>` counted)
-    sentence by sentence.
+    Padding is gathered out before the softmax, where most of the time goes.
+
+    Args:
+        readout: the layer that turns the outputs into logits.
+        outputs: decoder outputs [B, Ty, ...] that the tokens are predicted from.
+        target: ids, padding 0.
+        training: whether dropout acts.
+        smoothing: see `output_cross_entropy`.
+
+    Returns:
+        float32, of the N tokens of `target` (`</s>` counted) sentence by sentence.
     """
     tokens = ops.reshape(target, (-1,))
     real = ops.nonzero(tokens)[0]
@@ -207,9 +214,14 @@ def alignment_cross_entropy(
 ) -> Float[Tensor, "B Ty"]:
     """Cross-entropy of given links and the attention: H(A_i, α_i) = −Σ_j A_ij log α_ij, in nats.
 
-    The cost of guided alignment training (Chen et al. 2016, arXiv 1607.01628). α and A, the guide,
-    are float32; a row of α sums to 1, one of A is uniform over the links of its word, or all 0.
-    Returns float32, 0 where the guide's row is 0.
+    The cost of guided alignment training (Chen et al. 2016, arXiv 1607.01628).
+
+    Args:
+        alignment: α, float32; each row sums to 1.
+        guide: A, float32; a row is uniform over the links of its word, or all 0.
+
+    Returns:
+        float32; 0 where the guide's row is 0.
     """
     logarithms = ops.log(ops.maximum(alignment, _MIN_ATTENTION))
     return -ops.sum(ops.cast(guide, logarithms.dtype) * logarithms, axis=-1)

@@ -96,7 +96,10 @@ class TranslationModel(keras.Model):
     ) -> TranslationStep:
         """Encode source ids, and return the model before their first target word.
 
-        It predicts the candidates, or all words; with products in bfloat16 where that is asked for.
+        Args:
+            source: ids.
+            candidates: the words that are predicted; None: all.
+            bfloat16: whether each step's products are in bfloat16.
         """
         annotations, summary = self.encoder(source)
         mask = ops.not_equal(source, 0)
@@ -124,9 +127,15 @@ class TranslationModel(keras.Model):
     def token_losses(
         self, source: Int[Tensor, "B Tx"], target: Int[Tensor, "B Ty"], training: bool = False
     ) -> Float[Tensor, "N"]:
-        """−log p(y_i | y_1 … y_{i-1}, x) of the target's tokens, in nats, as `losses.token_losses`.
+        """−log p(y_i | y_1 … y_{i-1}, x) of the target's tokens, in nats.
 
-        Source and target are ids; `training` says whether dropout acts.
+        Args:
+            source: ids.
+            target: ids.
+            training: whether dropout acts.
+
+        Returns:
+            float32, of the N tokens of `target` (`</s>` counted) sentence by sentence.
         """
         return token_losses(self.readout, self._read(source, target, training), target, training)
 

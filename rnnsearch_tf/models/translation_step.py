@@ -52,8 +52,17 @@ class TranslationStep:
     It computes what `Decoder` and `MaxoutDeepOutput` do, with fewer and smaller products. The
     context is needed in products alone, and C c_i = Σ_j α_ij (C h_j): the products are taken of the
     annotations, once, and the attention averages their results. A state is multiplied by U_z, U_r
-    and U_o at once, a word by W_z, W_r, W and V_o. With `bfloat16`, whatever the policy of the
-    layers, all products but the small one of the attention's query are in bfloat16.
+    and U_o at once, a word by W_z, W_r, W and V_o.
+
+    Args:
+        decoder: of the model.
+        readout: of the model.
+        annotations: h.
+        summary: what s_0 is made from.
+        mask: false at padding.
+        candidates: the words that are predicted; None: all, without a penalty.
+        bfloat16: whether products are in bfloat16 whatever the policy of the layers; all but the
+            small one of the attention's query.
 
     Attributes:
         memory: what is read of the source sentences.
@@ -63,10 +72,10 @@ class TranslationStep:
         self,
         decoder: Decoder,
         readout: MaxoutDeepOutput,
-        annotations: Float[Tensor, "B Tx two_n"],  # h
-        summary: Float[Tensor, "B n"],  # what s_0 is made from
-        mask: Bool[Tensor, "B Tx"],  # false at padding
-        candidates: Candidates | None = None,  # what is predicted; None: all, without a penalty
+        annotations: Float[Tensor, "B Tx two_n"],
+        summary: Float[Tensor, "B n"],
+        mask: Bool[Tensor, "B Tx"],
+        candidates: Candidates | None = None,
         bfloat16: bool = False,
     ):
         dtype = "bfloat16" if bfloat16 else decoder.compute_dtype
@@ -114,9 +123,12 @@ class TranslationStep:
     def advance(
         self, previous: Carried, word: Int[Tensor, "*rows"], memory: Memory | None = None
     ) -> StepState:
-        """Return what y_{i+1} is predicted from: the ids of y_i, and what was carried to them.
+        """Return what y_{i+1} is predicted from.
 
-        The memory is that of the B sentences; by default, all.
+        Args:
+            previous: carried from what y_i was predicted from.
+            word: the ids of y_i, [B] or [B, Q].
+            memory: of the B sentences; by default, all.
         """
         vectors = self._decoder.wide(ops.take(self._vectors, word, axis=0))
         words = product(vectors, self._of_words, self._biases)
@@ -126,7 +138,12 @@ class TranslationStep:
     def predict_token(
         self, outputs: StepState, memory: Memory | None = None
     ) -> Float[Tensor, "*rows K_or_C"]:
-        """Return the logits of the next token, of all K words or of the C candidates."""
+        """Return the logits of the next token, of all K words or of the C candidates.
+
+        Args:
+            outputs: what it is predicted from.
+            memory: as for `advance`.
+        """
         logits = self._readout.logits(outputs.hidden, self._columns)
         if not self._has_penalty:
             return logits
