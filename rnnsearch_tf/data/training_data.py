@@ -35,9 +35,8 @@ class TrainingData:
         config = with_prefixes(config)
         sizes = config.model
         learned = find_subwords(config, training, cache_dir, subwords)
-        self.subwords = [
-            tokenizer.model for tokenizer in learned
-        ]  # contents of both files, or none
+        # The contents of the SentencePiece models of both sides, or none.
+        self.subwords = [tokenizer.model for tokenizer in learned]
         source, target = learned or word_tokenizers_for(config)
         self._prepared = prepare(training, source, target, cache_dir)
         if learned:

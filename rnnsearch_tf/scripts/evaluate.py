@@ -111,7 +111,7 @@ def run() -> None:
         from rnnsearch_tf.threads import limit_operations
 
         limit_operations(1)
-        evaluator = Evaluator(open_translator(COMMAND))
+        evaluator = Evaluator(open_translator(COMMAND, aligns=bool(FLAGS.sample_html)))
     warn_of_unknown_words(COMMAND, evaluator.translator, *text)
     translations, replaced = _translations(evaluator, text.source, ours)
     others = {name: given[name] or _translated(path, text) for name, path in systems.items()}
@@ -150,7 +150,9 @@ def _system_lines(path: str, text: ParallelText) -> list[str] | None:
 
 
 def _translated(path: str, text: ParallelText) -> list[str]:
-    return [result.text for result in open_translator(COMMAND, path).translate(text.source)]
+    from rnnsearch_tf.evaluation.evaluator import Evaluator
+
+    return Evaluator(open_translator(COMMAND, path, aligns=False)).translate(text.source)
 
 
 def _references(text: ParallelText) -> "list[Reference]":

@@ -44,7 +44,7 @@ def run() -> int:
         from rnnsearch_tf.evaluation.likelihood import Nll
         from rnnsearch_tf.progress import say
 
-        translator = open_translator(COMMAND)
+        translator = open_translator(COMMAND, aligns=False)
     text = files.read()
     warn_of_unknown_words(COMMAND, translator, *text)
     scores = [float(line.partition(SEPARATOR.encode())[0]) for line in output.kept_lines()]

@@ -70,6 +70,7 @@ def run() -> int:
     check_figures(COMMAND)
     to_text = translation_format(COMMAND)
     is_list = FLAGS.n_best > 1 and FLAGS.alignment != "json"
+    aligns = bool(FLAGS.alignment or FLAGS.figures)
     models = checked_models(COMMAND)
     check_n_best(COMMAND, decoding_settings(COMMAND))
     output = line_output(COMMAND, models, _whole_lists if is_list else whole_lines)
@@ -77,7 +78,7 @@ def run() -> int:
         from rnnsearch_tf.threads import limit_operations
 
         limit_operations(1)
-        translator = open_translator(COMMAND)
+        translator = open_translator(COMMAND, aligns=aligns)
     if FLAGS["model_dir"].using_default_value:
         config = translator.config
         languages = f"{config.source_language} to {config.target_language}"
@@ -85,8 +86,8 @@ def run() -> int:
     results = translator.translate_windows(
         _checked(_windows(output), translator, output.done),
         n_best=FLAGS.n_best,
-        return_alignment=bool(FLAGS.alignment or FLAGS.figures),
-        text_alone=not (FLAGS.alignment or FLAGS.figures or FLAGS.word_scores),
+        return_alignment=aligns,
+        text_alone=not (aligns or FLAGS.word_scores),
     )
     if not _is_typed():
         results = output.counted(results, "line")

@@ -13,7 +13,7 @@ from rnnsearch_tf.alignment.word_aligner import TrainedAligner
 from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.inference.translator import Translator
-from rnnsearch_tf.scripts import align, aligner, export, lexicon
+from rnnsearch_tf.scripts import align, aligner, export, lexicon, score, translate
 from rnnsearch_tf.synthetic.grammar import generate
 
 
@@ -174,6 +174,15 @@ def test_an_aligner_that_may_not_be_read_is_told(monkeypatch, model):
     monkeypatch.setattr(np, "load", refuse)
     with pytest.raises(InputError, match=r"aligner\.npz: Permission denied"):
         HmmAligner.load(model / "aligner.npz")
+
+
+def test_commands_that_align_nothing_do_not_read_it(capsys, monkeypatch, model, corpus):
+    monkeypatch.setattr(HmmAligner, "load", lambda path: pytest.fail(f"{path} was read"))
+    flags = [f"--model_dir={model}", f"--source={corpus / 'valid.en'}"]
+    assert score.run([*flags, f"--target={corpus / 'valid.fr'}"]) == 0
+    translation = [f"--model_dir={model}", f"--input={corpus / 'valid.en'}", "--beam_size=1"]
+    assert translate.run(translation) == 0
+    assert capsys.readouterr().out
 
 
 def test_a_damaged_aligner_is_told(capsys, model, corpus):

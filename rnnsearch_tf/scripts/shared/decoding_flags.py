@@ -89,15 +89,20 @@ def decoding_settings(command: Command, names: str | None = None) -> DecodingCon
 
 
 def open_translator(
-    command: Command, names: str | None = None, alignment: AlignmentName | None = None
+    command: Command,
+    names: str | None = None,
+    alignment: AlignmentName | None = None,
+    aligns: bool = True,
 ) -> "Translator":
     """Open the model, ensemble or export; arguments and errors are those of `checked_models`.
 
-    `alignment` is what `Translator.load` takes.
+    `alignment` is what `Translator.load` takes. What never aligns need not read an aligner.
     """
     from rnnsearch_tf.inference.translator import Translator
 
     paths = model_folders(command, names)
+    if not (aligns or find_version(paths[0])):
+        alignment = "attention"
     path: str | list[str | Path] = paths[0] if len(paths) == 1 else [*paths]
     decoding = decoding_settings(command, names)
     return Translator.load(path, decoding, command.flags.weights, alignment)
