@@ -87,7 +87,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> ScriptedEngine:
     words = tokenizer_for(WHITESPACE, "")
     translator = Translator(scripted, config, (words, words), (KNOWN, KNOWN))
     for script in (translate, score):
-        monkeypatch.setattr(script, "open_translator", lambda command: translator)
+        monkeypatch.setattr(script, "open_translator", lambda command, **_: translator)
     return scripted
 
 
