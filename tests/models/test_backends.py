@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import quick_jax
 
 pytestmark = pytest.mark.slow
 
@@ -159,9 +160,7 @@ def other_process(folder: Path) -> None:
 def start(backend: str, folder: Path) -> subprocess.Popen:
     environment = {
         **os.environ,
-        "KERAS_BACKEND": backend,
-        "JAX_PLATFORMS": "cpu",
-        "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",  # it compiles sooner
+        **(quick_jax.environment() if backend == "jax" else {"KERAS_BACKEND": backend}),
         "PYTHONPATH": os.pathsep.join(sys.path),
     }
     command = [sys.executable, __file__, str(folder)]

@@ -11,7 +11,12 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, TextIO
 
-_PRELOADED = ["rnnsearch_tf.scripts.train", "rnnsearch_tf.training.run", "train_on_devices"]
+_PRELOADED = [
+    "rnnsearch_tf.scripts.train",
+    "rnnsearch_tf.training.run",
+    "train_on_devices",
+    "quick_graphs",
+]
 
 
 class ForkedProcess:
@@ -85,6 +90,9 @@ def _run(
     function: Callable[..., int],
     arguments: tuple[Any, ...],
 ) -> None:
+    import quick_graphs
+
+    quick_graphs.install()  # as the tests' own processes, with whose weights theirs are compared
     gc.freeze()  # or a search for garbage would copy the server's memory
     gc.set_threshold(50_000, 10, 10)
     os.environ.clear()

@@ -3,6 +3,7 @@
 Run as a script, this file imports JAX once and forks a process for each of its tasks.
 """
 
+import gc
 import importlib.util
 import json
 import os
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+import quick_jax
 from dropout_masks import check
 from tiny_training import training_flags, write_corpus
 
@@ -117,9 +119,7 @@ def environment() -> dict[str, str]:
     return {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(sys.path),
-        "KERAS_BACKEND": "jax",
-        "JAX_PLATFORMS": "cpu",
-        "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",  # it compiles sooner
+        **quick_jax.environment(),
         "JAX_COMPILATION_CACHE_DIR": os.path.join(os.environ["XDG_CACHE_HOME"], "jax"),
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
         "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
@@ -140,10 +140,12 @@ def work_in_forks(tasks: list[list[Any]]) -> None:
     commands: dict[str, Callable] = {
         "train": lambda *flags: train.run(list(flags)), "updates": updates_on_jax, "masks": masks
     }  # fmt: skip
+    gc.freeze()  # or a search for garbage would copy this process's memory
+    gc.set_threshold(50_000, 10, 10)
     for devices, command, *arguments in tasks:
         process = os.fork()
         if process == 0:
-            os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={devices}"
+            os.environ |= quick_jax.environment(devices)
             sys.exit(commands[command](*arguments))
         if status := os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]):
             sys.exit(f"{command} {arguments} ended with status {status}")
