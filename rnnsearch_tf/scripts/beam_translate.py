@@ -5,6 +5,7 @@ import sys
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.inference.exported import check_models, config_of
+from rnnsearch_tf.models.model_directory import find_model
 from rnnsearch_tf.scripts.shared.beam_flags import PASSED_ON, SHARDS, output_folder, run_job
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.file_flags import REMOTE_PATH
@@ -28,8 +29,8 @@ COMMAND.group("Model")
 COMMAND.define(
     "model_dir",
     REMOTE_PATH,
-    "the folder of an export, with its versions or a single one, or a model directory; it searches "
-    "with its own options",
+    "the folder of an export, with its versions or a single one, a model directory, or the name of "
+    "a model that ships; it searches with its own options",
     required=True,
 )
 COMMAND.group("Data")
@@ -72,8 +73,9 @@ def run() -> int:
         from rnnsearch_tf.pipelines import shards, translation
         from rnnsearch_tf.progress import say
 
-    model = shards.absolute(FLAGS.model_dir)
+    model = FLAGS.model_dir
     if "://" not in model:
+        model = shards.absolute(str(find_model(model)))
         check_models([model], "best")
         check_n_best(COMMAND, config_of(model).decoding)
     patterns = [shards.absolute(pattern) for pattern in FLAGS.input]

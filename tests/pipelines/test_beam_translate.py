@@ -102,6 +102,14 @@ def test_formats_and_scores(text, export_dir, tmp_path):
     assert np.allclose(weights, results[1_500].alignment, atol=1e-3)
 
 
+def test_a_model_that_ships(tmp_path):
+    (tmp_path / "a.en").write_text("The debate is closed.\n")
+    paths = [f"--input={tmp_path}/a.en", f"--output={tmp_path}/out"]
+    assert beam_translate.run(["--model_dir=europarl-en-fr", *paths]) == 0
+    translated = Translator.load("europarl-en-fr").translate("The debate is closed.").text
+    assert translations(tmp_path / "out") == {"a.en": [translated]}
+
+
 def test_records_with_a_feature(tmp_path):
     from tensorflow.core.example.example_pb2 import Example
 
