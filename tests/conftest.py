@@ -3,6 +3,7 @@
 import functools
 import gc
 import os
+import signal
 import sys
 import typing
 from collections.abc import Callable, Iterator
@@ -32,6 +33,10 @@ sys.dont_write_bytecode = False
 if sys.version_info < (3, 12):
     # `isinstance` works the members of a protocol out anew; TensorFlow asks for each operation.
     typing._get_protocol_attrs = functools.cache(typing._get_protocol_attrs)  # type: ignore[attr-defined]
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A job in a shell's background ignores it, and so would the commands that tests interrupt.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 gc.disable()  # until all modules are imported: none of their objects is garbage
 
