@@ -64,6 +64,7 @@ RENAMED_VALUES = {
     ("learning_rate_schedule", "none"): "constant",
     ("tokenizer", "spaces"): "whitespace",
 }
+REMOVED_FIELDS = ("word_dropout", "recurrent_dropout")  # known where they are 0, that is off
 
 # Fields of `Config` that a training fills in.
 FILLED_IN = (
@@ -129,12 +130,6 @@ class ModelConfig:
     )
     initial_weights: InitialWeights = setting("paper", "paper (appendix B.1) or glorot (wider)")
     dropout: float = setting(0.0, "dropout rate of embeddings, annotations and maxout units", _RATE)
-    word_dropout: float = setting(
-        0.0, "dropout rate of whole words, of source and target alike", _RATE
-    )
-    recurrent_dropout: float = setting(
-        0.0, "dropout rate of the recurrent weights U, U_z and U_r (Merity et al. 2018)", _RATE
-    )
     label_smoothing: float = setting(
         0.0, "share of the probability that training spreads over all words", _RATE
     )
@@ -387,5 +382,6 @@ def read_settings(config_class: type[_Settings], values: dict[str, Any]) -> _Set
 
 def _current_names(values: dict[str, Any]) -> dict[str, Any]:
     """Return fields and their values as this version calls them."""
-    named = ((RENAMED_FIELDS.get(name, name), value) for name, value in values.items())
+    left = ((n, x) for n, x in values.items() if x or n not in REMOVED_FIELDS)
+    named = ((RENAMED_FIELDS.get(name, name), value) for name, value in left)
     return {n: RENAMED_VALUES.get((n, x), x) if isinstance(x, str) else x for n, x in named}

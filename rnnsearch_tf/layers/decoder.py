@@ -87,8 +87,6 @@ class Decoder(PreciseLayer):
         step_order: "look_generate_update" or "look_update_generate".
         dropout: dropout rate of the embeddings.
         initial_weights: "paper" (appendix B.1) or "glorot".
-        word_dropout: dropout rate of whole words.
-        recurrent_dropout: dropout rate of the recurrent weights.
 
     Raises:
         ValueError: another step order.
@@ -114,8 +112,6 @@ class Decoder(PreciseLayer):
         step_order: StepOrder = "look_generate_update",
         dropout: float = 0.0,
         initial_weights: InitialWeights = "paper",
-        word_dropout: float = 0.0,
-        recurrent_dropout: float = 0.0,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
@@ -127,24 +123,15 @@ class Decoder(PreciseLayer):
             "step_order": step_order,
             "dropout": dropout,
             "initial_weights": initial_weights,
-            "word_dropout": word_dropout,
-            "recurrent_dropout": recurrent_dropout,
         }
         self.updates_first = step_order == "look_update_generate"
         shared: dict[str, Any] = {"initial_weights": initial_weights, "dtype": self.dtype_policy}
         self.embedding = WordEmbedding(
-            vocabulary_size,
-            embedding_size,
-            dropout,
-            word_dropout=word_dropout,
-            name="target_embedding",
-            **shared,
+            vocabulary_size, embedding_size, dropout, name="target_embedding", **shared
         )
         self.initial_state = InitialState(units, name="initial_state", **shared)
         self.attention = attention
-        self.cell = ContextGRUCell(
-            units, recurrent_dropout=recurrent_dropout, name="decoder", **shared
-        )
+        self.cell = ContextGRUCell(units, name="decoder", **shared)
 
     def build(
         self,
@@ -187,7 +174,7 @@ class Decoder(PreciseLayer):
         start = self.initial_state(summary)
         readers = {BahdanauAttention: self._read, LastAnnotation: self._read_with_one_context}
         read = readers.get(type(self.attention), self._read_any)
-        recurrent = self.cell.recurrent_weights(training)
+        recurrent = self.cell.recurrent_weights
         states, contexts, alignments = read(inputs, start, recurrent, annotations, annotations_mask)
         if not self.updates_first:
             states = previous_states(states, start)

@@ -26,7 +26,6 @@ class WordEmbedding(PreciseLayer):
         size: m, the number of dimensions.
         dropout: dropout rate of the embeddings.
         initial_weights: "paper" (appendix B.1) or "glorot".
-        word_dropout: dropout rate of whole words, whose vectors are then zero.
     """
 
     def __init__(
@@ -35,7 +34,6 @@ class WordEmbedding(PreciseLayer):
         size: int,
         dropout: float = 0.0,
         initial_weights: InitialWeights = "paper",
-        word_dropout: float = 0.0,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
@@ -43,9 +41,6 @@ class WordEmbedding(PreciseLayer):
         self.size = size
         self.initial_weights = initial_weights
         self.dropout = keras.layers.Dropout(dropout, dtype=self.variable_dtype)
-        self.word_dropout = keras.layers.Dropout(
-            word_dropout, noise_shape=(None, None, 1), dtype=self.variable_dtype
-        )
 
     def build(self, ids_shape: tuple) -> None:
         """Create E."""
@@ -54,8 +49,7 @@ class WordEmbedding(PreciseLayer):
 
     def call(self, ids: Int[Tensor, "*rows"], training: bool = False) -> Float[Tensor, "*rows m"]:
         """Look up the vectors of word ids."""
-        words = self.word_dropout(ops.take(self.E, ids, axis=0), training=training)
-        return self.dropout(words, training=training)
+        return self.dropout(ops.take(self.E, ids, axis=0), training=training)
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments of the constructor."""
@@ -65,5 +59,4 @@ class WordEmbedding(PreciseLayer):
             "size": self.size,
             "dropout": self.dropout.rate,
             "initial_weights": self.initial_weights,
-            "word_dropout": self.word_dropout.rate,
         }

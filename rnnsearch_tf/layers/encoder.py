@@ -37,8 +37,6 @@ class Encoder(PreciseLayer):
         bidirectional: whether there is a backward network.
         dropout: dropout rate of embeddings and annotations.
         initial_weights: "paper" (appendix B.1) or "glorot".
-        word_dropout: dropout rate of whole words.
-        recurrent_dropout: dropout rate of the recurrent weights.
         with_words: whether an annotation ends in the vector of its word: [→h_j ; ←h_j ; E x_j].
 
     Examples:
@@ -58,8 +56,6 @@ class Encoder(PreciseLayer):
         bidirectional: bool = True,
         dropout: float = 0.0,
         initial_weights: InitialWeights = "paper",
-        word_dropout: float = 0.0,
-        recurrent_dropout: float = 0.0,
         with_words: bool = False,
         **kwargs: Any,
     ):
@@ -71,22 +67,14 @@ class Encoder(PreciseLayer):
             "bidirectional": bidirectional,
             "dropout": dropout,
             "initial_weights": initial_weights,
-            "word_dropout": word_dropout,
-            "recurrent_dropout": recurrent_dropout,
             "with_words": with_words,
         }
         self.units = units
         self.with_words = with_words
         shared: dict[str, Any] = {"initial_weights": initial_weights, "dtype": self.dtype_policy}
         self.embedding = WordEmbedding(
-            vocabulary_size,
-            embedding_size,
-            dropout,
-            word_dropout=word_dropout,
-            name="source_embedding",
-            **shared,
+            vocabulary_size, embedding_size, dropout, name="source_embedding", **shared
         )
-        shared["recurrent_dropout"] = recurrent_dropout
         # Files of weights name these attributes (layers/encoder/forward_cell): they stay as they
         # are. `forward` and `backward` would be methods of torch's modules.
         self.forward_cell = GRUCell(units, name="forward", **shared)
@@ -120,9 +108,9 @@ class Encoder(PreciseLayer):
         """
         real = ops.transpose(_real(source, mask))  # [Tx, B]
         words = self.embedding(ops.transpose(source), training=training)  # [Tx, B, m]
-        states = self._read(self.forward_cell, words, real, training=training)  # [Tx, B, n]
+        states = self._read(self.forward_cell, words, real)  # [Tx, B, n]
         if self.backward_cell is not None:
-            backward = self._read(self.backward_cell, words, real, reverse=True, training=training)
+            backward = self._read(self.backward_cell, words, real, reverse=True)
             states = ops.concatenate([states, backward], axis=2)  # [Tx, B, 2n]
         annotations = self.dropout(ops.transpose(states, (1, 0, 2)), training=training)
         if self.backward_cell is None:
@@ -149,12 +137,11 @@ class Encoder(PreciseLayer):
         words: Float[Tensor, "Tx B m"],
         real: Bool[Tensor, "Tx B"],
         reverse: bool = False,
-        training: bool = False,
     ) -> Float[Tensor, "Tx B n"]:
         inputs = cell.project(words)  # [Tx, B, 3n]
         inputs = ops.where(ops.expand_dims(real, 2), inputs, CLOSED)
         start = ops.zeros_like(inputs[0, :, : self.units])
-        return cell.read(inputs, start, cell.recurrent_weights(training), reverse)
+        return cell.read(inputs, start, cell.recurrent_weights, reverse)
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments of the constructor."""

@@ -19,18 +19,11 @@ if TYPE_CHECKING:
 class _GatedUnit(PreciseLayer):
     """Weights, products with words and gates, which the cells of encoder and decoder share."""
 
-    def __init__(
-        self,
-        units: int,
-        initial_weights: InitialWeights = "paper",
-        recurrent_dropout: float = 0.0,
-        **kwargs: Any,
-    ):
+    def __init__(self, units: int, initial_weights: InitialWeights = "paper", **kwargs: Any):
         super().__init__(**kwargs)
         self.units = units
         self.state_size = self.output_size = units  # for `keras.layers.RNN`
         self.initial_weights = initial_weights
-        self.recurrent_dropout = keras.layers.Dropout(recurrent_dropout, dtype=self.variable_dtype)
 
     def _add_matrices(self, names: tuple[str, ...], size: int, initializer: Any) -> None:
         for name in names:
@@ -60,15 +53,10 @@ class _GatedUnit(PreciseLayer):
         U_gates, U = (self.factor(weights) for weights in recurrent)
         return gated_update(gates + product(state, U_gates), candidate, state, U)[0]
 
-    def recurrent_weights(self, training: bool = False) -> tuple[Any, Any]:
-        """Return U_z and U_r side by side, and U; in training, with dropout.
-
-        The mask is one for all steps and sentences, so the recurrence itself is as without it
-        (weight-dropped LSTM, Merity et al. 2018).
-        """
-        gates, candidate = joined(self.U_z, self.U_r), joined(self.U)
-        drop = self.recurrent_dropout
-        return drop(gates, training=training), drop(candidate, training=training)
+    @property
+    def recurrent_weights(self) -> tuple[Any, Any]:
+        """U_z and U_r side by side, and U."""
+        return joined(self.U_z, self.U_r), joined(self.U)
 
     def read(
         self,
@@ -86,7 +74,6 @@ class _GatedUnit(PreciseLayer):
             **super().get_config(),
             "units": self.units,
             "initial_weights": self.initial_weights,
-            "recurrent_dropout": self.recurrent_dropout.rate,
         }
 
 
@@ -107,7 +94,6 @@ class GRUCell(_GatedUnit):
     Args:
         units: n, the number of hidden units.
         initial_weights: "paper" (appendix B.1) or "glorot".
-        recurrent_dropout: dropout rate of U, U_z and U_r.
 
     Examples:
         Two words, m = 3, from states of zeros; and two sentences of four words:
@@ -135,7 +121,7 @@ class GRUCell(_GatedUnit):
         """
         in_list = isinstance(states, list | tuple)
         state = self.wide(states[0] if in_list else states)
-        state = self.update(self.project(self.wide(words)), state, self.recurrent_weights())
+        state = self.update(self.project(self.wide(words)), state, self.recurrent_weights)
         return state, [state] if in_list else state
 
 
@@ -153,7 +139,6 @@ class ContextGRUCell(_GatedUnit):
     Args:
         units: n, the number of hidden units.
         initial_weights: "paper" (appendix B.1) or "glorot".
-        recurrent_dropout: dropout rate of U, U_z and U_r.
 
     Examples:
         Two words, m = 3, each with a context of 2n = 10 numbers:
@@ -183,4 +168,4 @@ class ContextGRUCell(_GatedUnit):
         """Return the next states, from the words' vectors e, the states s and the contexts c."""
         words, state, context = (self.wide(x) for x in (words, state, context))
         inputs = self.project(words) + self.read_context(context)
-        return self.update(inputs, state, self.recurrent_weights())
+        return self.update(inputs, state, self.recurrent_weights)

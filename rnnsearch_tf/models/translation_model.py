@@ -185,10 +185,6 @@ class TranslationModel(keras.Model):
 
 def _layers(config: ModelConfig) -> tuple[Encoder, Decoder, MaxoutDeepOutput]:
     shared: dict[str, Any] = {"dropout": config.dropout, "initial_weights": config.initial_weights}
-    recurrence: dict[str, Any] = {
-        "word_dropout": config.word_dropout,
-        "recurrent_dropout": config.recurrent_dropout,
-    }
     encoder = Encoder(
         config.source_vocabulary_size,
         config.embedding_size,
@@ -197,7 +193,6 @@ def _layers(config: ModelConfig) -> tuple[Encoder, Decoder, MaxoutDeepOutput]:
         with_words=config.lexical_model,
         name="source_side",
         **shared,
-        **recurrence,
     )
     encoder.supports_masking = False  # the decoder is given the mask
     decoder = Decoder(
@@ -208,7 +203,6 @@ def _layers(config: ModelConfig) -> tuple[Encoder, Decoder, MaxoutDeepOutput]:
         config.step_order,
         name="target_side",
         **shared,
-        **recurrence,
     )
     readout = MaxoutDeepOutput(
         config.maxout_size,

@@ -288,28 +288,6 @@ def test_embedding_dropout_acts_in_training_alone():
     assert set(np.unique(array(embedding(words, training=True)))) == {0.0, 2.0}
 
 
-def test_dropped_words_are_zero_vectors():
-    embedding = WordEmbedding(2, 5, word_dropout=0.5)
-    embedding.build((None, None))
-    put(embedding, E=1.0)
-    words = np.ones([40, 3], "int32")
-    close(embedding(words), np.ones([40, 3, 5]))
-    rows = array(embedding(words, training=True)).reshape(-1, 5)
-    assert set(map(tuple, rows)) == {(0.0,) * 5, (2.0,) * 5}
-
-
-def test_dropped_recurrent_weights_are_the_same_for_all_steps():
-    cell = GRUCell(50, recurrent_dropout=0.5)
-    cell.build((None, 1))
-    gates, candidate = map(array, cell.recurrent_weights())
-    close(gates, np.concatenate([cell.U_z, cell.U_r], axis=1))
-    close(candidate, cell.U)
-    dropped = np.concatenate([*map(array, cell.recurrent_weights(training=True))], axis=1)
-    kept = dropped != 0
-    close(dropped[kept], 2 * np.concatenate([gates, candidate], axis=1)[kept])
-    assert 0.4 < kept.mean() < 0.6
-
-
 def readout(**weights: object) -> MaxoutDeepOutput:
     layer = MaxoutDeepOutput(3, 2)
     layer.build((None, 1), (None, 1), (None, 1))

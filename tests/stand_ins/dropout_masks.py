@@ -13,10 +13,8 @@ from rnnsearch_tf.config import ModelConfig, TrainingConfig
 from rnnsearch_tf.models.translation_model import TranslationModel
 
 RATE, UPDATES, ROWS, LENGTH = 0.3, 3, 40, 16
-LAYERS = 4, 6  # embeddings, annotations and maxout units; two recurrent matrices of three cells
-MODEL = ModelConfig(
-    "rnnsearch", 11, 13, 31, 31, 7, 31, dropout=RATE, recurrent_dropout=RATE
-)  # fmt: skip
+LAYERS = 4  # embeddings of both sides, annotations and maxout units
+MODEL = ModelConfig("rnnsearch", 11, 13, 31, 31, 7, 31, dropout=RATE)
 TRAINING = TrainingConfig(batch_size=ROWS, max_length=LENGTH - 1)
 
 
@@ -89,7 +87,7 @@ def assert_independent(one: np.ndarray, other: np.ndarray) -> None:
 
 def check(masks: Sequence[np.ndarray], shares: int) -> None:
     """Check that the rate says how many are kept, and that no mask is like another."""
-    assert len(masks) == sum(LAYERS) * shares * UPDATES
+    assert len(masks) == LAYERS * shares * UPDATES
     for mask in masks:
         np.testing.assert_allclose(np.unique(mask), [0, 1 / (1 - RATE)], rtol=1e-6)
         assert abs(mask.mean() - 1) < 5 * np.sqrt(RATE / (1 - RATE) / mask.size)

@@ -75,7 +75,7 @@ def one_device(tmp_path_factory, flags) -> Path:
     return path
 
 
-DROPOUT = ["--strategy=mirrored", "--dropout=0.3", "--recurrent_dropout=0.2"]
+DROPOUT = ["--strategy=mirrored", "--dropout=0.3"]
 
 
 @pytest.fixture(scope="module")

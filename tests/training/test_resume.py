@@ -34,8 +34,6 @@ FLAGS = (
     "--checkpoint_interval=3",
     "--evaluation_interval=20",  # neither divides an epoch of 11 batches
     "--dropout=0.3",
-    "--word_dropout=0.1",
-    "--recurrent_dropout=0.2",
     "--lexical_model",
     "--maxout_size=8",  # as the lexical model needs it
     "--weight_average=0.8",
