@@ -57,7 +57,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--chart", type=Path, help=".svg, .png or .pdf")
     arguments = parser.parse_args()
-    measure.start(argparse.Namespace(peers=None, wait=0.0, dtype_policy="float32"))
+    measure.start(argparse.Namespace(peers=None, wait=0.0, dtype_policy="float32", gpu=False))
     threads.limit_operations(1)
     rate = product_rate()
     print(json.dumps({"what": "products", "gflops": rate / 1e9, **measure.circumstances()}))

@@ -1,6 +1,6 @@
 """Timing, and the circumstances that are reported with it.
 
-For Linux and the CPU; nothing here knows the model. `own_harness` measures with this module,
+For Linux; nothing here knows the model. `own_harness` measures with this module,
 `peers_harness` with the code that measures the peers.
 """
 
@@ -68,18 +68,30 @@ def argument_parser(description: str | None, part: str) -> argparse.ArgumentPars
         metavar="DIR",
         help="measure with the common.py in DIR, on its batches (PEERS_DATA as for the peers)",
     )
+    parser.add_argument(
+        "--gpu", action="store_true", help="use the GPU and all cores, not two cores alone"
+    )
     return parser
 
 
 def start(arguments: argparse.Namespace) -> Harness:
     """Set cores, seeds and the dtype policy; to be called before TensorFlow does anything."""
-    if sys.platform == "linux":
-        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: workloads.THREADS])
+    if not arguments.gpu:
+        _use_cores(workloads.THREADS)
     harness = peers_harness(arguments.peers) if arguments.peers else own_harness(arguments.wait)
-    tf.config.set_visible_devices([], "GPU")
+    if keras.config.backend() != "tensorflow" or not arguments.gpu:
+        tf.config.set_visible_devices([], "GPU")  # the backend's memory is not to be taken
     keras.config.set_dtype_policy(arguments.dtype_policy)
     keras.utils.set_random_seed(workloads.SEED)
     return harness
+
+
+def _use_cores(number: int) -> None:
+    """Use this many cores and no GPU."""
+    if sys.platform == "linux":
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:number])
+    if keras.config.backend() == "jax":
+        importlib.import_module("jax").config.update("jax_platforms", "cpu")
 
 
 def own_harness(wait: float) -> Harness:

@@ -36,8 +36,8 @@ class Client:
     Servers named by http and https are called over REST, those by grpc and grpcs over gRPC; neither
     needs TensorFlow.
 
-    Results are those of `Translator`, with what the signature sends: other fields are empty or None
-    (see `Hypothesis`).
+    Results are those of `Translator`, with what the signature sends: other fields of hypotheses are
+    empty or None (see `Hypothesis`), and the result's own raise a ValueError.
 
     A client can be used by several threads. It is a context manager; leaving it closes it.
 

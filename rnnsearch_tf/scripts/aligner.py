@@ -75,9 +75,12 @@ def run() -> None:
     with quiet_start():
         from rnnsearch_tf.aligner.hmm_aligner import HmmAligner
         from rnnsearch_tf.progress import counted, say
-        from rnnsearch_tf.text.tokenizers import word_tokenizers_for
+        from rnnsearch_tf.text.tokenizers import with_prefixes, word_tokenizers_for
 
-        tokenizers = directory.load_tokenizers() if directory else word_tokenizers_for(config)
+        if directory:
+            tokenizers = directory.load_tokenizers()
+        else:
+            tokenizers = word_tokenizers_for(with_prefixes(config))
     first = itertools.islice(_pairs(training, tokenizers), FLAGS.pairs)
     aligner = HmmAligner.train(counted(first, "read pair"))
     if directory:

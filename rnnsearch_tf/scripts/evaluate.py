@@ -9,6 +9,7 @@ from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.files import write_atomically
 from rnnsearch_tf.inference.exported import find_version
 from rnnsearch_tf.limits import COUNT
+from rnnsearch_tf.models.model_directory import find_model
 from rnnsearch_tf.scripts.shared.alignment_evaluation import (
     define_alignment_evaluation,
     evaluate_alignments,
@@ -143,7 +144,7 @@ def _check_inputs() -> ParallelText:
 
 def _system_lines(path: str, text: ParallelText) -> list[str] | None:
     """Read another system's translations; None where it is a model, which is checked."""
-    if not Path(path.split(",")[0]).is_dir():
+    if not find_model(path.split(",")[0]).is_dir():
         return translation_lines("system", path, text.source)
     checked_models(COMMAND, path)
     return None

@@ -83,6 +83,11 @@ def test_a_file_and_a_model_are_other_systems(capsys, flags, corpus, model_dir, 
     assert "paired bootstrap" in table
 
 
+def test_a_model_that_ships_is_another_system(capsys, flags):
+    given = "--system=europarl-en-fr", "--weights=last"  # which it lacks
+    assert "europarl-en-fr: no last.weights.h5" in fails(capsys, evaluate, *flags, *given)
+
+
 def test_names_of_systems_are_told_from_paths(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("a.en:fr").touch()
