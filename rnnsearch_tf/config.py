@@ -375,12 +375,12 @@ def setting_values(config: Config) -> dict[str, Any]:
 
 def read_settings(config_class: type[_Settings], values: dict[str, Any]) -> _Settings:
     """Build a config dataclass from fields of JSON, in today's names or 0.1.0's; or ValueError."""
-    values = _current_names(values)
-    nested = {k: _current_names(v) for k, v in values.items() if isinstance(v, dict)}
+    values = current_names(values)
+    nested = {k: current_names(v) for k, v in values.items() if isinstance(v, dict)}
     return record(config_class, {**values, **nested})
 
 
-def _current_names(values: dict[str, Any]) -> dict[str, Any]:
+def current_names(values: dict[str, Any]) -> dict[str, Any]:
     """Return fields and their values as this version calls them."""
     left = ((n, x) for n, x in values.items() if x or n not in REMOVED_FIELDS)
     named = ((RENAMED_FIELDS.get(name, name), value) for name, value in left)

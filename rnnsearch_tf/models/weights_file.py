@@ -12,7 +12,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from rnnsearch_tf.config import Config, ModelConfig
+from rnnsearch_tf.config import Config, ModelConfig, current_names
 from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.models.translation_model import TranslationModel
 
@@ -157,7 +157,7 @@ def _check_training(attributes: h5py.AttributeManager, config: Config) -> None:
             raise ValueError("it does not say of which training it is")
         return
     wanted = _training(config)
-    for name, value in json.loads(attributes[_TRAINING]).items():
+    for name, value in current_names(json.loads(attributes[_TRAINING])).items():
         if wanted.get(name) != value:
             raise ValueError(f"of another training: {name} is {value}, not {wanted.get(name)}")
 
