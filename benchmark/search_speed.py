@@ -14,7 +14,7 @@ import workloads
 from rnnsearch_tf import threads
 from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.decoding.candidates import CandidateLists
-from rnnsearch_tf.decoding.model_search import search_with_lengths
+from rnnsearch_tf.decoding.model_search import search
 from rnnsearch_tf.inference.side_by_side import side_by_side
 from rnnsearch_tf.models.translation_model import TranslationModel
 
@@ -104,13 +104,12 @@ def _forced_search(
         # it is the only word allowed. The attention runs `length` times for both, the GRU once
         # less here: the state after the last word is not computed.
         lengths = tf.fill([tf.shape(source)[0]], length)
-        hypotheses = search_with_lengths(
+        hypotheses = search(
             model,
             source,
             options,
-            max_lengths=lengths,
-            min_lengths=lengths,
             candidates=None if lists is None else lists.of(source),
+            bounds=(lengths, lengths),
         )
         return hypotheses.tokens[:, 0]
 

@@ -1,8 +1,10 @@
 """Training of the hidden Markov model of word alignment, in both directions at once."""
 
+import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import keras
 import numpy as np
 import tensorflow as tf
 
@@ -128,8 +130,9 @@ class _Counts:
 def _batches(
     source: Sequence[np.ndarray], target: Sequence[np.ndarray], target_words: int
 ) -> tuple[Cells, list[_Batch]]:
+    padded = functools.partial(keras.utils.pad_sequences, padding="post")
     pairs = [
-        (_padded([source[k] for k in group]), _padded([target[k] for k in group]))
+        (padded([source[k] for k in group]), padded([target[k] for k in group]))
         for group in _groups([(len(x), len(y)) for x, y in zip(source, target, strict=True)])
     ]
     keys = [np.unique(keys_of(*pair, target_words)) for pair in pairs]
@@ -152,14 +155,6 @@ def _groups(lengths: Sequence[tuple[int, int]]) -> list[list[int]]:
             longest = lengths[place]
         groups[-1].append(place)
     return [group for group in groups if group]
-
-
-def _padded(rows: Sequence[np.ndarray]) -> np.ndarray:
-    """Pad rows of ids with 0: int32 [B, T]."""
-    ids = np.zeros([len(rows), max(map(len, rows))], np.int32)
-    for row, known in zip(ids, rows, strict=True):
-        row[: len(known)] = known
-    return ids
 
 
 def keys_of(source: Any, target: Any, target_words: int) -> tf.Tensor:

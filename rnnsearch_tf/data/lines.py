@@ -7,6 +7,7 @@ import io
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import IO, cast
 
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.windows import windows
@@ -25,10 +26,17 @@ def read_lines(path: str | Path) -> list[str]:
 def blocks_of_lines(path: str | Path, block_size: int) -> Iterator[list[str]]:
     """Read what `read_lines` reads, in blocks; those before a bad line come before its error."""
     done = 0
-    with _opened(path) as file:
-        for lines in windows(file, block_size):
-            yield from _decoded(b"".join(lines), str(path), done)
-            done += len(lines)
+    for lines in windows(raw_lines(path), block_size):
+        block: list[str] = []
+        try:
+            block.extend(map(bytes.decode, lines))
+        except UnicodeDecodeError as error:
+            if block:
+                yield block
+            bad = done + len(block) + 1
+            raise InputError(f"{path}: line {bad:,} is not UTF-8") from error
+        yield block
+        done += len(lines)
 
 
 def raw_lines(path: str | Path) -> Iterator[bytes]:
@@ -42,6 +50,16 @@ def raw_lines_of(lines: Iterable[bytes]) -> Iterator[bytes]:
     for number, line in enumerate(lines):
         line = line if number else line.removeprefix(codecs.BOM_UTF8)
         yield line.removesuffix(b"\n").removesuffix(b"\r")
+
+
+@contextlib.contextmanager
+def compressed(file: IO[bytes], path: str | Path) -> Iterator[IO[bytes]]:
+    """Compress what is written to an open file, where its path says so; equal text, equal bytes."""
+    if not is_compressed(path):
+        yield file
+        return
+    with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as writer:  # neither name nor time
+        yield cast(IO[bytes], writer)
 
 
 def check_is_text(path: str | Path) -> None:
@@ -65,23 +83,3 @@ def _opened(path: str | Path) -> Iterator[io.BufferedIOBase]:
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or f"not a whole gzip file ({error})"
         raise InputError(f"{path}: {reason}") from error
-
-
-def _decoded(content: bytes, name: str, before: int) -> Iterator[list[str]]:
-    """Decode bytes to lines; `before` is the number of lines already read."""
-    try:
-        text = content.decode("utf-8" if before else "utf-8-sig")
-    except UnicodeDecodeError as error:
-        good = error.object[: error.object.rfind(b"\n", 0, error.start) + 1]  # without the BOM
-        if good:
-            yield _split(good.decode())
-        line = before + good.count(b"\n") + 1
-        raise InputError(f"{name}: line {line:,} is not UTF-8") from error
-    yield _split(text)
-
-
-def _split(text: str) -> list[str]:
-    lines = text.split("\n")
-    if lines[-1] == "":
-        lines.pop()
-    return [line.removesuffix("\r") for line in lines]

@@ -27,6 +27,7 @@ def search(
     n_best: int = 1,
     candidates: Candidates | None = None,
     begun: Begun | None = None,
+    bounds: tuple[Int[Tensor, "B"], Int[Tensor, "B"] | None] | None = None,
 ) -> Hypotheses:
     """Search for the best translations.
 
@@ -40,43 +41,15 @@ def search(
             over those of a sentence. None: all words.
         begun: what all translations begin with, in ids; its words are among the candidates. None:
             anything. Where it needs more tokens than the options allow, it has them.
+        bounds: maximum and minimum of each translation's tokens, as in `beam_search`; None: those
+            of the options.
 
     Returns:
         The hypotheses, best first.
     """
-    lengths = tf.math.count_nonzero(source, axis=1, dtype=tf.int32)
-    limit = options.max_length + 1  # with its </s>
-    shortest = options.min_length_ratio
-    max_lengths = tf.minimum(_scaled(lengths, options.max_length_ratio), limit)
+    max_lengths, min_lengths = bounds or _bounds(source, options)
     if begun is not None:
         max_lengths = tf.maximum(max_lengths, begun.prefix.max_tokens())
-    return search_with_lengths(
-        model,
-        source,
-        options,
-        max_lengths=max_lengths,
-        min_lengths=_scaled(lengths, shortest) if shortest else None,
-        n_best=n_best,
-        candidates=candidates,
-        begun=begun,
-    )
-
-
-def search_with_lengths(
-    model: TranslationModel | Ensemble,
-    source: Int[Tensor, "B Tx"],
-    options: DecodingConfig,
-    *,
-    max_lengths: Int[Tensor, "B"],
-    min_lengths: Int[Tensor, "B"] | None = None,
-    n_best: int = 1,
-    candidates: Candidates | None = None,
-    begun: Begun | None = None,
-) -> Hypotheses:
-    """Search as `search` does, with the bounds of each translation given, in tokens.
-
-    `beam_search` says what they count.
-    """
     step = model.bind(source, candidates, options.bfloat16)
     words = None if candidates is None else candidates.words
     state = tf.nest.map_structure(lambda x: tf.expand_dims(x, 1), step.start())
@@ -120,6 +93,16 @@ def search_with_lengths(
 def _ids(words: tf.Tensor | None, places: tf.Tensor) -> tf.Tensor:
     """The ids of words by their places among the predicted ones."""
     return places if words is None else tf.gather(words, places)
+
+
+def _bounds(
+    source: Int[Tensor, "B Tx"], options: DecodingConfig
+) -> tuple[Int[Tensor, "B"], Int[Tensor, "B"] | None]:
+    """The maximum and the minimum of each translation's tokens, with its `</s>`."""
+    lengths = tf.math.count_nonzero(source, axis=1, dtype=tf.int32)
+    longest = tf.minimum(_scaled(lengths, options.max_length_ratio), options.max_length + 1)
+    shortest = options.min_length_ratio
+    return longest, _scaled(lengths, shortest) if shortest else None
 
 
 def _scaled(lengths: Int[Tensor, "B"], ratio: float) -> Int[Tensor, "B"]:

@@ -7,13 +7,13 @@ import re
 import uuid
 import zlib
 from collections.abc import Iterable, Iterator
-from typing import IO, Any, cast
+from typing import IO, Any
 
 from apache_beam.io.filesystem import CompressionTypes
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.io.tfrecordio import _TFRecordUtil as TFRecord  # its transforms lose the order
 
-from rnnsearch_tf.data.lines import is_compressed, raw_lines_of
+from rnnsearch_tf.data.lines import compressed, is_compressed, raw_lines_of
 from rnnsearch_tf.errors import InputError, first_line
 
 UNFINISHED = ".unfinished"  # in the folder of the output: shards that are being written
@@ -67,7 +67,7 @@ def write_lines(path: str, lines: Iterable[bytes], folder: str) -> None:
     temporary = FileSystems.join(folder, uuid.uuid4().hex)
     with (
         FileSystems.create(temporary, compression_type=_RAW) as raw,
-        _compressed(raw, path) as file,
+        compressed(raw, path) as file,
     ):
         for line in lines:
             if _has_records(path):
@@ -93,15 +93,6 @@ def _errors_of(path: str) -> Iterator[None]:
         raise InputError(
             f"{path}: {getattr(error, 'strerror', None) or first_line(error)}"
         ) from error
-
-
-@contextlib.contextmanager
-def _compressed(raw: IO[bytes], path: str) -> Iterator[IO[bytes]]:
-    if not is_compressed(path):
-        yield raw
-        return
-    with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as file:  # equal text gives equal bytes
-        yield cast(IO[bytes], file)
 
 
 def _has_records(path: str) -> bool:

@@ -36,6 +36,7 @@ def test_parallel_files_may_be_plain_or_gzipped(tmp_path):
         (b"a\rb\n", ["a\rb"]),
         (b"\n", [""]),
         (b"", []),
+        (b"\xef\xbb\xbf", [""]),
     ],
 )
 def test_only_newlines_end_a_line(tmp_path, content, lines):
@@ -218,3 +219,5 @@ def test_a_line_without_a_tab_is_named_after_the_pairs_before_it(tmp_path, monke
     assert [next(blocks).source for _ in range(2)] == [["a", "c"], ["e"]]
     with pytest.raises(InputError, match=r"empty\.tsv is empty"):
         TabSeparatedFiles([write(tmp_path / "empty.tsv", b"")]).read()
+    with pytest.raises(InputError, match=r"mark\.tsv: line 1 has no tab between"):
+        TabSeparatedFiles([write(tmp_path / "mark.tsv", b"\xef\xbb\xbf")]).read()

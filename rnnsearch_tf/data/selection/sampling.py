@@ -1,16 +1,15 @@
 """Parts of a corpus: random samples, pairs without duplicates, files of chosen pairs."""
 
 import contextlib
-import gzip
 import hashlib
 import random
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, NamedTuple, TypeVar, cast
+from typing import IO, NamedTuple, TypeVar
 
 import numpy as np
 
-from rnnsearch_tf.data.lines import is_compressed
+from rnnsearch_tf.data.lines import compressed
 from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText, each_pair
 from rnnsearch_tf.files import replacing
 
@@ -108,10 +107,9 @@ def write_pairs(pool: Corpus, chosen: np.ndarray, source: IO[bytes], target: IO[
 @contextlib.contextmanager
 def writing(path: str | Path) -> Iterator[IO[bytes]]:
     """Open a file to write, gzip when named .gz; it gets its name when the block ends well."""
-    with replacing(path) as temporary, open(temporary, "wb") as file:
-        if not is_compressed(path):
-            yield file
-            return
-        # Neither name nor time in the header: equal text gives equal bytes.
-        with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as compressed:
-            yield cast(IO[bytes], compressed)
+    with (
+        replacing(path) as temporary,
+        open(temporary, "wb") as file,
+        compressed(file, path) as writer,
+    ):
+        yield writer
