@@ -487,7 +487,7 @@ class Translator:
 
     def _engine_for(self, beam_size: int | None, n_best: int) -> Any:
         decoding = self.config.decoding
-        beam_size = beam_size or decoding.beam_size
+        beam_size = decoding.beam_size if beam_size is None else beam_size
         if not 1 <= n_best <= beam_size:
             raise InputError(f"n_best {n_best}: must be from 1 to the beam size, {beam_size}")
         if beam_size == decoding.beam_size:

@@ -127,6 +127,8 @@ def test_another_beam(translator, exported):
         translator.translate(SENTENCES, n_best=4)
     with pytest.raises(InputError, match="n_best 0"):
         translator.translate(SENTENCES, n_best=0)
+    with pytest.raises(InputError, match="n_best 1: must be from 1 to the beam size, 0"):
+        translator.translate(SENTENCES, beam_size=0)
     with pytest.raises(InputError, match="beam_size 2: this model searches with a beam of 3"):
         exported.translate(SENTENCES, beam_size=2)
 
