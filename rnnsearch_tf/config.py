@@ -182,7 +182,7 @@ class TrainingConfig:
     clip_norm: float = setting(
         1.0, "maximum L2 norm of the gradient; a larger one is scaled down", _POSITIVE
     )
-    epochs: int = setting(5, "passes over the training pairs", COUNT_OR_NONE)
+    epochs: int = setting(5, "passes over the training pairs", COUNT)
     max_updates: int = setting(
         0, "maximum number of updates; 0: no limit but the epochs", COUNT_OR_NONE
     )

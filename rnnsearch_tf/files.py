@@ -127,6 +127,9 @@ def synchronize(path: str | Path) -> None:
     descriptor = os.open(path, flags)
     try:
         os.fsync(descriptor)
+    except OSError as error:  # some network file systems sync no folders
+        if error.errno not in (errno.EINVAL, errno.EBADF) or not Path(path).is_dir():
+            raise
     finally:
         os.close(descriptor)
 

@@ -57,7 +57,10 @@ def _raise(number: int, frame: Any) -> None:
 
 @contextlib.contextmanager
 def deferred() -> Iterator[list[int]]:
-    """Collect the first SIGINT or SIGTERM instead of exiting; a second one acts at once."""
+    """Collect the first SIGINT or SIGTERM instead of exiting; a second one acts at once.
+
+    Outside the main thread, where Python handles no signals, nothing is collected.
+    """
     received: list[int] = []
     earlier: dict[int, Any] = {}
 
@@ -69,8 +72,9 @@ def deferred() -> Iterator[list[int]]:
         _tell_handled()  # first, for `_watch` may already see the earlier handler
         _restore(earlier)
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        earlier[number] = signal.signal(number, receive)
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM):
+            earlier[number] = signal.signal(number, receive)
     try:
         yield received
     finally:

@@ -107,6 +107,8 @@ def _one_of(expected: tuple[Any, ...], value: Any, name: str) -> Any:
 def _required(expected: Any, value: Any, name: str) -> Any:
     if type(value) is not expected:
         raise _unexpected(_name(expected), value, name)
+    for key in value if expected is dict else ():
+        _required(str, key, f"{name}: a key".removeprefix(": "))  # YAML takes a yes for true
     return value
 
 

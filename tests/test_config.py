@@ -30,7 +30,7 @@ def changed(**values: object) -> str:
 def test_config_survives_json():
     config = Config(
         ModelConfig(architecture="rnnencdec", hidden_size=7, dropout=0.25),
-        TrainingConfig(max_length=13, optimizer="adam", learning_rate=1e-3, epochs=0),
+        TrainingConfig(max_length=13, optimizer="adam", learning_rate=1e-3, epochs=3),
         DecodingConfig(beam_size=3, allow_unknown=False),
         source_language="fr",
         target_language="en",
@@ -157,9 +157,9 @@ def test_value_out_of_range_is_an_error_that_names_the_field(config_class, field
         config_class(**{field: value})
 
 
-@pytest.mark.parametrize("field", ["epochs", "dropout", "length_penalty", "min_length_ratio"])
+@pytest.mark.parametrize("field", ["max_updates", "dropout", "length_penalty", "min_length_ratio"])
 def test_zero_is_allowed_where_it_means_none(field):
-    owner = {"epochs": TrainingConfig, "dropout": ModelConfig}.get(field, DecodingConfig)
+    owner = {"max_updates": TrainingConfig, "dropout": ModelConfig}.get(field, DecodingConfig)
     assert getattr(owner(**{field: 0}), field) == 0
 
 

@@ -1,5 +1,6 @@
 """Files written whole or not at all; locks, which end with their process."""
 
+import errno
 import os
 import stat
 import subprocess
@@ -168,6 +169,17 @@ def test_errors_name_the_file_that_was_asked_for(tmp_path):
         raise OSError(28, "No space left on device")
     assert caught.value.filename == str(tmp_path / "file")
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+def test_a_folder_that_cannot_be_synced_is_left(tmp_path, monkeypatch):
+    def refuse(_):
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    files.synchronize(tmp_path)
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError, match="Invalid argument"):
+        files.synchronize(tmp_path / "file")
 
 
 def test_the_folder_is_on_the_disk_after_a_file_or_folder_got_its_name(tmp_path, monkeypatch):

@@ -1,10 +1,13 @@
 """Signals end a command in order, wait for the end of an update, or end the process at once."""
 
+import concurrent.futures
 import signal
 import subprocess
 import sys
 
 import pytest
+
+from rnnsearch_tf.interrupts import deferred
 
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="the mutex is Linux's")
 
@@ -83,6 +86,15 @@ print(*received)
 def test_a_signal_that_training_has_received_forces_nothing():
     done = run(WATCHED_LATE)
     assert (done.returncode, done.stdout, done.stderr) == (0, "2\n", "")
+
+
+def test_another_thread_handles_no_signals():
+    def received() -> list[int]:
+        with deferred() as numbers:
+            return numbers
+
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        assert pool.submit(received).result() == []
 
 
 # What is imported may drop the error that a signal raises.

@@ -103,10 +103,11 @@ class AlignmentLines {
     if (event.key === "Escape") this.set("pinned", null);
     const row = [...event.target.parentElement.children];
     const here = row.indexOf(event.target);
+    const onwards = getComputedStyle(event.target.parentElement).direction === "rtl" ? -1 : 1;
     const there = {
-      ArrowLeft: here - 1,
+      ArrowLeft: here - onwards,
       ArrowUp: here - 1,
-      ArrowRight: here + 1,
+      ArrowRight: here + onwards,
       ArrowDown: here + 1,
       Home: 0,
       End: row.length - 1,

@@ -81,11 +81,22 @@ function percent(weight) {
 // Where words begin in their text, in which blanks between them may be missing; -1 where one is not.
 function placesOf(words, text) {
   let end = 0;
+  let isBehindOther = false; // behind a word that stands in place of [UNK]
   return words.map((word) => {
-    const place = text.indexOf(word, end);
+    const place = isBehindOther ? wholeWord(word, text, end) : text.indexOf(word, end);
     if (place >= 0) end = place + word.length;
+    isBehindOther = place < 0 && (isBehindOther || word === UNKNOWN);
     return place;
   });
+}
+
+// Where a word begins in a text, but not within another word; -1 where it does not.
+function wholeWord(word, text, start) {
+  for (let place = text.indexOf(word, start); place >= 0; place = text.indexOf(word, place + 1)) {
+    const around = [text[place - 1] + word[0], word.at(-1) + text[place + word.length]];
+    if (!around.some((pair) => /^[\p{L}\p{N}]{2}$/u.test(pair))) return place;
+  }
+  return -1;
 }
 
 function formatScore(score) {

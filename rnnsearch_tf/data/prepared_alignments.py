@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from rnnsearch_tf.data.prepared_corpus import mapped
-from rnnsearch_tf.data.sentence_pairs import Pairs
+from rnnsearch_tf.data.sentence_pairs import Pairs, Sentences
 from rnnsearch_tf.data.word_alignments import (
     WordAlignmentBlock,
     WordAlignmentFiles,
@@ -25,6 +25,8 @@ from rnnsearch_tf.data.word_alignments import (
 from rnnsearch_tf.digests import is_intact, json_digest, write_digests
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.files import make_once
+
+_AT_ONCE = 100  # sentences that are padded to the longest of them
 
 
 def prepare_alignments(
@@ -61,10 +63,7 @@ def _write(
             if done > len(pairs):
                 break
             sides = zip((pairs.source, pairs.target), word_starts, strict=True)
-            counts = [
-                word_numbers(side.batch(rows), of_side).max(axis=1) + 1 for side, of_side in sides
-            ]
-            _check(block, np.stack(counts, axis=1))
+            _check(block, np.stack([_word_counts(*side, rows) for side in sides], axis=1))
             links.write(block.links.tobytes())
             starts.write((end + np.cumsum(block.counts)).tobytes())
             end += len(block.links)
@@ -72,6 +71,16 @@ def _write(
         more = "at least " if done > len(pairs) else ""
         raise InputError(f"alignments of {more}{done:,} pairs, where the text has {len(pairs):,}")
     write_digests(folder)
+
+
+def _word_counts(side: Sentences, word_starts: WordStarts, rows: np.ndarray) -> np.ndarray:
+    """Count the words of some sentences, int [B]."""
+    if word_starts is None:
+        return side.lengths(rows)
+    parts = (rows[i : i + _AT_ONCE] for i in range(0, len(rows), _AT_ONCE))
+    return np.concatenate(
+        [word_numbers(side.batch(part), word_starts).max(axis=1) + 1 for part in parts]
+    )
 
 
 def _check(block: WordAlignmentBlock, lengths: np.ndarray) -> None:

@@ -89,6 +89,7 @@ def to_sentences(tokens: tf.RaggedTensor, vocabulary: Vocabulary) -> Sentences:
     ids = tf.range(len(vocabulary), dtype=tf.int64)
     initializer = tf.lookup.KeyValueTensorInitializer(tf.constant(vocabulary.tokens), ids)
     table = tf.lookup.StaticHashTable(initializer, default_value=UNK)
-    words = table.lookup(tokens.flat_values).numpy().astype(np.int32)
+    # Text that reads like `<pad>` or `</s>` is a word.
+    words = np.maximum(table.lookup(tokens.flat_values).numpy(), UNK).astype(np.int32)
     starts = tokens.row_splits.numpy().astype(np.int64)
     return Sentences(words, starts, np.arange(len(vocabulary), dtype=np.int32))

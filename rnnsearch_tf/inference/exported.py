@@ -47,11 +47,14 @@ def new_version(export_dir: str | Path, version: int | None = None) -> Path:
 
 
 def find_version(path: str | Path) -> Path | None:
-    """Find the folder of an export: `path` itself, or the highest version in it; None elsewhere."""
+    """Find the folder of an export: `path` itself, or the highest version in it; None elsewhere.
+
+    A model directory is none, even with an export inside.
+    """
     path = Path(path)
     if (path / _GRAPH).exists():
         return path
-    numbers = versions(path)
+    numbers = [] if ModelDirectory(path).is_complete() else versions(path)
     return path / str(numbers[-1]) if numbers else None
 
 

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.results import Hypothesis, Translation
-from rnnsearch_tf.text.tokenizers import Tokenizer
+from rnnsearch_tf.text.tokenizers import Tokenizer, splits_words
 
 Line = str | bytes  # bytes are UTF-8; invalid ones count as U+FFFD
 Target = Line | Translation | Hypothesis
@@ -55,7 +55,8 @@ def tokens_of_pairs(
     pairs: Sequence[tuple[Line, Target]], tokenizers: tuple[Tokenizer, Tokenizer], max_length: int
 ) -> tuple[list[Sequence[Line]], list[Sequence[Line]]]:
     """Split sentences and translations into up to `max_length` tokens each, without `</s>`."""
-    results = [_tokens_or_text(target) for _, target in pairs]
+    in_pieces = splits_words(tokenizers[1])
+    results = [_tokens_or_text(target, in_pieces) for _, target in pairs]
     texts = [result for result in results if not isinstance(result, Hypothesis)]
     source = tokenized([source for source, _ in pairs], tokenizers[0])
     split = iter(tokenized(texts, tokenizers[1]))
@@ -74,10 +75,12 @@ def text_of(target: Target) -> str:
     return text.decode(errors="replace") if isinstance(text, bytes) else text
 
 
-def _tokens_or_text(target: Target) -> Line | Hypothesis:
+def _tokens_or_text(target: Target, in_pieces: bool) -> Line | Hypothesis:
     """Return text, or the hypothesis of a result; its text where a server sent no tokens."""
     result = target.hypotheses[0] if isinstance(target, Translation) else target
-    return result if not isinstance(result, Hypothesis) or result.tokens else result.text
+    if not isinstance(result, Hypothesis):
+        return result
+    return result if (result.pieces if in_pieces else result.tokens) else result.text
 
 
 def tokenized(lines: Sequence[Line], tokenizer: Tokenizer) -> list[list[bytes]]:

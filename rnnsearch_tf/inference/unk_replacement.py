@@ -35,8 +35,8 @@ class UnkReplacement(tf.Module):
     ) -> tf.RaggedTensor:
         """Replace each [UNK] of words string [R, None]; U is their number.
 
-        Neither side has `</s>`; the source is not empty where there is an [UNK]. `alignment`
-        returns α, float32 [R, Ty, Tx]; its graph runs only where there is an [UNK].
+        Neither side has `</s>`; where the source is empty, [UNK] stays. `alignment` returns α,
+        float32 [R, Ty, Tx]; its graph runs only where there is an [UNK].
         """
         words = target.flat_values
         is_unknown = words == SPECIAL_TOKENS[UNK]
@@ -46,6 +46,7 @@ class UnkReplacement(tf.Module):
             columns = tf.boolean_mask(tf.ragged.range(target.row_lengths()).flat_values, is_unknown)
             weights = tf.gather_nd(alignment(), tf.stack([rows, columns], axis=1))  # [U, Tx]
             replacements = self._translate(_attended(weights, source, rows))
+            replacements = tf.where(replacements == "", SPECIAL_TOKENS[UNK], replacements)
             return tf.tensor_scatter_nd_update(words, tf.where(is_unknown), replacements)
 
         return target.with_flat_values(
@@ -63,9 +64,11 @@ class UnkReplacement(tf.Module):
 def _attended(weights: tf.Tensor, source: tf.RaggedTensor, rows: tf.Tensor) -> tf.Tensor:
     """Select the words with the greatest weights, string [U], from weights float32 [U, Tx].
 
-    `rows`, int64 [U], are the rows of `source`, string [R, None], that they belong to.
+    Of an empty sentence, it is an empty string. `rows`, int64 [U], are the rows of `source`,
+    string [R, None], that they belong to.
     """
     lengths = tf.gather(source.row_lengths(), rows)[:, None]
     is_word = tf.range(tf.shape(weights, tf.int64)[1]) < lengths
     attended = tf.argmax(tf.where(is_word, weights, -1.0), axis=1)
-    return tf.gather_nd(source.to_tensor(""), tf.stack([rows, attended], axis=1))
+    words = tf.pad(source.to_tensor(""), [[0, 0], [0, 1]], constant_values="")
+    return tf.gather_nd(words, tf.stack([rows, attended], axis=1))

@@ -57,8 +57,9 @@ class Ensemble:
     def alignment(
         self, source: Int[Tensor, "B Tx"], target: Int[Tensor, "B Ty"]
     ) -> Float[Tensor, "B Ty Tx"]:
-        """The mean of the models' α; as `TranslationModel.alignment`."""
-        return ops.mean(ops.stack([m.alignment(source, target) for m in self._models]), axis=0)
+        """The mean of α over the models with attention; as `TranslationModel.alignment`."""
+        models = [model for model in self._models if model.config.has_attention] or self._models
+        return ops.mean(ops.stack([m.alignment(source, target) for m in models]), axis=0)
 
 
 class EnsembleStep:

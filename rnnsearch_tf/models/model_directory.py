@@ -67,21 +67,23 @@ class ModelDirectory:
     ) -> None:
         """Write vocabularies, SentencePiece models and config.
 
-        The training's id stays, or is drawn now. InputError where the folder cannot be written, or
-        its config cannot be read.
+        The training's id and options of the search that the folder has stay. InputError where the
+        folder cannot be written, or its config cannot be read.
         """
-        is_new = not self.is_complete()
-        training_id = secrets.token_hex(16) if is_new else self.load_config().training_id
-        content = dataclasses.replace(config, training_id=training_id).to_json().encode()
-        if not is_new and self._config_path.read_bytes() == content:
-            return
+        if self.is_complete():
+            own = self.load_config()
+            config = dataclasses.replace(config, training_id=own.training_id, decoding=own.decoding)
+            if config == own:
+                return
+        else:
+            config = dataclasses.replace(config, training_id=secrets.token_hex(16))
         with input_errors(f"{self.path}: cannot be written"):
             self.path.mkdir(parents=True, exist_ok=True)
             source.save(self.source_vocabulary_path)
             target.save(self.target_vocabulary_path)
             for name, model in zip(SUBWORD_FILES, subwords, strict=False):
                 write_atomically(self.path / name, model)
-            write_atomically(self._config_path, content)
+            write_atomically(self._config_path, config.to_json().encode())
 
     def check_resumable(self) -> None:
         """Check that a training can be resumed, where one was.

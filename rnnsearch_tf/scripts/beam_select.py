@@ -72,6 +72,10 @@ def run() -> None:
     if len(sides[0]) != len(sides[1]):
         counts = f"{len(sides[0]):,} files of sources and {len(sides[1]):,} of targets"
         raise InputError(f"the pool has {counts}")
+    pool_files = {path for side in sides for _, path in side}
+    for written, _ in (*sides[0], *sides[1]):
+        if written in pool_files:
+            raise UsageError(f"--output {output}: {written} is a file of the pool")
     pool = [
         selection.Shard(
             number, source, target, kept_source, kept_target,

@@ -27,6 +27,7 @@ from rnnsearch_tf.scripts.shared.file_flags import (
     INPUT_FILES,
     OUTPUT_FILE,
     OUTPUT_LINES,
+    check_distinct,
 )
 from rnnsearch_tf.scripts.shared.pair_flags import define_tsv, needed_pairs
 from rnnsearch_tf.scripts.shared.systems import named_systems, translation_lines
@@ -93,6 +94,7 @@ COMMAND.define(
 )
 define_decoding(COMMAND)
 define_alignment_evaluation(COMMAND)
+_INPUTS = ("source", "reference", "tsv", "hypotheses", "system")
 
 
 @COMMAND.entry
@@ -136,6 +138,7 @@ def _check_inputs() -> ParallelText:
     if FLAGS.sample_html and Path(FLAGS.sample_html).suffix != ".html":
         raise UsageError(f"--sample_html {FLAGS.sample_html}: must end in .html")
     files = needed_pairs(COMMAND, target="reference")
+    check_distinct(FLAGS, _INPUTS, ("translations", "json", "sample_html"))
     checked_models(COMMAND)
     if FLAGS.calibration and find_version(FLAGS.model_dir):
         raise UsageError("--calibration needs the model that the export was made of")

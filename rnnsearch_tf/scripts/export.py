@@ -17,7 +17,7 @@ from rnnsearch_tf.scripts.shared.decoding_flags import (
 )
 from rnnsearch_tf.scripts.shared.file_flags import OUTPUT_FOLDER
 from rnnsearch_tf.scripts.shared.text_output import show
-from rnnsearch_tf.serving.kit import write_kit
+from rnnsearch_tf.serving.kit import check_kit_folder, write_kit
 
 COMMAND = Command(
     "rnnsearch-export",
@@ -72,10 +72,16 @@ def run() -> None:
         raise UsageError("--model_dir and --export_dir go together")
     models = [] if FLAGS.model_dir is None else trained_models(COMMAND)
     if FLAGS.kit is not None:
+        check_kit_folder(FLAGS.kit)
+    version = _export(models) if models else None
+    if FLAGS.kit is not None:
         write_kit(FLAGS.kit)
         show(str(Path(FLAGS.kit) / "README.md"))
-        if FLAGS.model_dir is None:
-            return
+    if version is not None:
+        show(str(version))
+
+
+def _export(models: list[str]) -> Path:
     decoding = decoding_settings(COMMAND)
     ModelDirectory(models[0]).find_aligner(FLAGS.alignment)  # for its check
     new_version(FLAGS.export_dir, FLAGS.version)  # for its checks
@@ -93,9 +99,9 @@ def run() -> None:
             FLAGS.completions,
             FLAGS.alignment,
         )
-    show(str(path))
     if FLAGS.kit is None:
         say("Serve: rnnsearch-export --kit=FOLDER writes the files around TensorFlow Serving")
+    return path
 
 
 if __name__ == "__main__":

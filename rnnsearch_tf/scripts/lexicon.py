@@ -3,6 +3,7 @@
 import dataclasses
 import sys
 
+from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.limits import COUNT
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.decoding_flags import checked_models, define_model, written_model
@@ -29,6 +30,9 @@ def run() -> None:
     training = needed_pairs(COMMAND)
     directory = written_model(COMMAND)  # neither an ensemble nor an export
     config = directory.load_config()
+    if not config.model.has_attention:
+        architecture = config.model.architecture
+        raise InputError(f"{directory.path}: {architecture} has no attention to learn from")
     checked_models(COMMAND)
     path = directory.lexicon_path
     check_path("model_dir", OUTPUT_FILE, str(path))

@@ -32,6 +32,7 @@ from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.presets import PRESETS
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.file_flags import (
+    INPUT_BINARIES,
     INPUT_FILE,
     INPUT_FILES,
     MODEL_FOLDERS,
@@ -100,7 +101,7 @@ COMMAND.define("subwords", int, "K of each side with --tokenizer=sentencepiece",
 COMMAND.define("joint_subwords", bool, "learn the same subwords for both sides")
 COMMAND.define(
     "subword_models",
-    INPUT_FILES,
+    INPUT_BINARIES,
     "SentencePiece models in place of learned ones: SOURCE,TARGET, or one for both sides",
 )
 COMMAND.define("source_language", str, f"of the source; for Moses' rules {MOSES_NAMES}")
@@ -244,6 +245,8 @@ def _defaults() -> dict[str, Any]:
 
 def _training() -> Corpus:
     if FLAGS.wmt14 is None:
+        if FLAGS.data_dir is not None:
+            raise UsageError("--data_dir goes with --wmt14")
         return needed_pairs(COMMAND, "train_")
     subsets = WMT14_SUBSETS if FLAGS.wmt14 == "all" else FLAGS.wmt14.split(",")
     config = _config()
@@ -260,9 +263,12 @@ def _alignments() -> WordAlignmentFiles | None:
 
 
 def _subword_models(config: Config) -> list[str]:
+    for name in ("subword_models", "subwords", "joint_subwords"):
+        if FLAGS[name].value and config.tokenizer != SENTENCEPIECE:
+            raise UsageError(f"--{name} goes with --tokenizer=sentencepiece")
     models = FLAGS.subword_models.split(",") if FLAGS.subword_models else []
-    if models and config.tokenizer != SENTENCEPIECE:
-        raise UsageError("--subword_models goes with --tokenizer=sentencepiece")
+    if models and FLAGS.initial_model:
+        raise UsageError("--subword_models: the subwords are those of --initial_model")
     if len(models) > 2:
         raise UsageError("--subword_models: SOURCE,TARGET, or one for both sides")
     return models

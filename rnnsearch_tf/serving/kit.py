@@ -13,13 +13,18 @@ _PLACES = (_PACKAGE / "kit", _PACKAGE.parent / "export")
 _LEFT_OUT = shutil.ignore_patterns("*.py", "__pycache__", ".*")
 
 
+def check_kit_folder(folder: str | Path) -> None:
+    """Raise an InputError where the folder is not empty."""
+    if Path(folder).is_dir() and any(Path(folder).iterdir()):
+        raise InputError(f"{folder}: is not empty, and nothing in it is overwritten")
+
+
 def write_kit(folder: str | Path) -> None:
     """Write the files, whose README.md says what to do with them; its links lead to the repository.
 
-    InputError where the folder is not empty, OSError where it cannot be written.
+    InputError as of `check_kit_folder`, OSError where the folder cannot be written.
     """
-    if Path(folder).is_dir() and any(Path(folder).iterdir()):
-        raise InputError(f"{folder}: is not empty, and nothing in it is overwritten")
+    check_kit_folder(folder)
     kit = next(place for place in _PLACES if (place / "docker-compose.yml").exists())
     shutil.copytree(kit, folder, ignore=_LEFT_OUT, dirs_exist_ok=True)
     readme = Path(folder) / "README.md"

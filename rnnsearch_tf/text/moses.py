@@ -33,6 +33,7 @@ from rnnsearch_tf.config import MOSES_LANGUAGES, check_choice
 from rnnsearch_tf.text import cleaning, letters, nonbreaking_prefixes
 from rnnsearch_tf.text.cleaning import SPACES, Rule, apply, clean, valid_utf8
 from rnnsearch_tf.text.letters import LETTER, LOWER
+from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, UNK
 from rnnsearch_tf.text.word_tokenizer import Tokenizer, rules_fingerprint
 from rnnsearch_tf.tf_functions import graph_function
 
@@ -44,6 +45,9 @@ _CJK = (
 )
 
 # Tokenisation, in the order in which the rules apply to the whole line.
+# [UNK] of a translation stays a token: meanwhile it is a symbol that no cleaned line has.
+_UNKNOWN_SYMBOL = "\x01"
+_UNKNOWN_TO_SYMBOL: Rule = (re.escape(SPECIAL_TOKENS[UNK]), _UNKNOWN_SYMBOL)
 _SYMBOLS_AND_DOT_RUNS: Rule = (rf"[^{LETTER}\p{{Nd}} .'`,\-]|\.{{2,}}", r" \0 ")
 _COMMA_AFTER_NON_NUMBER: Rule = (r"([^\p{N}]),", r"\1 , ")
 _COMMA_BEFORE_NON_NUMBER: Rule = (r",([^\p{N}]|$)", r" , \1")
@@ -192,10 +196,12 @@ class MosesTokenizer(Tokenizer):
     def tokenize(self, text: tf.Tensor) -> tf.RaggedTensor:
         """Split lines, string [B], into tokens, string [B, None]; a blank line has none.
 
-        As Moses' `tokenizer.perl -no-escape`. Invalid UTF-8 counts as U+FFFD; row_splits are int64.
+        As Moses' `tokenizer.perl -no-escape`, but [UNK] is one token, as in what models write.
+        Invalid UTF-8 counts as U+FFFD; row_splits are int64.
         """
         text = clean(text)
         for rule in (
+            _UNKNOWN_TO_SYMBOL,
             _SYMBOLS_AND_DOT_RUNS,
             _COMMA_AFTER_NON_NUMBER,
             _COMMA_BEFORE_NON_NUMBER,
@@ -204,7 +210,9 @@ class MosesTokenizer(Tokenizer):
         ):
             text = apply(rule, text)
         kept_dot = _kept_dot_pattern(self.language, self._prefixes)
-        return _detach_final_dots(tf.strings.split(text), kept_dot)
+        tokens = _detach_final_dots(tf.strings.split(text), kept_dot)
+        is_unknown = tokens.values == _UNKNOWN_SYMBOL
+        return tokens.with_values(tf.where(is_unknown, SPECIAL_TOKENS[UNK], tokens.values))
 
     @graph_function(input_signature=[tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)])
     def detokenize(self, tokens: tf.RaggedTensor) -> tf.Tensor:

@@ -1,5 +1,6 @@
 """Keras callbacks that report a training; `trainer.Trainer` documents their logs."""
 
+import math
 from typing import Any
 
 import keras
@@ -17,7 +18,15 @@ def early_stopping(config: TrainingConfig) -> keras.callbacks.Callback:
     if config.early_stopping == "none":
         return keras.callbacks.Callback()
     monitor, mode = _MONITORED[config.early_stopping]
-    return keras.callbacks.EarlyStopping(monitor, patience=config.patience, mode=mode)
+    return _EarlyStopping(monitor, patience=config.patience, mode=mode)
+
+
+class _EarlyStopping(keras.callbacks.EarlyStopping):
+    """Keras's, to which an NLL that is not finite is the worst: nothing is better than a NaN."""
+
+    def get_monitor_value(self, logs: Logs | None) -> float | None:
+        value = super().get_monitor_value(logs)
+        return value if value is None or math.isfinite(value) else math.inf
 
 
 class ModelWithOptimizer:

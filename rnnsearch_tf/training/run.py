@@ -64,9 +64,8 @@ def train(
 
     Raises:
         InputError: unusable text, alignments or initial model, alignments without a weight or the
-            reverse, a
-            folder made with other settings or from other text, Keras on another backend than
-            TensorFlow and JAX, and as `Trainer.run`.
+            reverse, a folder made with other settings or from other text, Keras on another backend
+            than TensorFlow and JAX, and as `Trainer.run`.
     """
     check_backend("jax")
     if keras.config.backend() == "jax":

@@ -117,6 +117,7 @@ class Trainer:
         self._restore()
         if self._is_finished() and not self._evaluation_is_due():
             self._say(f"finished: {self._state.updates:,} updates; nothing is left to do")
+            self._workers.leave()
             return None
         with interrupts.deferred() as received:
             self._say(f"training on {self._train_step.devices}")
@@ -153,6 +154,8 @@ class Trainer:
         for i, record in enumerate(kept):
             self._early_stopping.on_epoch_end(i, evaluation_logs(record))
         self._stopped = self._model.stop_training
+        if self._evaluate is not None and kept and "bleu" not in kept[-1]:
+            self._state.best = -math.inf  # it counts updates: there was no validation set
 
     def _train(self, received: list[int]) -> int | None:
         """Update, evaluate and save until the end; return early at a signal."""

@@ -139,6 +139,8 @@ def test_an_export_is_a_version_or_the_highest_in_a_folder(export_dir, tmp_path)
     (tmp_path / "10").mkdir()
     assert find_version(tmp_path) == tmp_path / "10"
     assert find_version(tmp_path / "none") is None
+    (tmp_path / "config.json").touch()
+    assert find_version(tmp_path) is None  # a model directory
 
 
 def test_an_export_of_0_1_0_is_read(export_dir, tmp_path):

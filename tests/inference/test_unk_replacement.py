@@ -48,6 +48,12 @@ def test_or_translated_where_the_lexicon_has_it(tmp_path):
     assert replaced == [["Mme", "Aït", "partit", "left"], [], ["bouquetin", "the", "ici"]]
 
 
+def test_a_blank_sentence_has_no_word_for_it():
+    blank = tf.ragged.constant([[], [], []], tf.string, ragged_rank=1)
+    replaced = UnkReplacement(None).replace(TARGET, blank, lambda: tf.constant(WEIGHTS[:, :, :1]))
+    assert replaced.to_list() == TARGET.to_list()
+
+
 def test_nothing_is_aligned_where_all_is_known():
     def alignment() -> tf.Tensor:
         tf.debugging.Assert(False, ["aligned"])

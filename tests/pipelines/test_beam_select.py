@@ -96,6 +96,12 @@ def test_of_equal_pairs_the_pools_first_is_kept(folder, keep):
     assert len({*zip(*expected[:2], strict=True)}) == len(expected[0])
 
 
+def test_a_pool_is_not_overwritten(folder, capsys):
+    files = [f"--pool_{side}={folder}/pool/{side}/*" for side in SIDES]
+    assert beam_select.run([*flags(folder, 5), *files, f"--output={folder}/pool"]) == 2
+    assert "00 is a file of the pool" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_real_text_in_two_processes(real_text, tmp_path):
     europarl = real_text / "europarl"

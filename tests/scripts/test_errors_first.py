@@ -80,6 +80,8 @@ CASES = [
     ("train", [*TRAIN, "--train_target=none"], "--train_target none: No such file"),
     ("train", [*TRAIN, "--valid_source=en", "--valid_target=short"], "short has 1"),
     ("train", [*TRAIN, "--config=bad.yaml"], "unknown field hiden_size (did you mean hidden_s"),
+    ("train", [*TRAIN, "--tokenizer=sentencepiece", "--subword_models=none"],
+     "--subword_models none: No such file"),
     ("train", [*TRAIN, "--train_alignments=none"], "--train_alignments none: No such file"),
     ("train", [*TRAIN, "--strategy=multi_worker"], "TF_CONFIG is not {"),
     ("train", [*TRAIN, "--strategy=multi_worker", "--workers=a,b", "--worker_index=2"],
@@ -90,6 +92,8 @@ CASES = [
 ]  # fmt: skip
 
 USAGE = [
+    ("train", [*TRAIN, "--subwords=300"], "--subwords goes with --tokenizer=sentencepiece"),
+    ("train", [*TRAIN, "--data_dir=x"], "--data_dir goes with --wmt14"),
     *((name, [], "required: ") for name in [*OTHER[1:], "publish", "plot", "reproduce"]),
     *((name, [], "required: ") for name in ["select_pairs", "train"]),
     ("translate", [MODEL, "--beam_size=2", "--n_best=3"], "n_best 3: must be from 1 to"),

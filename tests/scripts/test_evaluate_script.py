@@ -70,6 +70,11 @@ def test_translations_are_written_before_they_are_scored(
     assert (tmp_path / "kept").read_bytes() == (corpus / "valid.en").read_bytes()
 
 
+def test_an_input_is_not_overwritten(capsys, flags, corpus):
+    assert evaluate.run([*flags, f"--translations={corpus / 'valid.fr'}"]) == 2
+    assert "another flag names this file too" in capsys.readouterr().err
+
+
 def test_a_file_and_a_model_are_other_systems(capsys, flags, corpus, model_dir, tmp_path):
     ours = f"--hypotheses={corpus / 'valid.en'}"
     systems = [f"--system={corpus / 'valid.fr'}", f"--system=RNNsearch:{model_dir}"]

@@ -216,6 +216,13 @@ def test_what_to_run_next(model_dir, tmp_path, monkeypatch, capsys, has_kit):
     assert ("Serve: rnnsearch-export --kit=FOLDER" in written.err) != has_kit
 
 
+def test_no_kit_is_written_where_nothing_is_exported(model_dir, tmp_path):
+    (tmp_path / "exports" / "1").mkdir(parents=True)
+    flags = [f"--model_dir={model_dir}", f"--export_dir={tmp_path / 'exports'}", "--version=1"]
+    assert script.run([*flags, f"--kit={tmp_path / 'kit'}"]) == 1
+    assert not (tmp_path / "kit").exists()
+
+
 def test_a_version_that_appears_meanwhile_is_not_overwritten(model_dir, tmp_path, monkeypatch):
     def another_export(*_):
         (tmp_path / "1").mkdir()

@@ -36,6 +36,7 @@ ENGLISH_RULES = {
     "1,000.50 euros": "1,000.50 euros",
     "red,green, 5,x 3,4,": "red , green , 5 , x 3,4 ,",
     "Mr. Smith": "Mr. Smith",
+    "a [UNK], ([UNK]'s) x[UNK].": "a [UNK] , ( [UNK] ' s ) x [UNK] .",
     "He met Mr.": "He met Mr.",
     "See No. 5 there": "See No. 5 there",
     "No. That is pp. two": "No . That is pp. two",

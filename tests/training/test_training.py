@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 import os
 import re
 import resource
@@ -24,7 +25,7 @@ from rnnsearch_tf.config import Config
 from rnnsearch_tf.data.parallel_corpus import ParallelFiles, ParallelText
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.models import losses
-from rnnsearch_tf.models.model_directory import ModelDirectory
+from rnnsearch_tf.models.model_directory import ModelDirectory, find_model
 from rnnsearch_tf.presets import PRESETS
 from rnnsearch_tf.progress import say
 from rnnsearch_tf.scripts import train
@@ -121,6 +122,12 @@ def test_a_finished_training_is_left_alone(model_dir, tmp_path, train_flags, cap
     assert train.run([*train_flags, f"--model_dir={path}"]) == 0
     assert contents(path) == before
     assert "nothing is left to do" in capsys.readouterr().err
+    config = json.loads((path / "config.json").read_text("utf-8"))
+    del config["sha256"]
+    config["decoding"]["beam_size"] = 2
+    (path / "config.json").write_text(json.dumps(config), "utf-8")
+    assert train.run([*train_flags, f"--model_dir={path}"]) == 0
+    assert ModelDirectory(path).load_config().decoding.beam_size == 2
 
 
 @pytest.mark.usefixtures("scripted")
@@ -436,7 +443,7 @@ def evaluated_as(monkeypatch):
 @pytest.mark.parametrize(("monitor", "best", "ends"), [("bleu", 2, 4), ("nll", 3, 5)])
 def test_early_stopping_and_the_best_weights(tmp_path, text, evaluated_as, monitor, best, ends):
     """With more patience, a training that was stopped early is resumed."""
-    bleu, nll = (10, 12, 11, 11.5, 11, 11, 13), (5.0, 4.0, 3.0, 3.5, 3.1, 2.0, 1.0)
+    bleu, nll = (10, 12, 11, 11.5, 11, 11, 13), (math.nan, 4.0, 3.0, 3.5, 3.1, 2.0, 1.0)
     evaluated_as(*(Evaluation(n, 9 * n, b) for n, b in zip(nll, bleu, strict=True)))
     config = tiny(epochs=7, early_stopping=monitor, patience=2)
     evaluated: list[list[np.ndarray]] = []
@@ -454,6 +461,15 @@ def test_early_stopping_and_the_best_weights(tmp_path, text, evaluated_as, monit
         patient = tiny(epochs=7, early_stopping=monitor, patience=4)
         assert training_run.train(patient, tmp_path, *text) is None
         assert len(log(tmp_path)) == 6
+
+
+@pytest.mark.usefixtures("scripted")
+def test_a_validation_set_that_comes_later_chooses_the_best_weights(tmp_path, text, evaluated_as):
+    assert training_run.train(tiny(epochs=2), tmp_path, text[0]) is None
+    evaluated_as(Evaluation(3.0, 27.0, 1.5))
+    assert training_run.train(tiny(epochs=3), tmp_path, *text) is None
+    for best, last in zip(weights(tmp_path, "best"), weights(tmp_path), strict=True):
+        np.testing.assert_array_equal(best, last)
 
 
 def test_early_stopping_needs_a_validation_set(tmp_path, text):
@@ -495,7 +511,8 @@ def test_sorted_batches_are_others(tmp_path, flags, two_checkpoints):
 
 def test_print_config_shows_what_a_preset_means(capsys):
     flags = ["--preset=rnnencdec-30", "--batch_size=7", "--print_config"]
-    assert train.run(flags) == 0
+    subwords = find_model("europarl-en-fr") / "source.spm"  # which is not text
+    assert train.run([*flags, f"--subword_models={subwords}"]) == 0
     shown = Config.from_json(capsys.readouterr().out)
     preset = PRESETS["rnnencdec-30"]
     assert shown.model == preset.model

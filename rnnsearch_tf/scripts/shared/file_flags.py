@@ -2,6 +2,7 @@
 
 import dataclasses
 import errno
+import functools
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -10,7 +11,7 @@ from pathlib import Path
 from absl.flags import FlagValues
 
 from rnnsearch_tf.data.lines import check_is_text
-from rnnsearch_tf.errors import InputError, UsageError
+from rnnsearch_tf.errors import InputError, UsageError, first_line
 from rnnsearch_tf.files import is_stream, real_path
 
 
@@ -33,10 +34,17 @@ def _check_input(path: str) -> None:
             raise InputError(str(error).removeprefix(f"{path}: ")) from error
 
 
-def _check_inputs(paths: str) -> None:
+def _check_readable(path: str) -> None:
+    try:
+        open(path, "rb").close()
+    except OSError as error:
+        raise InputError(error.strerror or first_line(error)) from error
+
+
+def _check_each(check: Callable[[str], None], paths: str) -> None:
     for path in paths.split(","):
         try:
-            _check_input(path)
+            check(path)
         except InputError as error:
             raise error if path == paths else InputError(f"{path}: {error}") from error
 
@@ -75,7 +83,8 @@ def _check_writable(folder: Path) -> None:
 
 
 INPUT_FILE = FileType("FILE", _check_input)  # text, plain or .gz
-INPUT_FILES = FileType("FILES", _check_inputs)
+INPUT_FILES = FileType("FILES", functools.partial(_check_each, _check_input))
+INPUT_BINARIES = FileType("FILES", functools.partial(_check_each, _check_readable))
 INPUT_LINES = FileType("FILE", _check_input, has_stream=True)
 OUTPUT_FILE = FileType("FILE", _check_file)
 OUTPUT_LINES = FileType("FILE", _check_file, has_stream=True)
@@ -102,7 +111,8 @@ def check_distinct(flags: FlagValues, inputs: Iterable[str], outputs: Iterable[s
 
 def _files(flags: FlagValues, names: Iterable[str]) -> Iterator[tuple[str, Path]]:
     for name in names:
-        for path in (flags[name].value or "").split(","):
+        value = flags[name].value or ""
+        for path in ",".join(value if isinstance(value, list) else [value]).split(","):
             if path:
                 yield name, Path(path)
 

@@ -196,6 +196,9 @@ def test_words_are_shaded_by_their_probability(visit, server):
     page.locator("#candidates label").last.click()
     expect(words).to_have_text(["ONE", "TWO", "<B>", "BIS"])
     expect(page.locator("#translation")).to_have_text("ONE TWO <B> BIS")
+    # Behind a word in place of [UNK], a short word is not looked for within it.
+    words = ["le", "[UNK]", "a", ".", "</s>"]
+    assert page.evaluate("words => placesOf(words, 'le Maria a.')", words) == [0, -1, 9, 10, -1]
 
 
 def test_an_older_export_tells_no_probabilities_of_words(visit, server):
