@@ -105,7 +105,8 @@ protos:
 	$(PYTHON) -m venv build/protoc
 	build/protoc/bin/python -m pip install --quiet $(PROTOC)
 	build/protoc/bin/python -m grpc_tools.protoc -I. --python_out=. rnnsearch_tf/client/serving.proto
-	sed -i '/^if _descriptor._USE_C/,$$d' rnnsearch_tf/client/serving_pb2.py # offsets that nothing reads
+	sed -i.bak '/^if _descriptor._USE_C/,$$d' rnnsearch_tf/client/serving_pb2.py # offsets that nothing reads
+	rm rnnsearch_tf/client/serving_pb2.py.bak
 
 bench: $(VENV)/installed
 	$(BIN)/python benchmark/compare.py --workload $(WORKLOAD) --repeat $(REPEAT)

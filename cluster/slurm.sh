@@ -14,7 +14,8 @@
 #SBATCH --open-mode=append
 set -u
 folder=${1:?usage: sbatch slurm.sh FOLDER}
-srun --kill-on-bad-exit=1 rnnsearch-train \
+# Said again: SLURM 22.05 and 23.02 do not pass it on.
+srun --cpus-per-task="${SLURM_CPUS_PER_TASK:-8}" --kill-on-bad-exit=1 rnnsearch-train \
     --strategy=multi_worker \
     --preset=rnnsearch-50 \
     --batch_size=320 \

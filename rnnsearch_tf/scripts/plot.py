@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.extras import require_package
-from rnnsearch_tf.models.model_directory import ModelDirectory
+from rnnsearch_tf.models.model_directory import ModelDirectory, find_model
 from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILES, MODEL_FOLDERS, OUTPUT_FILE
 from rnnsearch_tf.visualization.image_files import image_format
@@ -51,7 +51,7 @@ def run() -> None:
 
 
 def _plot_trainings(paths: Sequence[str]) -> None:
-    directories = [ModelDirectory(path) for path in paths]
+    directories = [ModelDirectory(find_model(path)) for path in paths]
     for directory in directories:
         directory.load_config()  # for its checks
     logs = [directory.read_log() for directory in directories]
