@@ -28,9 +28,11 @@ def write_evaluation(path: Path, **more) -> Path:
 
 
 def test_trainings(model_dir, tmp_path):
-    assert plot.run([f"--model_dir={model_dir}", f"--output={tmp_path / 'a.svg'}"]) == 0
+    models = f"--model_dir={model_dir},europarl-en-fr"
+    assert plot.run([models, f"--output={tmp_path / 'a.svg'}"]) == 0
     labels = texts(tmp_path / "a.svg")
-    assert {f"{model_dir.name}, training", f"{model_dir.name}, validation"} <= set(labels)
+    for name in (model_dir.name, "europarl-en-fr"):
+        assert {f"{name}, training", f"{name}, validation"} <= set(labels)
 
 
 def test_evaluations_and_what_they_were_compared_with(tmp_path):
