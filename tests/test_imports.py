@@ -18,7 +18,7 @@ ROOMS = {
         interrupts windows tensor_types digests config presets tf_functions threads provenance files
     """,
     "text": """
-        __init__ cleaning letters nonbreaking_prefixes word_tokenizer moses vocabulary
+        __init__ cleaning letters nonbreaking_prefixes word_tokenizer vocabulary moses
         subwords subword_sampling tokenizers vectorizer
     """,
     "layers": """
