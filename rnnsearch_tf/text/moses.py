@@ -45,10 +45,11 @@ _CJK = (
 )
 
 # Tokenisation, in the order in which the rules apply to the whole line.
-# [UNK] of a translation stays a token: meanwhile it is a symbol that no cleaned line has.
-_UNKNOWN_SYMBOL = "\x01"
-_UNKNOWN_TO_SYMBOL: Rule = (re.escape(SPECIAL_TOKENS[UNK]), _UNKNOWN_SYMBOL)
-_SYMBOLS_AND_DOT_RUNS: Rule = (rf"[^{LETTER}\p{{Nd}} .'`,\-]|\.{{2,}}", r" \0 ")
+# [UNK], which a translation may have, is one symbol.
+_SYMBOLS_AND_DOT_RUNS: Rule = (
+    rf"{re.escape(SPECIAL_TOKENS[UNK])}|[^{LETTER}\p{{Nd}} .'`,\-]|\.{{2,}}",
+    r" \0 ",
+)
 _COMMA_AFTER_NON_NUMBER: Rule = (r"([^\p{N}]),", r"\1 , ")
 _COMMA_BEFORE_NON_NUMBER: Rule = (r",([^\p{N}]|$)", r" , \1")
 _ELISIONS: tuple[Rule, ...] = (
@@ -201,7 +202,6 @@ class MosesTokenizer(Tokenizer):
         """
         text = clean(text)
         for rule in (
-            _UNKNOWN_TO_SYMBOL,
             _SYMBOLS_AND_DOT_RUNS,
             _COMMA_AFTER_NON_NUMBER,
             _COMMA_BEFORE_NON_NUMBER,
@@ -210,9 +210,7 @@ class MosesTokenizer(Tokenizer):
         ):
             text = apply(rule, text)
         kept_dot = _kept_dot_pattern(self.language, self._prefixes)
-        tokens = _detach_final_dots(tf.strings.split(text), kept_dot)
-        is_unknown = tokens.values == _UNKNOWN_SYMBOL
-        return tokens.with_values(tf.where(is_unknown, SPECIAL_TOKENS[UNK], tokens.values))
+        return _detach_final_dots(tf.strings.split(text), kept_dot)
 
     @graph_function(input_signature=[tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)])
     def detokenize(self, tokens: tf.RaggedTensor) -> tf.Tensor:

@@ -154,8 +154,6 @@ class Trainer:
         for i, record in enumerate(kept):
             self._early_stopping.on_epoch_end(i, evaluation_logs(record))
         self._stopped = self._model.stop_training
-        if self._evaluate is not None and kept and "bleu" not in kept[-1]:
-            self._state.best = -math.inf  # it counts updates: there was no validation set
 
     def _train(self, received: list[int]) -> int | None:
         """Update, evaluate and save until the end; return early at a signal."""
@@ -232,12 +230,11 @@ class Trainer:
         evaluation = self._broadcast_evaluation()
         epochs = state.updates / self._batches_per_epoch
         record = evaluation_record(epochs, state.updates, state.seconds, state.metrics, evaluation)
-        score = float(state.updates)
+        is_best = True
         if evaluation is not None:
             score = selection_score(self._config, evaluation.nll_per_token, evaluation.bleu)
-        is_best = score > state.best
-        if is_best:
-            state.best = score
+            is_best = score > state.best
+            state.best = max(score, state.best)
         state.evaluations += 1
         state.metrics = RunningMetrics()
         if self._workers.is_chief:

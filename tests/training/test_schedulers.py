@@ -285,9 +285,8 @@ def submit(tmp_path, monkeypatch):
 def test_slurm_starts_the_same_training(submit):
     status, said, notes = submit(MOUNT)
     assert (status, said, set(notes)) == (0, "", {"srun"})
-    *own, command = notes["srun"].splitlines()[:3]
-    arguments = notes["srun"].splitlines()[3:]
-    assert own == ["--cpus-per-task=8", "--kill-on-bad-exit=1"]
+    cores, end, command, *arguments = notes["srun"].splitlines()
+    assert (cores, end) == ("--cpus-per-task=8", "--kill-on-bad-exit=1")
     assert [command] == template()["command"]
     assert flags(arguments) == settings(template()["args"])
 
