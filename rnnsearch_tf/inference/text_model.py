@@ -25,6 +25,7 @@ from rnnsearch_tf.inference.n_best import (
     finite_or_lowest,
     without_repeats,
 )
+from rnnsearch_tf.inference.spelling import SpellingCorrection
 from rnnsearch_tf.inference.unk_replacement import UnkReplacement
 from rnnsearch_tf.inference.weight_storage import FULL, WeightStorage
 from rnnsearch_tf.inference.words import alignment_of_words
@@ -55,7 +56,7 @@ class TextModel(tf.Module):
     Sentences are searched in blocks of similar length: a long sentence among many short ones costs
     only itself, and memory is bounded for any number of sentences. InputError where unknown words
     are to be replaced, and a model has no attention; or there are to be candidate words, and there
-    is no lexicon, or the tokens are subwords.
+    is no lexicon, or the tokens are subwords; or spelling is to be corrected of subwords.
     """
 
     def __init__(
@@ -97,6 +98,13 @@ class TextModel(tf.Module):
             size = len(target.vocabulary)
             if frequent < size - len(SPECIAL_TOKENS):
                 self._candidates = CandidateLists(ids, size, frequent, config.decoding.beam_size)
+        self._spelling: SpellingCorrection | None = None
+        if config.decoding.correct_spelling:
+            if splits_words(source.tokenizer):
+                raise InputError(
+                    "spelling is corrected for words; this model's source has subwords"
+                )
+            self._spelling = SpellingCorrection(source)
         self._unk_replacement: UnkReplacement | None = None
         if config.decoding.replace_unknown:
             if not all(member.config.has_attention for member in models):
@@ -170,7 +178,8 @@ class TextModel(tf.Module):
             log p of each token and of `</s>`, then 0: they sum to it. 0 where both are blank; the
             lowest float32 where log p is not finite.
         """
-        x, y = self.source.ids(unpadded(source)), self.target.ids(unpadded(target))
+        x = self.source.ids(self._corrected(unpadded(source)))
+        y = self.target.ids(unpadded(target))
 
         def of_block(rows: tf.Tensor) -> tf.RaggedTensor:
             block_x, block_y = tf.gather(x, rows), tf.gather(y, rows)
@@ -199,7 +208,8 @@ class TextModel(tf.Module):
             tf.errors.InvalidArgumentError: B above 1 with more than `MAX_WEIGHTS` weights, padding
                 counted; nothing was computed.
         """
-        sides = (self.source, unpadded(source)), (self.target, unpadded(target))
+        read = self._corrected(unpadded(source))
+        sides = (self.source, read), (self.target, unpadded(target))
         if self.aligner is None:
             x, y = (side.ids(tokens) for side, tokens in sides)
         else:
@@ -246,6 +256,10 @@ class TextModel(tf.Module):
             weights = self.model.alignment(source, target)
         return tf.where((target != PAD)[:, :, None] & tf.math.is_finite(weights), weights, 0.0)
 
+    def _corrected(self, tokens: tf.RaggedTensor) -> tf.RaggedTensor:
+        """The source tokens that the model reads for those of a text, string [B, None]."""
+        return tokens if self._spelling is None else self._spelling.correct(tokens)
+
     def _translations(
         self, text: tf.Tensor, n_best: int, prefix: tf.Tensor | None = None
     ) -> dict[str, tf.Tensor]:
@@ -253,7 +267,7 @@ class TextModel(tf.Module):
 
         def of_block(rows: tf.Tensor) -> NBest:
             begun = None if prefix is None else tf.gather(prefix, rows)
-            return self._search_block(tf.gather(tokens, rows), n_best, begun)
+            return self._search_block(self._corrected(tf.gather(tokens, rows)), n_best, begun)
 
         hypotheses = map_by_length(
             of_block,

@@ -28,9 +28,13 @@ class TextVectorizer(tf.Module):
 
     def ids(self, tokens: tf.RaggedTensor) -> tf.RaggedTensor:
         """Look up tokens, string [B, None], and add `</s>`: ids, int32 [B, None]."""
-        # A text may hold "</s>" or "<pad>"; as words of a text, they are unknown ones.
-        ids = tf.cast(tf.maximum(self._ids.lookup(tokens.flat_values), UNK), tf.int32)
+        ids = tf.cast(self.lookup(tokens.flat_values), tf.int32)
         return _with_last(tokens.with_flat_values(ids), EOS)
+
+    def lookup(self, tokens: tf.Tensor) -> tf.Tensor:
+        """Look up tokens, string of any shape: ids, int64."""
+        # A text may hold "</s>" or "<pad>"; as words of a text, they are unknown ones.
+        return tf.maximum(self._ids.lookup(tokens), UNK)
 
     def words(self, tokens: tf.RaggedTensor) -> tuple[tf.RaggedTensor, tf.RaggedTensor]:
         """Join tokens, string [B, None], to words, and add `</s>`: string [B, None], twice.
@@ -50,7 +54,11 @@ class TextVectorizer(tf.Module):
 
     def tokens(self, ids: tf.RaggedTensor) -> tf.RaggedTensor:
         """Look up ids, int32 [B, None]: tokens, string [B, None], `</s>` included."""
-        return ids.with_flat_values(self._tokens.lookup(tf.cast(ids.flat_values, tf.int64)))
+        return ids.with_flat_values(self.spell(tf.cast(ids.flat_values, tf.int64)))
+
+    def spell(self, ids: tf.Tensor) -> tf.Tensor:
+        """Look up ids, int64 of any shape: tokens, string."""
+        return self._tokens.lookup(ids)
 
 
 def unpadded(tokens: tf.Tensor) -> tf.RaggedTensor:

@@ -1,0 +1,103 @@
+"""Correction of typing errors: an unknown source word is read as the known word most like it."""
+
+from collections.abc import Iterable
+
+import tensorflow as tf
+
+from rnnsearch_tf.text.vectorizer import TextVectorizer
+from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, UNK
+
+_WORD = r"[\p{L}\p{M}'’-]+"
+_LETTERS = 4, 40  # shorter words are one letter away from too many others
+_NONE = tf.int64.max
+
+
+class SpellingCorrection(tf.Module):
+    """Reads an unknown source word as the known one that it is with other capitals or one error.
+
+    The first that there is: the word in other capitals; with two neighboring letters exchanged;
+    with a letter more or less; with another letter in one place. Of several, the most frequent one.
+    These are the errors of Damerau (1964), A Technique for Computer Detection and Correction of
+    Spelling Errors. The first letter is taken to be right, and words of fewer than four letters
+    have no errors. A word that is like no other stays.
+
+    A table has the known words with a letter left out, so that no search is needed.
+    """
+
+    def __init__(self, source: TextVectorizer):
+        super().__init__()
+        self._source = source
+        words = source.vocabulary.tokens
+        known = tf.constant(words, tf.string)
+        ids = range(len(SPECIAL_TOKENS), len(words))
+        in_lower_case = tf.strings.lower(known, "utf-8").numpy()
+        self._in_lower_case = _table((in_lower_case[i], i) for i in ids)
+        can_have_errors = _can_have_errors(known).numpy()
+        self._shortened = _table(
+            (words[i][:place] + words[i][place + 1 :], i)
+            for i in ids
+            if can_have_errors[i]
+            for place in range(1, len(words[i]))
+        )
+
+    def correct(self, tokens: tf.RaggedTensor) -> tf.RaggedTensor:
+        """Put known words in place of unknown ones in the tokens of sentences, string [B, None]."""
+        words = tokens.flat_values
+        unknown = tf.where(self._source.lookup(words) == UNK)
+
+        def corrected() -> tf.Tensor:
+            read = self._known_words(tf.gather_nd(words, unknown))
+            return tf.tensor_scatter_nd_update(words, unknown, read)
+
+        return tokens.with_flat_values(tf.cond(tf.size(unknown) > 0, corrected, lambda: words))
+
+    def _known_words(self, words: tf.Tensor) -> tf.Tensor:
+        """Find the known word for each unknown one, string [U]; itself where there is none."""
+        ids = self._in_lower_case.lookup(tf.strings.lower(words, "utf-8"))
+        for others in self._with_one_error(words):
+            ids = tf.where(ids == _NONE, tf.reduce_min(others, axis=1), ids)
+        return tf.where(ids == _NONE, words, self._source.spell(ids))
+
+    def _with_one_error(self, words: tf.Tensor) -> Iterable[tf.Tensor]:
+        """Ids of the known words that have one error as words, string [U]: int64 [U, …] a kind."""
+        words = tf.where(_can_have_errors(words), words, "")
+        letters = tf.strings.unicode_split(words, "UTF-8").to_tensor("")  # [U, L]
+        places = tf.range(tf.shape(letters)[1])
+        is_at = places[1:, tf.newaxis] == places  # [L - 1, L], all but the first
+        shorter = _join(tf.where(is_at, "", letters[:, tf.newaxis]))
+        step = tf.cast(is_at, places.dtype)
+        yield self._known_ids(_join(tf.gather(letters, places + step[:-1] - step[1:], axis=1)))
+        words = words[:, tf.newaxis]
+        yield tf.concat([self._shortened.lookup(words), self._known_ids(shorter)], axis=1)
+        yield self._shortened.lookup(shorter)
+
+    def _known_ids(self, words: tf.Tensor) -> tf.Tensor:
+        ids = self._source.lookup(words)
+        return tf.where((ids == UNK) | (_length(words) < _LETTERS[0]), _NONE, ids)
+
+
+def _can_have_errors(words: tf.Tensor) -> tf.Tensor:
+    """Whether words, string [N], are long enough, and of letters: bool [N]."""
+    letters = _length(words)
+    is_long = (letters >= _LETTERS[0]) & (letters <= _LETTERS[1])
+    return is_long & tf.strings.regex_full_match(words, _WORD)
+
+
+def _length(words: tf.Tensor) -> tf.Tensor:
+    return tf.strings.length(words, unit="UTF8_CHAR")
+
+
+def _join(letters: tf.Tensor) -> tf.Tensor:
+    """Join letters, string [U, N, L]: string [U, N]."""
+    return tf.strings.reduce_join(letters, axis=2)
+
+
+def _table(pairs: Iterable[tuple[str | bytes, int]]) -> tf.lookup.StaticHashTable:
+    """Make a table of pairs, of which those that come first count; `_NONE` for all others."""
+    ids: dict[str | bytes, int] = {}
+    for word, i in pairs:
+        ids.setdefault(word, i)
+    keys = tf.constant(list(ids), tf.string, [len(ids)])
+    values = tf.constant(list(ids.values()), tf.int64, [len(ids)])
+    initializer = tf.lookup.KeyValueTensorInitializer(keys, values)
+    return tf.lookup.StaticHashTable(initializer, _NONE)

@@ -1,0 +1,154 @@
+"""An unknown source word is read as the known word that differs by capitals or one error."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import one_signature
+import pytest
+import tensorflow as tf
+
+from rnnsearch_tf.config import DecodingConfig
+from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.inference.loading import load_text_model
+from rnnsearch_tf.inference.spelling import SpellingCorrection
+from rnnsearch_tf.inference.text_model import TextModel
+from rnnsearch_tf.inference.translator import Translator
+from rnnsearch_tf.text.subwords import SentencePieceTokenizer, learn_subwords
+from rnnsearch_tf.text.vectorizer import TextVectorizer
+from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, Vocabulary
+from rnnsearch_tf.text.word_tokenizer import WhitespaceTokenizer
+from rnnsearch_tf.tf_functions import graph_function
+
+pytestmark = pytest.mark.slow
+
+# The most frequent one first.
+WORDS = [
+    "the",
+    "white",
+    "while",
+    "woman",
+    "women",
+    "Germany",
+    "house",
+    "été",
+    "élève",
+    "don't",
+    "bald",
+    "1990",
+    "coat",
+    "coast",
+]
+
+
+@pytest.fixture(scope="module")
+def correct(tmp_path_factory):
+    """Correct the words of lines."""
+    path = tmp_path_factory.mktemp("vocabulary") / "source.vocab"
+    Vocabulary([*SPECIAL_TOKENS, *WORDS]).save(path)
+    source = TextVectorizer(WhitespaceTokenizer("en"), path)
+    spelling = SpellingCorrection(source)
+
+    @graph_function(input_signature=[tf.TensorSpec([None], tf.string)])
+    def function(text: tf.Tensor) -> tf.RaggedTensor:
+        return spelling.correct(source.tokenizer.tokenize(text))
+
+    def corrected(*lines: str) -> list[str]:
+        return [
+            " ".join(map(bytes.decode, row))
+            for row in function(tf.constant(lines, tf.string)).to_list()
+        ]
+
+    return corrected
+
+
+@pytest.mark.parametrize(
+    ("word", "read"),
+    [
+        ("WOMAN", "woman"),
+        ("germany", "Germany"),
+        ("ÉTÉ", "été"),
+        ("wmoan", "woman"),  # letters exchanged
+        ("whlie", "while"),  # the same, though "white" is more frequent
+        ("hose", "house"),  # one left out
+        ("élèvve", "élève"),  # one added
+        ("hause", "house"),  # another one
+        ("womon", "woman"),  # of two, the more frequent
+        ("dont", "don't"),
+        ("coaat", "coat"),
+    ],
+)
+def test_an_error_is_corrected(correct, word, read):
+    assert correct(word) == [read]
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "ohuse",  # the first letter
+        "hsuoe",  # two errors
+        "teh",  # too short to tell
+        "1991",  # a number
+        "Bali",  # would be "bald" in small letters
+        "zzzz",
+        "[UNK]",
+        "</s>",
+        "x" * 20_000,
+    ],
+)
+def test_what_is_like_no_known_word_stays(correct, word):
+    assert correct(word) == [word]
+
+
+def test_known_words_and_lines_keep_their_places(correct):
+    lines = "the wmoan", "", "hause zzzz the 1991 HOUSE", "the while"
+    assert correct(*lines) == ["the woman", "", "house zzzz the 1991 house", "the while"]
+    assert correct() == []
+
+
+CORRECTING = DecodingConfig(beam_size=2, max_length_ratio=2.0, correct_spelling=True)
+TYPED = ["The MAN will eta.", "  ", "She has sen the old caat in Pariss.", "Zork is coldd."]
+MEANT = ["The man will eat.", "  ", "She has seen the old cat in Paris.", "Zork is cold."]
+
+
+@pytest.fixture(scope="module")
+def text_model(model_dir) -> TextModel:
+    return load_text_model(model_dir, CORRECTING)
+
+
+@pytest.fixture(scope="module")
+def typed(text_model):
+    return Translator.of(text_model).translate(TYPED, return_alignment=True)
+
+
+def test_a_model_reads_what_was_meant(text_model, typed):
+    meant = Translator.of(text_model).translate(MEANT, return_alignment=True)
+    for one, other in zip(typed, meant, strict=True):
+        assert one.hypotheses == other.hypotheses
+        np.testing.assert_array_equal(one.alignment, other.alignment)
+
+
+def test_what_was_typed_is_told_and_what_is_unknown(typed):
+    assert typed[0].source_tokens[1:4] == ("MAN", "will", "eta")
+    assert [typed[0].source_tokens[place] for place in typed[0].unknown] == ["MAN", "eta"]
+
+
+def test_scores_are_those_of_the_search(text_model, typed):
+    translator = Translator.of(text_model)
+    scores = translator.score(TYPED, [result.text for result in typed])
+    np.testing.assert_allclose(scores, [result.score for result in typed], atol=1e-4)
+    plain = translator.with_options(correct_spelling=False)
+    assert not np.allclose(plain.score(TYPED, [result.text for result in typed]), scores, atol=1e-2)
+
+
+def test_an_export_corrects_too(text_model, typed, tmp_path):
+    nbest = one_signature.saved(text_model, "nbest", tmp_path / "export")
+    best = nbest(text=tf.constant(TYPED))["translations"].numpy()[:, 0]
+    assert [text.decode() for text in best] == [result.text for result in typed]
+
+
+def test_subwords_have_no_unknown_words_to_correct(text_model):
+    subwords = SimpleNamespace(
+        tokenizer=SentencePieceTokenizer("en", learn_subwords(["a b"] * 9, 270))
+    )
+    with pytest.raises(InputError, match="spelling is corrected for words; this model's"):
+        TextModel([text_model.model], text_model.config, subwords, text_model.target)
