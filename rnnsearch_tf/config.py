@@ -69,8 +69,8 @@ REMOVED_FIELDS = ("word_dropout", "recurrent_dropout")  # known where they are 0
 # Fields of `Config` that a training fills in.
 FILLED_IN = (
     "source_vocabulary", "target_vocabulary", "source_subwords", "target_subwords",
-    "source_prefixes", "target_prefixes", "training_text", "training_alignments", "training_id",
-    "initial_model",
+    "source_prefixes", "target_prefixes", "training_text", "validation_text",
+    "training_alignments", "training_id", "initial_model",
 )  # fmt: skip
 
 _Settings = TypeVar("_Settings")
@@ -278,7 +278,9 @@ class DecodingConfig:
     replace_unknown: bool = setting(
         False, "whether each [UNK] becomes what the attended source word is translated by"
     )
-
+    correct_spelling: bool = setting(
+        False, "whether an unknown source word is read as a known one that is spelled like it"
+    )
     candidate_words: int = setting(
         0,
         "choose from this many frequent words and the lexicon's translations of the source's words "
@@ -321,6 +323,7 @@ class Config:
     source_prefixes: str = setting("", "abbreviations of the Moses rules; empty: built in, or none")
     target_prefixes: str = setting("", "likewise")
     training_text: str = setting("", "SHA-256 of the text it was trained on")
+    validation_text: str = setting("", "SHA-256 of the validation set; empty: none, or not known")
     training_alignments: str = setting("", "SHA-256 of what guided its attention; empty: none")
     initial_model: str = setting("", "SHA-256 of the weights it began from; empty: random ones")
     training_id: str = setting(

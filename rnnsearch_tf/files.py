@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import functools
 import os
 import re
 import shutil
@@ -15,6 +16,7 @@ from typing import IO, Any
 
 import portalocker
 
+from rnnsearch_tf import interrupts
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.progress import say
 
@@ -195,12 +197,14 @@ def new_folder(path: str | Path) -> Iterator[Path]:
     target.parent.mkdir(parents=True, exist_ok=True)
     # A name that is no number: a server that watches the folder for versions skips it.
     temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    remove = functools.partial(shutil.rmtree, temporary, ignore_errors=True)
     try:
-        yield temporary
-        temporary.chmod(0o755)
-        for part in [*temporary.rglob("*"), temporary]:
-            synchronize(part)
-        os.rename(temporary, target)
-        synchronize(target.parent)
+        with interrupts.last_word(remove):
+            yield temporary
+            temporary.chmod(0o755)
+            for part in [*temporary.rglob("*"), temporary]:
+                synchronize(part)
+            os.rename(temporary, target)
+            synchronize(target.parent)
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        remove()

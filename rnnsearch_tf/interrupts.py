@@ -13,6 +13,8 @@ from rnnsearch_tf.progress import open_line
 
 _GRACE = 0.5  # seconds for Python to run a handler, which it cannot while a graph runs
 _HANDLED = 0  # no signal's number
+_NAMES = "SIGINT", "SIGTERM", "SIGHUP"  # Windows lacks the last one
+_ENDING = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
 
 _watched: list[socket.socket] = []  # gets a signal's number at once, _HANDLED from its handler
 _has_raised = threading.Event()
@@ -27,12 +29,9 @@ def raised() -> Iterator[None]:
 
     Outside the main thread, nothing is changed.
     """
-    names = "SIGINT", "SIGTERM", "SIGHUP"
-    defaults = {
-        number: signal.getsignal(number)
-        for number in (getattr(signal, name, None) for name in names)
-        if number and signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler)
-    }
+    handlers = {number: signal.getsignal(number) for number in _ENDING}
+    by_default = signal.SIG_DFL, signal.default_int_handler
+    defaults = {number: handler for number, handler in handlers.items() if handler in by_default}
     if threading.current_thread() is not threading.main_thread():
         defaults.clear()
     for number in defaults:
@@ -57,9 +56,10 @@ def _raise(number: int, frame: Any) -> None:
 
 @contextlib.contextmanager
 def deferred() -> Iterator[list[int]]:
-    """Collect the first SIGINT or SIGTERM instead of exiting; a second one acts at once.
+    """Collect the first signal instead of exiting; a second one acts at once.
 
-    Outside the main thread, where Python handles no signals, nothing is collected.
+    Signals that are ignored, as under nohup, stay so. Outside the main thread, where Python handles
+    none, nothing is collected.
     """
     received: list[int] = []
     earlier: dict[int, Any] = {}
@@ -73,8 +73,9 @@ def deferred() -> Iterator[list[int]]:
         _restore(earlier)
 
     if threading.current_thread() is threading.main_thread():
-        for number in (signal.SIGINT, signal.SIGTERM):
-            earlier[number] = signal.signal(number, receive)
+        for number in _ENDING:
+            if signal.getsignal(number) != signal.SIG_IGN:
+                earlier[number] = signal.signal(number, receive)
     try:
         yield received
     finally:

@@ -24,13 +24,17 @@ _line_is_open = False  # it ends in ^C
 
 
 def say(line: str) -> None:
-    """Write a line that stays to standard error, above the bars; a terminal breaks it at words."""
-    fresh_line()
+    """Write a line that stays to standard error, above the bars; a terminal breaks it at words.
+
+    The work goes on where nothing can be written: the terminal is gone, or the disk of a log full.
+    """
     text = printable(line)
     width = shutil.get_terminal_size().columns
     if len(text) > width and sys.stderr.isatty():
         text = textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
-    print(text, file=sys.stderr, flush=True)
+    with contextlib.suppress(OSError):
+        fresh_line()
+        print(text, file=sys.stderr, flush=True)
 
 
 def open_line() -> None:
@@ -89,17 +93,19 @@ class Bar:
 
     def close(self) -> None:
         """Erase the bar."""
-        if _bars is not None and not _bars.remove(self):
-            close_bars()
+        with contextlib.suppress(OSError):
+            if _bars is not None and not _bars.remove(self):
+                close_bars()
 
     def _draw(self, done: int, notes: list[str]) -> None:
         global _bars
         # rich takes time to import, which is spent only where a bar is shown.
         from rnnsearch_tf.bars import Bars, Row
 
-        _bars = _bars or Bars()
         part = done / self._total if self._total else None
-        _bars.show(self, Row(self._labels(done), part, list(map(printable, notes))))
+        with contextlib.suppress(OSError):  # the terminal is gone
+            _bars = _bars or Bars()
+            _bars.show(self, Row(self._labels(done), part, list(map(printable, notes))))
 
     def _labels(self, done: int) -> tuple[str, str, str]:
         """Return name, percentage and count."""
@@ -133,7 +139,8 @@ def close_bars() -> None:
     """Erase all bars, for the last words of a process."""
     global _bars
     if _bars is not None:
-        _bars.stop()
+        with contextlib.suppress(OSError):
+            _bars.stop()
         _bars = None
 
 

@@ -11,9 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from rnnsearch_tf import files
+from rnnsearch_tf import files, interrupts
 from rnnsearch_tf.errors import InputError, first_line
-from rnnsearch_tf.files import check_space, file_lock, make_once, replacing, write_atomically
+from rnnsearch_tf.files import (
+    check_space,
+    file_lock,
+    make_once,
+    new_folder,
+    replacing,
+    write_atomically,
+)
 
 # Holds the lock on the file that it is given until it is killed.
 HOLDER = """
@@ -99,6 +106,16 @@ def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path):
         write_atomically(tmp_path / "file", "no bytes")  # type: ignore[arg-type]
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
     assert (tmp_path / "file").read_bytes() == b"old"
+
+
+def test_a_forced_end_leaves_no_folder_behind(tmp_path):
+    with new_folder(tmp_path / "version") as made:
+        (made / "file").write_bytes(b"part")
+        for last_word in interrupts._last_words:
+            last_word()
+        assert list(tmp_path.iterdir()) == []
+        made.mkdir()
+    assert interrupts._last_words == []
 
 
 @pytest.mark.parametrize("platform", [sys.platform, "darwin"])

@@ -45,8 +45,8 @@ ROOMS = {
     "decoding": "__init__ scoring continuations candidates beam_search prefix model_search",
     "aligner": "__init__ hmm hmm_training hmm_aligner",
     "inference": """
-        __init__ exported length_batching weight_storage lexicon_file unk_replacement n_best
-        given_pairs words begun_text text_model loading side_by_side translator
+        __init__ exported length_batching weight_storage lexicon_file spelling unk_replacement
+        n_best given_pairs words begun_text text_model loading side_by_side translator
     """,
     "evaluation": """
         __init__ metrics length_bins likelihood calibration unk_free significance scores evaluator
@@ -72,7 +72,7 @@ ROOMS = {
         shared.line_output shared.finite_values shared.translation_lines
         shared.beam_flags
         shared.figure_flags shared.decoding_flags shared.alignment_flags
-        shared.alignment_evaluation shared.pair_flags shared.systems shared.unknown_words
+        shared.alignment_evaluation shared.pair_flags shared.systems shared.text_warnings
         shared.settings_file align aligner beam_select beam_translate client demo evaluate export
         lexicon plot publish reproduce score select_pairs train translate
     """,

@@ -88,6 +88,19 @@ def test_a_signal_that_training_has_received_forces_nothing():
     assert (done.returncode, done.stdout, done.stderr) == (0, "2\n", "")
 
 
+def test_signals_that_are_ignored_stay_so(monkeypatch):
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with deferred() as received:
+            signal.raise_signal(signal.SIGHUP)
+            signal.signal(signal.SIGHUP, before)
+        with deferred() as first:
+            signal.raise_signal(signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert (received, first) == ([], [signal.SIGHUP])
+
+
 def test_another_thread_handles_no_signals():
     def received() -> list[int]:
         with deferred() as numbers:

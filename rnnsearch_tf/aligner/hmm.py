@@ -69,6 +69,9 @@ def expectations(
         jumps: s, float32 [2 WINDOW + 1], above 0.
         lengths: I and J of each sentence, int [B].
     """
+    # One row of padding more: without any, the scans would have no step and no shape.
+    emissions = tf.pad(emissions, [[0, 0], [0, 1], [0, 0]])
+    unlinked = tf.pad(unlinked, [[0, 0], [0, 1]])
     of_f, of_e = (
         tf.sequence_mask(length, size, tf.float32)
         for length, size in zip(lengths, tf.unstack(tf.shape(emissions)[1:]), strict=True)
@@ -109,7 +112,7 @@ def expectations(
     left = leaving * tf.einsum("jk,ibk->ibj", weights, arriving)
     chances = tf.einsum("ibj,bk->jk", tf.math.divide_no_nan(left, normalizer), places)
     return Expectations(
-        tf.transpose(links, (1, 0, 2))[:, :, 1:],
+        tf.transpose(links, (1, 0, 2))[:, :-1, 1:],
         *(_by_distance(counts, distances) for counts in (jumped, chances)),
     )
 

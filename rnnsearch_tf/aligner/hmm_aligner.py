@@ -69,10 +69,10 @@ class HmmAligner(tf.Module):
             for words, side, ids in zip(pair, sides, numbers, strict=True):
                 row = [ids.setdefault(word.lower(), len(ids) + 1) for word in words]
                 side.append(np.array(row, np.int32))
-        if not any(len(x) and len(y) for x, y in zip(*sides, strict=True)):
-            raise InputError("no sentence pair has words on both sides")
         if long:
             say(f"left out: {long:,} pairs of more than {_MAX_WORDS} words")
+        if not any(len(x) and len(y) for x, y in zip(*sides, strict=True)):
+            raise InputError("no sentence pair has words on both sides")
         source, target = numbers
         return cls((list(source), list(target)), *train_directions(*sides))
 
@@ -109,7 +109,7 @@ class HmmAligner(tf.Module):
         Returns:
             Of each pair α [Ty + 1, Tx + 1] and β [Tx + 1, Ty + 1], float32, as of `posteriors`.
         """
-        longest = (max(map(len, side)) for side in (source, target))
+        longest = (max(map(len, side), default=0) for side in (source, target))
         if len(source) > 1 and len(source) * np.prod(list(longest)) > _WEIGHTS_AT_ONCE:
             half = len(source) // 2
             return self.align(source[:half], target[:half]) + self.align(

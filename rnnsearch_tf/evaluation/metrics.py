@@ -105,13 +105,13 @@ METRICS: dict[str, Metric] = {
     "tokenized_bleu": Metric(
         "BLEU, tokenised",
         lambda: sacrebleu.BLEU(tokenize="none", force=True),
-        note="the model's tokens, cased",
+        note="words, cased",
         on_words=True,
     ),
     "lowercased_bleu": Metric(
         "BLEU, lower-cased",
         lambda: sacrebleu.BLEU(tokenize="none", lowercase=True, force=True),
-        note="the model's tokens, lower-cased",
+        note="words, lower-cased",
         on_words=True,
     ),
 }

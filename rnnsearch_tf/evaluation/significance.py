@@ -83,6 +83,7 @@ def difference(
     ours, theirs = results[title]
     if len(references) < metrics.MIN_TO_RESAMPLE:
         return Difference(ours.score, theirs.score, None, None, str(signature))
-    p_value = 1.0 if list(translations) == list(others) else theirs.p_value
+    # sacreBLEU counts differences above this one's, and so none where all of them are 0.
+    p_value = theirs.p_value if theirs.score != ours.score else 1.0
     interval = float(theirs.ci) if theirs.mean else None  # as `Metric.score` has it
     return Difference(ours.score, theirs.score, interval, p_value, str(signature))

@@ -10,7 +10,7 @@ from rnnsearch_tf.config import Config, DecodingConfig, ModelConfig, read_settin
 from rnnsearch_tf.digests import unsealed
 from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.json_files import read_json, typed
-from rnnsearch_tf.models.model_directory import ModelDirectory
+from rnnsearch_tf.models.model_directory import BEST, ModelDirectory
 from rnnsearch_tf.text.vocabulary import Vocabulary
 
 CARD = "model.json"  # beside the graph: what it was made of (see `serving.model_card`)
@@ -105,6 +105,8 @@ def check_models(paths: Sequence[str | Path], weights: str) -> None:
     if len(paths) == 1 and (version := find_version(paths[0])):
         load_config(version)  # these for their checks
         load_vocabularies(version)
+        if weights != BEST:
+            raise InputError(f"weights {weights}: an export has one set of weights")
         return
     directories = [ModelDirectory(path) for path in paths]
     for directory in directories:

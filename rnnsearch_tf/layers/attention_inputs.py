@@ -37,6 +37,5 @@ def states_of_each(queries: Sequence[Any], sentences: Any) -> Any:
     """
     if len(queries) == 2:
         return queries[1]
-    if keras.backend.backend() == "tensorflow":
-        return ops.maximum(queries[0], 1) // ops.maximum(sentences, 1)
-    return queries[0] // sentences  # elsewhere shapes are integers, not tensors
+    most = ops.maximum if keras.backend.backend() == "tensorflow" else max  # elsewhere, integers
+    return most(queries[0], 1) // most(sentences, 1)

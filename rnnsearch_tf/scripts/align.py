@@ -22,7 +22,7 @@ from rnnsearch_tf.scripts.shared.figure_flags import check_figures, define_figur
 from rnnsearch_tf.scripts.shared.finite_values import FiniteCheck, are_finite, json_weights
 from rnnsearch_tf.scripts.shared.line_output import define_line_output, line_output
 from rnnsearch_tf.scripts.shared.pair_flags import define_pairs, needed_pairs
-from rnnsearch_tf.scripts.shared.unknown_words import with_warning
+from rnnsearch_tf.scripts.shared.text_warnings import with_warning
 
 if TYPE_CHECKING:
     from rnnsearch_tf.alignment.word_aligner import PairAlignment

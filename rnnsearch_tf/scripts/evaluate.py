@@ -32,7 +32,8 @@ from rnnsearch_tf.scripts.shared.file_flags import (
 from rnnsearch_tf.scripts.shared.pair_flags import define_tsv, needed_pairs
 from rnnsearch_tf.scripts.shared.systems import named_systems, translation_lines
 from rnnsearch_tf.scripts.shared.text_output import write_figures
-from rnnsearch_tf.scripts.shared.unknown_words import warn_of_unknown_words
+from rnnsearch_tf.scripts.shared.text_warnings import warn_of_cut_lines, warn_of_unknown_words
+from rnnsearch_tf.terminal import single_line
 
 if TYPE_CHECKING:
     from rnnsearch_tf.evaluation.evaluator import Evaluator
@@ -94,7 +95,7 @@ COMMAND.define(
 )
 define_decoding(COMMAND)
 define_alignment_evaluation(COMMAND)
-_INPUTS = ("source", "reference", "tsv", "hypotheses", "system")
+_INPUTS = ("source", "reference", "tsv", "hypotheses", "alignments")
 
 
 @COMMAND.entry
@@ -116,6 +117,8 @@ def run() -> None:
         limit_operations(1)
         evaluator = Evaluator(open_translator(COMMAND, aligns=bool(FLAGS.sample_html)))
     warn_of_unknown_words(COMMAND, evaluator.translator, *text)
+    if not ours:
+        warn_of_cut_lines(COMMAND, evaluator.translator, text.source)
     translations, replaced = _translations(evaluator, text.source, ours)
     others = {name: given[name] or _translated(path, text) for name, path in systems.items()}
     scores = evaluator.evaluate(translations, text.source, references)
@@ -138,7 +141,8 @@ def _check_inputs() -> ParallelText:
     if FLAGS.sample_html and Path(FLAGS.sample_html).suffix != ".html":
         raise UsageError(f"--sample_html {FLAGS.sample_html}: must end in .html")
     files = needed_pairs(COMMAND, target="reference")
-    check_distinct(FLAGS, _INPUTS, ("translations", "json", "sample_html"))
+    systems = named_systems(COMMAND).values()
+    check_distinct(FLAGS, _INPUTS, ("translations", "json", "sample_html"), systems)
     checked_models(COMMAND)
     if FLAGS.calibration and find_version(FLAGS.model_dir):
         raise UsageError("--calibration needs the model that the export was made of")
@@ -173,7 +177,7 @@ def _translations(
     """Return the translations, which are written at once, and those with [UNK] replaced, if any."""
     ours, replaced = (given, None) if given else evaluator.translate_and_replace(sources)
     if FLAGS.translations:
-        content = "".join(line + "\n" for line in ours)
+        content = "".join(single_line(line) + "\n" for line in ours)
         write_atomically(FLAGS.translations, content.encode())
     return ours, replaced
 

@@ -10,8 +10,8 @@ from rnnsearch_tf.scripts.shared.decoding_flags import checked_models, define_mo
 from rnnsearch_tf.scripts.shared.finite_values import FiniteCheck
 from rnnsearch_tf.scripts.shared.line_output import define_line_output, line_output
 from rnnsearch_tf.scripts.shared.pair_flags import define_pairs, needed_pairs
+from rnnsearch_tf.scripts.shared.text_warnings import warn_of_cut_lines, warn_of_unknown_words
 from rnnsearch_tf.scripts.shared.translation_lines import SEPARATOR, scored_words
-from rnnsearch_tf.scripts.shared.unknown_words import warn_of_unknown_words
 
 if TYPE_CHECKING:
     from rnnsearch_tf.results import Hypothesis
@@ -47,6 +47,7 @@ def run() -> int:
         translator = open_translator(COMMAND, aligns=False)
     text = files.read()
     warn_of_unknown_words(COMMAND, translator, *text)
+    warn_of_cut_lines(COMMAND, translator, *text)
     scores = [float(line.partition(SEPARATOR.encode())[0]) for line in output.kept_lines()]
     pairs = output.rest_of(zip(text.source, text.target, strict=True))
     left = len(text.source) - len(scores)

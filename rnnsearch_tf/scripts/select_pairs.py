@@ -11,7 +11,7 @@ from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.file_flags import (
     INPUT_FILE,
-    OUTPUT_FILE,
+    OUTPUT_TEXT,
     check_distinct,
     check_read_twice,
 )
@@ -43,13 +43,13 @@ for _name, _description in _INPUTS.items():
 COMMAND.group("Output")
 COMMAND.define(
     "output_source",
-    OUTPUT_FILE,
+    OUTPUT_TEXT,
     "the kept source sentences, in the pool's order; gzip when named .gz",
     required=True,
 )
-COMMAND.define("output_target", OUTPUT_FILE, "their translations", required=True)
+COMMAND.define("output_target", OUTPUT_TEXT, "their translations", required=True)
 COMMAND.define(
-    "scores", OUTPUT_FILE,
+    "scores", OUTPUT_TEXT,
     "a file for the score of every pair of the pool, one a line in its order; lower is more "
     "in-domain, inf where a side is blank",
 )  # fmt: skip

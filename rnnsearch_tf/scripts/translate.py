@@ -25,13 +25,13 @@ from rnnsearch_tf.scripts.shared.line_output import (
     whole_lines,
 )
 from rnnsearch_tf.scripts.shared.text_input import Decoder, input_lines, is_live, live_windows
+from rnnsearch_tf.scripts.shared.text_warnings import warn_of_unknown_words
 from rnnsearch_tf.scripts.shared.translation_lines import (
     SEPARATOR,
     check_n_best,
     define_translation_format,
     translation_format,
 )
-from rnnsearch_tf.scripts.shared.unknown_words import warn_of_unknown_words
 from rnnsearch_tf.windows import windows
 
 if TYPE_CHECKING:

@@ -38,7 +38,8 @@ class Vocabulary:
 
         Among equals, the first by code point.
         """
-        tokens = sorted((t for t in counts if t not in set(known)), key=lambda t: (-counts[t], t))
+        others = counts.keys() - set(known)
+        tokens = sorted(others, key=lambda token: (-counts[token], token))
         return cls([*known, *tokens[: max(size - len(known), 0)]])
 
     @classmethod

@@ -20,6 +20,7 @@ _OF_TEXT = ("source_vocabulary", "target_vocabulary", "source_subwords", "target
 _DIGESTED = {
     **dict.fromkeys((*_OF_TEXT, "training_text"), "training text or its vocabulary differs"),
     **dict.fromkeys(("source_prefixes", "target_prefixes"), "abbreviations differ"),
+    "validation_text": "the validation set differs",
     "training_alignments": "training alignments differ",
     "initial_model": "the initial model differs",
 }
@@ -67,7 +68,8 @@ def check_same(directory: ModelDirectory, config: Config) -> None:
     if not directory.is_complete():
         return
     stored, asked = (_settings(c) for c in (directory.load_config(), config))
-    unknown = {"training_text"} if not stored["training_text"] else set()  # of an older version
+    # A validation set may come later. Older versions did not keep these digests.
+    unknown = {name for name in ("training_text", "validation_text") if not stored[name]}
     if not config.training_text:
         unknown |= {*_DIGESTED, *_VOCABULARY_SIZES}
     different = [n for n, value in stored.items() if n not in unknown and asked[n] != value]

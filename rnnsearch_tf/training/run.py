@@ -64,8 +64,8 @@ def train(
 
     Raises:
         InputError: unusable text, alignments or initial model, alignments without a weight or the
-            reverse, a folder made with other settings or from other text, Keras on another backend
-            than TensorFlow and JAX, and as `Trainer.run`.
+            reverse, a folder made with other settings or other text, that of the validation set
+            included, Keras on another backend than TensorFlow and JAX, and as `Trainer.run`.
     """
     check_backend("jax")
     if keras.config.backend() == "jax":
@@ -78,6 +78,8 @@ def train(
         digest = initial.directory.check_weights()
         config = dataclasses.replace(config, initial_model=digest, **initial.prefixes)
         known, subwords = initial.directory.load_vocabularies(), initial.subwords
+    digest = validation.fingerprint() if validation else ""
+    config = dataclasses.replace(config, validation_text=digest)
     text = TrainingData(config, training, cache_dir, alignments, subwords, known)
     strategy = strategy or tf.distribute.get_strategy()
     run = _Run(text, ModelDirectory(model_dir), strategy, initial)
@@ -113,9 +115,12 @@ class _Run:
         """Write settings and vocabularies, or check that they are those of the directory."""
         config, path = self._text.config, self._directory.path
         self._workers.check_same(
-            config.to_json(), f"{path}: settings or training text are not those of the chief"
+            config.to_json(), f"{path}: settings or text are not those of the chief"
         )
         self._on_chief(self._create)
+        self._workers.check(
+            None if self._directory.is_complete() else f"{path}: must be one folder that all share"
+        )
 
     def _create(self) -> None:
         text, directory = self._text, self._directory

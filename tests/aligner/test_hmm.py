@@ -92,6 +92,13 @@ def test_rows_sum_to_one_with_blank_and_unknown(aligner: HmmAligner) -> None:
         assert alpha[-1, -1] == beta[-1, -1] == 1
 
 
+@pytest.mark.parametrize(("x", "y"), [([], ["le"]), (["the"], []), ([], [])])
+def test_blank_pairs_alone(aligner: HmmAligner, x: list[str], y: list[str]) -> None:
+    for weights in aligner.align([x], [y])[0]:
+        assert (weights[:, -1] == 1).all() and not weights[:, :-1].any()
+    assert aligner.align([], []) == []
+
+
 def test_a_file_gives_the_same_links_and_a_damaged_one_an_error(
     aligner: HmmAligner, tmp_path: Path
 ) -> None:
@@ -141,6 +148,7 @@ def test_long_pairs_are_left_out(capsys) -> None:
     assert "left out: 1 pairs of more than 300 words" in capsys.readouterr().err
     with pytest.raises(InputError, match="no sentence pair has words on both sides"):
         HmmAligner.train([pair])
+    assert "left out: 1 pairs" in capsys.readouterr().err
 
 
 def test_text_without_words_is_refused() -> None:

@@ -47,6 +47,13 @@ def test_the_same_translations_do_not_differ():
     assert [b.p_value for b in comparison.by_length] == [1]
 
 
+@pytest.mark.parametrize(("metric", "change"), [("ter", str.upper), ("chrf", lambda x: x + " ")])
+def test_what_a_metric_cannot_see_is_no_difference(metric, change):
+    others = list(map(change, WRONG))
+    found = compare("other", WRONG, others, RIGHT, [5] * 29).differences[metric]
+    assert (found.score, found.p_value) == (found.other, 1)
+
+
 def test_bins_are_compared_each_by_itself_and_small_ones_not_at_all():
     lengths = [5] * 12 + [15] * 9 + [25] * 8
     theirs = [*RIGHT[:6], *WRONG[6:]]

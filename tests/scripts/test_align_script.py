@@ -280,5 +280,12 @@ def test_bad_gold_is_told_before_a_model_is_loaded(capsys, gold, tmp_path):
 
 
 def test_flags_for_alignments_alone(capsys, gold):
-    for flag in ("--tune", "--reverse_model_dir=fr-en"):
-        assert "need --alignments" in fails(capsys, evaluate, *gold[:-1], flag, status=2)
+    for flag in ("--tune", "--reverse_model_dir=fr-en", "--rule=argmax", "--flip_gold"):
+        assert "needs --alignments" in fails(capsys, evaluate, *gold[:-1], flag, status=2)
+
+
+def test_flags_that_would_do_nothing(capsys, gold, tmp_path):
+    for flag in (f"--translations={tmp_path / 'x'}", "--calibration", "--system=other:file"):
+        assert "does not go with --alignments" in fails(capsys, evaluate, *gold, flag, status=2)
+    tune = fails(capsys, evaluate, *gold, "--tune", "--threshold=0.5", status=2)
+    assert "--threshold does not go with --tune, which tries them all" in tune

@@ -70,9 +70,21 @@ def test_translations_are_written_before_they_are_scored(
     assert (tmp_path / "kept").read_bytes() == (corpus / "valid.en").read_bytes()
 
 
-def test_an_input_is_not_overwritten(capsys, flags, corpus):
-    assert evaluate.run([*flags, f"--translations={corpus / 'valid.fr'}"]) == 2
-    assert "another flag names this file too" in capsys.readouterr().err
+def test_an_input_is_not_overwritten(capsys, flags, corpus, tmp_path):
+    (tmp_path / "system").write_bytes((corpus / "valid.fr").read_bytes())
+    (tmp_path / "link").hardlink_to(tmp_path / "system")
+    for given in (
+        [f"--translations={corpus / 'valid.fr'}"],
+        [f"--system=Moses:{tmp_path / 'system'}", f"--translations={tmp_path / 'system'}"],
+        [f"--hypotheses={tmp_path / 'system'}", f"--json={tmp_path / 'link'}"],
+    ):
+        said = fails(capsys, evaluate, *flags, *given, status=2)
+        assert "another flag names this file too" in said
+
+
+def test_a_name_does_not_compress(capsys, flags, tmp_path):
+    said = fails(capsys, evaluate, *flags, f"--translations={tmp_path / 'out.gz'}", status=1)
+    assert "out.gz: is written as it is, not compressed: a name without .gz" in said
 
 
 def test_a_file_and_a_model_are_other_systems(capsys, flags, corpus, model_dir, tmp_path):

@@ -298,6 +298,17 @@ def test_given_translations_are_scored(capsys, model_dir, corpus, tmp_path):
     assert f"20 pairs: {mean:.4f} nats per token" in capsys.readouterr().err
 
 
+def test_long_lines_are_scored_in_part_which_is_told(capsys, model_dir, tmp_path):
+    for side in ("en", "fr"):
+        (tmp_path / side).write_text("le chat .\n" + "le " * 501 + "\n")
+    flags = [f"--source={tmp_path / 'en'}", f"--target={tmp_path / 'fr'}"]
+    assert score.run([f"--model_dir={model_dir}", *flags, f"--output={tmp_path / 'cut'}"]) == 0
+    said = capsys.readouterr().err
+    for side in ("source", "target"):
+        assert f"{side} line 2 has 501 tokens: only 500 are read" in said
+    assert len((tmp_path / "cut").read_text().splitlines()) == 2
+
+
 def test_a_lexicon_is_learnt_and_used(capsys, model_dir, corpus, tmp_path):
     copy = tmp_path / "model"
     shutil.copytree(model_dir, copy)

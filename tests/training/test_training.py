@@ -472,6 +472,17 @@ def test_a_validation_set_that_comes_later_chooses_the_best_weights(tmp_path, te
         np.testing.assert_array_equal(best, last)
 
 
+@pytest.mark.usefixtures("scripted")
+def test_best_weights_are_the_best_on_one_validation_set(tmp_path, text, evaluated_as):
+    evaluated_as(Evaluation(3.0, 27.0, 1.5))
+    assert training_run.train(tiny(epochs=1), tmp_path, *text) is None
+    before = contents(tmp_path)
+    for other in (None, ParallelText(text[1].source[1:], text[1].target[1:])):
+        with pytest.raises(InputError, match="the validation set differs; train in another"):
+            training_run.train(tiny(epochs=2), tmp_path, text[0], other)
+    assert contents(tmp_path) == before
+
+
 def test_early_stopping_needs_a_validation_set(tmp_path, text):
     with pytest.raises(InputError, match="validation set"):
         training_run.train(tiny(early_stopping="bleu"), tmp_path / "model", text[0])

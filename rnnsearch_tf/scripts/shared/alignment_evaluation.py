@@ -22,6 +22,13 @@ if TYPE_CHECKING:
     from rnnsearch_tf.alignment.word_aligner import PairAlignment
 
 
+_TUNED = ("rule", "threshold", "symmetrize")
+_OF_LINKS = (
+    "tune", "flip_gold", "alignment", "reverse_model_dir", "average_alignments", *_TUNED
+)  # fmt: skip
+_OF_TRANSLATIONS = ("translations", "sample_html", "system", "hypotheses", "calibration")
+
+
 def define_alignment_evaluation(command: Command) -> None:
     """Add --alignments and the flags for it."""
     command.group("Alignment error rate")
@@ -46,12 +53,17 @@ def define_alignment_evaluation(command: Command) -> None:
 
 
 def wants_alignments(command: Command) -> bool:
-    """Whether links are to be scored; UsageError for flags of links without --alignments."""
+    """Whether links are to be scored; UsageError for a flag that would do nothing."""
     flags = command.flags
-    of_links = flags.tune or flags.reverse_model_dir or flags.alignment
-    if of_links and not flags.alignments:
-        raise UsageError("--tune, --reverse_model_dir and --alignment need --alignments")
-    return flags.alignments is not None
+    wanted = flags.alignments is not None
+    for name in _OF_TRANSLATIONS if wanted else _OF_LINKS:
+        if flags[name].value:
+            said = "does not go with" if wanted else "needs"
+            raise UsageError(f"--{name} {said} --alignments")
+    for name in _TUNED if flags.tune else ():
+        if flags[name].value:
+            raise UsageError(f"--{name} does not go with --tune, which tries them all")
+    return wanted
 
 
 def evaluate_alignments(command: Command, text: ParallelText) -> None:

@@ -66,6 +66,12 @@ def _check_file(path: str) -> None:
         _check_writable(target.parent)
 
 
+def _check_plain_file(path: str) -> None:
+    if path.endswith(".gz"):
+        raise InputError("is written as it is, not compressed: a name without .gz")
+    _check_file(path)
+
+
 def _check_folder(path: str) -> None:
     target = real_path(path)
     existing = next(one for one in (target, *target.parents) if one.exists())
@@ -86,8 +92,9 @@ INPUT_FILE = FileType("FILE", _check_input)  # text, plain or .gz
 INPUT_FILES = FileType("FILES", functools.partial(_check_each, _check_input))
 INPUT_BINARIES = FileType("FILES", functools.partial(_check_each, _check_readable))
 INPUT_LINES = FileType("FILE", _check_input, has_stream=True)
-OUTPUT_FILE = FileType("FILE", _check_file)
-OUTPUT_LINES = FileType("FILE", _check_file, has_stream=True)
+OUTPUT_FILE = FileType("FILE", _check_plain_file)
+OUTPUT_LINES = FileType("FILE", _check_plain_file, has_stream=True)
+OUTPUT_TEXT = FileType("FILE", _check_file)  # compressed where it is named .gz
 OUTPUT_FOLDER = FileType("FOLDER", _check_folder)  # made where it is missing
 REMOTE_PATH = FileType("PATH", lambda path: None)  # of any of Beam's filesystems
 MODEL_FOLDERS = FileType("FOLDERS", lambda path: None)  # see `decoding_flags`
@@ -100,13 +107,28 @@ def check_read_twice(flags: FlagValues, inputs: Iterable[str]) -> None:
             raise UsageError(f"--{name} {path}: is read more than once, which no pipe can be")
 
 
-def check_distinct(flags: FlagValues, inputs: Iterable[str], outputs: Iterable[str]) -> None:
-    """Raise a UsageError where a flag of an output names a file that another flag names."""
-    taken = {path.resolve() for _, path in _files(flags, inputs)}
+def check_distinct(
+    flags: FlagValues, inputs: Iterable[str], outputs: Iterable[str], others: Iterable[str] = ()
+) -> None:
+    """Raise a UsageError where a flag of an output names a file that another flag names.
+
+    `others` are paths of inputs that are a part of a flag's value.
+    """
+    taken = {_identity(path) for _, path in _files(flags, inputs)}
+    taken |= {_identity(Path(path)) for path in others}
     for name, path in _files(flags, outputs):
-        if path.resolve() in taken:
+        if _identity(path) in taken:
             raise UsageError(f"--{name} {path}: another flag names this file too")
-        taken.add(path.resolve())
+        taken.add(_identity(path))
+
+
+def _identity(path: Path) -> Path | tuple[int, int]:
+    """Return what tells a file from others, whatever capitals a Mac's disk lets it be named by."""
+    try:
+        status = path.stat()
+    except OSError:
+        return path.resolve()
+    return status.st_dev, status.st_ino
 
 
 def _files(flags: FlagValues, names: Iterable[str]) -> Iterator[tuple[str, Path]]:

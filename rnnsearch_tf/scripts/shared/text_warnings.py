@@ -1,4 +1,4 @@
-"""A warning of text in another language than the model's."""
+"""Warnings of text in another language than the model's, and of lines that are too long."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -20,6 +20,23 @@ def warn_of_unknown_words(
 
     for problem in mostly_unknown(translator, {"the source": source, "the target": target}):
         command.warn(problem)
+
+
+def warn_of_cut_lines(
+    command: Command, translator: "Translator", source: Sequence[str], target: Sequence[str] = ()
+) -> None:
+    """Warn of each line that the model reads only the beginning of."""
+    max_length = translator.config.decoding.max_length
+    sides = ("source", source, translator.source_lengths), (
+        "target", target, translator.target_lengths,
+    )  # fmt: skip
+    for side, lines, lengths in sides:
+        for number, line in enumerate(lines, 1):
+            if len(line.encode()) > max_length:  # a token has at least one byte
+                [length] = lengths([line])
+                if length > max_length:
+                    read = f"only {max_length:,} are read"
+                    command.warn(f"{side} line {number:,} has {length:,} tokens: {read}")
 
 
 def with_warning(
