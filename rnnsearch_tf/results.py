@@ -51,7 +51,8 @@ class Hypothesis:
         normalized_score: log p(y|x) / |y|^length_penalty in nats, by which hypotheses are ranked;
             None where the server was not asked for it.
         alignment: α, float32 [Ty, Tx], a row for each token and a column for each source token,
-            `</s>` included; None where it was not asked for, NaN where it is not finite.
+            `</s>` included; None where it was not asked for, NaN where it is not finite. Results
+            are compared without it.
         pieces: the subwords that the words are made of, `</s>` last; of `Translator` alone, and of
             models whose tokens are subwords.
         word_scores: log p of each of `tokens` given those before it, in nats, `</s>` with its own;
@@ -64,7 +65,7 @@ class Hypothesis:
     tokens: tuple[str, ...]
     score: float
     normalized_score: float | None
-    alignment: "np.ndarray | None" = None
+    alignment: "np.ndarray | None" = dataclasses.field(default=None, compare=False)
     pieces: tuple[str, ...] = ()
     word_scores: tuple[float, ...] = ()
     piece_scores: tuple[float, ...] = ()
@@ -83,7 +84,8 @@ class Translation:
             asked for them.
         hypotheses: different texts, best first; at least one.
         unknown: places in `source_tokens`, from 0, of those that the vocabulary lacks: the model
-            read [UNK]. None where a server did not tell: only `align` does, of exports since 0.2.
+            read [UNK], or the known word that `correct_spelling` found. None where a server did not
+            tell: only `align` does, of exports since 0.2.
     """
 
     source: str
@@ -147,7 +149,7 @@ class Translation:
         )
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Alignment:
     """The soft alignment of a given sentence pair, the target read by teacher forcing.
 

@@ -24,6 +24,13 @@ def test_a_result_is_one_short_line():
     assert repr(PAIR) == f"Alignment('A {ATTACK} </s>' → '{ATTACK} </s>', α 2×3)"
 
 
+def test_results_with_alignments_are_compared_and_kept_in_sets():
+    again = Hypothesis(f"Un {ATTACK}", (ATTACK, "</s>"), -0.480123456, -0.2, WEIGHTS.copy())
+    assert Translation(RESULT.source, RESULT.source_tokens, (again, OTHER), (1,)) == RESULT
+    assert len({HYPOTHESIS, again, OTHER}) == 2
+    assert PAIR in {PAIR} and Alignment(("A",), ("B",), WEIGHTS) != PAIR
+
+
 def test_a_notebook_shows_texts_scores_unknown_words_and_the_alignment():
     shown = ET.fromstring(RESULT._repr_html_())  # whole elements, and nothing left unescaped
     assert {element.tag for element in shown.iter()} == {

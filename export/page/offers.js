@@ -28,7 +28,8 @@ class Offers {
     }
     this.clear(offers.size ? "Here also, the most probable translation first:" : "No translation begins so.");
     this.list.append(...offers.values());
-    this.list.firstElementChild?.focus();
+    const { activeElement: focused } = document;
+    if (focused?.closest("#translation")) this.list.firstElementChild?.focus();
   }
 
   offer(candidate, place) {

@@ -2,6 +2,7 @@
 // The page: when to translate, and what to say when that fails.
 
 const PAUSE_MS = 400;
+const TOLD_FOR_MS = 60_000; // a server may change to another version of the model meanwhile
 
 const source = document.getElementById("source");
 const settingsForm = document.getElementById("settings-form");
@@ -11,10 +12,9 @@ let settings = loadSettings();
 let unapproved = ""; // a server to which nothing is sent before the reader agrees
 let pause = 0; // the timer that waits for the writer to pause
 let underWay = new AbortController(); // of the newest request; an older one is aborted
-let offering = new AbortController(); // of the newest request for other words
 let asked = ""; // what the newest request asked for, unless it failed
 let shown = ""; // what the results answer
-let described = ""; // the settings of the model that has told of itself
+let described = ["", 0]; // the settings of the model that has told of itself, and when
 
 function linesOf(text) {
   return text.trimEnd() ? text.trimEnd().split("\n").map((line) => line.trim()) : [];
@@ -31,6 +31,7 @@ function wish() {
 
 function edited(event) {
   markOutdated();
+  results.forgetOffers();
   if (event.isComposing) return;
   clearTimeout(pause);
   if (wish() === asked) return;
@@ -41,7 +42,7 @@ function edited(event) {
 async function translate() {
   clearTimeout(pause);
   underWay.abort();
-  offering.abort();
+  results.forgetOffers();
   const { signal } = (underWay = new AbortController());
   if (unapproved) return;
   const lines = linesOf(source.value);
@@ -66,13 +67,14 @@ async function translate() {
 
 async function describeModel(signal) {
   const wished = JSON.stringify(settings);
-  if (wished === described) return;
+  const [settingsThen, then] = described;
+  if (wished === settingsThen && Date.now() - then < TOLD_FOR_MS) return;
   const answers = await orWithout(predict(settings, "describe", [""], signal));
   if (signal.aborted) return;
   const told = answers?.[0] ?? {};
   showLanguagesOf(told);
   results.setModel(told);
-  described = wished;
+  described = [wished, Date.now()];
 }
 
 async function translateLines(lines, signal) {
@@ -84,7 +86,7 @@ async function translateLines(lines, signal) {
   results.show(lines, sentences, chosen);
   markOutdated();
   setTrouble(null);
-  setText("source-note", limitNote(lines, sentences));
+  setText("source-note", limitNote(sentences));
   const lists = await orWithout(predict(settings, "nbest", lines, signal));
   if (signal.aborted) return;
   if (lists) results.showCandidates(lists.map(readCandidates));
@@ -101,8 +103,7 @@ async function bestTranslations(lines, signal) {
 
 // Asks for other words in the place of one, and shows them.
 async function offerWords(word) {
-  offering.abort();
-  const { signal } = (offering = new AbortController());
+  const signal = results.beginOffering();
   const text = results.lines[results.chosen];
   const prefix = prefixBefore(results.standing(), word);
   results.offers.clear("Looking for other words…");
@@ -135,9 +136,10 @@ function showNothing() {
   markOutdated();
 }
 
-function limitNote(lines, sentences) {
-  const cut = lines.some((line, i) => reachesLimit(line, sentences[i].source));
-  return cut ? `Of each line, the model reads the first ${MAX_SOURCE_TOKENS} tokens only.` : "";
+function limitNote(sentences) {
+  const cut = sentences.flatMap(({ leftOut }, i) => (leftOut > 0 ? [i + 1] : []));
+  const which = sentences.length > 1 ? `line ${cut.join(", ")}` : "the line";
+  return cut.length ? `The end of ${which} is left out: the model reads no longer lines.` : "";
 }
 
 function markOutdated() {

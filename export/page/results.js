@@ -5,6 +5,7 @@ class Results {
   // `offer` is called with the number of a word of the standing translation that was clicked.
   constructor(offer) {
     this.completes = false; // whether the model has `complete`
+    this.offering = new AbortController(); // of the newest request for other words
     this.offers = new Offers((candidate) => this.goOn(candidate));
     this.alignmentLines = new AlignmentLines();
     this.matrix = new AlignmentMatrix();
@@ -43,14 +44,18 @@ class Results {
   showCandidates(lists, note = "") {
     this.lists = lists;
     setText("candidates-note", note);
-    this.chooseLine(this.chosen);
+    this.drawChosen();
   }
 
   chooseLine(chosen) {
     this.chosen = chosen;
     this.forgetCompletion();
     this.chooser.value = chosen;
-    const best = this.sentences[chosen]?.translation;
+    this.drawChosen();
+  }
+
+  drawChosen() {
+    const best = this.sentences[this.chosen]?.translation;
     this.candidate = this.candidates().findIndex(({ translation }) => translation === best);
     this.drawCandidates();
     this.drawTranslation();
@@ -68,7 +73,7 @@ class Results {
   goOn(candidate) {
     this.offers.clear();
     this.completion = candidate;
-    this.candidateList.draw(this.candidates(), -1); // none of them stands
+    this.drawCandidates();
     this.drawTranslation();
     this.drawAlignment();
     this.translation.querySelector("button.word")?.focus();
@@ -76,7 +81,19 @@ class Results {
 
   forgetCompletion() {
     this.completion = null;
+    this.forgetOffers();
+  }
+
+  // An answer that comes for another line, or another text, is none for what is shown.
+  forgetOffers() {
+    this.offering.abort();
     this.offers.clear();
+  }
+
+  beginOffering() {
+    this.forgetOffers();
+    this.offering = new AbortController();
+    return this.offering.signal;
   }
 
   candidates() {
@@ -118,7 +135,7 @@ class Results {
     // While the list is under way its place stays, so that nothing below jumps.
     box.style.minHeight = this.lists ? "" : `${box.offsetHeight}px`;
     box.hidden = !this.lines[this.chosen];
-    this.candidateList.draw(this.candidates(), this.candidate);
+    this.candidateList.draw(this.candidates(), this.completion ? -1 : this.candidate);
     document.getElementById("candidates-hint").hidden = !this.candidates().length;
   }
 
@@ -126,6 +143,8 @@ class Results {
     const sentence = this.sentences[this.chosen];
     const blank = !this.lines[this.chosen];
     this.drawUnknown(sentence?.source ?? [], sentence?.unknown ?? new Set());
+    const read = (sentence?.corrected ?? []).map(([word, other]) => `“${word}” as “${other}”`);
+    setText("corrected-note", read.length ? `Read ${read.join(", ")}.` : "");
     document.getElementById("alignment-box").hidden = blank;
     if (blank) return;
     const note = this.whyNoAlignment(sentence);

@@ -3,7 +3,6 @@
 
 const END = "</s>";
 const UNKNOWN = "[UNK]"; // what a model reads, or writes, for a word that its vocabulary lacks
-const MAX_SOURCE_TOKENS = 500;
 const NOTHING_FOUND = -3.4e38; // float32's lowest stands in slots for which nothing was found
 const WORTH_TELLING = 0.05; // weights below it are neither drawn as lines nor told in words
 
@@ -15,9 +14,11 @@ function readTranslation(prediction) {
   return { translation, score };
 }
 
-// `align`: also {source, target, alignment, unknown, words, wordScores}: words with their </s>, a row
-// of weights over the source for each word of the target, the places of the source words that the
-// model does not know, none where an older export does not tell; and of the target's words log p.
+// `align`: also {source, target, alignment, unknown, corrected, leftOut, words, wordScores}: words with
+// their </s>, a row of weights over the source for each word of the target, the places of the source
+// words that the model does not know, pairs of misspelled words and what it reads instead, the number
+// of tokens beyond those it reads, none where an older export does not tell; and of the target's
+// words log p.
 function readAligned(prediction) {
   const source = withoutPadding(prediction?.source_tokens);
   const target = withoutPadding(prediction?.target_tokens);
@@ -28,8 +29,13 @@ function readAligned(prediction) {
   }
   const asRead = prediction.model_input ?? [];
   const unknown = new Set(source.map((_, j) => j).filter((j) => asRead[j] === UNKNOWN));
+  const corrected = source.flatMap((word, j) =>
+    asRead[j] && asRead[j] !== word && !unknown.has(j) ? [[word, asRead[j]]] : [],
+  );
   const inWords = readWords(target, prediction.word_scores);
-  return { ...readTranslation(prediction), source, target, alignment, unknown, ...inWords };
+  const leftOut = prediction.left_out ?? 0;
+  const ofSource = { source, unknown, corrected, leftOut };
+  return { ...readTranslation(prediction), ...ofSource, target, alignment, ...inWords };
 }
 
 // Words with log p of each, none of which an older export tells: {words, wordScores}.
@@ -59,12 +65,6 @@ function withoutPadding(tokens) {
   }
   const padding = tokens.indexOf("");
   return padding < 0 ? tokens : tokens.slice(0, padding);
-}
-
-// Whether the model may have left out the end of a line; `source` is absent without `align`.
-function reachesLimit(line, source) {
-  const tokens = source ? source.length - 1 : line.split(/\s+/).length;
-  return tokens >= MAX_SOURCE_TOKENS;
 }
 
 // "“house” 93 %, “white” 4 %": the words of the greatest weights, at least one and three at the most.

@@ -47,6 +47,7 @@ SIGNATURES = {
             "target_tokens": Output(str, ("B", "Ty")),
             "word_scores": Output(float, ("B", "Ty"), _NEW),
             "alignment": Output(float, ("B", "Ty", "Tx")),
+            "left_out": Output(float, _EACH, _NEW),
         },
     ),
     "score": Signature(

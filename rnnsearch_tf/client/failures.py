@@ -78,7 +78,9 @@ def refusal(
     said = " ".join(message.split()) or code
     if len(said) > _MAX_MESSAGE:
         said = f"{said[:_MAX_MESSAGE]}…"
-    if code == "UNAVAILABLE":
+    if code == "RESOURCE_EXHAUSTED" and _TOO_LARGE.search(said):
+        return Failure.TOO_LARGE.of(address, said)
+    if code in ("UNAVAILABLE", "RESOURCE_EXHAUSTED"):  # or asked too often
         return errors.UnavailableError(address, f"is unavailable: {said}")
     if code == "DEADLINE_EXCEEDED":
         return errors.DeadlineError(address, f"gave up for want of time: {said}")
@@ -90,8 +92,6 @@ def refusal(
         return errors.RequestError(address, f"refuses the request: {said}")
     if code in ("UNAUTHENTICATED", "PERMISSION_DENIED"):
         return errors.RequestError(address, f"denies access: {said}")
-    if code == "RESOURCE_EXHAUSTED" and _TOO_LARGE.search(said):
-        return Failure.TOO_LARGE.of(address, said)
     if code == "UNIMPLEMENTED":
         return errors.AddressError(
             address, f"is not TensorFlow Serving, or does not know the call: {said}"

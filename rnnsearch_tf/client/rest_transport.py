@@ -15,7 +15,8 @@ from rnnsearch_tf.client.http_exchange import HttpExchange, Response
 from rnnsearch_tf.client.json_answer import parse_in_pieces
 from rnnsearch_tf.client.results import VersionStatus
 
-# HTTP statuses and the gRPC codes that TensorFlow Serving makes them from (502 is a gateway's).
+# HTTP statuses and the gRPC codes that TensorFlow Serving makes them from. 502 is a gateway's while
+# the server behind it restarts.
 _CODES = {
     400: "INVALID_ARGUMENT",
     401: "UNAUTHENTICATED",
@@ -26,7 +27,7 @@ _CODES = {
     499: "CANCELLED",
     500: "INTERNAL",
     501: "UNIMPLEMENTED",
-    502: "INTERNAL",
+    502: "UNAVAILABLE",
     503: "UNAVAILABLE",
     504: "DEADLINE_EXCEEDED",
 }

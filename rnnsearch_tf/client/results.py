@@ -62,8 +62,14 @@ def alignments(lines: Sequence[str], columns: Columns) -> Iterator[Translation]:
             text, target, received_score(score), None, received_weights(alignment),
             word_scores=received_scores(word_scores[: len(target)]),
         )  # fmt: skip
-        unknown = None if read is None else tuple(i for i, t in enumerate(read) if t == _UNKNOWN)
+        unknown = None if read is None else _unknown(source, read)
         yield Translation(line, source, (hypothesis,), unknown)
+
+
+def _unknown(source: Sequence[str], read: Sequence[str]) -> tuple[int, ...]:
+    """Find the words that the model reads as [UNK], or as a word that is spelled like them."""
+    each = enumerate(zip(source, read, strict=False))
+    return tuple(place for place, (word, other) in each if other == _UNKNOWN or other != word)
 
 
 def given_in_words(texts: Sequence[str], columns: Columns) -> Iterator[Hypothesis]:

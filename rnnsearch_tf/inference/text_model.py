@@ -256,6 +256,13 @@ class TextModel(tf.Module):
             weights = self.model.alignment(source, target)
         return tf.where((target != PAD)[:, :, None] & tf.math.is_finite(weights), weights, 0.0)
 
+    def source_words(self, tokens: tf.RaggedTensor) -> tuple[tf.RaggedTensor, tf.RaggedTensor]:
+        """Join source tokens to words, given and read; as `TextVectorizer.words`."""
+        words, read = self.source.words(tokens)
+        if self._spelling is not None:
+            _, read = self.source.words(self._corrected(tokens))
+        return words, read
+
     def _corrected(self, tokens: tf.RaggedTensor) -> tf.RaggedTensor:
         """The source tokens that the model reads for those of a text, string [B, None]."""
         return tokens if self._spelling is None else self._spelling.correct(tokens)

@@ -41,10 +41,12 @@ def signatures(text_model: TextModel) -> dict[str, Callable[..., Outputs]]:
         Returns:
             Also `source_tokens` string [B, Tx] and `target_tokens` string [B, Ty], the words of
             each sentence with its `</s>`, then empty strings; `model_input` string [B, Tx], the
-            source's as the model reads them, [UNK] where its vocabulary lacks one; `alignment`
+            source's as the model reads them, [UNK] where its vocabulary lacks one, unless its
+            spelling is corrected; `alignment`
             float32 [B, Ty, Tx], where row i is α_i, the weights under which word i was written
             (zero at padding, and where a weight is not finite); `word_scores` float32 [B, Ty],
-            log p of each of `target_tokens` in nats, `</s>` with its own (0 at padding).
+            log p of each of `target_tokens` in nats, `</s>` with its own (0 at padding); `left_out`
+            float32 [B], how many of the model's tokens of the text are beyond `max_length`.
 
         Raises:
             tf.errors.InvalidArgumentError: more weights than `align_tokens` computes at once.
@@ -52,7 +54,8 @@ def signatures(text_model: TextModel) -> dict[str, Callable[..., Outputs]]:
         outputs = text_model.best(text)
         tokens = (unpadded(outputs[f"{side}_tokens"]) for side in ("source", "target"))
         source, target = (side[:, :-1] for side in tokens)  # without `</s>`
-        source_words, model_input = text_model.source.words(source)
+        all_tokens = text_model.source.tokenizer.tokenize(text)
+        source_words, model_input = text_model.source_words(source)
         target_words, word_scores = _words(text_model, target, outputs["token_scores"])
         return {
             **_best(outputs),
@@ -61,6 +64,7 @@ def signatures(text_model: TextModel) -> dict[str, Callable[..., Outputs]]:
             "target_tokens": target_words,
             "word_scores": word_scores,
             "alignment": text_model.align_tokens(source.to_tensor(""), target.to_tensor("")),
+            "left_out": tf.cast(all_tokens.row_lengths() - source.row_lengths(), tf.float32),
         }
 
     @graph_function(input_signature=[_TEXT])

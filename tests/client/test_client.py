@@ -143,7 +143,12 @@ def test_a_score_that_is_not_finite_is_minus_infinity(serve):
 
 
 @pytest.mark.parametrize(
-    "told", [{}, {"model_input": [["One", "[UNK]", "</s>"], ["</s>", "", ""]]}]
+    "told",
+    [
+        {},
+        {"model_input": [["One", "[UNK]", "</s>"], ["</s>", "", ""]]},
+        {"model_input": [["One", "ten", "</s>"], ["</s>", "", ""]]},
+    ],
 )
 @both
 def test_alignments_have_no_padding(serve, told):

@@ -22,7 +22,8 @@ HEADERS = dict(
     re.findall(r'^ *add_header (\S+) "?(.*?)"? always;', (EXPORT / "nginx.conf").read_text(), re.M)
 )
 LOWEST = -3.4028235e38
-UNKNOWN = "platypus"
+READ = {"platypus": "[UNK]", "wmoan": "woman"}
+BEYOND = "…"  # stands for a token that is not read
 Answer = tuple[int, Any]  # an HTTP status, and JSON or the bytes themselves
 
 
@@ -45,10 +46,11 @@ def align(lines: list[str]) -> Answer:
                 "translation": line.upper(),
                 "score": -float(len(line)),
                 "source_tokens": tokens + [""] * padding,
-                "model_input": ["[UNK]" if t == UNKNOWN else t for t in tokens] + [""] * padding,
+                "model_input": [READ.get(t, t) for t in tokens] + [""] * padding,
                 "target_tokens": [*line.upper().split(), "</s>"] + [""] * padding,
                 "word_scores": word_scores(len(tokens)) + [0.0] * padding,
                 "alignment": np.pad(weights(line), (0, padding)).tolist(),
+                "left_out": float(line.count(BEYOND)),
             }
         )
     return 200, {"predictions": predictions}

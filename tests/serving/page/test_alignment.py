@@ -199,7 +199,9 @@ def test_words_that_the_model_does_not_know_are_marked(visit, server):
     expect(page.locator("#unknown-legend")).to_be_visible()
     word = page.get_by_role("toolbar", name="English").get_by_role("button", name="platypus")
     expect(word).to_have_accessible_description(re.compile("^not in the model's vocabulary"))
-    translate(page, "one two")
+    expect(page.locator("#corrected-note")).to_be_empty()
+    translate(page, "one wmoan")
+    expect(page.locator("#corrected-note")).to_have_text("Read “wmoan” as “woman”.")
     expect(page.locator("#unknown-note")).to_be_empty()
     expect(page.locator(".words .unknown, #unknown-legend:visible")).to_have_count(0)
 

@@ -1,13 +1,24 @@
 """The page in Chromium: when it translates, and the n-best list."""
 
 import json
+import threading
 import urllib.request
 from typing import Any
 
 import numpy as np
 import pytest
 from page_in_browser import STATUS, approve, expect, translate, trouble, wait_for
-from scripted_page_server import LOWEST, PAGE, Answer, align, describe, nbest, without
+from scripted_page_server import (
+    BEYOND,
+    LOWEST,
+    PAGE,
+    Answer,
+    align,
+    complete,
+    describe,
+    nbest,
+    without,
+)
 
 
 def test_translates_when_the_writer_pauses(visit, server):
@@ -144,16 +155,15 @@ def test_32_lines_are_sent_at_a_time(visit, server):
     expect(page.locator("#translation p")).to_have_text([line.upper() for line in lines])
 
 
-@pytest.mark.parametrize("missing", [None, "align"])
-def test_a_line_of_500_tokens_gets_a_note(visit, server, missing):
-    if missing:
-        server.signatures[missing] = lambda lines: without(missing)
+def test_the_end_of_a_line_that_is_not_read_is_told(visit, server):
     page = visit(server.url)
-    translate(page, "a " * 499)
-    expect(page.locator("#source-note")).to_be_empty()
     translate(page, "a " * 500)
-    expect(page.locator("#source-note")).to_contain_text("the first 500 tokens")
+    expect(page.locator("#source-note")).to_be_empty()
     expect(page.locator("#matrix table")).to_be_hidden()  # a quarter of a million cells
+    translate(page, f"a {BEYOND}")
+    expect(page.locator("#source-note")).to_contain_text("The end of the line is left out")
+    translate(page, f"a\n{BEYOND}\n{BEYOND}", f"A{BEYOND}{BEYOND}")
+    expect(page.locator("#source-note")).to_contain_text("The end of line 2, 3 is left out")
 
 
 # --- The n-best list ---
@@ -270,6 +280,39 @@ def test_of_several_lines_the_chosen_one_is_exchanged(visit, server):
     assert server.asked[-1][2] == [{"text": "two", "prefix": ""}]
     page.locator("#offered button").first.click()
     expect(page.locator("#translation p")).to_have_text(["ONE", "A B"])
+
+
+def test_an_answer_for_another_line_offers_nothing(visit, server):
+    page = visit(server.url)
+    late = threading.Event()
+    server.signatures["complete"] = lambda lines: late.wait(60) and complete(lines)
+    leave_by = {
+        "two": lambda: page.locator("#chosen").select_option("0"),
+        "one": lambda: page.locator("#source").press("x"),
+    }
+    for line, leave in leave_by.items():
+        translate(page, "one\ntwo", "ONETWO")
+        page.locator("#translation button.word").click()
+        expect(page.locator("#offers-note")).to_contain_text("Looking")
+        leave()
+        asked = {"text": line, "prefix": ""}
+        wait_for(lambda asked=asked: page.visit.aborted[-1:] == [asked], page)
+        expect(page.locator("#offers")).to_be_hidden()
+    late.set()
+
+
+def test_a_choice_stays_when_the_list_comes(visit, server):
+    page = visit(server.url)
+    late = threading.Event()
+    server.signatures["nbest"] = lambda lines: late.wait(60) and nbest(lines)
+    page.locator("#source").fill("one two")
+    page.locator("#translation button.word").nth(1).click()
+    page.locator("#offered button").nth(1).click()
+    expect(page.locator("#translation")).to_have_text("ONE D")
+    late.set()
+    expect(page.locator("#candidates label")).to_have_count(2)
+    expect(page.locator("#candidates input:checked")).to_have_count(0)
+    expect(page.locator("#translation")).to_have_text("ONE D")
 
 
 def test_no_other_words(visit, server):
