@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, TypeVar
 
 from rnnsearch_tf.digests import sealed, unsealed
-from rnnsearch_tf.json_files import parse_json, record
+from rnnsearch_tf.json_files import parse_json, record, typed
 from rnnsearch_tf.limits import COUNT, COUNT_OR_NONE, SEED, Limits
 
 FORMAT = 1  # of config.json; raised when files of older versions can no longer be read
@@ -100,9 +100,11 @@ def check_choice(
 
 
 def _check_fields(settings: Any) -> None:
-    """Check the fields that have choices or a range, with a ValueError."""
+    """Check the types of fields, and those that have choices or a range, with a ValueError."""
     for field in dataclasses.fields(settings):
         value = getattr(settings, field.name)
+        if not dataclasses.is_dataclass(field.type):
+            typed(field.type, value, field.name)
         if allowed := choices(field.type):
             check_choice(field.name, value, allowed)
         if limits := field.metadata.get("limits"):

@@ -80,9 +80,9 @@ def run(output: str | Path, size: Size = DEFAULT_SIZE, seed: int = 1) -> None:
         count = len(training.source)
         say(f"\n{name}: training on {count:,} pairs of 1 to {TRAINING_LENGTH} tokens")
         config, cache = _config(architecture), output / "cache"
-        if train(config, output / architecture, training, validation, cache):
-            raise KeyboardInterrupt
-        translators[name] = Translator.load(output / architecture)
+        if stopped_by := train(config, output / architecture, training, validation, cache):
+            raise KeyboardInterrupt(stopped_by)
+        translators[name] = Translator.load(output / architecture, alignment="attention")
         curves[name] = _bleu_by_length(translators[name], test)
     print(_table(curves))
     draw_bleu_by_length(output / "figures" / "bleu_by_length.svg", curves, [TRAINING_LENGTH])
@@ -93,7 +93,7 @@ def run(output: str | Path, size: Size = DEFAULT_SIZE, seed: int = 1) -> None:
     figure = output / "figures" / "alignment.svg"
     draw_alignment(figure, result.alignment, result.source_tokens, result.tokens)
     path = _export_path(output)
-    export([output / "rnnsearch"], path.parent, int(path.name))
+    export([output / "rnnsearch"], path.parent, int(path.name), alignment="attention")
     print(f"\n{path}, loaded by a fresh process that imports TensorFlow but not this package:")
     for sentence, (translation, score) in zip(SENTENCES, _serve(path, SENTENCES), strict=True):
         print(f"  {sentence}\n    {translation}   (log p {score} nats)")
@@ -181,5 +181,6 @@ def _serve(path: Path, sentences: Sequence[str]) -> list[tuple[str, str]]:
         encoding="utf-8",
     )
     if finished.returncode:
-        raise InputError(f"{path} could not be served: {finished.stderr.splitlines()[-1]}")
+        last = (finished.stderr.splitlines() or [f"status {finished.returncode}"])[-1]
+        raise InputError(f"{path} could not be served: {last}")
     return [(line.split("\t")[1], line.split("\t")[0]) for line in finished.stdout.splitlines()]

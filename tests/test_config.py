@@ -141,6 +141,9 @@ def test_a_change_by_hand_is_told_until_the_digest_is_deleted():
         (TrainingConfig, "clip_norm", -1.0),
         (TrainingConfig, "seed", -1),
         (TrainingConfig, "epochs", -1),
+        (TrainingConfig, "epochs", 3.0),  # of another type
+        (ModelConfig, "hidden_size", "256"),
+        (ModelConfig, "tied_embeddings", "no"),
         (TrainingConfig, "optimizer", "sgd"),
         (TrainingConfig, "learning_rate_schedule", "cosine"),
         (DecodingConfig, "beam_size", 0),

@@ -87,7 +87,8 @@ def test_a_demonstration_of_seconds(export_dir, tmp_path, monkeypatch, capsys):
     """Its export is one of the model that other tests share; updates are a script's."""
     scripted_train_step.use(monkeypatch)
 
-    def export(models: list[Path], folder: Path, version: int) -> Path:
+    def export(models: list[Path], folder: Path, version: int, alignment: str) -> Path:
+        assert alignment == "attention"
         assert models == [tmp_path / "demo" / "rnnsearch"]
         return shutil.copytree(export_dir / "1", folder / str(version))
 

@@ -90,7 +90,19 @@ class WordAligner(PairAligner):
         reverse: list[Alignment] | list[None] = [None] * len(forward)
         if self._reverse is not None:
             reverse = self._reverse.align(text.target, text.source, progress=False)
+            for one, other in zip(forward, reverse, strict=True):
+                _check_words(one, other)
         return [PairAlignment(*pair) for pair in zip(forward, reverse, strict=True)]
+
+
+def _check_words(forward: Alignment, reverse: Alignment) -> None:
+    """Check that both models have the same words: their subwords may be others."""
+    theirs = reverse.target_tokens, reverse.source_tokens
+    if (forward.source_tokens, forward.target_tokens) != theirs:
+        raise InputError(
+            f"the models split {' '.join(forward.source_tokens[:-1])[:80]!r} or its translation "
+            "into different words: train both with the same --subword_models"
+        )
 
 
 def _check_reversed(forward: Translator, reverse: Translator) -> None:

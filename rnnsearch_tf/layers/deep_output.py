@@ -168,7 +168,9 @@ class MaxoutDeepOutput(PreciseLayer):
         return self.symbol(*state.shape[:-1], self.vocabulary_size)
 
     def get_config(self) -> dict[str, Any]:
-        """Return the arguments of the constructor."""
+        """Return the arguments of the constructor; ValueError for a layer that is tied."""
+        if self._embedding() is not None:
+            raise ValueError("a tied readout cannot be rebuilt alone: TranslationModel.from_config")
         return {
             **super().get_config(),
             "units": self.units,

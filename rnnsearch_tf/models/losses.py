@@ -61,7 +61,10 @@ class SentenceLoss(keras.losses.Loss):
 
 
 def nll(model: Any, batch: Mapping[str, Any], outputs: DecoderState, training: bool) -> LossTotal:
-    """Σ −log p(y_i | y_<i, x) over the target tokens, and their number (`</s>` counted)."""
+    """Σ −log p(y_i | y_<i, x) over the target tokens, and their number (`</s>` counted).
+
+    In training, it is that of smoothed labels where the config has label smoothing.
+    """
     smoothing = model.config.label_smoothing if training else 0.0
     if keras.config.backend() == "jax":
         return _nll_of_all(model.readout, outputs, batch["target"], training, smoothing)

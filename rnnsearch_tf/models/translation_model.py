@@ -65,8 +65,8 @@ class TranslationModel(keras.Model):
         under the strategy.
 
         Raises:
-            ValueError: a strategy of several machines, which Keras's loop does not support, or a
-                data set with a guide, of which it would learn nothing.
+            ValueError: a strategy of several machines, which Keras's loop does not support; a data
+                set with a guide, of which it would learn nothing; label smoothing.
         """
         strategy = getattr(self, "distribute_strategy", None)
         if getattr(strategy, "cluster_resolver", None) is not None:
@@ -76,6 +76,8 @@ class TranslationModel(keras.Model):
             )
         if "guide" in (getattr(x, "element_spec", None) or ()):
             raise ValueError("fit has no guided alignment loss, so give it batches without a guide")
+        if self.config.label_smoothing:
+            raise ValueError("fit has no label smoothing; training.run.train has it")
         return super().fit(x, *args, **kwargs)
 
     def compute_loss(

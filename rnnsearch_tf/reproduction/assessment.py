@@ -38,7 +38,7 @@ def assess(
     """
     directory = ModelDirectory(path)
     decoding = dataclasses.replace(config.decoding, replace_unknown=False)
-    text_model = load_text_model(path, decoding)
+    text_model = load_text_model(path, decoding, alignment="attention")
     model = text_model.model
     assert isinstance(model, TranslationModel)  # one directory is no ensemble
     evaluator = Evaluator(Translator.of(text_model))

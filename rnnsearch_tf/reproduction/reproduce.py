@@ -113,7 +113,8 @@ class _Work:
         path = self.output / name
         directory = ModelDirectory(path)
         if config.model.has_attention and directory.find_lexicon() is None:
-            lexicon = lexicon_of(Translator.load(path), self._texts.training)
+            attention = Translator.load(path, alignment="attention")
+            lexicon = lexicon_of(attention, self._texts.training)
             write_lexicon(directory.lexicon_path, lexicon)
         machine = self._machine(name)
         results = assess(MODELS[name], path, config, self._texts, self._sample, machine)

@@ -64,7 +64,9 @@ def run() -> None:
         shards.matching(path)
     if paths["pool_source"] == paths["pool_target"]:
         raise UsageError("--pool_target: --pool_source names the same files")
-    output = output_folder(COMMAND, [])
+    # Its folders of output are new ones of a folder, which "**" alone would search.
+    pools = paths["pool_source"], paths["pool_target"]
+    output = output_folder(COMMAND, [pattern for pattern in pools if "**" in pattern])
     sides = [
         shards.outputs_of(paths[f"pool_{side}"], f"{output}/{side}")
         for side in ("source", "target")

@@ -11,6 +11,7 @@ from rnnsearch_tf.config import (
     ModelConfig,
     MosesLanguage,
     TrainingConfig,
+    choices,
     setting_values,
 )
 from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelFiles, ParallelText
@@ -66,7 +67,12 @@ COMMAND.group("Search")
 COMMAND.define_settings(DecodingConfig, skip=(
     "allow_unknown", "replace_unknown", "max_length", "candidate_words",
 ))  # fmt: skip
-COMMAND.show_defaults(lambda: setting_values(preset("rnnsearch-50", FLAGS.preset_size)))
+COMMAND.show_defaults(lambda: setting_values(preset("rnnsearch-50", _size_for_help())))
+
+
+def _size_for_help() -> Size:
+    """Return --preset_size, which may be none: help does without the checks of flags."""
+    return FLAGS.preset_size if FLAGS.preset_size in choices(Size) else "small"
 
 
 @COMMAND.entry

@@ -266,6 +266,11 @@ def _subword_models(config: Config) -> list[str]:
     for name in ("subword_models", "subwords", "joint_subwords"):
         if FLAGS[name].value and config.tokenizer != SENTENCEPIECE:
             raise UsageError(f"--{name} goes with --tokenizer=sentencepiece")
+        if name != "subword_models" and FLAGS[name].value and FLAGS.subword_models:
+            raise UsageError(f"--{name}: the subwords are those of --subword_models")
+    for name in ("source_vocabulary_size", "target_vocabulary_size"):
+        if FLAGS[name].value and config.tokenizer == SENTENCEPIECE:
+            raise UsageError(f"--{name} is of words; with --tokenizer=sentencepiece: --subwords")
     models = FLAGS.subword_models.split(",") if FLAGS.subword_models else []
     if models and FLAGS.initial_model:
         raise UsageError("--subword_models: the subwords are those of --initial_model")

@@ -61,7 +61,8 @@ def export(
         InputError: an unusable model directory, a model whose scores are not finite, a version
             that exists, a disk that refuses.
     """
-    model_dirs = [find_model(path) for path in model_dirs]
+    given = [model_dirs] if isinstance(model_dirs, str | Path) else model_dirs
+    model_dirs = [find_model(path) for path in given]
     target = new_version(export_dir, version)
     check_choice("weights_dtype", weights_dtype, WEIGHT_DTYPES, InputError)
     text_model = load_text_model(model_dirs, decoding, weights, weights_dtype, alignment)

@@ -1,5 +1,6 @@
 """The files for TensorFlow Serving: Docker, Kubernetes, nginx and the web page."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import rnnsearch_tf
 from rnnsearch_tf.errors import InputError
 
 _REPOSITORY = "https://github.com/rnnsearch-tf/rnnsearch_tf/blob/main"
+_IMAGES = "https://raw.githubusercontent.com/rnnsearch-tf/rnnsearch_tf/main"
 _PACKAGE = Path(rnnsearch_tf.__file__).parent
 # Where setup.py puts them in what is installed, and where they are in the repository.
 _PLACES = (_PACKAGE / "kit", _PACKAGE.parent / "export")
@@ -28,5 +30,6 @@ def write_kit(folder: str | Path) -> None:
     kit = next(place for place in _PLACES if (place / "docker-compose.yml").exists())
     shutil.copytree(kit, folder, ignore=_LEFT_OUT, dirs_exist_ok=True)
     readme = Path(folder) / "README.md"
-    text = readme.read_text("utf-8").replace("](../", f"]({_REPOSITORY}/")
+    text = re.sub(r"(!\[[^\]]*\]\()\.\./", rf"\1{_IMAGES}/", readme.read_text("utf-8"))
+    text = text.replace("](../", f"]({_REPOSITORY}/")
     readme.write_text(text, "utf-8")

@@ -43,6 +43,16 @@ def test_two_models_read_the_same_pairs():
     assert forward[0, 2] == reverse[2, 0] == pytest.approx(0.8)
 
 
+def test_two_models_of_different_words_are_told():
+    class WithMore(ScriptedTranslator):
+        def align(self, source, target, progress=True):
+            return super().align([f"also {x}" for x in source], target, progress)
+
+    more: Any = WithMore("fr-en")
+    with pytest.raises(InputError, match="into different words: train both with the same --sub"):
+        WordAligner(EN_FR, more).align(TEXT)
+
+
 def test_a_stream_is_aligned_in_windows(tmp_path, monkeypatch):
     words = [f"w{i} w{i + 1}" for i in range(17)]
     (tmp_path / "text.en").write_text("".join(f"{line}\n" for line in words))

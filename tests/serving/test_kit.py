@@ -25,6 +25,8 @@ def test_the_kit_is_the_folder_export(tmp_path, monkeypatch, capsys, installed):
     }
     assert (tmp_path / "new" / "pin_images.sh").stat().st_mode & 0o100
     readme = (tmp_path / "new" / "README.md").read_text("utf-8")
+    images = "](https://raw.githubusercontent.com/rnnsearch-tf/rnnsearch_tf/main/docs/"
+    assert f"{images}page.png)" in readme
     assert "](../" not in readme and "/blob/main/docs/usage.md#unknown-words)" in readme
 
 

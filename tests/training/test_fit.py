@@ -1,5 +1,6 @@
 """Keras's own loop and files: `fit` on training batches, `.keras` files, other backends refused."""
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,12 @@ def test_a_guide_is_not_silently_left_out(trained):
     guided = batches().map(lambda batch: {**batch, "guide": 0})
     with pytest.raises(ValueError, match="fit has no guided alignment loss"):
         trained.fit(guided)
+
+
+def test_smoothed_labels_are_not_silently_left_out(trained):
+    config = dataclasses.replace(trained.config, label_smoothing=0.1)
+    with pytest.raises(ValueError, match="fit has no label smoothing"):
+        TranslationModel(config).fit(batches())
 
 
 def test_a_compiled_model_goes_on_training_after_it_was_loaded(trained, tmp_path):

@@ -25,7 +25,7 @@ def output_folder(command: Command, inputs: list[str]) -> str:
     for pattern in inputs:
         folder = folder_of(pattern)
         if f"{output}/" == folder or ("**" in pattern and f"{output}/".startswith(folder)):
-            raise UsageError(f"--output {output}: --input {pattern} reads files there")
+            raise UsageError(f"--output {output}: {pattern} reads files there")
     return output
 
 

@@ -48,6 +48,6 @@ def _parsed(content: bytes) -> Any:
     Loader.add_implicit_resolver("tag:yaml.org,2002:float", number, list("-+0123456789"))
     try:
         return yaml.load(content.decode(), Loader)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError) as error:
         problem = " ".join(str(error).split())
         raise ValueError(f"neither JSON nor YAML: {problem}") from error
