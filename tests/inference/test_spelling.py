@@ -105,8 +105,9 @@ def test_known_words_and_lines_keep_their_places(correct):
     assert correct() == []
 
 
-CORRECTING = DecodingConfig(beam_size=2, max_length_ratio=2.0, correct_spelling=True)
-TYPED = ["The MAN will eta.", "  ", "She has sen the old caat in Pariss.", "Zork is coldd."]
+# Of the third line, the last token is left out.
+CORRECTING = DecodingConfig(beam_size=2, max_length=8, max_length_ratio=2.0, correct_spelling=True)
+TYPED = ["The MAN wlil eta.", "  ", "She has sen the old caat in Pariss.", "Zork is coldd."]
 MEANT = ["The man will eat.", "  ", "She has seen the old cat in Paris.", "Zork is cold."]
 
 
@@ -128,8 +129,8 @@ def test_a_model_reads_what_was_meant(text_model, typed):
 
 
 def test_what_was_typed_is_told_and_what_is_unknown(typed):
-    assert typed[0].source_tokens[1:4] == ("MAN", "will", "eta")
-    assert [typed[0].source_tokens[place] for place in typed[0].unknown] == ["MAN", "eta"]
+    assert typed[0].source_tokens[1:4] == ("MAN", "wlil", "eta")
+    assert [typed[0].source_tokens[place] for place in typed[0].unknown] == ["MAN", "wlil", "eta"]
 
 
 def test_scores_are_those_of_the_search(text_model, typed):
@@ -141,9 +142,15 @@ def test_scores_are_those_of_the_search(text_model, typed):
 
 
 def test_an_export_corrects_too(text_model, typed, tmp_path):
-    nbest = one_signature.saved(text_model, "nbest", tmp_path / "export")
-    best = nbest(text=tf.constant(TYPED))["translations"].numpy()[:, 0]
-    assert [text.decode() for text in best] == [result.text for result in typed]
+    align = one_signature.saved(text_model, "align", tmp_path / "export")
+    outputs = {name: value.numpy() for name, value in align(text=tf.constant(TYPED)).items()}
+    assert [x.decode() for x in outputs["translation"]] == [result.text for result in typed]
+    read = [b" ".join(row).decode().split() for row in outputs["model_input"]]
+    assert [read[0], read[3]] == [
+        "The man will [UNK] . </s>".split(),
+        "[UNK] is cold . </s>".split(),
+    ]
+    assert outputs["left_out"].tolist() == [0, 0, 1, 0]
 
 
 def test_subwords_have_no_unknown_words_to_correct(text_model):

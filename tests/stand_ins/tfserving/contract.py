@@ -37,6 +37,7 @@ SIGNATURES: dict[str, tuple[dict[str, tuple[int, int]], dict[str, tuple[int, int
             "target_tokens": (_STRING, 2),
             "word_scores": (_FLOAT, 2),
             "alignment": (_FLOAT, 3),
+            "left_out": (_FLOAT, 1),
         },
     ),
     "nbest": ({"text": _TEXTS}, _LIST),
@@ -171,6 +172,7 @@ def _check_alignment(
     assert _tokens(outputs["model_input"]) == [
         [token if token in known else UNKNOWN for token in tokens] for tokens in sources
     ], "the model's input is not its source tokens with [UNK]"
+    assert not outputs["left_out"].any(), "tokens of short texts are left out"
     assert sources[0] == [b"The", b"man", b"will", b"eat", b".", END], f"tokens: {sources[0]}"
     for i, (source, target) in enumerate(zip(sources, targets, strict=True)):
         weights = outputs["alignment"][i]
