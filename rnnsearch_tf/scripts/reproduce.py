@@ -65,7 +65,7 @@ COMMAND.group("Training")
 COMMAND.define_settings(TrainingConfig, skip=("max_length", "guided_alignment_weight"))
 COMMAND.group("Search")
 COMMAND.define_settings(DecodingConfig, skip=(
-    "allow_unknown", "replace_unknown", "max_length", "candidate_words",
+    "allow_unknown", "replace_unknown", "correct_spelling", "max_length", "candidate_words",
 ))  # fmt: skip
 COMMAND.show_defaults(lambda: setting_values(preset("rnnsearch-50", _size_for_help())))
 

@@ -147,8 +147,8 @@ def test_an_export_corrects_too(text_model, typed, tmp_path):
     assert [x.decode() for x in outputs["translation"]] == [result.text for result in typed]
     read = [b" ".join(row).decode().split() for row in outputs["model_input"]]
     assert [read[0], read[3]] == [
-        "The man will [UNK] . </s>".split(),
-        "[UNK] is cold . </s>".split(),
+        ["The", "man", "will", "[UNK]", ".", "</s>"],
+        ["[UNK]", "is", "cold", ".", "</s>"],
     ]
     assert outputs["left_out"].tolist() == [0, 0, 1, 0]
 
