@@ -1,6 +1,7 @@
 """An unknown source word is read as the known word that differs by capitals or one error."""
 
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import one_signature
@@ -154,7 +155,7 @@ def test_an_export_corrects_too(text_model, typed, tmp_path):
 
 
 def test_subwords_have_no_unknown_words_to_correct(text_model):
-    subwords = SimpleNamespace(
+    subwords: Any = SimpleNamespace(
         tokenizer=SentencePieceTokenizer("en", learn_subwords(["a b"] * 9, 270))
     )
     with pytest.raises(InputError, match="spelling is corrected for words; this model's"):

@@ -295,10 +295,13 @@ def test_an_answer_for_another_line_offers_nothing(visit, server):
         page.locator("#translation button.word").click()
         expect(page.locator("#offers-note")).to_contain_text("Looking")
         leave()
-        asked = {"text": line, "prefix": ""}
-        wait_for(lambda asked=asked: page.visit.aborted[-1:] == [asked], page)
+        wait_until_aborted(page, {"text": line, "prefix": ""})
         expect(page.locator("#offers")).to_be_hidden()
     late.set()
+
+
+def wait_until_aborted(page: Any, request: dict[str, str]) -> None:
+    wait_for(lambda: page.visit.aborted[-1:] == [request], page)
 
 
 def test_a_choice_stays_when_the_list_comes(visit, server):
