@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rnnsearch_tf.alignment.links import LinkRule
 from rnnsearch_tf.data.parallel_corpus import Corpus, each_pair
-from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.errors import input_errors
 from rnnsearch_tf.files import write_atomically
 from rnnsearch_tf.inference.lexicon_file import Lexicon
 from rnnsearch_tf.inference.translator import Translator
@@ -51,7 +51,5 @@ def _best(counts: Counter[str]) -> tuple[str, ...]:
 def write_lexicon(path: str | Path, lexicon: Lexicon) -> None:
     """Write lines of a source word and its translations, tabs between, in code point order."""
     lines = "".join("\t".join([word, *others]) + "\n" for word, others in sorted(lexicon.items()))
-    try:
+    with input_errors(f"{path}: cannot be written"):
         write_atomically(path, lines.encode())
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}") from error

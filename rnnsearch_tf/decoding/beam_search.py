@@ -376,13 +376,8 @@ def _loop_shapes(state: State, beam: _Beam, k: int) -> tuple[Any, Any]:
     def shapes(nest: Any) -> Any:
         return tf.nest.map_structure(lambda x: tf.TensorShape([None, k, *x.shape[2:]]), nest)
 
-    return shapes(state), _Beam(
-        tokens=tf.TensorShape([None, k, None]),
-        lengths=tf.TensorShape([None, k]),
-        log_probs=tf.TensorShape([None, k]),
-        steps=tf.TensorShape([None, k, None]),
-        kept=shapes(beam.kept),
-    )
+    grows = tf.TensorShape([None, k, None])
+    return shapes(state), shapes(beam)._replace(tokens=grows, steps=grows)
 
 
 def _check_logits(logits: tf.Tensor, rules: _Rules) -> None:

@@ -238,14 +238,14 @@ class ModelDirectory:
         from rnnsearch_tf.models.weights_file import write_weights
 
         config = self.load_config()
-        try:
-            with replacing(self.weights_path(which), ".weights.h5") as temporary:
-                # HDF5 crashes when there is none; its own structures take a few thousand bytes.
-                check_space(temporary, 100_000 + 5 * model.count_params())
-                write_weights(temporary, model, config)
-        except OSError as error:
-            reason = error.strerror or first_line(error)
-            raise InputError(f"{self.weights_path(which)}: cannot be written: {reason}") from error
+        path = self.weights_path(which)
+        with (
+            input_errors(f"{path}: cannot be written"),
+            replacing(path, ".weights.h5") as temporary,
+        ):
+            # HDF5 crashes when there is none; its own structures take a few thousand bytes.
+            check_space(temporary, 100_000 + 5 * model.count_params())
+            write_weights(temporary, model, config)
 
     def load_model(self, which: str = BEST) -> "TranslationModel":
         """Build the model and read its weights.

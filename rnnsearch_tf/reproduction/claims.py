@@ -1,7 +1,7 @@
 """Claims of the paper about its models (sections 5.1 and 6), tested on results."""
 
 import operator
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from rnnsearch_tf.evaluation.length_bins import LengthBin
@@ -91,39 +91,29 @@ def _falls(results: Results) -> Iterator[Claim]:
         encdec, search = (results.get(f"{name}-{length}") for name in ("RNNencdec", "RNNsearch"))
         if encdec is None:
             continue
-        encdec_fall = fall(encdec)
-        if encdec_fall is None:
-            yield _cannot_tell(f"{encdec.name} deteriorates past {length} tokens", length)
-            continue
-        yield Claim(
-            f"{encdec.name} deteriorates past {length} tokens (by more than {TOLERANCE:.0%})",
-            encdec_fall.fraction > TOLERANCE,
-            str(encdec_fall),
-        )
-        if search is not None and (search_fall := fall(search)) is not None:
+        yield _of_fall(encdec, "deteriorates", lambda fraction: fraction > TOLERANCE, "more than")
+        falls = [fall(model) for model in (search, encdec) if model is not None]
+        if search is not None and all(falls):
+            ours, theirs = (one.fraction for one in falls if one)
             yield Claim(
                 f"{search.name} is more robust to length than {encdec.name}: it loses less",
-                search_fall.fraction < encdec_fall.fraction,
-                f"{search.name} loses {search_fall.fraction:.0%}, "
-                f"{encdec.name} {encdec_fall.fraction:.0%}",
+                ours < theirs,
+                f"{search.name} loses {ours:.0%}, {encdec.name} {theirs:.0%}",
             )
 
 
 def _flat(results: Results) -> Iterator[Claim]:
-    model = results.get("RNNsearch-50")
-    if model is None:
-        return
-    own_fall = fall(model)
-    text = f"{model.name} does not deteriorate past {model.max_length} tokens"
-    if own_fall is None:
-        yield _cannot_tell(text, model.max_length)
-    else:
-        text = f"{text} (by at most {TOLERANCE:.0%})"
-        yield Claim(text, own_fall.fraction <= TOLERANCE, str(own_fall))
+    if model := results.get("RNNsearch-50"):
+        said = "does not deteriorate"
+        yield _of_fall(model, said, lambda fraction: fraction <= TOLERANCE, "at most")
 
 
-def _cannot_tell(text: str, length: int) -> Claim:
-    return Claim(text, None, f"no test sentence is longer than {length} tokens")
+def _of_fall(model: ModelResults, said: str, holds: Callable[[float], bool], limit: str) -> Claim:
+    text = f"{model.name} {said} past {model.max_length} tokens"
+    own = fall(model)
+    if own is None:
+        return Claim(text, None, f"no test sentence is longer than {model.max_length} tokens")
+    return Claim(f"{text} (by {limit} {TOLERANCE:.0%})", holds(own.fraction), str(own))
 
 
 def _span(length_bin: LengthBin) -> str:
