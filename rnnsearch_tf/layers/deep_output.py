@@ -140,10 +140,15 @@ class MaxoutDeepOutput(PreciseLayer):
 
     def columns(self, words: Int[Tensor, "C"] | None = None) -> Columns:
         """Return what the logits of all words, or of some, need; once, outside a loop."""
-        W_o, b = self.W_o, ops.convert_to_tensor(self.b)
-        if words is not None:
-            W_o, b = ops.take(W_o, words, axis=1), ops.take(b, words)
-        return Columns(self.factor(W_o), b)
+        b = ops.convert_to_tensor(self.b)
+        if words is None:
+            return Columns(self.factor(self.W_o), b)
+        embedding = self._embedding()
+        if embedding is None:
+            W_o = ops.take(self.W_o, words, axis=1)
+        else:  # to transpose all of E takes as long as the steps of a short search
+            W_o = ops.transpose(ops.take(embedding.E, words, axis=0))
+        return Columns(self.factor(W_o), ops.take(b, words))
 
     def call(
         self,
