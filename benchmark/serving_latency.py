@@ -1,8 +1,9 @@
 """Measure an export with one caller: latency beside the package's own, size, load time, dtypes.
 
 In one process and in turns: an export and the `TextModel` that rnnsearch-translate runs, with the
-same beam, and an export with a beam of one, the greedy minimum; one sentence at a time, and batches
-of 32. Then size, load time and BLEU for each dtype of the weights. One line of JSON for each.
+same beam, an export with a beam of one, the greedy minimum, and, where the model has a lexicon,
+candidate words; one sentence at a time, and batches of 32. Then size, load time and BLEU for each
+dtype of the weights. One line of JSON for each.
 """
 
 import argparse
@@ -27,6 +28,7 @@ from rnnsearch_tf.serving.export import export
 from rnnsearch_tf.serving.signatures import signatures
 
 BATCH = 32
+CANDIDATES = 1000
 Translate = Callable[[tf.Tensor], Any]
 
 
@@ -62,6 +64,11 @@ def measure_latency(model_dir: Path, folder: Path, lines: Sequence[str], beam: i
         "in the package": signatures(text_model)["serving_default"],
         "export, greedy": lambda text: exports[1][0].signatures["serving_default"](text=text),
     }
+    if ModelDirectory(model_dir).find_lexicon():
+        few = dataclasses.replace(decoding, candidate_words=CANDIDATES)
+        systems[f"{CANDIDATES} candidate words"] = signatures(text_model.with_decoding(few))[
+            "serving_default"
+        ]
     for size in (1, BATCH):
         starts = range(0, len(lines) - size + 1, size)
         batches = [tf.constant(lines[i : i + size]) for i in starts][:100]
@@ -112,7 +119,11 @@ def main() -> int:
     parser.add_argument("--source", type=Path, required=True, help="sentences of a test set")
     parser.add_argument("--reference", type=Path, required=True, help="their translations")
     parser.add_argument("--beam_size", type=int, default=5)
+    parser.add_argument(
+        "--threads", type=int, default=0, help="of an operation; 0: as many as there are cores"
+    )
     arguments = parser.parse_args()
+    tf.config.threading.set_intra_op_parallelism_threads(arguments.threads)
     source, reference = read_lines(arguments.source), read_lines(arguments.reference)
     with tempfile.TemporaryDirectory() as name:
         measure_latency(arguments.model_dir, Path(name) / "a", source, arguments.beam_size)

@@ -13,8 +13,8 @@ from rnnsearch_tf.progress import open_line
 
 _GRACE = 0.5  # seconds for Python to run a handler, which it cannot while a graph runs
 _HANDLED = 0  # no signal's number
-_NAMES = "SIGINT", "SIGTERM", "SIGHUP"  # Windows lacks the last one
-_ENDING = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
+_HANGUP = getattr(signal, "SIGHUP", None)  # Windows lacks it
+_ENDING = [number for number in (signal.SIGINT, signal.SIGTERM, _HANGUP) if number]
 
 _watched: list[socket.socket] = []  # gets a signal's number at once, _HANDLED from its handler
 _has_raised = threading.Event()
@@ -56,7 +56,7 @@ def _raise(number: int, frame: Any) -> None:
 
 @contextlib.contextmanager
 def deferred() -> Iterator[list[int]]:
-    """Collect the first signal instead of exiting; a second one acts at once.
+    """Collect the first signal instead of exiting; a second one, but SIGHUP, acts at once.
 
     Signals that are ignored, as under nohup, stay so. Outside the main thread, where Python handles
     none, nothing is collected.
@@ -70,7 +70,8 @@ def deferred() -> Iterator[list[int]]:
         if number == signal.SIGINT:
             open_line()
         _tell_handled()  # first, for `_watch` may already see the earlier handler
-        _restore(earlier)
+        # A terminal that closes sends SIGHUP twice: the shell does, and the kernel.
+        _restore({n: handler for n, handler in earlier.items() if n != _HANGUP})
 
     if threading.current_thread() is threading.main_thread():
         for number in _ENDING:

@@ -22,7 +22,7 @@ def result_html(
     rows = [f'<div><bdi style="opacity:.75">{html.escape(source)}</bdi></div>']
     if unknown:
         words = ", ".join(f"<bdi>{html.escape(word)}</bdi>" for word in unknown)
-        rows.append(f"<div><small>not in the vocabulary, read as [UNK]: {words}</small></div>")
+        rows.append(f"<div><small>not in the vocabulary: {words}</small></div>")
     rows.append(f'<div style="font-size:1.2em">{best}</div>')
     rows += [f"<div>{other}</div>" for other in others]
     return f"<div>{''.join(rows)}{drawing}</div>"

@@ -157,8 +157,8 @@ class Alignment:
         source_tokens: Tx tokens, `</s>` last.
         target_tokens: Ty tokens, `</s>` last.
         weights: α, float32 [Ty, Tx]; each row sums to 1, or is NaN where it is not finite.
-        unknown_source: places in `source_tokens`, from 0, of those that the vocabulary lacks: the
-            model read [UNK].
+        unknown_source: places in `source_tokens`, from 0, of those that the vocabulary lacks; as
+            `Translation.unknown`.
         unknown_target: likewise in `target_tokens`.
     """
 

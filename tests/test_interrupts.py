@@ -88,17 +88,18 @@ def test_a_signal_that_training_has_received_forces_nothing():
     assert (done.returncode, done.stdout, done.stderr) == (0, "2\n", "")
 
 
-def test_signals_that_are_ignored_stay_so(monkeypatch):
+def test_signals_that_are_ignored_stay_so_and_a_closed_terminal_sends_two():
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         with deferred() as received:
             signal.raise_signal(signal.SIGHUP)
-            signal.signal(signal.SIGHUP, before)
-        with deferred() as first:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        with deferred() as twice:
+            signal.raise_signal(signal.SIGHUP)
             signal.raise_signal(signal.SIGHUP)
     finally:
         signal.signal(signal.SIGHUP, before)
-    assert (received, first) == ([], [signal.SIGHUP])
+    assert (received, twice) == ([], [signal.SIGHUP] * 2)
 
 
 def test_another_thread_handles_no_signals():

@@ -138,8 +138,8 @@ function showNothing() {
 
 function limitNote(sentences) {
   const cut = sentences.flatMap(({ leftOut }, i) => (leftOut > 0 ? [i + 1] : []));
-  const which = sentences.length > 1 ? `line ${cut.join(", ")}` : "the line";
-  return cut.length ? `The end of ${which} is left out: the model reads no longer lines.` : "";
+  const which = sentences.length > 1 ? ` of line ${cut.join(", ")}` : "";
+  return cut.length ? `The end${which} is not read: there are more words than the model takes.` : "";
 }
 
 function markOutdated() {

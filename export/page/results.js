@@ -144,7 +144,7 @@ class Results {
     const blank = !this.lines[this.chosen];
     this.drawUnknown(sentence?.source ?? [], sentence?.unknown ?? new Set());
     const read = (sentence?.corrected ?? []).map(([word, other]) => `“${word}” as “${other}”`);
-    setText("corrected-note", read.length ? `Read ${read.join(", ")}.` : "");
+    setText("corrected-note", read.length ? `Read ${[...new Set(read)].join(", ")}.` : "");
     document.getElementById("alignment-box").hidden = blank;
     if (blank) return;
     const note = this.whyNoAlignment(sentence);

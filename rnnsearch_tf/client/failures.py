@@ -68,6 +68,7 @@ _MAX_MESSAGE = 300
 _REFUSED = ("INVALID_ARGUMENT", "FAILED_PRECONDITION", "OUT_OF_RANGE", "NOT_FOUND")
 _NO_SIGNATURE = re.compile(r"signature.*not found", re.IGNORECASE)
 _NO_LABEL = re.compile(r"version label", re.IGNORECASE)
+_NO_MEMORY = re.compile(r"OOM|out of memory", re.IGNORECASE)
 _TOO_LARGE = re.compile(r"message larger than max", re.IGNORECASE)
 
 
@@ -80,7 +81,8 @@ def refusal(
         said = f"{said[:_MAX_MESSAGE]}…"
     if code == "RESOURCE_EXHAUSTED" and _TOO_LARGE.search(said):
         return Failure.TOO_LARGE.of(address, said)
-    if code in ("UNAVAILABLE", "RESOURCE_EXHAUSTED"):  # or asked too often
+    asked_too_often = code == "RESOURCE_EXHAUSTED" and not _NO_MEMORY.search(said)
+    if code == "UNAVAILABLE" or asked_too_often:
         return errors.UnavailableError(address, f"is unavailable: {said}")
     if code == "DEADLINE_EXCEEDED":
         return errors.DeadlineError(address, f"gave up for want of time: {said}")

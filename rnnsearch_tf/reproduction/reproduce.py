@@ -101,9 +101,12 @@ class _Work:
         wanted = TrainingData(config, self._texts.training).config
         if saved.training_text not in ("", wanted.training_text):
             return False
+        if saved.validation_text not in ("", self._texts.validation.fingerprint()):
+            return False
         return saved == dataclasses.replace(
             wanted,
             training_text=saved.training_text,
+            validation_text=saved.validation_text,
             training_id=saved.training_id,
             decoding=saved.decoding,
         )

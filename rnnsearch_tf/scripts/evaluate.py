@@ -18,6 +18,7 @@ from rnnsearch_tf.scripts.shared.alignment_evaluation import (
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.decoding_flags import (
     checked_models,
+    decoding_settings,
     define_decoding,
     define_model,
     open_translator,
@@ -77,7 +78,8 @@ COMMAND.define(
 COMMAND.define(
     "calibration", bool,
     "also measure how often the most probable next token is right, by its probability: the "
-    "expected calibration error on the (first) reference; not of an export",
+    "expected calibration error on the (first) reference; not of an export, nor with "
+    "--correct_spelling",
     False,
 )  # fmt: skip
 COMMAND.group("Output")
@@ -146,6 +148,8 @@ def _check_inputs() -> ParallelText:
     checked_models(COMMAND)
     if FLAGS.calibration and find_version(FLAGS.model_dir):
         raise UsageError("--calibration needs the model that the export was made of")
+    if FLAGS.calibration and decoding_settings(COMMAND).correct_spelling:
+        raise UsageError("--calibration does not go with --correct_spelling")
     return files.read()
 
 

@@ -165,7 +165,7 @@ def run() -> int:
     backend = "jax" if os.environ.get("KERAS_BACKEND") == "jax" else "tensorflow"
     if backend == "jax":
         check_jax(config, FLAGS.strategy)
-    if cluster is None:  # of several machines, the chief alone has the model directory
+    if cluster is None:  # of several machines, the chief checks it, and others fail with it
         _check_run(config)
     validation = valid_files.read() if valid_files else None
     with quiet_start(backend):
@@ -266,12 +266,12 @@ def _subword_models(config: Config) -> list[str]:
     for name in ("subword_models", "subwords", "joint_subwords"):
         if FLAGS[name].value and config.tokenizer != SENTENCEPIECE:
             raise UsageError(f"--{name} goes with --tokenizer=sentencepiece")
-        if name != "subword_models" and FLAGS[name].value and FLAGS.subword_models:
-            raise UsageError(f"--{name}: the subwords are those of --subword_models")
     for name in ("source_vocabulary_size", "target_vocabulary_size"):
         if FLAGS[name].value and config.tokenizer == SENTENCEPIECE:
             raise UsageError(f"--{name} is of words; with --tokenizer=sentencepiece: --subwords")
     models = FLAGS.subword_models.split(",") if FLAGS.subword_models else []
+    if models and FLAGS.subwords:
+        raise UsageError("--subwords: the subwords are those of --subword_models")
     if models and FLAGS.initial_model:
         raise UsageError("--subword_models: the subwords are those of --initial_model")
     if len(models) > 2:

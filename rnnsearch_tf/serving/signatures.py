@@ -41,8 +41,8 @@ def signatures(text_model: TextModel) -> dict[str, Callable[..., Outputs]]:
         Returns:
             Also `source_tokens` string [B, Tx] and `target_tokens` string [B, Ty], the words of
             each sentence with its `</s>`, then empty strings; `model_input` string [B, Tx], the
-            source's as the model reads them, [UNK] where its vocabulary lacks one, unless its
-            spelling is corrected; `alignment`
+            source's as the model reads them, with known words in place of misspelled ones where
+            spelling is corrected, and [UNK] in place of others that it lacks; `alignment`
             float32 [B, Ty, Tx], where row i is α_i, the weights under which word i was written
             (zero at padding, and where a weight is not finite); `word_scores` float32 [B, Ty],
             log p of each of `target_tokens` in nats, `</s>` with its own (0 at padding); `left_out`

@@ -110,7 +110,7 @@ class Trainer:
     def run(self) -> int | None:
         """Train to the end, or to a signal.
 
-        Returns the signal that stopped it (SIGINT or SIGTERM), after everything was saved; or None.
+        Returns the signal that stopped it, after everything was saved; or None.
         InputError for files that cannot be written, or that were changed by others, no memory, or
         too many gradients in a row that are not finite.
         """

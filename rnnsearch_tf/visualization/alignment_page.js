@@ -81,7 +81,7 @@ class AlignmentView {
     element.classList.toggle("end", word === END);
     element.classList.toggle("unknown", isUnknown);
     if (word === END) element.title = "the end of the sentence";
-    else if (isUnknown) element.title = "not in the model's vocabulary, read as [UNK]";
+    else if (isUnknown) element.title = "not in the model's vocabulary";
     this.places.set(element, place);
   }
 

@@ -98,6 +98,8 @@ def test_a_server_that_stays_unavailable(serve, code, monkeypatch):
          "refuses the request: input text: has the wrong shape"),
         ("UNAUTHENTICATED", "no token", RequestError, "denies access: no token"),
         ("PERMISSION_DENIED", "not you", RequestError, "denies access: not you"),
+        ("RESOURCE_EXHAUSTED", "out of memory", ServerError,
+         "failed with RESOURCE_EXHAUSTED: out of memory"),
         ("INTERNAL", "x" * 1000, ServerError, "failed with INTERNAL: xxx"),
         ("DEADLINE_EXCEEDED", "batching took too long", DeadlineError,
          "gave up for want of time: batching took too long"),

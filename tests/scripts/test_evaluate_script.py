@@ -77,6 +77,10 @@ def test_an_input_is_not_overwritten(capsys, flags, corpus, tmp_path):
         [f"--translations={corpus / 'valid.fr'}"],
         [f"--system=Moses:{tmp_path / 'system'}", f"--translations={tmp_path / 'system'}"],
         [f"--hypotheses={tmp_path / 'system'}", f"--json={tmp_path / 'link'}"],
+        [
+            f"--system=Moses:{corpus / 'valid.en'},{tmp_path / 'system'}",
+            f"--json={tmp_path / 'system'}",
+        ],
     ):
         said = fails(capsys, evaluate, *flags, *given, status=2)
         assert "another flag names this file too" in said
@@ -84,7 +88,7 @@ def test_an_input_is_not_overwritten(capsys, flags, corpus, tmp_path):
 
 def test_a_name_does_not_compress(capsys, flags, tmp_path):
     said = fails(capsys, evaluate, *flags, f"--translations={tmp_path / 'out.gz'}", status=1)
-    assert "out.gz: is written as it is, not compressed: a name without .gz" in said
+    assert "out.gz: is not compressed: choose a name without .gz" in said
 
 
 def test_a_file_and_a_model_are_other_systems(capsys, flags, corpus, model_dir, tmp_path):

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from rnnsearch_tf.alignment.word_aligner import PairAlignment
 
 
-_TUNED = ("rule", "threshold", "symmetrize")
+_TUNED = ("rule", "threshold", "symmetrize", "average_alignments")
 _OF_LINKS = (
-    "tune", "flip_gold", "alignment", "reverse_model_dir", "average_alignments", *_TUNED
+    "tune", "flip_gold", "alignment", "reverse_model_dir", *_TUNED
 )  # fmt: skip
 _OF_TRANSLATIONS = ("translations", "sample_html", "system", "hypotheses", "calibration")
 

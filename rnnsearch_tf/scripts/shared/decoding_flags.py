@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from rnnsearch_tf.config import AlignmentName, DecodingConfig
+from rnnsearch_tf.config import SENTENCEPIECE, AlignmentName, DecodingConfig
 from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.inference.exported import check_models, check_options, config_of, find_version
 from rnnsearch_tf.inference.lexicon_file import required
@@ -65,6 +65,8 @@ def checked_models(command: Command, names: str | None = None) -> list[str]:
     paths = model_folders(command, names)
     check_models(paths, command.flags.weights)
     decoding = decoding_settings(command, names)
+    if decoding.correct_spelling and config_of(paths[0]).tokenizer == SENTENCEPIECE:
+        raise UsageError(f"--correct_spelling: {paths[0]} has subwords, and no unknown words")
     if len(paths) == 1 and (version := find_version(paths[0])):
         check_options(version, decoding)
     elif decoding.candidate_words and "candidate_words" in command.flags:

@@ -68,7 +68,7 @@ def _check_file(path: str) -> None:
 
 def _check_plain_file(path: str) -> None:
     if path.endswith(".gz"):
-        raise InputError("is written as it is, not compressed: a name without .gz")
+        raise InputError("is not compressed: choose a name without .gz")
     _check_file(path)
 
 
@@ -115,7 +115,7 @@ def check_distinct(
     `others` are paths of inputs that are a part of a flag's value.
     """
     taken = {_identity(path) for _, path in _files(flags, inputs)}
-    taken |= {_identity(Path(path)) for path in others}
+    taken |= {_identity(Path(path)) for paths in others for path in paths.split(",")}
     for name, path in _files(flags, outputs):
         if _identity(path) in taken:
             raise UsageError(f"--{name} {path}: another flag names this file too")
@@ -128,7 +128,7 @@ def _identity(path: Path) -> Path | tuple[int, int]:
         status = path.stat()
     except OSError:
         return path.resolve()
-    return status.st_dev, status.st_ino
+    return (status.st_dev, status.st_ino) if status.st_ino else path.resolve()
 
 
 def _files(flags: FlagValues, names: Iterable[str]) -> Iterator[tuple[str, Path]]:

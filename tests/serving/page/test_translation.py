@@ -161,9 +161,9 @@ def test_the_end_of_a_line_that_is_not_read_is_told(visit, server):
     expect(page.locator("#source-note")).to_be_empty()
     expect(page.locator("#matrix table")).to_be_hidden()  # a quarter of a million cells
     translate(page, f"a {BEYOND}")
-    expect(page.locator("#source-note")).to_contain_text("The end of the line is left out")
+    expect(page.locator("#source-note")).to_contain_text("The end is not read")
     translate(page, f"a\n{BEYOND}\n{BEYOND}", f"A{BEYOND}{BEYOND}")
-    expect(page.locator("#source-note")).to_contain_text("The end of line 2, 3 is left out")
+    expect(page.locator("#source-note")).to_contain_text("The end of line 2, 3 is not read")
 
 
 # --- The n-best list ---
