@@ -25,7 +25,7 @@ from rnnsearch_tf.scripts.shared.line_output import (
     whole_lines,
 )
 from rnnsearch_tf.scripts.shared.text_input import Decoder, input_lines, is_live, live_windows
-from rnnsearch_tf.scripts.shared.text_warnings import warn_of_unknown_words
+from rnnsearch_tf.scripts.shared.text_warnings import warn_if_cut, warn_of_unknown_words
 from rnnsearch_tf.scripts.shared.translation_lines import (
     SEPARATOR,
     check_n_best,
@@ -147,12 +147,8 @@ def _checked(
         if not window_number:
             warn_of_unknown_words(COMMAND, translator, texts)
         for number, line in numbered:
-            if len(line) > max_length:  # a token has at least one byte
-                [length] = translator.source_lengths([line])
-                if length > max_length:
-                    COMMAND.warn(
-                        f"line {number:,} has {length:,} tokens: only {max_length:,} are read"
-                    )
+            place = f"line {number:,}"
+            warn_if_cut(COMMAND, place, line, translator.source_lengths, max_length)
         done += len(window)
         yield window
 

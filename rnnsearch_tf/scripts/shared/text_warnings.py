@@ -1,6 +1,6 @@
 """Warnings of text in another language than the model's, and of lines that are too long."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rnnsearch_tf.scripts.shared.command import Command
@@ -27,16 +27,26 @@ def warn_of_cut_lines(
 ) -> None:
     """Warn of each line that the model reads only the beginning of."""
     max_length = translator.config.decoding.max_length
-    sides = ("source", source, translator.source_lengths), (
-        "target", target, translator.target_lengths,
-    )  # fmt: skip
-    for side, lines, lengths in sides:
-        for number, line in enumerate(lines, 1):
-            if len(line.encode()) > max_length:  # a token has at least one byte
-                [length] = lengths([line])
-                if length > max_length:
-                    read = f"only {max_length:,} are read"
-                    command.warn(f"{side} line {number:,} has {length:,} tokens: {read}")
+    for number, line in enumerate(source, 1):
+        place = f"source line {number:,}"
+        warn_if_cut(command, place, line.encode(), translator.source_lengths, max_length)
+    for number, line in enumerate(target, 1):
+        place = f"target line {number:,}"
+        warn_if_cut(command, place, line.encode(), translator.target_lengths, max_length)
+
+
+def warn_if_cut(
+    command: Command,
+    place: str,
+    line: bytes,
+    lengths: Callable[[list[bytes]], list[int]],  # counts the tokens of lines
+    max_length: int,
+) -> None:
+    """Warn of a line of more tokens than are read."""
+    if len(line) > max_length:  # a token has at least one byte
+        [length] = lengths([line])
+        if length > max_length:
+            command.warn(f"{place} has {length:,} tokens: only {max_length:,} are read")
 
 
 def with_warning(
