@@ -344,6 +344,18 @@ class Config:
                     "for pre-tokenised text",
                 )
 
+    def with_settings(self, **settings: Any) -> "Config":
+        """Return a copy with other settings, also of its parts: `with_settings(epochs=4)`.
+
+        `max_length` is that of training. ValueError: a value out of range; TypeError: no setting.
+        """
+        parts = {}
+        for name in ("training", "model", "decoding"):
+            part = getattr(self, name)
+            own = settings.keys() & {field.name for field in dataclasses.fields(part)}
+            parts[name] = dataclasses.replace(part, **{n: settings.pop(n) for n in own})
+        return dataclasses.replace(self, **parts, **settings)
+
     def given_settings(self) -> dict[str, Any]:
         """Return what a user sets, without the fields that a training fills in."""
         values = dataclasses.asdict(self)

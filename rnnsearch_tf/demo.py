@@ -1,6 +1,5 @@
 """Demonstration: both models on the built-in grammar, in minutes, on a laptop."""
 
-import dataclasses
 import shutil
 import subprocess
 import sys
@@ -106,10 +105,7 @@ def _config(architecture: str) -> Config:
     In the same time, a model learns more from many sentences than from few in several epochs.
     """
     preset = PRESETS[f"{architecture}-tiny"]
-    training = dataclasses.replace(
-        preset.training, epochs=1, batch_size=40, evaluation_interval=1200
-    )
-    return dataclasses.replace(preset, training=training)
+    return preset.with_settings(epochs=1, batch_size=40, evaluation_interval=1200)
 
 
 def _export_path(output: Path) -> Path:

@@ -17,14 +17,19 @@ class Offers {
     this.box.hidden = !note;
   }
 
-  // `candidates` are the answer of `complete` for what stands before place `start` of their texts.
-  show(candidates, start) {
+  // `candidates` are the answer of `complete` for these words, which take `start` characters.
+  show(candidates, given, start) {
     const offers = new Map();
     for (const candidate of candidates) {
-      const next = placesOf(candidate.words, candidate.translation).findIndex((p) => p >= start);
-      const place = next < 0 ? candidate.words.length - 1 : next;
-      const word = candidate.words[place];
-      if (!offers.has(word)) offers.set(word, this.offer(candidate, place));
+      const { words, translation } = candidate;
+      const places = placesOf(words, translation);
+      const isSame = given.every((word, i) => word === words[i]);
+      const next = isSame ? given.length : places.findIndex((p) => p >= start);
+      const place = next < 0 ? words.length - 1 : next;
+      const end = places.find((p, i) => i > place && p >= 0);
+      // A word that stands in place of [UNK] is only in the text.
+      const word = words[place] === UNKNOWN ? translation.slice(start, end).trim() : words[place];
+      if (!offers.has(word)) offers.set(word, this.offer(candidate, word, candidate.wordScores[place]));
     }
     this.clear(offers.size ? "Here also, the most probable translation first:" : "No translation begins so.");
     this.list.append(...offers.values());
@@ -32,9 +37,8 @@ class Offers {
     if (focused?.closest("#translation")) this.list.firstElementChild?.focus();
   }
 
-  offer(candidate, place) {
-    const word = candidate.words[place];
-    const button = make("button", { type: "button", title: probability(candidate.wordScores[place]) });
+  offer(candidate, word, score) {
+    const button = make("button", { type: "button", title: probability(score) });
     button.textContent = word === END ? "(end)" : word;
     button.addEventListener("click", () => this.use(candidate));
     setLanguage(button, languages.target);

@@ -105,12 +105,14 @@ async function bestTranslations(lines, signal) {
 async function offerWords(word) {
   const signal = results.beginOffering();
   const text = results.lines[results.chosen];
-  const prefix = prefixBefore(results.standing(), word);
+  const standing = results.standing();
+  const prefix = prefixBefore(standing, word);
   results.offers.clear("Looking for other words…");
   try {
     const answer = await orWithout(predict(settings, "complete", [{ text, prefix }], signal));
     if (signal.aborted) return;
-    if (answer) results.offers.show(readCandidates(answer[0]), prefix.trimEnd().length);
+    const given = standing.words.slice(0, word);
+    if (answer) results.offers.show(readCandidates(answer[0]), given, prefix.trimEnd().length);
     else results.offers.clear("This model has no signature “complete”: it was exported without --completions.");
   } catch (error) {
     if (signal.aborted) return;

@@ -36,16 +36,12 @@ class Expectations(NamedTuple):
 
 
 def expectations_of_words(
-    e: tf.Tensor, f: tf.Tensor, cells: tf.Tensor, direction: Direction
+    e: tf.Tensor,  # ids of the words that emit, int [B, J], -1 for unknown words, 0 for padding
+    f: tf.Tensor,  # likewise of those emitted, int [B, I]
+    cells: tf.Tensor,  # rows of `Direction.lexicon`, int32 [B, I, J]
+    direction: Direction,
 ) -> Expectations:
-    """Return the expectations of sentence pairs.
-
-    Args:
-        e: ids of the words that emit, int [B, J], -1 for unknown words, 0 for padding.
-        f: likewise of those emitted, int [B, I].
-        cells: rows of `Direction.lexicon`, int32 [B, I, J].
-        direction: the parameters.
-    """
+    """Return the expectations of sentence pairs."""
     is_unknown = (e[:, tf.newaxis] < 0) | (f[:, :, tf.newaxis] < 0)
     emissions = tf.where(is_unknown, _UNKNOWN, tf.gather(direction.lexicon, cells))
     alone = tf.where(f < 0, _UNKNOWN, tf.gather(direction.unlinked, tf.maximum(f, 0)))
@@ -54,7 +50,10 @@ def expectations_of_words(
 
 
 def expectations(
-    emissions: tf.Tensor, unlinked: tf.Tensor, jumps: tf.Tensor, lengths: tuple[tf.Tensor, ...]
+    emissions: tf.Tensor,  # p(f_i | e_j), float32 [B, I, J]
+    unlinked: tf.Tensor,  # p(f_i | no word), float32 [B, I], above 0
+    jumps: tf.Tensor,  # s, float32 [2 WINDOW + 1], above 0
+    lengths: tuple[tf.Tensor, ...],  # I and J of each sentence, int [B]
 ) -> Expectations:
     """Run the forward–backward algorithm.
 
@@ -62,12 +61,6 @@ def expectations(
 
     From a word that no word emitted, the place is kept. Before the first, it is left of the
     sentence. With s = 1 everywhere, this is IBM model 1.
-
-    Args:
-        emissions: p(f_i | e_j), float32 [B, I, J].
-        unlinked: p(f_i | no word), float32 [B, I], above 0.
-        jumps: s, float32 [2 WINDOW + 1], above 0.
-        lengths: I and J of each sentence, int [B].
     """
     # One row of padding more: without any, the scans would have no step and no shape.
     emissions = tf.pad(emissions, [[0, 0], [0, 1], [0, 0]])
@@ -81,7 +74,8 @@ def expectations(
     emitted = (1 - UNLINKED) * emissions * of_f[:, :, tf.newaxis] * of_e[:, tf.newaxis]
     emitted = tf.transpose(tf.pad(emitted, [[0, 0], [0, 0], [1, 0]]), (1, 0, 2))
     skipped = tf.transpose(tf.where(of_f > 0, UNLINKED * unlinked, 1.0))[:, :, tf.newaxis]
-    distances = _distances(tf.shape(places)[1])
+    place = tf.range(tf.shape(places)[1])
+    distances = tf.clip_by_value(place - place[:, tf.newaxis], -WINDOW, WINDOW) + WINDOW
     weights = tf.gather(jumps, distances)
     normalizer = tf.matmul(places, weights, transpose_b=True)
 
@@ -111,17 +105,8 @@ def expectations(
     # −log Σ_k s(k − j') is replaced by its tangent, a lower bound that s(d) maximizes.
     left = leaving * tf.einsum("jk,ibk->ibj", weights, arriving)
     chances = tf.einsum("ibj,bk->jk", tf.math.divide_no_nan(left, normalizer), places)
-    return Expectations(
-        tf.transpose(links, (1, 0, 2))[:, :-1, 1:],
-        *(_by_distance(counts, distances) for counts in (jumped, chances)),
+    by_distance = (
+        tf.math.unsorted_segment_sum(counts, distances, 2 * WINDOW + 1)
+        for counts in (jumped, chances)
     )
-
-
-def _distances(size: tf.Tensor) -> tf.Tensor:
-    """Rows of `jumps` for the jump from each place to each place: int32 [size, size]."""
-    places = tf.range(size)
-    return tf.clip_by_value(places - places[:, tf.newaxis], -WINDOW, WINDOW) + WINDOW
-
-
-def _by_distance(counts: tf.Tensor, distances: tf.Tensor) -> tf.Tensor:
-    return tf.math.unsorted_segment_sum(counts, distances, 2 * WINDOW + 1)
+    return Expectations(tf.transpose(links, (1, 0, 2))[:, :-1, 1:], *by_distance)

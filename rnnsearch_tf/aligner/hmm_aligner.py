@@ -30,19 +30,13 @@ Sentence = Sequence[str]  # its words, without `</s>`
 
 
 class HmmAligner(tf.Module):
-    """Posteriors of links, p(a_i = j | e, f), in both directions.
-
-    Args:
-        words: the words of source and of target that the model knows, lower-cased.
-        cells: pairs of their ids, which begin at 1.
-        directions: parameters of p(target | source) and p(source | target).
-    """
+    """Posteriors of links, p(a_i = j | e, f), in both directions."""
 
     def __init__(
         self,
-        words: tuple[Sentence, Sentence],
-        cells: Cells,
-        directions: tuple[Direction, Direction],
+        words: tuple[Sentence, Sentence],  # of source and target, that it knows, lower-cased
+        cells: Cells,  # pairs of their ids, which begin at 1
+        directions: tuple[Direction, Direction],  # of p(target | source) and p(source | target)
     ):
         super().__init__()
         self._words = words
@@ -56,8 +50,7 @@ class HmmAligner(tf.Module):
     def train(cls, pairs: Iterable[tuple[Sentence, Sentence]]) -> "HmmAligner":
         """Train on sentence pairs; those of more than 300 words on a side are left out.
 
-        Raises:
-            InputError: no pair has words on both sides.
+        InputError where no pair has words on both sides.
         """
         numbers: tuple[dict[str, int], dict[str, int]] = {}, {}
         sides: tuple[list[np.ndarray], list[np.ndarray]] = [], []
@@ -81,9 +74,8 @@ class HmmAligner(tf.Module):
     ) -> tuple[tf.Tensor, tf.Tensor]:
         """Align words, string [B, None] without `</s>`, as graph operations.
 
-        Returns:
-            α [B, Ty + 1, Tx + 1] and β [B, Tx + 1, Ty + 1], float32, zero at padding. Behind its
-            words, each sentence has a row and a column of `</s>`, with the probability of no link.
+        Returns α [B, Ty + 1, Tx + 1] and β [B, Tx + 1, Ty + 1], float32, zero at padding. Behind
+        its words, each sentence has a row and a column of `</s>`, of the probability of no link.
         """
         x, y, cells = self._read(source, target)
         alpha = _links(x, y, cells, self._forward)
@@ -104,11 +96,7 @@ class HmmAligner(tf.Module):
     def align(
         self, source: Sequence[Sentence], target: Sequence[Sentence]
     ) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Align sentence pairs.
-
-        Returns:
-            Of each pair α [Ty + 1, Tx + 1] and β [Tx + 1, Ty + 1], float32, as of `posteriors`.
-        """
+        """Align sentence pairs: of each α [Ty + 1, Tx + 1] and β, as of `posteriors`."""
         longest = (max(map(len, side), default=0) for side in (source, target))
         if len(source) > 1 and len(source) * np.prod(list(longest)) > _WEIGHTS_AT_ONCE:
             half = len(source) // 2

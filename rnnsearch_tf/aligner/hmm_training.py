@@ -28,10 +28,6 @@ class Cells(NamedTuple):
     keys: Any  # int64 [C], source id · K_y + target id
     target_words: int  # K_y, with 0 for padding
 
-    def ids(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the source ids and the target ids, [C] each."""
-        return self.keys // self.target_words, self.keys % self.target_words
-
     def rows(self, source: Any, target: Any) -> tf.Tensor:
         """Return rows of `Direction.lexicon`, int32 [B, I, J], for ids [B, J] and [B, I].
 
@@ -57,23 +53,17 @@ class _Batch(NamedTuple):
 
 
 def train_directions(
-    source: Sequence[np.ndarray], target: Sequence[np.ndarray]
+    source: Sequence[np.ndarray],  # ids from 1, int32 [J], of each sentence
+    target: Sequence[np.ndarray],  # int32 [I]
 ) -> tuple[Cells, tuple[Direction, Direction]]:
-    """Train p(target | source) and p(source | target) by expectation–maximization.
+    """Train by expectation–maximization: the cells, and the parameters of both directions.
 
     The lexicon has a sparse Dirichlet prior, by variational Bayes: rare words would otherwise
     emit what no word of theirs does (Mermer & Saraçlar 2011; Riley & Gildea 2012).
-
-    Args:
-        source: ids from 1, int32 [J], of each sentence.
-        target: ids from 1, int32 [I].
-
-    Returns:
-        The cells, and the parameters of both directions.
     """
     sizes = [1 + max(int(row.max(initial=0)) for row in side) for side in (source, target)]
     cells, batches = _batches(source, target, sizes[1])
-    emitting = cells.ids()
+    emitting = np.divmod(cells.keys, cells.target_words)  # the source ids and the target ids
     directions = [_untrained(len(cells.keys), size) for size in reversed(sizes)]
     for iteration in range(1, _WITHOUT_JUMPS + _WITH_JUMPS + 1):
         counts = [_Counts(direction) for direction in directions]

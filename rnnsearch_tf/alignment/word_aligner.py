@@ -1,6 +1,5 @@
 """Soft alignments of given sentence pairs, by attention or by a trained aligner."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -26,49 +25,7 @@ class PairAlignment(NamedTuple):
         return self.forward.weights, None if self.reverse is None else self.reverse.weights
 
 
-class PairAligner(ABC):
-    """Aligns given sentence pairs.
-
-    Attributes:
-        forward: the source-to-target model.
-    """
-
-    forward: Translator
-
-    @abstractmethod
-    def align(self, text: ParallelText) -> list[PairAlignment]:
-        """Align sentence pairs."""
-
-    def align_stream(
-        self, pairs: Iterable[tuple[str, str]], pairs_at_once: int = 256
-    ) -> Iterator[PairAlignment]:
-        """Align any number of sentence pairs, as `align`; also those before an error of `pairs`."""
-        for window in windows(pairs, pairs_at_once):
-            source, target = map(list, zip(*window, strict=True))
-            yield from self.align(ParallelText(source, target))
-
-
-class TrainedAligner(PairAligner):
-    """Aligns the words of a model by an `HmmAligner` that was trained on them."""
-
-    def __init__(self, forward: Translator, aligner: HmmAligner):
-        self.forward = forward
-        self._aligner = aligner
-
-    def align(self, text: ParallelText) -> list[PairAlignment]:
-        """Align sentence pairs; α and β are the posteriors of `HmmAligner.align`."""
-        source, target = self.forward.words_of_pairs(*text)
-        weights = self._aligner.align(*([x.words[:-1] for x in side] for side in (source, target)))
-        return [
-            PairAlignment(
-                Alignment(x.words, y.words, alpha, x.unknown, y.unknown),
-                Alignment(y.words, x.words, beta, y.unknown, x.unknown),
-            )
-            for x, y, (alpha, beta) in zip(source, target, weights, strict=True)
-        ]
-
-
-class WordAligner(PairAligner):
+class WordAligner:
     """Aligns given sentence pairs, split into tokens by the models' common tokeniser.
 
     InputError for a model without attention, and two models that are not each other's reverse.
@@ -93,6 +50,34 @@ class WordAligner(PairAligner):
             for one, other in zip(forward, reverse, strict=True):
                 _check_words(one, other)
         return [PairAlignment(*pair) for pair in zip(forward, reverse, strict=True)]
+
+    def align_stream(
+        self, pairs: Iterable[tuple[str, str]], pairs_at_once: int = 256
+    ) -> Iterator[PairAlignment]:
+        """Align any number of sentence pairs, as `align`; also those before an error of `pairs`."""
+        for window in windows(pairs, pairs_at_once):
+            source, target = map(list, zip(*window, strict=True))
+            yield from self.align(ParallelText(source, target))
+
+
+class TrainedAligner(WordAligner):
+    """Aligns the words of a model by an `HmmAligner` that was trained on them."""
+
+    def __init__(self, forward: Translator, aligner: HmmAligner):
+        self.forward = forward
+        self._aligner = aligner
+
+    def align(self, text: ParallelText) -> list[PairAlignment]:
+        """Align sentence pairs; α and β are the posteriors of `HmmAligner.align`."""
+        source, target = self.forward.words_of_pairs(*text)
+        weights = self._aligner.align(*([x.words[:-1] for x in side] for side in (source, target)))
+        return [
+            PairAlignment(
+                Alignment(x.words, y.words, alpha, x.unknown, y.unknown),
+                Alignment(y.words, x.words, beta, y.unknown, x.unknown),
+            )
+            for x, y, (alpha, beta) in zip(source, target, weights, strict=True)
+        ]
 
 
 def _check_words(forward: Alignment, reverse: Alignment) -> None:

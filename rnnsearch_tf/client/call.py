@@ -37,7 +37,11 @@ class Call:
 
     def is_over(self) -> bool:
         """Whether the deadline has passed or the call was cancelled."""
-        return self._cancelled.is_set() or self.remaining() == 0
+        return self.is_cancelled() or self.remaining() == 0
+
+    def is_cancelled(self) -> bool:
+        """Whether its answer is not needed any more."""
+        return self._cancelled.is_set()
 
     def pause(self, seconds: float) -> None:
         """Wait, at most until the call is cancelled."""
@@ -85,8 +89,9 @@ class Running(Generic[_Result]):
         # The work's own timeouts do not see an answer that trickles, or a resolver that is slow.
         concurrent.futures.wait([self._future], self._call.remaining())
         if not self._future.done():
+            late = self._late(self._call)
             self.cancel()
-            raise self._late(self._call)
+            raise late
         return self._future.result()
 
     def cancel(self) -> None:

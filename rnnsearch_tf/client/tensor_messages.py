@@ -8,6 +8,9 @@ from typing import Any
 from rnnsearch_tf.client.contract import UnexpectedAnswer
 from rnnsearch_tf.client.serving_pb2 import Tensor
 
+_MAX_AXES = 3  # of an output
+_MAX_EMPTY_LISTS = 100_000
+
 
 def string_vector(texts: Sequence[str]) -> Tensor:
     """Make a DT_STRING tensor [B] of texts."""
@@ -29,7 +32,9 @@ def nested_lists(tensor: Tensor) -> Any:
         flat = _numbers(tensor)
     else:
         raise UnexpectedAnswer("is neither text nor float32")
-    if min(sizes, default=0) < 0 or len(flat) != math.prod(sizes):
+    is_whole = min(sizes, default=0) >= 0 and len(flat) == math.prod(sizes)
+    lists = math.prod(sizes[:-1])  # to be made, of a size 0 also where there are no values
+    if not is_whole or len(sizes) > _MAX_AXES or lists > max(len(flat), _MAX_EMPTY_LISTS):
         raise UnexpectedAnswer(f"has {len(flat)} values for the shape {sizes}")
     return _nested(flat, sizes)
 

@@ -23,11 +23,13 @@ from rnnsearch_tf.data.sampled_pairs import SampledPairs
 from rnnsearch_tf.data.sentence_pairs import Pairs
 from rnnsearch_tf.data.word_alignments import WordAlignments
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.progress import counted
 from rnnsearch_tf.tf_functions import untuned
 
 SORTED_BATCHES = 20  # batches whose pairs are sorted together (appendix B.2)
 
 _BATCHES_AHEAD = 4
+_MAX_TOKENS = 20_000  # of a side in a batch of evaluation, padding counted
 
 _IDS = tf.TensorSpec([None, None], tf.int32)
 _GUIDE = tf.TensorSpec([None, None, None], tf.float32)
@@ -121,11 +123,21 @@ def batch_count(pairs: Pairs, config: TrainingConfig, block_size: int = 1_000_00
     return int(np.ceil(in_buckets / config.batch_size).sum())
 
 
-def ordered_batches(pairs: Pairs, batch_size: int) -> Iterator[dict[str, tf.Tensor]]:
-    """Make batches of all pairs from short to long, padded to the longest; for evaluation."""
-    order = np.argsort(pairs.lengths(np.arange(len(pairs))), kind="stable")
-    for start in range(0, len(order), batch_size):
-        rows = order[start : start + batch_size]
+def ordered_batches(
+    pairs: Pairs, batch_size: int, description: str
+) -> Iterator[dict[str, tf.Tensor]]:
+    """Make batches of all pairs from short to long, padded to the longest; for evaluation.
+
+    Long pairs come in smaller batches. A bar counts the batches, whose description is singular.
+    """
+    lengths = pairs.lengths(np.arange(len(pairs)))
+    batches: list[list[int]] = []
+    for row in np.argsort(lengths, kind="stable").tolist():
+        room = min(batch_size, _MAX_TOKENS // (int(lengths[row]) + 1))
+        if not batches or len(batches[-1]) >= room:
+            batches.append([])
+        batches[-1].append(row)
+    for rows in counted(map(np.array, batches), description, len(batches)):
         yield {
             "source": tf.constant(pairs.source.batch(rows)),
             "target": tf.constant(pairs.target.batch(rows)),

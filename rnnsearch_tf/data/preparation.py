@@ -14,7 +14,7 @@ from rnnsearch_tf.data import prepared_corpus
 from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText
 from rnnsearch_tf.data.prepared_corpus import Block, PreparedText, Writer
 from rnnsearch_tf.digests import is_intact, json_digest
-from rnnsearch_tf.errors import until_error
+from rnnsearch_tf.errors import InputError, until_error
 from rnnsearch_tf.files import make_once
 from rnnsearch_tf.progress import Bar, say
 from rnnsearch_tf.text.tokenizers import Tokenizer
@@ -40,20 +40,25 @@ def prepare(
     default `default_cache_dir()`, each under a digest of its corpus and of the tokenisers'
     fingerprints. InputError for an unusable corpus, or a cache folder that cannot be written.
     """
-    key = _key(corpus, source_tokenizer, target_tokenizer)
+    text = corpus.fingerprint()
+    tokenizers = source_tokenizer.fingerprint(), target_tokenizer.fingerprint()
+    key = json_digest([inspect.getsource(prepared_corpus), *tokenizers, text])[:32]
     folder = Path(cache_dir or default_cache_dir()) / key
 
     def make(empty: Path) -> None:
-        _write(empty, corpus, source_tokenizer, target_tokenizer)
+        with unchanged(corpus, text):
+            _write(empty, corpus, source_tokenizer, target_tokenizer)
 
     make_once(folder, is_intact, make)
     return PreparedText(folder)
 
 
-def _key(corpus: Corpus, source: Tokenizer, target: Tokenizer) -> str:
-    """Digest all that decides about a prepared text: its format, the tokenisers, the corpus."""
-    fingerprints = source.fingerprint(), target.fingerprint(), corpus.fingerprint()
-    return json_digest([inspect.getsource(prepared_corpus), *fingerprints])[:32]
+@contextlib.contextmanager
+def unchanged(corpus: Corpus, fingerprint: str) -> Iterator[None]:
+    """Read a corpus in a block; InputError where it no longer has this fingerprint at the end."""
+    yield
+    if corpus.fingerprint() != fingerprint:
+        raise InputError("the training text was changed while it was read: start again")
 
 
 def _write(folder: Path, corpus: Corpus, source: Tokenizer, target: Tokenizer) -> None:

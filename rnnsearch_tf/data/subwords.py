@@ -1,15 +1,21 @@
 """The SentencePiece models of a training: learned from its text, or taken from files."""
 
+import inspect
+import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rnnsearch_tf.config import SENTENCEPIECE, SUBWORD_FILES, Config
 from rnnsearch_tf.data.parallel_corpus import Corpus
-from rnnsearch_tf.data.preparation import default_cache_dir
+from rnnsearch_tf.data.preparation import default_cache_dir, unchanged
 from rnnsearch_tf.digests import is_intact, json_digest, write_digests
+from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.files import make_once
 from rnnsearch_tf.progress import say
+from rnnsearch_tf.text import subwords
 from rnnsearch_tf.text.subwords import SentencePieceTokenizer, learn_subwords
+
+_MAX_LINES = 2_000_000  # that pieces are learned from: SentencePiece keeps them in memory
 
 
 def find_subwords(
@@ -34,16 +40,22 @@ def find_subwords(
 
 
 def _learned(config: Config, training: Corpus, cache_dir: str | Path | None) -> list[Path]:
-    key = json_digest([training.fingerprint(), config.subwords, config.joint_subwords])
+    require_package("sentencepiece")
+    import sentencepiece
+
+    code = inspect.getsource(subwords), sentencepiece.__version__
+    text = training.fingerprint()
+    key = json_digest([text, config.subwords, config.joint_subwords, *code])
     name = f"subwords-{key[:32]}"
     folder = Path(cache_dir or default_cache_dir()) / name
 
     def make(empty: Path) -> None:
         say(f"learning {config.subwords:,} subwords from the training text")
         sides = [(0, 1)] * 2 if config.joint_subwords else [(0,), (1,)]
-        models = {
-            side: learn_subwords(_lines(training, side), config.subwords) for side in set(sides)
-        }
+        with unchanged(training, text):
+            models = {
+                side: learn_subwords(_lines(training, side), config.subwords) for side in set(sides)
+            }
         for side, file in zip(sides, SUBWORD_FILES, strict=True):
             (empty / file).write_bytes(models[side])
         write_digests(empty)
@@ -53,6 +65,9 @@ def _learned(config: Config, training: Corpus, cache_dir: str | Path | None) -> 
 
 
 def _lines(training: Corpus, sides: tuple[int, ...]) -> Iterator[str]:
+    """Give the lines of some sides; of more than _MAX_LINES a random sample, always the same."""
+    count = len(sides) * sum(len(block.source) for block in training.blocks())
+    drawn = random.Random(count)
     for block in training.blocks():
         for side in sides:
-            yield from block[side]
+            yield from (line for line in block[side] if drawn.random() * count < _MAX_LINES)

@@ -101,7 +101,13 @@ def constrained(
         def let_through() -> tf.Tensor:
             columns = tf.range(tf.shape(logits)[2])
             is_forced = (word > 0)[:, :, tf.newaxis]
-            allowed = fits(state.rest, spelling) & (columns != PAD)
+            unfinished = tf.where(is_forced[:, :, 0], "", state.rest)
+            allowed = tf.cond(
+                tf.reduce_all(unfinished == ""),
+                lambda: tf.fill(tf.shape(logits), True),
+                lambda: fits(unfinished, spelling),
+            )
+            allowed &= columns != PAD
             allowed &= spelling.begins_word | ~is_next[:, :, tf.newaxis]
             allowed = tf.where(is_forced, columns == word[:, :, tf.newaxis], allowed)
             others = tf.reduce_logsumexp(tf.where(allowed, -math.inf, logits), axis=2)

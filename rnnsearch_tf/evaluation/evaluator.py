@@ -106,8 +106,7 @@ class Evaluator:
         `</s>` and [UNK] are predicted like any token; of p over all words, whatever the search's.
         """
         confidence, correct = [], []
-        batches = -(-len(pairs) // batch_size)
-        for batch in counted(ordered_batches(pairs, batch_size), "calibrated batch", batches):
+        for batch in ordered_batches(pairs, batch_size, "calibrated batch"):
             best, is_right = self._predictions(batch["source"], batch["target"])
             confidence.append(best.numpy())
             correct.append(is_right.numpy())

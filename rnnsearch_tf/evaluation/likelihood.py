@@ -8,7 +8,6 @@ import tensorflow as tf
 
 from rnnsearch_tf.data.batching import ordered_batches
 from rnnsearch_tf.data.sentence_pairs import Pairs
-from rnnsearch_tf.progress import counted
 
 _MAX_EXPONENT = 700.0  # e^x is finite in float64 up to about 709
 
@@ -36,8 +35,7 @@ def nll(token_losses: Callable[..., tf.Tensor], pairs: Pairs, batch_size: int = 
     `token_losses` is a model's method of this name, as it is or as a `tf.function`.
     """
     total, tokens = 0.0, 0
-    batches = -(-len(pairs) // batch_size)
-    for batch in counted(ordered_batches(pairs, batch_size), "scored batch", batches):
+    for batch in ordered_batches(pairs, batch_size, "scored batch"):
         losses = token_losses(batch["source"], batch["target"])
         total += float(tf.reduce_sum(losses))
         tokens += int(tf.size(losses))

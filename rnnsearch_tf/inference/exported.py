@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ def versions(export_dir: Path) -> list[int]:
     Anything else in the folder is skipped.
     """
     paths = export_dir.iterdir() if export_dir.is_dir() else ()
-    return sorted(int(p.name) for p in paths if p.name.isascii() and p.name.isdigit())
+    return sorted(int(p.name) for p in paths if re.fullmatch("0|[1-9][0-9]*", p.name))
 
 
 def new_version(export_dir: str | Path, version: int | None = None) -> Path:

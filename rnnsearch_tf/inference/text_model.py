@@ -37,7 +37,7 @@ from rnnsearch_tf.text.vocabulary import EOS, PAD, SPECIAL_TOKENS
 from rnnsearch_tf.tf_functions import graph_function
 
 _BLOCK_TOKENS = 1_000  # source tokens in a block, with padding
-_BEGUN_BLOCK_TOKENS = 200  # where translations are begun, which takes memory for all words' texts
+_BEGUN_BLOCK_TOKENS = 200  # where translations are begun
 MAX_WEIGHTS = 1 << 25  # of alignments computed at once, unless of a single pair: 128 MiB
 _TEXT = tf.TensorSpec([None], tf.string, "text")
 _PREFIX = tf.TensorSpec([None], tf.string, "prefix")
@@ -56,7 +56,7 @@ class TextModel(tf.Module):
     Sentences are searched in blocks of similar length: a long sentence among many short ones costs
     only itself, and memory is bounded for any number of sentences. InputError where unknown words
     are to be replaced, and a model has no attention; or there are to be candidate words, and there
-    is no lexicon, or the tokens are subwords; or spelling is to be corrected of subwords.
+    is no lexicon; or for either, or to correct spelling, the tokens are subwords.
     """
 
     def __init__(
@@ -107,6 +107,8 @@ class TextModel(tf.Module):
             self._spelling = SpellingCorrection(source)
         self._unk_replacement: UnkReplacement | None = None
         if config.decoding.replace_unknown:
+            if self.has_subwords:
+                raise InputError("unknown words are replaced by words; this model has subwords")
             if not all(member.config.has_attention for member in models):
                 raise InputError("unknown words are replaced by attention, which RNNencdec lacks")
             self._unk_replacement = UnkReplacement(lexicon)
@@ -276,12 +278,10 @@ class TextModel(tf.Module):
             begun = None if prefix is None else tf.gather(prefix, rows)
             return self._search_block(self._corrected(tf.gather(tokens, rows)), n_best, begun)
 
-        hypotheses = map_by_length(
-            of_block,
-            tokens.row_lengths() + 1,
-            _BLOCK_TOKENS if prefix is None else _BEGUN_BLOCK_TOKENS,
-            empty_n_best(n_best),
-        )
+        lengths, block_tokens = tokens.row_lengths() + 1, _BLOCK_TOKENS
+        if prefix is not None:  # which takes memory for all words' texts
+            lengths, block_tokens = tf.maximum(lengths, 16), _BEGUN_BLOCK_TOKENS
+        hypotheses = map_by_length(of_block, lengths, block_tokens, empty_n_best(n_best))
         return {
             "source_tokens": with_end(tokens).to_tensor(""),
             "text": hypotheses.text,

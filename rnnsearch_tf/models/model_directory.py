@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rnnsearch_tf.config import SUBWORD_FILES, AlignmentName, Config
+from rnnsearch_tf.config import SENTENCEPIECE, SUBWORD_FILES, AlignmentName, Config
+from rnnsearch_tf.digests import file_digest
 from rnnsearch_tf.errors import InputError, first_line, input_errors
 from rnnsearch_tf.files import check_space, file_lock, replacing, synchronize, write_atomically
 from rnnsearch_tf.json_files import finite_or_none, parse_json, typed
@@ -84,6 +85,21 @@ class ModelDirectory:
             for name, model in zip(SUBWORD_FILES, subwords, strict=False):
                 write_atomically(self.path / name, model)
             write_atomically(self._config_path, config.to_json().encode())
+
+    def subword_files(self) -> list[Path]:
+        """Return the SentencePiece models, of source and target; none of words, or without config.
+
+        InputError where one is missing, or is not the model's.
+        """
+        if not self.is_complete() or self.load_config().tokenizer != SENTENCEPIECE:
+            return []
+        config = self.load_config()
+        paths = [self.path / name for name in SUBWORD_FILES]
+        digests = config.source_subwords, config.target_subwords
+        for path, digest in zip(paths, digests, strict=True):
+            if file_digest(path) != digest:
+                raise InputError(f"{path}: not the SentencePiece model this model was made with")
+        return paths
 
     def check_resumable(self) -> None:
         """Check that a training can be resumed, where one was.

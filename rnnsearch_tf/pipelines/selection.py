@@ -67,15 +67,7 @@ def select_shards(
     other, but a pair that is not UTF-8 is no error: it counts as blank and is never chosen. Each
     shard is read four times. A worker has in memory the in-domain text, the samples, and the
     scores of a shard; the pool's last score to keep is found digit by digit from histograms.
-
-    Args:
-        pipeline: to be added to.
-        shards: all of the pool, numbered in its order.
-        selection: what is chosen.
-        unfinished: the folder of files that are being written.
-
-    Returns:
-        The number of kept pairs, of each shard.
+    Returns the number of kept pairs, of each shard.
     """
     pool = pipeline | "Shards" >> beam.Create(shards) | "Share" >> beam.Reshuffle()
     sizes = pool | "Count" >> beam.Map(_size)

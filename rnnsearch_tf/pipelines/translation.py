@@ -78,28 +78,17 @@ class TranslatorHandler(ModelHandler):
 
 def translate_shards(
     pipeline: beam.Pipeline,
-    patterns: Sequence[str],
-    output: str,
+    patterns: Sequence[str],  # of input files (see `read_lines`)
+    output: str,  # a folder, in which each shard has its name (see `outputs_of`) and its format
     handler: TranslatorHandler,
-    to_text: Callable[[Translation, int], str],
-    feature: str | None = None,
-    skip_existing: bool = False,
+    to_text: Callable[[Translation, int], str],  # given the number of a line in its shard, from 0
+    feature: str | None = None,  # of records that are `tf.train.Example`
+    skip_existing: bool = False,  # whether a shard is left out whose output is there
 ) -> beam.PCollection:
     """Add to a pipeline: read shards, translate their lines, write as many shards of results.
 
-    Args:
-        pipeline: to be added to.
-        patterns: of input files (see `read_lines`).
-        output: the folder of the output, in which each shard has its name of the input (see
-            `outputs_of`) and its format.
-        handler: the model.
-        to_text: formats the lines of a result, given the number of its line in the shard, from 0.
-        feature: of records that are `tf.train.Example`.
-        skip_existing: whether a shard is left out whose output is there.
-
-    Returns:
-        The paths of the shards that are written. InputError in the job where two inputs have one
-        output.
+    Returns the paths of the shards that are written. InputError in the job where two inputs have
+    one output.
     """
     shards = (
         pipeline
@@ -109,7 +98,7 @@ def translate_shards(
         | "Check" >> beam.MapTuple(_only_input)
     )
     if skip_existing:
-        shards |= "Skip" >> beam.Filter(_is_missing)
+        shards |= "Skip" >> beam.Filter(lambda shard: not FileSystems.exists(shard[0]))
     read = shards | "Read" >> beam.ParDo(_ReadChunks(), feature).with_outputs(
         "sizes", main="chunks"
     )
@@ -136,7 +125,8 @@ class _ReadChunks(beam.DoFn):
             yield (output, size), lines
             size += len(lines)
             count("blank_lines", sum(not line.strip() for line in lines))
-            count("not_utf8_lines", sum(not _is_utf8(line) for line in lines))
+            is_other = (line.decode(errors="ignore").encode() != line for line in lines)
+            count("not_utf8_lines", sum(is_other))
         count("lines", size)
         yield beam.pvalue.TaggedOutput("sizes", (output, size))
 
@@ -146,18 +136,6 @@ def _only_input(output: str, inputs: Iterable[str]) -> tuple[str, str]:
     if others:
         raise InputError(f"{first} and {others[0]} have one output, {output}")
     return output, first
-
-
-def _is_missing(shard: tuple[str, str]) -> bool:
-    return not FileSystems.exists(shard[0])
-
-
-def _is_utf8(line: bytes) -> bool:
-    try:
-        line.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _formatted(

@@ -31,5 +31,4 @@ def preset(name: str, size: Size) -> Config:
     if size == "paper":
         return paper
     smaller = PRESETS[f"{paper.model.architecture}-{size}"]
-    training = dataclasses.replace(smaller.training, max_length=paper.training.max_length)
-    return dataclasses.replace(smaller, training=training)
+    return smaller.with_settings(max_length=paper.training.max_length)

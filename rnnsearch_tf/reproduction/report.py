@@ -54,17 +54,8 @@ class Report:
 
     def to_json(self) -> str:
         """Return the numbers, the claims that follow from them, and the paper's numbers."""
-        values = {
-            "provenance": self.provenance,
-            "texts": self.texts,
-            "settings": self.settings,
-            "models": self.models,
-            "systems": self.systems,
-            "claims": self.claims(),
-            "the_papers_bleu": {
-                name: {"all": both[0], "no_unknown": both[1]} for name, both in PAPER_BLEU.items()
-            },
-        }
+        bleu = {name: {"all": both[0], "no_unknown": both[1]} for name, both in PAPER_BLEU.items()}
+        values = {**vars(self), "claims": self.claims(), "the_papers_bleu": bleu}
         return json.dumps(plain(values), indent=1, ensure_ascii=False) + "\n"
 
     def claims(self) -> list[Claim]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.limits import COUNT, INT64, Limits
+from rnnsearch_tf.results import Translation
 from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILE, INPUT_LINES
 from rnnsearch_tf.scripts.shared.finite_values import FiniteCheck, json_weights
@@ -20,7 +21,6 @@ from rnnsearch_tf.terminal import single_line
 
 if TYPE_CHECKING:
     from rnnsearch_tf.client import Client
-    from rnnsearch_tf.results import Translation
 
 Signature = Literal["serving_default", "score", "nbest", "align"]
 

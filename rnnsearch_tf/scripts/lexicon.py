@@ -41,7 +41,8 @@ def run() -> None:
         from rnnsearch_tf.inference.translator import Translator
         from rnnsearch_tf.progress import say
 
-        exact = dataclasses.replace(config.decoding, candidate_words=0)  # which need the lexicon
+        # Neither of these, which need the lexicon.
+        exact = dataclasses.replace(config.decoding, candidate_words=0, replace_unknown=False)
         translator = Translator.load(FLAGS.model_dir, exact, FLAGS.weights, "attention")
     lexicon = lexicon_of(translator, training, FLAGS.pairs)
     write_lexicon(path, lexicon)

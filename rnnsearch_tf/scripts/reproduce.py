@@ -1,6 +1,5 @@
 """rnnsearch-reproduce: the paper's four models, trained and evaluated, with a report."""
 
-import dataclasses
 import shlex
 import sys
 from pathlib import Path
@@ -62,7 +61,9 @@ COMMAND.define("target_language", MosesLanguage, "likewise of the target", "fr")
 COMMAND.group("Model")
 COMMAND.define_settings(ModelConfig, skip=("architecture",))
 COMMAND.group("Training")
-COMMAND.define_settings(TrainingConfig, skip=("max_length", "guided_alignment_weight"))
+COMMAND.define_settings(TrainingConfig, skip=(
+    "max_length", "guided_alignment_weight", "subword_sampling", "letter_noise",
+))  # fmt: skip
 COMMAND.group("Search")
 COMMAND.define_settings(DecodingConfig, skip=(
     "allow_unknown", "replace_unknown", "correct_spelling", "max_length", "candidate_words",
@@ -99,13 +100,7 @@ def _configs() -> dict[str, Config]:
     for name in FLAGS.models.split(","):
         if name not in MODELS:
             raise UsageError(f"--models {name}: choose from {', '.join(MODELS)}")
-        config = preset(name, FLAGS.preset_size)
-        configs[name] = dataclasses.replace(
-            COMMAND.settings(config),
-            model=COMMAND.settings(config.model),
-            training=COMMAND.settings(config.training),
-            decoding=COMMAND.settings(config.decoding),
-        )
+        configs[name] = COMMAND.settings(preset(name, FLAGS.preset_size))
     return configs
 
 

@@ -3,8 +3,8 @@
 import math
 import sys
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
+from rnnsearch_tf.results import Hypothesis
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.decoding_flags import checked_models, define_model, open_translator
 from rnnsearch_tf.scripts.shared.finite_values import FiniteCheck
@@ -12,9 +12,6 @@ from rnnsearch_tf.scripts.shared.line_output import define_line_output, line_out
 from rnnsearch_tf.scripts.shared.pair_flags import define_pairs, needed_pairs
 from rnnsearch_tf.scripts.shared.text_warnings import warn_of_cut_lines, warn_of_unknown_words
 from rnnsearch_tf.scripts.shared.translation_lines import SEPARATOR, scored_words
-
-if TYPE_CHECKING:
-    from rnnsearch_tf.results import Hypothesis
 
 COMMAND = Command(
     "rnnsearch-score",

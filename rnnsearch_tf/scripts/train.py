@@ -30,6 +30,7 @@ from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.limits import Limits
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.presets import PRESETS
+from rnnsearch_tf.progress import say
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.file_flags import (
     INPUT_BINARIES,
@@ -153,7 +154,7 @@ COMMAND.show_defaults(lambda: _defaults())
 @COMMAND.entry
 def run() -> int:
     """Train; returns 0, or 128 + the number of the signal that stopped it."""
-    config = _config()
+    config = COMMAND.settings(_base())
     if FLAGS.print_config:
         print(json.dumps({"format": FORMAT, **config.given_settings()}, indent=2))
         return 0
@@ -168,9 +169,10 @@ def run() -> int:
     if cluster is None:  # of several machines, the chief checks it, and others fail with it
         _check_run(config)
     validation = valid_files.read() if valid_files else None
+    if cluster is not None:
+        say(f"worker {cluster.index}, waiting for all {len(cluster.workers)}")
     with quiet_start(backend):
         from rnnsearch_tf import threads
-        from rnnsearch_tf.progress import say
         from rnnsearch_tf.training.distribution import Workers, build_strategy
         from rnnsearch_tf.training.run import train
 
@@ -213,16 +215,6 @@ def _on_jax() -> Any:
     return tf.distribute.get_strategy()
 
 
-def _config() -> Config:
-    """Return the settings: the flags over --config over --preset."""
-    config = _base()
-    return dataclasses.replace(
-        COMMAND.settings(config),
-        model=COMMAND.settings(config.model),
-        training=COMMAND.settings(config.training),
-    )
-
-
 def _base() -> Config:
     """Return the settings of --config over --preset."""
     if FLAGS.preset not in PRESETS:
@@ -249,7 +241,7 @@ def _training() -> Corpus:
             raise UsageError("--data_dir goes with --wmt14")
         return needed_pairs(COMMAND, "train_")
     subsets = WMT14_SUBSETS if FLAGS.wmt14 == "all" else FLAGS.wmt14.split(",")
-    config = _config()
+    config = COMMAND.settings(_base())
     return Wmt14(subsets, FLAGS.data_dir, config.source_language, config.target_language)
 
 
@@ -276,6 +268,8 @@ def _subword_models(config: Config) -> list[str]:
         raise UsageError("--subword_models: the subwords are those of --initial_model")
     if len(models) > 2:
         raise UsageError("--subword_models: SOURCE,TARGET, or one for both sides")
+    if len(models) == 2 and FLAGS.joint_subwords:
+        raise UsageError("--joint_subwords: --subword_models has one model for each side")
     return models
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import IO, TYPE_CHECKING
 
 from rnnsearch_tf.models.model_directory import DEFAULT
-from rnnsearch_tf.results import Alignment
+from rnnsearch_tf.results import Alignment, Translation
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.decoding_flags import (
     checked_models,
@@ -36,7 +36,6 @@ from rnnsearch_tf.windows import windows
 
 if TYPE_CHECKING:
     from rnnsearch_tf.inference.translator import Translator
-    from rnnsearch_tf.results import Translation
 
 COMMAND = Command(
     "rnnsearch-translate",

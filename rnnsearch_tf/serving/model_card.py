@@ -77,7 +77,8 @@ def evaluation_of(directory: ModelDirectory, weights: str) -> dict[str, Any] | N
     records = directory.read_log()
     if not records:
         return None
-    if weights == LAST or "bleu" not in records[0]:
+    evaluated = [record for record in records if "bleu" in record]  # a validation set may come late
+    if weights == LAST or not evaluated:
         return records[-1]
     training = directory.load_config().training
-    return max(records, key=lambda r: selection_score(training, r["nll_per_token"], r["bleu"]))
+    return max(evaluated, key=lambda r: selection_score(training, r["nll_per_token"], r["bleu"]))

@@ -14,7 +14,7 @@ from rnnsearch_tf.errors import InputError, first_line, input_errors
 from rnnsearch_tf.evaluation.metrics import METRICS, Score
 from rnnsearch_tf.files import new_folder
 from rnnsearch_tf.json_files import read_json, typed
-from rnnsearch_tf.models.model_directory import BEST, ModelDirectory, find_model
+from rnnsearch_tf.models.model_directory import BEST, LAST, ModelDirectory, find_model
 from rnnsearch_tf.models.weights_file import copy_weights, count_values
 from rnnsearch_tf.serving.model_card import evaluation_of
 
@@ -78,6 +78,8 @@ def publish(
             for name in _COPIED:
                 if (directory.path / name).exists():
                     shutil.copyfile(directory.path / name, folder / name)
+            if weights == LAST and record:  # whose weights are now the best ones
+                ModelDirectory(folder).write_log([record])
             (folder / "config.json").write_text(config.to_json(), "utf-8")
             card = _card(
                 config,

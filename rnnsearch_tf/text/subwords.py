@@ -26,7 +26,6 @@ BYTE = re.compile("<0x[0-9A-F]{2}>")  # a piece that is a byte of a character
 # Scripts that put no blanks between words: each of their pieces is taken for a word.
 _UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
 _OTHER_SPECIAL_PIECES = ("<unk>", "<s>")  # of models that were learned elsewhere
-_MAX_LINES = 2_000_000  # that pieces are learned from, drawn at random: SentencePiece keeps them
 
 
 class SentencePieceTokenizer(Tokenizer):
@@ -167,8 +166,6 @@ def learn_subwords(lines: Iterable[str], size: int) -> bytes:
             vocab_size=size,
             hard_vocab_limit=False,
             byte_fallback=True,
-            input_sentence_size=_MAX_LINES,
-            shuffle_input_sentence=True,
             pad_id=PAD,
             eos_id=EOS,
             unk_id=UNK,

@@ -87,6 +87,6 @@ def check_same(directory: ModelDirectory, config: Config) -> None:
 
 def _settings(config: Config) -> dict[str, Any]:
     """Return the settings that may not change between two runs of a training."""
-    own = {name: value for name, value in vars(config).items() if isinstance(value, str)}
+    own = {name: value for name, value in vars(config).items() if isinstance(value, str | int)}
     parts = dataclasses.asdict(config.model), dataclasses.asdict(config.training), own
     return {n: value for part in parts for n, value in part.items() if n not in _MAY_CHANGE}

@@ -47,7 +47,11 @@ def _multi_worker(cluster: Cluster) -> tf.distribute.Strategy:
         task_id=cluster.index,
         rpc_layer="grpc",
     )
-    return tf.distribute.MultiWorkerMirroredStrategy(resolver)
+    try:
+        return tf.distribute.MultiWorkerMirroredStrategy(resolver)
+    except tf.errors.OpError as error:
+        count = len(cluster.workers)
+        raise InputError(f"{count} workers did not come together: {first_line(error)}") from error
 
 
 # Built once in a process: the collective operations of two strategies would have the same keys.

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rnnsearch_tf.config import SENTENCEPIECE, SUBWORD_FILES, Config
-from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.config import Config
+from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.models.model_directory import ModelDirectory, find_model
 
 if TYPE_CHECKING:  # Keras and TensorFlow are loaded only where they are needed
@@ -30,11 +30,10 @@ class InitialModel:
     def __init__(self, path: str | Path):
         self.directory = ModelDirectory(find_model(path))
         self._config = self.directory.load_config()
-        is_split = self._config.tokenizer == SENTENCEPIECE
         # The abbreviations of its Moses rules, fields of `Config`.
         self.prefixes = {name: getattr(self._config, name) for name in _PREFIXES}
         # The files of its SentencePiece models; none where its tokens are words.
-        self.subwords = [self.directory.path / name for name in SUBWORD_FILES if is_split]
+        self.subwords = self.directory.subword_files()
 
     def settings_over(self, config: Config) -> Config:
         """Return a config with the architecture, sizes and tokeniser of this model."""
@@ -56,9 +55,14 @@ class InitialModel:
                     f"not {given[name]}"
                 )
 
-    def copy_weights(self, model: "TranslationModel") -> None:
-        """Give a model the weights of this one, and leave those of new words as they are."""
+    def copy_weights(self, model: "TranslationModel", digest: str) -> None:
+        """Give a model the weights of this one, and leave those of new words as they are.
+
+        InputError where they no longer have this digest, as of a model that is still in training.
+        """
         initial = self.directory.load_model()
+        if self.directory.check_weights() != digest:
+            raise InputError(f"--initial_model {self.directory.path}: its weights have changed")
         for weight, own in zip(model.weights, initial.weights, strict=True):
             values = np.array(weight)
             values[tuple(slice(size) for size in own.shape)] = own

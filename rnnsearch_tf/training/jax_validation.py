@@ -18,11 +18,11 @@ from rnnsearch_tf.models.losses import LossTotal
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.models.translation_step import StepState
-from rnnsearch_tf.progress import counted
-from rnnsearch_tf.text.vocabulary import EOS
+from rnnsearch_tf.text.vocabulary import EOS, PAD
 from rnnsearch_tf.training.jax_batches import FixedShapes
 from rnnsearch_tf.training.jax_train_step import told_memory
 from rnnsearch_tf.training.logs import Evaluation
+from rnnsearch_tf.training.validation import GREEDY
 
 _PAIRS_AT_ONCE = 64
 _MAX_LENGTH_RATIO = 2  # tokens of a translation for each of the source, `</s>` counted
@@ -44,7 +44,6 @@ class JaxValidationSet:
             for lines, side in zip(text, self._vectorizers, strict=True)
         ]
         self._pairs = Pairs(*sides)
-        self._max_tokens = config.decoding.max_length + 1
         lengths = self._pairs.lengths(np.arange(len(self._pairs)))
         self._fixed = FixedShapes(_PAIRS_AT_ONCE, int(lengths.max()))
         self._nll = jax.jit(self._pure_nll)
@@ -54,10 +53,8 @@ class JaxValidationSet:
         """Evaluate the model as it is now."""
         weights = [weight.value for weight in self._model.weights]
         nats, tokens, words = 0.0, 0.0, []
-        batches = -(-len(self._pairs) // _PAIRS_AT_ONCE)
-        ordered = ordered_batches(self._pairs, _PAIRS_AT_ONCE)
         with told_memory():
-            for batch in counted(ordered, "validation batch", batches):
+            for batch in ordered_batches(self._pairs, _PAIRS_AT_ONCE, "validation batch"):
                 fixed = self._fixed(batch)
                 total = jax.device_get(self._nll(weights, fixed))
                 nats, tokens = nats + float(total.sum), tokens + float(total.count)
@@ -76,7 +73,8 @@ class JaxValidationSet:
             step = self._model.bind(source)
 
             def advance(outputs: StepState, _: None) -> tuple[StepState, jax.Array]:
-                word = jnp.argmax(step.predict_token(outputs), axis=-1).astype(jnp.int32)
+                logits = step.predict_token(outputs).at[:, PAD].set(-jnp.inf)
+                word = jnp.argmax(logits, axis=-1).astype(jnp.int32)
                 return step.advance(step.carried(outputs), word), word
 
             length = _MAX_LENGTH_RATIO * source.shape[1]
@@ -85,7 +83,9 @@ class JaxValidationSet:
 
     def _sentences(self, words: np.ndarray, source: np.ndarray) -> list[list[int]]:
         """Cut the words of each row at its `</s>`, or where the greedy search would end it."""
-        limits = np.minimum(_MAX_LENGTH_RATIO * (source > 0).sum(axis=1), self._max_tokens) - 1
+        tokens = (source > 0).sum(axis=1)
+        limits = np.minimum(_MAX_LENGTH_RATIO * tokens, GREEDY.max_length + 1) - 1
+        limits[tokens == 1] = 0  # a blank line stays one
         sentences = []
         for row, limit in zip(words, limits, strict=False):  # then come rows of padding
             ends = np.flatnonzero(row[:limit] == EOS)

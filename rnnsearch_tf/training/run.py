@@ -10,7 +10,7 @@ import keras
 import tensorflow as tf
 
 from rnnsearch_tf.config import Config
-from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText
+from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText, read_all
 from rnnsearch_tf.data.training_data import TrainingData
 from rnnsearch_tf.data.word_alignments import WordAlignmentFiles
 from rnnsearch_tf.errors import InputError
@@ -35,7 +35,7 @@ def train(
     config: Config,
     model_dir: str | Path,
     training: Corpus,
-    validation: ParallelText | None = None,
+    validation: Corpus | None = None,
     cache_dir: str | Path | None = None,
     strategy: tf.distribute.Strategy | None = None,
     callbacks: Sequence[keras.callbacks.Callback] = (),
@@ -56,7 +56,7 @@ def train(
         alignments: of the training pairs, for the guided alignment loss, whose weight is
             `config.training.guided_alignment_weight`.
         subwords: files of SentencePiece models, of the source and the target or one for both, in
-            place of those learned from the text.
+            place of those learned from the text; a resumed training has its own.
         initial_model: a model directory whose best weights it begins from (see `InitialModel`).
 
     Returns:
@@ -78,11 +78,15 @@ def train(
         digest = initial.directory.check_weights()
         config = dataclasses.replace(config, initial_model=digest, **initial.prefixes)
         known, subwords = initial.directory.load_vocabularies(), initial.subwords
+    if validation is not None and not isinstance(validation, ParallelText):
+        validation = read_all(validation)
     digest = validation.fingerprint() if validation else ""
     config = dataclasses.replace(config, validation_text=digest)
+    directory = ModelDirectory(model_dir)
+    subwords = subwords or directory.subword_files()
     text = TrainingData(config, training, cache_dir, alignments, subwords, known)
     strategy = strategy or tf.distribute.get_strategy()
-    run = _Run(text, ModelDirectory(model_dir), strategy, initial)
+    run = _Run(text, directory, strategy, initial)
     with run.alone():
         run.create()
         return run.train(validation, callbacks)
@@ -139,7 +143,7 @@ class _Run:
         with self._strategy.scope(), dtype_policy(config.training.dtype_policy):
             model = TranslationModel(config.model)
             if self._initial:
-                self._initial.copy_weights(model)
+                self._initial.copy_weights(model, config.initial_model)
         validation_set = self._validation_set(model, validation) if validation else None
         with contextlib.closing(ProgressBar()) as bar:
             trainer = Trainer(

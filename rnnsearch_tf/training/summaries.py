@@ -1,10 +1,12 @@
 """TensorBoard's summaries of a training: curves, translations, an alignment, the settings."""
 
 import dataclasses
+import functools
 import html
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import keras
 import numpy as np
@@ -12,9 +14,11 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import Config
 from rnnsearch_tf.data.parallel_corpus import ParallelText
+from rnnsearch_tf.errors import first_line
 from rnnsearch_tf.evaluation.likelihood import perplexity
 from rnnsearch_tf.extras import is_installed
 from rnnsearch_tf.inference.translator import Translator
+from rnnsearch_tf.progress import say
 from rnnsearch_tf.tables import read_tables
 
 TRAIN, VALIDATION = "train", "validation"
@@ -29,10 +33,27 @@ _CHARTS = {  # by the names of the Keras logs: group, and description with unit
 _AUXILIARY = "quality", "Auxiliary loss, mean since the last evaluation; nats"
 
 
+def _until_error(write: Callable[..., None]) -> Callable[..., None]:
+    """Have a method write no more after an error, which is shown: a training goes on without."""
+
+    @functools.wraps(write)
+    def method(self: "Summaries", *args: Any, **kwargs: Any) -> None:
+        if self.has_failed:
+            return
+        try:
+            write(self, *args, **kwargs)
+        except (tf.errors.OpError, OSError) as error:
+            self.has_failed = True
+            say(f"{self.folder}: no more is written for TensorBoard: {first_line(error)}")
+
+    return method
+
+
 class Summaries(keras.callbacks.Callback):
     """Two runs of TensorBoard, train and validation, whose curves share their charts.
 
-    Losses of the training pairs are means over the updates since the point before.
+    Losses of the training pairs are means over the updates since the point before. Files that
+    cannot be written are shown once, and end the curves, not the training.
     """
 
     def __init__(
@@ -43,18 +64,21 @@ class Summaries(keras.callbacks.Callback):
         samples: ParallelText | None = None,  # to translate; the first alignment is drawn
     ):
         super().__init__()
-        self._folder = Path(folder)
+        self.folder = Path(folder)
+        self.has_failed = False
         self._config = config
         self._translator = translator
         self._samples = samples
         self._writers: dict[str, tf.summary.SummaryWriter] = {}
         self._since: list[Logs] = []  # logs of the updates since the last point
 
+    @_until_error
     def on_train_begin(self, logs: Logs | None = None) -> None:
         """Write the settings."""
         with self._run(TRAIN).as_default(0):
             tf.summary.text("config", _config_table(self._config), description="All settings")
 
+    @_until_error
     def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
         """Write the scalars of training, at intervals."""
         if logs:
@@ -62,6 +86,7 @@ class Summaries(keras.callbacks.Callback):
             if logs["updates"] % _UPDATES_BETWEEN_POINTS == 0:
                 self._write_updates()
 
+    @_until_error
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
         """Write the scalars of the evaluation, translations and an image."""
         if not logs:
@@ -76,6 +101,7 @@ class Summaries(keras.callbacks.Callback):
         for writer in self._writers.values():
             writer.flush()
 
+    @_until_error
     def on_train_end(self, logs: Logs | None = None) -> None:
         """Close the files."""
         for writer in self._writers.values():
@@ -84,7 +110,7 @@ class Summaries(keras.callbacks.Callback):
 
     def _run(self, name: str) -> "tf.summary.SummaryWriter":
         if name not in self._writers:
-            self._writers[name] = tf.summary.create_file_writer(str(self._folder / name))
+            self._writers[name] = tf.summary.create_file_writer(str(self.folder / name))
         return self._writers[name]
 
     def _write_updates(self) -> None:

@@ -94,7 +94,7 @@ class Trainer:
             verbose=0,
         )
         self._stopped = False  # by a callback; the same on all workers
-        self._last_save = time.monotonic()
+        self._last_save = self._waiting_since = time.monotonic()
 
     def _build_step(self, model: TranslationModel) -> Any:
         if keras.config.backend() == "jax":
@@ -164,6 +164,7 @@ class Trainer:
             batches = training_batches(
                 self._pairs, self._config, epoch, done, self._alignments, self._sampled
             )
+            self._waiting_since = time.monotonic()
             for batch in batches:
                 if self._update(batch, bool(received)):
                     self._save()
@@ -174,14 +175,15 @@ class Trainer:
                     self._save()
                 if self._is_finished():
                     break
+                self._waiting_since = time.monotonic()
         return received[0] if received else None
 
     def _update(self, batch: Mapping[str, tf.Tensor], stop: bool) -> bool:
         """Make an update and count it; return whether any worker was asked to stop."""
-        state, started = self._state, time.monotonic()
+        state = self._state
         self._callbacks.on_train_batch_begin(state.metrics.updates)
         update = self._step(batch, stop)
-        seconds = time.monotonic() - started
+        seconds = time.monotonic() - self._waiting_since
         state.seconds += seconds
         state.metrics.add(update, self._config.clip_norm, seconds)
         state.updates += 1

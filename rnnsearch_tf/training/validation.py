@@ -16,7 +16,7 @@ from rnnsearch_tf.progress import say
 from rnnsearch_tf.training.logs import Evaluation
 
 _SENTENCES_AT_ONCE = 64
-_GREEDY = DecodingConfig(beam_size=1, max_length_ratio=2.0)
+GREEDY = DecodingConfig(beam_size=1, max_length_ratio=2.0)
 
 
 class ValidationSet:
@@ -30,7 +30,7 @@ class ValidationSet:
         self, model: TranslationModel, config: Config, directory: ModelDirectory, text: ParallelText
     ):
         self.text = text
-        greedy = dataclasses.replace(config, decoding=_GREEDY)
+        greedy = dataclasses.replace(config, decoding=GREEDY)
         self.translator = Translator.of(TextModel([model], greedy, *vectorizers_for(directory)))
         self._evaluator = Evaluator(self.translator)
         texts = {"the validation source": text.source, "the validation target": text.target}

@@ -24,6 +24,7 @@ from scripted_model import (
 
 from rnnsearch_tf.client import (
     Client,
+    DeadlineError,
     Hypothesis,
     ServerError,
     Tls,
@@ -339,6 +340,8 @@ def test_a_caller_who_leaves_cancels(serve):
             results = client.translate(LINES[:4])
             next(results)
         assert left.wait(SECONDS)  # closing the client does the same
+        with pytest.raises(DeadlineError, match="the client was closed before the answer came"):
+            list(results)
         with pytest.raises(ValueError, match="closed"):
             list(client.translate(LINES))
 

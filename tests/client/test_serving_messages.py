@@ -12,6 +12,7 @@ from tensorflow_serving.apis import (
 )
 
 from rnnsearch_tf.client import serving_pb2
+from rnnsearch_tf.client.contract import UnexpectedAnswer
 from rnnsearch_tf.client.tensor_messages import nested_lists, string_vector
 
 pytestmark = pytest.mark.serving
@@ -77,3 +78,16 @@ def test_tensors_are_read(values):
     answer.outputs["x"].CopyFrom(tf.make_tensor_proto(values, dtype))
     read = serving_pb2.PredictResponse.FromString(answer.SerializeToString())
     assert nested_lists(read.outputs["x"]) == values
+
+
+@pytest.mark.parametrize("sizes", [[1] * 3000, [10**12, 0], [2, 3], [-1]])
+def test_nonsense_shapes_are_refused_at_once(sizes):
+    tensor = serving_pb2.Tensor(dtype=serving_pb2.Tensor.DT_FLOAT, float_val=[1.0])
+    for size in sizes:
+        tensor.tensor_shape.dim.add(size=size)
+    with pytest.raises(UnexpectedAnswer, match="has 1 values for the shape"):
+        nested_lists(tensor)
+    tensor.ClearField("float_val")
+    if 0 in sizes:
+        with pytest.raises(UnexpectedAnswer, match="has 0 values for the shape"):
+            nested_lists(tensor)

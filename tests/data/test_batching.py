@@ -9,6 +9,7 @@ import tensorflow as tf
 from known_pairs import lists, pairs_of_lengths
 
 from rnnsearch_tf.config import Batching, TrainingConfig
+from rnnsearch_tf.data import batching
 from rnnsearch_tf.data.batching import (
     SORTED_BATCHES,
     batch_count,
@@ -282,15 +283,22 @@ def test_batches_with_a_guide_are_the_same_and_have_the_links_of_their_pairs(bat
 
 def test_evaluation_batches_go_from_short_to_long():
     pairs = pairs_of_lengths((3, 1), (1, 1), (1, 2))
-    first, last = ordered_batches(pairs, 2)
+    first, last = ordered_batches(pairs, 2, "batch")
     assert first["source"].numpy().tolist() == [[4, 1], [5, 1]]
     assert first["target"].numpy().tolist() == [[4, 1, 0], [5, 5, 1]]
     assert last["source"].numpy().tolist() == [[3, 3, 3, 1]]
     assert last["target"].numpy().tolist() == [[3, 1]]
 
 
+def test_evaluation_has_few_long_pairs_in_a_batch(monkeypatch):
+    monkeypatch.setattr(batching, "_MAX_TOKENS", 12)  # </s> and padding counted
+    pairs = pairs_of_lengths((5, 1), (1, 1), (3, 2), (2, 2), (30, 1), (1, 1))
+    batches = [lists(batch["source"]) for batch in ordered_batches(pairs, 3, "batch")]
+    assert [[len(row) for row in batch] for batch in batches] == [[1, 1, 2], [3, 5], [30]]
+
+
 def test_evaluation_has_blank_and_long_pairs_too():
     pairs = pairs_of_lengths((60, 0), (0, 0))
-    (batch,) = ordered_batches(pairs, 2)
+    (batch,) = ordered_batches(pairs, 2, "batch")
     assert lists(batch["source"]) == [[], [3] * 60]
     assert lists(batch["target"]) == [[], []]

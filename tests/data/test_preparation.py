@@ -16,12 +16,13 @@ import pytest
 from forked import ForkedProcess
 from known_pairs import lists
 
-from rnnsearch_tf.config import TrainingConfig
+from rnnsearch_tf.config import Config, TrainingConfig
 from rnnsearch_tf.data import parallel_corpus, preparation, prepared_corpus
 from rnnsearch_tf.data.batching import batch_count, kept_lengths, training_batches
 from rnnsearch_tf.data.parallel_corpus import ParallelFiles, ParallelText
 from rnnsearch_tf.data.preparation import prepare
 from rnnsearch_tf.data.sentence_pairs import Pairs, Sentences, tokenize
+from rnnsearch_tf.data.subwords import find_subwords
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.scripts import train
 from rnnsearch_tf.text import word_tokenizer as spaces
@@ -407,3 +408,20 @@ def test_memory_of_reading_does_not_grow_with_the_corpus(tmp_path, batching):
 
     small, large = peak(20_000), peak(800_000)
     assert large < 1.5 * small + 100_000
+
+
+@pytest.mark.parametrize("subwords", [False, True])
+def test_text_that_changes_while_it_is_read_is_an_error(tmp_path, subwords):
+    class Changing(Counted):
+        def fingerprint(self) -> str:
+            return f"{self.read}"
+
+    def read() -> None:
+        if subwords:
+            find_subwords(Config(tokenizer="sentencepiece", subwords=280), Changing(), tmp_path)
+        else:
+            prepare(Changing(), ENGLISH, FRENCH, tmp_path)
+
+    with pytest.raises(InputError, match="the training text was changed while it was read"):
+        read()
+    assert not folders(tmp_path)

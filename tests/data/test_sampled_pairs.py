@@ -12,6 +12,7 @@ import sentencepiece
 from known_pairs import lists
 
 from rnnsearch_tf.config import Config, TrainingConfig
+from rnnsearch_tf.data import subwords
 from rnnsearch_tf.data.batching import batch_count, training_batches
 from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.data.training_data import TrainingData
@@ -237,3 +238,13 @@ def test_words_and_characters_are_not_drawn(tmp_path):
     )  # fmt: skip
     with pytest.raises(InputError, match="unigram and BPE models alone"):
         SubwordSampler(Path(f"{path}.model").read_bytes(), 0.1)
+
+
+def test_subwords_of_many_lines_are_learned_from_a_sample_that_is_always_the_same(monkeypatch):
+    monkeypatch.setattr(subwords, "_MAX_LINES", 40)
+    samples = [list(subwords._lines(TEXT, (0, 1))) for _ in range(2)]
+    assert samples[0] == samples[1]
+    assert 20 < len(samples[0]) < 60
+    assert set(samples[0]) < {*TEXT.source, *TEXT.target}
+    monkeypatch.setattr(subwords, "_MAX_LINES", 44)
+    assert list(subwords._lines(TEXT, (0,))) == TEXT.source

@@ -132,7 +132,7 @@ def test_the_calibration_is_of_the_most_probable_tokens(evaluator, text):
     pairs = evaluator.pairs(text)
     model = evaluator.translator.model
     confidence, correct = [], []
-    for batch in ordered_batches(pairs, 1):
+    for batch in ordered_batches(pairs, 1, "batch"):
         logits = model({name: batch[name] for name in ("source", "target")}).numpy()[0]
         p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
         confidence += p.max(axis=1).tolist()

@@ -138,6 +138,8 @@ def test_an_export_is_a_version_or_the_highest_in_a_folder(export_dir, tmp_path)
     (tmp_path / "9").mkdir()
     (tmp_path / "10").mkdir()
     assert find_version(tmp_path) == tmp_path / "10"
+    (tmp_path / "0011").mkdir()  # no server's version is called so
+    assert find_version(tmp_path) == tmp_path / "10"
     assert find_version(tmp_path / "none") is None
     (tmp_path / "config.json").touch()
     assert find_version(tmp_path) is None  # a model directory

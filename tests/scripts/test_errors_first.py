@@ -108,6 +108,8 @@ USAGE = [
     ("train", [*TRAIN, "--strategy=multi_worker", "--workers=a,b"], "--worker_index go together"),
     ("train", [*TRAIN, "--workers=a,b"], "--workers goes with --strategy=multi_worker"),
     ("train", [*TRAIN, "--worker_index=-1"], "--worker_index -1: must be at least 0"),
+    ("train", [*TRAIN, "--tokenizer=sentencepiece", "--joint_subwords", "--subword_models=en,fr"],
+     "--subword_models has one model for each side"),
     ("train", [*TRAIN, "--subword_sampling=0.1"], "needs --tokenizer=sentencepiece"),
     ("train", [*TRAIN, "--letter_noise=0.1"], "--letter_noise needs --tokenizer=sentencepiece"),
     ("train", [*TRAIN, "--early_stopping=bleu"], "--early_stopping needs a validation set"),

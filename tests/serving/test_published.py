@@ -163,3 +163,11 @@ def test_what_is_published_can_be_published_again(published, tmp_path):
     write_published(published, tmp_path / "again", "mit", "Text.")
     copies = [(path / "best.weights.h5").read_bytes() for path in (published, tmp_path / "again")]
     assert copies[0] == copies[1]
+
+
+def test_the_last_weights_have_their_own_scores(model_dir, tmp_path):
+    path = shutil.copytree(model_dir, tmp_path / "model")
+    records = ModelDirectory(path).read_log()
+    ModelDirectory(path).write_log([{**records[0], "bleu": 27.0}, {**records[0], "bleu": 25.0}])
+    write_published(path, tmp_path / "hub", "mit", "Made-up sentences.", weights="last")
+    assert [record["bleu"] for record in ModelDirectory(tmp_path / "hub").read_log()] == [25.0]

@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 from training_result import weights
 
+from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.scripts import train
 from rnnsearch_tf.text.vocabulary import Vocabulary
+from rnnsearch_tf.training.initial_model import InitialModel
 
 
 @pytest.fixture(scope="module")
@@ -81,3 +83,8 @@ def test_an_initial_model_that_is_missing_damaged_or_the_training_itself(
     assert train.run([*flags, f"--model_dir={tmp_path / 'model'}"]) == 1
     assert "no such model directory" in capsys.readouterr().err.splitlines()[-1]
     assert not (tmp_path / "model").exists()
+
+
+def test_an_initial_model_that_changes_in_between_is_an_error(model_dir):
+    with pytest.raises(InputError, match="its weights have changed"):
+        InitialModel(model_dir).copy_weights(None, "0" * 64)

@@ -22,6 +22,7 @@ from tensorboard.backend.event_processing.event_multiplexer import EventMultiple
 from terminal_screen import TerminalScreen
 
 from rnnsearch_tf.config import Config
+from rnnsearch_tf.data import subwords
 from rnnsearch_tf.data.parallel_corpus import ParallelFiles, ParallelText
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.models import losses
@@ -29,6 +30,7 @@ from rnnsearch_tf.models.model_directory import ModelDirectory, find_model
 from rnnsearch_tf.presets import PRESETS
 from rnnsearch_tf.progress import say
 from rnnsearch_tf.scripts import train
+from rnnsearch_tf.serving.model_card import evaluation_of
 from rnnsearch_tf.training import run as training_run
 from rnnsearch_tf.training import trainer
 from rnnsearch_tf.training.logs import Evaluation
@@ -470,6 +472,46 @@ def test_a_validation_set_that_comes_later_chooses_the_best_weights(tmp_path, te
     assert training_run.train(tiny(epochs=3), tmp_path, *text) is None
     for best, last in zip(weights(tmp_path, "best"), weights(tmp_path), strict=True):
         np.testing.assert_array_equal(best, last)
+    evaluated_as(Evaluation(4.0, 36.0, 0.5))
+    assert training_run.train(tiny(epochs=4), tmp_path, *text) is None
+    records = [evaluation_of(ModelDirectory(tmp_path), which) for which in ("best", "last")]
+    assert [record["bleu"] for record in records if record] == [1.5, 0.5]
+
+
+@pytest.mark.usefixtures("scripted")
+def test_the_validation_set_may_be_in_files(tmp_path, corpus, text, evaluated_as):
+    files = ParallelFiles([corpus / "valid.en"], [corpus / "valid.fr"])
+    for epochs, validation in ((1, files), (2, text[1])):
+        evaluated_as(Evaluation(3.0, 27.0, 1.5))
+        assert training_run.train(tiny(epochs=epochs), tmp_path, text[0], validation) is None
+
+
+@pytest.mark.usefixtures("scripted")
+def test_a_training_goes_on_where_tensorboards_files_cannot_be_written(
+    tmp_path, text, capsys, monkeypatch
+):
+    (tmp_path / "tensorboard").write_text("")
+    assert training_run.train(tiny(epochs=2), tmp_path, text[0]) is None
+    said = capsys.readouterr().err
+    assert said.count("no more is written for TensorBoard") == 1
+    assert said.count("epoch ") == 2
+
+
+@pytest.mark.usefixtures("scripted")
+def test_a_resumed_training_has_its_own_subwords(tmp_path, text, monkeypatch):
+    """Also where the cache is gone, and another version would learn others."""
+    config = dataclasses.replace(tiny(epochs=1), tokenizer="sentencepiece", subwords=380)
+    path, damaged = tmp_path / "model", tmp_path / "damaged"
+    training_run.train(config, path, text[0], cache_dir=tmp_path / "a")
+    shutil.copytree(path, damaged)
+    monkeypatch.setattr(subwords, "learn_subwords", None)
+    again = config.with_settings(epochs=2)
+    assert training_run.train(again, path, text[0], cache_dir=tmp_path / "b") is None
+    with pytest.raises(InputError, match="subwords is 380, not 400; resume it with --config"):
+        training_run.train(again.with_settings(subwords=400), path, text[0])
+    (damaged / "target.spm").write_bytes(b"other")
+    with pytest.raises(InputError, match=r"target\.spm: not the SentencePiece model this model"):
+        training_run.train(again, damaged, text[0], cache_dir=tmp_path / "b")
 
 
 @pytest.mark.usefixtures("scripted")

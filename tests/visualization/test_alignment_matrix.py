@@ -53,6 +53,8 @@ def test_an_svg_has_the_words_as_text_in_order(tmp_path):
         warnings.simplefilter("error")  # the viewer has fonts of its own
         draw_alignment(tmp_path / "a.svg", np.eye(6, 4), source, target)
     assert svg_texts(tmp_path / "a.svg") == [*source, *target]
+    draw_alignment(tmp_path / "b.svg", np.eye(1), ["a\uffff"], ["b\ufffe\x01"])  # none is XML's
+    assert svg_texts(tmp_path / "b.svg") == ["a\ufffd", "b\ufffd\ufffd"]
 
 
 @pytest.mark.skipif(

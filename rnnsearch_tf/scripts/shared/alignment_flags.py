@@ -18,7 +18,7 @@ from rnnsearch_tf.scripts.shared.decoding_flags import (
 from rnnsearch_tf.scripts.shared.file_flags import MODEL_FOLDERS
 
 if TYPE_CHECKING:
-    from rnnsearch_tf.alignment.word_aligner import PairAligner
+    from rnnsearch_tf.alignment.word_aligner import WordAligner
 
 
 def define_alignment(command: Command) -> None:
@@ -84,27 +84,22 @@ def link_method(command: Command) -> LinkMethod:
     """Return the method that the flags describe; UsageError where they do not go together."""
     flags = command.flags
     if by_aligner(command):
-        return _aligner_links(command)
+        if flags.reverse_model_dir or flags.average_alignments:
+            raise UsageError(
+                "the aligner has both directions: no --reverse_model_dir or --average_alignments; "
+                "they are averaged unless --symmetrize is given"
+            )
+        weights: LinkWeights = "both" if flags.symmetrize else "average"
+        return LinkMethod(_rule(command, ALIGNER_LINKS.rule), weights, flags.symmetrize)
     if flags.average_alignments and not flags.reverse_model_dir:
         raise UsageError("--average_alignments needs --reverse_model_dir")
-    weights: LinkWeights = "forward"
+    weights = "forward"
     if flags.reverse_model_dir:
         weights = "average" if flags.average_alignments else "both"
     symmetrization = flags.symmetrize
     if weights == "both" and symmetrization is None:
         symmetrization = "grow-diag-final-and"
     return LinkMethod(_rule(command, LinkRule("argmax")), weights, symmetrization)
-
-
-def _aligner_links(command: Command) -> LinkMethod:
-    flags = command.flags
-    if flags.reverse_model_dir or flags.average_alignments:
-        raise UsageError(
-            "the aligner has both directions: no --reverse_model_dir or --average_alignments; they "
-            "are averaged unless --symmetrize is given"
-        )
-    weights: LinkWeights = "both" if flags.symmetrize else "average"
-    return LinkMethod(_rule(command, ALIGNER_LINKS.rule), weights, flags.symmetrize)
 
 
 def _rule(command: Command, default: LinkRule) -> LinkRule:
@@ -129,7 +124,7 @@ def aligned_models(command: Command) -> list[str]:
     return [*models, *others]
 
 
-def word_aligner(command: Command) -> "PairAligner":
+def word_aligner(command: Command) -> "WordAligner":
     """Load what the flags name; InputError where models do not go together."""
     from rnnsearch_tf.alignment.word_aligner import TrainedAligner, WordAligner
 

@@ -20,7 +20,7 @@ from absl import flags
 
 import rnnsearch_tf
 from rnnsearch_tf import interrupts
-from rnnsearch_tf.config import RENAMED_FIELDS, RENAMED_VALUES, check_choice, choices
+from rnnsearch_tf.config import RENAMED_FIELDS, RENAMED_VALUES, Config, check_choice, choices
 from rnnsearch_tf.errors import InputError, UsageError, did_you_mean, first_line
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.limits import Limits
@@ -147,13 +147,14 @@ class Command:
         self._shown_defaults = defaults
 
     def settings(self, config: Any) -> Any:
-        """Return the config with the values of the flags that were given, or a UsageError."""
-        given = {
-            field.name: self.flags[field.name].value
-            for field in dataclasses.fields(config)
-            if field.name in self.flags and self.flags[field.name].value is not None
-        }
+        """Return a config, or a part of one, with the values of the flags that were given."""
+        parts = [config, *filter(dataclasses.is_dataclass, vars(config).values())]
+        names = {field.name for part in parts for field in dataclasses.fields(part)}
+        values = {name: self.flags[name].value for name in names if name in self.flags}
+        given = {name: value for name, value in values.items() if value is not None}
         try:
+            if isinstance(config, Config):
+                return config.with_settings(**given)
             return dataclasses.replace(config, **given)
         except ValueError as error:
             raise UsageError(f"--{error}") from error
@@ -178,13 +179,9 @@ class Command:
             for bad usage; 70 for a bug; 128 + the signal's number when stopped by one.
         """
         open_closed_streams()
-        if arguments is not None:
-            return self._finished(main, arguments)
-        with interrupts.forced(self._interrupted):
-            return self._finished(main, sys.argv[1:])
-
-    def _finished(self, main: Callable[[], int | None], arguments: list[str]) -> int:
-        """Return the exit status, errors told."""
+        if arguments is None:
+            with interrupts.forced(self._interrupted):
+                return self.run(main, sys.argv[1:])
         try:
             status = self._run(main, arguments)
             sys.stdout.flush()
@@ -321,17 +318,6 @@ def _is_not_of_retracing(record: logging.LogRecord) -> bool:
 
 
 @contextlib.contextmanager
-def _without_collections() -> Iterator[None]:
-    """Collect no garbage while the block runs, nor later what it leaves."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        gc.enable()
-
-
-@contextlib.contextmanager
 def quiet_start(backend: str = "tensorflow") -> Iterator[None]:
     """Hide what TensorFlow's libraries write to standard error while they load; load them faster.
 
@@ -348,12 +334,9 @@ def quiet_start(backend: str = "tensorflow") -> Iterator[None]:
     kept = os.dup(2)
     with tempfile.TemporaryFile() as captured:
         os.dup2(captured.fileno(), 2)
+        gc.disable()
         try:
-            with (
-                interrupts.last_word(functools.partial(os.dup2, kept, 2)),
-                interrupts.held(),
-                _without_collections(),
-            ):
+            with interrupts.last_word(functools.partial(os.dup2, kept, 2)), interrupts.held():
                 yield
         except (InputError, KeyboardInterrupt, OSError, MemoryError):
             raise
@@ -363,6 +346,8 @@ def quiet_start(backend: str = "tensorflow") -> Iterator[None]:
             os.write(kept, captured.read())
             raise
         finally:
+            gc.freeze()
+            gc.enable()
             sys.stderr.flush()
             os.dup2(kept, 2)
             os.close(kept)

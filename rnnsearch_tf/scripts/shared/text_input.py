@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 
 from rnnsearch_tf.data.lines import raw_lines, raw_lines_of
-from rnnsearch_tf.errors import InputError, input_errors
+from rnnsearch_tf.errors import InputError, input_errors, until_error
 
 _PAUSE = 0.02  # seconds without a line, after which those before are answered
 _IDLE = 0.5  # seconds; Windows tells of Ctrl-C between waits
@@ -56,13 +56,10 @@ def live_windows(lines: Iterable[bytes], size: int) -> Iterator[list[bytes]]:
 
 def _read(lines: Iterable[bytes], arriving: "queue.Queue[bytes | Exception | None]") -> None:
     """Pass on all lines, and None or an error at their end."""
-    try:
-        for line in lines:
-            arriving.put(line)
-    except Exception as error:
-        arriving.put(error)
-    else:
-        arriving.put(None)
+    errors: list[Exception] = []
+    for line in until_error(lines, errors):
+        arriving.put(line)
+    arriving.put(errors[0] if errors else None)
 
 
 def _standard_input() -> Iterator[bytes]:

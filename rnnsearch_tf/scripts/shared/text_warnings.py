@@ -27,12 +27,11 @@ def warn_of_cut_lines(
 ) -> None:
     """Warn of each line that the model reads only the beginning of."""
     max_length = translator.config.decoding.max_length
-    for number, line in enumerate(source, 1):
-        place = f"source line {number:,}"
-        warn_if_cut(command, place, line.encode(), translator.source_lengths, max_length)
-    for number, line in enumerate(target, 1):
-        place = f"target line {number:,}"
-        warn_if_cut(command, place, line.encode(), translator.target_lengths, max_length)
+    lengths = {"source": translator.source_lengths, "target": translator.target_lengths}
+    for side, lines in (("source", source), ("target", target)):
+        for number, line in enumerate(lines, 1):
+            place = f"{side} line {number:,}"
+            warn_if_cut(command, place, line.encode(), lengths[side], max_length)
 
 
 def warn_if_cut(

@@ -1,6 +1,5 @@
 """The flags of scripts that write translations, and the lines, in formats that others read."""
 
-import functools
 import json
 from collections.abc import Callable, Iterator
 from typing import Any, Literal
@@ -59,14 +58,15 @@ def translation_format(command: Command) -> Callable[[Translation, int], str]:
     if is_json and (flags.score or flags.word_scores):
         name = "score" if flags.score else "word_scores"
         raise UsageError(f"--alignment=json has the scores: --{name} is for lines of text")
-    return functools.partial(
-        text_of,
-        as_json=is_json,
-        n_best=flags.n_best,
-        with_score=flags.score,
-        with_links=flags.alignment == "pharaoh",
-        with_words=flags.word_scores,
-    )
+    if is_json:
+        return lambda result, number: json_line(result)
+    options: dict[str, Any] = {
+        "n_best": flags.n_best,
+        "with_score": flags.score,
+        "with_links": flags.alignment == "pharaoh",
+        "with_words": flags.word_scores,
+    }
+    return lambda result, number: "\n".join(plain_lines(result, number, **options))
 
 
 def check_n_best(command: Command, decoding: DecodingConfig) -> None:
@@ -74,11 +74,6 @@ def check_n_best(command: Command, decoding: DecodingConfig) -> None:
     n_best, beam_size = command.flags.n_best, decoding.beam_size
     if n_best > beam_size:
         raise UsageError(f"--n_best {n_best}: must be from 1 to the beam size, {beam_size}")
-
-
-def text_of(result: Translation, number: int, *, as_json: bool, **options: Any) -> str:
-    """Format a result as `json_line`, or as `plain_lines` with their options."""
-    return json_line(result) if as_json else "\n".join(plain_lines(result, number, **options))
 
 
 def plain_lines(

@@ -251,6 +251,23 @@ def test_a_word_is_exchanged_and_the_model_goes_on_from_it(visit, server):
     expect(page.locator("#offers")).to_be_hidden()
 
 
+def test_a_word_in_place_of_an_unknown_one_is_offered_as_it_stands(visit, server):
+    texts = ["ONE Zork B", "ONE B", "ONE Zork"]
+    words = [["ONE", "[UNK]", "B", "</s>"], ["ONE", "B", "</s>", ""], ["ONE", "[UNK]", "</s>", ""]]
+    ranks, scores = [-1.0, -2.0, -3.0], [[-0.5] * 4] * 3
+    row = {"translations": texts, "scores": ranks, "normalized_scores": ranks}
+    row |= {"words": words, "word_scores": scores}
+    server.signatures["complete"] = lambda lines: (200, {"predictions": [row]})
+    page = visit(server.url)
+    translate(page, "one two")
+    page.locator("#translation button.word").nth(1).click()
+    offers = page.locator("#offered button")
+    expect(offers).to_have_text(["Zork", "B"])
+    offers.first.click()
+    page.locator("#translation button.word").last.click()  # behind the replaced word
+    expect(offers).to_have_text(["B", "(end)"])
+
+
 def test_words_are_no_buttons_where_the_model_completes_nothing(visit, server):
     page = visit(server.url)
     translate(page, "one two")
