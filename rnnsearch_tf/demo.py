@@ -71,7 +71,8 @@ def run(output: str | Path, size: Size = DEFAULT_SIZE, seed: int = 1) -> None:
         _remove(output)
     training = _text(generate(size.training_pairs, seed, 1, TRAINING_LENGTH))
     validation = _text(generate(size.validation_pairs, seed + 1, 1, TRAINING_LENGTH))
-    test = _test_pairs(size.pairs_per_length_bin, seed + 2)
+    lows, per_bin = range(1, TEST_LENGTH, 10), size.pairs_per_length_bin
+    test = [pair for low in lows for pair in generate(per_bin, seed + 2, low, low + 9)]
     for name, text in (("train", training), ("valid", validation), ("test", _text(test))):
         _write(output / "text", name, text)
     translators, curves = {}, {}
@@ -134,13 +135,6 @@ def _write(folder: Path, name: str, text: ParallelText) -> None:
     for language, lines in (("en", text.source), ("fr", text.target)):
         content = "".join(line + "\n" for line in lines)
         write_atomically(folder / f"{name}.{language}", content.encode())
-
-
-def _test_pairs(per_bin: int, seed: int) -> list[SentencePair]:
-    """Generate the same number of pairs for each ten tokens of length."""
-    return [
-        pair for low in range(1, TEST_LENGTH, 10) for pair in generate(per_bin, seed, low, low + 9)
-    ]
 
 
 def _bleu_by_length(translator: Translator, test: Sequence[SentencePair]) -> list[LengthBin]:

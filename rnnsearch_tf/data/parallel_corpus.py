@@ -1,9 +1,9 @@
 """Parallel text: line i of one side is the translation of line i of the other."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from rnnsearch_tf.data.lines import blocks_of_lines, is_compressed
 from rnnsearch_tf.digests import file_digest, json_digest
@@ -42,9 +42,10 @@ class Corpus(Protocol):
 class _TextFiles:
     """A corpus in files, each plain or .gz; those in one tuple are read together."""
 
-    def __init__(self, kind: str, files: Sequence[tuple[str | Path, ...]]):
-        self._kind = kind
-        self._files = files
+    def __init__(
+        self, kind: str, read: Callable[..., Any], files: Sequence[tuple[str | Path, ...]]
+    ):
+        self._kind, self._read, self._files = kind, read, files
 
     def fingerprint(self) -> str:
         """Return the SHA-256 of the files."""
@@ -58,10 +59,7 @@ class _TextFiles:
         number) or does not have pairs; those before the error have been given by then.
         """
         for files in self._files:
-            yield from self._pairs_of(*files)
-
-    def _pairs_of(self, *files: str | Path) -> Iterator[ParallelText]:
-        raise NotImplementedError
+            yield from self._read(*files)
 
     def read(self) -> ParallelText:
         """Read all pairs into memory."""
@@ -81,10 +79,7 @@ class ParallelFiles(_TextFiles):
                 f"{len(sources)} source files and {len(targets)} target files: "
                 "each needs the other side"
             )
-        super().__init__("files", list(zip(sources, targets, strict=True)))
-
-    def _pairs_of(self, *files: str | Path) -> Iterator[ParallelText]:
-        return _in_lockstep(*files)
+        super().__init__("files", _in_lockstep, list(zip(sources, targets, strict=True)))
 
 
 class TabSeparatedFiles(_TextFiles):
@@ -94,29 +89,27 @@ class TabSeparatedFiles(_TextFiles):
     """
 
     def __init__(self, paths: Sequence[str | Path]):
-        super().__init__("tsv", [(path,) for path in paths])
-
-    def _pairs_of(self, *files: str | Path) -> Iterator[ParallelText]:
-        [path] = files
-        done = 0
-        separator = ""
-        for lines in blocks_of_lines(path, BLOCK_PAIRS):
-            separator = separator or _separator(lines[0])
-            rows = [line.split(separator) for line in lines]
-            whole = list(itertools.takewhile(lambda row: len(row) > 1, rows))
-            yield ParallelText([row[0] for row in whole], [row[1] for row in whole])
-            done += len(whole)
-            if len(whole) < len(rows):
-                name = "tab" if separator == "\t" else "|||"
-                raise InputError(
-                    f"{path}: line {done + 1:,} has no {name} between source and target"
-                )
-        if not done:
-            raise InputError(f"{path} is empty")
+        super().__init__("tsv", _by_columns, [(path,) for path in paths])
 
 
 def _separator(first_line: str) -> str:
     return " ||| " if " ||| " in first_line and "\t" not in first_line else "\t"
+
+
+def _by_columns(path: str | Path) -> Iterator[ParallelText]:
+    done = 0
+    separator = ""
+    for lines in blocks_of_lines(path, BLOCK_PAIRS):
+        separator = separator or _separator(lines[0])
+        rows = [line.split(separator) for line in lines]
+        whole = list(itertools.takewhile(lambda row: len(row) > 1, rows))
+        yield ParallelText([row[0] for row in whole], [row[1] for row in whole])
+        done += len(whole)
+        if len(whole) < len(rows):
+            name = "tab" if separator == "\t" else "|||"
+            raise InputError(f"{path}: line {done + 1:,} has no {name} between source and target")
+    if not done:
+        raise InputError(f"{path} is empty")
 
 
 def each_pair(corpus: Corpus) -> Iterator[tuple[str, str]]:

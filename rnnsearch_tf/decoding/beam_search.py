@@ -100,17 +100,17 @@ class _Rules:
 def beam_search(
     predict: Predict,
     advance: Advance,
-    state: State,
+    state: State,  # a nest of tensors [B, 1, ...], before the first word
     *,
     take: Callable[[Int[Tensor, "b"]], tuple[Predict, Advance]] | None = None,
     carried: Callable[[State], State] = lambda state: state,
-    beam_size: int,
-    max_lengths: Int[Tensor, "B"],
-    min_lengths: Int[Tensor, "B"] | None = None,
+    beam_size: int,  # k
+    max_lengths: Int[Tensor, "B"],  # tokens, eos included; below 1 is 1
+    min_lengths: Int[Tensor, "B"] | None = None,  # words before eos; `max_lengths` has precedence
     eos_id: int,
-    banned_ids: Sequence[int] = (),
+    banned_ids: Sequence[int] = (),  # words never chosen; meant to be few
     scoring: ScoringRule = LOG_PROBABILITY,
-    n_best: int = 1,
+    n_best: int = 1,  # ranks that must be final
 ) -> Hypotheses:
     """Search for the hypotheses with the highest score; the module's docstring has the rules.
 
@@ -120,31 +120,15 @@ def beam_search(
     search copies `state` only. Finished and empty slots pass through both functions as well, with
     word 0, and the results are ignored.
 
-    Args:
-        predict: maps a state to the logits of the next word; `best_continuations` says what K must
-            be where it is not static.
-        advance: maps a state and the words chosen for it, int32, to the next state.
-        state: a nest of tensors [B, 1, ...], the state before the first word.
-        take: returns both functions for some sentences of the batch, given their indices. With it,
-            finished sentences leave the batch; without it, they are worked on until the last one is
-            finished. The results are the same.
-        carried: returns the part of a state that `advance` reads, for which it is called; the rest,
-            which `predict` and the scoring rule read, is not kept from step to step.
-        beam_size: k.
-        max_lengths: maximum tokens of a hypothesis, eos included; below 1 is 1. The last token of
-            a hypothesis of that length is eos, whose log p counts: all hypotheses returned are
-            complete, and their log p is the model's.
-        min_lengths: minimum words before eos: eos may be the word at (0-based) position
-            `min_lengths` at the earliest. `max_lengths` takes precedence.
-        eos_id: the word that ends a hypothesis.
-        banned_ids: words never chosen, such as padding and the unknown word; meant to be few.
-        scoring: ranks finished hypotheses; by default by log p.
-        n_best: number of ranks that must be final. A sentence stops once its `n_best`-th best
-            finished score is at least what a live hypothesis can still reach; later ranks hold
-            what else was finished by then. With `beam_size`, all slots are filled.
+    `best_continuations` says what K must be where it is not static. `take` returns both functions
+    for some sentences of the batch, given their indices: finished sentences leave the batch then,
+    and the results are the same. `carried` returns the part of a state that `advance` reads, for
+    which it is called; the rest is not kept from step to step.
 
-    Returns:
-        The hypotheses of each sentence, k slots of them, best score first.
+    The last token of a hypothesis of maximum length is eos, whose log p counts: all hypotheses are
+    complete, and their log p is the model's. A sentence stops once its `n_best`-th best finished
+    score is at least what a live hypothesis can still reach; later ranks hold what else was
+    finished by then. With `n_best` = k, all slots are filled.
 
     Raises:
         ValueError: an option is out of range, or a shape is not as described.

@@ -23,15 +23,15 @@ class CandidateLists(tf.Module):
     This follows Jean et al. (2015), On Using Very Large Target Vocabulary, section 3.2. A list
     depends on its sentence alone. The sentences of a batch share the columns of W_o of all their
     lists; a word of another sentence has a penalty of -inf.
-
-    Args:
-        translations: ids of target words for each source word, int32 [K_x, n], then 0.
-        size: K, the number of target words, of which the first are the most frequent.
-        frequent: how many of those are in every list, beside the special tokens.
-        beam_size: k of the search.
     """
 
-    def __init__(self, translations: np.ndarray, size: int, frequent: int, beam_size: int):
+    def __init__(
+        self,
+        translations: np.ndarray,  # ids of target words for each source word, int32 [K_x, n], or 0
+        size: int,  # K, the number of target words, of which the first are the most frequent
+        frequent: int,  # how many of those are in every list, beside the special tokens
+        beam_size: int,
+    ):
         super().__init__()
         self._translations = tf.Variable(translations, trainable=False)  # saved with an export
         self._size = size

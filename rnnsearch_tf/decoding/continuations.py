@@ -27,12 +27,12 @@ class Continuations(NamedTuple):
 
 
 def best_continuations(
-    logits: Float[Tensor, "B Q K"],
-    before_words: Float[Tensor, "B Q"],
-    before_eos: Float[Tensor, "B Q"],
+    logits: Float[Tensor, "B Q K"],  # of the next word, float32
+    before_words: Float[Tensor, "B Q"],  # log p; -inf where no word but eos may follow
+    before_eos: Float[Tensor, "B Q"],  # log p; -inf where eos may not follow
     k: int,
     eos_id: int,
-    banned_ids: Sequence[int] = (),
+    banned_ids: Sequence[int] = (),  # words that never follow; meant to be few
 ) -> Continuations:
     """Find the k most probable continuations of each sentence.
 
@@ -41,15 +41,9 @@ def best_continuations(
     word in any other block has k maxima ahead of it. Taking blocks and words in the order of their
     index keeps this true of ties.
 
-    Args:
-        logits: of the next word, float32. A hypothesis whose logits hold a NaN or +inf has no
-            continuation. Where K is not static, it is a multiple of `BLOCK`, at least k times that.
-        before_words: log p of the hypotheses, nats; -inf where no word but eos may follow.
-        before_eos: the same, -inf where eos may not follow. Where it is inf, eos follows with a
-            log p of inf, whatever the logits.
-        k: how many are wanted.
-        eos_id: the word that ends a hypothesis.
-        banned_ids: words that never follow; meant to be few.
+    A hypothesis whose logits hold a NaN or +inf has no continuation. Where K is not static, it is a
+    multiple of `BLOCK`, at least k times that. Where `before_eos` is inf, eos follows with a log p
+    of inf, whatever the logits.
     """
     if k == before_words.shape[1] == 1:
         return _best_continuation(logits, before_words, before_eos, eos_id, banned_ids)

@@ -22,30 +22,17 @@ if TYPE_CHECKING:
 
 def search(
     model: TranslationModel | Ensemble,
-    source: Int[Tensor, "B Tx"],
+    source: Int[Tensor, "B Tx"],  # ids, each sentence ending in `</s>`, then padding 0
     options: DecodingConfig,
-    n_best: int = 1,
-    candidates: Candidates | None = None,
-    begun: Begun | None = None,
-    bounds: tuple[Int[Tensor, "B"], Int[Tensor, "B"] | None] | None = None,
+    n_best: int = 1,  # hypotheses that must be the best there are
+    candidates: Candidates | None = None,  # the words to choose from, special tokens first
+    begun: Begun | None = None,  # beginnings, in ids, whose words are among the candidates
+    bounds: tuple[Int[Tensor, "B"], Int[Tensor, "B"] | None] | None = None,  # not by the options
 ) -> Hypotheses:
-    """Search for the best translations.
+    """Search for the best translations, best first; p is over the candidates of a sentence.
 
-    Args:
-        model: the trained model, or several.
-        source: ids, each sentence ending in `</s>`, then padding 0.
-        options: of the search.
-        n_best: how many hypotheses must be the best there are; the others are what else was
-            finished by then.
-        candidates: the words that translations are chosen from, the special tokens first; p is
-            over those of a sentence. None: all words.
-        begun: what all translations begin with, in ids; its words are among the candidates. None:
-            anything. Where it needs more tokens than the options allow, it has them.
-        bounds: maximum and minimum of each translation's tokens, as in `beam_search`; None: those
-            of the options.
-
-    Returns:
-        The hypotheses, best first.
+    Behind `n_best` hypotheses stands what else was finished by then. Where a beginning needs more
+    tokens than the options allow, it has them. `bounds` are those of `beam_search`.
     """
     max_lengths, min_lengths = bounds or _bounds(source, options)
     if begun is not None:

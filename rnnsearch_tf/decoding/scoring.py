@@ -30,25 +30,15 @@ class ScoringRule(Protocol):
     def extend(self, kept: Kept, state: State, words: Int[Tensor, "B k"]) -> Kept:
         """Return what hypotheses keep after another word, in shapes that stay the same.
 
-        What finished hypotheses keep is frozen: the search ignores the result for them.
-
-        Args:
-            kept: what they kept before the word.
-            state: the state from which the word was predicted, with its alignment.
-            words: the word, eos at the end of a hypothesis.
+        The word was predicted from the state, which has its alignment. What finished hypotheses
+        keep is frozen: the search ignores the result for them.
         """
         return ()
 
     def score(
         self, log_probs: Float[Tensor, "B Q"], lengths: Int[Tensor, "B Q"], kept: Kept
     ) -> Float[Tensor, "B Q"]:
-        """Return the scores of finished hypotheses; the greatest is the best.
-
-        Args:
-            log_probs: log p(y|x), nats.
-            lengths: tokens, eos included.
-            kept: what they kept.
-        """
+        """Return the scores of finished hypotheses of so many tokens; the greatest is the best."""
         ...
 
     def bound(
@@ -56,10 +46,7 @@ class ScoringRule(Protocol):
     ) -> Float[Tensor, "B Q"]:
         """Return upper bounds of the scores that live hypotheses can still reach.
 
-        Args:
-            log_probs: log p of the words so far, nats; further words only lower it.
-            max_lengths: the most tokens that they may come to, eos included.
-            kept: what they kept so far.
+        Further words only lower log p; they may come to `max_lengths` tokens, eos included.
         """
         ...
 

@@ -38,7 +38,7 @@ class Evaluator:
         self._model = translator.model
         # The model's tokens go with its vocabularies. Length bins and tokenised BLEU count words.
         self._tokenizers = translator.source_tokenizer, translator.target_tokenizer
-        self._word_tokenizers = translator.source_word_tokenizer, translator.target_word_tokenizer
+        self._word_tokenizers = [tokenizer.word_tokenizer for tokenizer in self._tokenizers]
 
     def translate(
         self, lines: Sequence[str], name: str = "line", lines_at_once: int = LINES_AT_ONCE

@@ -21,7 +21,7 @@ class NBest(NamedTuple):
     score: tf.Tensor  # float32 [B, N]; log p(y|x), nats
     normalized_score: tf.Tensor  # float32 [B, N]; log p(y|x) / |y|^length_penalty, nats
     length: tf.Tensor  # int32 [B, N]; tokens, `</s>` included; 0 in an empty slot
-    target: tf.RaggedTensor  # int32 [B, None]; the ids of all N, each with `</s>`, joined
+    target_tokens: tf.RaggedTensor  # int32 [B, None]; the ids of all N, each with `</s>`, joined
     token_scores: tf.RaggedTensor  # float32 [B, None]; log p of each of these, nats
 
 

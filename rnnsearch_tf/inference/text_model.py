@@ -283,12 +283,9 @@ class TextModel(tf.Module):
             lengths, block_tokens = tf.maximum(lengths, 16), _BEGUN_BLOCK_TOKENS
         hypotheses = map_by_length(of_block, lengths, block_tokens, empty_n_best(n_best))
         return {
+            **hypotheses._asdict(),
             "source_tokens": with_end(tokens).to_tensor(""),
-            "text": hypotheses.text,
-            "score": hypotheses.score,
-            "normalized_score": hypotheses.normalized_score,
-            "length": hypotheses.length,
-            "target_tokens": self.target.tokens(hypotheses.target).to_tensor(""),
+            "target_tokens": self.target.tokens(hypotheses.target_tokens).to_tensor(""),
             "token_scores": hypotheses.token_scores.to_tensor(0.0),
         }
 

@@ -166,16 +166,6 @@ class Translator:
         """The aligner in memory; None where attention aligns, and of an export."""
         return self._engine.aligner if isinstance(self._engine, TextModel) else None
 
-    @property
-    def source_word_tokenizer(self) -> Tokenizer:
-        """The tokeniser of the source's words, which may be larger than the model's tokens."""
-        return self.source_tokenizer.word_tokenizer
-
-    @property
-    def target_word_tokenizer(self) -> Tokenizer:
-        """The tokeniser of the target's words."""
-        return self.target_tokenizer.word_tokenizer
-
     # To a type checker, a str might as well be a sequence of them.
     @overload
     def translate(  # type: ignore[overload-overlap]
@@ -240,16 +230,15 @@ class Translator:
         self,
         lines: Iterable[Line],
         *,
+        lines_at_once: int = LINES_AT_ONCE,
         beam_size: int | None = None,
         n_best: int = 1,
         return_alignment: bool = False,
         text_alone: bool = False,
-        lines_at_once: int = LINES_AT_ONCE,
     ) -> Iterator[Translation]:
-        """Translate any number of sentences as they come; as `translate`.
+        """Translate any number of sentences as they come; as `translate_windows`.
 
-        `lines_at_once` lines are read before the first result. With `text_alone`, a model of
-        subwords leaves its tokens as they are, which takes less time.
+        `lines_at_once` lines are read before the first result.
         """
         yield from self.translate_windows(
             windows(lines, lines_at_once),
@@ -268,9 +257,10 @@ class Translator:
         return_alignment: bool = False,
         text_alone: bool = False,
     ) -> Iterator[Translation]:
-        """Translate windows of sentences as they come; as `translate_stream`.
+        """Translate windows of sentences as they come; as `translate`.
 
-        Each window is searched as a whole, before the next one is read.
+        Each window is searched as a whole, before the next one is read. With `text_alone`, a model
+        of subwords leaves its tokens as they are, which takes less time.
         """
         engine = self._engine_for(beam_size, n_best)
         search = engine.best if n_best == 1 else engine.candidates

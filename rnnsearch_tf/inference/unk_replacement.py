@@ -45,20 +45,16 @@ class UnkReplacement(tf.Module):
             rows = tf.boolean_mask(target.value_rowids(), is_unknown)
             columns = tf.boolean_mask(tf.ragged.range(target.row_lengths()).flat_values, is_unknown)
             weights = tf.gather_nd(alignment(), tf.stack([rows, columns], axis=1))  # [U, Tx]
-            replacements = self._translate(_attended(weights, source, rows))
+            replacements = _attended(weights, source, rows)
+            if self._lexicon is not None:
+                known = self._lexicon.lookup(replacements)
+                replacements = tf.where(known == "", replacements, known)
             replacements = tf.where(replacements == "", SPECIAL_TOKENS[UNK], replacements)
             return tf.tensor_scatter_nd_update(words, tf.where(is_unknown), replacements)
 
         return target.with_flat_values(
             tf.cond(tf.reduce_any(is_unknown), with_replacements, lambda: words)
         )
-
-    def _translate(self, words: tf.Tensor) -> tf.Tensor:
-        """Look words, string [U], up in the lexicon; those that it lacks stay."""
-        if self._lexicon is None:
-            return words
-        translations = self._lexicon.lookup(words)
-        return tf.where(translations == "", words, translations)
 
 
 def _attended(weights: tf.Tensor, source: tf.RaggedTensor, rows: tf.Tensor) -> tf.Tensor:

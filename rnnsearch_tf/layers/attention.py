@@ -44,7 +44,7 @@ def align_gradient(
     query: Float[Tensor, "B n_a"],
     keys: Float[Tensor, "B Tx n_a"],
 ) -> tuple[Float[Tensor, "B Tx n_a"], Float[Tensor, "n_a"]]:
-    """Return what the gradients of `align` are made of, for one query a sentence.
+    """Return w and ∂v_a for one query a sentence; the factor v_a is left to the caller.
 
     With u_j = tanh(q + k_j) and δ_j = ∂L/∂α_j:
 
@@ -52,9 +52,6 @@ def align_gradient(
         w_j  = ∂e_j (1 − u_j²)                      tanh' = 1 − tanh²
         ∂k_j = v_a ∘ w_j,  ∂q = v_a ∘ Σ_j w_j
         ∂v_a = Σ_j ∂e_j u_j
-
-    Returns:
-        w, and the gradient of v_a. The factor v_a is left to the caller, who sums w first.
     """
     weighted = alignment * upstream
     of_energies = weighted - alignment * ops.sum(weighted, axis=1, keepdims=True)
@@ -150,11 +147,6 @@ class BahdanauAttention(PreciseLayer):
             alignment = ops.reshape(alignment, (ops.shape(state)[0], ops.shape(keys)[1]))
         return context, alignment
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments of the constructor."""
-        settings = {"units": self.units, "initial_weights": self.initial_weights}
-        return {**super().get_config(), **settings}
-
 
 @keras.saving.register_keras_serializable("rnnsearch_tf")
 class LastAnnotation(PreciseLayer):
@@ -180,17 +172,9 @@ class LastAnnotation(PreciseLayer):
         keys: Float[Tensor, "B Tx _"] | None = None,
         annotations_mask: Bool[Tensor, "B Tx"] | None = None,
     ) -> tuple[Float[Tensor, "*queries n"], Float[Tensor, "*queries Tx"]]:
-        """Return the same context for each state of a sentence.
+        """Return the same context for each state of a sentence, and the alignment in float32.
 
-        Args:
-            state: s_{i-1}, [B, Ty, _] or [R, _]; only the number of states matters.
-            annotations: →h.
-            keys: not needed.
-            annotations_mask: false at padding; by default the Keras mask of `annotations`, if they
-                have one.
-
-        Returns:
-            The context, and the alignment in float32, 1 at the last word and 0 elsewhere.
+        Only the number of states matters. Arguments are those of `BahdanauAttention.call`.
         """
         del keys
         annotations = self.wide(annotations)

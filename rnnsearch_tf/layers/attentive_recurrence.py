@@ -47,25 +47,15 @@ class Outputs(NamedTuple):
 
 
 def attentive_recurrence(
-    inputs: Float[Tensor, "Ty B three_n"],
-    start: Float[Tensor, "B n"],
-    annotations: Float[Tensor, "B Tx two_n"],
-    keys: Float[Tensor, "B Tx n_a"],
+    inputs: Float[Tensor, "Ty B three_n"],  # of the words, from `ContextGRUCell.project`
+    start: Float[Tensor, "B n"],  # s_0
+    annotations: Float[Tensor, "B Tx two_n"],  # h
+    keys: Float[Tensor, "B Tx n_a"],  # U_a h
     weights: Weights,
-    mask: Bool[Tensor, "B Tx"] | None,
-    dtype: str,
+    mask: Bool[Tensor, "B Tx"] | None,  # false at padding of the source
+    dtype: str,  # of the products with weights
 ) -> Outputs:
-    """Read given target words.
-
-    Args:
-        inputs: what the words contribute to the updates, from `ContextGRUCell.project`.
-        start: s_0.
-        annotations: h.
-        keys: U_a h.
-        weights: of attention and cell.
-        mask: false at padding of the source; None where there is none.
-        dtype: of the products with weights.
-    """
+    """Read given target words."""
     if keras.backend.backend() != "tensorflow":
         return _read(inputs, start, annotations, keys, weights, mask, dtype)[0]
 

@@ -34,11 +34,7 @@ class DecoderState(NamedTuple):
 class InitialState(PreciseLayer):
     """s_0 = tanh(W_s ←h_1 + b_s)  (appendix A.2.2).
 
-    Weights, stored transposed: `W_s` [n, n], `b_s` [n].
-
-    Args:
-        units: n, the number of hidden units of the decoder.
-        initial_weights: "paper" (appendix B.1) or "glorot".
+    Weights, stored transposed: `W_s` [n, n], `b_s` [n]. `units` is n.
     """
 
     def __init__(self, units: int, initial_weights: InitialWeights = "paper", **kwargs: Any):
@@ -55,11 +51,6 @@ class InitialState(PreciseLayer):
     def call(self, summary: Float[Tensor, "B _"]) -> Float[Tensor, "B n"]:
         """Return the initial states, from the encoder's summaries."""
         return ops.tanh(product(self.wide(summary), self.factor(self.W_s), self.b_s))
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments of the constructor."""
-        settings = {"units": self.units, "initial_weights": self.initial_weights}
-        return {**super().get_config(), **settings}
 
 
 @keras.saving.register_keras_serializable("rnnsearch_tf")
@@ -125,7 +116,10 @@ class Decoder(PreciseLayer):
             "initial_weights": initial_weights,
         }
         self.updates_first = step_order == "look_update_generate"
-        shared: dict[str, Any] = {"initial_weights": initial_weights, "dtype": self.dtype_policy}
+        shared: dict[str, Any] = {
+            "initial_weights": initial_weights,
+            "dtype": self.dtype_policy.name,
+        }
         self.embedding = WordEmbedding(
             vocabulary_size, embedding_size, dropout, name="target_embedding", **shared
         )

@@ -74,7 +74,7 @@ class MaxoutDeepOutput(PreciseLayer):
         self.initial_weights = initial_weights
         self.dropout = keras.layers.Dropout(dropout, dtype=self.variable_dtype)
         self.lexical = (
-            LexicalModel(initial_weights, name="lexical", dtype=self.dtype_policy)
+            LexicalModel(initial_weights, name="lexical", dtype=self.dtype_policy.name)
             if lexical
             else None
         )
@@ -117,16 +117,10 @@ class MaxoutDeepOutput(PreciseLayer):
     def activate(
         self,
         pairs: Float[Tensor, "*rows _"],
-        context: Float[Tensor, "*rows _"],
+        context: Float[Tensor, "*rows _"],  # its last l elements are those of the source words
         training: bool = False,
     ) -> Float[Tensor, "*rows l"]:
-        """The maximum of each pair of t̃_i, with dropout in training, and the lexical model's part.
-
-        Args:
-            pairs: t̃_i.
-            context: whose last l elements are those of the source words, where these are read.
-            training: whether dropout acts.
-        """
+        """The maximum of each pair of t̃_i, with dropout, and the lexical model's part."""
         hidden = self.dropout(maxout(pairs), training=training)
         if self.lexical is None:
             return hidden

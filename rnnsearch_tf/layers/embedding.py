@@ -20,18 +20,12 @@ class WordEmbedding(PreciseLayer):
     """E x, the column of E that belongs to the word x (appendix A.2).
 
     Weight, stored transposed: `E` [K, m].
-
-    Args:
-        vocabulary_size: K, the number of words.
-        size: m, the number of dimensions.
-        dropout: dropout rate of the embeddings.
-        initial_weights: "paper" (appendix B.1) or "glorot".
     """
 
     def __init__(
         self,
-        vocabulary_size: int,
-        size: int,
+        vocabulary_size: int,  # K
+        size: int,  # m
         dropout: float = 0.0,
         initial_weights: InitialWeights = "paper",
         **kwargs: Any,
@@ -50,13 +44,3 @@ class WordEmbedding(PreciseLayer):
     def call(self, ids: Int[Tensor, "*rows"], training: bool = False) -> Float[Tensor, "*rows m"]:
         """Look up the vectors of word ids."""
         return self.dropout(ops.take(self.E, ids, axis=0), training=training)
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments of the constructor."""
-        return {
-            **super().get_config(),
-            "vocabulary_size": self.vocabulary_size,
-            "size": self.size,
-            "dropout": self.dropout.rate,
-            "initial_weights": self.initial_weights,
-        }

@@ -60,18 +60,12 @@ class Encoder(PreciseLayer):
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
-        self._settings = {
-            "vocabulary_size": vocabulary_size,
-            "embedding_size": embedding_size,
-            "units": units,
-            "bidirectional": bidirectional,
-            "dropout": dropout,
-            "initial_weights": initial_weights,
-            "with_words": with_words,
-        }
         self.units = units
         self.with_words = with_words
-        shared: dict[str, Any] = {"initial_weights": initial_weights, "dtype": self.dtype_policy}
+        shared: dict[str, Any] = {
+            "initial_weights": initial_weights,
+            "dtype": self.dtype_policy.name,
+        }
         self.embedding = WordEmbedding(
             vocabulary_size, embedding_size, dropout, name="source_embedding", **shared
         )
@@ -142,10 +136,6 @@ class Encoder(PreciseLayer):
         inputs = ops.where(ops.expand_dims(real, 2), inputs, CLOSED)
         start = ops.zeros_like(inputs[0, :, : self.units])
         return cell.read(inputs, start, cell.recurrent_weights, reverse)
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments of the constructor."""
-        return {**super().get_config(), **self._settings}
 
 
 def _real(source: Any, mask: Any) -> Any:

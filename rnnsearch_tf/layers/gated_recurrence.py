@@ -28,21 +28,15 @@ class Gates(NamedTuple):
 
 
 def gated_update(
-    gate_inputs: Float[Tensor, "*rows two_n"],
-    candidate_inputs: Float[Tensor, "*rows n"],
-    state: Float[Tensor, "*rows n"],
-    U: Float[Tensor, "n n"],
+    gate_inputs: Float[Tensor, "*rows two_n"],  # a_z and a_r, with U_z s and U_r s in them
+    candidate_inputs: Float[Tensor, "*rows n"],  # a
+    state: Float[Tensor, "*rows n"],  # s
+    U: Float[Tensor, "n n"],  # of the candidate, stored transposed
 ) -> tuple[Float[Tensor, "*rows n"], Gates]:
     """Return the next state of a gated unit, and its gates.
 
-        z  = σ(a_z),  r = σ(a_r),  s̃ = tanh(a + U [r ∘ s])
-        s' = (1 − z) ∘ s + z ∘ s̃                             (appendix A.1.1)
-
-    Args:
-        gate_inputs: a_z and a_r, with U_z s and U_r s in them.
-        candidate_inputs: a.
-        state: s.
-        U: of the candidate, stored transposed.
+    z  = σ(a_z),  r = σ(a_r),  s̃ = tanh(a + U [r ∘ s])
+    s' = (1 − z) ∘ s + z ∘ s̃                             (appendix A.1.1)
     """
     z, r = ops.split(ops.sigmoid(gate_inputs), 2, axis=-1)
     candidate = ops.tanh(candidate_inputs + product(r * state, U))
@@ -76,23 +70,14 @@ def gated_update_gradient(
 
 
 def gated_recurrence(
-    inputs: Float[Tensor, "T B three_n"],
+    inputs: Float[Tensor, "T B three_n"],  # a_z, a_r and a, without U_z s and U_r s
     start: Float[Tensor, "B n"],
-    U_gates: Float[Tensor, "n two_n"],
-    U: Float[Tensor, "n n"],
-    dtype: str,
+    U_gates: Float[Tensor, "n two_n"],  # U_z and U_r, side by side
+    U: Float[Tensor, "n n"],  # of the candidate
+    dtype: str,  # of the products
     reverse: bool = False,
 ) -> Float[Tensor, "T B n"]:
-    """Read inputs from the first to the last, or the other way: the states after each.
-
-    Args:
-        inputs: a_z, a_r and a of each position, without U_z s and U_r s.
-        start: the state before the first one.
-        U_gates: U_z and U_r, side by side.
-        U: of the candidate.
-        dtype: of the products.
-        reverse: read from the last to the first.
-    """
+    """Read inputs from the first to the last, or the other way: the states after each."""
     if keras.backend.backend() != "tensorflow":
         return _read(inputs, start, U_gates, U, dtype, reverse)[0]
 

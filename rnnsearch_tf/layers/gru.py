@@ -68,14 +68,6 @@ class _GatedUnit(PreciseLayer):
         """Return the states after each of the inputs, read one after the other."""
         return gated_recurrence(inputs, start, *recurrent, self.compute_dtype, reverse)
 
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments of the constructor."""
-        return {
-            **super().get_config(),
-            "units": self.units,
-            "initial_weights": self.initial_weights,
-        }
-
 
 @keras.saving.register_keras_serializable("rnnsearch_tf")
 class GRUCell(_GatedUnit):

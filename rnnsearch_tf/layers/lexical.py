@@ -49,7 +49,3 @@ class LexicalModel(PreciseLayer):
         """
         words = ops.tanh(self.wide(words))
         return words + ops.tanh(product(words, self.factor(self.W_l)))
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments of the constructor."""
-        return {**super().get_config(), "initial_weights": self.initial_weights}

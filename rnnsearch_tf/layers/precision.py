@@ -93,11 +93,7 @@ def product_of_each(x: Float[Tensor, "B a b"], y: Float[Tensor, "B b c"]) -> Flo
 
 @contextlib.contextmanager
 def dtype_policy(name: str) -> Iterator[None]:
-    """Build layers inside under a Keras dtype policy: "float32" or "mixed_bfloat16".
-
-    Under "mixed_bfloat16" the factors of products with weights are bfloat16; weights, states,
-    gates, softmaxes and losses are float32 (see `PreciseLayer`).
-    """
+    """Build layers inside under a Keras dtype policy: "float32" or "mixed_bfloat16"."""
     earlier = keras.config.dtype_policy()
     keras.config.set_dtype_policy(name)
     try:

@@ -9,32 +9,17 @@ from keras import ops, tree
 
 def scan(
     step: Callable[[Any, Any], tuple[Any, Any]],
-    state: Any,
-    inputs: Any,
-    like: Any,
-    reverse: bool = False,
+    state: Any,  # before the first step: a tensor or a nest
+    inputs: Any,  # a nest of tensors [T, ...]
+    like: Any,  # a nest of tensors with the dtypes and static shapes of one position's output
+    reverse: bool = False,  # go from T to 1; output t still belongs to inputs t
 ) -> tuple[Any, Any]:
     """Apply state_t, output_t = step(state_{t-1}, inputs_t) along axis 0.
 
-    Args:
-        step: takes the state (a tensor or a nest) and one position's inputs; returns the next
-            state and the position's output.
-        state: the state before the first step.
-        inputs: a nest of tensors [T, ...].
-        like: a nest of tensors with the dtypes and static shapes of one position's output.
-        reverse: go from T to 1; output t still belongs to inputs t.
-
-    Returns:
-        The last state, and the outputs with T in front.
+    Returns the last state, and the outputs with T in front.
     """
-    if keras.backend.backend() == "tensorflow":
-        return _tensorflow_scan(step, state, inputs, like, reverse)
-    return ops.scan(step, state, inputs, reverse=reverse)
-
-
-def _tensorflow_scan(
-    step: Callable[[Any, Any], tuple[Any, Any]], state: Any, inputs: Any, like: Any, reverse: bool
-) -> tuple[Any, Any]:
+    if keras.backend.backend() != "tensorflow":
+        return ops.scan(step, state, inputs, reverse=reverse)
     # `keras.ops.scan` keeps its carry in TensorArrays of length one; this loop needs none.
     import tensorflow as tf
 

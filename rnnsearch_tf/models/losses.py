@@ -48,14 +48,9 @@ class SentenceLoss(keras.losses.Loss):
     def call(
         self, y_true: Shaped[Tensor, "B Ty"], y_pred: Float[Tensor, "B Ty K"]
     ) -> Float[Tensor, "B"]:
-        """Return −log p of each sentence, float32.
-
-        Args:
-            y_true: target ids, which Keras may have turned into floats.
-            y_pred: logits.
-        """
+        """Return −log p of each sentence, float32, from target ids and logits."""
         logits = ops.cast(y_pred, "float32")
-        tokens = ops.cast(y_true, "int32")
+        tokens = ops.cast(y_true, "int32")  # Keras may have turned ids into floats
         losses = ops.sparse_categorical_crossentropy(tokens, logits, from_logits=True)
         return ops.sum(ops.where(ops.equal(tokens, 0), 0.0, losses), axis=1)
 
@@ -66,10 +61,15 @@ def nll(model: Any, batch: Mapping[str, Any], outputs: DecoderState, training: b
     In training, it is that of smoothed labels where the config has label smoothing.
     """
     smoothing = model.config.label_smoothing if training else 0.0
-    if keras.config.backend() == "jax":
-        return _nll_of_all(model.readout, outputs, batch["target"], training, smoothing)
-    losses = token_losses(model.readout, outputs, batch["target"], training, smoothing)
-    return LossTotal(ops.sum(losses), ops.cast(ops.size(losses), "float32"))
+    if keras.config.backend() != "jax":
+        losses = token_losses(model.readout, outputs, batch["target"], training, smoothing)
+        return LossTotal(ops.sum(losses), ops.cast(ops.size(losses), "float32"))
+    # Without shapes that depend on values: logits of padding are computed, and left out.
+    tokens = ops.reshape(batch["target"], (-1,))
+    losses = _losses_of(tokens, model.readout, outputs, training, smoothing)
+    is_real = ops.not_equal(tokens, 0)
+    total = ops.sum(ops.where(is_real, losses, 0.0))
+    return LossTotal(total, ops.sum(ops.cast(is_real, "float32")))
 
 
 def guided_alignment(
@@ -82,25 +82,6 @@ def guided_alignment(
     return LossTotal(ops.sum(losses), ops.sum(ops.cast(is_linked, "float32")))
 
 
-def _nll_of_all(
-    readout: MaxoutDeepOutput,
-    outputs: DecoderState,
-    target: Int[Tensor, "B Ty"],
-    training: bool,
-    smoothing: float,
-) -> LossTotal:
-    """`nll` without shapes that depend on values: logits of padding are computed, and left out."""
-    tokens = ops.reshape(target, (-1,))
-    read = (outputs.state, outputs.words, outputs.context)
-    state, words, context = (ops.reshape(x, (-1, x.shape[-1])) for x in read)
-    hidden = readout.maxout(state, words, context, training)
-    dtype = readout.compute_dtype
-    losses = output_cross_entropy(hidden, readout.W_o, readout.b, tokens, dtype, smoothing)
-    is_real = ops.not_equal(tokens, 0)
-    total = ops.sum(ops.where(is_real, losses, 0.0))
-    return LossTotal(total, ops.sum(ops.cast(is_real, "float32")))
-
-
 LOSSES: dict[str, Callable[[Any, Mapping[str, Any], DecoderState, bool], LossTotal]] = {
     "nll": nll,
     "guided_alignment": guided_alignment,
@@ -109,52 +90,47 @@ LOSSES: dict[str, Callable[[Any, Mapping[str, Any], DecoderState, bool], LossTot
 
 def token_losses(
     readout: MaxoutDeepOutput,
-    outputs: DecoderState,
-    target: Int[Tensor, "B Ty"],
-    training: bool = False,
-    smoothing: float = 0.0,
+    outputs: DecoderState,  # [B, Ty, ...], that the tokens are predicted from
+    target: Int[Tensor, "B Ty"],  # ids, padding 0
+    training: bool = False,  # whether dropout acts
+    smoothing: float = 0.0,  # see `output_cross_entropy`
 ) -> Float[Tensor, "N"]:
-    """−log p(y_i | y_1 … y_{i-1}, x) of the target's tokens, in nats.
+    """−log p(y_i | y_1 … y_{i-1}, x) of the target's tokens, sentence by sentence, in nats.
 
     Padding is gathered out before the softmax, where most of the time goes.
-
-    Args:
-        readout: the layer that turns the outputs into logits.
-        outputs: decoder outputs [B, Ty, ...] that the tokens are predicted from.
-        target: ids, padding 0.
-        training: whether dropout acts.
-        smoothing: see `output_cross_entropy`.
-
-    Returns:
-        float32, of the N tokens of `target` (`</s>` counted) sentence by sentence.
     """
     tokens = ops.reshape(target, (-1,))
-    real = ops.nonzero(tokens)[0]
+    return _losses_of(tokens, readout, outputs, training, smoothing, ops.nonzero(tokens)[0])
 
-    def without_padding(x: Any) -> Any:
-        return ops.take(ops.reshape(x, (-1, x.shape[-1])), real, axis=0)
 
-    hidden = readout.maxout(
-        without_padding(outputs.state),
-        without_padding(outputs.words),
-        without_padding(outputs.context),
-        training,
-    )
-    targets = ops.take(tokens, real)
+def _losses_of(
+    tokens: Any,
+    readout: MaxoutDeepOutput,
+    outputs: DecoderState,
+    training: bool,
+    smoothing: float,
+    places: Any = None,  # among all tokens [B Ty]; None: at each
+) -> Any:
+    read = (outputs.state, outputs.words, outputs.context)
+    state, words, context = (ops.reshape(x, (-1, x.shape[-1])) for x in read)
+    if places is not None:
+        rows = (tokens, state, words, context)
+        tokens, state, words, context = (ops.take(x, places, axis=0) for x in rows)
+    hidden = readout.maxout(state, words, context, training)
     return output_cross_entropy(
-        hidden, readout.W_o, readout.b, targets, readout.compute_dtype, smoothing
+        hidden, readout.W_o, readout.b, tokens, readout.compute_dtype, smoothing
     )
 
 
 def output_cross_entropy(
-    hidden: Float[Tensor, "N l"],
-    weights: Float[Tensor, "l K"],
-    bias: Float[Tensor, "K"],
-    targets: Int[Tensor, "N"],
-    dtype: str | None = None,
-    smoothing: float = 0.0,
+    hidden: Float[Tensor, "N l"],  # t, the maxout layer at N real (not padding) positions
+    weights: Float[Tensor, "l K"],  # W_o
+    bias: Float[Tensor, "K"],  # b
+    targets: Int[Tensor, "N"],  # the tokens' ids
+    dtype: str | None = None,  # of the products; by default that of `hidden`
+    smoothing: float = 0.0,  # ε
 ) -> Float[Tensor, "N"]:
-    """−log softmax(hidden · weights + bias)[targets] of each token, in nats.
+    """−log softmax(hidden · weights + bias)[targets] of each token, in nats, as `hidden` is.
 
     The output product and the softmax are one function with a gradient of its own. With
     p = softmax(logits), g the upstream gradient and 1_y the one-hot vector of the target:
@@ -165,17 +141,6 @@ def output_cross_entropy(
     g is multiplied into the small factors, and 1 is taken from p in place. With label smoothing ε
     (Szegedy et al. 2016), the cross-entropy is that of (1 − ε) 1_y + ε/K, which takes the place of
     1_y: −log p_y + ε (log p_y − Σ_k log p_k / K) = −log p_y + ε (logit_y − Σ_k logit_k / K).
-
-    Args:
-        hidden: t, the maxout layer at N real (not padding) positions.
-        weights: W_o.
-        bias: b.
-        targets: the tokens' ids.
-        dtype: of the products; by default that of `hidden`.
-        smoothing: ε.
-
-    Returns:
-        The losses, in the dtype of `hidden`.
     """
     dtype = dtype or keras.backend.standardize_dtype(hidden.dtype)
     at_targets = ops.stack([ops.arange(ops.shape(targets)[0], dtype="int32"), targets], axis=1)
@@ -185,9 +150,7 @@ def output_cross_entropy(
         matrix = ops.cast(weights, dtype)
         logits = product(hidden, matrix, bias)
         probabilities = ops.softmax(logits)  # [N, K]
-        chosen = ops.squeeze(
-            ops.take_along_axis(probabilities, ops.expand_dims(targets, 1), axis=1), 1
-        )
+        chosen = _at(probabilities, targets)
 
         def gradient(*given: Any, upstream: Any = None) -> tuple[Any, Any, Any]:
             upstream = given[0] if upstream is None else upstream  # by name on PyTorch
@@ -205,8 +168,7 @@ def output_cross_entropy(
 
         of_targets = _minus_log(chosen, hidden, matrix, bias, targets)
         if smoothing:
-            logit = ops.take_along_axis(logits, ops.expand_dims(targets, 1), axis=1)[:, 0]
-            of_targets += smoothing * (logit - ops.mean(logits, axis=1))
+            of_targets += smoothing * (_at(logits, targets) - ops.mean(logits, axis=1))
         return of_targets, gradient
 
     return losses(hidden, joined(weights), joined(bias))
@@ -217,14 +179,8 @@ def alignment_cross_entropy(
 ) -> Float[Tensor, "B Ty"]:
     """Cross-entropy of given links and the attention: H(A_i, α_i) = −Σ_j A_ij log α_ij, in nats.
 
-    The cost of guided alignment training (Chen et al. 2016, arXiv 1607.01628).
-
-    Args:
-        alignment: α, float32; each row sums to 1.
-        guide: A, float32; a row is uniform over the links of its word, or all 0.
-
-    Returns:
-        float32; 0 where the guide's row is 0.
+    The cost of guided alignment training (Chen et al. 2016, arXiv 1607.01628). A row of the guide
+    is uniform over the links of its word, or all 0, as is the result then.
     """
     logarithms = ops.log(ops.maximum(alignment, _MIN_ATTENTION))
     return -ops.sum(ops.cast(guide, logarithms.dtype) * logarithms, axis=-1)
@@ -241,7 +197,10 @@ def _minus_log(
 
     def from_logits() -> Any:
         logits = product(hidden, matrix, bias)
-        of_targets = ops.take_along_axis(logits, ops.expand_dims(targets, 1), axis=1)
-        return ops.logsumexp(logits, axis=1) - ops.squeeze(of_targets, 1)
+        return ops.logsumexp(logits, axis=1) - _at(logits, targets)
 
     return ops.cond(ops.any(chosen < _MIN_PROBABILITY), from_logits, lambda: -ops.log(chosen))
+
+
+def _at(values: Any, targets: Any) -> Any:
+    return ops.squeeze(ops.take_along_axis(values, ops.expand_dims(targets, 1), axis=1), 1)

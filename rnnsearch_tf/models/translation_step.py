@@ -52,30 +52,18 @@ class TranslationStep:
     It computes what `Decoder` and `MaxoutDeepOutput` do, with fewer and smaller products. The
     context is needed in products alone, and C c_i = Σ_j α_ij (C h_j): the products are taken of the
     annotations, once, and the attention averages their results. A state is multiplied by U_z, U_r
-    and U_o at once, a word by W_z, W_r, W and V_o.
-
-    Args:
-        decoder: of the model.
-        readout: of the model.
-        annotations: h.
-        summary: what s_0 is made from.
-        mask: false at padding.
-        candidates: the words that are predicted; None: all, without a penalty.
-        bfloat16: whether products are in bfloat16 whatever the policy of the layers; all but the
-            small one of the attention's query.
-
-    Attributes:
-        memory: what is read of the source sentences.
+    and U_o at once, a word by W_z, W_r, W and V_o. With `bfloat16`, products are in it whatever the
+    policy of the layers, all but the small one of the attention's query.
     """
 
     def __init__(
         self,
         decoder: Decoder,
         readout: MaxoutDeepOutput,
-        annotations: Float[Tensor, "B Tx two_n"],
-        summary: Float[Tensor, "B n"],
-        mask: Bool[Tensor, "B Tx"],
-        candidates: Candidates | None = None,
+        annotations: Float[Tensor, "B Tx two_n"],  # h
+        summary: Float[Tensor, "B n"],  # that s_0 is made from
+        mask: Bool[Tensor, "B Tx"],  # false at padding
+        candidates: Candidates | None = None,  # the words that are predicted; None: all
         bfloat16: bool = False,
     ):
         dtype = "bfloat16" if bfloat16 else decoder.compute_dtype
@@ -123,12 +111,9 @@ class TranslationStep:
     def advance(
         self, previous: Carried, word: Int[Tensor, "*rows"], memory: Memory | None = None
     ) -> StepState:
-        """Return what y_{i+1} is predicted from.
+        """Return what y_{i+1} is predicted from, by the ids of y_i, [B] or [B, Q].
 
-        Args:
-            previous: carried from what y_i was predicted from.
-            word: the ids of y_i, [B] or [B, Q].
-            memory: of the B sentences; by default, all.
+        `previous` is carried from what y_i was predicted from. By default, `memory` is all of it.
         """
         vectors = self._decoder.wide(ops.take(self._vectors, word, axis=0))
         words = product(vectors, self._of_words, self._biases)
@@ -138,12 +123,7 @@ class TranslationStep:
     def predict_token(
         self, outputs: StepState, memory: Memory | None = None
     ) -> Float[Tensor, "*rows K_or_C"]:
-        """Return the logits of the next token, of all K words or of the C candidates.
-
-        Args:
-            outputs: what it is predicted from.
-            memory: as for `advance`.
-        """
+        """Return the logits of the next token, of all K words or of the C candidates."""
         logits = self._readout.logits(outputs.hidden, self._columns)
         if not self._has_penalty:
             return logits

@@ -20,37 +20,18 @@ _TRANSLATION = tf.TensorSpec([None], tf.string, "translation")
 def signatures(text_model: TextModel) -> dict[str, Callable[..., Outputs]]:
     """Make the signatures of a model, by name; they are traced when they are called or saved.
 
-    A model without `TextModel.complete` has no signature of that name.
+    export/README.md has their inputs and outputs. A model without `TextModel.complete` has no
+    signature of that name.
     """
 
     @graph_function(input_signature=[_TEXT])
     def serving_default(text: tf.Tensor) -> Outputs:
-        """Translate.
-
-        Returns:
-            `translation` string [B]; `score` float32 [B], log p(y|x) in nats of the hypothesis
-            with the best decoding score. A blank sentence gives a blank and 0; one without a
-            translation of finite log p gives a blank and the lowest float32.
-        """
+        """Translate: texts and scores."""
         return _best(text_model.best(text))
 
     @graph_function(input_signature=[_TEXT])
     def align(text: tf.Tensor) -> Outputs:
-        """Translate, with the soft alignment.
-
-        Returns:
-            Also `source_tokens` string [B, Tx] and `target_tokens` string [B, Ty], the words of
-            each sentence with its `</s>`, then empty strings; `model_input` string [B, Tx], the
-            source's as the model reads them, with known words in place of misspelled ones where
-            spelling is corrected, and [UNK] in place of others that it lacks; `alignment`
-            float32 [B, Ty, Tx], where row i is α_i, the weights under which word i was written
-            (zero at padding, and where a weight is not finite); `word_scores` float32 [B, Ty],
-            log p of each of `target_tokens` in nats, `</s>` with its own (0 at padding); `left_out`
-            float32 [B], how many of the model's tokens of the text are beyond `max_length`.
-
-        Raises:
-            tf.errors.InvalidArgumentError: more weights than `align_tokens` computes at once.
-        """
+        """Translate, with words, their scores and the soft alignment; errors as `align_tokens`."""
         outputs = text_model.best(text)
         tokens = (unpadded(outputs[f"{side}_tokens"]) for side in ("source", "target"))
         source, target = (side[:, :-1] for side in tokens)  # without `</s>`
@@ -69,48 +50,17 @@ def signatures(text_model: TextModel) -> dict[str, Callable[..., Outputs]]:
 
     @graph_function(input_signature=[_TEXT])
     def nbest(text: tf.Tensor) -> Outputs:
-        """Translate into as many different translations as the beam is wide.
-
-        Returns:
-            `translations` string [B, N], best first; `scores` float32 [B, N], log p(y|x) in nats;
-            `normalized_scores` float32 [B, N], log p(y|x) / |y|^length_penalty in nats, by which
-            they are ranked; `words` string [B, N, W], each translation's with its `</s>`, then
-            empty strings, and `word_scores` float32 [B, N, W], log p of each in nats, then 0. In a
-            slot for which nothing was found, the text is empty and both scores are the lowest
-            float32. A blank sentence has a blank with score 0, and no other;
-            one without a translation of finite log p has no slot filled.
-        """
+        """Translate into as many different translations as the beam is wide."""
         return _list(text_model, text_model.candidates(text))
 
     @graph_function(input_signature=[_TEXT, _PREFIX])
     def complete(text: tf.Tensor, prefix: tf.Tensor) -> Outputs:
-        """Translate into different translations that begin with `prefix`.
-
-        A blank at its end says that its last word is whole; without one, the word may be
-        unfinished (see `TextModel._complete`).
-
-        Returns:
-            As `nbest`, the prefix included. Where no translation can begin with it, all slots are
-            empty.
-
-        Raises:
-            tf.errors.InvalidArgumentError: not as many prefixes as texts.
-        """
+        """Translate into different translations that begin with `prefix`."""
         return _list(text_model, text_model.complete(text, prefix))
 
     @graph_function(input_signature=[_TEXT, _TRANSLATION])
     def score(text: tf.Tensor, translation: tf.Tensor) -> Outputs:
-        """Score given translations.
-
-        Returns:
-            `score` float32 [B], log p(y|x) in nats of the translation's tokens and `</s>`; of
-            either text the first `max_length` tokens are read. 0 where both are blank, the lowest
-            float32 where log p is not finite. `words` string [B, W] and `word_scores`
-            float32 [B, W] are the translation's, as those of `nbest`.
-
-        Raises:
-            tf.errors.InvalidArgumentError: not as many translations as texts.
-        """
+        """Score given translations, and their words; both are read up to `max_length` tokens."""
         tf.debugging.assert_equal(
             tf.size(text), tf.size(translation), "as many texts as translations"
         )
@@ -123,13 +73,7 @@ def signatures(text_model: TextModel) -> dict[str, Callable[..., Outputs]]:
 
     @graph_function(input_signature=[_TEXT])
     def describe(text: tf.Tensor) -> Outputs:
-        """Tell of the model what a page shows, whatever the text.
-
-        Returns:
-            `source_language` and `target_language` string [B], "en" and "fr"; `alignment`
-            string [B], by what `align` aligns, "attention" or "aligner"; `completions` string [B],
-            "yes" where there is the signature `complete`, else "no".
-        """
+        """Tell of the model what a page shows, whatever the text."""
         told = {
             "source_language": text_model.config.source_language,
             "target_language": text_model.config.target_language,

@@ -1,7 +1,6 @@
 """Requests that TensorFlow Serving runs before it announces a version, so that none is slow."""
 
 import itertools
-from collections.abc import Iterator
 from pathlib import Path
 
 import tensorflow as tf
@@ -19,11 +18,8 @@ WARMUP_REQUESTS = Path("assets.extra") / "tf_serving_warmup_requests"
 # Sentences in a request, and words in each sentence.
 _SHAPES = {
     "serving_default": tuple(itertools.product((1, 8, 32), (8, 24, 48))),
-    "align": ((1, 8), (1, 24), (8, 24)),
-    "nbest": ((1, 8), (1, 24), (8, 24)),
-    "score": ((1, 8), (1, 24), (8, 24)),
-    "complete": ((1, 8),),
-    "describe": ((1, 8),),
+    **dict.fromkeys(("align", "nbest", "score"), ((1, 8), (1, 24), (8, 24))),
+    **dict.fromkeys(("complete", "describe"), ((1, 8),)),
 }
 
 
@@ -34,26 +30,22 @@ def write_warmup_requests(text_model: TextModel, path: Path) -> None:
     """
     file = path / WARMUP_REQUESTS
     file.parent.mkdir()
-    with tf.io.TFRecordWriter(str(file)) as writer:
-        for signature, texts in _requests(text_model):
-            request = PredictRequest()
-            request.model_spec.signature_name = signature
-            request.inputs["text"].CopyFrom(string_vector(texts))
-            for name in SIGNATURES[signature].inputs[1:]:
-                request.inputs[name].CopyFrom(string_vector(texts))
-            log = PredictionLog(predict_log=PredictLog(request=request))
-            writer.write(log.SerializeToString())
-
-
-def _requests(text_model: TextModel) -> Iterator[tuple[str, list[str]]]:
-    """Iterate over signature and sentences of each request."""
     words = frequent_words(text_model.source)
-    for signature, shapes in _SHAPES.items():
-        if signature == "complete" and not hasattr(text_model, "complete"):
-            continue
-        for count, length in shapes:
-            rows = (itertools.islice(itertools.cycle(words), i, i + length) for i in range(count))
-            yield signature, list(map(" ".join, rows))
+    with tf.io.TFRecordWriter(str(file)) as writer:
+        for signature, shapes in _SHAPES.items():
+            if signature == "complete" and not hasattr(text_model, "complete"):
+                continue
+            for count, length in shapes:
+                rows = (
+                    itertools.islice(itertools.cycle(words), i, i + length) for i in range(count)
+                )
+                texts = string_vector([*map(" ".join, rows)])
+                request = PredictRequest()
+                request.model_spec.signature_name = signature
+                for name in SIGNATURES[signature].inputs:
+                    request.inputs[name].CopyFrom(texts)
+                log = PredictionLog(predict_log=PredictLog(request=request))
+                writer.write(log.SerializeToString())
 
 
 def frequent_words(vectorizer: TextVectorizer) -> list[str]:

@@ -25,16 +25,15 @@ Czech lines: their rules for "„", "“", decimals and "-li" are left out.
 """
 
 import re
-import sys
 
 import tensorflow as tf
 
 from rnnsearch_tf.config import MOSES_LANGUAGES, check_choice
-from rnnsearch_tf.text import cleaning, letters, nonbreaking_prefixes
+from rnnsearch_tf.text import letters, nonbreaking_prefixes
 from rnnsearch_tf.text.cleaning import SPACES, Rule, apply, clean, valid_utf8
 from rnnsearch_tf.text.letters import LETTER, LOWER
 from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, UNK
-from rnnsearch_tf.text.word_tokenizer import Tokenizer, rules_fingerprint
+from rnnsearch_tf.text.word_tokenizer import Tokenizer
 from rnnsearch_tf.tf_functions import graph_function
 
 # The inside of an RE2 character class, like LETTER and LOWER.
@@ -180,18 +179,14 @@ class MosesTokenizer(Tokenizer):
     returns them.
     """
 
+    _modules = letters, nonbreaking_prefixes
+
     def __init__(self, language: str, prefixes: str = "") -> None:
         if not prefixes:
             check_choice("language", language, MOSES_LANGUAGES)
         super().__init__(name=f"moses_tokenizer_{language}")
         self.language = language
-        self._prefixes = prefixes
-
-    def fingerprint(self) -> str:
-        """Return a digest of the rules, the language and TensorFlow's version."""
-        rules = sys.modules[__name__], cleaning, letters, nonbreaking_prefixes
-        language = f"{self.language} {self._prefixes}"
-        return rules_fingerprint(*rules, name=self.name, language=language)
+        self._data = prefixes
 
     @graph_function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
     def tokenize(self, text: tf.Tensor) -> tf.RaggedTensor:
@@ -209,7 +204,7 @@ class MosesTokenizer(Tokenizer):
             _FINAL_DOT_APOSTROPHE,
         ):
             text = apply(rule, text)
-        kept_dot = _kept_dot_pattern(self.language, self._prefixes)
+        kept_dot = _kept_dot_pattern(self.language, self._data)
         return _detach_final_dots(tf.strings.split(text), kept_dot)
 
     @graph_function(input_signature=[tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)])

@@ -3,7 +3,6 @@
 import hashlib
 import io
 import re
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -13,11 +12,10 @@ import tensorflow as tf
 from rnnsearch_tf.config import MOSES_LANGUAGES
 from rnnsearch_tf.errors import InputError, first_line, input_errors, until_error
 from rnnsearch_tf.extras import require_package
-from rnnsearch_tf.text import cleaning
 from rnnsearch_tf.text.cleaning import clean
 from rnnsearch_tf.text.moses import MosesTokenizer
 from rnnsearch_tf.text.vocabulary import EOS, PAD, SPECIAL_TOKENS, UNK, Vocabulary
-from rnnsearch_tf.text.word_tokenizer import Tokenizer, WhitespaceTokenizer, rules_fingerprint
+from rnnsearch_tf.text.word_tokenizer import Tokenizer, WhitespaceTokenizer
 from rnnsearch_tf.tf_functions import graph_function
 
 _TOKENS = tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)
@@ -46,6 +44,7 @@ class SentencePieceTokenizer(Tokenizer):
         super().__init__(name="sentencepiece_tokenizer")
         self.language = language
         self.model = model
+        self._data = self.digest
         # Moses' rules where they know the language.
         has_rules = language in MOSES_LANGUAGES
         self._of_words = MosesTokenizer(language) if has_rules else WhitespaceTokenizer(language)
@@ -79,11 +78,6 @@ class SentencePieceTokenizer(Tokenizer):
     def digest(self) -> str:
         """SHA-256 of the model file, in hexadecimal."""
         return hashlib.sha256(self.model).hexdigest()
-
-    def fingerprint(self) -> str:
-        """Return a digest of the rules, the model and TensorFlow's version."""
-        rules = sys.modules[__name__], cleaning
-        return rules_fingerprint(*rules, name=f"{self.name} {self.digest}", language=self.language)
 
     def vocabulary(self) -> Vocabulary:
         """Return the model's pieces, behind the special tokens."""

@@ -14,14 +14,6 @@ from rnnsearch_tf.text.cleaning import clean
 from rnnsearch_tf.tf_functions import graph_function
 
 
-def rules_fingerprint(*modules: ModuleType, name: str, language: str) -> str:
-    """Digest (SHA-256) modules that decide about tokens, name, language, TensorFlow's version."""
-    code = [inspect.getsource(module) for module in modules]
-    tables = (Path(str(module.__file__)).with_suffix(".txt") for module in modules)
-    code += [path.read_text("utf-8") for path in tables if path.exists()]
-    return json_digest([code, name, language, tf.version.VERSION])
-
-
 class Tokenizer(tf.Module):
     """Text to the tokens of a model and back, for one language; tokens are words by default.
 
@@ -32,10 +24,16 @@ class Tokenizer(tf.Module):
     language: str
     tokenize: Any  # splits lines, string [B], into tokens, string [B, None]; a blank line has none
     detokenize: Any  # joins tokens, string [B, None], into lines, string [B]
+    _modules: tuple[ModuleType, ...] = ()  # with rules, beside the class's own and `cleaning`
+    _data = ""  # beside the language, that the rules go by
 
     def fingerprint(self) -> str:
-        """Return a digest of everything that decides about the tokens: a key for caches."""
-        raise NotImplementedError
+        """Return a digest of all that decides about the tokens: a key for caches."""
+        modules = (sys.modules[type(self).__module__], cleaning, *self._modules)
+        code = [inspect.getsource(module) for module in modules]
+        tables = (Path(str(module.__file__)).with_suffix(".txt") for module in modules)
+        code += [path.read_text("utf-8") for path in tables if path.exists()]
+        return json_digest([code, self.name, self.language, self._data, tf.version.VERSION])
 
     @property
     def word_tokenizer(self) -> "Tokenizer":
@@ -75,8 +73,3 @@ class WhitespaceTokenizer(Tokenizer):
         """Join the words of each row, string [B, None], into a line, string [B]."""
         rows = tokens.value_rowids()
         return tf.strings.unsorted_segment_join(tokens.values, rows, tokens.nrows(), separator=" ")
-
-    def fingerprint(self) -> str:
-        """Return a digest of the rules, the language and TensorFlow's version."""
-        rules = sys.modules[__name__], cleaning
-        return rules_fingerprint(*rules, name=self.name, language=self.language)

@@ -37,10 +37,7 @@ def build_strategy(name: str, cluster: Cluster | None = None) -> tf.distribute.S
         return _mirrored(tuple(device.name for device in devices))
     if name != MULTI_WORKER:
         raise InputError(f"--strategy {name}: choose one of {', '.join(STRATEGIES)}")
-    return _multi_worker(cluster or find_cluster(None, None, os.environ))
-
-
-def _multi_worker(cluster: Cluster) -> tf.distribute.Strategy:
+    cluster = cluster or find_cluster(None, None, os.environ)
     resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(
         tf.train.ClusterSpec({"worker": cluster.workers}),
         task_type="worker",

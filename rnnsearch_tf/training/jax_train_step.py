@@ -7,7 +7,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import keras
-import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.config import TrainingConfig
@@ -16,7 +15,7 @@ from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.training.jax_batches import FixedShapes, described_jax_devices
 from rnnsearch_tf.training.optimizers import learning_rate
 from rnnsearch_tf.training.state import SavedVariable
-from rnnsearch_tf.training.train_step import MASKS_PER_UPDATE, UpdateMetrics
+from rnnsearch_tf.training.train_step import MASKS_PER_UPDATE, UpdateMetrics, replaced, seeds
 
 _State = list[list[jax.Array]]  # values of weights, of the optimiser, and averages of the weights
 
@@ -43,9 +42,7 @@ class JaxTrainStep:
         self.optimizer.build(self._weights)
         averaged = self._weights if config.weight_average else []
         self._averages = [_zeros_like(weight) for weight in averaged]
-        known = {id(weight) for weight in model.weights}
-        seeds = [variable for variable in model.variables if id(variable) not in known]
-        self._seeds = [(variable, int(np.asarray(variable)[0])) for variable in seeds]
+        self._seeds = seeds(model)
         self._parts = (self._weights, self.optimizer.variables, self._averages)
         self.compilations = 0
         self._update = jax.jit(self._pure_update, donate_argnums=0)
@@ -73,18 +70,9 @@ class JaxTrainStep:
         losses = {name: totals[name] for name in self._loss_weights}  # JAX sorts the names
         return UpdateMetrics(losses, sentences, norm, rate, float(stop))
 
-    @contextlib.contextmanager
-    def averaged_weights(self) -> Iterator[None]:
+    def averaged_weights(self) -> contextlib.AbstractContextManager[None]:
         """Give the model the averages of its weights for the block, where they are kept."""
-        weights = self._weights[: len(self._averages)]
-        newest = [weight.value for weight in weights]
-        for weight, average in zip(weights, self._averages, strict=True):
-            weight.assign(average.value)
-        try:
-            yield
-        finally:
-            for weight, value in zip(weights, newest, strict=True):
-                weight.assign(value)
+        return replaced(self._weights, self._averages)
 
     def _pure_update(
         self, state: _State, batch: dict[str, jax.Array], sentences: jax.Array

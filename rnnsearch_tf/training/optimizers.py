@@ -44,7 +44,8 @@ class _ReduceThenClip(keras.optimizers.Optimizer):
         # Sum, then clip: appendix B.2 limits the norm of the whole batch's gradient. Keras (3.15)
         # clips on each replica and then sums, so that the update depends on their number.
         context = tf.distribute.get_replica_context()
-        summed = context.all_reduce(tf.distribute.ReduceOp.SUM, [_dense(g) for g in gradients])
+        dense = [tf.convert_to_tensor(gradient) for gradient in gradients]
+        summed = context.all_reduce(tf.distribute.ReduceOp.SUM, dense)
         clip_norm = float("inf") if self.clip_norm is None else self.clip_norm
         clipped, norm = clip_to_norm(summed, clip_norm)
 
@@ -161,17 +162,13 @@ def clip_to_norm(gradients: Sequence[Any], clip_norm: float) -> tuple[list[tf.Te
 
         g ← g · min(clip_norm / ‖g‖, 1)   (appendix B.2)
 
-    Returns the gradients, dense, and the norm before scaling, float32 [].
+    Returns the gradients, dense, and the norm before scaling, float32 []. Repeated rows of a sparse
+    embedding gradient are summed first, without which the norm is wrong.
     """
-    dense = [_dense(gradient) for gradient in gradients]
+    dense = [tf.convert_to_tensor(gradient) for gradient in gradients]
     norm = tf.linalg.global_norm(dense)
     scale = tf.minimum(clip_norm / norm, 1.0)
     return [gradient * scale for gradient in dense], norm
-
-
-def _dense(gradient: Any) -> tf.Tensor:
-    """Sum the repeated rows of a sparse embedding gradient, without which its norm is wrong."""
-    return tf.convert_to_tensor(gradient)
 
 
 def _handle(variable: Any) -> tf.Tensor:

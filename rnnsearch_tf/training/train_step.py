@@ -1,7 +1,7 @@
 """One step of stochastic gradient descent (paper, appendix B.2), on any number of devices."""
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import tensorflow as tf
@@ -60,7 +60,7 @@ class TrainStep:
             self.optimizer.build(model.trainable_variables)
         self._model = model
         self._loss_weights = {name: w for name, w in config.loss_weights.items() if w}
-        self._seeds = _seeds(model)
+        self._seeds = seeds(model)
         batch = {"source": _IDS, "target": _IDS}
         if "guided_alignment" in self._loss_weights:
             batch["guide"] = _GUIDE
@@ -85,19 +85,9 @@ class TrainStep:
         """A description of the devices."""
         return described_devices(self._strategy)
 
-    @contextlib.contextmanager
-    def averaged_weights(self) -> Iterator[None]:
+    def averaged_weights(self) -> contextlib.AbstractContextManager[None]:
         """Give the model the averages of its weights for the block, where they are kept."""
-        averages = self.optimizer.weight_averages
-        weights = self._model.trainable_variables[: len(averages)]
-        newest = [weight.numpy() for weight in weights]
-        for weight, average in zip(weights, averages, strict=True):
-            weight.assign(average.numpy())
-        try:
-            yield
-        finally:
-            for weight, value in zip(weights, newest, strict=True):
-                weight.assign(value)
+        return replaced(self._model.trainable_variables, self.optimizer.weight_averages)
 
     def _global_update(self, batch: dict[str, tf.Tensor], stop: tf.Tensor) -> UpdateMetrics:
         results = self._strategy.run(self._replica_update, (batch, stop))
@@ -133,7 +123,7 @@ class TrainStep:
         for variable, seed in self._seeds:
             offset = tf.cast(self.optimizer.iterations, tf.int64) * MASKS_PER_UPDATE
             state = tf.stack([seed + tf.cast(replica, tf.int64), offset])
-            variable.assign(tf.cast(state, variable.dtype))
+            variable.value.assign(tf.cast(state, variable.dtype))
 
     def _replica_gradients(
         self, part: dict[str, tf.Tensor], sentences: tf.Tensor
@@ -163,8 +153,21 @@ class TrainStep:
         return tf.nest.map_structure(lambda *sums: tf.add_n(sums), *totals)
 
 
-def _seeds(model: TranslationModel) -> list[tuple[tf.Variable, int]]:
+@contextlib.contextmanager
+def replaced(weights: Sequence[Any], averages: Sequence[Any]) -> Iterator[None]:
+    """Assign averages to the weights, of which they are all or none, for the block."""
+    newest = [(weight, weight.numpy()) for weight, _ in zip(weights, averages, strict=False)]
+    for (weight, _), average in zip(newest, averages, strict=True):
+        weight.assign(average.numpy())
+    try:
+        yield
+    finally:
+        for weight, value in newest:
+            weight.assign(value)
+
+
+def seeds(model: TranslationModel) -> list[tuple[Any, int]]:
     """Return the states of the model's random numbers, each with its initial seed."""
     weights = {id(weight) for weight in model.weights}
-    states = [variable.value for variable in model.variables if id(variable) not in weights]
-    return [(state, int(tf.convert_to_tensor(state)[0])) for state in states]
+    states = [variable for variable in model.variables if id(variable) not in weights]
+    return [(state, int(state.numpy()[0])) for state in states]

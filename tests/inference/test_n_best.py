@@ -20,7 +20,11 @@ def test_equal_texts_are_listed_once():
     ]  # fmt: skip
     assert n_best.normalized_score.numpy()[0].tolist() == [-2, -4, -8, LOWEST]
     assert n_best.length.numpy().tolist() == [[3, 2, 3, 0], [3, 2, 0, 0], [3, 2, 0, 0]]
-    assert n_best.target.to_list() == [[7, 8, 1, 9, 1, 5, 4, 1], [7, 8, 1, 6, 1], [7, 8, 1, 9, 1]]
+    assert n_best.target_tokens.to_list() == [
+        [7, 8, 1, 9, 1, 5, 4, 1],
+        [7, 8, 1, 6, 1],
+        [7, 8, 1, 9, 1],
+    ]
     assert n_best.token_scores.to_list() == [
-        [-float(i) for i in row] for row in n_best.target.to_list()
+        [-float(i) for i in row] for row in n_best.target_tokens.to_list()
     ]

@@ -363,8 +363,8 @@ def test_an_export_of_version_0_1_0_gives_sentences_scores_alone(translator):
 
 
 def test_the_tokens_of_moses_are_words(translator):
-    assert translator.source_word_tokenizer is translator.source_tokenizer
-    assert translator.target_word_tokenizer is translator.target_tokenizer
+    assert translator.source_tokenizer.word_tokenizer is translator.source_tokenizer
+    assert translator.target_tokenizer.word_tokenizer is translator.target_tokenizer
 
 
 def test_text_as_bytes(translator):
