@@ -113,7 +113,10 @@ def _check_fields(settings: Any) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class ModelConfig:
-    """Architecture and sizes of a model; the defaults are the paper's (appendix A.2.3)."""
+    """Architecture and sizes of a model.
+
+    Default sizes are the paper's (appendix A.2.3), the step order is that of the authors' code.
+    """
 
     architecture: Architecture = setting(RNNSEARCH, "RNNsearch attends, RNNencdec does not")
     source_vocabulary_size: int = setting(
@@ -165,7 +168,11 @@ class ModelConfig:
 
 @dataclasses.dataclass(frozen=True)
 class TrainingConfig:
-    """The training procedure; the defaults are the paper's (appendix B.2)."""
+    """The training procedure.
+
+    By default batch size, optimizer and clipping are the paper's (appendix B.2), and the epochs
+    those of its RNNsearch-50*. Batches are of similar length: "sorted" makes the paper's.
+    """
 
     batch_size: int = setting(80, "sentence pairs in an update", _SIZE)
     max_length: int = setting(
@@ -271,10 +278,12 @@ class DecodingConfig:
         _LENGTH,
     )
     max_length_ratio: float = setting(
-        3.0, "maximum target tokens for each source token", Limits(0, 1_000, without_low=True)
+        3.0,
+        "maximum target tokens for each source token, </s> counted",
+        Limits(0, 1_000, without_low=True),
     )
     min_length_ratio: float = setting(
-        0.0, "minimum target tokens for each source token", Limits(0, 1_000)
+        0.0, "minimum target words for each source token, whose </s> counts", Limits(0, 1_000)
     )
     allow_unknown: bool = setting(True, "whether [UNK] may be written")
     replace_unknown: bool = setting(

@@ -44,7 +44,8 @@ def _both(name: str, model: ModelConfig, training: TrainingConfig) -> dict[str, 
 
 
 # The paper's models have its initial weights and its optimizer. The two sizes for a CPU depart
-# from it in initial weights (wider), optimizer (Adam) and dropout.
+# from it in initial weights (wider), optimizer (Adam, linear schedule) and ranking (by length); the
+# small one also has dropout.
 PRESETS: dict[str, Config] = {
     **{
         f"{architecture}-{length}": Config(

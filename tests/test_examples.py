@@ -7,6 +7,7 @@ import pytest
 
 from rnnsearch_tf import layers
 from rnnsearch_tf.decoding.beam_search import beam_search
+from rnnsearch_tf.models.translation_model import TranslationModel
 
 DOCUMENTED = [
     layers.BahdanauAttention,
@@ -15,6 +16,7 @@ DOCUMENTED = [
     layers.Encoder,
     layers.GRUCell,
     layers.MaxoutDeepOutput,
+    TranslationModel,
     beam_search,
 ]
 

@@ -85,7 +85,7 @@ def _ids(words: tf.Tensor | None, places: tf.Tensor) -> tf.Tensor:
 def _bounds(
     source: Int[Tensor, "B Tx"], options: DecodingConfig
 ) -> tuple[Int[Tensor, "B"], Int[Tensor, "B"] | None]:
-    """The maximum and the minimum of each translation's tokens, with its `</s>`."""
+    """The most tokens of each translation, its `</s>` counted, and the fewest words before it."""
     lengths = tf.math.count_nonzero(source, axis=1, dtype=tf.int32)
     longest = tf.minimum(_scaled(lengths, options.max_length_ratio), options.max_length + 1)
     shortest = options.min_length_ratio

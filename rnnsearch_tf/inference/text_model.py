@@ -51,7 +51,7 @@ class TextModel(tf.Module):
     It is also the root of the SavedModel (see `serving.export`), whose signatures are thin
     functions over it (see `serving.signatures`). Its functions `best`, `candidates`,
     `score_tokens` and `align_tokens` are saved with it, so that `Translator` runs on an export too;
-    `complete` is where an export is to have it.
+    `complete` is None where an export is not to have it.
 
     Sentences are searched in blocks of similar length: a long sentence among many short ones costs
     only itself, and memory is bounded for any number of sentences. InputError where unknown words
@@ -87,7 +87,7 @@ class TextModel(tf.Module):
         else:
             self._storage = WeightStorage(weights, weights_dtype)
             self._weights_in_use = self._storage.in_use
-        self.complete = graph_function(self._complete, input_signature=[_TEXT, _PREFIX])
+        self.complete: Any = graph_function(self._complete, input_signature=[_TEXT, _PREFIX])
         self.aligner = aligner
         self._candidates: CandidateLists | None = None
         if frequent := config.decoding.candidate_words:

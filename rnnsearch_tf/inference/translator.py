@@ -118,7 +118,7 @@ class Translator:
                 first one's. Or an export: a version's folder, or the folder of versions, of which
                 the highest is taken.
             decoding: instead of the model's own options; an export has those it was made with.
-            weights: "best" or "last"; an export has those it was made of.
+            weights: "best" or "last"; an export has one set, and refuses "last".
             alignment: what `align` aligns by, "attention" or the "aligner" that
                 `rnnsearch-aligner` has written; None: the (first) model's aligner where it has
                 one. An export has what it was made with.
@@ -133,6 +133,8 @@ class Translator:
             paths = [path] if isinstance(path, str | Path) else path
             origin = ", ".join(map(str, paths))
             return cls.of(load_text_model(path, decoding, weights, alignment=alignment), origin)
+        if weights != BEST:
+            raise InputError(f"{version}: an export has one set of weights")
         if alignment is not None:
             exported.check_alignment(version, alignment)
         if decoding is not None:
@@ -306,7 +308,7 @@ class Translator:
                 given_pairs.checked_lines(line)
                 raise TypeError("expected a sentence, a str, and the beginning of its translation")
         engine = self._engine_for(None, n_best)
-        if not hasattr(engine, "complete"):
+        if getattr(engine, "complete", None) is None:
             raise InputError("this export completes no translations; make one with --completions")
         outputs = engine.complete(tf.constant([text]), tf.constant([prefix]))
         results = read_translations([text], outputs, n_best, self.vocabularies[0])

@@ -1,8 +1,16 @@
 """The alignment model (paper, section 3.1 and appendix A.1.2), and the fixed context of RNNencdec.
 
-`Decoder` takes any layer with the methods of these two. Q decoder states of a sentence attend at
-once: its hypotheses in beam search, or all states of another model's decoder. Annotations and keys
-are broadcast over them, never copied.
+`Decoder` and `TranslationStep` take any layer with the methods of these two:
+
+    keys(annotations)                                what energies need of h, once for a sentence
+    call(state, annotations, keys, annotations_mask)
+        α_i = softmax over j of energies of s_{i-1} and keys(h), 0 at padding
+        c_i = Σ_j α_ij x_j, x being what is given as annotations
+
+In training, x is h. The search gives products M h instead, so that no context is multiplied by M: a
+layer must read no energy from x, and return contexts as wide as it is. States are [R, n], R = B·Q
+rows sentence by sentence, or [B, Q, n], Q being the hypotheses of a sentence; contexts and α have
+the same leading axes. Annotations and keys are broadcast over Q, never copied.
 """
 
 from __future__ import annotations
@@ -156,6 +164,10 @@ class LastAnnotation(PreciseLayer):
     weights. The last column of the annotations is taken, so a forward encoder must keep its state
     over padding, as `Encoder` does.
     """
+
+    def __init__(self, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.supports_masking = True
 
     def build(self, state_shape: tuple, annotations_shape: tuple) -> None:
         """Create nothing."""

@@ -1,7 +1,7 @@
 """The decoder's recurrence under teacher forcing: look at the source, update the state.
 
     q_i = W_a s_{i-1},  α_i = softmax(v_aᵀ tanh(q_i + U_a h)),  c_i = Σ_j α_ij h_j
-    s_i = f(s_{i-1}, e_i, c_i)                               (appendix A.2.2)
+    s_i = f(s_{i-1}, E y, c_i), y being y_i or y_{i-1} by the step order  (appendix A.2.2)
 
 As in `gated_recurrence`, the gradient is a loop over the gradients of what the products return,
 followed by one large product for each weight. The tanh of the alignment model, the largest tensor
@@ -112,7 +112,7 @@ def _gradient(
 ) -> tuple[Any, ...]:
     """Return the gradients of inputs, start, annotations, keys and each of the weights.
 
-    With a_i = W e_i + U s_{i-1} + C c_i, what enters the gates and the candidate, from i = Ty to 1:
+    With a_i = W E y + U s_{i-1} + C c_i, what enters the gates and the candidate, from i = Ty to 1:
 
         ∂a_i, ∂s_{i-1}     as in `gated_update_gradient`
         ∂c_i += Cᵀ ∂a_i,  ∂α_ij += h_j · ∂c_i,  ∂h_j += α_ij ∂c_i

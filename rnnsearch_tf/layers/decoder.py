@@ -72,9 +72,9 @@ class Decoder(PreciseLayer):
         vocabulary_size: K, the number of target words.
         embedding_size: m.
         units: n, the number of hidden units.
-        attention: a layer from states [R, n] and annotations [B, Tx, 2n] to contexts [R, 2n] and
-            alignments [R, Tx]: `BahdanauAttention`, `LastAnnotation` (RNNencdec), or another with
-            their methods. Its name comes before those of its weights (`attention/W_a`).
+        attention: `BahdanauAttention`, `LastAnnotation` (RNNencdec), or another layer with their
+            methods (see `layers.attention`). Its name comes before those of its weights
+            (`attention/W_a`).
         step_order: "look_generate_update" or "look_update_generate".
         dropout: dropout rate of the embeddings.
         initial_weights: "paper" (appendix B.1) or "glorot".
@@ -166,8 +166,12 @@ class Decoder(PreciseLayer):
         previous = ops.concatenate([ops.zeros_like(words[:1]), words[:-1]])
         inputs = self.cell.project(previous if self.updates_first else words)
         start = self.initial_state(summary)
-        readers = {BahdanauAttention: self._read, LastAnnotation: self._read_with_one_context}
-        read = readers.get(type(self.attention), self._read_any)
+        # By the exact type: a subclass may compute other energies.
+        readers = {
+            BahdanauAttention: self._read_attentive,
+            LastAnnotation: self._read_constant_context,
+        }
+        read = readers.get(type(self.attention), self._read_step_by_step)
         recurrent = self.cell.recurrent_weights
         states, contexts, alignments = read(inputs, start, recurrent, annotations, annotations_mask)
         if not self.updates_first:
@@ -181,35 +185,10 @@ class Decoder(PreciseLayer):
         sizes = (self.cell.units, self.embedding.size, context_size, positions)
         return DecoderState(*(self.symbol(*target.shape, size) for size in sizes))
 
-    def _read(
+    def _read_step_by_step(
         self, inputs: Any, start: Any, recurrent: Any, annotations: Any, mask: Any
     ) -> Outputs:
-        attention, cell = self.attention, self.cell
-        of_gates, of_candidate = recurrent
-        weights = Weights(
-            state=joined(attention.W_a, of_gates),
-            context=joined(cell.C_z, cell.C_r, cell.C),
-            candidate=of_candidate,
-            energy=joined(attention.v_a),
-        )
-        keys = attention.keys(annotations)
-        return attentive_recurrence(
-            inputs, start, annotations, keys, weights, mask, self.compute_dtype
-        )
-
-    def _read_with_one_context(
-        self, inputs: Any, start: Any, recurrent: Any, annotations: Any, mask: Any
-    ) -> Outputs:
-        """Read with an attention that ignores the states, so that the context is the same."""
-        context, alignment = self.attention(start, annotations, annotations_mask=mask)
-        states = self.cell.read(inputs + self.cell.read_context(context), start, recurrent)
-        steps = ops.shape(inputs)[0]
-        return Outputs(states, *(ops.repeat(x[None], steps, axis=0) for x in (context, alignment)))
-
-    def _read_any(
-        self, inputs: Any, start: Any, recurrent: Any, annotations: Any, mask: Any
-    ) -> Outputs:
-        """Read with an attention whose gradient is automatic."""
+        """Look, then update: the step of the paper, with automatic gradients."""
         keys = self.attention.keys(annotations)
 
         def step(state: Any, word_inputs: Any) -> tuple[Any, Outputs]:
@@ -223,6 +202,32 @@ class Decoder(PreciseLayer):
 
         like = Outputs(start, annotations[:, 0], annotations[:, :, 0])
         return scan(step, start, inputs, like)[1]
+
+    def _read_attentive(
+        self, inputs: Any, start: Any, recurrent: Any, annotations: Any, mask: Any
+    ) -> Outputs:
+        """Read with `BahdanauAttention`, by a recurrence that has a gradient of its own."""
+        attention, cell = self.attention, self.cell
+        of_gates, of_candidate = recurrent
+        weights = Weights(
+            state=joined(attention.W_a, of_gates),
+            context=joined(cell.C_z, cell.C_r, cell.C),
+            candidate=of_candidate,
+            energy=joined(attention.v_a),
+        )
+        keys = attention.keys(annotations)
+        return attentive_recurrence(
+            inputs, start, annotations, keys, weights, mask, self.compute_dtype
+        )
+
+    def _read_constant_context(
+        self, inputs: Any, start: Any, recurrent: Any, annotations: Any, mask: Any
+    ) -> Outputs:
+        """Read with an attention that ignores the states, so that the context is the same."""
+        context, alignment = self.attention(start, annotations, annotations_mask=mask)
+        states = self.cell.read(inputs + self.cell.read_context(context), start, recurrent)
+        steps = ops.shape(inputs)[0]
+        return Outputs(states, *(ops.repeat(x[None], steps, axis=0) for x in (context, alignment)))
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments of the constructor."""

@@ -38,6 +38,8 @@ class MaxoutDeepOutput(PreciseLayer):
         t_i = [max(t̃_{i,2j-1}, t̃_{i,2j})]_{j=1..l}
         p(y_i | …) ∝ exp(y_iᵀ (W_o t_i + b))                 (appendix A.2.2)
 
+    s is s_{i-1} or s_i by the step order.
+
     Weights, stored transposed: `U_o` [n, 2l], `V_o` [m, 2l], `C_o` [2n, 2l], `b_o` [2l],
     `W_o` [l, K], `b` [K].
 

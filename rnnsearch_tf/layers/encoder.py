@@ -115,7 +115,7 @@ class Encoder(PreciseLayer):
             annotations = ops.concatenate([annotations, ops.transpose(words, (1, 0, 2))], axis=2)
         return annotations, summary
 
-    def compute_output_spec(self, source: Any, **_: Any) -> Any:
+    def compute_output_spec(self, source: Any, mask: Any = None, training: bool = False) -> Any:
         """Return the outputs of a functional model, without tracing `call`."""
         networks = 1 if self.backward_cell is None else 2
         size = networks * self.units + (self.embedding.size if self.with_words else 0)

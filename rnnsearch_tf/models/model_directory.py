@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rnnsearch_tf.config import SENTENCEPIECE, SUBWORD_FILES, AlignmentName, Config
+from rnnsearch_tf.config import SENTENCEPIECE, SUBWORD_FILES, AlignmentName, Config, check_choice
 from rnnsearch_tf.digests import file_digest
 from rnnsearch_tf.errors import InputError, first_line, input_errors
 from rnnsearch_tf.files import check_space, file_lock, replacing, synchronize, write_atomically
@@ -290,6 +290,7 @@ class ModelDirectory:
 
     def find_weights(self, which: str = BEST) -> Path:
         """Find the file of the best or the last weights; InputError where there is none."""
+        check_choice("weights", which, (BEST, LAST), InputError)
         path = self.weights_path(which)
         if not path.exists():
             raise InputError(f"{self.path}: no {path.name}: training has not saved any yet")

@@ -30,7 +30,11 @@ class TranslationModel(keras.Model):
 
     Inputs: `source` int32 [B, Tx] and `target` int32 [B, Ty], each sentence ending in `</s>`,
     then padding 0. Output: logits [B, Ty, K], where `logits[:, i]` predicts `target[:, i]` from
-    `target[:, :i]`; the model shifts by itself.
+    `target[:, :i]`; the model shifts by itself. Layers have Keras's dtype policy of the time.
+
+    Args:
+        config: architecture and sizes, such as `PRESETS["rnnsearch-50"].model`.
+        name: by default the architecture.
 
     Attributes:
         config: architecture and sizes.
@@ -40,6 +44,19 @@ class TranslationModel(keras.Model):
         decoder_outputs: a model of the same inputs whose output is the `DecoderState` [B, Ty, ...]
             that the readout reads, for uses that need no logits (alignments) or only those of real
             tokens (losses).
+
+    Examples:
+        A sentence of three tokens, K_x = 11, and a translation of four, K_y = 13:
+
+        >>> model = TranslationModel(ModelConfig("rnnsearch", 11, 13, 3, 5, 7, 2))
+        >>> source, target = keras.ops.array([[4, 9, 1]]), keras.ops.array([[5, 12, 7, 1]])
+        >>> print(model({"source": source, "target": target}).shape)
+        (1, 4, 13)
+        >>> print(model.token_losses(source, target).shape, model.alignment(source, target).shape)
+        (4,) (1, 4, 3)
+        >>> step = model.bind(source)
+        >>> print(step.predict_token(step.start()).shape)
+        (1, 13)
     """
 
     def __init__(self, config: ModelConfig, name: str | None = None):

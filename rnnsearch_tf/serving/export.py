@@ -25,7 +25,7 @@ _PROBED = 48  # tokens of either side of the pair that is scored before a model 
 
 
 def export(
-    model_dirs: Sequence[str | Path],
+    model_dirs: str | Path | Sequence[str | Path],
     export_dir: str | Path,
     version: int | None = None,
     decoding: DecodingConfig | None = None,
@@ -46,7 +46,7 @@ def export(
     The folder appears complete, under its final name, or not at all; older versions stay.
 
     Args:
-        model_dirs: the trained model, or the members of an ensemble.
+        model_dirs: the path of the trained model, or those of the members of an ensemble.
         export_dir: the folder that a server watches; created when absent.
         version: a positive number; a server takes the highest. None: one above the highest.
         decoding: instead of the options in the first model's config.
@@ -67,7 +67,7 @@ def export(
     text_model = load_text_model(model_dirs, decoding, weights, weights_dtype, alignment)
     _check_finite(text_model, model_dirs)
     if not completions:
-        del text_model.complete  # what a model has is saved
+        text_model.complete = None  # what a model has is saved
     aligned = "attention" if text_model.aligner is None else "aligner"
     card = model_card(model_dirs, weights, weights_dtype, text_model.config.decoding, aligned)
     try:

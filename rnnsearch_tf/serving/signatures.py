@@ -78,12 +78,12 @@ def signatures(text_model: TextModel) -> dict[str, Callable[..., Outputs]]:
             "source_language": text_model.config.source_language,
             "target_language": text_model.config.target_language,
             "alignment": "attention" if text_model.aligner is None else "aligner",
-            "completions": "yes" if hasattr(text_model, "complete") else "no",
+            "completions": "no" if text_model.complete is None else "yes",
         }
         return {name: tf.fill(tf.shape(text), value) for name, value in told.items()}
 
     functions = [serving_default, align, nbest, score, describe]
-    if hasattr(text_model, "complete"):
+    if text_model.complete is not None:
         functions.append(complete)
     return {function.__name__: function for function in functions}
 

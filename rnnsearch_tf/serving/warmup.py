@@ -33,7 +33,7 @@ def write_warmup_requests(text_model: TextModel, path: Path) -> None:
     words = frequent_words(text_model.source)
     with tf.io.TFRecordWriter(str(file)) as writer:
         for signature, shapes in _SHAPES.items():
-            if signature == "complete" and not hasattr(text_model, "complete"):
+            if signature == "complete" and text_model.complete is None:
                 continue
             for count, length in shapes:
                 rows = (

@@ -151,11 +151,11 @@ class _Run:
                 model,
                 self._directory,
                 self._text.pairs,
-                validation_set,
-                self._strategy,
-                [bar, self._summaries(validation_set), *callbacks],
-                self._text.links,
-                self._text.sampled,
+                evaluate=validation_set,
+                strategy=self._strategy,
+                callbacks=[bar, self._summaries(validation_set), *callbacks],
+                alignments=self._text.links,
+                sampled=self._text.sampled,
             )
             return trainer.run()
 

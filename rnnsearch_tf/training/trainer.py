@@ -61,6 +61,7 @@ class Trainer:
         model: TranslationModel,
         directory: ModelDirectory,  # complete
         pairs: Pairs,
+        *,
         evaluate: Callable[[], Evaluation] | None = None,  # without, the last weights are best
         strategy: tf.distribute.Strategy | None = None,  # the one that the model was built under
         callbacks: Sequence[keras.callbacks.Callback] = (),  # they run on the chief alone

@@ -18,6 +18,7 @@ from rnnsearch_tf.layers.embedding import WordEmbedding
 from rnnsearch_tf.layers.encoder import Encoder
 from rnnsearch_tf.layers.gru import ContextGRUCell, GRUCell
 from rnnsearch_tf.layers.lexical import LexicalModel
+from rnnsearch_tf.models.translation_step import TranslationStep
 
 # Sentences, states for each, source and target positions, m, n, n', l, words.
 B, Q, TX, TY, M, N, N_ALIGN, L, K = 2, 3, 5, 7, 11, 13, 17, 19, 23
@@ -405,7 +406,11 @@ class MeanAnnotation(keras.layers.Layer):
     def call(self, state, annotations, keys=None, annotations_mask=None):
         real = ops.cast(annotations_mask, annotations.dtype)
         alignment = real / ops.sum(real, axis=1, keepdims=True)
-        return ops.sum(alignment[:, :, None] * annotations, axis=1), alignment
+        context = ops.sum(alignment[:, :, None] * annotations, axis=1)
+        if len(state.shape) == 2:
+            return context, alignment
+        states_each = ops.shape(state)[1]
+        return tuple(ops.repeat(x[:, None], states_each, axis=1) for x in (context, alignment))
 
 
 def test_a_decoder_takes_any_attention():
@@ -414,6 +419,17 @@ def test_a_decoder_takes_any_attention():
     outputs = decoder(*inputs)
     close(outputs.alignment[0], np.full([TY, TX], 1 / TX))
     close(outputs.context[1], [inputs[1][1, :3].mean(axis=0)] * TY)
+
+    read = outputs.state, outputs.words, outputs.context
+    readout = random_layer(MaxoutDeepOutput(L, K), *read)
+    step = TranslationStep(decoder, readout, *inputs[1:])
+    first = step.start().carried
+    each = step.advance(first, inputs[0][:, 0])
+    np.testing.assert_allclose(step.predict_token(each), readout(*read)[:, 1], rtol=1e-4, atol=1e-5)
+    hypotheses = type(first)(*(ops.repeat(x[:, None], Q, axis=1) for x in first))
+    words = np.tile(inputs[0][:, :1], [1, Q])
+    together = step.predict_token(step.advance(hypotheses, words))
+    np.testing.assert_allclose(together[:, Q - 1], step.predict_token(each), rtol=1e-4, atol=1e-5)
 
     again = Decoder.from_config(json.loads(json.dumps(decoder.get_config())))
     again(*inputs)
