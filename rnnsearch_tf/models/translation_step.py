@@ -35,7 +35,7 @@ class Carried(NamedTuple):
     """The part of a step's outputs that the next state is computed from."""
 
     state: Float[Tensor, "*rows n"]  # s_{i-1} or s_i, by the step order
-    inputs: Float[Tensor, "*rows three_n"]  # of the next update, but for the next word's part
+    pending: Float[Tensor, "*rows three_n"]  # what the next update takes beside the next word
 
 
 class StepState(NamedTuple):
@@ -97,11 +97,11 @@ class TranslationStep:
     def start(self) -> StepState:
         """Return what y_1 is predicted from, [B, ...]."""
         state = self._decoder.initial_state(self._summary)
-        words = ops.expand_dims(self._biases, 0)  # y_0 is the zero vector in every row
+        of_word = ops.expand_dims(self._biases, 0)  # E y_0 = 0: the biases alone, in every row
         if self._decoder.updates_first:
-            inputs, _ = self._read_state(state)
-            return self._update_and_look(state, inputs, words, self.memory)
-        return self._outputs(state, words, *self._look(state, self.memory))
+            pending, _ = self._read_state(state)
+            return self._update_and_look(state, pending, of_word, self.memory)
+        return self._outputs(state, of_word, *self._look(state, self.memory))
 
     @staticmethod
     def carried(outputs: StepState) -> Carried:
@@ -116,9 +116,9 @@ class TranslationStep:
         `previous` is carried from what y_i was predicted from. By default, `memory` is all of it.
         """
         vectors = self._decoder.wide(ops.take(self._vectors, word, axis=0))
-        words = product(vectors, self._of_words, self._biases)
+        of_word = product(vectors, self._of_words, self._biases)
         memory = self.memory if memory is None else memory
-        return self._update_and_look(previous.state, previous.inputs, words, memory)
+        return self._update_and_look(previous.state, previous.pending, of_word, memory)
 
     def predict_token(
         self, outputs: StepState, memory: Memory | None = None
@@ -131,40 +131,49 @@ class TranslationStep:
         return logits + (ops.expand_dims(penalty, 1) if len(logits.shape) == 3 else penalty)
 
     def _update_and_look(
-        self, state: Tensor, inputs: Tensor, words: Tensor, memory: Memory
+        self, state: Tensor, pending: Tensor, of_word: Tensor, memory: Memory
     ) -> StepState:
-        """Take a step, in the decoder's order."""
-        inputs = inputs + words[..., : 3 * self._units]
+        """Take a step, in the decoder's order, with products of the word [W_z W_r W V_o] E y."""
+        pending = pending + self._for_update(of_word)
         if self._decoder.updates_first:
-            contexts, alignment = self._look(state, memory)
-            state = self._update(inputs + contexts[..., : 3 * self._units], state)
+            of_context, alignment = self._look(state, memory)
+            state = self._update(pending + self._for_update(of_context), state)
         else:
-            state = self._update(inputs, state)
-            contexts, alignment = self._look(state, memory)
-        return self._outputs(state, words, contexts, alignment)
+            state = self._update(pending, state)
+            of_context, alignment = self._look(state, memory)
+        return self._outputs(state, of_word, of_context, alignment)
 
     def _look(self, state: Tensor, memory: Memory) -> tuple[Tensor, Tensor]:
+        """Attend: Σ_j α_ij [C_z C_r C C_o] h_j, behind it that of E x_j, and α_i."""
         return self._decoder.attention(
             state, memory.values, keys=memory.keys, annotations_mask=memory.mask
         )
 
-    def _update(self, inputs: Tensor, state: Tensor) -> Tensor:
-        gates, candidate = split_columns(inputs, 2 * self._units)
+    def _for_update(self, products: Tensor) -> Tensor:
+        """The columns, of a word or a context, that gates and candidate take: [*rows, 3n]."""
+        return products[..., : 3 * self._units]
+
+    def _for_readout(self, products: Tensor) -> Tensor:
+        """The columns that t̃ takes: [*rows, 2l]."""
+        return products[..., 3 * self._units : 3 * self._units + 2 * self._readout.units]
+
+    def _update(self, pending: Tensor, state: Tensor) -> Tensor:
+        gates, candidate = split_columns(pending, 2 * self._units)
         return gated_update(gates, candidate, state, self._candidate)[0]
 
     def _outputs(
-        self, state: Tensor, words: Tensor, contexts: Tensor, alignment: Tensor
+        self, state: Tensor, of_word: Tensor, of_context: Tensor, alignment: Tensor
     ) -> StepState:
-        inputs, pairs = self._read_state(state)
-        if not self._decoder.updates_first:
-            inputs = inputs + contexts[..., : 3 * self._units]
-        of_words = words[..., 3 * self._units :]
-        pairs = pairs + contexts[..., 3 * self._units :][..., : of_words.shape[-1]] + of_words
-        hidden = self._readout.activate(pairs, contexts)
-        return StepState(Carried(state, inputs), hidden, alignment)
+        """Read out, and add to what the next update takes."""
+        pending, pairs = self._read_state(state)
+        if not self._decoder.updates_first:  # the next update takes this context
+            pending = pending + self._for_update(of_context)
+        pairs = pairs + self._for_readout(of_context) + self._for_readout(of_word)  # t̃_i
+        hidden = self._readout.activate(pairs, of_context)
+        return StepState(Carried(state, pending), hidden, alignment)
 
     def _read_state(self, state: Tensor) -> tuple[Tensor, Tensor]:
-        """Return what a state contributes to the next update and to the readout."""
+        """Return U_z s, U_r s and 0, for the next update, and U_o s, for the readout."""
         recurrent, pairs = split_columns(product(state, self._of_states), 2 * self._units)
         no_padding = [[0, 0]] * (len(state.shape) - 1)
         return ops.pad(recurrent, [*no_padding, [0, self._units]]), pairs
