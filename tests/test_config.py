@@ -225,3 +225,16 @@ def test_weights_without_a_finite_likelihood_are_never_the_best():
         assert selection_score(config, 2.5, 7.0) == {"bleu": 7.0, "nll": -2.5}[monitor]
         for nll in (math.nan, math.inf):
             assert selection_score(config, nll, 7.0) == -math.inf
+
+
+def test_settings_are_changed_by_name_in_whatever_part_they_are():
+    config = Config().with_settings(
+        epochs=7, dropout=0.2, beam_size=3, max_length=9, tokenizer="whitespace"
+    )
+    assert (config.training.epochs, config.training.max_length) == (7, 9)
+    assert (config.model.dropout, config.decoding.beam_size) == (0.2, 3)
+    assert (config.tokenizer, config.decoding.max_length) == ("whitespace", 500)
+    with pytest.raises(ValueError, match="epochs 0"):
+        config.with_settings(epochs=0)
+    with pytest.raises(TypeError, match="epohcs"):
+        config.with_settings(epohcs=7)
