@@ -86,5 +86,6 @@ def test_an_initial_model_that_is_missing_damaged_or_the_training_itself(
 
 
 def test_an_initial_model_that_changes_in_between_is_an_error(model_dir):
+    model = ModelDirectory(model_dir).load_model()
     with pytest.raises(InputError, match="its weights have changed"):
-        InitialModel(model_dir).copy_weights(None, "0" * 64)
+        InitialModel(model_dir).copy_weights(model, "0" * 64)
