@@ -360,7 +360,7 @@ class Config:
         """
         parts = {}
         for name in ("training", "model", "decoding"):
-            part = getattr(self, name)
+            part = settings.pop(name, getattr(self, name))
             own = settings.keys() & {field.name for field in dataclasses.fields(part)}
             parts[name] = dataclasses.replace(part, **{n: settings.pop(n) for n in own})
         return dataclasses.replace(self, **parts, **settings)

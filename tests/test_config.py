@@ -234,6 +234,8 @@ def test_settings_are_changed_by_name_in_whatever_part_they_are():
     assert (config.training.epochs, config.training.max_length) == (7, 9)
     assert (config.model.dropout, config.decoding.beam_size) == (0.2, 3)
     assert (config.tokenizer, config.decoding.max_length) == ("whitespace", 500)
+    narrow = config.with_settings(decoding=DecodingConfig(length_penalty=1.0), beam_size=2)
+    assert narrow.decoding == DecodingConfig(beam_size=2, length_penalty=1.0)
     with pytest.raises(ValueError, match="epochs 0"):
         config.with_settings(epochs=0)
     with pytest.raises(TypeError, match="epohcs"):

@@ -26,6 +26,8 @@ def nested_lists(tensor: Tensor) -> Any:
     `UnexpectedAnswer` for another dtype, more or fewer values than its shape has, or no UTF-8.
     """
     sizes = [dimension.size for dimension in tensor.tensor_shape.dim]
+    if len(sizes) > _MAX_AXES:
+        raise UnexpectedAnswer(f"has {len(sizes)} axes")
     if tensor.dtype == Tensor.DT_STRING:
         flat: list[Any] = _texts(tensor)
     elif tensor.dtype == Tensor.DT_FLOAT:
@@ -34,7 +36,7 @@ def nested_lists(tensor: Tensor) -> Any:
         raise UnexpectedAnswer("is neither text nor float32")
     is_whole = min(sizes, default=0) >= 0 and len(flat) == math.prod(sizes)
     lists = math.prod(sizes[:-1])  # to be made, of a size 0 also where there are no values
-    if not is_whole or len(sizes) > _MAX_AXES or lists > max(len(flat), _MAX_EMPTY_LISTS):
+    if not is_whole or lists > max(len(flat), _MAX_EMPTY_LISTS):
         raise UnexpectedAnswer(f"has {len(flat)} values for the shape {sizes}")
     return _nested(flat, sizes)
 

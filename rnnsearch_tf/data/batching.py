@@ -29,7 +29,6 @@ from rnnsearch_tf.tf_functions import untuned
 SORTED_BATCHES = 20  # batches whose pairs are sorted together (appendix B.2)
 
 _BATCHES_AHEAD = 4
-_MAX_TOKENS = 20_000  # of a side in a batch of evaluation, padding counted
 
 _IDS = tf.TensorSpec([None, None], tf.int32)
 _GUIDE = tf.TensorSpec([None, None, None], tf.float32)
@@ -124,16 +123,17 @@ def batch_count(pairs: Pairs, config: TrainingConfig, block_size: int = 1_000_00
 
 
 def ordered_batches(
-    pairs: Pairs, batch_size: int, description: str
+    pairs: Pairs, batch_size: int, description: str, max_tokens: int = 20_000
 ) -> Iterator[dict[str, tf.Tensor]]:
     """Make batches of all pairs from short to long, padded to the longest; for evaluation.
 
-    Long pairs come in smaller batches. A bar counts the batches, whose description is singular.
+    Long pairs come in smaller batches, of at most `max_tokens` a side, padding counted. A bar
+    counts the batches, whose description is singular.
     """
     lengths = pairs.lengths(np.arange(len(pairs)))
     batches: list[list[int]] = []
     for row in np.argsort(lengths, kind="stable").tolist():
-        room = min(batch_size, _MAX_TOKENS // (int(lengths[row]) + 1))
+        room = min(batch_size, max_tokens // (int(lengths[row]) + 1))
         if not batches or len(batches[-1]) >= room:
             batches.append([])
         batches[-1].append(row)

@@ -53,8 +53,10 @@ def _learned(config: Config, training: Corpus, cache_dir: str | Path | None) -> 
         say(f"learning {config.subwords:,} subwords from the training text")
         sides = [(0, 1)] * 2 if config.joint_subwords else [(0,), (1,)]
         with unchanged(training, text):
+            pairs = sum(len(block.source) for block in training.blocks())
             models = {
-                side: learn_subwords(_lines(training, side), config.subwords) for side in set(sides)
+                side: learn_subwords(_lines(training, side, pairs), config.subwords)
+                for side in set(sides)
             }
         for side, file in zip(sides, SUBWORD_FILES, strict=True):
             (empty / file).write_bytes(models[side])
@@ -64,9 +66,9 @@ def _learned(config: Config, training: Corpus, cache_dir: str | Path | None) -> 
     return [folder / file for file in SUBWORD_FILES]
 
 
-def _lines(training: Corpus, sides: tuple[int, ...]) -> Iterator[str]:
+def _lines(training: Corpus, sides: tuple[int, ...], pairs: int) -> Iterator[str]:
     """Give the lines of some sides; of more than _MAX_LINES a random sample, always the same."""
-    count = len(sides) * sum(len(block.source) for block in training.blocks())
+    count = len(sides) * pairs
     drawn = random.Random(count)
     for block in training.blocks():
         for side in sides:

@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,8 +29,12 @@ def versions(export_dir: Path) -> list[int]:
 
     Anything else in the folder is skipped.
     """
+    return sorted(_numbered(export_dir))
+
+
+def _numbered(export_dir: Path) -> dict[int, Path]:
     paths = export_dir.iterdir() if export_dir.is_dir() else ()
-    return sorted(int(p.name) for p in paths if re.fullmatch("0|[1-9][0-9]*", p.name))
+    return {int(p.name): p for p in paths if p.name.isascii() and p.name.isdigit()}
 
 
 def new_version(export_dir: str | Path, version: int | None = None) -> Path:
@@ -55,8 +58,8 @@ def find_version(path: str | Path) -> Path | None:
     path = Path(path)
     if (path / _GRAPH).exists():
         return path
-    numbers = [] if ModelDirectory(path).is_complete() else versions(path)
-    return path / str(numbers[-1]) if numbers else None
+    numbered = {} if ModelDirectory(path).is_complete() else _numbered(path)
+    return numbered[max(numbered)] if numbered else None
 
 
 def load_config(version: Path) -> Config:

@@ -56,7 +56,7 @@ class TextModel(tf.Module):
     Sentences are searched in blocks of similar length: a long sentence among many short ones costs
     only itself, and memory is bounded for any number of sentences. InputError where unknown words
     are to be replaced, and a model has no attention; or there are to be candidate words, and there
-    is no lexicon; or for either, or to correct spelling, the tokens are subwords.
+    is no lexicon, or the tokens are subwords; or spelling is to be corrected of subwords.
     """
 
     def __init__(
@@ -106,9 +106,7 @@ class TextModel(tf.Module):
                 )
             self._spelling = SpellingCorrection(source)
         self._unk_replacement: UnkReplacement | None = None
-        if config.decoding.replace_unknown:
-            if self.has_subwords:
-                raise InputError("unknown words are replaced by words; this model has subwords")
+        if config.decoding.replace_unknown and not self.has_subwords:  # which have no [UNK]
             if not all(member.config.has_attention for member in models):
                 raise InputError("unknown words are replaced by attention, which RNNencdec lacks")
             self._unk_replacement = UnkReplacement(lexicon)

@@ -118,7 +118,7 @@ class Decoder(PreciseLayer):
         self.updates_first = step_order == "look_update_generate"
         shared: dict[str, Any] = {
             "initial_weights": initial_weights,
-            "dtype": self.dtype_policy.name,
+            "dtype": self.dtype_policy,
         }
         self.embedding = WordEmbedding(
             vocabulary_size, embedding_size, dropout, name="target_embedding", **shared

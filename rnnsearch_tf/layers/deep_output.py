@@ -76,7 +76,7 @@ class MaxoutDeepOutput(PreciseLayer):
         self.initial_weights = initial_weights
         self.dropout = keras.layers.Dropout(dropout, dtype=self.variable_dtype)
         self.lexical = (
-            LexicalModel(initial_weights, name="lexical", dtype=self.dtype_policy.name)
+            LexicalModel(initial_weights, name="lexical", dtype=self.dtype_policy)
             if lexical
             else None
         )

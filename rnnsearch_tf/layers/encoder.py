@@ -64,7 +64,7 @@ class Encoder(PreciseLayer):
         self.with_words = with_words
         shared: dict[str, Any] = {
             "initial_weights": initial_weights,
-            "dtype": self.dtype_policy.name,
+            "dtype": self.dtype_policy,
         }
         self.embedding = WordEmbedding(
             vocabulary_size, embedding_size, dropout, name="source_embedding", **shared

@@ -21,6 +21,12 @@ class PreciseLayer(keras.layers.Layer):
     with a weight are cast. This is more accurate, and quicker where elementwise bfloat16 is slow.
     """
 
+    def __new__(cls, *args: Any, **kwargs: Any) -> "PreciseLayer":
+        """Have Keras keep the arguments for `get_config`, which it does for plain values alone."""
+        if type(kwargs.get("dtype")) is keras.DTypePolicy:
+            kwargs["dtype"] = kwargs["dtype"].name
+        return super().__new__(cls, *args, **kwargs)
+
     def __init__(self, **kwargs: Any):
         super().__init__(autocast=False, **kwargs)
 

@@ -151,7 +151,7 @@ def _results(client: "Client", output: LineOutput, finite: FiniteCheck) -> Itera
         yield line(result)
 
 
-def _n_best_json(result: "Translation") -> str:
+def _n_best_json(result: Translation) -> str:
     hypotheses = [
         {
             "translation": hypothesis.text,
@@ -165,7 +165,7 @@ def _n_best_json(result: "Translation") -> str:
     return json.dumps({"text": result.source, "hypotheses": hypotheses}, ensure_ascii=False)
 
 
-def _alignment_json(result: "Translation") -> str:
+def _alignment_json(result: Translation) -> str:
     values = {
         "text": result.source,
         "translation": result.text,

@@ -153,8 +153,8 @@ def _checked(
 
 
 def _output(
-    translations: Iterable["Translation"],
-    to_text: Callable[["Translation", int], str],
+    translations: Iterable[Translation],
+    to_text: Callable[[Translation, int], str],
     finite: FiniteCheck,
     done: int,
 ) -> Iterator[str]:

@@ -70,6 +70,8 @@ def check_same(directory: ModelDirectory, config: Config) -> None:
     stored, asked = (_settings(c) for c in (directory.load_config(), config))
     # A validation set may come later. Older versions did not keep these digests.
     unknown = {name for name in ("training_text", "validation_text") if not stored[name]}
+    if stored["tokenizer"] != SENTENCEPIECE:
+        unknown |= {"subwords", "joint_subwords"}
     if not config.training_text:
         unknown |= {*_DIGESTED, *_VOCABULARY_SIZES}
     different = [n for n, value in stored.items() if n not in unknown and asked[n] != value]

@@ -1,5 +1,6 @@
 """Evaluation on the validation set during training, on JAX."""
 
+import sys
 from collections.abc import Sequence
 
 import jax
@@ -54,7 +55,10 @@ class JaxValidationSet:
         weights = [weight.value for weight in self._model.weights]
         nats, tokens, words = 0.0, 0.0, []
         with told_memory():
-            for batch in ordered_batches(self._pairs, _PAIRS_AT_ONCE, "validation batch"):
+            # As many pairs in each batch as its fixed shapes have rows.
+            for batch in ordered_batches(
+                self._pairs, _PAIRS_AT_ONCE, "validation batch", sys.maxsize
+            ):
                 fixed = self._fixed(batch)
                 total = jax.device_get(self._nll(weights, fixed))
                 nats, tokens = nats + float(total.sum), tokens + float(total.count)

@@ -19,6 +19,7 @@ from rnnsearch_tf.evaluation.likelihood import perplexity
 from rnnsearch_tf.extras import is_installed
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.progress import say
+from rnnsearch_tf.results import Translation
 from rnnsearch_tf.tables import read_tables
 
 TRAIN, VALIDATION = "train", "validation"
@@ -86,18 +87,26 @@ class Summaries(keras.callbacks.Callback):
             if logs["updates"] % _UPDATES_BETWEEN_POINTS == 0:
                 self._write_updates()
 
-    @_until_error
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
         """Write the scalars of the evaluation, translations and an image."""
-        if not logs:
+        if not logs or self.has_failed:
             return
+        results: list[Translation] = []
+        if self._translator and self._samples and self._samples.source:
+            results = self._translator.translate(
+                self._samples.source, return_alignment=True, progress=False
+            )
+        self._write_evaluation(logs, results)
+
+    @_until_error
+    def _write_evaluation(self, logs: Logs, results: list[Translation]) -> None:
         if self._since:
             self._write_updates()
         values = {name.removeprefix("val_"): x for name, x in logs.items() if name[:4] == "val_"}
         if values:
             self._write_scalars(VALIDATION, int(logs["updates"]), values)
-        if self._translator and self._samples and self._samples.source:
-            self._write_samples(self._translator, self._samples, int(logs["updates"]))
+        if self._samples and results:
+            self._write_samples(self._samples, results, int(logs["updates"]))
         for writer in self._writers.values():
             writer.flush()
 
@@ -128,8 +137,7 @@ class Summaries(keras.callbacks.Callback):
                 group, description = _CHARTS.get(name, _AUXILIARY)
                 tf.summary.scalar(f"{group}/{name}", value, description=description)
 
-    def _write_samples(self, translator: Translator, samples: ParallelText, step: int) -> None:
-        results = translator.translate(samples.source, return_alignment=True, progress=False)
+    def _write_samples(self, samples: ParallelText, results: list[Translation], step: int) -> None:
         texts = [result.text for result in results]
         rows = zip(samples.source, samples.target, texts, strict=True)
         with self._run(VALIDATION).as_default(step):

@@ -108,8 +108,10 @@ def _alignment_figure(
 
 def _label(word: str) -> str:
     """Return a word as it is written: of characters that XML has, and cut if very long."""
-    no_text = ("Cc", "Cs", "Cn")
-    plain = "".join("\ufffd" if unicodedata.category(c) in no_text else c for c in word)
+    plain = "".join(
+        "\ufffd" if unicodedata.category(c) in ("Cc", "Cs") or c in "\ufffe\uffff" else c
+        for c in word
+    )
     return plain if len(plain) <= _MAX_WORD else plain[: _MAX_WORD - 1] + "…"
 
 

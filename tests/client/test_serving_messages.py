@@ -85,7 +85,7 @@ def test_nonsense_shapes_are_refused_at_once(sizes):
     tensor = serving_pb2.Tensor(dtype=serving_pb2.Tensor.DT_FLOAT, float_val=[1.0])
     for size in sizes:
         tensor.tensor_shape.dim.add(size=size)
-    with pytest.raises(UnexpectedAnswer, match="has 1 values for the shape"):
+    with pytest.raises(UnexpectedAnswer, match=r"has (1 values for the shape|3000 axes)"):
         nested_lists(tensor)
     tensor.ClearField("float_val")
     if 0 in sizes:

@@ -9,7 +9,6 @@ import tensorflow as tf
 from known_pairs import lists, pairs_of_lengths
 
 from rnnsearch_tf.config import Batching, TrainingConfig
-from rnnsearch_tf.data import batching
 from rnnsearch_tf.data.batching import (
     SORTED_BATCHES,
     batch_count,
@@ -290,10 +289,9 @@ def test_evaluation_batches_go_from_short_to_long():
     assert last["target"].numpy().tolist() == [[3, 1]]
 
 
-def test_evaluation_has_few_long_pairs_in_a_batch(monkeypatch):
-    monkeypatch.setattr(batching, "_MAX_TOKENS", 12)  # </s> and padding counted
+def test_evaluation_has_few_long_pairs_in_a_batch():
     pairs = pairs_of_lengths((5, 1), (1, 1), (3, 2), (2, 2), (30, 1), (1, 1))
-    batches = [lists(batch["source"]) for batch in ordered_batches(pairs, 3, "batch")]
+    batches = [lists(batch["source"]) for batch in ordered_batches(pairs, 3, "batch", 12)]
     assert [[len(row) for row in batch] for batch in batches] == [[1, 1, 2], [3, 5], [30]]
 
 

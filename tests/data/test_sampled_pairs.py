@@ -242,9 +242,9 @@ def test_words_and_characters_are_not_drawn(tmp_path):
 
 def test_subwords_of_many_lines_are_learned_from_a_sample_that_is_always_the_same(monkeypatch):
     monkeypatch.setattr(subwords, "_MAX_LINES", 40)
-    samples = [list(subwords._lines(TEXT, (0, 1))) for _ in range(2)]
+    samples = [list(subwords._lines(TEXT, (0, 1), 44)) for _ in range(2)]
     assert samples[0] == samples[1]
     assert 20 < len(samples[0]) < 60
     assert set(samples[0]) < {*TEXT.source, *TEXT.target}
     monkeypatch.setattr(subwords, "_MAX_LINES", 44)
-    assert list(subwords._lines(TEXT, (0,))) == TEXT.source
+    assert list(subwords._lines(TEXT, (0,), 44)) == TEXT.source

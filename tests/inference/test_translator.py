@@ -14,7 +14,7 @@ from rnnsearch_tf import progress
 from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.inference import translator as module
-from rnnsearch_tf.inference.exported import find_version, load_config
+from rnnsearch_tf.inference.exported import find_version, load_config, new_version
 from rnnsearch_tf.inference.text_model import MAX_WEIGHTS
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.results import Hypothesis, Translation
@@ -138,8 +138,9 @@ def test_an_export_is_a_version_or_the_highest_in_a_folder(export_dir, tmp_path)
     (tmp_path / "9").mkdir()
     (tmp_path / "10").mkdir()
     assert find_version(tmp_path) == tmp_path / "10"
-    (tmp_path / "0011").mkdir()  # no server's version is called so
-    assert find_version(tmp_path) == tmp_path / "10"
+    (tmp_path / "0011").mkdir()  # version 11 to a server
+    assert find_version(tmp_path) == tmp_path / "0011"
+    assert new_version(tmp_path) == tmp_path / "12"
     assert find_version(tmp_path / "none") is None
     (tmp_path / "config.json").touch()
     assert find_version(tmp_path) is None  # a model directory

@@ -22,6 +22,7 @@ from rnnsearch_tf.models.losses import SentenceLoss
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.scripts import train
+from rnnsearch_tf.training.cluster import Cluster
 from rnnsearch_tf.training.distribution import Workers, build_strategy, described_devices
 
 pytestmark = pytest.mark.distributed
@@ -256,3 +257,12 @@ def test_the_loss_of_fit_is_the_loss_of_the_trainer():
     logits = model({"source": source, "target": target})
     expected = float(tf.reduce_sum(model.token_losses(source, target))) / 2
     assert float(SentenceLoss()(target, logits)) == pytest.approx(expected, rel=1e-5)
+
+
+def test_workers_that_do_not_come_together_say_so(monkeypatch):
+    def late(resolver):
+        raise tf.errors.DeadlineExceededError(None, None, "Barrier timed out\nof many words")
+
+    monkeypatch.setattr(tf.distribute, "MultiWorkerMirroredStrategy", late)
+    with pytest.raises(InputError, match=r"2 workers did not come together: Barrier timed out$"):
+        build_strategy("multi_worker", Cluster(["a:1", "b:1"], 0))

@@ -9,6 +9,7 @@ import resource
 import shutil
 import signal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import keras
@@ -487,14 +488,36 @@ def test_the_validation_set_may_be_in_files(tmp_path, corpus, text, evaluated_as
 
 
 @pytest.mark.usefixtures("scripted")
-def test_a_training_goes_on_where_tensorboards_files_cannot_be_written(
-    tmp_path, text, capsys, monkeypatch
-):
+def test_a_training_goes_on_where_tensorboards_files_cannot_be_written(tmp_path, text, capsys):
     (tmp_path / "tensorboard").write_text("")
     assert training_run.train(tiny(epochs=2), tmp_path, text[0]) is None
     said = capsys.readouterr().err
     assert said.count("no more is written for TensorBoard") == 1
     assert said.count("epoch ") == 2
+
+
+@pytest.mark.usefixtures("scripted")
+def test_the_time_of_a_training_is_that_of_updates_and_of_waiting_for_batches(
+    tmp_path, text, monkeypatch, evaluated_as
+):
+    """Not that of evaluations, nor of what is saved."""
+    clock = [100.0]
+
+    def batches(*args: Any) -> Any:
+        for batch in training_batches(*args):
+            clock[0] += 2.0
+            yield batch
+
+    def save(*args: Any) -> None:
+        clock[0] += 1000.0
+
+    training_batches = trainer.training_batches
+    monkeypatch.setattr(trainer, "training_batches", batches)
+    monkeypatch.setattr(trainer, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(trainer.Trainer, "_save", save)
+    evaluated_as(*[Evaluation(3.0, 27.0, 1.5)] * 9)
+    training_run.train(tiny(epochs=1, evaluation_interval=2), tmp_path, *text)
+    assert all(record["training_seconds"] == 2.0 * record["updates"] for record in log(tmp_path))
 
 
 @pytest.mark.usefixtures("scripted")
