@@ -551,3 +551,11 @@ def test_unknown_step_order_is_an_error():
 def test_unknown_initial_weights_are_an_error(layer, shapes):
     with pytest.raises(ValueError, match="'best': choose one of paper, glorot"):
         layer.build(*shapes)
+
+
+def test_a_layer_is_saved_with_a_policy_that_was_given_as_an_object():
+    policy = keras.DTypePolicy("mixed_bfloat16")
+    config = json.loads(json.dumps(keras.layers.serialize(Encoder(K, M, N, dtype=policy))))
+    again = keras.layers.deserialize(config)
+    assert again.compute_dtype == again.forward_cell.compute_dtype == "bfloat16"
+    assert again.variable_dtype == "float32"
