@@ -56,12 +56,13 @@ class Failure(enum.Enum):
 
 def too_late(address: Address, call: Call) -> errors.DeadlineError:
     """Make the error of a call that has not ended by its deadline, or before it was cancelled."""
-    problem = (
-        f"no whole answer within {call.seconds:g} s; a longer deadline or a smaller batch_size "
-        "may help"
-    )
     if call.is_cancelled():
         problem = "the client was closed before the answer came"
+    else:
+        problem = (
+            f"no whole answer within {call.seconds:g} s; a longer deadline or a smaller "
+            "batch_size may help"
+        )
     return errors.DeadlineError(address, problem, max(1, call.attempts))
 
 

@@ -91,9 +91,11 @@ class ModelDirectory:
 
         InputError where one is missing, or is not the model's.
         """
-        if not self.is_complete() or self.load_config().tokenizer != SENTENCEPIECE:
+        if not self.is_complete():
             return []
         config = self.load_config()
+        if config.tokenizer != SENTENCEPIECE:
+            return []
         paths = [self.path / name for name in SUBWORD_FILES]
         digests = config.source_subwords, config.target_subwords
         for path, digest in zip(paths, digests, strict=True):

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import tensorflow as tf
 
@@ -72,18 +73,10 @@ def export(
     card = model_card(model_dirs, weights, weights_dtype, text_model.config.decoding, aligned)
     try:
         with new_folder(target) as temporary:
-            # `save` traces them itself: what is traced before would be traced, and saved, again.
-            tf.saved_model.save(
-                text_model,
-                str(temporary),
-                signatures(text_model),
-                tf.saved_model.SaveOptions(experimental_custom_gradients=False),
-            )
+            _save(text_model, temporary)
             write_warmup_requests(text_model, temporary)
             _write_subwords(text_model, temporary)
-            card = sealed({**card, "files": folder_digests(temporary)})
-            text = json.dumps(card, indent=2, ensure_ascii=False)
-            (temporary / CARD).write_text(text + "\n", "utf-8")
+            _write_card(temporary, card)
     except (OSError, tf.errors.OpError) as error:
         raise InputError(f"{target}: cannot be written: {first_line(error)}") from error
     return target
@@ -102,9 +95,25 @@ def _check_finite(text_model: TextModel, model_dirs: Sequence[str | Path]) -> No
         )
 
 
+def _save(text_model: TextModel, path: Path) -> None:
+    # `save` traces them itself: what is traced before it would be traced, and saved, again.
+    tf.saved_model.save(
+        text_model,
+        str(path),
+        signatures(text_model),
+        tf.saved_model.SaveOptions(experimental_custom_gradients=False),  # it will not be trained
+    )
+
+
 def _write_subwords(text_model: TextModel, path: Path) -> None:
     """Write the SentencePiece models, which the graph holds too, for `Translator`."""
     tokenizers = text_model.source.tokenizer, text_model.target.tokenizer
     for tokenizer, name in zip(tokenizers, SUBWORD_FILES, strict=True):
         if isinstance(tokenizer, SentencePieceTokenizer):
             write_atomically(path / SUBWORDS / name, tokenizer.model)
+
+
+def _write_card(path: Path, card: dict[str, Any]) -> None:
+    """Write model.json, the last file of an export."""
+    card = sealed({**card, "files": folder_digests(path)})
+    (path / CARD).write_text(json.dumps(card, indent=2, ensure_ascii=False) + "\n", "utf-8")

@@ -1,6 +1,7 @@
 """Requests that TensorFlow Serving runs before it announces a version, so that none is slow."""
 
 import itertools
+from collections.abc import Iterator
 from pathlib import Path
 
 import tensorflow as tf
@@ -30,22 +31,25 @@ def write_warmup_requests(text_model: TextModel, path: Path) -> None:
     """
     file = path / WARMUP_REQUESTS
     file.parent.mkdir()
-    words = frequent_words(text_model.source)
     with tf.io.TFRecordWriter(str(file)) as writer:
-        for signature, shapes in _SHAPES.items():
-            if signature == "complete" and text_model.complete is None:
-                continue
-            for count, length in shapes:
-                rows = (
-                    itertools.islice(itertools.cycle(words), i, i + length) for i in range(count)
-                )
-                texts = string_vector([*map(" ".join, rows)])
-                request = PredictRequest()
-                request.model_spec.signature_name = signature
-                for name in SIGNATURES[signature].inputs:
-                    request.inputs[name].CopyFrom(texts)
-                log = PredictionLog(predict_log=PredictLog(request=request))
-                writer.write(log.SerializeToString())
+        for signature, texts in _requests(text_model):
+            request = PredictRequest()
+            request.model_spec.signature_name = signature
+            for name in SIGNATURES[signature].inputs:
+                request.inputs[name].CopyFrom(string_vector(texts))
+            log = PredictionLog(predict_log=PredictLog(request=request))
+            writer.write(log.SerializeToString())
+
+
+def _requests(text_model: TextModel) -> Iterator[tuple[str, list[str]]]:
+    """Iterate over signature and sentences of each request."""
+    words = frequent_words(text_model.source)
+    for signature, shapes in _SHAPES.items():
+        if signature == "complete" and text_model.complete is None:
+            continue
+        for count, length in shapes:
+            rows = (itertools.islice(itertools.cycle(words), i, i + length) for i in range(count))
+            yield signature, list(map(" ".join, rows))
 
 
 def frequent_words(vectorizer: TextVectorizer) -> list[str]:
