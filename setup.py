@@ -9,7 +9,7 @@ from setuptools.command.build_py import build_py
 
 _REPOSITORY = "https://github.com/rnnsearch-tf/rnnsearch_tf"
 _IMAGES = "https://raw.githubusercontent.com/rnnsearch-tf/rnnsearch_tf/main"
-_LEFT_OUT = shutil.ignore_patterns("*.py", "__pycache__", ".*")
+_LEFT_OUT = shutil.ignore_patterns("*.py", "__pycache__", "exports", ".*")
 
 
 class BuildWithKit(build_py):

@@ -20,6 +20,7 @@ import workloads
 _FOLDER = Path(__file__).parent
 _STORED = _FOLDER / "stored.json"
 _OURS, _PEER = "rnnsearch_tf", "peer"
+_WORKLOADS = ("multi30k", "paper25")
 _CONDITIONS = ("date", "cpu", "threads", "rnnsearch_tf", "tensorflow", "keras")
 
 # By row of the table, then by implementation: one figure for each repetition.
@@ -68,14 +69,18 @@ def table(figures: Figures, conditions: dict[str, Any], stored: dict[str, Any]) 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     names = workloads.names("search")
-    parser.add_argument("--workload", nargs="+", choices=names, default=["multi30k", "paper25"])
+    parser.add_argument("--workload", nargs="+", choices=names, default=_WORKLOADS)
     parser.add_argument("--repeat", type=int, default=3, help="repetitions (default: 3)")
     parser.add_argument("--store", action="store_true", help=f"write {_STORED.name}")
     parser.add_argument("--peers", metavar="DIR", help="measure on the batches of the peers in DIR")
     parser.add_argument(
         "--peer", default="", metavar="COMMAND", help="that takes --workload NAME and --bf16"
     )
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    whole = set(arguments.workload) >= set(_WORKLOADS) and arguments.peer and arguments.repeat > 0
+    if arguments.store and not whole:
+        parser.error(f"--store needs --peer and the workloads {', '.join(_WORKLOADS)}")
+    return arguments
 
 
 def _commands(arguments: argparse.Namespace) -> Iterator[tuple[str, str, list[str]]]:

@@ -24,6 +24,7 @@ import workloads
 from workloads import Workload
 
 import rnnsearch_tf
+from rnnsearch_tf.threads import cores
 
 # Both return when the work is done.
 Update = Callable[[np.ndarray, np.ndarray], float]  # source, target -> nats per word
@@ -255,7 +256,7 @@ def circumstances() -> dict[str, Any]:
         "date": now.isoformat(timespec="seconds"),
         "cpu": cpu_model(),
         "cores": os.cpu_count(),
-        "threads": workloads.THREADS,
+        "threads": cores(),
         "dtype_policy": keras.config.dtype_policy().name,
         "rnnsearch_tf": rnnsearch_tf.__version__,
         "tensorflow": tf.__version__,

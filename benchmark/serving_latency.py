@@ -19,7 +19,7 @@ from typing import Any
 import tensorflow as tf
 from measure import say
 
-from rnnsearch_tf.data.lines import read_lines
+from rnnsearch_tf.data.parallel_corpus import ParallelFiles
 from rnnsearch_tf.evaluation.metrics import bleu
 from rnnsearch_tf.inference.loading import load_text_model
 from rnnsearch_tf.inference.weight_storage import WEIGHT_DTYPES
@@ -124,7 +124,9 @@ def main() -> int:
     )
     arguments = parser.parse_args()
     tf.config.threading.set_intra_op_parallelism_threads(arguments.threads)
-    source, reference = read_lines(arguments.source), read_lines(arguments.reference)
+    source, reference = ParallelFiles([arguments.source], [arguments.reference]).read()
+    if len(source) < BATCH:
+        parser.error(f"--source {arguments.source}: fewer than {BATCH} lines")
     with tempfile.TemporaryDirectory() as name:
         measure_latency(arguments.model_dir, Path(name) / "a", source, arguments.beam_size)
         measure_weights(

@@ -27,6 +27,7 @@ from rnnsearch_tf.visualization.curves import draw_bleu_by_length
 
 TRAINING_LENGTH = 30  # tokens, the maximum in training
 TEST_LENGTH = 60
+_MARKER = ".demonstration"
 SYSTEMS = {"RNNsearch": "rnnsearch", "RNNencdec": "rnnencdec"}
 SENTENCES = (
     "The European Economic Area will not be small.",
@@ -62,11 +63,12 @@ def run(output: str | Path, size: Size = DEFAULT_SIZE, seed: int = 1) -> None:
     """Train both models, compare, draw, export, and translate in a fresh process.
 
     A demonstration in the folder that broke off is resumed; one that ended is replaced. Other files
-    stay. InputError where the folder holds other trainings in place of the demonstration's. The
-    seed is that of data and weights.
+    stay. InputError where another program's files have the names of the demonstration's. The seed
+    is that of data and weights.
     """
     started = time.monotonic()
     output = Path(output)
+    _claim(output)
     if _export_path(output).exists():
         _remove(output)
     training = _text(generate(size.training_pairs, seed, 1, TRAINING_LENGTH))
@@ -112,6 +114,19 @@ def _config(architecture: str) -> Config:
 def _export_path(output: Path) -> Path:
     """Return the folder of the export, the last thing that a demonstration writes."""
     return output / "export" / "1"
+
+
+def _claim(output: Path) -> None:
+    """Mark the folder as a demonstration's, which may replace its own files and no others."""
+    marker = output / _MARKER
+    for name in ("text", *SYSTEMS.values(), "export"):
+        if (output / name).exists() and not marker.exists():
+            raise InputError(
+                f"{output / name} is not a demonstration's, or an earlier version's: choose "
+                "another folder, or move it away"
+            )
+    output.mkdir(parents=True, exist_ok=True)
+    marker.touch()
 
 
 def _remove(output: Path) -> None:

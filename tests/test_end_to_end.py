@@ -10,6 +10,7 @@ import pytest
 import scripted_train_step
 
 from rnnsearch_tf import demo
+from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.scripts import translate
 
 pytestmark = pytest.mark.slow
@@ -95,7 +96,8 @@ def test_a_demonstration_of_seconds(export_dir, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(demo, "export", export)
     kept = [tmp_path / "demo" / name for name in ("own.txt", "rnnsearch/lexicon.tsv", "export/2/x")]
     left = [tmp_path / "demo" / name for name in ("export/1/old", "rnnencdec/config.json")]
-    for path in (*kept, *left):
+    marker = tmp_path / "demo" / ".demonstration"
+    for path in (*kept, *left, marker):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("of an earlier demonstration, or someone's own")
     size = demo.Size(training_pairs=200, validation_pairs=5, pairs_per_length_bin=2)
@@ -111,6 +113,14 @@ def test_a_demonstration_of_seconds(export_dir, tmp_path, monkeypatch, capsys):
         "figures/bleu_by_length.svg",
     } <= made
     assert "Alignment error rate" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["text", "rnnsearch", "export"])
+def test_a_demonstration_leaves_what_others_made(tmp_path, name):
+    (tmp_path / name).mkdir()
+    with pytest.raises(InputError, match=f"{name} is not a demonstration's"):
+        demo.run(tmp_path)
+    assert [*tmp_path.iterdir()] == [tmp_path / name]
 
 
 def test_make_removes_nothing_unasked():

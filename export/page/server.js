@@ -4,6 +4,7 @@
 const TIMEOUT_MS = 60_000;
 const PROBE_MS = 5_000;
 const MAX_LINES = 32; // in a request: all lines of it, and of its batch, are answered together
+const MAX_BYTES = 200_000; // of the lines in a request, of which nginx.conf lets 256 kB through
 
 // Why a call failed: `kind` for the program; `message`, the server's own words in `detail`, and
 // what to do about it in `hint`, for people.
@@ -17,11 +18,26 @@ class Failure extends Error {
 // One prediction for each line. Throws a Failure, or anything at all once `signal` is aborted.
 async function predict(settings, signature, lines, signal) {
   const predictions = [];
-  for (let i = 0; i < lines.length; i += MAX_LINES) {
-    const some = lines.slice(i, i + MAX_LINES);
+  for (const some of parts(lines)) {
     predictions.push(...(await predictSome(settings, signature, some, signal)));
   }
   return predictions;
+}
+
+// Lines in their order, as many at a time as a request may have. Objects are lines with fields.
+function parts(lines) {
+  const made = [];
+  let room = 0;
+  for (const line of lines) {
+    const bytes = new TextEncoder().encode(JSON.stringify(line)).length;
+    if (room < bytes || made.at(-1).length === MAX_LINES) {
+      made.push([]);
+      room = MAX_BYTES;
+    }
+    made.at(-1).push(line);
+    room -= bytes;
+  }
+  return made;
 }
 
 async function predictSome(settings, signature, lines, signal) {

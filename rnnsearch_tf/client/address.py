@@ -1,5 +1,6 @@
 """Addresses of servers, certificates of connections to them, and names of models on them."""
 
+import os
 import re
 import ssl
 import urllib.parse
@@ -123,8 +124,15 @@ class Tls(NamedTuple):
     def contents(self) -> tuple[bytes | None, bytes | None, bytes | None]:
         """Read authorities, client key and client certificate, as gRPC orders them, checked."""
         self.context()  # gRPC itself would notice a bad file at the first call only
+        authorities = self.ca_certificate or _system_authorities()
         key = self.client_key or self.client_certificate
-        return _content(self.ca_certificate), _content(key), _content(self.client_certificate)
+        return _content(authorities), _content(key), _content(self.client_certificate)
+
+
+def _system_authorities() -> str | None:
+    """Return the file of the system's authorities, where it has one; gRPC brings its own list."""
+    is_chosen = "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH" in os.environ
+    return None if is_chosen else ssl.get_default_verify_paths().cafile
 
 
 def _content(path: str | Path | None) -> bytes | None:

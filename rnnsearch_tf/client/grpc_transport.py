@@ -26,7 +26,9 @@ def _pattern(*alternatives: str) -> re.Pattern[str]:
 # The library has one code for all of these, and its words differ from version to version.
 _NO_HOST = _pattern("dns resolution failed", "errors resolving", "address lookup failed")
 _OTHER_PROTOCOL = _pattern("expected settings frame", "failed parsing http/2", "http1")
-_NO_CONNECTION = _pattern("failed to connect to all addresses")
+_NO_CONNECTION = _pattern(
+    "failed to connect to all addresses", "connections to all backends failing"
+)
 _CLOSED = _pattern("socket closed", "connection reset")
 _BEFORE_REASON = _pattern(".*(?:remote host|last error): ")
 _NOT_READABLE = _pattern("exception deserializing response")
@@ -109,6 +111,8 @@ def _channel(address: Address, tls: Tls, max_message_bytes: int) -> grpc.Channel
         ("grpc.use_local_subchannel_pool", 1),
         ("grpc.initial_reconnect_backoff_ms", 100),
         ("grpc.max_reconnect_backoff_ms", 1_000),
+        # Calls go to all addresses of a name by turns, such as those of the pods of a service.
+        ("grpc.service_config", '{"loadBalancingConfig": [{"round_robin": {}}]}'),
     ]
     target = f"dns:///{address.authority}"
     if not address.is_secure:

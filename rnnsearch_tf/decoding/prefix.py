@@ -142,6 +142,10 @@ def with_forced(tokens: Int[Tensor, "B k T"], prefix: Prefix) -> Int[Tensor, "B 
 
 def fits(rest: Shaped[Tensor, "B Q"], spelling: Spelling) -> Bool[Tensor, "B Q K"]:
     """Whether a word begins with the rest, or, where words are parts, is how the rest begins."""
+    # What goes beyond the longest word decides nothing, and is not repeated K times.
+    longest = tf.reduce_max(tf.strings.length(spelling.texts)) + 1
+    lengths = tf.strings.length(rest)
+    rest = tf.strings.substr(rest, 0 * lengths, tf.minimum(lengths, longest))
     rests = tf.tile(rest[:, :, tf.newaxis], [1, 1, tf.size(spelling.texts)])
     texts = tf.tile(spelling.texts[tf.newaxis, tf.newaxis], [*tf.unstack(tf.shape(rest)), 1])
     shorter = tf.minimum(tf.strings.length(texts), tf.strings.length(rests))

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rnnsearch_tf.errors import input_errors
+from rnnsearch_tf.errors import InputError, input_errors
 from rnnsearch_tf.json_files import read_json, typed
 from rnnsearch_tf.limits import Limits
 
@@ -42,9 +42,12 @@ def calibration(
 
         ECE = Σ_b |B_b| / n · |accuracy(B_b) − confidence(B_b)|
 
-    `confidence` is p(ŷ_i), above 0; `correct`, whether ŷ_i is the reference's token.
+    `confidence` is p(ŷ_i), above 0; `correct`, whether ŷ_i is the reference's token. InputError
+    where a probability is not finite.
     """
     confidence, correct = np.asarray(confidence, np.float64), np.asarray(correct, np.float64)
+    if not np.isfinite(confidence).all():
+        raise InputError("the model's probabilities are not finite, so they have no calibration")
     place = np.clip(np.ceil(confidence * _BINS).astype(int) - 1, 0, _BINS - 1)
     rows = [(b, place == b) for b in range(_BINS) if (place == b).any()]
     bins = [

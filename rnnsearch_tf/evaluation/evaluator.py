@@ -34,6 +34,7 @@ class Evaluator:
 
     def __init__(self, translator: Translator):
         self.translator = translator
+        self.missing = 0  # translations so far without a finite score
         self._vocabularies = translator.vocabularies
         self._model = translator.model
         # The model's tokens go with its vocabularies. Length bins and tokenised BLEU count words.
@@ -47,7 +48,7 @@ class Evaluator:
         stream = self.translator.translate_stream(
             lines, text_alone=True, lines_at_once=lines_at_once
         )
-        return _texts(list(counted(stream, name, len(lines))))
+        return self._texts(list(counted(stream, name, len(lines))))
 
     def translate_and_replace(self, lines: Sequence[str]) -> tuple[list[str], list[str] | None]:
         """Translate once, for translations with [UNK] and with [UNK] replaced.
@@ -58,12 +59,12 @@ class Evaluator:
         if self._replacing is None:
             return self.translate(lines), None
         results = self._replacing.translate(lines)
-        return self._replacing.texts_with_unknown(results), _texts(results)
+        return self._replacing.texts_with_unknown(results), self._texts(results)
 
     def translate_without_unk(self, lines: Sequence[str]) -> list[str]:
         """Translate with [UNK] not allowed in the output; InputError for an export."""
         translator = self.translator.with_options(allow_unknown=False, replace_unknown=False)
-        return _texts(translator.translate(lines))
+        return self._texts(translator.translate(lines))
 
     def translate_and_align(self, line: str) -> Translation:
         """Translate a sentence, with its soft alignment."""
@@ -164,10 +165,10 @@ class Evaluator:
             bleu_by_length(translations, references, self.source_lengths(sources)),
         )
 
-
-def _texts(results: Sequence[Translation]) -> list[str]:
-    """Return the best hypotheses' texts, and tell how many have no finite score."""
-    missing = sum(not math.isfinite(result.score) for result in results)
-    if missing:
-        say(f"{missing:,} of {len(results):,} lines: no translation with a finite score")
-    return [result.text for result in results]
+    def _texts(self, results: Sequence[Translation]) -> list[str]:
+        """Return the best hypotheses' texts, and tell how many have no finite score."""
+        missing = sum(not math.isfinite(result.score) for result in results)
+        self.missing += missing
+        if missing:
+            say(f"{missing:,} of {len(results):,} lines: no translation with a finite score")
+        return [result.text for result in results]

@@ -182,7 +182,7 @@ def _calibration(measured: Calibration) -> list[str]:
 def _signatures(scores: SetScores) -> list[str]:
     lines = _wrapped(
         "± is half of the 95% confidence interval; there is none of fewer than "
-        f"{MIN_TO_RESAMPLE} sentences, nor of a BLEU of 0, and no p of so few."
+        f"{MIN_TO_RESAMPLE} sentences, nor of a score of 0, and no p of so few."
     )
     for name, score in scores.scores.items():
         metric = METRICS[name]

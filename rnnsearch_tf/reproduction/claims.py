@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from rnnsearch_tf.evaluation.length_bins import LengthBin
+from rnnsearch_tf.evaluation.metrics import MIN_TO_RESAMPLE
 from rnnsearch_tf.reproduction.results import ModelResults
 
 TOLERANCE = 0.1  # fraction of its best bin that a model may lose and still count as not falling
@@ -50,9 +51,15 @@ def claims(results: Results) -> list[Claim]:
 
 def fall(model: ModelResults) -> Fall | None:
     """Compare the best bin with the worst past the training length; None without such a bin."""
-    past = [b for b in model.by_length if b.low > model.max_length]
+    bins = _telling(model)
+    past = [b for b in bins if b.low > model.max_length]
     bleu = operator.attrgetter("bleu")
-    return Fall(max(model.by_length, key=bleu), min(past, key=bleu)) if past else None
+    return Fall(max(bins, key=bleu), min(past, key=bleu)) if past else None
+
+
+def _telling(model: ModelResults) -> list[LengthBin]:
+    """Return the bins that are no matter of a few sentences."""
+    return [b for b in model.by_length if b.sentences >= MIN_TO_RESAMPLE]
 
 
 def _overall(results: Results) -> Iterator[Claim]:
@@ -77,12 +84,13 @@ def _in_every_bin(results: Results) -> Iterator[Claim]:
     for length in (30, 50):
         names = (f"RNNsearch-{length}", f"RNNencdec-{length}")
         if all(name in results for name in names):
-            bins = zip(*(results[name].by_length for name in names), strict=True)
+            bins = zip(*(_telling(results[name]) for name in names), strict=True)
             leads = [(a.bleu - b.bleu, a) for a, b in bins]
             text = f"{names[0]} is better than {names[1]} at every source length"
             # Every bin is listed, for the smallest lead may be the one that matters.
             listed = "; ".join(f"{_span(b)}: {lead:+.2f}" for lead, b in leads)
-            yield Claim(text, min(leads)[0] > 0, listed.replace("-", "−"))
+            holds = all(lead > 0 for lead, _ in leads) if leads else None
+            yield Claim(text, holds, listed.replace("-", "−"))
 
 
 def _falls(results: Results) -> Iterator[Claim]:
@@ -109,7 +117,8 @@ def _of_fall(model: ModelResults, said: str, holds: Callable[[float], bool], lim
     text = f"{model.name} {said} past {model.max_length} tokens"
     own = fall(model)
     if own is None:
-        return Claim(text, None, f"no test sentence is longer than {model.max_length} tokens")
+        few = f"no bin of {MIN_TO_RESAMPLE} test sentences is past {model.max_length} tokens"
+        return Claim(text, None, few)
     return Claim(f"{text} (by {limit} {TOLERANCE:.0%})", holds(own.fraction), str(own))
 
 

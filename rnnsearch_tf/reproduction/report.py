@@ -96,8 +96,9 @@ class Report:
 
 
 def write_report(report: Report, folder: str | Path) -> None:
-    """Write report.md, report.json and figures/*.svg into a folder."""
+    """Write report.json, figures/*.svg and report.md into a folder."""
     folder = Path(folder)
+    write_atomically(folder / "report.json", report.to_json().encode())
     draw_bleu_by_length(
         folder / "figures" / BLEU_FIGURE,
         {model.name: model.by_length for model in report.models},
@@ -107,7 +108,6 @@ def write_report(report: Report, folder: str | Path) -> None:
     for number, pair in enumerate(aligned.alignments if aligned else [], 1):
         path = folder / "figures" / _alignment_figure(number)
         draw_alignment(path, np.array(pair.alignment), pair.source_tokens, pair.target_tokens)
-    write_atomically(folder / "report.json", report.to_json().encode())
     write_atomically(folder / "report.md", report.to_markdown().encode())
 
 

@@ -20,7 +20,7 @@ from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.json_files import plain, read_json, typed
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.progress import say
-from rnnsearch_tf.provenance import code_fingerprint, hardware, provenance
+from rnnsearch_tf.provenance import code_fingerprint, hardware, library_versions, provenance
 from rnnsearch_tf.reproduction.assessment import DRAWN, SEED, assess, assess_systems
 from rnnsearch_tf.reproduction.models import MODELS, Texts
 from rnnsearch_tf.reproduction.report import Report, write_report
@@ -135,9 +135,13 @@ class _Work:
         return dataclasses.replace(results, hardware=self._machine(name))
 
     def _key(self, name: str, config: Config) -> str:
-        weights = _content(ModelDirectory(self.output / name).weights_path()) or b""
-        digest = hashlib.sha256(weights).hexdigest()
-        return json_digest([code_fingerprint(), dataclasses.asdict(config), self._digest, digest])
+        directory = ModelDirectory(self.output / name)
+        files = [
+            _content(path) or b"" for path in (directory.weights_path(), directory.lexicon_path)
+        ]
+        digests = [hashlib.sha256(content).hexdigest() for content in files]
+        code = [code_fingerprint(), library_versions()]
+        return json_digest([code, dataclasses.asdict(config), self._digest, digests])
 
     def _machine(self, name: str) -> str:
         return self._machines().get(name, self._trained_on)

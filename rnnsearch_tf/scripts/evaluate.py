@@ -101,12 +101,12 @@ _INPUTS = ("source", "reference", "tsv", "hypotheses", "alignments")
 
 
 @COMMAND.entry
-def run() -> None:
-    """Evaluate."""
+def run() -> int:
+    """Evaluate; the status is 1 where translations have no finite score."""
     text = _check_inputs()
     if wants_alignments(COMMAND):
         evaluate_alignments(COMMAND, text)
-        return
+        return 0
     references = _references(text)
     ours = FLAGS.hypotheses and translation_lines("hypotheses", FLAGS.hypotheses, text.source)
     systems = named_systems(COMMAND)
@@ -136,6 +136,7 @@ def run() -> None:
     if FLAGS.sample_html:
         _write_sample(evaluator.translator, text, translations)
     write_figures(FLAGS.json, scores.as_dict(), scores.table())
+    return int(evaluator.missing > 0)
 
 
 def _check_inputs() -> ParallelText:

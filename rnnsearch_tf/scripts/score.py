@@ -57,11 +57,18 @@ def run() -> int:
     finite = FiniteCheck(COMMAND, "no finite score")
     for number, score in enumerate(scores, 1):
         finite.check(number, math.isfinite(score))
+    # Two blank lines have a score of 0, which is no probability of the model's.
+    pairs_scored = [pair for pair in zip(*text, strict=True) if any(map(str.strip, pair))]
+    if not pairs_scored:
+        return finite.status
     max_length = translator.config.decoding.max_length
-    tokens = sum(min(length, max_length) + 1 for length in translator.target_lengths(text.target))
-    nll = Nll(-sum(scores) / tokens, -sum(scores) / len(scores))
+    lengths = translator.target_lengths([target for _, target in pairs_scored])
+    tokens = sum(min(length, max_length) + 1 for length in lengths)
+    nll = Nll(-sum(scores) / tokens, -sum(scores) / len(pairs_scored))
+    blank = len(scores) - len(pairs_scored)
+    without = f" ({blank:,} blank pairs left out)" if blank else ""
     say(
-        f"{len(scores):,} pairs: {nll.per_token:.4f} nats per token, "
+        f"{len(pairs_scored):,} pairs{without}: {nll.per_token:.4f} nats per token, "
         f"perplexity {nll.perplexity:.2f}, {nll.per_sentence:.2f} nats per sentence"
     )
     return finite.status

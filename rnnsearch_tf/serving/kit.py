@@ -12,7 +12,7 @@ _IMAGES = "https://raw.githubusercontent.com/rnnsearch-tf/rnnsearch_tf/main"
 _PACKAGE = Path(rnnsearch_tf.__file__).parent
 # Where setup.py puts them in what is installed, and where they are in the repository.
 _PLACES = (_PACKAGE / "kit", _PACKAGE.parent / "export")
-_LEFT_OUT = shutil.ignore_patterns("*.py", "__pycache__", ".*")
+_LEFT_OUT = shutil.ignore_patterns("*.py", "__pycache__", "exports", ".*")
 
 
 def check_kit_folder(folder: str | Path) -> None:

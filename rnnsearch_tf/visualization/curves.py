@@ -21,7 +21,8 @@ _MARKS = "os^Dv"
 _BETWEEN_BARS = 0.5  # tokens, so that the systems' bars stand beside each other
 _WIDTH = 4.5  # inches: words of 10 points are still 7 points in a column of 80 mm
 _RESOLUTION = 250  # dots per inch of a PNG
-_CROWDED = 0.13  # of the axis: labels of bins that are closer are on two lines
+_LETTER = 0.026  # of the axis, the width of a letter of a label
+_LABELS = 12  # that two lines have room for
 _LONG_NAME = 24  # letters; the legend has one column for longer names
 
 
@@ -65,7 +66,7 @@ def draw_training(path: str | Path, logs: Mapping[str, Sequence[Mapping[str, Any
             drawn = [
                 _draw_field(nll_axes, records, "train_nll_per_token", i, "--", f"{name}, training"),
                 _draw_field(nll_axes, records, "nll_per_token", i, "-", f"{name}, validation"),
-                _draw_field(bleu_axes, records, "bleu", i, "-", "_in the legend by its NLL"),
+                _draw_field(bleu_axes, records, "bleu", i, "-", None),
             ]
             if not any(drawn):
                 raise InputError(f"{name}: no evaluation to draw")
@@ -90,7 +91,8 @@ def draw_reliability(path: str | Path, measured: Mapping[str, Calibration]) -> N
         axes.plot([0, 1], [0, 1], ":", color=INK, linewidth=0.8)
         for i, (name, one) in enumerate(measured.items()):
             points = [b.confidence for b in one.bins], [b.accuracy for b in one.bins]
-            axes.plot(*points, **_look(i), label=f"{name}: ECE {one.error:.3f}")
+            label = _plain(f"{name}: ECE {one.error:.3f}")
+            axes.plot(*points, **_look(i), label=label)
         axes.set(xlabel="probability of the most probable next token", ylabel="share that is right",
                  xlim=(0, 1), ylim=(0, 1))  # fmt: skip
         axes.grid(alpha=0.3)
@@ -110,10 +112,16 @@ def _add_legend(figure: Figure, title: str | None = None) -> None:
                   title=title, title_fontsize=8, alignment="left", handlelength=3)  # fmt: skip
 
 
+def _plain(name: str) -> str:
+    """Escape what Matplotlib reads as mathematics, or as a curve without a label."""
+    escaped = name.replace("$", r"\$")
+    return f" {escaped}" if name.startswith("_") else escaped
+
+
 def _draw_bins(axes: Axes, bins: Sequence[LengthBin], i: int, offset: float, name: str) -> None:
     """Draw the i-th system's bins, moved to the right by `offset` tokens."""
     look = _look(i)
-    axes.plot(*_points(bins, offset), **look, label=name)
+    axes.plot(*_points(bins, offset), **look, label=_plain(name))
     measured = [b for b in bins if b.interval is not None]
     if measured:
         intervals = [b.interval for b in measured]
@@ -145,25 +153,38 @@ def _legend_title(bins: Sequence[LengthBin]) -> str | None:
 
 
 def _label_bins(axes: Axes, bins: Sequence[LengthBin]) -> None:
-    """Label the bins on the axis, in two lines where they are close together."""
+    """Label the bins on the axis, not all of many, in two lines where they are close together."""
     spans = sorted({(b.low, b.high) for b in bins})
+    spans = spans[:: -(-len(spans) // _LABELS) or 1]
     places = [(low + high) / 2 for low, high in spans]
-    room = _CROWDED * (places[-1] - places[0]) if places else 0
     labels, lowered = [], False
     for i, (low, high) in enumerate(spans):
+        label = f"{low}–{high}"
+        room = _LETTER * len(label) * (places[-1] - places[0])
         lowered = i > 0 and not lowered and places[i] - places[i - 1] < room
-        labels.append("\n" * lowered + f"{low}–{high}")
+        labels.append("\n" * lowered + label)
     axes.set_xticks(places, labels)
     axes.set(xlabel="source length (tokens)", ylabel="BLEU")
     axes.grid(alpha=0.3)
 
 
 def _draw_field(
-    axes: Axes, records: Sequence[Mapping[str, Any]], field: str, i: int, style: str, label: str
+    axes: Axes,
+    records: Sequence[Mapping[str, Any]],
+    field: str,
+    i: int,
+    style: str,
+    label: str | None,
 ) -> bool:
     """Draw a field of the i-th training's evaluations that have it; return whether any has."""
     points = [(record["updates"], record[field]) for record in records if field in record]
     if points:
         color = _COLORS[i % len(_COLORS)]
-        axes.plot(*zip(*points, strict=True), style, color=color, marker=".", label=label)
+        axes.plot(
+            *zip(*points, strict=True),
+            style,
+            color=color,
+            marker=".",
+            label=label and _plain(label),
+        )
     return bool(points)

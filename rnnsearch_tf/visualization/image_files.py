@@ -17,6 +17,8 @@ _SETTINGS = {
     **dict.fromkeys(("figure.facecolor", "axes.facecolor"), PAGE),
     **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor"), INK),
     **dict.fromkeys(("xtick.color", "ytick.color"), INK),
+    "text.usetex": False,  # whatever the user's own settings are
+    "savefig.bbox": None,
     "svg.fonttype": "none",  # text stays text
     "svg.hashsalt": "rnnsearch_tf",
     "pdf.fonttype": 42,  # whole fonts, whose text can be searched and copied

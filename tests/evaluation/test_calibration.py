@@ -21,6 +21,11 @@ def test_by_hand():
     assert measured.tokens == 5
 
 
+def test_what_is_not_finite_is_in_no_bin():
+    with pytest.raises(InputError, match="not finite"):
+        calibration([0.95, float("nan")], [True, False])
+
+
 def test_by_numpy():
     random = np.random.default_rng(0)
     p = random.uniform(0.001, 1, 5000)

@@ -134,13 +134,14 @@ def test_a_fall_is_from_the_best_bin_to_the_worst_past_training():
 
 def test_more_than_the_tolerance_is_a_fall():
     for fraction, holds in ((TOLERANCE - 0.01, True), (TOLERANCE + 0.01, False)):
-        bins = [LengthBin(1, 50, 9, 25.0), LengthBin(51, 60, 9, 25.0 * (1 - fraction))]
+        bins = [LengthBin(1, 50, 90, 25.0), LengthBin(51, 60, 90, 25.0 * (1 - fraction))]
+        bins += [LengthBin(61, 70, 9, 0.0), LengthBin(71, 80, 9, 99.0)]  # of too few sentences
         (claim,) = claims({"RNNsearch-50": dataclasses.replace(AS_THE_PAPER[3], by_length=bins)})
         assert claim.holds is holds
 
 
 def test_a_test_set_of_short_sentences_cannot_tell():
-    short = [LengthBin(1, 30, 9, 25.0)]
+    short = [LengthBin(1, 30, 90, 25.0)]
     tested = claims({m.name: dataclasses.replace(m, by_length=short) for m in AS_THE_PAPER})
     untold = [claim for claim in tested if claim.holds is None]
     assert [claim.text[:12] for claim in untold] == ["RNNencdec-30", "RNNencdec-50", "RNNsearch-50"]

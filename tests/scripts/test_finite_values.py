@@ -77,7 +77,7 @@ def test_a_few_blank_translations_are_written_and_scored(capsys, overflowing, tm
     """As the validation set of a training that diverges, which is translated in the same way."""
     flags = [f"--model_dir={overflowing}", "--beam_size=1", f"--translations={tmp_path / 'out'}"]
     files = [pairs[0], pairs[1].replace("--target", "--reference")]
-    assert evaluate.run([*flags, *files, "--json=-"]) == 0
+    assert evaluate.run([*flags, *files, "--json=-"]) == 1
     said = capsys.readouterr()
     assert (tmp_path / "out").read_text() == "\n\n\n"
     assert "2 of 3 lines: no translation with a finite score" in said.err

@@ -298,6 +298,19 @@ def test_given_translations_are_scored(capsys, model_dir, corpus, tmp_path):
     assert f"20 pairs: {mean:.4f} nats per token" in capsys.readouterr().err
 
 
+def test_blank_pairs_are_left_out_of_the_means(capsys, model_dir, tmp_path):
+    means = []
+    for lines in ("le chat .\n", "le chat .\n\n \n"):
+        (tmp_path / "text").write_text(lines)
+        flags = [f"--source={tmp_path / 'text'}", f"--target={tmp_path / 'text'}"]
+        assert score.run([f"--model_dir={model_dir}", *flags]) == 0
+        said = capsys.readouterr()
+        assert len(said.out.splitlines()) == lines.count("\n")
+        means.append(said.err.splitlines()[-1].split(": "))
+    assert means[0][-1] == means[1][-1]
+    assert means[1][-2].endswith("1 pairs (2 blank pairs left out)")
+
+
 def test_long_lines_are_scored_in_part_which_is_told(capsys, model_dir, tmp_path):
     for side in ("en", "fr"):
         (tmp_path / side).write_text("le chat .\n" + "le " * 501 + "\n")

@@ -30,6 +30,8 @@ def test_bleu_by_length_names_systems_bins_and_marks(tmp_path):
     other = [LengthBin(1, 10, 5, 25.0), LengthBin(11, 23, 5, 20.0)]
     draw_bleu_by_length(tmp_path / "a.svg", {"one": one, "other $1": other}, marks=[15])
     labels = texts(tmp_path / "a.svg")
+    draw_bleu_by_length(tmp_path / "b.svg", {"_one": one, "$x_{1$": other, r"\alpha": one})
+    assert {" _one", "$x_{1$", r"\alpha"} <= set(texts(tmp_path / "b.svg"))
     assert {"one", "1–10", "11–20", "11–23", "training ≤ 15", "BLEU"} <= set(labels)
     assert not any("confidence" in text or "hollow" in text for text in labels)
     draw_bleu_by_length(tmp_path / "a.png", {"one": one})
@@ -54,6 +56,9 @@ def test_legend_and_marks_are_outside_the_axes_and_no_labels_overlap(tmp_path, m
     system = [LengthBin(*span, 9, 20.0, interval=3.0) for span in spans]
     names = ["one", "other", "a long name that is wider than half of the figure (against one)"]
     draw_bleu_by_length(tmp_path / "a.svg", dict.fromkeys(names, system), marks=[30, 50])
+    long = [LengthBin(low, low + 9, 9, 20.0) for low in range(1, 400, 10)]
+    draw_bleu_by_length(tmp_path / "c.svg", {"one": long[:15]})
+    draw_bleu_by_length(tmp_path / "d.svg", {"one": long})
     draw_training(tmp_path / "b.svg", dict.fromkeys(names, TRAINED))
     for figure in drawn:
         FigureCanvasAgg(figure).draw()

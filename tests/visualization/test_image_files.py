@@ -3,6 +3,7 @@
 import re
 import xml.etree.ElementTree as ET
 
+import matplotlib
 import pytest
 from matplotlib.figure import Figure
 
@@ -31,6 +32,13 @@ def test_the_ending_says_which_kind(tmp_path, name, start):
     save_figure(figure(), path)
     assert path.read_bytes().startswith(start)
     assert [file.name for file in path.parent.iterdir()] == [name]
+
+
+def test_settings_of_the_user_that_need_latex_are_left_alone(tmp_path):
+    with matplotlib.rc_context({"text.usetex": True, "savefig.bbox": "tight"}):
+        save_figure(figure(), tmp_path / "a.svg")
+    save_figure(figure(), tmp_path / "b.svg")
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
 
 
 def test_text_of_an_svg_is_text(tmp_path):

@@ -122,5 +122,5 @@ def _check_words(pairs: list["PairAlignment"], lengths: list[tuple[int, int]]) -
             raise InputError(
                 f"line {number:,} has {expected[0]:,} and {expected[1]:,} words, of which the "
                 f"model reads {read[0]:,} and {read[1]:,} tokens: gold links can be compared with "
-                "those of a model that was trained with --tokenizer=whitespace"
+                "those of a model of --tokenizer=whitespace that reads that many (--max_length)"
             )
