@@ -1,5 +1,6 @@
 """An extension of griffe: the API page shows a setting's default and its description."""
 
+import html
 import importlib
 from typing import Any
 
@@ -16,4 +17,4 @@ class SettingsFields(Extension):
             attr.value = call.arguments[0]
             owner = getattr(importlib.import_module(attr.module.path), attr.parent.name)
             about = owner.__dataclass_fields__[attr.name].metadata
-            attr.docstring = Docstring(about["help"], parent=attr)
+            attr.docstring = Docstring(html.escape(about["help"]), parent=attr)

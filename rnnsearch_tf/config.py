@@ -266,7 +266,7 @@ def selection_score(config: TrainingConfig, nll_per_token: float, bleu: float) -
 
 @dataclasses.dataclass(frozen=True)
 class DecodingConfig:
-    """Beam search; score = log p(y|x) / |y|^length_penalty, in nats, |y| counting </s>."""
+    """Beam search; score = log p(y|x) / |y|^length_penalty, in nats, |y| counting `</s>`."""
 
     beam_size: int = setting(12, "hypotheses kept in beam search", BEAM_SIZE)
     length_penalty: float = setting(

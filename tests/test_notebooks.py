@@ -1,6 +1,6 @@
 """The notebooks in colab/: clean, installable from anywhere, and executed end to end."""
 
-import importlib.util
+import importlib.metadata
 import json
 import re
 import shlex
@@ -72,8 +72,10 @@ def install(name, monkeypatch, is_installed, folder, pip_succeeds=True):
     """Run the cell that installs in a folder; return the arguments that pip was given, if any."""
     given: list[str] = []
 
-    def find_spec(package):
-        return object() if is_installed or (given and pip_succeeds) else None
+    def version(package):
+        if not (is_installed or (given and pip_succeeds)):
+            raise importlib.metadata.PackageNotFoundError(package)
+        return "0.2.0"
 
     class Shell:
         def run_line_magic(self, magic, line):
@@ -87,7 +89,7 @@ def install(name, monkeypatch, is_installed, folder, pip_succeeds=True):
     source = TransformerManager().transform_cell(code_of(read(name))[0].source)
     with monkeypatch.context() as patch:
         patch.chdir(folder)
-        patch.setattr(importlib.util, "find_spec", find_spec)
+        patch.setattr(importlib.metadata, "version", version)
         exec(source, namespace)
     # IPython puts the variable's value in.
     return [line.replace("{package}", str(namespace["package"])) for line in given]

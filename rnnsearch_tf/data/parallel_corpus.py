@@ -13,20 +13,30 @@ BLOCK_PAIRS = 4_000  # maximum pairs of a block
 
 
 class ParallelText(NamedTuple):
-    """Sentence pairs as raw text, without line ends: a corpus in memory."""
+    """Sentence pairs as raw text, without line ends: a corpus in memory.
+
+    The methods raise an InputError where one side has more sentences than the other.
+    """
 
     source: list[str]
     target: list[str]
 
     def fingerprint(self) -> str:
         """Return the SHA-256 of the sentences."""
+        self._check()
         return json_digest(["text", *self])
 
     def blocks(self) -> Iterator["ParallelText"]:
         """Give the pairs in order, a block at a time."""
+        self._check()
         for start in range(0, len(self.source), BLOCK_PAIRS):
             chosen = slice(start, start + BLOCK_PAIRS)
             yield ParallelText(self.source[chosen], self.target[chosen])
+
+    def _check(self) -> None:
+        counts = len(self.source), len(self.target)
+        if counts[0] != counts[1]:
+            raise InputError(f"{counts[0]:,} source sentences and {counts[1]:,} target sentences")
 
 
 class Corpus(Protocol):

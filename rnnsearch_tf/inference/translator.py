@@ -45,13 +45,14 @@ Item = TypeVar("Item")
 class Translator:
     """Trained models, or an export of them, at work.
 
-    >>> from rnnsearch_tf.inference.translator import Translator
-    >>> translator = Translator.load(MODEL_DIR)
-    >>> result = translator.translate("The man will eat.", return_alignment=True)
-    >>> type(result.text), result.tokens[-1], result.score < 0
-    (<class 'str'>, '</s>', True)
-    >>> result.alignment.shape == (len(result.tokens), len(result.source_tokens))
-    True
+    Examples:
+        >>> from rnnsearch_tf.inference.translator import Translator
+        >>> translator = Translator.load(MODEL_DIR)
+        >>> result = translator.translate("The man will eat.", return_alignment=True)
+        >>> type(result.text), result.tokens[-1], result.score < 0
+        (<class 'str'>, '</s>', True)
+        >>> result.alignment.shape == (len(result.tokens), len(result.source_tokens))
+        True
 
     Lists are worked on in windows of a few hundred lines, in parts of similar length; results come
     in the order of the input. Where TensorFlow runs each operation on one thread
@@ -202,9 +203,10 @@ class Translator:
     ) -> Translation | list[Translation]:
         """Translate a sentence, or a list of them.
 
-        >>> both = translator.translate(["It is cold.", ""], n_best=2)
-        >>> [len(result.hypotheses) for result in both], both[1].text, both[1].score
-        ([2, 1], '', 0.0)
+        Examples:
+            >>> both = translator.translate(["It is cold.", ""], n_best=2)
+            >>> [len(result.hypotheses) for result in both], both[1].text, both[1].score
+            ([2, 1], '', 0.0)
 
         Args:
             text: one sentence each.
@@ -281,9 +283,10 @@ class Translator:
     def complete(self, text: Line, prefix: Line, *, n_best: int = 1) -> Translation:
         """Complete a begun translation.
 
-        >>> result = translator.complete("It is cold.", "Elle ")
-        >>> result.tokens[0], result.tokens[-1]
-        ('Elle', '</s>')
+        Examples:
+            >>> result = translator.complete("It is cold.", "Elle ")
+            >>> result.tokens[0], result.tokens[-1]
+            ('Elle', '</s>')
 
         Args:
             text: a sentence.
@@ -332,9 +335,10 @@ class Translator:
     ) -> float | list[float]:
         """Score given translations: log p(y|x) in nats.
 
-        >>> result = translator.translate("It is cold.")
-        >>> abs(translator.score("It is cold.", result) - result.score) < 1e-4
-        True
+        Examples:
+            >>> result = translator.translate("It is cold.")
+            >>> abs(translator.score("It is cold.", result) - result.score) < 1e-4
+            True
 
         Args:
             source: a sentence, or a list of them.
@@ -363,9 +367,10 @@ class Translator:
     def score_words(self, pairs: Iterable[tuple[Line, Target]]) -> Iterator[Hypothesis]:
         """Score (source, target) pairs word by word, as they come; as `score`.
 
-        >>> [given] = translator.score_words([("It is cold.", "Il fait froid.")])
-        >>> given.tokens, abs(sum(given.word_scores) - given.score) < 1e-4
-        (('Il', 'fait', 'froid', '.', '</s>'), True)
+        Examples:
+            >>> [given] = translator.score_words([("It is cold.", "Il fait froid.")])
+            >>> given.tokens, abs(sum(given.word_scores) - given.score) < 1e-4
+            (('Il', 'fait', 'froid', '.', '</s>'), True)
 
         Returns:
             The given texts with `tokens`, `score` and `word_scores`, and the pieces of models of
@@ -407,11 +412,12 @@ class Translator:
     ) -> Alignment | list[Alignment]:
         """Align given pairs softly, the target read by teacher forcing.
 
-        >>> alignment = translator.align("It is cold.", "Il fait froid.")
-        >>> alignment.source_tokens
-        ('It', 'is', 'cold', '.', '</s>')
-        >>> alignment.weights.shape, round(float(alignment.weights[0].sum()), 4)
-        ((5, 5), 1.0)
+        Examples:
+            >>> alignment = translator.align("It is cold.", "Il fait froid.")
+            >>> alignment.source_tokens
+            ('It', 'is', 'cold', '.', '</s>')
+            >>> alignment.weights.shape, round(float(alignment.weights[0].sum()), 4)
+            ((5, 5), 1.0)
 
         Args:
             source: a sentence, or a list of them.

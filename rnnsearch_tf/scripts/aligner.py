@@ -15,7 +15,7 @@ from rnnsearch_tf.limits import COUNT
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.decoding_flags import written_model
 from rnnsearch_tf.scripts.shared.file_flags import (
-    MODEL_FOLDERS,
+    MODEL_FOLDER,
     OUTPUT_FILE,
     check_distinct,
     check_path,
@@ -44,7 +44,7 @@ define_pairs(COMMAND, "source side of the training pairs", "their translations")
 COMMAND.define("pairs", int, "number of pairs to train on, from the first", 200_000, COUNT)
 COMMAND.group("Words")
 COMMAND.define(
-    "model_dir", MODEL_FOLDERS, "a trained model, whose words are aligned: write aligner.npz there"
+    "model_dir", MODEL_FOLDER, "a trained model, whose words are aligned: write aligner.npz there"
 )
 COMMAND.define(
     "tokenizer", WordTokenizerName,

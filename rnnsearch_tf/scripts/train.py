@@ -36,7 +36,7 @@ from rnnsearch_tf.scripts.shared.file_flags import (
     INPUT_BINARIES,
     INPUT_FILE,
     INPUT_FILES,
-    MODEL_FOLDERS,
+    MODEL_FOLDER,
     OUTPUT_FOLDER,
 )
 from rnnsearch_tf.scripts.shared.pair_flags import PairFiles, define_pairs, find_pairs, needed_pairs
@@ -116,7 +116,7 @@ COMMAND.define(
 )
 COMMAND.define(
     "initial_model",
-    MODEL_FOLDERS,
+    MODEL_FOLDER,
     "a trained model to begin from (fine-tuning): its weights, sizes, words and tokeniser; a "
     "larger vocabulary size adds new words",
 )
@@ -154,11 +154,13 @@ COMMAND.show_defaults(lambda: _defaults())
 @COMMAND.entry
 def run() -> int:
     """Train; returns 0, or 128 + the number of the signal that stopped it."""
-    config = COMMAND.settings(_base())
+    base = _base()
+    config = COMMAND.settings(base)
     if FLAGS.print_config:
         print(json.dumps({"format": FORMAT, **config.given_settings()}, indent=2))
         return 0
-    training, alignments = _training(), _alignments()
+    _check_flags(base, config)
+    training, alignments = _training(config), _alignments()
     subwords = _subword_models(config)
     valid_files = _validation_files()
     check_inputs(config, bool(valid_files or FLAGS.valid_split), alignments is not None)
@@ -179,7 +181,8 @@ def run() -> int:
         if backend == "jax":
             strategy = _on_jax()
         else:
-            if threads.halves_pay(config.model.hidden_size):
+            halves = not config.training.jit_compile
+            if halves and threads.halves_pay(config.model.hidden_size):
                 threads.limit_operations(threads.cores() // 2)
             # before TensorFlow does anything else
             strategy = build_strategy(FLAGS.strategy, cluster)
@@ -235,13 +238,24 @@ def _defaults() -> dict[str, Any]:
     return {**dataclasses.asdict(config), **setting_values(config)}
 
 
-def _training() -> Corpus:
+def _check_flags(base: Config, config: Config) -> None:
+    """Check flags that would otherwise be found wrong after a training, or never."""
+    if "," in FLAGS.model_dir:
+        raise UsageError(f"--model_dir {FLAGS.model_dir}: a comma separates models: take no comma")
+    optimizer = config.training.optimizer
+    if optimizer != base.training.optimizer and FLAGS.learning_rate is None:
+        raise UsageError(
+            f"--optimizer {optimizer} needs a --learning_rate: {base.training.learning_rate:g} is "
+            f"that of {base.training.optimizer} (Adadelta's own is 1, Adam's 1e-3)"
+        )
+
+
+def _training(config: Config) -> Corpus:
     if FLAGS.wmt14 is None:
         if FLAGS.data_dir is not None:
             raise UsageError("--data_dir goes with --wmt14")
         return needed_pairs(COMMAND, "train_")
     subsets = WMT14_SUBSETS if FLAGS.wmt14 == "all" else FLAGS.wmt14.split(",")
-    config = COMMAND.settings(_base())
     return Wmt14(subsets, FLAGS.data_dir, config.source_language, config.target_language)
 
 

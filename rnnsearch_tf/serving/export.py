@@ -35,7 +35,7 @@ def export(
     completions: bool = False,
     alignment: AlignmentName | None = None,
 ) -> Path:
-    """Write EXPORT_DIR/<version>/, a SavedModel with the signatures of `serving.signatures`.
+    """Write `EXPORT_DIR/<version>/`, a SavedModel with the signatures of `serving.signatures`.
 
         saved_model.pb, variables/      graph and weights
         assets/                         source.vocab, target.vocab

@@ -30,13 +30,20 @@ def check_inputs(config: Config, has_validation_set: bool, has_alignments: bool)
     """Check that a training has what its settings need.
 
     UsageError for early stopping without a validation set, alignments without a weight or an
-    attention, a weight without alignments, or drawn text where the tokens are words.
+    attention, a weight without alignments, drawn text where the tokens are words, or XLA with
+    batches of too many shapes.
     """
     if not has_validation_set and config.training.early_stopping != "none":
         raise UsageError("--early_stopping needs a validation set")
     for name in ("subword_sampling", "letter_noise"):
         if getattr(config.training, name) and config.tokenizer != SENTENCEPIECE:
             raise UsageError(f"--{name} needs --tokenizer=sentencepiece")
+    training = config.training
+    if training.jit_compile and (training.batching == "sorted" or training.draws_text):
+        raise UsageError(
+            "--jit_compile compiles each shape of a batch: it needs --batching=buckets, without "
+            "--subword_sampling and --letter_noise"
+        )
     weight = config.training.guided_alignment_weight
     if not has_alignments and weight:
         raise UsageError(f"--guided_alignment_weight {weight:g} needs --train_alignments")
@@ -78,9 +85,10 @@ def check_same(directory: ModelDirectory, config: Config) -> None:
     if different:
         said = (_DIGESTED.get(n, f"{n} is {stored[n]}, not {asked[n]}") for n in different)
         is_same_text = not set(_DIGESTED) & set(different)
-        way_out = (
-            f"resume it with --config={directory.path / 'config.json'}, or " if is_same_text else ""
-        )
+        same = f"--config={directory.path / 'config.json'}"
+        if stored["initial_model"]:
+            same += " and --initial_model"
+        way_out = f"resume it with {same}, or " if is_same_text else ""
         raise InputError(
             f"{directory.path} holds a training with other settings: "
             f"{', '.join(dict.fromkeys(said))}; {way_out}train in another --model_dir"

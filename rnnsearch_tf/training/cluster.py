@@ -14,7 +14,8 @@ _EXAMPLE = '{"cluster": {"worker": ["host:port", …]}, "task": {"type": "worker
 _ROLES = ("chief", "worker")  # a chief of its own, as Vertex AI has it, is the first worker
 _PART = r"(?:[\w.:-]|\[[\d,-]+\])+"
 _HOST = re.compile(r"[A-Za-z0-9][\w.-]*:[1-9]\d{0,4}", re.ASCII)
-_RANGE = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?", re.ASCII)
+_MOST_HOSTS = 100_000  # of a range
+_RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,7 +122,8 @@ def _numbers(ranges: str, name: str) -> Iterator[str]:
     """Yield the numbers of `01-03,7`, as wide as the first of each range is written."""
     for each in ranges.split(","):
         found = _RANGE.fullmatch(each)
-        if not found or int(found[1]) > int(found[2] or found[1]):
+        first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
+        if not found or not 0 <= last - first < _MOST_HOSTS:
             raise InputError(f"{name}: [{ranges}] is no list of numbers, like [1-4] or [01-03,7]")
-        for number in range(int(found[1]), int(found[2] or found[1]) + 1):
+        for number in range(first, last + 1):
             yield str(number).zfill(len(found[1]))

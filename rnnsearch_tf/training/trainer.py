@@ -141,7 +141,9 @@ class Trainer:
             "be one folder that all workers share",
         )
         records = self._directory.read_log()
+        # One more may be of an evaluation that was broken off and is made again.
         kept = [record for record in records if record["updates"] <= updates]
+        kept = kept[: self._state.evaluations]
         if self._workers.is_chief:
             self._checkpoints.remove_newer(number)
             self._directory.remove_leftovers()

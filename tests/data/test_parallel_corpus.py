@@ -63,6 +63,13 @@ def test_unequal_line_counts_are_both_told(tmp_path):
     assert f"{source} has 1,234 lines, {target} has 7" in error(source, target)
 
 
+def test_unequal_sides_in_memory_are_told():
+    text = ParallelText(["a", "b"], ["c"])
+    for read in (text.fingerprint, lambda: list(text.blocks())):
+        with pytest.raises(InputError, match="2 source sentences and 1 target sentences"):
+            read()
+
+
 def test_empty_files_are_an_error(tmp_path):
     source, target = write(tmp_path / "a", b""), write(tmp_path / "b.gz", gzip.compress(b""))
     assert error(source, target) == f"{source} and {target} are empty"
@@ -176,7 +183,7 @@ def test_fingerprints_differ_when_the_text_does(tmp_path):
     swapped = ParallelFiles([tmp_path / "a.fr"], [tmp_path / "a.en"])
     fingerprints.append(swapped.fingerprint())
     fingerprints.append(ParallelText(["a", "b"], ["c", "d"]).fingerprint())
-    fingerprints.append(ParallelText(["a", "b", "c"], ["d"]).fingerprint())
+    fingerprints.append(ParallelText(["a", "b", "c"], ["d", "", ""]).fingerprint())
     assert len(set(fingerprints)) == len(fingerprints)
 
 

@@ -67,6 +67,12 @@ def test_the_config_of_a_model_directory_is_read(capsys, tmp_path):
         ("yes: 2", "a key: expected str, not True"),
         ("training: {1: 2}", "training: a key: expected str, not 1"),
         ("- a", "expected an object, not ['a']"),
+        (
+            "initial_model: europarl-en-fr",
+            "initial_model: is no setting, but what a training fills",
+        ),
+        ("source_vocabulary: 20000", "source_vocabulary: is no setting"),
+        ("training: {epochs: 2}\ntraining: {seed: 3}", "training: is there twice"),
         ("a: [", "neither JSON nor YAML: while parsing"),
         ('{"model": ', "not JSON: "),
         ('{"format": 9}', "of another format than 1"),

@@ -29,6 +29,7 @@ def tf_config(cluster: dict[str, Any], kind: str, index: Any) -> dict[str, str]:
         ("n[08-10,2],m", ["n08:2222", "n09:2222", "n10:2222", "n2:2222", "m:2222"]),
         ("r[1-2]n[1-2]:9", ["r1n1:9", "r1n2:9", "r2n1:9", "r2n2:9"]),
         ("job-node-0-[0-1].job:2223", ["job-node-0-0.job:2223", "job-node-0-1.job:2223"]),
+        ("nid[005123-005124]", ["nid005123:2222", "nid005124:2222"]),
         ("10.0.0.[1-2]", ["10.0.0.1:2222", "10.0.0.2:2222"]),
     ],
 )
@@ -46,6 +47,7 @@ def test_lists_of_hosts(text, hosts):
         ("n[]", "is no list of hosts"),
         ("$(WORKERS)", "is no list of hosts"),
         ("n[3-1]", "--workers: [3-1] is no list of numbers"),
+        ("n[1-999999999]", "[1-999999999] is no list of numbers"),
         ("n[1-2-3]", "[1-2-3] is no list of numbers"),
         ("n[1,]", "[1,] is no list of numbers"),
         ("a:", "--workers: 'a:' is no host with a port"),

@@ -23,8 +23,10 @@ from training_result import (
     weights,
 )
 
+from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.scripts import train
+from rnnsearch_tf.training.checkpoints import Checkpoints
 
 pytestmark = pytest.mark.slow
 
@@ -140,6 +142,26 @@ def test_kills_while_files_are_written_change_nothing(tmp_path, train_flags, mon
     assert train.run([*flags, f"--model_dir={path}"]) == 0
     assert_same(path, whole)
     assert_clean(path)
+
+
+class StoppedAtTwenty(scripted_train_step.ScriptedTrainStep):
+    """Asks for a stop with the update before an evaluation, which the next run begins with."""
+
+    def __call__(self, batch, stop):
+        return super().__call__(batch, stop or int(self.optimizer.iterations) == 19)
+
+
+def test_an_evaluation_that_is_broken_off_is_logged_once(tmp_path, train_flags, monkeypatch):
+    flags = [*(flag for flag in train_flags if not flag.startswith("--valid")), *FLAGS]
+    flags.append(f"--model_dir={tmp_path / 'model'}")
+    scripted_train_step.use(monkeypatch, StoppedAtTwenty)
+    assert train.run(flags) == 128 + signal.SIGTERM
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoints, "save", lambda self: (_ for _ in ()).throw(InputError("full")))
+        assert train.run(flags) == 1
+    assert [record["updates"] for record in log(tmp_path / "model")] == [20]
+    assert train.run(flags) == 0
+    assert [record["updates"] for record in log(tmp_path / "model")] == [20, 40, 48]
 
 
 def test_two_trainings_in_one_folder_are_refused(flags, reference, capsys):

@@ -98,6 +98,7 @@ OUTPUT_TEXT = FileType("FILE", _check_file)  # compressed where it is named .gz
 OUTPUT_FOLDER = FileType("FOLDER", _check_folder)  # made where it is missing
 REMOTE_PATH = FileType("PATH", lambda path: None)  # of any of Beam's filesystems
 MODEL_FOLDERS = FileType("FOLDERS", lambda path: None)  # see `decoding_flags`
+MODEL_FOLDER = FileType("FOLDER", lambda path: None)  # likewise
 
 
 def check_read_twice(flags: FlagValues, inputs: Iterable[str]) -> None:

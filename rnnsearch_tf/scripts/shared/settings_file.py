@@ -9,11 +9,13 @@ from rnnsearch_tf.digests import SEAL
 from rnnsearch_tf.errors import input_errors
 from rnnsearch_tf.json_files import parse_json, typed
 
+_DIGEST_LENGTH = 64  # of SHA-256 in hexadecimal
+
 
 def read_settings_file(path: str, base: Config) -> Config:
     """Read what `rnnsearch-train --print_config` prints, or a part of it, or a config.json.
 
-    What a training fills in, such as the digests of a config.json, is ignored. `base` has the
+    What a training fills in, such as the digests, is ignored in a config.json. `base` has the
     settings that the file lacks. InputError where the file cannot be read, is neither JSON nor
     YAML, or has an unknown or wrong setting.
     """
@@ -24,10 +26,13 @@ def read_settings_file(path: str, base: Config) -> Config:
         values = typed(dict[str, Any], _parsed(content))
         if values.pop("format", FORMAT) != FORMAT:
             raise ValueError(f"of another format than {FORMAT}, which this version reads")
+        is_of_a_training = len(str(values.get("source_vocabulary", ""))) == _DIGEST_LENGTH
         settings = base.given_settings()
         for name, value in values.items():
-            if name in (SEAL, *FILLED_IN):
+            if name == SEAL or (name in FILLED_IN and (is_of_a_training or not value)):
                 continue
+            if name in FILLED_IN:
+                raise ValueError(f"{name}: is no setting, but what a training fills in")
             own = settings.get(name)
             if isinstance(own, dict) and isinstance(value, dict):
                 value = {**own, **value}
@@ -42,7 +47,17 @@ def _parsed(content: bytes) -> Any:
     import yaml  # here: without it, as where the client alone is installed, a command still starts
 
     class Loader(yaml.SafeLoader):
-        """PyYAML's, which takes 1e-3 for a number, as YAML 1.2 does and 1.1 does not."""
+        """PyYAML's, which takes 1e-3 for a number, as YAML 1.2 does and 1.1 does not.
+
+        And a key that is there twice, of which PyYAML's takes the last, is an error.
+        """
+
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            keys = [str(key.value) for key, _ in node.value]
+            for key in keys:
+                if keys.count(key) > 1:
+                    raise ValueError(f"{key}: is there twice")
+            return super().construct_mapping(node, deep)
 
     number = re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+$")
     Loader.add_implicit_resolver("tag:yaml.org,2002:float", number, list("-+0123456789"))
