@@ -24,15 +24,8 @@ _IN_COMMON = (  # of an ensemble's members
 )  # fmt: skip
 
 
-def versions(export_dir: Path) -> list[int]:
-    """List the versions in a folder that a server watches, rising, as a server reads their names.
-
-    Anything else in the folder is skipped.
-    """
-    return sorted(_numbered(export_dir))
-
-
-def _numbered(export_dir: Path) -> dict[int, Path]:
+def _versions(export_dir: Path) -> dict[int, Path]:
+    """Find the versions in a folder that a server watches, by number, as a server reads names."""
     paths = export_dir.iterdir() if export_dir.is_dir() else ()
     return {int(p.name): p for p in paths if p.name.isascii() and p.name.isdigit()}
 
@@ -41,7 +34,7 @@ def new_version(export_dir: str | Path, version: int | None = None) -> Path:
     """Return the folder of a new version to be exported, by default one above the highest."""
     export_dir = Path(export_dir)
     if version is None:
-        version = 1 + max(versions(export_dir), default=0)
+        version = 1 + max(_versions(export_dir), default=0)
     if version < 1:
         raise InputError(f"version {version}: must be positive")
     target = export_dir / str(version)
@@ -58,7 +51,7 @@ def find_version(path: str | Path) -> Path | None:
     path = Path(path)
     if (path / _GRAPH).exists():
         return path
-    numbered = {} if ModelDirectory(path).is_complete() else _numbered(path)
+    numbered = {} if ModelDirectory(path).is_complete() else _versions(path)
     return numbered[max(numbered)] if numbered else None
 
 
@@ -121,17 +114,15 @@ def check_models(paths: Sequence[str | Path], weights: str) -> None:
             raise InputError(f"{directory.path}: other vocabularies than {directories[0].path}")
 
 
-def check_options(version: Path, decoding: DecodingConfig) -> None:
-    """Raise an InputError where decoding options asked of an export are not its own."""
-    if decoding != load_config(version).decoding:
+def check_options(
+    version: Path, decoding: DecodingConfig | None = None, alignment: str | None = None
+) -> None:
+    """Raise an InputError where what is asked of an export is not its own."""
+    if decoding not in (None, load_config(version).decoding):
         raise InputError(f"{version}: an export searches with the options it was made with")
-
-
-def check_alignment(version: Path, alignment: str) -> None:
-    """Raise an InputError where an export does not align by what is asked for."""
     with card_of(version) as card:
         own = card.get("alignment", "attention")
-    if alignment != own:
+    if alignment not in (None, own):
         raise InputError(f"{version}: an export aligns as it was made to, by {own}")
 
 

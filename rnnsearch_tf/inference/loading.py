@@ -18,14 +18,12 @@ from rnnsearch_tf.models.model_directory import BEST, ModelDirectory, find_model
 from rnnsearch_tf.text.vectorizer import TextVectorizer
 from rnnsearch_tf.tf_functions import check_backend
 
-_FUNCTIONS = ("best", "candidates", "score_tokens", "align_tokens")
-
 
 def load_export(version: Path) -> Any:
     """Read a version's folder: the SavedModel, with the saved functions of `TextModel`.
 
     InputError where a file is missing or not the one that was exported (exports of version 0.1.0
-    tell that of the vocabularies only), or it was made by a version before 0.1.0.
+    tell that of the vocabularies only).
     """
     load_vocabularies(version)  # for its checks
     try:
@@ -33,12 +31,9 @@ def load_export(version: Path) -> Any:
             changed = find_changed(version, card.get("files", {}))
         if changed is not None:
             raise InputError(f"{version / changed}: missing, or not the file that was exported")
-        exported = tf.saved_model.load(str(version))
+        return tf.saved_model.load(str(version))
     except (OSError, ValueError, AttributeError, tf.errors.OpError) as error:
         raise InputError(f"{version}: not a whole export: {first_line(error)}") from error
-    if not all(hasattr(exported, name) for name in _FUNCTIONS):
-        raise InputError(f"{version}: made by an older version of this package; export it again")
-    return exported
 
 
 def vectorizers_for(directory: ModelDirectory) -> tuple[TextVectorizer, TextVectorizer]:

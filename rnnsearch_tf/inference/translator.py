@@ -136,10 +136,7 @@ class Translator:
             return cls.of(load_text_model(path, decoding, weights, alignment=alignment), origin)
         if weights != BEST:
             raise InputError(f"{version}: an export has one set of weights")
-        if alignment is not None:
-            exported.check_alignment(version, alignment)
-        if decoding is not None:
-            exported.check_options(version, decoding)
+        exported.check_options(version, decoding, alignment)
         config = exported.load_config(version)
         # Subwords' operations are there once their tokenisers are made; the graph needs them.
         tokenizers = tokenizers_for(config, version / exported.SUBWORDS)
@@ -467,13 +464,6 @@ class Translator:
     def target_lengths(self, lines: Sequence[Line]) -> list[int]:
         """Count the model's tokens of each translation, without `</s>`."""
         return [len(tokens) for tokens in tokenized(lines, self.target_tokenizer)]
-
-    def word_counts(self, source: Sequence[Line], target: Sequence[Line]) -> list[tuple[int, int]]:
-        """Count the words of pairs on both sides, without `</s>`, as `align` gives them."""
-        tokenizers = self.source_tokenizer, self.target_tokenizer
-        rows = map(tokenized, (source, target), tokenizers)
-        words = (side.words(tokens) for side, tokens in zip(self._sides, rows, strict=True))
-        return [(len(x.words) - 1, len(y.words) - 1) for x, y in zip(*words, strict=True)]
 
     def words_of_pairs(
         self, source: Sequence[Line], target: Sequence[Line]

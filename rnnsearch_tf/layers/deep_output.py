@@ -167,16 +167,3 @@ class MaxoutDeepOutput(PreciseLayer):
     def compute_output_spec(self, state: Any, words: Any, context: Any, **_: Any) -> Any:
         """Return the logits of a functional model, without tracing `call`."""
         return self.symbol(*state.shape[:-1], self.vocabulary_size)
-
-    def get_config(self) -> dict[str, Any]:
-        """Return the arguments of the constructor; ValueError for a layer that is tied."""
-        if self._embedding() is not None:
-            raise ValueError("a tied readout cannot be rebuilt alone: TranslationModel.from_config")
-        return {
-            **super().get_config(),
-            "units": self.units,
-            "vocabulary_size": self.vocabulary_size,
-            "dropout": self.dropout.rate,
-            "initial_weights": self.initial_weights,
-            "lexical": self.lexical is not None,
-        }

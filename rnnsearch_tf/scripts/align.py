@@ -1,6 +1,5 @@
 """rnnsearch-align: sentence pairs in, links between their words out."""
 
-import itertools
 import json
 import sys
 from collections.abc import Iterable, Iterator
@@ -22,11 +21,10 @@ from rnnsearch_tf.scripts.shared.figure_flags import check_figures, define_figur
 from rnnsearch_tf.scripts.shared.finite_values import FiniteCheck, are_finite, json_weights
 from rnnsearch_tf.scripts.shared.line_output import define_line_output, line_output
 from rnnsearch_tf.scripts.shared.pair_flags import define_pairs, needed_pairs
-from rnnsearch_tf.scripts.shared.text_warnings import with_warning
+from rnnsearch_tf.scripts.shared.text_warnings import with_warnings
 
 if TYPE_CHECKING:
     from rnnsearch_tf.alignment.word_aligner import PairAlignment
-    from rnnsearch_tf.inference.translator import Translator
 
 Format = Literal["pharaoh", "json"]
 
@@ -68,13 +66,10 @@ def run() -> int:
     output = line_output(COMMAND, aligned_models(COMMAND))
     with quiet_start():
         aligner = word_aligner(COMMAND)
-    text, texts = itertools.tee(
-        output.rest_of(with_warning(COMMAND, aligner.forward, each_pair(files)))
-    )
+    text = with_warnings(COMMAND, aligner.forward, output.rest_of(each_pair(files)), output.done)
     pairs = output.counted(aligner.align_stream(text), "sentence pair")
     finite = FiniteCheck(COMMAND, "no finite alignment")
-    warned = _warned_if_cut(zip(pairs, texts, strict=True), aligner.forward, output.done)
-    output.write(_output(warned, method, finite, output.done))
+    output.write(_output(pairs, method, finite, output.done))
     return finite.status
 
 
@@ -87,24 +82,6 @@ def _output(
         draw_figure(COMMAND, number, pair.forward)
         links = method.links(*pair.weights)
         yield pharaoh(links) if FLAGS.format == "pharaoh" else _json(pair, links)
-
-
-def _warned_if_cut(
-    aligned: Iterable[tuple["PairAlignment", tuple[str, str]]], translator: "Translator", done: int
-) -> "Iterator[PairAlignment]":
-    """Pass alignments on, with a warning for each sentence that is longer than its own."""
-    max_length = translator.config.decoding.max_length
-    for number, (pair, text) in enumerate(aligned, done + 1):
-        if max(len(line.encode()) for line in text) >= max_length:  # a token has at least a byte
-            [lengths] = translator.word_counts(*([line] for line in text))
-            tokens = pair.forward.source_tokens, pair.forward.target_tokens
-            for side, read, length in zip(("source", "target"), tokens, lengths, strict=True):
-                if len(read) - 1 < length:
-                    COMMAND.warn(
-                        f"{side} line {number:,} has {length:,} tokens: only {len(read) - 1:,} are "
-                        "aligned"
-                    )
-        yield pair
 
 
 def _json(pair: "PairAlignment", links: Links) -> str:

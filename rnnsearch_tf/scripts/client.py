@@ -1,7 +1,6 @@
 """rnnsearch-client: lines in, lines out, by a served model."""
 
 import itertools
-import json
 import math
 import os
 import sys
@@ -10,10 +9,9 @@ from typing import TYPE_CHECKING, Literal
 
 from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.limits import COUNT, INT64, Limits
-from rnnsearch_tf.results import Translation
 from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILE, INPUT_LINES
-from rnnsearch_tf.scripts.shared.finite_values import FiniteCheck, json_weights
+from rnnsearch_tf.scripts.shared.finite_values import FiniteCheck, json_line
 from rnnsearch_tf.scripts.shared.line_output import LineOutput, define_line_output, line_output
 from rnnsearch_tf.scripts.shared.text_input import Decoder, input_lines
 from rnnsearch_tf.scripts.shared.text_output import show
@@ -51,7 +49,7 @@ COMMAND.define(
     "signature",
     Signature,
     "serving_default prints translations; score prints log p(translation|text) in nats; nbest and "
-    "align print a JSON object per line, without padding",
+    "align print a JSON object per line, as rnnsearch-translate --alignment=json",
     "serving_default",
 )
 COMMAND.group("Data")
@@ -142,45 +140,13 @@ def _results(client: "Client", output: LineOutput, finite: FiniteCheck) -> Itera
             yield f"{score:.6f}"
         return
     call, line = {
-        "nbest": (client.n_best, _n_best_json),
-        "align": (client.align, _alignment_json),
+        "nbest": (client.n_best, json_line),
+        "align": (client.align, json_line),
         "serving_default": (client.translate, lambda result: single_line(result.text)),
     }[FLAGS.signature]
     for number, result in enumerate(call(output.rest_of(lines)), output.done + 1):
         finite.check(number, math.isfinite(result.score))
         yield line(result)
-
-
-def _n_best_json(result: Translation) -> str:
-    hypotheses = [
-        {
-            "translation": hypothesis.text,
-            "score": _rounded(hypothesis.score),
-            "normalized_score": _rounded(hypothesis.normalized_score),
-            "words": hypothesis.tokens,
-            "word_scores": [*map(_rounded, hypothesis.word_scores)],
-        }
-        for hypothesis in result.hypotheses
-    ]
-    return json.dumps({"text": result.source, "hypotheses": hypotheses}, ensure_ascii=False)
-
-
-def _alignment_json(result: Translation) -> str:
-    values = {
-        "text": result.source,
-        "translation": result.text,
-        "score": _rounded(result.score),
-        "source_tokens": result.source_tokens,
-        "unknown": result.unknown,
-        "target_tokens": result.tokens,
-        "word_scores": [*map(_rounded, result.hypotheses[0].word_scores)],
-        "alignment": json_weights(result.alignment),
-    }
-    return json.dumps(values, ensure_ascii=False)
-
-
-def _rounded(score: float | None) -> float | None:
-    return None if score is None or not math.isfinite(score) else round(score, 6)
 
 
 def _pairs(texts: Iterable[str], translations: Iterable[str]) -> Iterator[tuple[str, str]]:

@@ -10,14 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from rnnsearch_tf.config import (
+    FILLED_IN,
     FORMAT,
-    MOSES_NAMES,
     SENTENCEPIECE,
-    SUBWORDS,
     Config,
     ModelConfig,
     StrategyName,
-    TokenizerName,
     TrainingConfig,
     setting_values,
 )
@@ -93,20 +91,12 @@ COMMAND.define(
     "--guided_alignment_weight",
 )
 COMMAND.group("Text")
-COMMAND.define(
-    "tokenizer",
-    TokenizerName,
-    "sentencepiece: subwords, of any language; whitespace: the text is pre-tokenised",
-)
-COMMAND.define("subwords", int, "K of each side with --tokenizer=sentencepiece", limits=SUBWORDS)
-COMMAND.define("joint_subwords", bool, "learn the same subwords for both sides")
+COMMAND.define_settings(Config, skip=("model", "training", "decoding", *FILLED_IN))
 COMMAND.define(
     "subword_models",
     INPUT_BINARIES,
     "SentencePiece models in place of learned ones: SOURCE,TARGET, or one for both sides",
 )
-COMMAND.define("source_language", str, f"of the source; for Moses' rules {MOSES_NAMES}")
-COMMAND.define("target_language", str, "of the target; likewise")
 COMMAND.group("Run")
 COMMAND.define(
     "model_dir",

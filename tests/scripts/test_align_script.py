@@ -146,9 +146,9 @@ def test_cut_sentences_are_told(capsys, pairs, models, monkeypatch):
     captured = capsys.readouterr()
     assert captured.out.splitlines()[0] == "0-1"
     assert captured.err.splitlines() == [
-        "rnnsearch-align: source line 1 has 3 tokens: only 2 are aligned",
-        "rnnsearch-align: target line 1 has 3 tokens: only 2 are aligned",
-        "rnnsearch-align: target line 3 has 3 tokens: only 2 are aligned",
+        "rnnsearch-align: source line 1 has 3 tokens: only 2 are read",
+        "rnnsearch-align: target line 1 has 3 tokens: only 2 are read",
+        "rnnsearch-align: target line 3 has 3 tokens: only 2 are read",
     ]
 
 

@@ -93,12 +93,18 @@ def test_n_best_lists_as_json(serve, capsys, tmp_path):
     with serve(behaviour) as served:
         flags = [f"--server={served.url}", "--signature=nbest", "--batch_size=2", PATIENT]
         assert script.run([*flags, f"--input={tmp_path / 'in'}"]) == 0
-    assert capsys.readouterr().out == "".join(
-        f'{{"text": "{text}", "hypotheses": '
-        f'[{{"translation": "«{text}»", "score": -0.1, "normalized_score": -0.05, '
-        '"words": [], "word_scores": []}]}\n'
-        for text in "abc"
-    )
+    lines = capsys.readouterr().out.splitlines()
+    for line, text in zip(lines, "abc", strict=True):
+        hypothesis = {
+            "translation": f"«{text}»",
+            "score": pytest.approx(-0.1),
+            "normalized_score": pytest.approx(-0.05),
+            "target_tokens": [],
+            "word_scores": [],
+            "alignment": None,
+        }
+        source: dict[str, object] = {"source": text, "source_tokens": [], "unknown": None}
+        assert json.loads(line) == {**source, "hypotheses": [hypothesis]}
 
 
 def test_what_is_not_finite_is_null_and_told(capsys, tmp_path):
@@ -115,9 +121,9 @@ def test_what_is_not_finite_is_null_and_told(capsys, tmp_path):
         flags = [f"--server={served.url}", "--signature=align", f"--input={tmp_path / 'in'}"]
         assert script.run([*flags, PATIENT]) == 1
     said = capsys.readouterr()
-    records = [json.loads(line) for line in said.out.splitlines()]
-    assert [one["score"] for one in records] == [-0.5, None]
-    assert [one["alignment"] for one in records] == [[[1.0]], None]
+    best = [json.loads(line)["hypotheses"][0] for line in said.out.splitlines()]
+    assert [one["score"] for one in best] == [-0.5, None]
+    assert [one["alignment"] for one in best] == [[[1.0]], None]
     assert said.err == "rnnsearch-client: line 2: no finite score\n"
 
 
@@ -318,6 +324,7 @@ def test_the_script_over_both_protocols(served, capsys, tmp_path):
     for output in (translations, n_best, alignments, scores):
         assert output.count("\n") == len(SENTENCES)
     records = [json.loads(line) for line in alignments.splitlines()]
-    assert [record["text"] for record in records] == SENTENCES
-    assert [record["translation"] for record in records] == translations.split("\n")[:-1]
+    assert [record["source"] for record in records] == SENTENCES
+    best = [record["hypotheses"][0]["translation"] for record in records]
+    assert best == translations.split("\n")[:-1]
     assert status == "version 1: AVAILABLE\n"

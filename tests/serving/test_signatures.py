@@ -14,7 +14,8 @@ from rnnsearch_tf.inference.n_best import LOWEST
 from rnnsearch_tf.inference.text_model import MAX_WEIGHTS, TextModel
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.models.translation_model import TranslationModel
-from rnnsearch_tf.scripts.shared.translation_lines import json_line, plain_lines
+from rnnsearch_tf.scripts.shared.finite_values import json_line
+from rnnsearch_tf.scripts.shared.translation_lines import plain_lines
 from rnnsearch_tf.serving.signatures import signatures
 from rnnsearch_tf.text.vocabulary import PAD
 

@@ -7,7 +7,7 @@ from rnnsearch_tf.alignment.links import THRESHOLD, LinkRule, RuleName
 from rnnsearch_tf.alignment.symmetrization import Symmetrization
 from rnnsearch_tf.config import AlignmentName
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.inference.exported import check_alignment, find_version
+from rnnsearch_tf.inference.exported import check_options, find_version
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.decoding_flags import (
@@ -119,8 +119,8 @@ def aligned_models(command: Command) -> list[str]:
     version = find_version(models[0])
     if version is None:
         ModelDirectory(models[0]).find_aligner(wanted)  # for its check
-    elif wanted is not None:
-        check_alignment(version, wanted)
+    else:
+        check_options(version, alignment=wanted)
     return [*models, *others]
 
 

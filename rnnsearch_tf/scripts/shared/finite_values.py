@@ -1,14 +1,45 @@
-"""Scores and weights that are not finite: null in JSON, a warning, an exit status."""
+"""Results as JSON, and what of them is not finite: null in JSON, a warning, an exit status."""
 
+import json
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from rnnsearch_tf.json_files import finite_or_none
+from rnnsearch_tf.results import Hypothesis, Translation
 from rnnsearch_tf.scripts.shared.command import Command
 
 if TYPE_CHECKING:
     import numpy as np  # the client does without
 
 _DIGITS = 6  # of a weight in JSON
+
+
+def json_line(result: Translation) -> str:
+    """Format a JSON object with tokens, scores and α of all hypotheses, in one line.
+
+    What is not finite, or not known, is null.
+    """
+    return json.dumps(
+        {
+            "source": result.source,
+            "source_tokens": result.source_tokens,
+            "unknown": result.unknown,
+            "hypotheses": [_hypothesis(hypothesis) for hypothesis in result.hypotheses],
+        },
+        ensure_ascii=False,
+    )
+
+
+def _hypothesis(hypothesis: Hypothesis) -> dict[str, Any]:
+    weights = hypothesis.alignment
+    return {
+        "translation": hypothesis.text,
+        "score": finite_or_none(hypothesis.score),
+        "normalized_score": finite_or_none(hypothesis.normalized_score),
+        "target_tokens": hypothesis.tokens,
+        "word_scores": [*map(finite_or_none, hypothesis.word_scores)],
+        "alignment": None if weights is None else json_weights(weights),
+    }
 
 
 def json_weights(weights: "np.ndarray") -> list[list[float]] | None:

@@ -23,13 +23,17 @@ def warn_of_unknown_words(
 
 
 def warn_of_cut_lines(
-    command: Command, translator: "Translator", source: Sequence[str], target: Sequence[str] = ()
+    command: Command,
+    translator: "Translator",
+    source: Sequence[str],
+    target: Sequence[str] = (),
+    before: int = 0,  # lines of the text before these
 ) -> None:
     """Warn of each line that the model reads only the beginning of."""
     max_length = translator.config.decoding.max_length
     lengths = {"source": translator.source_lengths, "target": translator.target_lengths}
     for side, lines in (("source", source), ("target", target)):
-        for number, line in enumerate(lines, 1):
+        for number, line in enumerate(lines, before + 1):
             place = f"{side} line {number:,}"
             warn_if_cut(command, place, line.encode(), lengths[side], max_length)
 
@@ -48,12 +52,13 @@ def warn_if_cut(
             command.warn(f"{place} has {length:,} tokens: only {max_length:,} are read")
 
 
-def with_warning(
-    command: Command, translator: "Translator", pairs: Iterable[tuple[str, str]]
+def with_warnings(
+    command: Command, translator: "Translator", pairs: Iterable[tuple[str, str]], done: int
 ) -> Iterator[tuple[str, str]]:
-    """Pass pairs on, after `warn_of_unknown_words` of the first."""
+    """Pass pairs on, behind `done` others, with the warnings of the first and of those cut."""
     for number, window in enumerate(windows(pairs, _WINDOW)):
+        source, target = zip(*window, strict=True)
         if not number:
-            source, target = zip(*window, strict=True)
             warn_of_unknown_words(command, translator, source, target)
+        warn_of_cut_lines(command, translator, source, target, done + number * _WINDOW)
         yield from window

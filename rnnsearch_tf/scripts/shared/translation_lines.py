@@ -1,19 +1,15 @@
 """The flags of scripts that write translations, and the lines, in formats that others read."""
 
-import json
 from collections.abc import Callable, Iterator
 from typing import Any, Literal
-
-import numpy as np
 
 from rnnsearch_tf.alignment.formats import pharaoh
 from rnnsearch_tf.alignment.links import LinkRule
 from rnnsearch_tf.config import BEAM_SIZE, DecodingConfig
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.json_files import finite_or_none
 from rnnsearch_tf.results import Hypothesis, Translation
 from rnnsearch_tf.scripts.shared.command import Command
-from rnnsearch_tf.scripts.shared.finite_values import json_weights
+from rnnsearch_tf.scripts.shared.finite_values import json_line
 from rnnsearch_tf.terminal import single_line
 
 SEPARATOR = " ||| "
@@ -101,7 +97,8 @@ def plain_lines(
         if with_words:
             fields.append(scored_words(hypothesis))
         if with_links:
-            fields.append(pharaoh(LinkRule().links(_weights(hypothesis))))
+            assert hypothesis.alignment is not None  # return_alignment was True
+            fields.append(pharaoh(LinkRule().links(hypothesis.alignment)))
         yield SEPARATOR.join(fields)
 
 
@@ -112,35 +109,3 @@ def scored_words(hypothesis: Hypothesis) -> str:
     """
     pairs = zip(hypothesis.tokens, hypothesis.word_scores, strict=False)
     return single_line(" ".join(f"{word}:{score:.4f}" for word, score in pairs))
-
-
-def json_line(result: Translation) -> str:
-    """Format a JSON object with tokens, scores and α of all hypotheses, in one line.
-
-    What is not finite is null.
-    """
-    return json.dumps(
-        {
-            "source": result.source,
-            "source_tokens": result.source_tokens,
-            "unknown": result.unknown,
-            "hypotheses": [_hypothesis(hypothesis) for hypothesis in result.hypotheses],
-        },
-        ensure_ascii=False,
-    )
-
-
-def _hypothesis(hypothesis: Hypothesis) -> dict[str, Any]:
-    return {
-        "translation": hypothesis.text,
-        "score": finite_or_none(hypothesis.score),
-        "normalized_score": finite_or_none(hypothesis.normalized_score),
-        "target_tokens": hypothesis.tokens,
-        "word_scores": [*map(finite_or_none, hypothesis.word_scores)],
-        "alignment": json_weights(_weights(hypothesis)),
-    }
-
-
-def _weights(hypothesis: Hypothesis) -> np.ndarray:
-    assert hypothesis.alignment is not None  # return_alignment was True
-    return hypothesis.alignment
