@@ -119,15 +119,16 @@ reproduce: data-is-named $(VENV)/installed
 data-is-named:
 	@$(if $(DATA),true,$(error $(NO_DATA)))
 
-# A stamp is written last, so an install that broke off is taken up again.
+# A stamp is written last, so an install that broke off is done again, from the beginning: it may have
+# been another Python's.
 $(VENV)/installed: setup.py pyproject.toml
-	$(PYTHON) -m venv --clear $(VENV)
+	$(PYTHON) -m venv $(if $(wildcard $@),,--clear) $(VENV)
 	@echo "Installing rnnsearch_tf with TensorFlow in $(VENV): $(DOWNLOAD)"
 	$(BIN)/python -m pip install $(QUIET_PIP) --editable ".[all]"
 	touch $@
 
 $(BUILD)/installed:
-	$(PYTHON) -m venv --clear $(BUILD)
+	$(PYTHON) -m venv $(BUILD)
 	$(BUILD)/bin/python -m pip install --quiet build
 	touch $@
 
@@ -137,7 +138,7 @@ $(VENV)/installed-test: setup.py pyproject.toml $(VENV)/installed
 
 # What the package asks for is known once the package itself is installed.
 $(LOWEST)/installed: setup.py pyproject.toml .ci/lowest_versions.py
-	$(PYTHON) -m venv --clear $(LOWEST)
+	$(PYTHON) -m venv $(LOWEST)
 	$(LOWEST)/bin/python -m pip install --quiet --no-deps --editable .
 	$(LOWEST)/bin/python .ci/lowest_versions.py > $(LOWEST)/constraints.txt
 	$(LOWEST)/bin/python -m pip install --quiet --constraint $(LOWEST)/constraints.txt \
@@ -146,7 +147,7 @@ $(LOWEST)/installed: setup.py pyproject.toml .ci/lowest_versions.py
 
 # Apache Beam takes protobuf down to 6.33: not into the environment of the other tests.
 $(BEAM)/installed: setup.py pyproject.toml
-	$(PYTHON) -m venv --clear $(BEAM)
+	$(PYTHON) -m venv $(BEAM)
 	$(BEAM)/bin/python -m pip install --quiet --editable ".[beam,test]"
 	touch $@
 

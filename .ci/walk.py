@@ -96,7 +96,7 @@ def operator() -> None:
             run(client, f"--server={url}", "--status")
             run(client, f"--server={url}", text="The man is here.\n")
             found = run(client, f"--server={url}", "--signature=align", text="It is cold.\n")
-            assert json.loads(found)["alignment"]
+            assert json.loads(found)["hypotheses"][0]["alignment"]
         server.stdin.close()
     run(
         f"{CLIENT_BIN}/rnnsearch-translate",

@@ -119,7 +119,7 @@ def _export_path(output: Path) -> Path:
 def _claim(output: Path) -> None:
     """Mark the folder as a demonstration's, which may replace its own files and no others."""
     marker = output / _MARKER
-    for name in ("text", *SYSTEMS.values(), "export"):
+    for name in ("text", *SYSTEMS.values(), "figures", "export"):
         if (output / name).exists() and not marker.exists():
             raise InputError(
                 f"{output / name} is not a demonstration's, or an earlier version's: choose "

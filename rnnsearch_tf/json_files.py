@@ -7,16 +7,20 @@ import math
 import reprlib
 import types
 import typing
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from rnnsearch_tf.errors import did_you_mean, input_errors
 
 
-def parse_json(content: str | bytes) -> Any:
+def parse_json(
+    content: str | bytes, make_object: Callable[[list[tuple[str, Any]]], Any] = dict
+) -> Any:
     """Parse JSON, UTF-8; ValueError with a line that says why it is none."""
     try:
-        return json.loads(content if isinstance(content, str) else content.decode("utf-8"))
+        text = content if isinstance(content, str) else content.decode("utf-8")
+        return json.loads(text, object_pairs_hook=make_object)
     except RecursionError as error:
         raise ValueError("not JSON: nested too deeply") from error
     except UnicodeDecodeError as error:

@@ -24,7 +24,7 @@ _IN_COMMON = (  # of an ensemble's members
 )  # fmt: skip
 
 
-def _versions(export_dir: Path) -> dict[int, Path]:
+def versions(export_dir: Path) -> dict[int, Path]:
     """Find the versions in a folder that a server watches, by number, as a server reads names."""
     paths = export_dir.iterdir() if export_dir.is_dir() else ()
     return {int(p.name): p for p in paths if p.name.isascii() and p.name.isdigit()}
@@ -34,7 +34,7 @@ def new_version(export_dir: str | Path, version: int | None = None) -> Path:
     """Return the folder of a new version to be exported, by default one above the highest."""
     export_dir = Path(export_dir)
     if version is None:
-        version = 1 + max(_versions(export_dir), default=0)
+        version = 1 + max(versions(export_dir), default=0)
     if version < 1:
         raise InputError(f"version {version}: must be positive")
     target = export_dir / str(version)
@@ -51,7 +51,7 @@ def find_version(path: str | Path) -> Path | None:
     path = Path(path)
     if (path / _GRAPH).exists():
         return path
-    numbered = {} if ModelDirectory(path).is_complete() else _versions(path)
+    numbered = {} if ModelDirectory(path).is_complete() else versions(path)
     return numbered[max(numbered)] if numbered else None
 
 

@@ -192,9 +192,8 @@ class Decoder(PreciseLayer):
         keys = self.attention.keys(annotations)
 
         def step(state: Any, word_inputs: Any) -> tuple[Any, Outputs]:
-            context, alignment = self.attention(
-                state, annotations, keys=keys, annotations_mask=mask
-            )
+            read = self.attention(state, annotations, keys=keys, annotations_mask=mask)
+            context, alignment = map(self.wide, read)
             state = self.cell.update(
                 word_inputs + self.cell.read_context(context), state, recurrent
             )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import keras
+from keras import ops
 
 from rnnsearch_tf.config import InitialWeights
 from rnnsearch_tf.layers import initializers
@@ -114,7 +115,8 @@ class GRUCell(_GatedUnit):
         in_list = isinstance(states, list | tuple)
         state = self.wide(states[0] if in_list else states)
         state = self.update(self.project(self.wide(words)), state, self.recurrent_weights)
-        return state, [state] if in_list else state
+        # Keras's loop carries states in the dtype in which they came.
+        return state, [ops.cast(state, states[0].dtype)] if in_list else state
 
 
 @keras.saving.register_keras_serializable("rnnsearch_tf")

@@ -30,6 +30,10 @@ class PreciseLayer(keras.layers.Layer):
     def __init__(self, **kwargs: Any):
         super().__init__(autocast=False, **kwargs)
 
+    def add_weight(self, *args: Any, **kwargs: Any) -> Any:
+        """Add a weight that Keras never casts by itself, whatever layer or model is around it."""
+        return super().add_weight(*args, **{"autocast": False, **kwargs})
+
     def wide(self, x: Float[Tensor, "*rows"]) -> Float[Tensor, "*rows"]:
         """Cast an input to the dtype of the weights."""
         return ops.cast(x, self.variable_dtype)

@@ -45,6 +45,10 @@ class SentenceLoss(keras.losses.Loss):
     the same loss without computing logits of padding, in less time and memory.
     """
 
+    def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
+        """Compute the loss; without a Keras mask, which `call` needs not and Keras misapplies."""
+        return super().__call__(y_true, ops.multiply(y_pred, 1), sample_weight)
+
     def call(
         self, y_true: Shaped[Tensor, "B Ty"], y_pred: Float[Tensor, "B Ty K"]
     ) -> Float[Tensor, "B"]:

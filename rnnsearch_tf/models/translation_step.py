@@ -145,9 +145,10 @@ class TranslationStep:
 
     def _look(self, state: Tensor, memory: Memory) -> tuple[Tensor, Tensor]:
         """Attend: Σ_j α_ij [C_z C_r C C_o] h_j, behind it that of E x_j, and α_i."""
-        return self._decoder.attention(
+        of_context, alignment = self._decoder.attention(
             state, memory.values, keys=memory.keys, annotations_mask=memory.mask
         )
+        return self._decoder.wide(of_context), self._decoder.wide(alignment)
 
     def _for_update(self, products: Tensor) -> Tensor:
         """The columns, of a word or a context, that gates and candidate take: [*rows, 3n]."""

@@ -87,7 +87,7 @@ def _in_every_bin(results: Results) -> Iterator[Claim]:
             bins = zip(*(_telling(results[name]) for name in names), strict=True)
             leads = [(a.bleu - b.bleu, a) for a, b in bins]
             text = f"{names[0]} is better than {names[1]} at every source length"
-            # Every bin is listed, for the smallest lead may be the one that matters.
+            # Each of them is listed, for the smallest lead may be the one that matters.
             listed = "; ".join(f"{_span(b)}: {lead:+.2f}" for lead, b in leads)
             holds = all(lead > 0 for lead, _ in leads) if leads else None
             yield Claim(text, holds, listed.replace("-", "−"))

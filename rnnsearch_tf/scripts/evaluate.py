@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rnnsearch_tf.data.parallel_corpus import ParallelText
-from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.files import write_atomically
 from rnnsearch_tf.inference.exported import find_version
 from rnnsearch_tf.limits import COUNT
@@ -122,7 +122,12 @@ def run() -> int:
     if not ours:
         warn_of_cut_lines(COMMAND, evaluator.translator, text.source)
     translations, replaced = _translations(evaluator, text.source, ours)
-    others = {name: given[name] or _translated(path, text) for name, path in systems.items()}
+    others = {}
+    for name, path in systems.items():
+        others[name], missing = given[name], 0
+        if not given[name]:
+            others[name], missing = _translated(path, text)
+        evaluator.missing += missing
     scores = evaluator.evaluate(translations, text.source, references)
     if replaced is not None:
         scores = scores._replace(replaced=evaluator.score(replaced, references))
@@ -131,8 +136,12 @@ def run() -> int:
         each = (compare(name, translations, x, references, lengths) for name, x in others.items())
         scores = scores._replace(comparisons=list(each))
     if FLAGS.calibration:
-        measured = evaluator.calibration(evaluator.pairs(text))
-        scores = scores._replace(calibration=measured)
+        try:
+            measured = evaluator.calibration(evaluator.pairs(text))
+            scores = scores._replace(calibration=measured)
+        except InputError as error:  # the scores are told all the same
+            COMMAND.warn(str(error))
+            evaluator.missing += 1
     if FLAGS.sample_html:
         _write_sample(evaluator.translator, text, translations)
     write_figures(FLAGS.json, scores.as_dict(), scores.table())
@@ -162,10 +171,12 @@ def _system_lines(path: str, text: ParallelText) -> list[str] | None:
     return None
 
 
-def _translated(path: str, text: ParallelText) -> list[str]:
+def _translated(path: str, text: ParallelText) -> tuple[list[str], int]:
+    """Translate by another model, and count the translations without a finite score."""
     from rnnsearch_tf.evaluation.evaluator import Evaluator
 
-    return Evaluator(open_translator(COMMAND, path, aligns=False)).translate(text.source)
+    evaluator = Evaluator(open_translator(COMMAND, path, aligns=False))
+    return evaluator.translate(text.source), evaluator.missing
 
 
 def _references(text: ParallelText) -> "list[Reference]":

@@ -22,7 +22,7 @@ from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.file_flags import OUTPUT_FOLDER
 from rnnsearch_tf.scripts.shared.systems import named_systems, translation_lines
 from rnnsearch_tf.scripts.shared.text_output import show
-from rnnsearch_tf.training.checks import check_same
+from rnnsearch_tf.training.checks import check_learning_rate, check_same
 
 COMMAND = Command(
     "rnnsearch-reproduce",
@@ -101,6 +101,7 @@ def _configs() -> dict[str, Config]:
         if name not in MODELS:
             raise UsageError(f"--models {name}: choose from {', '.join(MODELS)}")
         configs[name] = COMMAND.settings(preset(name, FLAGS.preset_size))
+        check_learning_rate(configs[name], preset(name, FLAGS.preset_size))
     return configs
 
 

@@ -39,7 +39,7 @@ from rnnsearch_tf.scripts.shared.file_flags import (
 )
 from rnnsearch_tf.scripts.shared.pair_flags import PairFiles, define_pairs, find_pairs, needed_pairs
 from rnnsearch_tf.scripts.shared.settings_file import read_settings_file
-from rnnsearch_tf.training.checks import check_inputs, check_jax, check_same
+from rnnsearch_tf.training.checks import check_inputs, check_jax, check_learning_rate, check_same
 from rnnsearch_tf.training.cluster import Cluster, find_cluster
 from rnnsearch_tf.training.initial_model import InitialModel
 
@@ -144,12 +144,11 @@ COMMAND.show_defaults(lambda: _defaults())
 @COMMAND.entry
 def run() -> int:
     """Train; returns 0, or 128 + the number of the signal that stopped it."""
-    base = _base()
-    config = COMMAND.settings(base)
+    config = COMMAND.settings(_base())
     if FLAGS.print_config:
         print(json.dumps({"format": FORMAT, **config.given_settings()}, indent=2))
         return 0
-    _check_flags(base, config)
+    _check_flags(config)
     training, alignments = _training(config), _alignments()
     subwords = _subword_models(config)
     valid_files = _validation_files()
@@ -228,16 +227,13 @@ def _defaults() -> dict[str, Any]:
     return {**dataclasses.asdict(config), **setting_values(config)}
 
 
-def _check_flags(base: Config, config: Config) -> None:
-    """Check flags that would otherwise be found wrong after a training, or never."""
+def _check_flags(config: Config) -> None:
+    """Check what would otherwise be found wrong after a training, or never."""
     if "," in FLAGS.model_dir:
         raise UsageError(f"--model_dir {FLAGS.model_dir}: a comma separates models: take no comma")
-    optimizer = config.training.optimizer
-    if optimizer != base.training.optimizer and FLAGS.learning_rate is None:
-        raise UsageError(
-            f"--optimizer {optimizer} needs a --learning_rate: {base.training.learning_rate:g} is "
-            f"that of {base.training.optimizer} (Adadelta's own is 1, Adam's 1e-3)"
-        )
+    check_learning_rate(config, PRESETS[FLAGS.preset])
+    if config.training.jit_compile and config.training.batching == "sorted":
+        COMMAND.warn("--jit_compile compiles each shape: --batching=buckets has fewer")
 
 
 def _training(config: Config) -> Corpus:

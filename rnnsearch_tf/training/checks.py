@@ -30,20 +30,13 @@ def check_inputs(config: Config, has_validation_set: bool, has_alignments: bool)
     """Check that a training has what its settings need.
 
     UsageError for early stopping without a validation set, alignments without a weight or an
-    attention, a weight without alignments, drawn text where the tokens are words, or XLA with
-    batches of too many shapes.
+    attention, a weight without alignments, or drawn text where the tokens are words.
     """
     if not has_validation_set and config.training.early_stopping != "none":
         raise UsageError("--early_stopping needs a validation set")
     for name in ("subword_sampling", "letter_noise"):
         if getattr(config.training, name) and config.tokenizer != SENTENCEPIECE:
             raise UsageError(f"--{name} needs --tokenizer=sentencepiece")
-    training = config.training
-    if training.jit_compile and (training.batching == "sorted" or training.draws_text):
-        raise UsageError(
-            "--jit_compile compiles each shape of a batch: it needs --batching=buckets, without "
-            "--subword_sampling and --letter_noise"
-        )
     weight = config.training.guided_alignment_weight
     if not has_alignments and weight:
         raise UsageError(f"--guided_alignment_weight {weight:g} needs --train_alignments")
@@ -52,6 +45,16 @@ def check_inputs(config: Config, has_validation_set: bool, has_alignments: bool)
     if has_alignments and not config.model.has_attention:
         architecture = config.model.architecture
         raise UsageError(f"--train_alignments: {architecture} has no attention to guide")
+
+
+def check_learning_rate(config: Config, preset: Config) -> None:
+    """Raise a UsageError where another optimizer than the preset's has the preset's rate."""
+    ours, given = config.training, preset.training
+    if ours.optimizer != given.optimizer and ours.learning_rate == given.learning_rate:
+        raise UsageError(
+            f"--optimizer {ours.optimizer} needs a --learning_rate of its own: "
+            f"{given.learning_rate:g} is that of {given.optimizer} (Adadelta's is 1, Adam's 1e-3)"
+        )
 
 
 def check_jax(config: Config, strategy: Any = None) -> None:

@@ -96,7 +96,7 @@ class JaxTrainStep:
         scale = jnp.minimum(self._config.clip_norm / norm, 1.0)
         clipped = [gradient * scale for gradient in gradients]
         new_weights, new_slots = self.optimizer.stateless_apply(slots, clipped, weights)
-        # A gradient that is not finite changes nothing but the count of updates.
+        # A gradient that is not finite changes no weight, as in `optimizers`.
         is_finite = jnp.isfinite(norm)
         new_weights = _chosen(is_finite, new_weights, weights)
         new_slots = [

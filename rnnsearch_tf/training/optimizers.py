@@ -12,8 +12,8 @@ from rnnsearch_tf.config import TrainingConfig
 class _ReduceThenClip(keras.optimizers.Optimizer):
     """An optimiser that sums the replicas' gradients, then clips, in `fit` and in `TrainStep`.
 
-    A gradient that is not finite changes nothing but the count of updates. `clip_norm` is the
-    maximum L2 norm of the summed gradient; None does not clip.
+    A gradient that is not finite changes no weight; updates are counted, and averages move on.
+    `clip_norm` is the maximum L2 norm of the summed gradient; None does not clip.
     """
 
     def __init__(self, *args: Any, clip_norm: float | None = None, **kwargs: Any):
@@ -118,6 +118,9 @@ class Adam(_ReduceThenClip, keras.optimizers.Adam):
 
     def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
         """Update one weight and its two moments."""
+        if self.amsgrad:
+            super().update_step(gradient, variable, learning_rate)
+            return
         index = self._get_variable_index(variable)
         dtype = gradient.dtype
         step = tf.cast(self.iterations + 1, dtype)

@@ -141,8 +141,9 @@ class Trainer:
             "be one folder that all workers share",
         )
         records = self._directory.read_log()
-        # One more may be of an evaluation that was broken off and is made again.
-        kept = [record for record in records if record["updates"] <= updates]
+        # An evaluation that was broken off is made again: it has one record, or none yet.
+        by_updates = {record["updates"]: record for record in records}
+        kept = [record for number, record in by_updates.items() if number <= updates]
         kept = kept[: self._state.evaluations]
         if self._workers.is_chief:
             self._checkpoints.remove_newer(number)

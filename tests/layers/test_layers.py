@@ -8,6 +8,7 @@ from typing import Any
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 from keras import ops, tree
 
 from rnnsearch_tf.config import StepOrder
@@ -18,6 +19,7 @@ from rnnsearch_tf.layers.embedding import WordEmbedding
 from rnnsearch_tf.layers.encoder import Encoder
 from rnnsearch_tf.layers.gru import ContextGRUCell, GRUCell
 from rnnsearch_tf.layers.lexical import LexicalModel
+from rnnsearch_tf.layers.precision import dtype_policy
 from rnnsearch_tf.models.translation_step import TranslationStep
 
 # Sentences, states for each, source and target positions, m, n, n', l, words.
@@ -127,12 +129,17 @@ LAYERS = {
 }
 
 
-@pytest.fixture(params=["float32", "float64"])
+@pytest.fixture(params=["float32", "float64", "mixed_bfloat16"])
 def policy(request):
-    before = keras.config.dtype_policy()
-    keras.config.set_dtype_policy(request.param)
-    yield request.param
-    keras.config.set_dtype_policy(before)
+    """Set a dtype policy; it gives the dtype of weights, inputs and outputs."""
+    with dtype_policy(request.param):
+        yield keras.DTypePolicy(request.param).variable_dtype
+
+
+@pytest.fixture
+def mixed_bfloat16():
+    with dtype_policy("mixed_bfloat16"):
+        yield
 
 
 @pytest.mark.parametrize("name", LAYERS)
@@ -411,6 +418,29 @@ class MeanAnnotation(keras.layers.Layer):
             return context, alignment
         states_each = ops.shape(state)[1]
         return tuple(ops.repeat(x[:, None], states_each, axis=1) for x in (context, alignment))
+
+
+def test_what_keras_casts_goes_with_what_it_does_not(mixed_bfloat16):
+    """Outside a model: the gradient of a decoder, another's attention, and Keras's own loop."""
+    inputs = ids(B, TY), normal(B, TX, 2 * N), normal(B, N), mask(TX, 3)
+    for layer in (attention(), MeanAnnotation()):
+        decoder = random_layer(Decoder(K, M, N, layer), *inputs)
+        with tf.GradientTape() as tape:
+            outputs = decoder(*inputs)
+            total = sum(ops.sum(x) for x in outputs)
+        assert {x.dtype.name for x in outputs} == {"float32"}
+        gradients = tape.gradient(total, [weight.value for weight in decoder.weights])
+        assert all(tf.convert_to_tensor(gradient).dtype == "float32" for gradient in gradients)
+        read = outputs.state, outputs.words, outputs.context
+        readout = random_layer(MaxoutDeepOutput(L, K), *read)
+        step = TranslationStep(decoder, readout, *inputs[1:])
+        second = step.predict_token(step.advance(step.start().carried, inputs[0][:, 0]))
+        np.testing.assert_allclose(second, readout(*read)[:, 1], atol=0.05)
+    bare = random_layer(Encoder(K, M, N), inputs[0])
+    exact = array(bare.forward_cell.b_z)
+    assert exact.dtype == "float32" and (exact != exact.astype("bfloat16")).any()
+    states = tf.function(keras.layers.RNN(GRUCell(N)))(normal(B, TX, M), mask=mask(TX, 3))
+    assert states.shape == (B, N)
 
 
 def test_a_decoder_takes_any_attention():

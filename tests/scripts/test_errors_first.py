@@ -94,7 +94,6 @@ CASES = [
 USAGE = [
     ("train", [*TRAIN, "--model_dir=lr=1,bs=2"], "a comma separates models"),
     ("train", [*TRAIN, "--optimizer=adadelta"], "0.0015 is that of adam"),
-    ("train", [*TRAIN, "--jit_compile", "--batching=sorted"], "it needs --batching=buckets"),
     ("train", [*TRAIN, "--subwords=300"], "--subwords goes with --tokenizer=sentencepiece"),
     ("train", [*TRAIN, "--data_dir=x"], "--data_dir goes with --wmt14"),
     *((name, [], "required: ") for name in [*OTHER[1:], "publish", "plot", "reproduce"]),

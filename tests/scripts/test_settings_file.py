@@ -1,5 +1,6 @@
 """Settings of a training in a file: what --print_config prints, read by --config."""
 
+import dataclasses
 import json
 
 import pytest
@@ -46,7 +47,8 @@ def test_flags_win_and_what_the_file_lacks_is_the_presets(capsys, tmp_path):
 
 
 def test_the_config_of_a_model_directory_is_read(capsys, tmp_path):
-    config = PRESETS["rnnencdec-50"]
+    digests = {"source_vocabulary": "a" * 64, "initial_model": "b" * 64, "training_id": "c" * 64}
+    config = dataclasses.replace(PRESETS["rnnencdec-50"], **digests)
     text = config.to_json().replace('"dropout": 0.0', '"dropout": 0.25')  # changed by hand
     (tmp_path / "config.json").write_text(text)
     read = printed(capsys, f"--config={tmp_path / 'config.json'}")
@@ -73,6 +75,8 @@ def test_the_config_of_a_model_directory_is_read(capsys, tmp_path):
         ),
         ("source_vocabulary: 20000", "source_vocabulary: is no setting"),
         ("training: {epochs: 2}\ntraining: {seed: 3}", "training: is there twice"),
+        ('{"training": {"seed": 2, "seed": 3}}', "seed: is there twice"),
+        ("training: !!map [a]", "neither JSON nor YAML"),
         ("a: [", "neither JSON nor YAML: while parsing"),
         ('{"model": ', "not JSON: "),
         ('{"format": 9}', "of another format than 1"),

@@ -43,7 +43,7 @@ def read_settings_file(path: str, base: Config) -> Config:
 def _parsed(content: bytes) -> Any:
     """Parse JSON, or else YAML; a ValueError where it is neither."""
     if content.lstrip().startswith(b"{"):
-        return parse_json(content)
+        return parse_json(content, _without_duplicates)
     import yaml  # here: without it, as where the client alone is installed, a command still starts
 
     class Loader(yaml.SafeLoader):
@@ -53,10 +53,8 @@ def _parsed(content: bytes) -> Any:
         """
 
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-            keys = [str(key.value) for key, _ in node.value]
-            for key in keys:
-                if keys.count(key) > 1:
-                    raise ValueError(f"{key}: is there twice")
+            if isinstance(node, yaml.MappingNode):
+                _check_keys([str(key.value) for key, _ in node.value])
             return super().construct_mapping(node, deep)
 
     number = re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+$")
@@ -66,3 +64,14 @@ def _parsed(content: bytes) -> Any:
     except (yaml.YAMLError, RecursionError) as error:
         problem = " ".join(str(error).split())
         raise ValueError(f"neither JSON nor YAML: {problem}") from error
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    _check_keys([key for key, _ in pairs])
+    return dict(pairs)
+
+
+def _check_keys(keys: list[str]) -> None:
+    for key in keys:
+        if keys.count(key) > 1:
+            raise ValueError(f"{key}: is there twice")
