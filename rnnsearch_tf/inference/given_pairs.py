@@ -76,11 +76,12 @@ def text_of(target: Target) -> str:
 
 
 def _tokens_or_text(target: Target, in_pieces: bool) -> Line | Hypothesis:
-    """Return text, or the hypothesis of a result; its text where a server sent no tokens."""
+    """Return text, or the hypothesis of a result; its text where that has other tokens, or none."""
     result = target.hypotheses[0] if isinstance(target, Translation) else target
     if not isinstance(result, Hypothesis):
         return result
-    return result if (result.pieces if in_pieces else result.tokens) else result.text
+    has_tokens = result.pieces if in_pieces else result.tokens and not result.pieces
+    return result if has_tokens else result.text
 
 
 def tokenized(lines: Sequence[Line], tokenizer: Tokenizer) -> list[list[bytes]]:

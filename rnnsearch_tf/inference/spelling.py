@@ -7,7 +7,7 @@ import tensorflow as tf
 from rnnsearch_tf.text.vectorizer import TextVectorizer
 from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, UNK
 
-_WORD = r"[\p{L}\p{M}'’-]+"
+_WORD = r"[\p{L}\p{M}'’-][\p{Ll}\p{Lo}\p{Lm}\p{M}'’-]+"  # no acronym
 _LETTERS = 4, 40  # shorter words are one letter away from too many others
 _NONE = tf.int64.max
 _AT_ONCE = 64  # words, whose errors take up to 38 kB each
@@ -16,11 +16,12 @@ _AT_ONCE = 64  # words, whose errors take up to 38 kB each
 class SpellingCorrection(tf.Module):
     """Reads an unknown source word as the known one that it is with other capitals or one error.
 
-    The first that there is: the word in other capitals; with two neighboring letters exchanged;
-    with a letter more or less; with another letter, or with one letter in another place. Of
-    several, the most frequent one. Of errors, which Damerau (1964), A Technique for Computer
-    Detection and Correction of Spelling Errors, found to be most of people's, the first letter has
-    none, nor have words of fewer than four letters. A word that is like no other stays.
+    The first that there is: the word in other capitals; with two neighboring letters exchanged, as
+    it is or in small letters; with a letter more or less; with another letter, or with one letter
+    in another place. Of several, the most frequent one. Of errors, which Damerau (1964), A
+    Technique for Computer Detection and Correction of Spelling Errors, found to be most of
+    people's, the first letter has none, nor have words of fewer than four letters or with capitals
+    after the first, such as acronyms. A word that is like no other stays.
 
     A table has the known words with a letter left out, so that no search is needed.
     """
@@ -65,12 +66,10 @@ class SpellingCorrection(tf.Module):
     def _with_one_error(self, words: tf.Tensor) -> Iterable[tf.Tensor]:
         """Ids of the known words that have one error as words, string [U]: int64 [U, …] a kind."""
         words = tf.where(_can_have_errors(words), words, "")
-        letters = tf.strings.unicode_split(words, "UTF-8").to_tensor("")  # [U, L]
-        places = tf.range(tf.shape(letters)[1])
-        is_at = places[1:, tf.newaxis] == places  # [L - 1, L], all but the first
-        shorter = _join(tf.where(is_at, "", letters[:, tf.newaxis]))
-        step = tf.cast(is_at, places.dtype)
-        yield self._known_ids(_join(tf.gather(letters, places + step[:-1] - step[1:], axis=1)))
+        yield self._known_ids(_exchanged(words))
+        yield self._known_ids(_exchanged(tf.strings.lower(words, "utf-8")))  # that of a first word
+        letters = _letters(words)
+        shorter = _join(tf.where(_is_at(letters), "", letters[:, tf.newaxis]))
         words = words[:, tf.newaxis]
         yield tf.concat([self._shortened.lookup(words), self._known_ids(shorter)], axis=1)
         yield self._shortened.lookup(shorter)
@@ -89,6 +88,24 @@ def _can_have_errors(words: tf.Tensor) -> tf.Tensor:
 
 def _length(words: tf.Tensor) -> tf.Tensor:
     return tf.strings.length(words, unit="UTF8_CHAR")
+
+
+def _letters(words: tf.Tensor) -> tf.Tensor:
+    return tf.strings.unicode_split(words, "UTF-8").to_tensor("")  # [U, L]
+
+
+def _is_at(letters: tf.Tensor) -> tf.Tensor:
+    """Mask of each place but the first, bool [L - 1, L]."""
+    places = tf.range(tf.shape(letters)[1])
+    return places[1:, tf.newaxis] == places
+
+
+def _exchanged(words: tf.Tensor) -> tf.Tensor:
+    """Words, string [U], with two neighbors exchanged, all but the first: string [U, L - 2]."""
+    letters = _letters(words)
+    step = tf.cast(_is_at(letters), tf.int32)
+    places = tf.range(tf.shape(letters)[1]) + step[:-1] - step[1:]
+    return _join(tf.gather(letters, places, axis=1))
 
 
 def _join(letters: tf.Tensor) -> tf.Tensor:

@@ -274,7 +274,7 @@ class TextModel(tf.Module):
 
         def of_block(rows: tf.Tensor) -> NBest:
             begun = None if prefix is None else tf.gather(prefix, rows)
-            return self._search_block(self._corrected(tf.gather(tokens, rows)), n_best, begun)
+            return self._search_block(tf.gather(tokens, rows), n_best, begun)
 
         lengths, block_tokens = tokens.row_lengths() + 1, _BLOCK_TOKENS
         if prefix is not None:  # which takes memory for all words' texts
@@ -291,7 +291,8 @@ class TextModel(tf.Module):
         self, tokens: tf.RaggedTensor, n_best: int, prefix: tf.Tensor | None = None
     ) -> NBest:
         """Translate source tokens [R, None], by what begins with a prefix, string [R]."""
-        source = self.source.ids(tokens).to_tensor(PAD)
+        read = self._corrected(tokens)
+        source = self.source.ids(read).to_tensor(PAD)
         begun = None
         if prefix is not None:
             begun = read_begun(prefix, self.target, self.config.decoding.max_length)
@@ -304,7 +305,7 @@ class TextModel(tf.Module):
         ids = tf.where(blank[:, :, None], EOS, ids)
         lengths = tf.where(blank, [[1] + [0] * (n_best - 1)], lengths)
         return without_repeats(
-            self._texts(tokens, source, ids, lengths, begun and begun.tokens),
+            self._texts(tokens, read, source, ids, lengths, begun and begun.tokens),
             tf.where(blank, 0.0, log_probs),
             tf.where(blank, 0.0, scores),
             ids,
@@ -315,6 +316,7 @@ class TextModel(tf.Module):
     def _texts(
         self,
         tokens: tf.RaggedTensor,
+        read: tf.RaggedTensor,
         source: tf.Tensor,
         ids: tf.Tensor,
         lengths: tf.Tensor,
@@ -322,8 +324,8 @@ class TextModel(tf.Module):
     ) -> tf.Tensor:
         """Detokenise hypotheses, ids [R, N, T] of `lengths` [R, N]: text, string [R, N].
 
-        `tokens` [R, None] and `source` ids [R, Tx] are the sentences that they translate; `given`,
-        string [R, None], are their first words as they were given.
+        `tokens` [R, None], as `read` by the model, and `source` ids [R, Tx] are the sentences that
+        they translate; `given`, string [R, None], are their first words as they were given.
         """
         shape = tf.shape(lengths)
         target = tf.RaggedTensor.from_tensor(
@@ -338,6 +340,7 @@ class TextModel(tf.Module):
             target_ids = target.to_tensor(PAD)
             words = self._unk_replacement.replace(
                 words,
+                tf.gather(read, sentence),
                 tf.gather(tokens, sentence),
                 lambda: self.alignment(tf.gather(source, sentence), target_ids),
             )

@@ -31,12 +31,15 @@ class UnkReplacement(tf.Module):
             self._lexicon = tf.lookup.StaticHashTable(initializer, default_value="")
 
     def replace(
-        self, target: tf.RaggedTensor, source: tf.RaggedTensor, alignment: Callable[[], tf.Tensor]
+        self,
+        target: tf.RaggedTensor,  # words, string [R, None], without `</s>`, as the next two
+        source: tf.RaggedTensor,  # words as the model read them, which the lexicon translates
+        given: tf.RaggedTensor,  # the same as they were given, which are copied
+        alignment: Callable[[], tf.Tensor],
     ) -> tf.RaggedTensor:
-        """Replace each [UNK] of words string [R, None]; U is their number.
+        """Replace each [UNK] of the target; where the source is empty, it stays.
 
-        Neither side has `</s>`; where the source is empty, [UNK] stays. `alignment` returns α,
-        float32 [R, Ty, Tx]; its graph runs only where there is an [UNK].
+        `alignment` returns α, float32 [R, Ty, Tx]; its graph runs only where there is an [UNK].
         """
         words = target.flat_values
         is_unknown = words == SPECIAL_TOKENS[UNK]
@@ -45,9 +48,9 @@ class UnkReplacement(tf.Module):
             rows = tf.boolean_mask(target.value_rowids(), is_unknown)
             columns = tf.boolean_mask(tf.ragged.range(target.row_lengths()).flat_values, is_unknown)
             weights = tf.gather_nd(alignment(), tf.stack([rows, columns], axis=1))  # [U, Tx]
-            replacements = _attended(weights, source, rows)
+            replacements = _attended(weights, given, rows)
             if self._lexicon is not None:
-                known = self._lexicon.lookup(replacements)
+                known = self._lexicon.lookup(_attended(weights, source, rows))
                 replacements = tf.where(known == "", replacements, known)
             replacements = tf.where(replacements == "", SPECIAL_TOKENS[UNK], replacements)
             return tf.tensor_scatter_nd_update(words, tf.where(is_unknown), replacements)

@@ -1,8 +1,9 @@
 """Text to tokens and back by the rules of Moses, as TensorFlow graph ops.
 
 The rules are those of Moses' `tokenizer.perl -no-escape` and `detokenizer.perl`: cased, hyphenated
-words whole, no punctuation normalisation. All ops are core TensorFlow, so the object that prepares
-the training data also serves inside a SavedModel.
+words whole. Of punctuation only the apostrophe ’ in a word is normalised, to ', for with it each
+elision would have two spellings. All ops are core TensorFlow, so the object that prepares the
+training data also serves inside a SavedModel.
 
 Moses' own script and its Python port sacremoses disagree in places. There, this follows
 
@@ -18,7 +19,8 @@ Moses' own script and its Python port sacremoses disagree in places. There, this
 Oddities of Moses that are kept: an apostrophe at either end of a line stays on its word ("'tis",
 "the dogs'"), of two apostrophes one letter apart only the first splits ("rock'n'roll" becomes
 "rock 'n'roll"), and in joining, a closing curly quotation mark and French guillemets are words
-like any other.
+like any other, a currency sign is bound to the next word, also behind a number, and apostrophes in
+words of the languages without elisions or contractions are quotation marks.
 
 Of the languages whose abbreviations are read from sacremoses, tokens and lines are its own, but for
 Czech lines: their rules for "„", "“", decimals and "-li" are left out.
@@ -44,6 +46,7 @@ _CJK = (
 )
 
 # Tokenisation, in the order in which the rules apply to the whole line.
+_APOSTROPHE_IN_WORD: Rule = (rf"([{LETTER}\p{{N}}])’([{LETTER}])", r"\1'\2")
 # [UNK], which a translation may have, is one symbol.
 _SYMBOLS_AND_DOT_RUNS: Rule = (
     rf"{re.escape(SPECIAL_TOKENS[UNK])}|[^{LETTER}\p{{Nd}} .'`,\-]|\.{{2,}}",
@@ -197,6 +200,7 @@ class MosesTokenizer(Tokenizer):
         """
         text = clean(text)
         for rule in (
+            _APOSTROPHE_IN_WORD,
             _SYMBOLS_AND_DOT_RUNS,
             _COMMA_AFTER_NON_NUMBER,
             _COMMA_BEFORE_NON_NUMBER,

@@ -45,6 +45,13 @@ def test_words(words, text, expected):
     assert read(words, text) == expected
 
 
+def test_an_english_apostrophe_begins_a_contraction(tmp_path):
+    Vocabulary([*SPECIAL_TOKENS, "I", "don", "'t", "'", "dogs"]).save(tmp_path / "en.vocab")
+    english = TextVectorizer(tokenizer_for("moses", "en"), tmp_path / "en.vocab")
+    assert read(english, "I don'") == (["I", "don"], "'", False)
+    assert read(english, "dogs' ") == (["dogs", "'"], "", True)
+
+
 def test_sentences_side_by_side(words):
     texts = tf.constant(["Il fait fr", "", "Zork ", b"Il \xff"])
     read = read_begun(texts, words, 9)

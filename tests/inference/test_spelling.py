@@ -70,6 +70,7 @@ def correct(tmp_path_factory):
         ("ÉTÉ", "été"),
         ("wmoan", "woman"),  # letters exchanged
         ("whlie", "while"),  # the same, though "white" is more frequent
+        ("Wihte", "white"),  # the same of a sentence's first word
         ("hose", "house"),  # one left out
         ("élèvve", "élève"),  # one added
         ("hause", "house"),  # another one
@@ -88,6 +89,7 @@ def test_an_error_is_corrected(correct, word, read):
         "ohuse",  # the first letter
         "hsuoe",  # two errors
         "teh",  # too short to tell
+        "COTA",  # an acronym, not a coat
         "1991",  # a number
         "Bali",  # would be "bald" in small letters
         "zzzz",

@@ -34,7 +34,7 @@ WEIGHTS[2, 1] = [0.3, 0.2, 0.5, 0.0]
 
 
 def words(lexicon) -> list[list[str]]:
-    replaced = UnkReplacement(lexicon).replace(TARGET, SOURCE, lambda: tf.constant(WEIGHTS))
+    replaced = UnkReplacement(lexicon).replace(TARGET, SOURCE, SOURCE, lambda: tf.constant(WEIGHTS))
     return [[word.decode() for word in row] for row in replaced.to_list()]
 
 
@@ -48,9 +48,21 @@ def test_or_translated_where_the_lexicon_has_it(tmp_path):
     assert replaced == [["Mme", "Aït", "partit", "left"], [], ["bouquetin", "the", "ici"]]
 
 
+def test_what_was_given_is_copied_and_what_was_read_translated(tmp_path):
+    write_lexicon(tmp_path / "lexicon.tsv", {"ibex": ("bouquetin",)})
+    given = SOURCE.with_flat_values(tf.constant(["Ms", "Äit", "left", "the", "ibxe"]))
+    replaced = UnkReplacement(tmp_path / "lexicon.tsv").replace(
+        TARGET, SOURCE, given, lambda: tf.constant(WEIGHTS)
+    )
+    expected = [["Mme", "Äit", "partit", "left"], [], ["bouquetin", "the", "ici"]]
+    assert [[word.decode() for word in row] for row in replaced.to_list()] == expected
+
+
 def test_a_blank_sentence_has_no_word_for_it():
     blank = tf.ragged.constant([[], [], []], tf.string, ragged_rank=1)
-    replaced = UnkReplacement(None).replace(TARGET, blank, lambda: tf.constant(WEIGHTS[:, :, :1]))
+    replaced = UnkReplacement(None).replace(
+        TARGET, blank, blank, lambda: tf.constant(WEIGHTS[:, :, :1])
+    )
     assert replaced.to_list() == TARGET.to_list()
 
 
@@ -60,7 +72,7 @@ def test_nothing_is_aligned_where_all_is_known():
         return tf.constant(WEIGHTS)
 
     known = tf.ragged.constant([["a"], [], ["b"]], tf.string, ragged_rank=1)
-    replace = tf.function(lambda: UnkReplacement(None).replace(known, SOURCE, alignment))
+    replace = tf.function(lambda: UnkReplacement(None).replace(known, SOURCE, SOURCE, alignment))
     assert replace().to_list() == [[b"a"], [], [b"b"]]
 
 

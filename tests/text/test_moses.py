@@ -2,6 +2,7 @@
 
 import gzip
 import itertools
+import re
 import sys
 import unicodedata
 
@@ -25,6 +26,8 @@ ENGLISH_RULES = {
     "A man's dog": "A man 's dog",
     "I don't know": "I don 't know",
     "the dogs' bowls": "the dogs ' bowls",
+    "I don’t": "I don 't",
+    "the 1990’s ‘sand’": "the 1990 's ‘ sand ’",
     "the 1990's": "the 1990 's",
     "a 6'x 4'4 door": "a 6'x 4 ' 4 door",
     "in '99": "in ' 99",
@@ -62,6 +65,7 @@ ENGLISH_RULES = {
 FRENCH_RULES = {
     "L'homme d'État": "L' homme d' État",
     "aujourd'hui": "aujourd' hui",
+    "l’été d’ici": "l' été d' ici",
     "qu'il n'y a": "qu' il n' y a",
     "les années '60": "les années ' 60",
     "dit 'oui' hier": "dit ' oui ' hier",
@@ -195,7 +199,8 @@ def detokenize(language: str, rows: list[list[str]]) -> list[str]:
 
 def sacremoses_tokenize(language: str, lines: list[str]) -> list[list[str]]:
     reference = sacremoses.MosesTokenizer(language)
-    return [reference.tokenize(line, escape=False) for line in lines]
+    normal = [re.sub(r"(\w)’([^\W\d_])", r"\1'\2", line) for line in lines]
+    return [reference.tokenize(line, escape=False) for line in normal]
 
 
 def sacremoses_detokenize(language: str, rows: list[list[str]]) -> list[str]:
