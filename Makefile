@@ -17,6 +17,7 @@
 # make reproduce DATA=folder   the paper's four models, evaluated, with a report in OUTPUT;
 #                              also OUTPUT, SIZE, TRAIN, VALID, TEST, TEST_LENGTHS, FLAGS
 
+.NOTPARALLEL: # all install into the same environment
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin

@@ -130,7 +130,7 @@ class AlignmentLines {
       word.setAttribute("aria-pressed", String(word === this.pinned));
     }
     this.stage.classList.toggle("lighting", lit !== null);
-    this.readout.textContent = lit ? `${lit.textContent}: ${this.description(lit)}` : "";
+    this.readout.textContent = lit ? `${isolated(lit.textContent)}: ${this.description(lit)}` : "";
   }
 
   description(word) {

@@ -72,7 +72,7 @@ class AlignmentMatrix {
     const [row, column] = this.headers(cell);
     for (const header of [row, column]) header.classList.add("lit");
     this.tooltip.textContent =
-      `${row.textContent} ← ${column.textContent}: ${cell.getAttribute("aria-label")}`;
+      `${isolated(row.textContent)} ← ${isolated(column.textContent)}: ${cell.getAttribute("aria-label")}`;
     this.tooltip.hidden = false;
     const place = cell.getBoundingClientRect();
     const widest = document.documentElement.clientWidth - this.tooltip.offsetWidth - 4;

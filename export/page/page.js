@@ -167,6 +167,7 @@ function useExample(event) {
   const example = event.target.closest("button");
   if (!example) return;
   source.value = example.textContent;
+  markOutdated();
   translate();
 }
 

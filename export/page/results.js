@@ -150,7 +150,9 @@ class Results {
     const note = this.whyNoAlignment(sentence);
     setText("alignment-note", note);
     document.getElementById("alignment").hidden = note !== "";
-    if (note) return;
+    // What stays is left alone: it may have the focus.
+    if (note || sentence === this.aligned) return;
+    this.aligned = sentence;
     this.alignmentLines.draw(sentence);
     this.matrix.draw(sentence);
   }

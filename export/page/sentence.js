@@ -71,7 +71,12 @@ function withoutPadding(tokens) {
 function strongest(words, weights) {
   const order = weights.map((_, i) => i).sort((a, b) => weights[b] - weights[a]);
   const told = order.slice(0, 3).filter((i, rank) => rank === 0 || weights[i] >= WORTH_TELLING);
-  return told.map((i) => `“${words[i]}” ${percent(weights[i])}`).join(", ");
+  return told.map((i) => `“${isolated(words[i])}” ${percent(weights[i])}`).join(", ");
+}
+
+// Text of any direction that does not change the order of what is around it.
+function isolated(text) {
+  return `\u2068${text}\u2069`;
 }
 
 function percent(weight) {

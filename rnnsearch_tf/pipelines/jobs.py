@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 import apache_beam as beam
 import grpc
+from apache_beam.io.filesystems import FileSystems
 from apache_beam.metrics import Metrics, MetricsFilter
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.runners.runner import PipelineState
@@ -40,6 +41,11 @@ def unknown_options(options: Sequence[str]) -> list[str]:
     known = PipelineOptions([]).get_all_options()
     names = [option[2:].partition("=")[0] for option in options]
     return [name for name in names if name not in known and name.removeprefix("no_") not in known]
+
+
+def set_filesystem_options(options: Sequence[str]) -> None:
+    """Give the options to Beam's filesystems, which have them from a pipeline otherwise."""
+    FileSystems.set_options(PipelineOptions([_LOCAL, *options]))
 
 
 def run(build: Callable[[beam.Pipeline], object], options: Sequence[str]) -> dict[str, int]:

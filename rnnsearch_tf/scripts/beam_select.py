@@ -53,9 +53,10 @@ def run() -> None:
     require_package("apache_beam")
     require_package("nltk")
     with quiet_start():
-        from rnnsearch_tf.pipelines import selection, shards
+        from rnnsearch_tf.pipelines import jobs, selection, shards
         from rnnsearch_tf.progress import say
 
+    jobs.set_filesystem_options(COMMAND.passed_on)
     paths = {
         name: shards.absolute(getattr(FLAGS, name))
         for name in ("in_domain_source", "in_domain_target", "pool_source", "pool_target")

@@ -70,9 +70,10 @@ def run() -> int:
     require_package("apache_beam")
     to_text = translation_format(COMMAND)
     with quiet_start():
-        from rnnsearch_tf.pipelines import shards, translation
+        from rnnsearch_tf.pipelines import jobs, shards, translation
         from rnnsearch_tf.progress import say
 
+    jobs.set_filesystem_options(COMMAND.passed_on)
     model = FLAGS.model_dir
     if "://" not in model:
         model = shards.absolute(str(find_model(model)))

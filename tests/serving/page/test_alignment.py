@@ -41,7 +41,7 @@ def test_a_cell_tells_its_weight_to_pointer_and_keyboard(visit, server):
     def told(i, j):
         cell = page.locator("#matrix tbody tr").nth(i).locator("td").nth(j)
         weight = cell.get_attribute("aria-label")
-        return f"{line.upper().split()[i]} ← {line.split()[j]}: {weight}"
+        return f"\u2068{line.upper().split()[i]}\u2069 ← \u2068{line.split()[j]}\u2069: {weight}"
 
     page.locator("#matrix tbody tr").nth(1).locator("td").nth(2).hover()
     expect(tooltip).to_have_text(told(1, 2))
@@ -111,7 +111,7 @@ def test_lines_are_the_weights_and_light_up(visit, server):
     assert lit_lines(page) == set()
     page.locator("#target-word-2").hover()
     assert_lit(page, line, "target", 2)
-    expect(page.locator("#lines-readout")).to_contain_text("HAS: from ")
+    expect(page.locator("#lines-readout")).to_contain_text("\u2068HAS\u2069: from ")
     page.mouse.move(0, 0)
     assert lit_lines(page) == set()
     page.locator("#source-word-1").focus()
@@ -178,11 +178,13 @@ def test_each_word_tells_a_screen_reader_its_weights(visit, server):
     row = weights(line)[1]
     order = [j for j in np.argsort(-row)[:3] if row[j] >= 0.05]
     words = [*line.split(), "</s>"]
-    told = ", ".join(f"“{words[j]}” {round(100 * float(row[j]))} %" for j in order)
+    told = ", ".join(f"“\u2068{words[j]}\u2069” {round(100 * float(row[j]))} %" for j in order)
     word = page.get_by_role("toolbar", name="French").get_by_role("button", name="TWO")
     expect(word).to_have_accessible_description(f"from {told}")
     english = page.get_by_role("toolbar", name="English").get_by_role("button").first
-    expect(english).to_have_accessible_description(re.compile(r"^read for “ONE” [0-9]+\s%"))
+    expect(english).to_have_accessible_description(
+        re.compile(r"^read for “\u2068ONE\u2069” [0-9]+\s%")
+    )
     end = page.get_by_role("toolbar", name="French").get_by_role("button").last
     expect(end).to_have_accessible_description(re.compile("^the end of the sentence; from “"))
     expect(end).to_have_attribute("title", "the end of the sentence")
