@@ -122,11 +122,12 @@ def run() -> int:
     if not ours:
         warn_of_cut_lines(COMMAND, evaluator.translator, text.source)
     translations, replaced = _translations(evaluator, text.source, ours)
-    others = {}
+    others: dict[str, list[str]] = {}
     for name, path in systems.items():
-        others[name], missing = given[name], 0
-        if not given[name]:
-            others[name], missing = _translated(path, text)
+        lines, missing = given[name], 0
+        if lines is None:
+            lines, missing = _translated(path, text)
+        others[name] = lines
         evaluator.missing += missing
     scores = evaluator.evaluate(translations, text.source, references)
     if replaced is not None:

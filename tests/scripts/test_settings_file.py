@@ -47,8 +47,12 @@ def test_flags_win_and_what_the_file_lacks_is_the_presets(capsys, tmp_path):
 
 
 def test_the_config_of_a_model_directory_is_read(capsys, tmp_path):
-    digests = {"source_vocabulary": "a" * 64, "initial_model": "b" * 64, "training_id": "c" * 64}
-    config = dataclasses.replace(PRESETS["rnnencdec-50"], **digests)
+    config = dataclasses.replace(
+        PRESETS["rnnencdec-50"],
+        source_vocabulary="a" * 64,
+        initial_model="b" * 64,
+        training_id="c" * 64,
+    )
     text = config.to_json().replace('"dropout": 0.0', '"dropout": 0.25')  # changed by hand
     (tmp_path / "config.json").write_text(text)
     read = printed(capsys, f"--config={tmp_path / 'config.json'}")
