@@ -4,7 +4,8 @@
 
 * model: a `TranslationModel`;
 * batch: its tensors by name, as `data.batching.training_batches` makes them;
-* outputs: the `DecoderState` [B, Ty, ...] of the batch, which all losses share;
+* outputs: the `DecoderState` [B, Ty, ...] of the batch, which all losses share; in training with
+  R-Drop, of two readings of it, one behind the other: [2B, Ty, ...];
 * training: whether dropout acts.
 
 The training loss is their sum, weighted by `TrainingConfig.loss_weights`, over the sentences of the
@@ -62,15 +63,15 @@ class SentenceLoss(keras.losses.Loss):
 def nll(model: Any, batch: Mapping[str, Any], outputs: DecoderState, training: bool) -> LossTotal:
     """Σ −log p(y_i | y_<i, x) over the target tokens, and their number (`</s>` counted).
 
-    In training, it is that of smoothed labels where the config has label smoothing.
+    In training, it is that of smoothed labels, and of two readings, where the config has it so.
     """
-    smoothing = model.config.label_smoothing if training else 0.0
+    regularization = (model.config.label_smoothing, model.config.r_drop) if training else (0.0, 0.0)
     if keras.config.backend() != "jax":
-        losses = token_losses(model.readout, outputs, batch["target"], training, smoothing)
+        losses = token_losses(model.readout, outputs, batch["target"], training, *regularization)
         return LossTotal(ops.sum(losses), ops.cast(ops.size(losses), "float32"))
     # Without shapes that depend on values: logits of padding are computed, and left out.
     tokens = ops.reshape(batch["target"], (-1,))
-    losses = _losses_of(tokens, model.readout, outputs, training, smoothing)
+    losses = _losses_of(tokens, model.readout, outputs, training, *regularization)
     is_real = ops.not_equal(tokens, 0)
     total = ops.sum(ops.where(is_real, losses, 0.0))
     return LossTotal(total, ops.sum(ops.cast(is_real, "float32")))
@@ -79,9 +80,11 @@ def nll(model: Any, batch: Mapping[str, Any], outputs: DecoderState, training: b
 def guided_alignment(
     model: Any, batch: Mapping[str, Any], outputs: DecoderState, training: bool
 ) -> LossTotal:
-    """Σ H(A_i, α_i) over the target words with a link, and their number."""
-    del model, training
-    losses = alignment_cross_entropy(outputs.alignment, batch["guide"])
+    """Σ H(A_i, α_i) over the target words with a link, and their number; of the first reading."""
+    alignment = outputs.alignment
+    if training and model.config.r_drop:
+        alignment = alignment[: ops.shape(batch["guide"])[0]]
+    losses = alignment_cross_entropy(alignment, batch["guide"])
     is_linked = ops.any(batch["guide"], axis=-1)
     return LossTotal(ops.sum(losses), ops.sum(ops.cast(is_linked, "float32")))
 
@@ -94,17 +97,19 @@ LOSSES: dict[str, Callable[[Any, Mapping[str, Any], DecoderState, bool], LossTot
 
 def token_losses(
     readout: MaxoutDeepOutput,
-    outputs: DecoderState,  # [B, Ty, ...], that the tokens are predicted from
+    outputs: DecoderState,  # [B, Ty, ...], that the tokens are predicted from; of R-Drop [2B, ...]
     target: Int[Tensor, "B Ty"],  # ids, padding 0
     training: bool = False,  # whether dropout acts
     smoothing: float = 0.0,  # see `output_cross_entropy`
+    r_drop: float = 0.0,  # likewise
 ) -> Float[Tensor, "N"]:
     """−log p(y_i | y_1 … y_{i-1}, x) of the target's tokens, sentence by sentence, in nats.
 
     Padding is gathered out before the softmax, where most of the time goes.
     """
     tokens = ops.reshape(target, (-1,))
-    return _losses_of(tokens, readout, outputs, training, smoothing, ops.nonzero(tokens)[0])
+    places = ops.nonzero(tokens)[0]
+    return _losses_of(tokens, readout, outputs, training, smoothing, r_drop, places)
 
 
 def _losses_of(
@@ -113,26 +118,29 @@ def _losses_of(
     outputs: DecoderState,
     training: bool,
     smoothing: float,
+    r_drop: float,
     places: Any = None,  # among all tokens [B Ty]; None: at each
 ) -> Any:
     read = (outputs.state, outputs.words, outputs.context)
     state, words, context = (ops.reshape(x, (-1, x.shape[-1])) for x in read)
     if places is not None:
-        rows = (tokens, state, words, context)
-        tokens, state, words, context = (ops.take(x, places, axis=0) for x in rows)
+        tokens, size = ops.take(tokens, places), ops.size(tokens)
+        rows = ops.concatenate([places, places + size]) if r_drop else places
+        state, words, context = (ops.take(x, rows, axis=0) for x in (state, words, context))
     hidden = readout.maxout(state, words, context, training)
     return output_cross_entropy(
-        hidden, readout.W_o, readout.b, tokens, readout.compute_dtype, smoothing
+        hidden, readout.W_o, readout.b, tokens, readout.compute_dtype, smoothing, r_drop
     )
 
 
 def output_cross_entropy(
-    hidden: Float[Tensor, "N l"],  # t, the maxout layer at N real (not padding) positions
+    hidden: Float[Tensor, "_ l"],  # t, the maxout layer at N real positions; of R-Drop [2N, l]
     weights: Float[Tensor, "l K"],  # W_o
     bias: Float[Tensor, "K"],  # b
     targets: Int[Tensor, "N"],  # the tokens' ids
     dtype: str | None = None,  # of the products; by default that of `hidden`
     smoothing: float = 0.0,  # ε
+    r_drop: float = 0.0,  # α; the rows are then those of two readings, one behind the other
 ) -> Float[Tensor, "N"]:
     """−log softmax(hidden · weights + bias)[targets] of each token, in nats, as `hidden` is.
 
@@ -145,7 +153,14 @@ def output_cross_entropy(
     g is multiplied into the small factors, and 1 is taken from p in place. With label smoothing ε
     (Szegedy et al. 2016), the cross-entropy is that of (1 − ε) 1_y + ε/K, which takes the place of
     1_y: −log p_y + ε (log p_y − Σ_k log p_k / K) = −log p_y + ε (logit_y − Σ_k logit_k / K).
+
+    R-Drop (Liang et al. 2021) has two readings with logits z, z' and probabilities p, p'. The loss
+    of a token is the mean of both cross-entropies and α/4 (KL(p‖p') + KL(p'‖p)), where
+
+        KL(p‖p') + KL(p'‖p) = Σ_k (p_k − p'_k) (z_k − z'_k)
     """
+    if r_drop:
+        targets = ops.concatenate([targets, targets])
     dtype = dtype or keras.backend.standardize_dtype(hidden.dtype)
     at_targets = ops.stack([ops.arange(ops.shape(targets)[0], dtype="int32"), targets], axis=1)
 
@@ -162,6 +177,9 @@ def output_cross_entropy(
             difference = ops.scatter_update(probabilities, at_targets, chosen - (1 - smoothing))
             if smoothing:
                 difference -= smoothing / weights.shape[1]
+            if r_drop:
+                difference += r_drop / 2 * _disagreement_gradient(logits, probabilities)
+                upstream = ops.concatenate([upstream, upstream]) / 2
             narrow = ops.cast(difference, dtype)
             of_hidden = ops.cast(ops.matmul(narrow, ops.transpose(matrix)), hidden.dtype)
             return (
@@ -173,9 +191,35 @@ def output_cross_entropy(
         of_targets = _minus_log(chosen, hidden, matrix, bias, targets)
         if smoothing:
             of_targets += smoothing * (_at(logits, targets) - ops.mean(logits, axis=1))
+        if r_drop:
+            first, second = ops.split(of_targets, 2)
+            of_targets = (first + second + r_drop / 2 * _disagreement(logits, probabilities)) / 2
         return of_targets, gradient
 
     return losses(hidden, joined(weights), joined(bias))
+
+
+def _disagreement(
+    logits: Float[Tensor, "_ K"], probabilities: Float[Tensor, "_ K"]
+) -> Float[Tensor, "N"]:
+    """KL(p‖p') + KL(p'‖p) of each token's two readings."""
+    (z, other_z), (p, other_p) = (ops.split(x, 2) for x in (logits, probabilities))
+    return ops.sum((p - other_p) * (z - other_z), axis=1)
+
+
+def _disagreement_gradient(
+    logits: Float[Tensor, "_ K"], probabilities: Float[Tensor, "_ K"]
+) -> Float[Tensor, "_ K"]:
+    """∂/∂z = p − p' + p ∘ (d − Σ_k p_k d_k) with d = z − z', and likewise for z'."""
+    d = _less_other(logits)
+    mean = ops.sum(probabilities * d, axis=1, keepdims=True)
+    return _less_other(probabilities) + probabilities * (d - mean)
+
+
+def _less_other(x: Float[Tensor, "_ K"]) -> Float[Tensor, "_ K"]:
+    """Each reading less the other."""
+    first, second = ops.split(x, 2)
+    return ops.concatenate([first - second, second - first])
 
 
 def alignment_cross_entropy(

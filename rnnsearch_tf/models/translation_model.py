@@ -83,7 +83,7 @@ class TranslationModel(keras.Model):
 
         Raises:
             ValueError: a strategy of several machines, which Keras's loop does not support; a data
-                set with a guide, of which it would learn nothing; label smoothing.
+                set with a guide, of which it would learn nothing; label smoothing; R-Drop.
         """
         strategy = getattr(self, "distribute_strategy", None)
         if getattr(strategy, "cluster_resolver", None) is not None:
@@ -93,8 +93,8 @@ class TranslationModel(keras.Model):
             )
         if "guide" in (getattr(x, "element_spec", None) or ()):
             raise ValueError("fit has no guided alignment loss, so give it batches without a guide")
-        if self.config.label_smoothing:
-            raise ValueError("fit has no label smoothing; training.run.train has it")
+        if self.config.label_smoothing or self.config.r_drop:
+            raise ValueError("fit has neither label smoothing nor R-Drop; training.run.train does")
         return super().fit(x, *args, **kwargs)
 
     def compute_loss(
@@ -140,7 +140,10 @@ class TranslationModel(keras.Model):
         Returns:
             By name, the sum in nats over the batch and the number of items it is over.
         """
-        outputs = self._read(batch["source"], batch["target"], training)
+        source, target = batch["source"], batch["target"]
+        if training and self.config.r_drop:
+            source, target = (ops.concatenate([ids, ids]) for ids in (source, target))
+        outputs = self._read(source, target, training)
         return {name: LOSSES[name](self, batch, outputs, training) for name in names}
 
     def token_losses(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # Keras and TensorFlow are loaded only where they are needed
     from rnnsearch_tf.models.translation_model import TranslationModel
 
 _MAY_GROW = ("source_vocabulary_size", "target_vocabulary_size")
-_MAY_DIFFER = ("dropout", "label_smoothing", "initial_weights")
+_MAY_DIFFER = ("dropout", "label_smoothing", "r_drop", "initial_weights")
 _PREFIXES = ("source_prefixes", "target_prefixes")
 _OF_TEXT = ("source_language", "target_language", "tokenizer", "subwords", "joint_subwords")
 

@@ -12,10 +12,10 @@ TARGETS = np.array([2, 0, 6, 2, 5], "int32")  # one word twice
 UPSTREAM = np.array([1.0, -2.0, 0.5, 3.0, 0.0])  # the weight of each word in the total
 
 
-def drawn() -> list[np.ndarray]:
+def drawn(readings: int = 1) -> list[np.ndarray]:
     """Hidden [N, l], weights [l, K], bias [K]."""
     rng = np.random.default_rng(1)
-    return [rng.normal(size=shape) for shape in [(N, L), (L, K), (K,)]]
+    return [rng.normal(size=shape) for shape in [(readings * N, L), (L, K), (K,)]]
 
 
 def expected_losses(hidden: np.ndarray, weights: np.ndarray, bias: np.ndarray) -> np.ndarray:
@@ -31,28 +31,48 @@ def smoothed(hidden: np.ndarray, weights: np.ndarray, bias: np.ndarray) -> np.nd
     return -0.7 * log_p[np.arange(N), TARGETS] - 0.3 * log_p.mean(axis=1)
 
 
+def twice_read(hidden: np.ndarray, weights: np.ndarray, bias: np.ndarray) -> np.ndarray:
+    """The mean of two smoothed cross-entropies and of both divergences, times 0.9 (α = 1.8)."""
+    log_p = [
+        z - np.log(np.exp(z).sum(axis=1, keepdims=True))
+        for z in np.split(hidden @ weights + bias, 2)
+    ]
+    divergences = [np.sum(np.exp(a) * (a - b), axis=1) for a, b in (log_p, log_p[::-1])]
+    losses = [smoothed(rows, weights, bias) for rows in np.split(hidden, 2)]
+    return np.mean(losses, axis=0) + 0.9 * np.mean(divergences, axis=0)
+
+
+CASES = pytest.mark.parametrize(
+    ("smoothing", "r_drop", "expected"),
+    [(0.0, 0.0, expected_losses), (0.3, 0.0, smoothed), (0.3, 1.8, twice_read)],
+)
+
+
 def losses_and_gradients(
-    arrays, targets=TARGETS, upstream=UPSTREAM, dtype="float32", smoothing=0.0
+    arrays, targets=TARGETS, upstream=UPSTREAM, dtype="float32", smoothing=0.0, r_drop=0.0
 ):
     hidden, weights, bias = (tf.constant(array, "float32") for array in arrays)
     with tf.GradientTape() as tape:
         tape.watch([hidden, weights, bias])
-        losses = output_cross_entropy(hidden, weights, bias, tf.constant(targets), dtype, smoothing)
+        losses = output_cross_entropy(
+            hidden, weights, bias, tf.constant(targets), dtype, smoothing, r_drop
+        )
         total = tf.reduce_sum(losses * tf.cast(upstream, losses.dtype))
     return losses, tape.gradient(total, [hidden, weights, bias])
 
 
-@pytest.mark.parametrize(("smoothing", "expected"), [(0.0, expected_losses), (0.3, smoothed)])
-def test_losses_are_the_log_probabilities(smoothing, expected):
-    losses, _ = losses_and_gradients(drawn(), smoothing=smoothing)
+@CASES
+def test_losses_are_the_log_probabilities(smoothing, r_drop, expected):
+    arrays = drawn(2 if r_drop else 1)
+    losses, _ = losses_and_gradients(arrays, smoothing=smoothing, r_drop=r_drop)
     assert losses.shape == (N,)
-    np.testing.assert_allclose(losses, expected(*drawn()), rtol=1e-5)
+    np.testing.assert_allclose(losses, expected(*arrays), rtol=1e-5)
 
 
-@pytest.mark.parametrize(("smoothing", "expected"), [(0.0, expected_losses), (0.3, smoothed)])
-def test_gradients_are_the_finite_differences(smoothing, expected):
-    arrays = drawn()
-    _, gradients = losses_and_gradients(arrays, smoothing=smoothing)
+@CASES
+def test_gradients_are_the_finite_differences(smoothing, r_drop, expected):
+    arrays = drawn(2 if r_drop else 1)
+    _, gradients = losses_and_gradients(arrays, smoothing=smoothing, r_drop=r_drop)
     for array, gradient in zip(arrays, gradients, strict=True):
         assert gradient.shape == array.shape
         for index in np.ndindex(array.shape):

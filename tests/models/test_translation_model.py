@@ -242,6 +242,16 @@ def test_losses_are_those_of_the_tokens_and_of_the_links(order):
     assert float(losses["guided_alignment"].count) == GUIDE.any(axis=2).sum()
 
 
+def test_two_readings_without_dropout_agree():
+    model = build(RNNSEARCH)
+    expected = model.compute_losses(GUIDED, ["nll", "guided_alignment"], training=True)
+    model.config = dataclasses.replace(model.config, r_drop=5.0)
+    twice = model.compute_losses(GUIDED, ["nll", "guided_alignment"], training=True)
+    for name, (total, count) in expected.items():
+        assert float(twice[name].sum) == pytest.approx(float(total), rel=1e-6)
+        assert float(twice[name].count) == float(count)
+
+
 @pytest.mark.parametrize("order", STEP_ORDERS)
 def test_gradients_of_the_distance_are_the_finite_differences(float64, order):
     tf = pytest.importorskip("tensorflow")

@@ -31,7 +31,7 @@ NUMBERS = [
 # Flags whose 0 stands for none.
 NONE_AT_ZERO = {
     "max_updates", "evaluation_interval", "checkpoint_interval", "seed", "dropout",
-    "label_smoothing", "weight_average", "subword_sampling",
+    "label_smoothing", "r_drop", "weight_average", "subword_sampling",
     "letter_noise", "worker_index",
     "guided_alignment_weight", "length_penalty", "min_length_ratio", "candidate_words",
 }  # fmt: skip

@@ -58,7 +58,7 @@ def test_a_guide_is_not_silently_left_out(trained):
 
 def test_smoothed_labels_are_not_silently_left_out(trained):
     config = dataclasses.replace(trained.config, label_smoothing=0.1)
-    with pytest.raises(ValueError, match="fit has no label smoothing"):
+    with pytest.raises(ValueError, match="fit has neither label smoothing nor R-Drop"):
         TranslationModel(config).fit(batches())
 
 

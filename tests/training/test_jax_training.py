@@ -36,7 +36,7 @@ def build() -> Any:
     from rnnsearch_tf.config import ModelConfig
     from rnnsearch_tf.models.translation_model import TranslationModel
 
-    return TranslationModel(ModelConfig("rnnsearch", 11, 13, 3, 5, 7, 2))
+    return TranslationModel(ModelConfig("rnnsearch", 11, 13, 3, 5, 7, 2, r_drop=1.0))
 
 
 def batches(shapes: int) -> list[dict[str, np.ndarray]]:
