@@ -142,7 +142,7 @@ class ModelConfig:
         0.0,
         "α of R-Drop (Liang et al. 2021): each pair is read twice, and α weighs how much the two "
         "predictions, under other draws of dropout, disagree; 0: none, in half the time",
-        Limits(0, _FLOAT32),
+        Limits(0, 1_000),
     )
     tied_embeddings: bool = setting(
         False, "whether W_o is the target word vectors; needs maxout_size equal to embedding_size"
