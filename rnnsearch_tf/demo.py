@@ -119,8 +119,10 @@ def _export_path(output: Path) -> Path:
 def _claim(output: Path) -> None:
     """Mark the folder as a demonstration's, which may replace its own files and no others."""
     marker = output / _MARKER
+    if marker.exists():
+        return
     for name in ("text", *SYSTEMS.values(), "figures", "export"):
-        if (output / name).exists() and not marker.exists():
+        if (output / name).exists():
             raise InputError(
                 f"{output / name} is not a demonstration's, or an earlier version's: choose "
                 "another folder, or move it away"

@@ -15,7 +15,7 @@ from rnnsearch_tf.errors import did_you_mean, input_errors
 
 
 def parse_json(
-    content: str | bytes, make_object: Callable[[list[tuple[str, Any]]], Any] = dict
+    content: str | bytes, make_object: Callable[[list[tuple[str, Any]]], Any] | None = None
 ) -> Any:
     """Parse JSON, UTF-8; ValueError with a line that says why it is none."""
     try:

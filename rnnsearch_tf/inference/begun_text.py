@@ -32,7 +32,7 @@ def read_begun(text: tf.Tensor, target: TextVectorizer, max_length: int) -> Begu
     and has no word that begins with it. Words that the vocabulary lacks are [UNK].
     """
     spelling = _spelling(target)
-    tokens = target.read(_with_contraction(text, target), max_length)
+    tokens = target.read(target.tokenizer.begun(text), max_length)
     lengths = tokens.row_lengths()
     ids = target.ids(tokens)[:, :-1]
     texts = tf.gather(spelling.texts, ids.flat_values)
@@ -58,13 +58,6 @@ def read_begun(text: tf.Tensor, target: TextVectorizer, max_length: int) -> Begu
     )
     given = tf.RaggedTensor.from_tensor(tokens.to_tensor(""), lengths=forced)
     return BegunText(given, Begun(prefix, spelling))
-
-
-def _with_contraction(text: tf.Tensor, target: TextVectorizer) -> tf.Tensor:
-    """Set an English apostrophe at the end apart, as that of a contraction, not of a word."""
-    if getattr(target.tokenizer, "language", None) != "en":
-        return text
-    return tf.strings.regex_replace(text, r"(\p{L})'(\s*)$", r"\1 '\2")
 
 
 def with_first(words: tf.RaggedTensor, first: tf.Tensor) -> tf.RaggedTensor:

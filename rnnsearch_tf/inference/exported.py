@@ -118,12 +118,13 @@ def check_options(
     version: Path, decoding: DecodingConfig | None = None, alignment: str | None = None
 ) -> None:
     """Raise an InputError where what is asked of an export is not its own."""
-    if decoding not in (None, load_config(version).decoding):
+    if decoding is not None and decoding != load_config(version).decoding:
         raise InputError(f"{version}: an export searches with the options it was made with")
-    with card_of(version) as card:
-        own = card.get("alignment", "attention")
-    if alignment not in (None, own):
-        raise InputError(f"{version}: an export aligns as it was made to, by {own}")
+    if alignment is not None:
+        with card_of(version) as card:
+            own = card.get("alignment", "attention")
+        if alignment != own:
+            raise InputError(f"{version}: an export aligns as it was made to, by {own}")
 
 
 def config_of(path: str | Path) -> Config:

@@ -124,8 +124,8 @@ def _losses_of(
     read = (outputs.state, outputs.words, outputs.context)
     state, words, context = (ops.reshape(x, (-1, x.shape[-1])) for x in read)
     if places is not None:
-        tokens, size = ops.take(tokens, places), ops.size(tokens)
-        rows = ops.concatenate([places, places + size]) if r_drop else places
+        rows = ops.concatenate([places, places + ops.size(tokens)]) if r_drop else places
+        tokens = ops.take(tokens, places)
         state, words, context = (ops.take(x, rows, axis=0) for x in (state, words, context))
     hidden = readout.maxout(state, words, context, training)
     return output_cross_entropy(

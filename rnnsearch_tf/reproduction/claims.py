@@ -58,7 +58,7 @@ def fall(model: ModelResults) -> Fall | None:
 
 
 def _telling(model: ModelResults) -> list[LengthBin]:
-    """Return the bins that are no matter of a few sentences."""
+    """Return the bins that have enough sentences to tell."""
     return [b for b in model.by_length if b.sentences >= MIN_TO_RESAMPLE]
 
 

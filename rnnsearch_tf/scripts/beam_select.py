@@ -4,7 +4,13 @@ import sys
 
 from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.extras import require_package
-from rnnsearch_tf.scripts.shared.beam_flags import PASSED_ON, SHARDS, output_folder, run_job
+from rnnsearch_tf.scripts.shared.beam_flags import (
+    PASSED_ON,
+    SHARDS,
+    output_folder,
+    pass_options_on,
+    run_job,
+)
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.file_flags import REMOTE_PATH
 from rnnsearch_tf.scripts.shared.pair_flags import define_selection
@@ -53,10 +59,10 @@ def run() -> None:
     require_package("apache_beam")
     require_package("nltk")
     with quiet_start():
-        from rnnsearch_tf.pipelines import jobs, selection, shards
+        from rnnsearch_tf.pipelines import selection, shards
         from rnnsearch_tf.progress import say
 
-    jobs.set_filesystem_options(COMMAND.passed_on)
+    pass_options_on(COMMAND)
     paths = {
         name: shards.absolute(getattr(FLAGS, name))
         for name in ("in_domain_source", "in_domain_target", "pool_source", "pool_target")

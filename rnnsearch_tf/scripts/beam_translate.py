@@ -6,7 +6,13 @@ from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.inference.exported import check_models, config_of
 from rnnsearch_tf.models.model_directory import find_model
-from rnnsearch_tf.scripts.shared.beam_flags import PASSED_ON, SHARDS, output_folder, run_job
+from rnnsearch_tf.scripts.shared.beam_flags import (
+    PASSED_ON,
+    SHARDS,
+    output_folder,
+    pass_options_on,
+    run_job,
+)
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.file_flags import REMOTE_PATH
 from rnnsearch_tf.scripts.shared.translation_lines import (
@@ -70,10 +76,10 @@ def run() -> int:
     require_package("apache_beam")
     to_text = translation_format(COMMAND)
     with quiet_start():
-        from rnnsearch_tf.pipelines import jobs, shards, translation
+        from rnnsearch_tf.pipelines import shards, translation
         from rnnsearch_tf.progress import say
 
-    jobs.set_filesystem_options(COMMAND.passed_on)
+    pass_options_on(COMMAND)
     model = FLAGS.model_dir
     if "://" not in model:
         model = shards.absolute(str(find_model(model)))

@@ -1,6 +1,7 @@
 """rnnsearch-evaluate: scores of a model's translations of a test set."""
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,7 @@ from rnnsearch_tf.scripts.shared.text_warnings import warn_of_cut_lines, warn_of
 from rnnsearch_tf.terminal import single_line
 
 if TYPE_CHECKING:
+    from rnnsearch_tf.evaluation.calibration import Calibration
     from rnnsearch_tf.evaluation.evaluator import Evaluator
     from rnnsearch_tf.evaluation.metrics import Reference
     from rnnsearch_tf.inference.translator import Translator
@@ -122,13 +124,7 @@ def run() -> int:
     if not ours:
         warn_of_cut_lines(COMMAND, evaluator.translator, text.source)
     translations, replaced = _translations(evaluator, text.source, ours)
-    others: dict[str, list[str]] = {}
-    for name, path in systems.items():
-        lines, missing = given[name], 0
-        if lines is None:
-            lines, missing = _translated(path, text)
-        others[name] = lines
-        evaluator.missing += missing
+    others, missing = _others(systems, given, text)
     scores = evaluator.evaluate(translations, text.source, references)
     if replaced is not None:
         scores = scores._replace(replaced=evaluator.score(replaced, references))
@@ -137,16 +133,12 @@ def run() -> int:
         each = (compare(name, translations, x, references, lengths) for name, x in others.items())
         scores = scores._replace(comparisons=list(each))
     if FLAGS.calibration:
-        try:
-            measured = evaluator.calibration(evaluator.pairs(text))
-            scores = scores._replace(calibration=measured)
-        except InputError as error:  # the scores are told all the same
-            COMMAND.warn(str(error))
-            evaluator.missing += 1
+        scores = scores._replace(calibration=_calibration(evaluator, text))
     if FLAGS.sample_html:
         _write_sample(evaluator.translator, text, translations)
     write_figures(FLAGS.json, scores.as_dict(), scores.table())
-    return int(evaluator.missing > 0)
+    is_calibrated = scores.calibration is not None or not FLAGS.calibration
+    return 0 if is_calibrated and not evaluator.missing + missing else 1
 
 
 def _check_inputs() -> ParallelText:
@@ -172,12 +164,30 @@ def _system_lines(path: str, text: ParallelText) -> list[str] | None:
     return None
 
 
-def _translated(path: str, text: ParallelText) -> tuple[list[str], int]:
-    """Translate by another model, and count the translations without a finite score."""
+def _others(
+    systems: Mapping[str, str], given: Mapping[str, list[str] | None], text: ParallelText
+) -> tuple[dict[str, list[str]], int]:
+    """Return the other systems' translations, given or made, and how many have no finite score."""
     from rnnsearch_tf.evaluation.evaluator import Evaluator
 
-    evaluator = Evaluator(open_translator(COMMAND, path, aligns=False))
-    return evaluator.translate(text.source), evaluator.missing
+    others, missing = {}, 0
+    for name, path in systems.items():
+        lines = given[name]
+        if lines is None:
+            evaluator = Evaluator(open_translator(COMMAND, path, aligns=False))
+            lines = evaluator.translate(text.source)
+            missing += evaluator.missing
+        others[name] = lines
+    return others, missing
+
+
+def _calibration(evaluator: "Evaluator", text: ParallelText) -> "Calibration | None":
+    """Measure the calibration; None, with a warning, where it cannot be: scores are told anyway."""
+    try:
+        return evaluator.calibration(evaluator.pairs(text))
+    except InputError as error:
+        COMMAND.warn(str(error))
+        return None
 
 
 def _references(text: ParallelText) -> "list[Reference]":

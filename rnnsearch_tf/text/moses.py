@@ -72,6 +72,7 @@ _APOSTROPHES: dict[str, tuple[Rule, ...]] = {
     "it": _ELISIONS,
 }
 _APOSTROPHE_APART: tuple[Rule, ...] = (("'", " ' "),)  # in other languages
+_APOSTROPHE_AT_END: Rule = (rf"([{LETTER}])'(\s*)$", r"\1 '\2")
 _FINAL_DOT_APOSTROPHE: Rule = (r"\.'$", " . '")
 _DOTTED_WORD = r".*[^.]\."
 _FINAL_DOT: Rule = (r"\.$", "")
@@ -210,6 +211,10 @@ class MosesTokenizer(Tokenizer):
             text = apply(rule, text)
         kept_dot = _kept_dot_pattern(self.language, self._data)
         return _detach_final_dots(tf.strings.split(text), kept_dot)
+
+    def begun(self, text: tf.Tensor) -> tf.Tensor:
+        """Set an English apostrophe at the end apart, as that of a contraction, not of a word."""
+        return apply(_APOSTROPHE_AT_END, text) if self.language == "en" else text
 
     @graph_function(input_signature=[tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)])
     def detokenize(self, tokens: tf.RaggedTensor) -> tf.Tensor:

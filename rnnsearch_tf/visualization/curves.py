@@ -1,5 +1,6 @@
 """Plots of BLEU over source length (Fig. 2 of the paper), of trainings, and of calibration."""
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -155,7 +156,7 @@ def _legend_title(bins: Sequence[LengthBin]) -> str | None:
 def _label_bins(axes: Axes, bins: Sequence[LengthBin]) -> None:
     """Label the bins on the axis, not all of many, in two lines where they are close together."""
     spans = sorted({(b.low, b.high) for b in bins})
-    spans = spans[:: -(-len(spans) // _LABELS) or 1]
+    spans = spans[:: max(math.ceil(len(spans) / _LABELS), 1)]
     places = [(low + high) / 2 for low, high in spans]
     labels, lowered = [], False
     for i, (low, high) in enumerate(spans):

@@ -50,6 +50,8 @@ def test_an_english_apostrophe_begins_a_contraction(tmp_path):
     english = TextVectorizer(tokenizer_for("moses", "en"), tmp_path / "en.vocab")
     assert read(english, "I don'") == (["I", "don"], "'", False)
     assert read(english, "dogs' ") == (["dogs", "'"], "", True)
+    blanks = TextVectorizer(tokenizer_for("whitespace", "en"), tmp_path / "en.vocab")
+    assert read(blanks, "don' ") == (["[UNK]"], "", True)
 
 
 def test_sentences_side_by_side(words):

@@ -17,6 +17,15 @@ PASSED_ON = (
 SHARDS = "a file, or a pattern: * within a folder, ** in all below it"
 
 
+def pass_options_on(command: Command) -> None:
+    """Check the options that are Beam's, and give them to its filesystems; before any path."""
+    from rnnsearch_tf.pipelines import jobs
+
+    for name in jobs.unknown_options(command.passed_on):
+        command.warn(f"--{name} is not Beam's for Python: it is passed on to the job server")
+    jobs.set_filesystem_options(command.passed_on)
+
+
 def output_folder(command: Command, inputs: list[str]) -> str:
     """Return --output as workers find it; UsageError where outputs would replace inputs."""
     from rnnsearch_tf.pipelines.shards import absolute, folder_of
@@ -40,8 +49,6 @@ def run_job(
     from rnnsearch_tf.pipelines import jobs
     from rnnsearch_tf.pipelines.shards import remove_folder
 
-    for name in jobs.unknown_options(command.passed_on):
-        command.warn(f"--{name} is not Beam's for Python: it is passed on to the job server")
     remove_folder(unfinished)
     counters = jobs.run(build, command.passed_on)
     remove_folder(unfinished)

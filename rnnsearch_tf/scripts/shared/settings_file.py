@@ -26,6 +26,7 @@ def read_settings_file(path: str, base: Config) -> Config:
         values = typed(dict[str, Any], _parsed(content))
         if values.pop("format", FORMAT) != FORMAT:
             raise ValueError(f"of another format than {FORMAT}, which this version reads")
+        # A config.json has digests there, a file of settings nothing.
         is_of_a_training = len(str(values.get("source_vocabulary", ""))) == _DIGEST_LENGTH
         settings = base.given_settings()
         for name, value in values.items():
