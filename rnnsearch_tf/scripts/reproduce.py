@@ -5,10 +5,10 @@ import sys
 from pathlib import Path
 
 from rnnsearch_tf.config import (
+    FILLED_IN,
     Config,
     DecodingConfig,
     ModelConfig,
-    MosesLanguage,
     TrainingConfig,
     choices,
     setting_values,
@@ -20,9 +20,10 @@ from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.reproduction.models import MODELS, Size, Texts, preset
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.file_flags import OUTPUT_FOLDER
+from rnnsearch_tf.scripts.shared.subword_flags import check_subword_flags
 from rnnsearch_tf.scripts.shared.systems import named_systems, translation_lines
 from rnnsearch_tf.scripts.shared.text_output import show
-from rnnsearch_tf.training.checks import check_learning_rate, check_same
+from rnnsearch_tf.training.checks import check_inputs, check_learning_rate, check_same
 
 COMMAND = Command(
     "rnnsearch-reproduce",
@@ -56,14 +57,11 @@ COMMAND.define(
     "not recorded",
 )  # fmt: skip
 COMMAND.group("Text")
-COMMAND.define("source_language", MosesLanguage, "Moses rules, and the files' ending", "en")
-COMMAND.define("target_language", MosesLanguage, "likewise of the target", "fr")
+COMMAND.define_settings(Config, skip=("model", "training", "decoding", *FILLED_IN))
 COMMAND.group("Model")
 COMMAND.define_settings(ModelConfig, skip=("architecture",))
 COMMAND.group("Training")
-COMMAND.define_settings(TrainingConfig, skip=(
-    "max_length", "guided_alignment_weight", "subword_sampling", "letter_noise",
-))  # fmt: skip
+COMMAND.define_settings(TrainingConfig, skip=("max_length", "guided_alignment_weight"))
 COMMAND.group("Search")
 COMMAND.define_settings(DecodingConfig, skip=(
     "allow_unknown", "replace_unknown", "correct_spelling", "max_length", "candidate_words",
@@ -83,7 +81,10 @@ def run() -> int:
     configs = _configs()
     for name, config in configs.items():
         check_same(ModelDirectory(Path(FLAGS.output) / name), config)
-    texts = _texts()
+    config = next(iter(configs.values()))
+    check_subword_flags(COMMAND, config)
+    check_inputs(config, has_validation_set=True, has_alignments=False)
+    texts = _texts(config.source_language, config.target_language)
     with quiet_start():
         from rnnsearch_tf.reproduction.reproduce import reproduce
 
@@ -105,16 +106,21 @@ def _configs() -> dict[str, Config]:
     return configs
 
 
-def _texts() -> Texts:
-    training = _files(FLAGS.train)
-    validation, test = (_files(stems).read() for stems in (FLAGS.valid, FLAGS.test))
+def _texts(source_language: str, target_language: str) -> Texts:
+    languages = source_language, target_language
+    training = _files(FLAGS.train, languages)
+    validation, test = (_files(stems, languages).read() for stems in (FLAGS.valid, FLAGS.test))
     lengths_stems = FLAGS.test_lengths or FLAGS.test
-    by_length = test if lengths_stems == FLAGS.test else _files(lengths_stems).read()
+    by_length = test if lengths_stems == FLAGS.test else _files(lengths_stems, languages).read()
+    used: dict[str, tuple[str, Corpus]] = {
+        "training": (FLAGS.train, training),
+        "validation": (FLAGS.valid, validation),
+        "test": (FLAGS.test, test),
+        "test by length (Fig. 2, Table 3)": (lengths_stems, by_length),
+    }
     described = {
-        "training": _described(FLAGS.train, training),
-        "validation": _described(FLAGS.valid, validation),
-        "test": _described(FLAGS.test, test),
-        "test by length (Fig. 2, Table 3)": _described(lengths_stems, by_length),
+        role: f"{stems}, {_pairs(text):,} pairs {source_language}–{target_language}"
+        for role, (stems, text) in used.items()
     }
     return Texts(training, validation, test, by_length, described, _systems(test))
 
@@ -128,10 +134,9 @@ def _systems(test: ParallelText) -> dict[str, list[str]]:
     return {name: translation_lines("system", path, test.source) for name, path in systems.items()}
 
 
-def _files(stems: str) -> ParallelFiles:
+def _files(stems: str, languages: tuple[str, str]) -> ParallelFiles:
     sources, targets = (
-        [_existing(stem, language) for stem in stems.split(",")]
-        for language in (FLAGS.source_language, FLAGS.target_language)
+        [_existing(stem, language) for stem in stems.split(",")] for language in languages
     )
     return ParallelFiles(sources, targets)
 
@@ -145,9 +150,8 @@ def _existing(stem: str, language: str) -> Path:
     raise InputError(f"{path}: no such file, nor with .gz (see --train, --valid, --test)")
 
 
-def _described(stems: str, text: Corpus) -> str:
-    pairs = sum(len(block.source) for block in text.blocks())
-    return f"{stems}, {pairs:,} pairs {FLAGS.source_language}–{FLAGS.target_language}"
+def _pairs(text: Corpus) -> int:
+    return sum(len(block.source) for block in text.blocks())
 
 
 def _given() -> list[str]:

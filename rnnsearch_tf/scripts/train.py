@@ -12,7 +12,6 @@ from typing import Any
 from rnnsearch_tf.config import (
     FILLED_IN,
     FORMAT,
-    SENTENCEPIECE,
     Config,
     ModelConfig,
     StrategyName,
@@ -39,6 +38,7 @@ from rnnsearch_tf.scripts.shared.file_flags import (
 )
 from rnnsearch_tf.scripts.shared.pair_flags import PairFiles, define_pairs, find_pairs, needed_pairs
 from rnnsearch_tf.scripts.shared.settings_file import read_settings_file
+from rnnsearch_tf.scripts.shared.subword_flags import check_subword_flags
 from rnnsearch_tf.training.checks import check_inputs, check_jax, check_learning_rate, check_same
 from rnnsearch_tf.training.cluster import Cluster, find_cluster
 from rnnsearch_tf.training.initial_model import InitialModel
@@ -255,12 +255,7 @@ def _alignments() -> WordAlignmentFiles | None:
 
 
 def _subword_models(config: Config) -> list[str]:
-    for name in ("subword_models", "subwords", "joint_subwords"):
-        if FLAGS[name].value and config.tokenizer != SENTENCEPIECE:
-            raise UsageError(f"--{name} goes with --tokenizer=sentencepiece")
-    for name in ("source_vocabulary_size", "target_vocabulary_size"):
-        if FLAGS[name].value and config.tokenizer == SENTENCEPIECE:
-            raise UsageError(f"--{name} is of words; with --tokenizer=sentencepiece: --subwords")
+    check_subword_flags(COMMAND, config)
     models = FLAGS.subword_models.split(",") if FLAGS.subword_models else []
     if models and FLAGS.subwords:
         raise UsageError("--subwords: the subwords are those of --subword_models")

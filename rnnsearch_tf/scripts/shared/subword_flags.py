@@ -1,0 +1,20 @@
+"""Flags of subwords and of words, which exclude each other."""
+
+from rnnsearch_tf.config import SENTENCEPIECE, Config
+from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.scripts.shared.command import Command
+
+_OF_SUBWORDS = ("subword_models", "subwords", "joint_subwords")
+_OF_WORDS = ("source_vocabulary_size", "target_vocabulary_size")
+
+
+def check_subword_flags(command: Command, config: Config) -> None:
+    """Raise UsageError where a flag has no use with the tokeniser of the settings."""
+    flags = command.flags
+    given = {name for name in (*_OF_SUBWORDS, *_OF_WORDS) if name in flags and flags[name].value}
+    for name in _OF_SUBWORDS:
+        if name in given and config.tokenizer != SENTENCEPIECE:
+            raise UsageError(f"--{name} goes with --tokenizer=sentencepiece")
+    for name in _OF_WORDS:
+        if name in given and config.tokenizer == SENTENCEPIECE:
+            raise UsageError(f"--{name} is of words; with --tokenizer=sentencepiece: --subwords")
