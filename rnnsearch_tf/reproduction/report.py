@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from rnnsearch_tf.config import SENTENCEPIECE
 from rnnsearch_tf.evaluation.likelihood import Nll
 from rnnsearch_tf.evaluation.metrics import METRICS
 from rnnsearch_tf.evaluation.scores import SetScores
@@ -38,6 +39,8 @@ _TEMPLATE = string.Template(
     importlib.resources.files(__package__).joinpath("report_template.md").read_text("utf-8")
 )
 BLEU_FIGURE = "bleu_by_length.svg"
+_IN_SUBWORDS = " (in subwords, while test sentences are measured in words)"
+_PARTS = ("model", "training", "decoding")  # of the settings
 _VERDICTS = {True: "**yes**", False: "**no**", None: "cannot tell"}
 _SPECIAL = re.compile(r"([\\`*_<>|\[\]])")
 
@@ -79,6 +82,7 @@ class Report:
             signatures=_signatures(models),
             bleu_figure=BLEU_FIGURE,
             figure_2=_figure_2(models),
+            in_subwords=_IN_SUBWORDS if self.settings["tokenizer"] == SENTENCEPIECE else "",
             table_2=_table_2(models),
             train_pairs=" or ".join(_distinct(f"{model.train_pairs:,}" for model in models)),
             training_sample=f"{assessment.TRAINING_SAMPLE:,}",
@@ -215,11 +219,16 @@ def _table_3(models: Sequence[ModelResults]) -> str:
 
 def _settings(settings: dict[str, Any]) -> str:
     paper = dataclasses.asdict(PRESETS["rnnsearch-50"])
+    hidden = ["architecture", "max_length", "source_language", "target_language"]
+    if settings["tokenizer"] == SENTENCEPIECE:
+        hidden += ["source_vocabulary_size", "target_vocabulary_size"]
+        paper["subwords"] = "–"
+    both = [(paper, settings), *((paper[part], settings[part]) for part in _PARTS)]
     rows = [
-        (f"`{name}`", paper[part][name], value)
-        for part in ("model", "training", "decoding")
-        for name, value in settings[part].items()
-        if name not in ("architecture", "max_length") and value != paper[part][name]
+        (f"`{name}`", theirs[name], value)
+        for theirs, ours in both
+        for name, value in ours.items()
+        if name not in (*_PARTS, *hidden) and value != theirs[name]
     ]
     return _table(("setting", "paper", "here"), rows) if rows else "None."
 

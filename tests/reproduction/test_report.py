@@ -193,6 +193,22 @@ def test_tables():
     assert "Par RNNencdec-30" not in text
 
 
+def test_settings_and_lengths_of_subwords():
+    of_words = report(*AS_THE_PAPER)
+    text = of_words.to_markdown()
+    assert "in subwords" not in text and rows(text, "`tokenizer`") == []
+    assert rows(text, "`source_vocabulary_size`") == [
+        ["`source_vocabulary_size`", "30000", "10000"]
+    ]
+    changed = {**of_words.settings, "tokenizer": "sentencepiece", "joint_subwords": True}
+    text = dataclasses.replace(of_words, settings=changed).to_markdown()
+    assert text.count("(in subwords, while test sentences are measured in words)") == 2
+    assert rows(text, "`tokenizer`") == [["`tokenizer`", "moses", "sentencepiece"]]
+    assert rows(text, "`subwords`") == [["`subwords`", "–", "8000"]]
+    assert rows(text, "`joint_subwords`") == [["`joint_subwords`", "False", "True"]]
+    assert rows(text, "`source_vocabulary_size`") == rows(text, "`target_language`") == []
+
+
 # As that of the paper, and one whose name is Markdown.
 SYSTEMS = (
     SystemResults(

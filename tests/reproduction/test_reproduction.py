@@ -206,12 +206,38 @@ def test_bad_input_is_one_line(flags, corpus, tmp_path, capsys):
         (1, ["--test=nothing"], "nothing.en: no such file"),
         (2, ["--models=rnnsearch-40"], "--models rnnsearch-40: choose from"),
         (2, ["--preset_size=huge"], "--preset_size 'huge': choose one of"),
+        (2, ["--subwords=300"], "--subwords goes with --tokenizer=sentencepiece"),
+        (2, ["--tokenizer=sentencepiece"], "--source_vocabulary_size is of words; with"),
+        (2, ["--letter_noise=0.1"], "--letter_noise needs --tokenizer=sentencepiece"),
+        (2, ["--source_language=xx"], "--source_language 'xx': the Moses tokeniser has rules for"),
     ):
         capsys.readouterr()
         assert reproduce.run([*flags, f"--output={tmp_path / 'out'}", *changed]) == status
         (line,) = capsys.readouterr().err.splitlines()
         assert said in line
         assert not (tmp_path / "out").exists()
+
+
+def test_subwords_of_any_language(corpus, tmp_path, monkeypatch):
+    for stem in ("train", "valid"):
+        shutil.copy(corpus / f"{stem}.fr", tmp_path / f"{stem}.en")
+        shutil.copy(corpus / f"{stem}.fr", tmp_path / f"{stem}.sw")
+    given = []
+    monkeypatch.setattr(
+        "rnnsearch_tf.reproduction.reproduce.reproduce", lambda *arguments: given.extend(arguments)
+    )
+    assert reproduce.run([
+        f"--data={tmp_path}", "--test=valid", "--target_language=sw", "--tokenizer=sentencepiece",
+        "--subwords=300", "--joint_subwords", "--subword_sampling=0.3",
+    ]) == 0  # fmt: skip
+    configs, texts, *_ = given
+    assert list(configs) == list(MODELS)
+    for config in configs.values():
+        assert (config.tokenizer, config.subwords, config.joint_subwords) == (
+            "sentencepiece", 300, True,
+        )  # fmt: skip
+        assert config.training.subword_sampling == 0.3
+    assert texts.described["test"] == "valid, 20 pairs en–sw"
 
 
 def test_the_sample_is_of_all_the_text_and_the_same_every_time():
