@@ -30,14 +30,16 @@ def find_cluster(workers: str | None, index: int | None, environment: Mapping[st
     """Find the machines of a training: `workers`, of which this one has the index.
 
     They are hosts (see `expand_hosts`); None: those of TF_CONFIG, or else of the job step that
-    SLURM's variables describe. UsageError where nothing names the machines, or only one of
-    `workers` and `index` is given; InputError where what names them is unusable, or leaves this
-    machine out.
+    SLURM's variables describe. UsageError where nothing names the machines, and for arguments that
+    are unusable; InputError where the environment is, or leaves this machine out.
     """
     if (workers is None) != (index is None):
         raise UsageError("--workers and --worker_index go together")
     if workers is not None and index is not None:
-        return _checked(expand_hosts(workers, "--workers"), index, "--worker_index")
+        try:
+            return _checked(expand_hosts(workers, "--workers"), index, "--worker_index")
+        except InputError as error:
+            raise UsageError(str(error)) from error
     if "TF_CONFIG" in environment:
         return _of_tf_config(environment["TF_CONFIG"])
     if "SLURM_PROCID" in environment:

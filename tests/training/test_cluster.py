@@ -136,13 +136,10 @@ def test_variables_of_slurm_that_do_not_fit_are_told_in_a_line(change, message):
         ("a,b", None, "--workers and --worker_index go together"),
         (None, 0, "--workers and --worker_index go together"),
         (None, None, "needs --workers and --worker_index, or the variable TF_CONFIG"),
+        ("a,b", 2, "^--worker_index 2: of 2 workers, the last is 1$"),
+        ("a,,b", 0, "^--workers 'a,,b': is no list of hosts"),
     ],
 )
-def test_what_is_missing_is_told(workers, index, message):
+def test_what_is_missing_or_impossible_is_told(workers, index, message):
     with pytest.raises(UsageError, match=message):
         find_cluster(workers, index, {})
-
-
-def test_an_index_that_no_worker_has_is_told():
-    with pytest.raises(InputError, match=r"^--worker_index 2: of 2 workers, the last is 1$"):
-        find_cluster("a,b", 2, {})
