@@ -140,8 +140,8 @@ class ModelConfig:
     )
     r_drop: float = setting(
         0.0,
-        "α of R-Drop (Liang et al. 2021): each pair is read twice, and α weighs how much the two "
-        "predictions, under other draws of dropout, disagree; 0: none, in half the time",
+        "α of R-Drop (Liang et al. 2021), the weight of the divergence between two predictions of "
+        "each pair, with different dropout masks; takes twice the time; 0: off",
         Limits(0, 1_000),
     )
     tied_embeddings: bool = setting(
@@ -149,7 +149,7 @@ class ModelConfig:
     )
     lexical_model: bool = setting(
         False,
-        "whether the readout reads the attended source words themselves, too (Nguyen & Chiang "
+        "whether the readout also reads the vectors of the attended source words (Nguyen & Chiang "
         "2018); needs maxout_size equal to embedding_size",
     )
 
@@ -289,11 +289,11 @@ class DecodingConfig:
         Limits(0, 1_000, without_low=True),
     )
     min_length_ratio: float = setting(
-        0.0, "minimum target words for each source token, whose </s> counts", Limits(0, 1_000)
+        0.0, "minimum target words for each source token (</s> is a source token)", Limits(0, 1_000)
     )
     allow_unknown: bool = setting(True, "whether [UNK] may be written")
     replace_unknown: bool = setting(
-        False, "whether each [UNK] becomes what the attended source word is translated by"
+        False, "whether to replace each [UNK] by a translation of the attended source word"
     )
     correct_spelling: bool = setting(
         False, "whether an unknown source word is read as a known one that is spelled like it"

@@ -1,8 +1,8 @@
 """Types of tensors in signatures: dtype and axes, as in `Float[Tensor, "B Tx two_n"]`.
 
 For readers, type checkers and the tests, which check the shapes of every call against the
-signatures (`tests/stand_ins/shape_checks.py`). Modules import this one under `TYPE_CHECKING` only,
-so that it costs nothing at run time and jaxtyping is not needed there.
+signatures (`tests/stand_ins/shape_checks.py`). At run time the names mean nothing, and jaxtyping is
+not needed: modules that use them postpone the evaluation of annotations.
 
 `Shaped` is of any dtype. Within a signature an axis has one length:
 
@@ -26,7 +26,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int, Shaped
+else:
+    Bool = Float = Int = Shaped = Any
 
-    Tensor = Any  # of any backend, symbolic or not, and what Keras converts to one
+Tensor = Any  # of any backend, symbolic or not, and what Keras converts to one
 
 __all__ = ["Bool", "Float", "Int", "Shaped", "Tensor"]

@@ -73,7 +73,7 @@ ROOMS = {
         shared.beam_flags
         shared.figure_flags shared.decoding_flags shared.alignment_flags
         shared.alignment_evaluation shared.pair_flags shared.systems shared.text_warnings
-        shared.settings_file align aligner beam_select beam_translate client demo evaluate export
+        shared.settings_file shared.subword_flags align aligner beam_select beam_translate client demo evaluate export
         lexicon plot publish reproduce score select_pairs train translate
     """,
 }

@@ -26,7 +26,7 @@ steps["layer"] = "keras" in loaded()
 from rnnsearch_tf import Translator
 steps["translator"] = loaded()
 import rnnsearch_tf.decoding.model_search, rnnsearch_tf.models.translation_model
-checks = {"jaxtyping", "beartype", "rnnsearch_tf.tensor_types"}  # for tests alone
+checks = {"jaxtyping", "beartype"}  # for tests alone
 steps["checks"] = sorted(checks & set(sys.modules))
 print(json.dumps(steps))
 """

@@ -10,7 +10,8 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Generic, TypeVar
 
-from rnnsearch_tf.client.errors import ServingError, UnavailableError
+from rnnsearch_tf.client.address import Address
+from rnnsearch_tf.client.errors import DeadlineError, ServingError, UnavailableError
 from rnnsearch_tf.errors import until_error
 
 _FIRST_PAUSE_SECONDS = 0.2
@@ -20,16 +21,33 @@ _Batch = TypeVar("_Batch")
 _Result = TypeVar("_Result")
 
 
-class Call:
+class Call(Generic[_Result]):
     """The call of one batch, its retries included; it may take `seconds` from now on."""
 
-    def __init__(self, seconds: float):
-        self.seconds = seconds
+    def __init__(self, address: Address, seconds: float):
         self.attempts = 0
+        self._address = address
+        self._seconds = seconds
         self._end = time.monotonic() + seconds
         self._cancelled = threading.Event()
         self._lock = threading.Lock()
         self._break_off: Callable[[], None] | None = None
+        self._future: concurrent.futures.Future[_Result] = concurrent.futures.Future()
+
+    def start(self, work: Callable[[], _Result]) -> None:
+        """Begin the work, which observes deadline and cancellation, in a thread of its own."""
+        # A daemon: a process that has given up must not wait for the resolver of host names.
+        threading.Thread(target=self._run, args=(work,), daemon=True).start()
+
+    def result(self) -> _Result:
+        """Wait for the result or the error of the work, at most until the deadline."""
+        # The work's own timeouts do not see an answer that trickles, or a resolver that is slow.
+        concurrent.futures.wait([self._future], self.remaining())
+        if not self._future.done():
+            late = self.late()
+            self.cancel()
+            raise late
+        return self._future.result()
 
     def remaining(self) -> float:
         """Return the seconds to the deadline, 0 after it."""
@@ -37,11 +55,23 @@ class Call:
 
     def is_over(self) -> bool:
         """Whether the deadline has passed or the call was cancelled."""
-        return self.is_cancelled() or self.remaining() == 0
+        return self._cancelled.is_set() or self.remaining() == 0
 
-    def is_cancelled(self) -> bool:
-        """Whether its answer is not needed any more."""
-        return self._cancelled.is_set()
+    def check(self) -> None:
+        """Raise an error where the call is over."""
+        if self.is_over():
+            raise self.late()
+
+    def late(self) -> DeadlineError:
+        """Make the error of a call that has not ended in time, or before it was cancelled."""
+        if self._cancelled.is_set():
+            problem = "the client was closed before the answer came"
+        else:
+            problem = (
+                f"no whole answer within {self._seconds:g} s; a longer deadline or a smaller "
+                "batch_size may help"
+            )
+        return DeadlineError(self._address, problem, max(1, self.attempts))
 
     def pause(self, seconds: float) -> None:
         """Wait, at most until the call is cancelled."""
@@ -61,52 +91,21 @@ class Call:
                 self._break_off = None
 
     def cancel(self) -> None:
-        """Cancel the call: its answer is not needed any more."""
+        """Cancel the call, without waiting for its end: its answer is not needed any more."""
         with self._lock:
             self._cancelled.set()
             if self._break_off is not None:
                 self._break_off()
 
-
-class Running(Generic[_Result]):
-    """Work in a thread of its own.
-
-    The work observes the deadline and the cancellation of its call; `late` makes the error of a
-    call that has not ended by its deadline.
-    """
-
-    def __init__(
-        self, call: Call, work: Callable[[Call], _Result], late: Callable[[Call], Exception]
-    ):
-        self._call = call
-        self._late = late
-        self._future: concurrent.futures.Future[_Result] = concurrent.futures.Future()
-        # A daemon: a process that has given up must not wait for the resolver of host names.
-        threading.Thread(target=self._run, args=(work,), daemon=True).start()
-
-    def result(self) -> _Result:
-        """Wait for the result or the error of the work, at most until the deadline of the call."""
-        # The work's own timeouts do not see an answer that trickles, or a resolver that is slow.
-        concurrent.futures.wait([self._future], self._call.remaining())
-        if not self._future.done():
-            late = self._late(self._call)
-            self.cancel()
-            raise late
-        return self._future.result()
-
-    def cancel(self) -> None:
-        """Cancel the work, without waiting for its end."""
-        self._call.cancel()
-
-    def _run(self, work: Callable[[Call], _Result]) -> None:
+    def _run(self, work: Callable[[], _Result]) -> None:
         try:
-            self._future.set_result(work(self._call))
+            self._future.set_result(work())
         except BaseException as error:
             self._future.set_exception(error)
 
 
 def in_order(
-    items: Iterable[_Batch], start: Callable[[_Batch], Running[_Result]], concurrency: int
+    items: Iterable[_Batch], start: Callable[[_Batch], Call[_Result]], concurrency: int
 ) -> Generator[_Result, None, None]:
     """Iterate over results in the order of `items`, with several calls running.
 
@@ -114,7 +113,7 @@ def in_order(
     of `items` itself, is raised in its turn. Calls that are then still running are cancelled, as
     they are when the caller leaves.
     """
-    window: collections.deque[Running[_Result]] = collections.deque()
+    window: collections.deque[Call[_Result]] = collections.deque()
     errors: list[Exception] = []
     started = until_error(map(start, items), errors)
     try:
@@ -125,13 +124,13 @@ def in_order(
             yield window[0].result()
             window.popleft()
     finally:
-        for running in window:
-            running.cancel()
+        for call in window:
+            call.cancel()
     if errors:
         raise errors[0]
 
 
-def with_retries(call: Call, attempt: Callable[[], _Result], attempts: int) -> _Result:
+def with_retries(call: Call, attempt: Callable[[Call], _Result], attempts: int) -> _Result:
     """Repeat an attempt while it raises `UnavailableError`, at most `attempts` times.
 
     The pauses double, each shortened at random by up to a half, so that clients which failed
@@ -142,7 +141,7 @@ def with_retries(call: Call, attempt: Callable[[], _Result], attempts: int) -> _
     while True:
         call.attempts += 1
         try:
-            return attempt()
+            return attempt(call)
         except ServingError as error:
             error.attempts = call.attempts
             wait = pause * random.uniform(0.5, 1.0)

@@ -3,15 +3,14 @@
 import contextlib
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, TypeVar
 
 from rnnsearch_tf.client import results
 from rnnsearch_tf.client.address import Address, ModelSpec, Tls, model_spec, parse_address
-from rnnsearch_tf.client.call import Call, Running, in_order, with_retries
+from rnnsearch_tf.client.call import Call, in_order, with_retries
 from rnnsearch_tf.client.contract import SIGNATURES, Columns, UnexpectedAnswer, checked
 from rnnsearch_tf.client.errors import AnswerError
-from rnnsearch_tf.client.failures import too_late
 from rnnsearch_tf.client.results import VersionStatus
 from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.results import Hypothesis, Translation
@@ -86,7 +85,7 @@ class Client:
         self._concurrency = concurrency
         self._attempts = attempts
         self._lock = threading.Lock()
-        self._running: weakref.WeakSet[Running[Any]] = weakref.WeakSet()
+        self._running: weakref.WeakSet[Call] = weakref.WeakSet()
         self._is_closed = False
         self._transport = _transport(self._address, self._spec, tls or Tls(), max_message_bytes)
 
@@ -103,8 +102,8 @@ class Client:
         """Cancel running calls and close the connections."""
         with self._lock:
             self._is_closed = True
-            for running in self._running:
-                running.cancel()
+            for call in self._running:
+                call.cancel()
         self._transport.close()
 
     def translate(self, lines: Iterable[str]) -> Iterator[Translation]:
@@ -136,11 +135,11 @@ class Client:
 
     def score(self, pairs: Iterable[tuple[str, str]]) -> Iterator[float]:
         """Score texts with given translations: log p(translation|text) in nats; as `translate`."""
-        return self._results("score", pairs, results.scores)
+        return (given.score for given in self.score_words(pairs))
 
     def score_words(self, pairs: Iterable[tuple[str, str]]) -> Iterator[Hypothesis]:
         """Score as `score`, word by word: the given translations with `word_scores`."""
-        return self._results("score", pairs, results.given_in_words, lines_in="translation")
+        return self._results("score", pairs, results.given_in_words)
 
     def status(self) -> list[VersionStatus]:
         """Return the versions of the model, or the one that the client names, with their states.
@@ -154,27 +153,22 @@ class Client:
         self,
         signature: str,
         rows: Iterable[tuple[str, ...]],
-        read: Callable[[Sequence[str], Columns], Iterator[_Result]],
-        lines_in: str = "text",
+        read: Callable[[Columns], Iterator[_Result]],
     ) -> Iterator[_Result]:
-        """Call a signature with rows of its inputs; `read` makes results of lines and outputs.
+        """Call a signature with rows of its inputs; `read` makes results of inputs and outputs."""
 
-        The lines are those of the input `lines_in`.
-        """
-
-        def start(batch: list[tuple[str, ...]]) -> Running[tuple[list[str], Columns]]:
+        def start(batch: list[tuple[str, ...]]) -> Call[Columns]:
             columns = [list(texts) for texts in zip(*batch, strict=True)]
             inputs = dict(zip(SIGNATURES[signature].inputs, columns, strict=True))
-            lines = inputs[lines_in]
-            return self._start(lambda call: (lines, self._predict(call, signature, inputs)))
+            return self._start(lambda call: {**inputs, **self._predict(call, signature, inputs)})
 
         checked_rows = _checked_rows(rows)
         answers = in_order(windows(checked_rows, self._batch_size), start, self._concurrency)
         with contextlib.closing(answers):
-            for lines, outputs in answers:
-                yield from read(lines, outputs)
+            for columns in answers:
+                yield from read(columns)
 
-    def _predict(self, call: Call, signature: str, inputs: dict[str, list[str]]) -> Columns:
+    def _predict(self, call: Call, signature: str, inputs: Columns) -> Columns:
         try:
             columns = self._transport.predict(call, signature, inputs)
             return checked(columns, SIGNATURES[signature], len(inputs["text"]))
@@ -183,18 +177,15 @@ class Client:
                 self._address, f"the answer is not what {signature} promises: {error}"
             ) from error
 
-    def _start(self, attempt: Callable[[Call], _Result]) -> Running[_Result]:
+    def _start(self, attempt: Callable[[Call], _Result]) -> Call[_Result]:
         """Start a call, which is tried again while the server is unavailable."""
+        call: Call[_Result] = Call(self._address, self._deadline)
         with self._lock:
             if self._is_closed:
                 raise ValueError("the client is closed")
-            running = Running(
-                Call(self._deadline),
-                lambda call: with_retries(call, lambda: attempt(call), self._attempts),
-                lambda call: too_late(self._address, call),
-            )
-            self._running.add(running)
-        return running
+            call.start(lambda: with_retries(call, attempt, self._attempts))
+            self._running.add(call)
+        return call
 
 
 def _transport(

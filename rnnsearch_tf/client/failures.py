@@ -5,7 +5,6 @@ import re
 
 from rnnsearch_tf.client import errors
 from rnnsearch_tf.client.address import Address, ModelSpec
-from rnnsearch_tf.client.call import Call
 
 _OTHER_SCHEMES = {"http": "grpc", "https": "grpcs", "grpc": "http", "grpcs": "https"}
 
@@ -52,18 +51,6 @@ class Failure(enum.Enum):
                 plain=address.scheme.removesuffix("s"),
             ),
         )
-
-
-def too_late(address: Address, call: Call) -> errors.DeadlineError:
-    """Make the error of a call that has not ended by its deadline, or before it was cancelled."""
-    if call.is_cancelled():
-        problem = "the client was closed before the answer came"
-    else:
-        problem = (
-            f"no whole answer within {call.seconds:g} s; a longer deadline or a smaller "
-            "batch_size may help"
-        )
-    return errors.DeadlineError(address, problem, max(1, call.attempts))
 
 
 _MAX_MESSAGE = 300

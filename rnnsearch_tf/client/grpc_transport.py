@@ -11,7 +11,7 @@ from rnnsearch_tf.client.address import Address, ModelSpec, Tls
 from rnnsearch_tf.client.call import Call
 from rnnsearch_tf.client.contract import concerning
 from rnnsearch_tf.client.errors import AnswerError, ServingError
-from rnnsearch_tf.client.failures import Failure, refusal, too_late
+from rnnsearch_tf.client.failures import Failure, refusal
 from rnnsearch_tf.client.results import VersionStatus
 from rnnsearch_tf.client.tensor_messages import nested_lists, string_vector
 
@@ -96,10 +96,11 @@ class GrpcTransport:
             with call.broken_off_by(future.cancel):
                 return future.result()
         except grpc.FutureCancelledError as error:
-            raise too_late(self._address, call) from error
+            raise call.late() from error
         except grpc.RpcError as error:
+            call.check()
             code, details = future.code().name, future.details() or ""
-            raise _error(self._address, self._spec, signature, call, code, details) from error
+            raise _error(self._address, self._spec, signature, code, details) from error
 
 
 def _channel(address: Address, tls: Tls, max_message_bytes: int) -> grpc.Channel:
@@ -131,11 +132,9 @@ def _version_status(entry: serving_pb2.ModelVersionStatus) -> VersionStatus:
 
 
 def _error(
-    address: Address, spec: ModelSpec, signature: str | None, call: Call, code: str, details: str
+    address: Address, spec: ModelSpec, signature: str | None, code: str, details: str
 ) -> ServingError:
     """Make the error for a call that ended with a status other than OK."""
-    if call.is_over():
-        return too_late(address, call)
     error = _unavailable(address, details) if code == "UNAVAILABLE" else None
     if code == "INTERNAL" and _NOT_READABLE.search(details):
         error = AnswerError(address, "the answer is no message of TensorFlow Serving")

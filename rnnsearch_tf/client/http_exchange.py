@@ -20,7 +20,7 @@ from urllib3.response import HTTPResponse
 from rnnsearch_tf.client.address import Address, Tls
 from rnnsearch_tf.client.call import Call
 from rnnsearch_tf.client.errors import AddressError, AnswerError, ServingError
-from rnnsearch_tf.client.failures import Failure, too_late
+from rnnsearch_tf.client.failures import Failure
 
 _PIECE_BYTES = 1 << 20
 _FAILURES = (OSError, http.client.HTTPException, HTTPError, CertificateError)
@@ -70,7 +70,7 @@ class HttpExchange:
             with call.broken_off_by(lambda: _break_off(connection)):
                 if connection.is_closed:
                     connection.connect()
-                self.check_time(call)
+                call.check()
                 with contextlib.suppress(BrokenPipeError):  # it may have answered already
                     headers = {"Content-Type": "application/json"}
                     connection.request(
@@ -83,10 +83,10 @@ class HttpExchange:
                     )
                 response = connection.getresponse()
                 content = self._read(response, call)
-            self.check_time(call)
+            call.check()
             is_whole = True
         except _FAILURES as error:
-            self.check_time(call)
+            call.check()
             if response is None:
                 raise _no_answer(self._address, call, error) from error
             raise AnswerError(self._address, f"the answer broke off: {error}") from error
@@ -105,17 +105,12 @@ class HttpExchange:
             pieces.append(piece)
             size += len(piece)
             self._check_size(size)
-            self.check_time(call)
+            call.check()
         return b"".join(pieces)
 
     def _check_size(self, size: int) -> None:
         if size > self._limit:
             raise Failure.TOO_LARGE.of(self._address, f"more than {self._limit:,} bytes")
-
-    def check_time(self, call: Call) -> None:
-        """Raise an error where the time of a call is over."""
-        if call.is_over():
-            raise too_late(self._address, call)
 
     def _connection(self, call: Call) -> HTTPConnection:
         """Take an idle connection, or a new one that has not connected yet."""
@@ -148,7 +143,7 @@ def _no_answer(address: Address, call: Call, error: Exception) -> ServingError:
     if isinstance(error, NewConnectionError):
         return Failure.UNREACHABLE.of(address, _reason(error))
     if isinstance(error, TimeoutError | HttpTimeoutError):
-        return too_late(address, call)
+        return call.late()
     if isinstance(error, CertificateError):
         return Failure.OTHER_NAME.of(address)
     if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLEOFError):

@@ -71,7 +71,7 @@ class RestTransport:
         """Return the JSON object of a good answer; raise a `ServingError` for any other."""
         content = None
         with contextlib.suppress(ValueError, RecursionError):
-            content = parse_in_pieces(response.body, lambda: self._exchange.check_time(call))
+            content = parse_in_pieces(response.body, call.check)
         if response.status != 200:
             raise self._refusal(response, content, signature)
         if not isinstance(content, dict):

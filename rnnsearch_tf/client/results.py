@@ -1,8 +1,9 @@
-"""Results of a served model, row by row: `rnnsearch_tf.results` from the columns of its answers."""
+"""Results of a served model, row by row: `rnnsearch_tf.results` from its inputs and outputs."""
 
+import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 from rnnsearch_tf.client.contract import Columns
 from rnnsearch_tf.results import (
@@ -13,7 +14,6 @@ from rnnsearch_tf.results import (
     received_weights,
 )
 
-_WORDS = ("words", "word_scores")  # exports of version 0.1.0 lack them
 _UNKNOWN = "[UNK]"  # what a model reads in place of a token that its vocabulary lacks
 
 
@@ -26,34 +26,32 @@ class VersionStatus(NamedTuple):
     error_message: str
 
 
-def translations(lines: Sequence[str], columns: Columns) -> Iterator[Translation]:
+def translations(columns: Columns) -> Iterator[Translation]:
     """Read the rows of `serving_default`: texts and scores."""
-    for line, text, score in zip(lines, columns["translation"], columns["score"], strict=True):
+    for line, text, score in _rows(columns, "text", "translation", "score"):
         yield Translation(line, (), (Hypothesis(text, (), received_score(score), None),))
 
 
-def n_best_lists(lines: Sequence[str], columns: Columns) -> Iterator[Translation]:
+def n_best_lists(columns: Columns) -> Iterator[Translation]:
     """Read the rows of `nbest`: several hypotheses, without the empty slots."""
-    names = ("translations", "scores", "normalized_scores")
-    new = (columns.get(name, [[[]] * len(row) for row in columns["scores"]]) for name in _WORDS)
-    for line, *row in zip(lines, *(columns[name] for name in names), *new, strict=True):
+    names = ("text", "translations", "words", "word_scores", "scores", "normalized_scores")
+    for line, *row in _rows(columns, *names):
+        each: Iterator[tuple[Any, ...]] = itertools.zip_longest(*row, fillvalue=[])
         first, *others = (
-            _in_words(text, words, word_scores, score, received_score(normalized_score))
-            for text, score, normalized_score, words, word_scores in zip(*row, strict=True)
+            _in_words(text, words, word_scores, score, received_score(normalized))
+            for text, words, word_scores, score, normalized in each
         )
         found = (other for other in others if other.score > -math.inf)
         yield Translation(line, (), (first, *found))
 
 
-def alignments(lines: Sequence[str], columns: Columns) -> Iterator[Translation]:
+def alignments(columns: Columns) -> Iterator[Translation]:
     """Read the rows of `align`: tokens and α without padding."""
     import numpy as np  # a client that asks for no alignments does without
 
-    names = ("translation", "score", "source_tokens", "target_tokens", "alignment")
-    as_read: Iterable[list[str] | None] = columns.get("model_input", [None] * len(lines))
-    each_words = columns.get("word_scores", [[]] * len(lines))
-    for line, text, score, source, target, weights, read, word_scores in zip(
-        lines, *(columns[name] for name in names), as_read, each_words, strict=True
+    names = ("text", "translation", "score", "source_tokens", "target_tokens", "alignment")
+    for line, text, score, source, target, weights, read, word_scores in _rows(
+        columns, *names, "model_input", "word_scores"
     ):
         source, target = _unpadded(source), _unpadded(target)
         rows = [row[: len(source)] for row in weights[: len(target)]]
@@ -62,7 +60,7 @@ def alignments(lines: Sequence[str], columns: Columns) -> Iterator[Translation]:
             text, target, received_score(score), None, received_weights(alignment),
             word_scores=received_scores(word_scores[: len(target)]),
         )  # fmt: skip
-        unknown = None if read is None else _unknown(source, read)
+        unknown = _unknown(source, read) if read else None
         yield Translation(line, source, (hypothesis,), unknown)
 
 
@@ -72,22 +70,24 @@ def _unknown(source: Sequence[str], read: Sequence[str]) -> tuple[int, ...]:
     return tuple(place for place, (word, other) in each if other == _UNKNOWN or other != word)
 
 
-def given_in_words(texts: Sequence[str], columns: Columns) -> Iterator[Hypothesis]:
-    """Read the rows of `score` with the words of the given translations and their scores."""
-    scores = columns["score"]
-    new = (columns.get(name, [[]] * len(scores)) for name in _WORDS)
-    for text, score, words, word_scores in zip(texts, scores, *new, strict=True):
-        yield _in_words(text, words, word_scores, score, None)
+def given_in_words(columns: Columns) -> Iterator[Hypothesis]:
+    """Read the rows of `score`: the given translations, their words and scores."""
+    for row in _rows(columns, "translation", "words", "word_scores", "score"):
+        yield _in_words(*row)
 
 
-def scores(lines: Sequence[str], columns: Columns) -> Iterator[float]:
-    """Read the rows of `score`: log p(y|x) in nats."""
-    del lines
-    return map(received_score, columns["score"])
+def _rows(columns: Columns, *names: str) -> Iterator[tuple[Any, ...]]:
+    """Iterate over the rows of some columns; those that exports of version 0.1.0 lack are empty."""
+    missing: list[Any] = [[]] * len(columns["text"])
+    return zip(*(columns.get(name, missing) for name in names), strict=True)
 
 
 def _in_words(
-    text: str, words: list[str], word_scores: list[float], score: float, normalized: float | None
+    text: str,
+    words: list[str],
+    word_scores: list[float],
+    score: float,
+    normalized: float | None = None,
 ) -> Hypothesis:
     tokens = _unpadded(words)
     own = received_scores(word_scores[: len(tokens)])

@@ -30,15 +30,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 
 from rnnsearch_tf.decoding.continuations import best_continuations
 from rnnsearch_tf.decoding.scoring import LOG_PROBABILITY, Kept, ScoringRule, State
-
-if TYPE_CHECKING:
-    from rnnsearch_tf.tensor_types import Bool, Float, Int, Tensor
+from rnnsearch_tf.tensor_types import Bool, Float, Int, Tensor
 
 Predict = Callable[[State], Any]  # logits of the next word [B, Q, K]
 Advance = Callable[[State, Any], State]  # from a state and its next words, int32 [B, Q]

@@ -9,12 +9,11 @@ import tensorflow as tf
 
 from rnnsearch_tf.decoding.continuations import BLOCK
 from rnnsearch_tf.models.translation_step import Candidates
+from rnnsearch_tf.tensor_types import Int, Tensor
 from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from rnnsearch_tf.tensor_types import Int, Tensor
 
 
 class CandidateLists(tf.Module):

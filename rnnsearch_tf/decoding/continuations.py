@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-if TYPE_CHECKING:
-    from rnnsearch_tf.tensor_types import Float, Int, Tensor
-
+from rnnsearch_tf.tensor_types import Float, Int, Tensor
 
 BLOCK = 32  # words in a block of a vocabulary whose size is not known before the graph runs
 

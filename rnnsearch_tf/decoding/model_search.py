@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import tensorflow as tf
 
@@ -14,10 +14,8 @@ from rnnsearch_tf.decoding.scoring import LengthNormalization
 from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.models.translation_step import Candidates
+from rnnsearch_tf.tensor_types import Int, Tensor
 from rnnsearch_tf.text.vocabulary import EOS, PAD, UNK
-
-if TYPE_CHECKING:
-    from rnnsearch_tf.tensor_types import Int, Tensor
 
 
 def search(

@@ -7,15 +7,13 @@ the probability of all others to padding, which is never chosen. So log p is the
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 
 from rnnsearch_tf.decoding.beam_search import Advance, Predict
+from rnnsearch_tf.tensor_types import Bool, Int, Shaped, Tensor
 from rnnsearch_tf.text.vocabulary import PAD, SPECIAL_TOKENS
-
-if TYPE_CHECKING:
-    from rnnsearch_tf.tensor_types import Bool, Int, Shaped, Tensor
 
 # A forced word takes the place of this one, since it may itself be banned, as [UNK] is.
 _STAND_IN = len(SPECIAL_TOKENS)

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import tensorflow as tf
 
-if TYPE_CHECKING:
-    from rnnsearch_tf.tensor_types import Float, Int, Tensor
+from rnnsearch_tf.tensor_types import Float, Int, Tensor
 
 State = Any  # a nest of tensors [B, Q, ...]
 Kept = Any  # a nest of tensors [B, Q, ...]; empty if a rule needs log p and the length only

@@ -15,7 +15,7 @@ the same leading axes. Annotations and keys are broadcast over Q, never copied.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import keras
 from keras import ops
@@ -24,9 +24,7 @@ from rnnsearch_tf.config import InitialWeights
 from rnnsearch_tf.layers import initializers
 from rnnsearch_tf.layers.attention_inputs import check_shapes, states_of_each
 from rnnsearch_tf.layers.precision import PreciseLayer, product, product_of_each
-
-if TYPE_CHECKING:
-    from rnnsearch_tf.tensor_types import Bool, Float, Tensor
+from rnnsearch_tf.tensor_types import Bool, Float, Tensor
 
 MASKED = -1e9  # an energy whose exponential is zero in float32 and bfloat16
 

@@ -10,7 +10,7 @@ followed by one large product for each weight. The tanh of the alignment model, 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import keras
 from keras import ops
@@ -24,9 +24,7 @@ from rnnsearch_tf.layers.gated_recurrence import (
 )
 from rnnsearch_tf.layers.precision import outer_product, product, product_of_each, split_columns
 from rnnsearch_tf.layers.scan import scan
-
-if TYPE_CHECKING:
-    from rnnsearch_tf.tensor_types import Bool, Float, Tensor
+from rnnsearch_tf.tensor_types import Bool, Float, Tensor
 
 
 class Weights(NamedTuple):

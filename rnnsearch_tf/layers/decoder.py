@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import keras
 from keras import ops
@@ -16,9 +16,7 @@ from rnnsearch_tf.layers.gated_recurrence import previous_states
 from rnnsearch_tf.layers.gru import ContextGRUCell
 from rnnsearch_tf.layers.precision import PreciseLayer, joined, product
 from rnnsearch_tf.layers.scan import scan
-
-if TYPE_CHECKING:
-    from rnnsearch_tf.tensor_types import Bool, Float, Int, Tensor
+from rnnsearch_tf.tensor_types import Bool, Float, Int, Tensor
 
 
 class DecoderState(NamedTuple):

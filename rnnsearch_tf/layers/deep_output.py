@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import keras
 from keras import ops
@@ -12,9 +12,7 @@ from rnnsearch_tf.layers import initializers
 from rnnsearch_tf.layers.embedding import WordEmbedding
 from rnnsearch_tf.layers.lexical import LexicalModel
 from rnnsearch_tf.layers.precision import PreciseLayer, product, sizes
-
-if TYPE_CHECKING:
-    from rnnsearch_tf.tensor_types import Float, Int, Tensor
+from rnnsearch_tf.tensor_types import Float, Int, Tensor
 
 
 def maxout(pairs: Float[Tensor, "*rows two_l"]) -> Float[Tensor, "*rows l"]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import keras
 from keras import ops
@@ -11,9 +11,7 @@ from rnnsearch_tf.config import InitialWeights
 from rnnsearch_tf.layers.embedding import WordEmbedding
 from rnnsearch_tf.layers.gru import GRUCell
 from rnnsearch_tf.layers.precision import PreciseLayer
-
-if TYPE_CHECKING:
-    from rnnsearch_tf.tensor_types import Bool, Float, Int, Tensor
+from rnnsearch_tf.tensor_types import Bool, Float, Int, Tensor
 
 CLOSED = -1e9  # an input whose sigmoid is 0: the update gate z is closed, and the state is kept
 

@@ -7,16 +7,14 @@ after it. On other backends the gradient is automatic.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import keras
 from keras import ops
 
 from rnnsearch_tf.layers.precision import outer_product, product, split_columns
 from rnnsearch_tf.layers.scan import scan
-
-if TYPE_CHECKING:
-    from rnnsearch_tf.tensor_types import Float, Tensor
+from rnnsearch_tf.tensor_types import Float, Tensor
 
 
 class Gates(NamedTuple):

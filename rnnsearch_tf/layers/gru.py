@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import keras
 from keras import ops
@@ -12,9 +12,7 @@ from rnnsearch_tf.config import InitialWeights
 from rnnsearch_tf.layers import initializers
 from rnnsearch_tf.layers.gated_recurrence import gated_recurrence, gated_update
 from rnnsearch_tf.layers.precision import PreciseLayer, joined, product, split_columns
-
-if TYPE_CHECKING:
-    from rnnsearch_tf.tensor_types import Float, Tensor
+from rnnsearch_tf.tensor_types import Float, Tensor
 
 
 class _GatedUnit(PreciseLayer):

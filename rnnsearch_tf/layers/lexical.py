@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import keras
 from keras import ops
@@ -10,9 +10,7 @@ from keras import ops
 from rnnsearch_tf.config import InitialWeights
 from rnnsearch_tf.layers import initializers
 from rnnsearch_tf.layers.precision import PreciseLayer, product
-
-if TYPE_CHECKING:
-    from rnnsearch_tf.tensor_types import Float, Tensor
+from rnnsearch_tf.tensor_types import Float, Tensor
 
 
 @keras.saving.register_keras_serializable("rnnsearch_tf")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import keras
 from keras import ops
 
-if TYPE_CHECKING:
-    from rnnsearch_tf.tensor_types import Float, Tensor
+from rnnsearch_tf.tensor_types import Float, Tensor
 
 
 class PreciseLayer(keras.layers.Layer):

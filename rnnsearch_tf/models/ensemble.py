@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from keras import ops
 
@@ -16,9 +16,7 @@ from rnnsearch_tf.models.translation_step import (
     StepState,
     TranslationStep,
 )
-
-if TYPE_CHECKING:
-    from rnnsearch_tf.tensor_types import Float, Int, Tensor
+from rnnsearch_tf.tensor_types import Float, Int, Tensor
 
 States = tuple[StepState, ...]
 

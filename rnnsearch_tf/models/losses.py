@@ -15,7 +15,7 @@ batch. A new loss needs an entry here and a field `<name>_weight` in `TrainingCo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import keras
 from keras import ops
@@ -23,9 +23,7 @@ from keras import ops
 from rnnsearch_tf.layers.decoder import DecoderState
 from rnnsearch_tf.layers.deep_output import MaxoutDeepOutput
 from rnnsearch_tf.layers.precision import joined, outer_product, product
-
-if TYPE_CHECKING:
-    from rnnsearch_tf.tensor_types import Float, Int, Shaped, Tensor
+from rnnsearch_tf.tensor_types import Float, Int, Shaped, Tensor
 
 _MIN_PROBABILITY = 1e-30  # float32 has fewer digits below 1e-38
 _MIN_ATTENTION = 1e-30  # a softmax in float32 may underflow to 0, whose log is −∞

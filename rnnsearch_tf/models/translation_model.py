@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import h5py
 import keras
@@ -19,9 +19,7 @@ from rnnsearch_tf.layers.encoder import Encoder
 from rnnsearch_tf.layers.precision import dtype_policy
 from rnnsearch_tf.models.losses import LOSSES, LossTotal, token_losses
 from rnnsearch_tf.models.translation_step import Candidates, TranslationStep
-
-if TYPE_CHECKING:
-    from rnnsearch_tf.tensor_types import Float, Int, Tensor
+from rnnsearch_tf.tensor_types import Float, Int, Tensor
 
 
 @keras.saving.register_keras_serializable("rnnsearch_tf")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from keras import ops
 
@@ -10,9 +10,7 @@ from rnnsearch_tf.layers.decoder import Decoder
 from rnnsearch_tf.layers.deep_output import MaxoutDeepOutput
 from rnnsearch_tf.layers.gated_recurrence import gated_update
 from rnnsearch_tf.layers.precision import joined, product, split_columns
-
-if TYPE_CHECKING:
-    from rnnsearch_tf.tensor_types import Bool, Float, Int, Tensor
+from rnnsearch_tf.tensor_types import Bool, Float, Int, Tensor
 
 
 class Candidates(NamedTuple):

@@ -33,9 +33,9 @@ COMMAND = Command(
     "link the words of given sentence pairs: N pairs in, N lines out, in order; a blank sentence "
     "has no links, nor has one whose weights are not finite (with a warning, and exit status 1). A "
     "model reads the target by teacher forcing, and its attention gives the links; where "
-    "rnnsearch-aligner has written an aligner into its directory, that one does. i-j is source "
-    "word i and target word j, from 0: tokens of the model's tokeniser, which are Moses' or, of a "
-    "model trained with --tokenizer=whitespace, the file's own words; </s> is not counted.",
+    "rnnsearch-aligner has written an aligner into its directory, the aligner does. i-j is source "
+    "word i and target word j, counted from 0 without </s>. Words are Moses tokens, or those "
+    "between blanks for a model trained with --tokenizer=whitespace or sentencepiece.",
     "rnnsearch-align --model_dir=model --source=test.en --target=test.fr",
 )
 FLAGS = COMMAND.flags

@@ -3,6 +3,7 @@
 import shlex
 import sys
 from pathlib import Path
+from typing import Any
 
 from rnnsearch_tf.config import (
     FILLED_IN,
@@ -66,12 +67,18 @@ COMMAND.group("Search")
 COMMAND.define_settings(DecodingConfig, skip=(
     "allow_unknown", "replace_unknown", "correct_spelling", "max_length", "candidate_words",
 ))  # fmt: skip
-COMMAND.show_defaults(lambda: setting_values(preset("rnnsearch-50", _size_for_help())))
+COMMAND.show_defaults(lambda: _defaults())
 
 
 def _size_for_help() -> Size:
     """Return --preset_size, which may be none: help does without the checks of flags."""
     return FLAGS.preset_size if FLAGS.preset_size in choices(Size) else "small"
+
+
+def _defaults() -> dict[str, Any]:
+    """Return the settings that `--help` shows."""
+    config = preset("rnnsearch-50", _size_for_help())
+    return {**vars(config), **setting_values(config)}
 
 
 @COMMAND.entry

@@ -46,8 +46,8 @@ from rnnsearch_tf.training.initial_model import InitialModel
 COMMAND = Command(
     "rnnsearch-train",
     "train RNNsearch or RNNencdec (Bahdanau, Cho & Bengio 2015) on parallel text, or resume a "
-    "training that was stopped. Settings are the flags', then those of --config, then those of "
-    "--preset, which are the defaults below (--help with --preset or --config shows theirs).",
+    "training that was stopped. A flag overrides --config, and --config overrides --preset. The "
+    "defaults below are those of the preset (give --help with --preset or --config to see others).",
     "rnnsearch-train --train_source=train.en --train_target=train.fr \\\n"
     "    --valid_source=valid.en --valid_target=valid.fr --model_dir=model",
     alone="print_config",

@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 
 COMMAND = Command(
     "rnnsearch-translate",
-    "translate text, one sentence per line: N lines in, N lines out, in order; a blank line gives "
-    "a blank line, and so does (with a warning, and exit status 1) a line without a translation of "
-    "finite score. At a terminal, each line is translated as it is typed, and a pipe is answered "
-    "when it waits. The search options override the model's own.",
+    "translate text, one sentence per line: N lines in, N lines out, in order. A blank line gives "
+    "a blank line. So does a line for which no translation has a finite score, with a warning and "
+    "exit status 1. At a terminal, each line is translated as it is typed; from a pipe, as soon as "
+    "no further line arrives. The search options override the model's own.",
     "rnnsearch-translate --model_dir=model --input=test.en --output=test.fr",
 )
 FLAGS = COMMAND.flags

@@ -2,7 +2,7 @@
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -85,104 +85,87 @@ def train(
     directory = ModelDirectory(model_dir)
     subwords = subwords or directory.subword_files()
     text = TrainingData(config, training, cache_dir, alignments, subwords, known)
-    strategy = strategy or tf.distribute.get_strategy()
-    run = _Run(text, directory, strategy, initial)
-    with run.alone():
-        run.create()
-        return run.train(validation, callbacks)
+    workers = Workers(strategy or tf.distribute.get_strategy())
+    with contextlib.ExitStack() as stack, workers.needed():
+        # Other trainings are kept out of the directory.
+        _on_chief(workers, lambda: stack.enter_context(directory.locked()))
+        _create(directory, text, workers)
+        return _train(directory, text, workers.strategy, initial, validation, callbacks)
 
 
-class _Run:
-    """A training in a model directory, on this worker."""
+def _create(directory: ModelDirectory, text: TrainingData, workers: Workers) -> None:
+    """Write settings and vocabularies, or check that they are those of the directory."""
+    config, path = text.config, directory.path
 
-    def __init__(
-        self,
-        text: TrainingData,
-        directory: ModelDirectory,
-        strategy: tf.distribute.Strategy,
-        initial: InitialModel | None,
-    ):
-        self._text = text
-        self._directory = directory
-        self._strategy = strategy
-        self._initial = initial
-        self._workers = Workers(strategy)
-
-    @contextlib.contextmanager
-    def alone(self) -> Iterator[None]:
-        """Lock the directory against other trainings, on the chief."""
-        with contextlib.ExitStack() as stack, self._workers.needed():
-            self._on_chief(lambda: stack.enter_context(self._directory.locked()))
-            yield
-
-    def create(self) -> None:
-        """Write settings and vocabularies, or check that they are those of the directory."""
-        config, path = self._text.config, self._directory.path
-        self._workers.check_same(
-            config.to_json(), f"{path}: settings or text are not those of the chief"
-        )
-        self._on_chief(self._create)
-        self._workers.check(
-            None if self._directory.is_complete() else f"{path}: must be one folder that all share"
-        )
-
-    def _create(self) -> None:
-        text, directory = self._text, self._directory
-        check_same(directory, text.config)
+    def create() -> None:
+        check_same(directory, config)
         directory.check_resumable()
-        vocabularies = text.source_vocabulary, text.target_vocabulary
-        directory.create(text.config, *vocabularies, text.subwords)
+        directory.create(config, text.source_vocabulary, text.target_vocabulary, text.subwords)
         say(str(text))
 
-    def train(
-        self, validation: ParallelText | None, callbacks: Sequence[keras.callbacks.Callback]
-    ) -> int | None:
-        """Build the model and train it."""
-        config = self._text.config
-        keras.utils.set_random_seed(config.training.seed)
-        with self._strategy.scope(), dtype_policy(config.training.dtype_policy):
-            model = TranslationModel(config.model)
-            if self._initial:
-                self._initial.copy_weights(model, config.initial_model)
-        validation_set = self._validation_set(model, validation) if validation else None
-        with contextlib.closing(ProgressBar()) as bar:
-            trainer = Trainer(
-                config,
-                model,
-                self._directory,
-                self._text.pairs,
-                evaluate=validation_set,
-                strategy=self._strategy,
-                callbacks=[bar, self._summaries(validation_set), *callbacks],
-                alignments=self._text.links,
-                sampled=self._text.sampled,
-            )
-            return trainer.run()
+    workers.check_same(config.to_json(), f"{path}: settings or text are not those of the chief")
+    _on_chief(workers, create)
+    workers.check(None if directory.is_complete() else f"{path}: must be one folder that all share")
 
-    def _validation_set(self, model: TranslationModel, text: ParallelText) -> Any:
-        """Return what evaluates the model."""
-        config, directory = self._text.config, self._directory
-        if keras.config.backend() == "jax":
-            from rnnsearch_tf.training.jax_validation import JaxValidationSet
 
-            return JaxValidationSet(model, config, directory, text)
-        return ValidationSet(model, config, directory, text)
+def _train(
+    directory: ModelDirectory,
+    text: TrainingData,
+    strategy: tf.distribute.Strategy,
+    initial: InitialModel | None,
+    validation: ParallelText | None,
+    callbacks: Sequence[keras.callbacks.Callback],
+) -> int | None:
+    """Build the model and train it."""
+    config = text.config
+    keras.utils.set_random_seed(config.training.seed)
+    with strategy.scope(), dtype_policy(config.training.dtype_policy):
+        model = TranslationModel(config.model)
+        if initial:
+            initial.copy_weights(model, config.initial_model)
+    evaluate = _validation_set(model, config, directory, validation) if validation else None
+    summaries = _summaries(directory, config, evaluate)
+    with contextlib.closing(ProgressBar()) as bar:
+        return Trainer(
+            config,
+            model,
+            directory,
+            text.pairs,
+            evaluate=evaluate,
+            strategy=strategy,
+            callbacks=[bar, summaries, *callbacks],
+            alignments=text.links,
+            sampled=text.sampled,
+        ).run()
 
-    def _summaries(self, validation_set: Any) -> Summaries:
-        folder, config = self._directory.tensorboard_path, self._text.config
-        if validation_set is None or validation_set.translator is None:
-            return Summaries(folder, config)
-        pairs = zip(*validation_set.text, strict=True)
-        samples = [(source, target) for source, target in pairs if source.strip()][:_SAMPLES]
-        text = ParallelText(*map(list, zip(*samples, strict=True))) if samples else None
-        return Summaries(folder, config, validation_set.translator, text)
 
-    def _on_chief(self, act: Callable[[], None]) -> None:
-        """Act on the chief alone; the other workers wait for it, and fail with it."""
-        problem = None
-        if self._workers.is_chief:
-            try:
-                act()
-            except InputError as error:
-                problem = str(error)
-        self._workers.check(problem)
+def _validation_set(
+    model: TranslationModel, config: Config, directory: ModelDirectory, text: ParallelText
+) -> Any:
+    """Return what evaluates the model."""
+    if keras.config.backend() == "jax":
+        from rnnsearch_tf.training.jax_validation import JaxValidationSet
+
+        return JaxValidationSet(model, config, directory, text)
+    return ValidationSet(model, config, directory, text)
+
+
+def _summaries(directory: ModelDirectory, config: Config, validation_set: Any) -> Summaries:
+    folder = directory.tensorboard_path
+    if validation_set is None or validation_set.translator is None:
+        return Summaries(folder, config)
+    pairs = zip(*validation_set.text, strict=True)
+    samples = [(source, target) for source, target in pairs if source.strip()][:_SAMPLES]
+    text = ParallelText(*map(list, zip(*samples, strict=True))) if samples else None
+    return Summaries(folder, config, validation_set.translator, text)
+
+
+def _on_chief(workers: Workers, act: Callable[[], object]) -> None:
+    """Act on the chief alone; the other workers wait for it, and fail with it."""
+    problem = None
+    if workers.is_chief:
+        try:
+            act()
+        except InputError as error:
+            problem = str(error)
+    workers.check(problem)

@@ -25,7 +25,7 @@ def define_model(
     """Add --model_dir, required where it has no default, and --weights."""
     command.group("Model")
     command.define("model_dir", MODEL_FOLDERS, description, default, required=default is None)
-    command.define("weights", Weights, "best is by the validation set", "best")
+    command.define("weights", Weights, "best on the validation set, or last written", "best")
 
 
 def define_decoding(command: Command) -> None:

@@ -63,7 +63,7 @@ def needed_pairs(command: Command, prefix: str = "", target: str = "target") -> 
 
 def define_selection(command: Command) -> None:
     """Add --drop_duplicates, --keep, the languages, --order and --seed."""
-    command.define("drop_duplicates", bool, "of equal pairs, keep the first at most", False)
+    command.define("drop_duplicates", bool, "ignore all but the first of equal pairs", False)
     command.define("keep", int, "number of pairs to keep", limits=COUNT, required=True)
     command.define("source_language", MosesLanguage, "Moses rules for the source", "en")
     command.define("target_language", MosesLanguage, "Moses rules for the target", "fr")

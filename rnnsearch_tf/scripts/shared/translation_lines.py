@@ -38,9 +38,10 @@ def define_translation_format(command: Command) -> None:
     command.define(
         "alignment",
         AlignmentFormat,
-        "pharaoh: after the translation and ' ||| ', links i-j from source token i to target token "
-        "j, from 0: each target token's greatest weight; none where that is on </s>. json: a JSON "
-        "object per line, with tokens, scores and weights",
+        "pharaoh: after the translation and ' ||| ', links i-j from source word i to target word "
+        "j, counted from 0: each target word is linked to the source word with the greatest "
+        "weight, or not linked if that is </s>. json: a JSON object per line, with words, scores "
+        "and weights",
     )
 
 
