@@ -35,47 +35,30 @@ def symmetrize(forward: Links, reverse: Links, method: Symmetrization) -> Links:
         return forward | reverse
     if method == "intersection":
         return forward & reverse
-    taken = _Taken(forward & reverse)
-    taken.grow(forward | reverse)
+    taken = forward & reverse
+    # The words that have a link: (0, source) and (1, target).
+    linked = {word for link in taken for word in enumerate(link)}
+
+    def take(link: tuple[int, int], free_words: int) -> None:
+        """Take a link that has so many words without one, or more."""
+        if sum(word not in linked for word in enumerate(link)) >= free_words:
+            taken.add(link)
+            linked.update(enumerate(link))
+
+    union = forward | reverse
+    size = -1
+    while size < len(taken):
+        size = len(taken)
+        for source, target in sorted(union, key=_target_first):
+            if (source, target) in taken:  # perhaps only since this pass began
+                for down, right in _NEIGHBOURS:
+                    if (neighbour := (source + right, target + down)) in union:
+                        take(neighbour, 1)
     if method != "grow-diag":
         for links in (forward, reverse):
-            taken.finish(links, both=method == "grow-diag-final-and")
-    return taken.links
-
-
-class _Taken:
-    """Links taken so far, and the words that have one."""
-
-    def __init__(self, links: Links):
-        self.links = set(links)
-        self._sources = {source for source, _ in links}
-        self._targets = {target for _, target in links}
-
-    def grow(self, union: Links) -> None:
-        """Add neighbours out of the union until there are no more."""
-        size = -1
-        while size < len(self.links):
-            size = len(self.links)
-            for source, target in sorted(union, key=_target_first):
-                if (source, target) in self.links:  # perhaps only since this pass began
-                    for down, right in _NEIGHBOURS:
-                        neighbour = source + right, target + down
-                        if neighbour in union and self._free_words(neighbour):
-                            self._take(neighbour)
-
-    def finish(self, links: Links, both: bool) -> None:
-        """Add the links that have a free word, or `both` their words free."""
-        for link in sorted(links, key=_target_first):
-            if self._free_words(link) >= (2 if both else 1):
-                self._take(link)
-
-    def _free_words(self, link: tuple[int, int]) -> int:
-        return (link[0] not in self._sources) + (link[1] not in self._targets)
-
-    def _take(self, link: tuple[int, int]) -> None:
-        self.links.add(link)
-        self._sources.add(link[0])
-        self._targets.add(link[1])
+            for link in sorted(links, key=_target_first):
+                take(link, 2 if method == "grow-diag-final-and" else 1)
+    return taken
 
 
 def _target_first(link: tuple[int, int]) -> tuple[int, int]:

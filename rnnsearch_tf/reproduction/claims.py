@@ -21,40 +21,28 @@ class Claim(NamedTuple):
     evidence: str
 
 
-class Fall(NamedTuple):
-    """Fall of BLEU from a model's best bin to its worst bin of longer sentences."""
-
-    best: LengthBin
-    worst: LengthBin
-
-    @property
-    def points(self) -> float:
-        """BLEU points, at least 0."""
-        return max(self.best.bleu - self.worst.bleu, 0.0)
-
-    @property
-    def fraction(self) -> float:
-        """Fraction of the best bin's BLEU that is lost, 0 to 1."""
-        return self.points / self.best.bleu if self.best.bleu else 0.0
-
-    def __str__(self) -> str:
-        return (
-            f"{self.best.bleu:.2f} at {_span(self.best)} to {self.worst.bleu:.2f} at "
-            f"{_span(self.worst)} tokens, −{self.points:.2f} BLEU ({self.fraction:.0%})"
-        )
-
-
 def claims(results: Results) -> list[Claim]:
     """Test the claims about these models."""
     return [*_overall(results), *_in_every_bin(results), *_falls(results)]
 
 
-def fall(model: ModelResults) -> Fall | None:
-    """Compare the best bin with the worst past the training length; None without such a bin."""
+def fall(model: ModelResults) -> tuple[float, str] | None:
+    """Compare the best bin with the worst past the training length; None without such a bin.
+
+    Returns the fraction of the best bin's BLEU that is lost, 0 to 1, and the numbers in words.
+    """
     bins = _telling(model)
     past = [b for b in bins if b.low > model.max_length]
+    if not past:
+        return None
     bleu = operator.attrgetter("bleu")
-    return Fall(max(bins, key=bleu), min(past, key=bleu)) if past else None
+    best, worst = max(bins, key=bleu), min(past, key=bleu)
+    points = max(best.bleu - worst.bleu, 0.0)
+    fraction = points / best.bleu if best.bleu else 0.0
+    return fraction, (
+        f"{best.bleu:.2f} at {_span(best)} to {worst.bleu:.2f} at {_span(worst)} tokens, "
+        f"−{points:.2f} BLEU ({fraction:.0%})"
+    )
 
 
 def _telling(model: ModelResults) -> list[LengthBin]:
@@ -102,7 +90,7 @@ def _falls(results: Results) -> Iterator[Claim]:
         yield _of_fall(encdec, "deteriorates", lambda fraction: fraction > TOLERANCE, "more than")
         falls = [fall(model) for model in (search, encdec) if model is not None]
         if search is not None and all(falls):
-            ours, theirs = (one.fraction for one in falls if one)
+            ours, theirs = (one[0] for one in falls if one)
             yield Claim(
                 f"{search.name} is more robust to length than {encdec.name}: it loses less",
                 ours < theirs,
@@ -119,7 +107,8 @@ def _of_fall(model: ModelResults, said: str, holds: Callable[[float], bool], lim
     if own is None:
         few = f"no bin of {MIN_TO_RESAMPLE} test sentences is past {model.max_length} tokens"
         return Claim(text, None, few)
-    return Claim(f"{text} (by {limit} {TOLERANCE:.0%})", holds(own.fraction), str(own))
+    fraction, numbers = own
+    return Claim(f"{text} (by {limit} {TOLERANCE:.0%})", holds(fraction), numbers)
 
 
 def _span(length_bin: LengthBin) -> str:

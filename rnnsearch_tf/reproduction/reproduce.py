@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +12,7 @@ from rnnsearch_tf.config import Config
 from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.data.selection.sampling import random_pairs
 from rnnsearch_tf.data.training_data import TrainingData
-from rnnsearch_tf.digests import json_digest
+from rnnsearch_tf.digests import file_digest, json_digest
 from rnnsearch_tf.errors import input_errors
 from rnnsearch_tf.files import write_atomically
 from rnnsearch_tf.inference.translator import Translator
@@ -136,10 +135,8 @@ class _Work:
 
     def _key(self, name: str, config: Config) -> str:
         directory = ModelDirectory(self.output / name)
-        files = [
-            _content(path) or b"" for path in (directory.weights_path(), directory.lexicon_path)
-        ]
-        digests = [hashlib.sha256(content).hexdigest() for content in files]
+        paths = directory.weights_path(), directory.lexicon_path
+        digests = [file_digest(path) if path.exists() else "" for path in paths]
         code = [code_fingerprint(), library_versions()]
         return json_digest([code, dataclasses.asdict(config), self._digest, digests])
 

@@ -19,7 +19,11 @@ from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.decoding_flags import define_model
 from rnnsearch_tf.scripts.shared.figure_flags import check_figures, define_figures, draw_figure
 from rnnsearch_tf.scripts.shared.finite_values import FiniteCheck, are_finite, json_weights
-from rnnsearch_tf.scripts.shared.line_output import define_line_output, line_output
+from rnnsearch_tf.scripts.shared.line_output import (
+    define_line_output,
+    line_output,
+    model_digests,
+)
 from rnnsearch_tf.scripts.shared.pair_flags import define_pairs, needed_pairs
 from rnnsearch_tf.scripts.shared.text_warnings import with_warnings
 
@@ -63,12 +67,13 @@ def run() -> int:
     check_figures(COMMAND)
     files = needed_pairs(COMMAND)
     method = link_method(COMMAND)
-    output = line_output(COMMAND, aligned_models(COMMAND))
+    models = aligned_models(COMMAND)
+    output = line_output(COMMAND, lambda: model_digests(models, FLAGS.weights))
     with quiet_start():
         aligner = word_aligner(COMMAND)
     text = with_warnings(COMMAND, aligner.forward, output.rest_of(each_pair(files)), output.done)
     pairs = output.counted(aligner.align_stream(text), "sentence pair")
-    finite = FiniteCheck(COMMAND, "no finite alignment")
+    finite = FiniteCheck(COMMAND, "no finite alignment", output)
     output.write(_output(pairs, method, finite, output.done))
     return finite.status
 

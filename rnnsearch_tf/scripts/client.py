@@ -1,5 +1,6 @@
 """rnnsearch-client: lines in, lines out, by a served model."""
 
+import contextlib
 import itertools
 import math
 import os
@@ -88,8 +89,8 @@ def run() -> int:
     with _client() as client:
         if FLAGS.status:
             return _print_status(client)
-        output = line_output(COMMAND, [])
-        finite = FiniteCheck(COMMAND, "no finite score")
+        output = line_output(COMMAND, lambda: _available(client))
+        finite = FiniteCheck(COMMAND, "no finite score", output)
         output.write(_results(client, output, finite))
     return finite.status
 
@@ -128,6 +129,13 @@ def _print_status(client: "Client") -> int:
             line += f" ({version.error_code}: {version.error_message})"
         show(line)
     return 0 if any(version.state == "AVAILABLE" for version in versions) else 1
+
+
+def _available(client: "Client") -> list[int]:
+    """Return the version that answers, the highest one; [] where the server does not tell."""
+    with contextlib.suppress(InputError):
+        return sorted(v.version for v in client.status() if v.state == "AVAILABLE")[-1:]
+    return []
 
 
 def _results(client: "Client", output: LineOutput, finite: FiniteCheck) -> Iterator[str]:

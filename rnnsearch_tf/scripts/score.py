@@ -8,7 +8,11 @@ from rnnsearch_tf.results import Hypothesis
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.decoding_flags import checked_models, define_model, open_translator
 from rnnsearch_tf.scripts.shared.finite_values import FiniteCheck
-from rnnsearch_tf.scripts.shared.line_output import define_line_output, line_output
+from rnnsearch_tf.scripts.shared.line_output import (
+    define_line_output,
+    line_output,
+    model_digests,
+)
 from rnnsearch_tf.scripts.shared.pair_flags import define_pairs, needed_pairs
 from rnnsearch_tf.scripts.shared.text_warnings import warn_of_cut_lines, warn_of_unknown_words
 from rnnsearch_tf.scripts.shared.translation_lines import SEPARATOR, scored_words
@@ -36,7 +40,8 @@ COMMAND.define(
 def run() -> int:
     """Score."""
     files = needed_pairs(COMMAND)
-    output = line_output(COMMAND, checked_models(COMMAND))
+    models = checked_models(COMMAND)
+    output = line_output(COMMAND, lambda: model_digests(models, COMMAND.flags.weights))
     with quiet_start():
         from rnnsearch_tf.evaluation.likelihood import Nll
         from rnnsearch_tf.progress import say
@@ -54,7 +59,7 @@ def run() -> int:
         else translator.score_stream(pairs)
     )
     output.write(_lines(output.counted(scored, "sentence pair", left), scores))
-    finite = FiniteCheck(COMMAND, "no finite score")
+    finite = FiniteCheck(COMMAND, "no finite score", output)
     for number, score in enumerate(scores, 1):
         finite.check(number, math.isfinite(score))
     # Two blank lines have a score of 0, which is no probability of the model's.

@@ -22,6 +22,7 @@ from rnnsearch_tf.scripts.shared.line_output import (
     LineOutput,
     define_line_output,
     line_output,
+    model_digests,
     whole_lines,
 )
 from rnnsearch_tf.scripts.shared.text_input import Decoder, input_lines, is_live, live_windows
@@ -72,7 +73,8 @@ def run() -> int:
     aligns = bool(FLAGS.alignment or FLAGS.figures)
     models = checked_models(COMMAND)
     check_n_best(COMMAND, decoding_settings(COMMAND))
-    output = line_output(COMMAND, models, _whole_lists if is_list else whole_lines)
+    measure = _whole_lists if is_list else whole_lines
+    output = line_output(COMMAND, lambda: model_digests(models, FLAGS.weights), measure)
     with quiet_start():
         from rnnsearch_tf.threads import limit_operations
 
@@ -90,7 +92,7 @@ def run() -> int:
     )
     if not _is_typed():
         results = output.counted(results, "line")
-    finite = FiniteCheck(COMMAND, "no translation with a finite score")
+    finite = FiniteCheck(COMMAND, "no translation with a finite score", output)
     output.write(_output(results, to_text, finite, output.done))
     return finite.status
 

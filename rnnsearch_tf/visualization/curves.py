@@ -49,8 +49,7 @@ def draw_bleu_by_length(
             axes.axvline(mark, color=INK, linewidth=0.8, linestyle=":")
             axes.annotate(f"training ≤ {mark}", (mark, 1), (0, 3), ("data", "axes fraction"),
                           "offset points", fontsize=8, ha="center")  # fmt: skip
-        _add_legend(figure, _legend_title(bins))
-        save_figure(figure, path)
+        _finish(figure, path, _legend_title(bins))
 
 
 def draw_training(path: str | Path, logs: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
@@ -64,20 +63,19 @@ def draw_training(path: str | Path, logs: Mapping[str, Sequence[Mapping[str, Any
         figure = _new_figure(5)
         nll_axes, bleu_axes = figure.subplots(2, 1, sharex=True)
         for i, (name, records) in enumerate(logs.items()):
+            look = {"color": _COLORS[i % len(_COLORS)], "marker": "."}
+            training, validation = _plain(f"{name}, training"), _plain(f"{name}, validation")
             drawn = [
-                _draw_field(nll_axes, records, "train_nll_per_token", i, "--", f"{name}, training"),
-                _draw_field(nll_axes, records, "nll_per_token", i, "-", f"{name}, validation"),
-                _draw_field(bleu_axes, records, "bleu", i, "-", None),
+                _draw_field(nll_axes, records, "train_nll_per_token", "--", **look, label=training),
+                _draw_field(nll_axes, records, "nll_per_token", "-", **look, label=validation),
+                _draw_field(bleu_axes, records, "bleu", "-", **look),
             ]
             if not any(drawn):
                 raise InputError(f"{name}: no evaluation to draw")
         nll_axes.set_ylabel("−log p (nats per token)")
         bleu_axes.set(xlabel="updates", ylabel="BLEU (validation set)")
         bleu_axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-        for axes in (nll_axes, bleu_axes):
-            axes.grid(alpha=0.3)
-        _add_legend(figure)
-        save_figure(figure, path)
+        _finish(figure, path)
 
 
 def draw_reliability(path: str | Path, measured: Mapping[str, Calibration]) -> None:
@@ -96,21 +94,22 @@ def draw_reliability(path: str | Path, measured: Mapping[str, Calibration]) -> N
             axes.plot(*points, **_look(i), label=label)
         axes.set(xlabel="probability of the most probable next token", ylabel="share that is right",
                  xlim=(0, 1), ylim=(0, 1))  # fmt: skip
-        axes.grid(alpha=0.3)
-        _add_legend(figure)
-        save_figure(figure, path)
+        _finish(figure, path)
 
 
 def _new_figure(height: float) -> Figure:
     return Figure((_WIDTH, height), dpi=_RESOLUTION, layout="constrained")
 
 
-def _add_legend(figure: Figure, title: str | None = None) -> None:
-    """Add a legend above the axes, where it covers no data."""
+def _finish(figure: Figure, path: str | Path, title: str | None = None) -> None:
+    """Add grids, and a legend above the axes, where it covers no data, and write the picture."""
+    for axes in figure.axes:
+        axes.grid(alpha=0.3)
     names = figure.axes[0].get_legend_handles_labels()[1]
     columns = 1 if max(map(len, names), default=0) > _LONG_NAME else 2
     figure.legend(loc="outside upper left", ncols=columns, frameon=False, fontsize=9,
                   title=title, title_fontsize=8, alignment="left", handlelength=3)  # fmt: skip
+    save_figure(figure, path)
 
 
 def _plain(name: str) -> str:
@@ -166,26 +165,13 @@ def _label_bins(axes: Axes, bins: Sequence[LengthBin]) -> None:
         labels.append("\n" * lowered + label)
     axes.set_xticks(places, labels)
     axes.set(xlabel="source length (tokens)", ylabel="BLEU")
-    axes.grid(alpha=0.3)
 
 
 def _draw_field(
-    axes: Axes,
-    records: Sequence[Mapping[str, Any]],
-    field: str,
-    i: int,
-    style: str,
-    label: str | None,
+    axes: Axes, records: Sequence[Mapping[str, Any]], field: str, style: str, **look: str
 ) -> bool:
-    """Draw a field of the i-th training's evaluations that have it; return whether any has."""
+    """Draw a field of a training's evaluations that have it; return whether any has."""
     points = [(record["updates"], record[field]) for record in records if field in record]
     if points:
-        color = _COLORS[i % len(_COLORS)]
-        axes.plot(
-            *zip(*points, strict=True),
-            style,
-            color=color,
-            marker=".",
-            label=label and _plain(label),
-        )
+        axes.plot(*zip(*points, strict=True), style, **look)
     return bool(points)

@@ -125,11 +125,8 @@ def test_one_column_behind_fails_the_claim_of_being_better():
 
 
 def test_a_fall_is_from_the_best_bin_to_the_worst_past_training():
-    lost = fall(AS_THE_PAPER[1])
-    assert lost is not None
-    assert (lost.best.bleu, lost.worst.bleu) == (25.0, 14.0)
-    assert (lost.points, lost.fraction) == (11.0, pytest.approx(0.44))
-    assert str(lost) == "25.00 at 1–30 to 14.00 at 61–97 tokens, −11.00 BLEU (44%)"
+    numbers = "25.00 at 1–30 to 14.00 at 61–97 tokens, −11.00 BLEU (44%)"
+    assert fall(AS_THE_PAPER[1]) == (pytest.approx(0.44), numbers)
 
 
 def test_more_than_the_tolerance_is_a_fall():

@@ -17,6 +17,7 @@ from scripted_engine import ScriptedEngine, answer, engine, made_model
 from rnnsearch_tf import progress, threads
 from rnnsearch_tf.inference import side_by_side
 from rnnsearch_tf.scripts import align, score, translate
+from rnnsearch_tf.scripts.shared.finite_values import FiniteCheck
 from rnnsearch_tf.scripts.shared.line_output import LineOutput
 
 LINES = [f"line {i}" for i in range(1, 601)]
@@ -170,6 +171,9 @@ def test_what_is_done_is_not_overwritten_or_mixed(capsys, broken_off, tmp_path):
     (tmp_path / "2").write_text("".join(f"{line}\n" for line in ["a", *LINES]))
     another = refused("--resume", f"--input={tmp_path / '2'}")
     assert another == "PARTIAL was made of another input"
+    (tmp_path / "2").write_text("".join(f"{line}\n" for line in [*LINES[:399], "a", *LINES[399:]]))
+    another = refused("--resume", f"--input={tmp_path / '2'}")
+    assert another == "PARTIAL was made of another input"
     (tmp_path / "2").write_text("".join(f"{line}\n" for line in LINES[:300]))
     shorter = refused("--resume", f"--input={tmp_path / '2'}")
     assert shorter == "PARTIAL was made of an input with more lines"
@@ -220,6 +224,38 @@ def test_two_processes_do_not_write_the_same_lines(capsys, engine, flags):
     said: list[str] = []
     assert translate.run(flags) == 0
     assert said and "out.partial: another process is writing it" in said[-1]
+
+
+def test_a_run_that_is_still_going_has_not_broken_off(capsys, engine, flags):
+    interrupt_at(engine, 1, lambda: said.extend(fails(capsys, *flags)))
+    said: list[str] = []
+    assert translate.run(flags) == 0
+    assert said and "out.partial: another process is writing it" in said[-1]
+
+
+def test_the_lines_of_another_process_are_not_taken_for_ours(capsys, engine, flags, tmp_path):
+    def replaced() -> None:
+        (tmp_path / "out.partial").unlink()
+        (tmp_path / "out.partial").write_text("theirs\n")
+
+    interrupt_at(engine, 1, replaced)
+    assert "out.partial: another process is writing it" in fails(capsys, *flags)[-1]
+    assert not (tmp_path / "out").exists()
+    assert (tmp_path / "out.partial").read_text() == "theirs\n"
+
+
+def test_a_line_without_a_result_is_told_by_the_status_of_the_resumed_run(
+    capsys, engine, flags, monkeypatch, tmp_path
+):
+    check = FiniteCheck.check
+    monkeypatch.setattr(
+        FiniteCheck, "check", lambda self, number, is_finite: check(self, number, number != 10)
+    )
+    interrupt_at(engine, 1, ctrl_c)
+    assert "line 10: no translation" in fails(capsys, *flags, status=130)[0]
+    interrupt_at(engine, -1, ctrl_c)
+    assert translate.run([*flags, "--resume"]) == 1
+    assert (tmp_path / "out").read_text() == ANSWERS
 
 
 # --- streams --------------------------------------------------------------------------------------

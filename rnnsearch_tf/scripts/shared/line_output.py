@@ -1,10 +1,13 @@
 """Lines of output as they come; what is done when a command breaks off is kept, and resumed."""
 
+import contextlib
 import errno
 import hashlib
 import itertools
 import json
+import os
 import sys
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -31,7 +34,6 @@ from rnnsearch_tf.scripts.shared.text_output import shown_by
 Item = TypeVar("Item")
 Measure = Callable[[IO[bytes]], tuple[int, int]]
 
-_HEAD = 256  # items of the input that are compared
 # Flags that may differ when a run is resumed; of models, the files are compared.
 _FREE = (
     *("input", "source", "target", "tsv", "translation", "output", "resume"),
@@ -60,18 +62,18 @@ def whole_lines(file: IO[bytes]) -> tuple[int, int]:
 
 
 def line_output(
-    command: Command, models: Sequence[str], measure: Measure = whole_lines
+    command: Command, made_with: Callable[[], Any], measure: Measure = whole_lines
 ) -> "LineOutput":
-    """Return the output that --output names, for lines that these models make.
+    """Return the output that --output names.
 
-    `measure` returns, of a file, the number of items that it has all lines of, and of their bytes.
-    InputError where OUTPUT.partial is there and is not to be resumed, or cannot be.
+    `made_with` tells the models that make the lines, as a value that JSON has. `measure` returns,
+    of a file, the number of items that it has all lines of, and of their bytes. InputError where
+    OUTPUT.partial is there and is not to be resumed, or cannot be.
     """
     flags = command.flags
     if flags.output != "-" and not is_stream(flags.output):
         compared = {name: flags[name].value for name in flags if name not in _FREE}
-        digests = [_model_digests(model, flags.weights) for model in models]
-        made_by = {"command": command.name, "flags": compared, "models": digests}
+        made_by = {"command": command.name, "flags": compared, "models": made_with()}
         return _FileOutput(command, made_by, measure)
     if flags.resume:
         raise UsageError("--resume needs --output, with the name of a file")
@@ -83,6 +85,7 @@ class LineOutput:
 
     def __init__(self, path: str):
         self.done = 0  # items whose lines are there from a run that broke off
+        self.has_failed = False  # whether a line has no finite result, also of those done
         self._path = path
 
     def rest_of(self, items: Iterable[Item]) -> Iterator[Item]:
@@ -121,11 +124,13 @@ class _FileOutput(LineOutput):
         self._record = self._target.with_name(f"{self._partial.name}.json")
         self._made_by = made_by
         self._measure = measure
-        self._head: list[Any] = []
-        self._known_head = _fingerprint([])
+        self._hashes = array("Q")  # of the items that were read
+        self._known = 0, _fingerprint(self._hashes)  # what the record tells of the input
         self._size = 0  # bytes of the lines that are done
         self._found = self._partial.stat().st_size if self._partial.exists() else 0
         if self._found and not command.flags.resume:
+            with self._locked():
+                pass
             raise InputError(
                 f"{self._partial} has the lines of a run that broke off: --resume goes on after "
                 "them; or remove it"
@@ -136,17 +141,20 @@ class _FileOutput(LineOutput):
 
     def rest_of(self, items: Iterable[Item]) -> Iterator[Item]:
         items = iter(items)
-        head = list(itertools.islice(items, self._known_head[0]))
-        if _fingerprint(head) != self._known_head:
-            raise InputError(f"{self._partial} was made of another input")
-        number = 0
-        for number, item in enumerate(itertools.chain(head, items), 1):
-            if number <= _HEAD:
-                self._head.append(item)
-            if number > self.done:
-                yield item
-        if number < self.done:
+        count, digest = self._known
+        ahead = []  # not done, though a run that was killed had read them
+        for item in itertools.islice(items, max(count, self.done)):
+            self._hashes.append(_hash(item))
+            if len(self._hashes) > self.done:
+                ahead.append(item)
+        if len(self._hashes) < self.done:
             raise InputError(f"{self._partial} was made of an input with more lines")
+        if _fingerprint(self._hashes[:count]) != digest:
+            raise InputError(f"{self._partial} was made of another input")
+        yield from ahead
+        for item in items:
+            self._hashes.append(_hash(item))
+            yield item
 
     def kept_lines(self) -> list[bytes]:
         if not self.done:
@@ -156,36 +164,53 @@ class _FileOutput(LineOutput):
 
     def write(self, blocks: Iterable[str]) -> None:
         try:
-            with file_lock(self._partial, wait=False) as file, last_word(self._tell):
+            with self._locked() as file, last_word(self._tell):
                 if file.tell() != self._found:
-                    raise BlockingIOError
+                    raise _AnotherProcessError(self._partial)
                 file.truncate(self._size)
                 _write(file, blocks if self._found else self._recorded(blocks))
+                if not os.path.samestat(os.fstat(file.fileno()), self._partial.stat()):
+                    raise _AnotherProcessError(self._partial)
             move_over(self._partial, self._target)
             self._record.unlink(missing_ok=True)
-        except BlockingIOError as error:
-            raise InputError(f"{self._partial}: another process is writing it") from error
+        except _AnotherProcessError:
+            raise
         except BaseException as error:
             if isinstance(error, OSError) and error.errno == errno.ENOSPC:
                 error.filename = str(self._partial)
             self._tell()
             raise
 
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[IO[bytes]]:
+        with contextlib.ExitStack() as stack:
+            try:
+                file = stack.enter_context(file_lock(self._partial, wait=False))
+            except BlockingIOError as error:
+                raise _AnotherProcessError(self._partial) from error
+            yield file
+
     def _recorded(self, blocks: Iterable[str]) -> Iterator[str]:
         """Write what makes the lines beside them, before the first one."""
         for number, block in enumerate(blocks):
             if not number:
-                record = {**self._made_by, "input": _fingerprint(self._head)}
-                write_atomically(self._record, json.dumps(record, indent=2).encode())
+                self._write_record(len(self._hashes))
             yield block
 
+    def _write_record(self, count: int) -> None:
+        """Tell what made the lines, the first items of the input among it."""
+        read = count, _fingerprint(self._hashes[:count])
+        record = {**self._made_by, "input": read, "has_failed": self.has_failed}
+        write_atomically(self._record, json.dumps(record, indent=2).encode())
+
     def _read_record(self) -> None:
-        """Read how the input began, and check that the same flags and models made the lines."""
+        """Read what the input was, and check that the same flags and models made the lines."""
         try:
             record = read_json(self._record)
             command, flags, models = record["command"], dict(record["flags"]), record["models"]
             count, digest = record["input"]
-            self._known_head = int(count), str(digest)
+            self._known = int(count), str(digest)
+            self.has_failed = bool(record["has_failed"])
         except (InputError, ValueError, KeyError, TypeError) as error:
             raise InputError(
                 f"{self._record}: does not tell what made {self._partial}: start anew without both"
@@ -202,6 +227,9 @@ class _FileOutput(LineOutput):
             return
         done, _ = self._measured()
         if done:
+            if done <= len(self._hashes):
+                with contextlib.suppress(OSError):  # a full disk: the record that is there will do
+                    self._write_record(done)
             self._warn(
                 f"{self._partial} has the first {done:,} lines' results: --resume goes on there"
             )
@@ -220,12 +248,25 @@ def _write(file: IO[bytes], blocks: Iterable[str]) -> None:
         file.flush()
 
 
-def _fingerprint(items: Sequence[Any]) -> tuple[int, str]:
-    return len(items), hashlib.sha256(repr(list(items)).encode()).hexdigest()
+class _AnotherProcessError(InputError):
+    def __init__(self, path: Path):
+        super().__init__(f"{path}: another process is writing it")
 
 
-def _model_digests(path: str, weights: str) -> dict[str, str]:
-    """Return the SHA-256 of each file that a model's answers depend on."""
+def _hash(item: Any) -> int:
+    return int.from_bytes(hashlib.sha256(repr(item).encode()).digest()[:8], "little")
+
+
+def _fingerprint(hashes: "array[int]") -> str:
+    return hashlib.sha256(hashes.tobytes()).hexdigest()
+
+
+def model_digests(paths: Sequence[str], weights: str) -> list[dict[str, str]]:
+    """Return the SHA-256 of each file that the answers of some models depend on."""
+    return [_digests(path, weights) for path in paths]
+
+
+def _digests(path: str, weights: str) -> dict[str, str]:
     if version := find_version(path):
         return folder_digests(version)
     names = (
