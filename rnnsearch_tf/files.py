@@ -14,8 +14,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
-import portalocker
-
 from rnnsearch_tf import interrupts
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.progress import say
@@ -137,21 +135,27 @@ def synchronize(path: str | Path) -> None:
 
 
 @contextlib.contextmanager
-def file_lock(path: str | Path, wait: bool = True) -> Iterator[IO[bytes]]:
+def file_lock(
+    path: str | Path, wait: bool = True, before_waiting: Callable[[], None] = lambda: None
+) -> Iterator[IO[bytes]]:
     """Hold a lock that ends with the process, however the process ends; yield the file, to append.
 
     The file stays: another process may already wait for the lock on it. BlockingIOError where
     another process holds the lock, and `wait` is false; OSError where it cannot be locked.
     """
     with open(path, "ab") as file:
-        while not _try_lock(file):
+        if not _try_lock(file):
             if not wait:
                 raise BlockingIOError(errno.EAGAIN, "locked by another process", str(path))
-            time.sleep(_RETRY_SECONDS)
+            before_waiting()
+            while not _try_lock(file):
+                time.sleep(_RETRY_SECONDS)
         yield file
 
 
 def _try_lock(file: IO[bytes]) -> bool:
+    import portalocker  # it looks for a temporary folder, which a container may lack
+
     try:
         portalocker.lock(file, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING)
     except portalocker.AlreadyLocked:
@@ -173,7 +177,8 @@ def make_once(folder: Path, is_whole: Callable[[Path], bool], make: Callable[[Pa
         return
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with file_lock(folder.with_name(f".{folder.name}.lock")):
+        lock = folder.with_name(f".{folder.name}.lock")
+        with file_lock(lock, before_waiting=lambda: say(f"{folder}: another process makes it")):
             if not is_whole(folder):
                 if folder.exists():
                     say(f"{folder}: damaged; it is made again")

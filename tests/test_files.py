@@ -56,9 +56,16 @@ def test_a_killed_process_holds_no_lock(tmp_path, holder):
 
 
 def test_a_lock_is_waited_for(tmp_path, holder):
-    threading.Timer(0.2, holder.kill).start()
-    with file_lock(tmp_path / "lock"):
+    said = []
+
+    def waits() -> None:
+        said.append("waits")
+        holder.kill()
+
+    with file_lock(tmp_path / "lock", before_waiting=waits):
         assert holder.wait() != 0
+    with file_lock(tmp_path / "lock", before_waiting=waits):
+        assert said == ["waits"]
 
 
 def test_a_lock_in_a_folder_that_is_not_there(tmp_path):

@@ -74,7 +74,8 @@ ROOMS = {
         shared.figure_flags shared.decoding_flags shared.alignment_flags
         shared.alignment_evaluation shared.pair_flags shared.systems shared.text_warnings
         shared.settings_file shared.subword_flags align aligner beam_select
-        beam_translate client demo evaluate export lexicon plot publish reproduce score select_pairs train translate
+        beam_translate client demo evaluate export lexicon plot publish reproduce score
+        select_pairs train translate
     """,
 }
 WITHOUT_TENSORFLOW = (

@@ -230,19 +230,24 @@ class ModelDirectory:
             write_atomically(self.log_path, lines.encode())
 
     def remove_leftovers(self) -> None:
-        """Remove the unfinished files of a run that was killed while it wrote."""
-        for path in self.path.glob(".*.tmp*"):
-            path.unlink(missing_ok=True)
+        """Remove the unfinished files of a training that was killed while it wrote."""
+        for written in self._written():
+            for path in self.path.glob(f".{written.name}.*.tmp*"):
+                path.unlink(missing_ok=True)
 
     def remove_training(self) -> None:
         """Remove what a training has written; a lexicon and other files stay."""
         for folder in (self.checkpoints_path, self.tensorboard_path):
             shutil.rmtree(folder, ignore_errors=True)
+        for path in self._written():
+            path.unlink(missing_ok=True)
+
+    def _written(self) -> list[Path]:
+        """Return the files that a training writes."""
         weights = self.weights_path(BEST), self.weights_path(LAST)
         vocabularies = self.source_vocabulary_path, self.target_vocabulary_path
         subwords = (self.path / name for name in SUBWORD_FILES)
-        for path in (*weights, self.log_path, self._config_path, *vocabularies, *subwords):
-            path.unlink(missing_ok=True)
+        return [*weights, self.log_path, self._config_path, *vocabularies, *subwords]
 
     def weights_path(self, which: str = BEST) -> Path:
         """Return the path of the best or the last weights."""

@@ -7,6 +7,7 @@ import re
 import uuid
 import zlib
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import IO, Any
 
 from apache_beam.io.filesystem import CompressionTypes
@@ -15,8 +16,8 @@ from apache_beam.io.tfrecordio import _TFRecordUtil as TFRecord  # its transform
 
 from rnnsearch_tf.data.lines import compressed, is_compressed, raw_lines_of
 from rnnsearch_tf.errors import InputError, first_line
+from rnnsearch_tf.files import move_over
 
-UNFINISHED = ".unfinished"  # in the folder of the output: shards that are being written
 _RAW = CompressionTypes.UNCOMPRESSED  # Beam's own decompression accepts a gzip file that breaks off
 
 
@@ -32,6 +33,11 @@ def matching(pattern: str) -> list[str]:
     if not paths:
         raise InputError(f"{pattern}: no such file")
     return paths
+
+
+def unfinished_folder(output: str) -> str:
+    """Return a new folder within the output, for the files that a job is writing."""
+    return f"{output}/.unfinished-{uuid.uuid4().hex}"
 
 
 def outputs_of(pattern: str, folder: str) -> list[tuple[str, str]]:
@@ -61,8 +67,9 @@ def read_lines(path: str, feature: str | None = None) -> Iterator[bytes]:
 def write_lines(path: str, lines: Iterable[bytes], folder: str) -> None:
     """Write lines in the format that the name says, as `read_lines` reads them.
 
-    The file is written in `folder` under a name of its own and renamed: whoever writes it again,
-    as after a failure, replaces it by the same bytes. OSError where it cannot be written.
+    The file is written in `folder` under a name of its own and renamed, on a local disk when it is
+    on the disk: whoever writes it again, as after a failure, replaces it by the same bytes. OSError
+    where it cannot be written.
     """
     temporary = FileSystems.join(folder, uuid.uuid4().hex)
     with (
@@ -76,7 +83,10 @@ def write_lines(path: str, lines: Iterable[bytes], folder: str) -> None:
                 file.write(line + b"\n")
     with contextlib.suppress(OSError):  # it is there
         FileSystems.mkdirs(FileSystems.split(path)[0])
-    FileSystems.rename([temporary], [path])
+    if "://" in path:
+        FileSystems.rename([temporary], [path])
+    else:
+        move_over(Path(temporary), Path(path))
 
 
 def remove_folder(path: str) -> None:

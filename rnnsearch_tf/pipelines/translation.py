@@ -13,7 +13,7 @@ from apache_beam.ml.inference.base import KeyedModelHandler, ModelHandler, RunIn
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.pipelines.jobs import NAMESPACE, count
-from rnnsearch_tf.pipelines.shards import UNFINISHED, outputs_of, read_lines, write_lines
+from rnnsearch_tf.pipelines.shards import outputs_of, read_lines, write_lines
 from rnnsearch_tf.results import Translation
 from rnnsearch_tf.threads import limit_operations
 from rnnsearch_tf.windows import windows
@@ -80,6 +80,7 @@ def translate_shards(
     pipeline: beam.Pipeline,
     patterns: Sequence[str],  # of input files (see `read_lines`)
     output: str,  # a folder, in which each shard has its name (see `outputs_of`) and its format
+    unfinished: str,  # a folder for files that are being written
     handler: TranslatorHandler,
     to_text: Callable[[Translation, int], str],  # given the number of a line in its shard, from 0
     feature: str | None = None,  # of records that are `tf.train.Example`
@@ -111,7 +112,7 @@ def translate_shards(
     return (
         {"sizes": read.sizes, "chunks": results}
         | "ByShard" >> beam.CoGroupByKey()
-        | "Write" >> beam.Map(_write, FileSystems.join(output, UNFINISHED))
+        | "Write" >> beam.Map(_write, unfinished)
     )
 
 

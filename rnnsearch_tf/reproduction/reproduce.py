@@ -84,6 +84,7 @@ class _Work:
         say(f"\n{MODELS[name]}: training in {directory.path}")
         stopped_by = train(config, directory.path, self._texts.training, self._texts.validation)
         if stopped_by or _content(directory.log_path) != before:
+            directory.lexicon_path.unlink(missing_ok=True)  # of earlier weights
             machines = {**self._machines(), name: hardware()}
             write_atomically(self._hardware_path, json.dumps(machines, indent=1).encode())
         return stopped_by

@@ -104,7 +104,7 @@ def run() -> None:
         FLAGS.seed,
         FLAGS.drop_duplicates,
     )
-    unfinished = f"{output}/{shards.UNFINISHED}"
+    unfinished = shards.unfinished_folder(output)
     counters = run_job(
         COMMAND,
         lambda pipeline: selection.select_shards(pipeline, pool, chosen, unfinished),

@@ -92,12 +92,13 @@ def run() -> int:
         shards.matching(pattern)
     output = output_folder(COMMAND, patterns)
     handler = translation.TranslatorHandler(model, FLAGS.n_best, FLAGS.alignment is not None)
+    unfinished = shards.unfinished_folder(output)
     counters = run_job(
         COMMAND,
         lambda pipeline: translation.translate_shards(
-            pipeline, patterns, output, handler, to_text, FLAGS.feature, FLAGS.resume
+            pipeline, patterns, output, unfinished, handler, to_text, FLAGS.feature, FLAGS.resume
         ),
-        f"{output}/{shards.UNFINISHED}",
+        unfinished,
     )
     say(", ".join(f"{counters.get(name, 0):,} {name.replace('_', ' ')}" for name in _COUNTERS))
     return 1 if counters.get("lines_without_translation") else 0

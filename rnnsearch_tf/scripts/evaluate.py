@@ -134,9 +134,9 @@ def run() -> int:
         scores = scores._replace(comparisons=list(each))
     if FLAGS.calibration:
         scores = scores._replace(calibration=_calibration(evaluator, text))
+    write_figures(FLAGS.json, scores.as_dict(), scores.table())
     if FLAGS.sample_html:
         _write_sample(evaluator.translator, text, translations)
-    write_figures(FLAGS.json, scores.as_dict(), scores.table())
     is_calibrated = scores.calibration is not None or not FLAGS.calibration
     return 0 if is_calibrated and not evaluator.missing + missing else 1
 

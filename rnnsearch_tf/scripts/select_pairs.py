@@ -3,7 +3,6 @@
 Not named select.py: a script run by its path would import it in place of Python's own select.
 """
 
-import contextlib
 import sys
 from typing import TYPE_CHECKING
 
@@ -70,18 +69,16 @@ def run() -> None:
 
     in_domain = ParallelFiles([FLAGS.in_domain_source], [FLAGS.in_domain_target])
     pool = ParallelFiles([FLAGS.pool_source], [FLAGS.pool_target])
-    with contextlib.ExitStack() as stack:
-        source = stack.enter_context(sampling.writing(FLAGS.output_source))
-        target = stack.enter_context(sampling.writing(FLAGS.output_target))
-        table = stack.enter_context(sampling.writing(FLAGS.scores)) if FLAGS.scores else None
+    outputs = [FLAGS.output_source, FLAGS.output_target, *([FLAGS.scores] if FLAGS.scores else [])]
+    with sampling.writing(outputs) as (source, target, *table):
         scores = moore_lewis.score_pairs(
             in_domain, pool, (FLAGS.source_language, FLAGS.target_language), FLAGS.order, FLAGS.seed
         )
         candidates = sampling.first_occurrences(pool) if FLAGS.drop_duplicates else None
         chosen = moore_lewis.best_pairs(scores, FLAGS.keep, candidates)
         sampling.write_pairs(pool, chosen, source, target)
-        if table:
-            table.writelines(f"{score:.6f}\n".encode() for score in scores)
+        for file in table:
+            file.writelines(f"{score:.6f}\n".encode() for score in scores)
     say(_summary(scores, chosen))
 
 

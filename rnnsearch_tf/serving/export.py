@@ -16,7 +16,7 @@ from rnnsearch_tf.inference.loading import load_text_model
 from rnnsearch_tf.inference.n_best import LOWEST
 from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.inference.weight_storage import FULL, WEIGHT_DTYPES
-from rnnsearch_tf.models.model_directory import BEST, find_model
+from rnnsearch_tf.models.model_directory import BEST, ModelDirectory, find_model
 from rnnsearch_tf.serving.model_card import model_card
 from rnnsearch_tf.serving.signatures import signatures
 from rnnsearch_tf.serving.warmup import frequent_words, write_warmup_requests
@@ -65,12 +65,15 @@ def export(
     model_dirs = [find_model(path) for path in given]
     target = new_version(export_dir, version)
     check_choice("weights_dtype", weights_dtype, WEIGHT_DTYPES, InputError)
+    read = [ModelDirectory(path).check_weights(weights) for path in model_dirs]
     text_model = load_text_model(model_dirs, decoding, weights, weights_dtype, alignment)
     _check_finite(text_model, model_dirs)
     if not completions:
         text_model.complete = None  # what a model has is saved
     aligned = "attention" if text_model.aligner is None else "aligner"
     card = model_card(model_dirs, weights, weights_dtype, text_model.config.decoding, aligned)
+    if [model["weights_sha256"] for model in card["models"]] != read:
+        raise InputError(f"{_names(model_dirs)}: the weights have changed meanwhile; export again")
     try:
         with new_folder(target) as temporary:
             _save(text_model, temporary)
@@ -89,10 +92,14 @@ def _check_finite(text_model: TextModel, model_dirs: Sequence[str | Path]) -> No
     # Without a trace, which would be saved with the model.
     [score] = text_model.score_tokens.python_function(*tokens)["score"].numpy()
     if score == LOWEST:
-        names = ", ".join(map(str, model_dirs))
         raise InputError(
-            f"{names}: scores are not finite, the weights too large or damaged; not exported"
+            f"{_names(model_dirs)}: scores are not finite, the weights too large or damaged; not "
+            "exported"
         )
+
+
+def _names(model_dirs: Sequence[str | Path]) -> str:
+    return ", ".join(map(str, model_dirs))
 
 
 def _save(text_model: TextModel, path: Path) -> None:

@@ -2,10 +2,12 @@
 
 import re
 import shutil
+import stat
 from pathlib import Path
 
 import rnnsearch_tf
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.files import new_folder
 
 _REPOSITORY = "https://github.com/rnnsearch-tf/rnnsearch_tf/blob/main"
 _IMAGES = "https://raw.githubusercontent.com/rnnsearch-tf/rnnsearch_tf/main"
@@ -28,8 +30,16 @@ def write_kit(folder: str | Path) -> None:
     """
     check_kit_folder(folder)
     kit = next(place for place in _PLACES if (place / "docker-compose.yml").exists())
-    shutil.copytree(kit, folder, ignore=_LEFT_OUT, dirs_exist_ok=True)
-    readme = Path(folder) / "README.md"
+    with new_folder(folder) as temporary:
+        try:
+            shutil.copytree(kit, temporary, ignore=_LEFT_OUT, dirs_exist_ok=True)
+        except shutil.Error as error:  # it has one for each file
+            raise OSError(f"{folder}: {error.args[0][0][-1]}") from error
+        _rewrite_links(temporary / "README.md")
+
+
+def _rewrite_links(readme: Path) -> None:
+    readme.chmod(readme.stat().st_mode | stat.S_IWUSR)  # an installed package may be read-only
     text = re.sub(r"(!\[[^\]]*\]\()\.\./", rf"\1{_IMAGES}/", readme.read_text("utf-8"))
     text = text.replace("](../", f"]({_REPOSITORY}/")
     readme.write_text(text, "utf-8")

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from rnnsearch_tf.training.summaries import Summaries
 from rnnsearch_tf.training.trainer import Trainer
 from rnnsearch_tf.training.validation import ValidationSet
 
+_SHARED_SECONDS = 45
 _SAMPLES = 5  # sentences of the validation set whose translations TensorBoard shows
 
 
@@ -105,7 +107,15 @@ def _create(directory: ModelDirectory, text: TrainingData, workers: Workers) -> 
 
     workers.check_same(config.to_json(), f"{path}: settings or text are not those of the chief")
     _on_chief(workers, create)
-    workers.check(None if directory.is_complete() else f"{path}: must be one folder that all share")
+    workers.check(None if _appears(directory) else f"{path}: must be one folder that all share")
+
+
+def _appears(directory: ModelDirectory) -> bool:
+    """Wait for what another machine has written: NFS may show for half a minute what was before."""
+    end = time.monotonic() + _SHARED_SECONDS
+    while not directory.is_complete() and time.monotonic() < end:
+        time.sleep(1)
+    return directory.is_complete()
 
 
 def _train(

@@ -1,5 +1,6 @@
 """Data selection: the score by hand, what is found in a mixed pool, files and bad input."""
 
+import errno
 import gzip
 import itertools
 import math
@@ -291,6 +292,19 @@ def test_bad_input_is_one_line_and_nothing_is_overwritten(files, tmp_path, capsy
     latin = tmp_path / "latin"
     latin.write_bytes(b"good\n\xe9t\xe9\n")
     assert "latin: line 2 is not UTF-8" in fails(capsys, files, in_domain_target=latin)
+
+
+def test_the_sides_are_replaced_together_or_not_at_all(files, tmp_path, capsys, monkeypatch):
+    synced: list[Path] = []
+
+    def synchronize(path: Path) -> None:
+        synced.append(path)
+        if len(synced) == 2:
+            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    monkeypatch.setattr("rnnsearch_tf.data.selection.sampling.synchronize", synchronize)
+    assert "No space left" in fails(capsys, files, scores=tmp_path / "scores")
+    assert len(synced) == 2
 
 
 def test_too_much_text_is_one_line(files, capsys, monkeypatch):

@@ -177,3 +177,17 @@ with quiet_start():
 assert gc.isenabled() and gc.get_freeze_count()
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_no_temporary_folder_is_needed():
+    """As in a container whose disk is read-only."""
+    code = """
+import tempfile
+tempfile._candidate_tempdir_list = lambda: []
+from rnnsearch_tf.scripts.client import run
+assert run(["--version"]) == 0
+from rnnsearch_tf.scripts.shared.command import quiet_start
+with quiet_start():
+    pass
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -233,3 +233,15 @@ def test_a_version_that_appears_meanwhile_is_not_overwritten(model_dir, tmp_path
         export([model_dir], tmp_path, decoding=SEARCH)
     assert [p.name for p in tmp_path.iterdir()] == ["1"]
     assert (tmp_path / "1" / "saved_model.pb").read_bytes() == b"theirs"
+
+
+def test_weights_that_change_meanwhile_are_not_exported(tmp_path, model_dir, monkeypatch):
+    def card(*arguments: Any) -> dict[str, Any]:
+        made = model_card(*arguments)
+        made["models"][0]["weights_sha256"] = "of other weights"
+        return made
+
+    monkeypatch.setattr("rnnsearch_tf.serving.export.model_card", card)
+    with pytest.raises(InputError, match="model: the weights have changed meanwhile; export again"):
+        export(model_dir, tmp_path / "export")
+    assert list(tmp_path.rglob("*.pb")) == []

@@ -1,5 +1,6 @@
 """The files for TensorFlow Serving, which `rnnsearch-export --kit` writes."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,26 @@ def test_nothing_is_overwritten(tmp_path, capsys):
     assert export.run([f"--kit={tmp_path}"]) == 1
     assert "is not empty, and nothing in it is overwritten" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+
+
+def test_a_read_only_package(tmp_path):
+    kit.write_kit(tmp_path / "package")
+    (tmp_path / "package" / "README.md").chmod(0o444)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kit, "_PLACES", (tmp_path / "package",))
+        kit.write_kit(tmp_path / "new")
+    assert (tmp_path / "new" / "README.md").stat().st_mode & 0o200
+
+
+def test_a_full_disk_leaves_nothing_and_is_one_line(tmp_path, capsys, monkeypatch):
+    def copy(source: object, target: object, **options: object) -> None:
+        raise shutil.Error([(source, target, "[Errno 28] No space left on device")] * 50)
+
+    monkeypatch.setattr(shutil, "copytree", copy)
+    assert export.run([f"--kit={tmp_path / 'new'}"]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line == f"rnnsearch-export: {tmp_path / 'new'}: [Errno 28] No space left on device"
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_model_is_still_asked_for(tmp_path, capsys):

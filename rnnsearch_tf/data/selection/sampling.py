@@ -3,7 +3,7 @@
 import contextlib
 import hashlib
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, NamedTuple, TypeVar
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from rnnsearch_tf.data.lines import compressed
 from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText, each_pair
-from rnnsearch_tf.files import replacing
+from rnnsearch_tf.files import replacing, synchronize
 
 Item = TypeVar("Item")
 
@@ -105,11 +105,15 @@ def write_pairs(pool: Corpus, chosen: np.ndarray, source: IO[bytes], target: IO[
 
 
 @contextlib.contextmanager
-def writing(path: str | Path) -> Iterator[IO[bytes]]:
-    """Open a file to write, gzip when named .gz; it gets its name when the block ends well."""
-    with (
-        replacing(path) as temporary,
-        open(temporary, "wb") as file,
-        compressed(file, path) as writer,
-    ):
-        yield writer
+def writing(paths: Sequence[str | Path]) -> Iterator[list[IO[bytes]]]:
+    """Open files to write, gzip where named .gz; they get their names when all are on the disk."""
+    with contextlib.ExitStack() as renamed:
+        temporaries = [renamed.enter_context(replacing(path)) for path in paths]
+        with contextlib.ExitStack() as opened:
+            files = [opened.enter_context(open(temporary, "wb")) for temporary in temporaries]
+            yield [
+                opened.enter_context(compressed(file, path))
+                for file, path in zip(files, paths, strict=True)
+            ]
+        for temporary in temporaries:
+            synchronize(temporary)

@@ -43,13 +43,12 @@ def run_job(
 ) -> dict[str, int]:
     """Run a pipeline with the options that were passed on, and return its counters.
 
-    The folder of unfinished files is removed before, in case a run that broke off has left it,
-    and afterwards.
+    The folder of unfinished files is removed afterwards.
     """
     from rnnsearch_tf.pipelines import jobs
     from rnnsearch_tf.pipelines.shards import remove_folder
 
-    remove_folder(unfinished)
-    counters = jobs.run(build, command.passed_on)
-    remove_folder(unfinished)
-    return counters
+    try:
+        return jobs.run(build, command.passed_on)
+    finally:
+        remove_folder(unfinished)

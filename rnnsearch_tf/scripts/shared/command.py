@@ -14,7 +14,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import IO, Any
 
 from absl import flags
 
@@ -317,6 +317,13 @@ def _is_not_of_retracing(record: logging.LogRecord) -> bool:
     return "tf.function retracing" not in record.getMessage()
 
 
+def _temporary_file() -> IO[bytes]:
+    try:
+        return tempfile.TemporaryFile()
+    except OSError:  # as in a container whose disk is read-only
+        return open(os.devnull, "w+b")
+
+
 @contextlib.contextmanager
 def quiet_start(backend: str = "tensorflow") -> Iterator[None]:
     """Hide what TensorFlow's libraries write to standard error while they load; load them faster.
@@ -332,7 +339,7 @@ def quiet_start(backend: str = "tensorflow") -> Iterator[None]:
     logging.getLogger("tensorflow").addFilter(_is_not_of_retracing)
     sys.stderr.flush()
     kept = os.dup(2)
-    with tempfile.TemporaryFile() as captured:
+    with _temporary_file() as captured:
         os.dup2(captured.fileno(), 2)
         gc.disable()
         try:

@@ -55,11 +55,11 @@ def shown_by(stream: TextIO) -> Callable[[str], str]:
 
 
 def write_figures(path: str | None, figures: dict[str, Any], table: str) -> None:
-    """Write figures as JSON where a file is named, and print the table.
+    """Print the table, and write figures as JSON where a file is named.
 
     Where the file is -, the JSON is printed instead of the table.
     """
     content = json.dumps(figures, indent=2) + "\n"
+    show((content if path == "-" else table).removesuffix("\n"))
     if path and path != "-":
         write_atomically(path, content.encode())
-    show((content if path == "-" else table).removesuffix("\n"))
