@@ -103,7 +103,10 @@ def _check_fields(settings: Any) -> None:
     """Check the types of fields, and those that have choices or a range, with a ValueError."""
     for field in dataclasses.fields(settings):
         value = getattr(settings, field.name)
-        if not dataclasses.is_dataclass(field.type):
+        if isinstance(field.type, type) and dataclasses.is_dataclass(field.type):
+            if not isinstance(value, field.type):
+                raise ValueError(f"{field.name}: expected {field.type.__name__}, not {value!r}")
+        else:
             typed(field.type, value, field.name)
         if allowed := choices(field.type):
             check_choice(field.name, value, allowed)

@@ -2,6 +2,8 @@
 
 import contextlib
 import difflib
+import gzip
+import zlib
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
@@ -24,9 +26,14 @@ class UsageError(InputError):
 
 @contextlib.contextmanager
 def input_errors(where: object) -> Iterator[None]:
-    """Turn an OSError or a ValueError of the block into an InputError that begins with a place."""
+    """Turn an OSError, a ValueError or a damaged .gz file of the block into an InputError.
+
+    Its text begins with a place.
+    """
     try:
         yield
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise InputError(f"{where}: not a whole gzip file ({error})") from error
     except OSError as error:
         raise InputError(f"{where}: {error.strerror or first_line(error)}") from error
     except UnicodeDecodeError as error:

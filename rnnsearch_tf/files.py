@@ -10,7 +10,7 @@ import stat
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -48,6 +48,11 @@ def replacing(path: str | Path, suffix: str = "") -> Iterator[Path]:
         finally:
             with contextlib.suppress(OSError):
                 temporary.unlink()
+
+
+def as_list(paths: str | Path | Sequence[str | Path]) -> list[str | Path]:
+    """Return paths as a list, a single one as a list of it."""
+    return [paths] if isinstance(paths, str | Path) else list(paths)
 
 
 def real_path(path: str | Path) -> Path:

@@ -173,6 +173,11 @@ def test_config_allows_what_the_layers_know():
         assert ModelConfig(initial_weights=scheme).initial_weights == scheme
 
 
+def test_a_part_that_is_no_config_is_refused():
+    with pytest.raises(ValueError, match="decoding: expected DecodingConfig, not "):
+        Config(decoding={"beam_size": 5})  # type: ignore[arg-type]
+
+
 def test_settings_are_frozen():
     with pytest.raises(dataclasses.FrozenInstanceError):
         ModelConfig().hidden_size = 3  # type: ignore[misc]

@@ -209,6 +209,8 @@ def _single(lines: Iterable[str]) -> Iterator[tuple[str]]:
 def _checked_rows(rows: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
     """Iterate over the rows, up to one that cannot be sent."""
     for number, row in enumerate(rows, 1):
+        if isinstance(row, str) or not all(isinstance(text, str) for text in row):
+            raise TypeError(f"text {number:,}: expected a str, or a pair of them, not {row!r}")
         try:
             "".join(row).encode()
         except UnicodeEncodeError as error:

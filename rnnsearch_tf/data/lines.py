@@ -4,12 +4,11 @@ import codecs
 import contextlib
 import gzip
 import io
-import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, cast
 
-from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.errors import InputError, input_errors
 from rnnsearch_tf.windows import windows
 
 _HEAD = 8_192  # bytes that tell text from other files
@@ -41,7 +40,7 @@ def blocks_of_lines(path: str | Path, block_size: int) -> Iterator[list[str]]:
 
 def raw_lines(path: str | Path) -> Iterator[bytes]:
     """Read what `read_lines` reads, line by line, as bytes that need not be UTF-8."""
-    with _opened(path) as file:
+    with input_errors(path), _opened(path) as file:
         yield from raw_lines_of(file)
 
 
@@ -63,10 +62,10 @@ def compressed(file: IO[bytes], path: str | Path) -> Iterator[IO[bytes]]:
 
 
 def check_is_text(path: str | Path) -> None:
-    """Raise an InputError where a file, plain or .gz, cannot be read or begins as binary."""
+    """Raise an error of `input_errors` for a file, plain or .gz, that is unreadable or binary."""
     with _opened(path) as file:
         if b"\0" in file.read1(_HEAD):  # all of a small file would reach what is damaged in it
-            raise InputError(f"{path}: binary, or UTF-16; text has to be UTF-8")
+            raise ValueError("binary, or UTF-16; text has to be UTF-8")
 
 
 def is_compressed(path: str | Path) -> bool:
@@ -74,12 +73,5 @@ def is_compressed(path: str | Path) -> bool:
     return Path(path).suffix == ".gz"
 
 
-@contextlib.contextmanager
-def _opened(path: str | Path) -> Iterator[io.BufferedIOBase]:
-    """Open a file, and turn its errors into an InputError of one line."""
-    try:
-        with gzip.open(path) if is_compressed(path) else open(path, "rb") as file:
-            yield file
-    except (OSError, EOFError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or f"not a whole gzip file ({error})"
-        raise InputError(f"{path}: {reason}") from error
+def _opened(path: str | Path) -> io.BufferedIOBase:
+    return gzip.open(path) if is_compressed(path) else open(path, "rb")

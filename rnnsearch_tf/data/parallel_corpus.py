@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 from rnnsearch_tf.data.lines import blocks_of_lines, is_compressed
 from rnnsearch_tf.digests import file_digest, json_digest
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.files import as_list
 
 BLOCK_PAIRS = 4_000  # maximum pairs of a block
 
@@ -15,7 +16,8 @@ BLOCK_PAIRS = 4_000  # maximum pairs of a block
 class ParallelText(NamedTuple):
     """Sentence pairs as raw text, without line ends: a corpus in memory.
 
-    The methods raise an InputError where one side has more sentences than the other.
+    The methods raise an InputError where one side has more sentences than the other, or is no list
+    of str.
     """
 
     source: list[str]
@@ -34,6 +36,13 @@ class ParallelText(NamedTuple):
             yield ParallelText(self.source[chosen], self.target[chosen])
 
     def _check(self) -> None:
+        for name, side in zip(("source", "target"), self, strict=True):
+            if not isinstance(side, list | tuple):
+                kind = type(side).__name__
+                raise InputError(f"{name}: expected a list of str, not {kind}; list(…) makes one")
+            for number, line in enumerate(side):
+                if not isinstance(line, str):
+                    raise InputError(f"{name} sentence {number:,}: expected a str, not {line!r}")
         counts = len(self.source), len(self.target)
         if counts[0] != counts[1]:
             raise InputError(f"{counts[0]:,} source sentences and {counts[1]:,} target sentences")
@@ -83,7 +92,10 @@ class ParallelFiles(_TextFiles):
     there are not as many files on one side as on the other.
     """
 
-    def __init__(self, sources: Sequence[str | Path], targets: Sequence[str | Path]):
+    def __init__(
+        self, sources: str | Path | Sequence[str | Path], targets: str | Path | Sequence[str | Path]
+    ):
+        sources, targets = as_list(sources), as_list(targets)
         if len(sources) != len(targets):
             raise InputError(
                 f"{len(sources)} source files and {len(targets)} target files: "
@@ -98,8 +110,8 @@ class TabSeparatedFiles(_TextFiles):
     A file whose first line has no tab is read as fast_align reads it: `source ||| target`.
     """
 
-    def __init__(self, paths: Sequence[str | Path]):
-        super().__init__("tsv", _by_columns, [(path,) for path in paths])
+    def __init__(self, paths: str | Path | Sequence[str | Path]):
+        super().__init__("tsv", _by_columns, [(path,) for path in as_list(paths)])
 
 
 def _separator(first_line: str) -> str:

@@ -10,7 +10,7 @@ from rnnsearch_tf.data.parallel_corpus import Corpus
 from rnnsearch_tf.data.preparation import default_cache_dir, unchanged
 from rnnsearch_tf.digests import is_intact, json_digest, write_digests
 from rnnsearch_tf.extras import require_package
-from rnnsearch_tf.files import make_once
+from rnnsearch_tf.files import as_list, make_once
 from rnnsearch_tf.progress import say
 from rnnsearch_tf.text import subwords
 from rnnsearch_tf.text.subwords import SentencePieceTokenizer, learn_subwords
@@ -22,7 +22,9 @@ def find_subwords(
     config: Config,
     training: Corpus,  # that models are learned from
     cache_dir: str | Path | None = None,  # for learned models
-    files: Sequence[str | Path] = (),  # models to be taken instead, of both sides or one for both
+    files: str
+    | Path
+    | Sequence[str | Path] = (),  # models to be taken instead, of both sides or one for both
 ) -> list[SentencePieceTokenizer]:
     """Return the tokenisers of both sides, or none where the tokens are words.
 
@@ -32,7 +34,7 @@ def find_subwords(
     """
     if config.tokenizer != SENTENCEPIECE:
         return []
-    paths = [Path(file) for file in files] or _learned(config, training, cache_dir)
+    paths = [Path(file) for file in as_list(files)] or _learned(config, training, cache_dir)
     return [
         SentencePieceTokenizer.load(config.source_language, paths[0]),
         SentencePieceTokenizer.load(config.target_language, paths[-1]),

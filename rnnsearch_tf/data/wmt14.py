@@ -40,6 +40,7 @@ class Wmt14:
         source_language: str = "en",
         target_language: str = "fr",
     ):
+        subsets = [subsets] if isinstance(subsets, str) else subsets
         unknown = [name for name in subsets if name not in SUBSETS]
         if unknown or not subsets:
             raise UsageError(

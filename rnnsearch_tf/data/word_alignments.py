@@ -12,6 +12,7 @@ from rnnsearch_tf.data.lines import is_compressed
 from rnnsearch_tf.data.parallel_corpus import ParallelFiles
 from rnnsearch_tf.digests import file_digest, json_digest
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.files import as_list
 from rnnsearch_tf.text.vocabulary import EOS
 
 _LINE = re.compile(r"\s*(\d{1,9}-\d{1,9}(\s+|$))*", re.ASCII)
@@ -38,7 +39,12 @@ class WordAlignmentFiles:
         sources: for each of them, the file with the sentences of its pairs, of either side.
     """
 
-    def __init__(self, alignments: Sequence[str | Path], sources: Sequence[str | Path]):
+    def __init__(
+        self,
+        alignments: str | Path | Sequence[str | Path],
+        sources: str | Path | Sequence[str | Path],
+    ):
+        alignments, sources = as_list(alignments), as_list(sources)
         if len(alignments) != len(sources):
             raise InputError(
                 f"{len(alignments)} files of alignments for {len(sources)} of sentences: "

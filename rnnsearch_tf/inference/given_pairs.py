@@ -1,7 +1,7 @@
 """Given sentence pairs as tokens: text is tokenised, a result keeps the tokens that it has."""
 
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -19,13 +19,28 @@ def checked_lines(text: Any) -> Sequence[Line]:
 
     TypeError where it is neither.
     """
-    lines: Any = [text] if isinstance(text, Line) else text
-    if not (hasattr(lines, "__len__") and hasattr(lines, "__iter__")):
-        raise TypeError(f"expected a sentence, a str, or a list of them, not {_described(text)}")
+    lines: Any = [text] if isinstance(text, Line) else _checked_list(text)
+    for _ in each_line(lines):
+        pass
+    return lines
+
+
+def _checked_list(values: Any) -> Any:
+    # Of a data frame or a dict, the names would be translated.
+    is_list = hasattr(values, "__len__") and not isinstance(values, Mapping)
+    if not (is_list and hasattr(values, "__iter__") and getattr(values, "ndim", 1) == 1):
+        raise TypeError(f"expected a sentence, a str, or a list of them, not {_described(values)}")
+    return values
+
+
+def each_line(lines: Iterable[Line]) -> Iterator[Line]:
+    """Give the sentences one by one; TypeError for one sentence alone, and what is none."""
+    if isinstance(lines, Line):
+        raise TypeError("one sentence where an iterable of them belongs")
     for number, line in enumerate(lines):
         if not isinstance(line, Line):
             raise TypeError(f"sentence {number:,}: expected a str, not {_described(line)}")
-    return lines
+        yield line
 
 
 def _described(value: Any) -> str:
@@ -35,20 +50,36 @@ def _described(value: Any) -> str:
 def checked_pairs(source: Sequence[Line], target: Any) -> list[tuple[Line, Target]]:
     """Pair sentences with their translations; InputError where there are not as many.
 
-    TypeError where the sentences are none.
+    TypeError where the sentences or the translations are none.
     """
     source = checked_lines(source)
-    if isinstance(target, str | bytes | Translation | Hypothesis) or len(source) != len(target):
-        count = len(target) if isinstance(target, list | tuple) else 1
-        raise InputError(f"{len(source):,} sentences, but {count:,} translations")
-    return list(zip(source, target, strict=True))
+    targets = [target] if isinstance(target, Target) else _checked_list(target)
+    if len(source) != len(targets):
+        raise InputError(f"{len(source):,} sentences, but {len(targets):,} translations")
+    return list(each_pair(zip(source, targets, strict=True)))
+
+
+def each_pair(pairs: Iterable[tuple[Line, Target]]) -> Iterator[tuple[Line, Target]]:
+    """Give the pairs one by one; TypeError for what is none."""
+    for number, pair in enumerate(pairs):
+        if isinstance(pair, Line) or len(pair) != 2:
+            raise TypeError(
+                f"pair {number:,}: expected a sentence and its translation, not {_described(pair)}"
+            )
+        source, target = pair
+        if not isinstance(source, Line):
+            raise TypeError(f"sentence {number:,}: expected a str, not {_described(source)}")
+        if not isinstance(target, Target):
+            raise TypeError(f"translation {number:,}: expected a str, not {_described(target)}")
+        yield source, target
 
 
 def checked_target(target: Any) -> Target:
-    """Return a single translation; InputError for a list."""
-    if not isinstance(target, str | bytes | Translation | Hypothesis):
-        raise InputError("one sentence, but a list of translations")
-    return target
+    """Return a single translation; InputError for a list, TypeError for what is none."""
+    if isinstance(target, Target):
+        return target
+    _checked_list(target)
+    raise InputError("one sentence, but a list of translations")
 
 
 def tokens_of_pairs(

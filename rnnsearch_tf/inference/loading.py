@@ -11,6 +11,7 @@ from rnnsearch_tf.aligner.hmm_aligner import HmmAligner
 from rnnsearch_tf.config import ALIGNMENTS, AlignmentName, DecodingConfig, check_choice
 from rnnsearch_tf.digests import find_changed
 from rnnsearch_tf.errors import InputError, first_line
+from rnnsearch_tf.files import as_list
 from rnnsearch_tf.inference.exported import card_of, check_models, load_vocabularies
 from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.inference.weight_storage import FULL
@@ -61,7 +62,7 @@ def load_text_model(
     check_backend()
     if alignment is not None:
         check_choice("alignment", alignment, ALIGNMENTS, InputError)
-    paths = [find_model(one) for one in ([path] if isinstance(path, str | Path) else path)]
+    paths = [find_model(one) for one in as_list(path)]
     if not paths:
         raise InputError("no model directory is given")
     check_models(paths, weights)

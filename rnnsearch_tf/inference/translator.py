@@ -13,6 +13,7 @@ import tensorflow as tf
 from rnnsearch_tf.aligner.hmm_aligner import HmmAligner
 from rnnsearch_tf.config import AlignmentName, Config, DecodingConfig
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.files import as_list
 from rnnsearch_tf.inference import exported, given_pairs
 from rnnsearch_tf.inference.given_pairs import Line, Target, checked_lines, padded, tokenized
 from rnnsearch_tf.inference.loading import load_export, load_text_model
@@ -131,8 +132,7 @@ class Translator:
         """
         version = exported.find_version(path) if isinstance(path, str | Path) else None
         if version is None:
-            paths = [path] if isinstance(path, str | Path) else path
-            origin = ", ".join(map(str, paths))
+            origin = ", ".join(map(str, as_list(path)))
             return cls.of(load_text_model(path, decoding, weights, alignment=alignment), origin)
         if weights != BEST:
             raise InputError(f"{version}: an export has one set of weights")
@@ -242,7 +242,7 @@ class Translator:
         `lines_at_once` lines are read before the first result.
         """
         yield from self.translate_windows(
-            windows(lines, lines_at_once),
+            windows(given_pairs.each_line(lines), lines_at_once),
             beam_size=beam_size,
             n_best=n_best,
             return_alignment=return_alignment,
@@ -349,6 +349,7 @@ class Translator:
 
         Raises:
             InputError: not as many translations as sentences.
+            TypeError: a sentence or a translation is none.
         """
         if isinstance(source, str | bytes):
             return self.score([source], [given_pairs.checked_target(target)])[0]
@@ -357,7 +358,7 @@ class Translator:
 
     def score_stream(self, pairs: Iterable[tuple[Line, Target]]) -> Iterator[float]:
         """Score (source, target) pairs as they come; as `score`."""
-        for window in windows(pairs, LINES_AT_ONCE):
+        for window in windows(given_pairs.each_pair(pairs), LINES_AT_ONCE):
             outputs = self._scored(*self._tokens(window))
             yield from received_scores(outputs["score"].numpy())
 
@@ -373,7 +374,7 @@ class Translator:
             The given texts with `tokens`, `score` and `word_scores`, and the pieces of models of
             subwords. Exports of version 0.1.0 give no `word_scores`.
         """
-        for window in windows(pairs, LINES_AT_ONCE):
+        for window in windows(given_pairs.each_pair(pairs), LINES_AT_ONCE):
             source, target = self._tokens(window)
             outputs = self._scored(source, target)
             scores = outputs["score"].numpy()
@@ -427,6 +428,7 @@ class Translator:
 
         Raises:
             InputError: not as many translations as sentences.
+            TypeError: a sentence or a translation is none.
         """
         if isinstance(source, str | bytes):
             return self.align([source], [given_pairs.checked_target(target)])[0]
@@ -435,7 +437,7 @@ class Translator:
 
     def align_stream(self, pairs: Iterable[tuple[Line, Target]]) -> Iterator[Alignment]:
         """Align (source, target) pairs as they come; as `align`."""
-        for window in windows(pairs, _PAIRS_AT_ONCE):
+        for window in windows(given_pairs.each_pair(pairs), _PAIRS_AT_ONCE):
             yield from self._aligned(*self._tokens(window))
 
     def with_options(self, **options: Any) -> "Translator":

@@ -17,7 +17,8 @@ class PreciseLayer(keras.layers.Layer):
 
     Under "mixed_bfloat16" Keras casts the inputs and weights of a layer to bfloat16. Here states,
     gates, softmaxes and sums keep the dtype of the weights, float32: only the factors of a product
-    with a weight are cast. This is more accurate, and quicker where elementwise bfloat16 is slow.
+    with a weight are cast, which rounds its result, too. This is more accurate, and quicker where
+    elementwise bfloat16 is slow.
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> "PreciseLayer":

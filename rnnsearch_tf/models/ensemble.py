@@ -52,11 +52,16 @@ class Ensemble:
         """−log p(y_i | y_<i, x) of the target's tokens, as `TranslationModel.token_losses`."""
         return -_log_mean([-model.token_losses(source, target) for model in self._models])
 
+    @property
+    def has_attention(self) -> bool:
+        """Whether a model has attention, which aligns."""
+        return any(model.has_attention for model in self._models)
+
     def alignment(
         self, source: Int[Tensor, "B Tx"], target: Int[Tensor, "B Ty"]
     ) -> Float[Tensor, "B Ty Tx"]:
         """The mean of α over the models with attention; as `TranslationModel.alignment`."""
-        models = [model for model in self._models if model.config.has_attention] or self._models
+        models = [model for model in self._models if model.has_attention] or self._models
         return ops.mean(ops.stack([m.alignment(source, target) for m in models]), axis=0)
 
 

@@ -45,7 +45,12 @@ class SentenceLoss(keras.losses.Loss):
     """
 
     def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
-        """Compute the loss; without a Keras mask, which `call` needs not and Keras misapplies."""
+        """Compute the loss; without a Keras mask, which `call` needs not and Keras misapplies.
+
+        ValueError for weights that are not one number for each sentence.
+        """
+        if sample_weight is not None and any(size != 1 for size in sample_weight.shape[1:]):
+            raise ValueError("sample_weight is of sentences; padding is left out without it")
         return super().__call__(y_true, ops.multiply(y_pred, 1), sample_weight)
 
     def call(

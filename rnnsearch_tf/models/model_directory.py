@@ -66,11 +66,14 @@ class ModelDirectory:
     def create(
         self, config: Config, source: Vocabulary, target: Vocabulary, subwords: Sequence[bytes] = ()
     ) -> None:
-        """Write vocabularies, SentencePiece models and config.
+        """Write vocabularies, SentencePiece models and config, with the vocabularies' digests.
 
         The training's id and options of the search that the folder has stay. InputError where the
         folder cannot be written, or its config cannot be read.
         """
+        config = dataclasses.replace(
+            config, source_vocabulary=source.digest, target_vocabulary=target.digest
+        )
         if self.is_complete():
             own = self.load_config()
             config = dataclasses.replace(config, training_id=own.training_id, decoding=own.decoding)

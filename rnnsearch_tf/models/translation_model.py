@@ -105,6 +105,11 @@ class TranslationModel(keras.Model):
         """Compute the metrics of `compile`, of the same y as the loss."""
         return super().compute_metrics(x, x["target"] if y is None else y, y_pred, *args, **kwargs)
 
+    @property
+    def has_attention(self) -> bool:
+        """Whether it has attention, which aligns: as its config."""
+        return self.config.has_attention
+
     def bind(
         self,
         source: Int[Tensor, "B Tx"],

@@ -5,7 +5,6 @@ import gzip
 import os
 import re
 import uuid
-import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -15,7 +14,7 @@ from apache_beam.io.filesystems import FileSystems
 from apache_beam.io.tfrecordio import _TFRecordUtil as TFRecord  # its transforms lose the order
 
 from rnnsearch_tf.data.lines import compressed, is_compressed, raw_lines_of
-from rnnsearch_tf.errors import InputError, first_line
+from rnnsearch_tf.errors import InputError, input_errors
 from rnnsearch_tf.files import move_over
 
 _RAW = CompressionTypes.UNCOMPRESSED  # Beam's own decompression accepts a gzip file that breaks off
@@ -28,7 +27,7 @@ def absolute(path: str) -> str:
 
 def matching(pattern: str) -> list[str]:
     """List the files that a pattern matches, by name; InputError where there are none."""
-    with _errors_of(pattern):
+    with input_errors(pattern):
         paths = sorted(found.path for found in FileSystems.match([pattern])[0].metadata_list)
     if not paths:
         raise InputError(f"{pattern}: no such file")
@@ -59,7 +58,7 @@ def read_lines(path: str, feature: str | None = None) -> Iterator[bytes]:
     `tf.train.Example` in which it has the line. Lines need not be UTF-8. InputError where a file
     cannot be read, is damaged, or is no text.
     """
-    with _errors_of(path), FileSystems.open(path, compression_type=_RAW) as raw:
+    with input_errors(path), FileSystems.open(path, compression_type=_RAW) as raw:
         file: Any = gzip.open(raw) if is_compressed(path) else raw  # noqa: SIM115
         yield from _records(file, feature) if _has_records(path) else _text(file)
 
@@ -93,16 +92,6 @@ def remove_folder(path: str) -> None:
     """Remove a folder of unfinished files, if it is there."""
     if FileSystems.exists(path):
         FileSystems.delete([path if "://" not in path else f"{path}/"])
-
-
-@contextlib.contextmanager
-def _errors_of(path: str) -> Iterator[None]:
-    try:
-        yield
-    except (OSError, EOFError, ValueError, zlib.error) as error:
-        raise InputError(
-            f"{path}: {getattr(error, 'strerror', None) or first_line(error)}"
-        ) from error
 
 
 def _has_records(path: str) -> bool:

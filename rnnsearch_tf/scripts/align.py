@@ -18,8 +18,9 @@ from rnnsearch_tf.scripts.shared.alignment_flags import (
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.decoding_flags import define_model
 from rnnsearch_tf.scripts.shared.figure_flags import check_figures, define_figures, draw_figure
-from rnnsearch_tf.scripts.shared.finite_values import FiniteCheck, are_finite, json_weights
+from rnnsearch_tf.scripts.shared.finite_values import are_finite, json_weights
 from rnnsearch_tf.scripts.shared.line_output import (
+    LineOutput,
     define_line_output,
     line_output,
     model_digests,
@@ -73,17 +74,17 @@ def run() -> int:
         aligner = word_aligner(COMMAND)
     text = with_warnings(COMMAND, aligner.forward, output.rest_of(each_pair(files)), output.done)
     pairs = output.counted(aligner.align_stream(text), "sentence pair")
-    finite = FiniteCheck(COMMAND, "no finite alignment", output)
-    output.write(_output(pairs, method, finite, output.done))
-    return finite.status
+    output.write(_output(pairs, method, output))
+    return int(output.has_failed)
 
 
 def _output(
-    pairs: Iterable["PairAlignment"], method: LinkMethod, finite: FiniteCheck, done: int
+    pairs: Iterable["PairAlignment"], method: LinkMethod, output: LineOutput
 ) -> Iterator[str]:
     """Yield the line of each pair, and draw the forward model's alignment where that is wanted."""
-    for number, pair in enumerate(pairs, done + 1):
-        finite.check(number, all(are_finite(w) for w in pair.weights if w is not None))
+    for number, pair in enumerate(pairs, output.done + 1):
+        is_finite = all(are_finite(w) for w in pair.weights if w is not None)
+        output.check(number, is_finite, "no finite alignment")
         draw_figure(COMMAND, number, pair.forward)
         links = method.links(*pair.weights)
         yield pharaoh(links) if FLAGS.format == "pharaoh" else _json(pair, links)

@@ -12,7 +12,7 @@ from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.limits import COUNT, INT64, Limits
 from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILE, INPUT_LINES
-from rnnsearch_tf.scripts.shared.finite_values import FiniteCheck, json_line
+from rnnsearch_tf.scripts.shared.finite_values import json_line
 from rnnsearch_tf.scripts.shared.line_output import LineOutput, define_line_output, line_output
 from rnnsearch_tf.scripts.shared.text_input import Decoder, input_lines
 from rnnsearch_tf.scripts.shared.text_output import show
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rnnsearch_tf.client import Client
 
 Signature = Literal["serving_default", "score", "nbest", "align"]
+_NOT_FINITE = "no finite score"
 
 COMMAND = Command(
     "rnnsearch-client",
@@ -90,9 +91,8 @@ def run() -> int:
         if FLAGS.status:
             return _print_status(client)
         output = line_output(COMMAND, lambda: _available(client))
-        finite = FiniteCheck(COMMAND, "no finite score", output)
-        output.write(_results(client, output, finite))
-    return finite.status
+        output.write(_results(client, output))
+    return int(output.has_failed)
 
 
 def _check_flags() -> None:
@@ -138,13 +138,13 @@ def _available(client: "Client") -> list[int]:
     return []
 
 
-def _results(client: "Client", output: LineOutput, finite: FiniteCheck) -> Iterator[str]:
+def _results(client: "Client", output: LineOutput) -> Iterator[str]:
     """Format the result for each line of the input."""
     lines = _lines(FLAGS.input)
     if FLAGS.signature == "score":
         pairs = output.rest_of(_pairs(lines, _lines(FLAGS.translation)))
         for number, score in enumerate(client.score(pairs), output.done + 1):
-            finite.check(number, math.isfinite(score))
+            output.check(number, math.isfinite(score), _NOT_FINITE)
             yield f"{score:.6f}"
         return
     call, line = {
@@ -153,7 +153,7 @@ def _results(client: "Client", output: LineOutput, finite: FiniteCheck) -> Itera
         "serving_default": (client.translate, lambda result: single_line(result.text)),
     }[FLAGS.signature]
     for number, result in enumerate(call(output.rest_of(lines)), output.done + 1):
-        finite.check(number, math.isfinite(result.score))
+        output.check(number, math.isfinite(result.score), _NOT_FINITE)
         yield line(result)
 
 

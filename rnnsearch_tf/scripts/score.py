@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from rnnsearch_tf.results import Hypothesis
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.decoding_flags import checked_models, define_model, open_translator
-from rnnsearch_tf.scripts.shared.finite_values import FiniteCheck
 from rnnsearch_tf.scripts.shared.line_output import (
     define_line_output,
     line_output,
@@ -59,13 +58,12 @@ def run() -> int:
         else translator.score_stream(pairs)
     )
     output.write(_lines(output.counted(scored, "sentence pair", left), scores))
-    finite = FiniteCheck(COMMAND, "no finite score", output)
     for number, score in enumerate(scores, 1):
-        finite.check(number, math.isfinite(score))
+        output.check(number, math.isfinite(score), "no finite score")
     # Two blank lines have a score of 0, which is no probability of the model's.
     pairs_scored = [pair for pair in zip(*text, strict=True) if any(map(str.strip, pair))]
     if not pairs_scored:
-        return finite.status
+        return int(output.has_failed)
     max_length = translator.config.decoding.max_length
     lengths = translator.target_lengths([target for _, target in pairs_scored])
     tokens = sum(min(length, max_length) + 1 for length in lengths)
@@ -76,7 +74,7 @@ def run() -> int:
         f"{len(pairs_scored):,} pairs{without}: {nll.per_token:.4f} nats per token, "
         f"perplexity {nll.perplexity:.2f}, {nll.per_sentence:.2f} nats per sentence"
     )
-    return finite.status
+    return int(output.has_failed)
 
 
 def _lines(stream: "Iterable[float | Hypothesis]", scores: list[float]) -> Iterator[str]:

@@ -17,7 +17,6 @@ from rnnsearch_tf.scripts.shared.decoding_flags import (
 )
 from rnnsearch_tf.scripts.shared.figure_flags import check_figures, define_figures, draw_figure
 from rnnsearch_tf.scripts.shared.file_flags import INPUT_LINES
-from rnnsearch_tf.scripts.shared.finite_values import FiniteCheck
 from rnnsearch_tf.scripts.shared.line_output import (
     LineOutput,
     define_line_output,
@@ -26,7 +25,7 @@ from rnnsearch_tf.scripts.shared.line_output import (
     whole_lines,
 )
 from rnnsearch_tf.scripts.shared.text_input import Decoder, input_lines, is_live, live_windows
-from rnnsearch_tf.scripts.shared.text_warnings import warn_if_cut, warn_of_unknown_words
+from rnnsearch_tf.scripts.shared.text_warnings import warn_of_cut_lines, warn_of_unknown_words
 from rnnsearch_tf.scripts.shared.translation_lines import (
     SEPARATOR,
     check_n_best,
@@ -92,9 +91,8 @@ def run() -> int:
     )
     if not _is_typed():
         results = output.counted(results, "line")
-    finite = FiniteCheck(COMMAND, "no translation with a finite score", output)
-    output.write(_output(results, to_text, finite, output.done))
-    return finite.status
+    output.write(_output(results, to_text, output))
+    return int(output.has_failed)
 
 
 def _whole_lists(file: IO[bytes]) -> tuple[int, int]:
@@ -140,16 +138,12 @@ def _checked(
     lines: Iterable[list[bytes]], translator: "Translator", done: int
 ) -> Iterator[list[bytes]]:
     """Pass windows on, with a warning for each line that is not translated as it is."""
-    max_length = translator.config.decoding.max_length
     decoder = Decoder(COMMAND.warn)
     for window_number, window in enumerate(lines):
-        numbered = list(enumerate(window, done + 1))
-        texts = [decoder(line, number) for number, line in numbered]
+        texts = [decoder(line, number) for number, line in enumerate(window, done + 1)]
         if not window_number:
             warn_of_unknown_words(COMMAND, translator, texts)
-        for number, line in numbered:
-            place = f"line {number:,}"
-            warn_if_cut(COMMAND, place, line, translator.source_lengths, max_length)
+        warn_of_cut_lines(COMMAND, translator, texts, before=done, source_name="line")
         done += len(window)
         yield window
 
@@ -157,12 +151,12 @@ def _checked(
 def _output(
     translations: Iterable[Translation],
     to_text: Callable[[Translation, int], str],
-    finite: FiniteCheck,
-    done: int,
+    output: LineOutput,
 ) -> Iterator[str]:
     """Yield the line of each translation, or its lines."""
-    for number, result in enumerate(translations, done):
-        finite.check(number + 1, math.isfinite(result.score))
+    for number, result in enumerate(translations, output.done):
+        is_finite = math.isfinite(result.score)
+        output.check(number + 1, is_finite, "no translation with a finite score")
         if FLAGS.figures:
             sides = result.source_tokens, result.tokens
             pair = Alignment(*sides, result.alignment, result.unknown or ())

@@ -12,7 +12,7 @@ import rnnsearch_tf
 from rnnsearch_tf.config import SENTENCEPIECE, SUBWORD_FILES, Config, DecodingConfig
 from rnnsearch_tf.errors import InputError, first_line, input_errors
 from rnnsearch_tf.evaluation.metrics import METRICS, Score
-from rnnsearch_tf.files import new_folder
+from rnnsearch_tf.files import as_list, new_folder
 from rnnsearch_tf.json_files import read_json, typed
 from rnnsearch_tf.models.model_directory import BEST, LAST, ModelDirectory, find_model
 from rnnsearch_tf.models.weights_file import copy_weights, count_values
@@ -69,7 +69,7 @@ def publish(
     directory.check_weights(weights)
     record = evaluation_of(directory, weights) or {}
     scores = [*_validation_rows(record)]
-    for path in evaluations:
+    for path in as_list(evaluations):
         scores += _test_rows(Path(path))
     try:
         with new_folder(target) as folder:

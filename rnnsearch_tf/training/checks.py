@@ -30,13 +30,16 @@ def check_inputs(config: Config, has_validation_set: bool, has_alignments: bool)
     """Check that a training has what its settings need.
 
     UsageError for early stopping without a validation set, alignments without a weight or an
-    attention, a weight without alignments, or drawn text where the tokens are words.
+    attention, a weight without alignments, drawn text where the tokens are words, or R-Drop without
+    dropout.
     """
     if not has_validation_set and config.training.early_stopping != "none":
         raise UsageError("--early_stopping needs a validation set")
     for name in ("subword_sampling", "letter_noise"):
         if getattr(config.training, name) and config.tokenizer != SENTENCEPIECE:
             raise UsageError(f"--{name} needs --tokenizer=sentencepiece")
+    if config.model.r_drop and not config.model.dropout:
+        raise UsageError("--r_drop needs a --dropout above 0: both readings would be the same")
     weight = config.training.guided_alignment_weight
     if not has_alignments and weight:
         raise UsageError(f"--guided_alignment_weight {weight:g} needs --train_alignments")
@@ -65,6 +68,11 @@ def check_jax(config: Config, strategy: Any = None) -> None:
     require_package("jax")
     if getattr(strategy, "cluster_resolver", None) is not None or strategy == "multi_worker":
         raise UsageError("--strategy multi_worker needs TensorFlow (KERAS_BACKEND is jax)")
+    if getattr(strategy, "num_replicas_in_sync", 1) > 1:
+        raise UsageError(
+            "on JAX, keras.distribution.set_distribution chooses the devices, not a strategy of "
+            "tf.distribute"
+        )
     if config.training.jit_compile:
         raise UsageError("--jit_compile is for TensorFlow: JAX always compiles (KERAS_BACKEND)")
 

@@ -28,6 +28,14 @@ def test_long_sentences_are_cut():
     assert [pair.forward.weights.shape for pair in pairs] == [(3, 3), (3, 2)]
 
 
+def test_an_ensemble_aligns_by_its_members_with_attention():
+    ensemble: Any = ScriptedTranslator("en-fr", architecture="rnnencdec")  # its first member
+    with pytest.raises(InputError, match="rnnencdec has no attention and aligns nothing"):
+        WordAligner(ensemble)
+    ensemble.model = EN_FR.model
+    assert len(WordAligner(ensemble).align(TEXT)) == 2
+
+
 def test_two_models_read_the_same_pairs():
     pairs = WordAligner(EN_FR, FR_EN).align(TEXT)
     for pair in pairs:

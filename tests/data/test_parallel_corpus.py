@@ -2,6 +2,7 @@
 
 import gzip
 
+import numpy as np
 import pytest
 
 from rnnsearch_tf.data import parallel_corpus
@@ -68,6 +69,27 @@ def test_unequal_sides_in_memory_are_told():
     for read in (text.fingerprint, lambda: list(text.blocks())):
         with pytest.raises(InputError, match="2 source sentences and 1 target sentences"):
             read()
+
+
+@pytest.mark.parametrize(
+    ("sides", "said"),
+    [
+        ((["a", float("nan")], ["b", "c"]), "source sentence 1: expected a str, not nan"),
+        ((["a"], [None]), "target sentence 0: expected a str, not None"),
+        ((np.array(["a"]), ["b"]), "source: expected a list of str, not ndarray"),
+    ],
+)
+def test_what_is_no_text_in_memory_is_told(sides, said):
+    for read in (ParallelText.fingerprint, lambda text: list(text.blocks())):
+        with pytest.raises(InputError, match=said):
+            read(ParallelText(*sides))
+
+
+def test_a_single_file_is_a_list_of_one(tmp_path):
+    for name in ("en", "fr", "tsv"):
+        (tmp_path / name).write_text("a\tb\n" if name == "tsv" else f"{name}\n")
+    assert ParallelFiles(tmp_path / "en", str(tmp_path / "fr")).read() == (["en"], ["fr"])
+    assert TabSeparatedFiles(str(tmp_path / "tsv")).read() == (["a"], ["b"])
 
 
 def test_empty_files_are_an_error(tmp_path):

@@ -242,6 +242,8 @@ def test_no_more_pairs_are_aligned_at_once_than_the_engine_takes(translator, mon
         (None, "a sentence, a str, or a list of them, not None, of type NoneType"),
         (iter("ab"), "or a list of them, not <str_.*iterator"),
         (["a", float("nan")], "sentence 1: expected a str, not nan, of type float"),
+        ({"en": ["a"]}, "or a list of them, not {'en': .*'a'.*}, of type dict"),
+        (np.array([["a"]]), "or a list of them, not array.*, of type ndarray"),
     ],
 )
 def test_what_is_no_text(translator, text, said):
@@ -255,8 +257,38 @@ def test_pairs_that_do_not_fit(translator):
         translator.score(["a", "b"], ["c"])
     with pytest.raises(InputError, match="2 sentences, but 1 translations"):
         translator.align(["a", "b"], "ab")
+    with pytest.raises(InputError, match="3 sentences, but 2 translations"):
+        translator.score(["a", "b", "c"], np.array(["a", "b"]))
     with pytest.raises(InputError, match="one sentence, but a list"):
         translator.score("a", ["b"])
+    with pytest.raises(TypeError, match="or a list of them, not None"):
+        translator.score("a", None)
+    with pytest.raises(TypeError, match="translation 1: expected a str, not nan"):
+        translator.score(["a", "b"], ["c", float("nan")])
+
+
+@pytest.mark.parametrize(
+    ("stream", "given", "said"),
+    [
+        ("translate_stream", "It is cold.", "one sentence where an iterable of them belongs"),
+        ("translate_stream", ["a", None], "sentence 1: expected a str, not None"),
+        (
+            "score_stream",
+            ("a b", "c"),
+            "pair 0: expected a sentence and its translation, not 'a b'",
+        ),
+        ("score_words", [("a", None)], "translation 0: expected a str, not None"),
+        ("align_stream", [(None, "a")], "sentence 0: expected a str, not None"),
+    ],
+)
+def test_what_is_no_text_in_a_stream(translator, stream, given, said):
+    with pytest.raises(TypeError, match=said):
+        list(getattr(translator, stream)(given))
+
+
+def test_no_lines_at_once(translator):
+    with pytest.raises(ValueError, match="0 at once: must be at least 1"):
+        list(translator.translate_stream(["a"], lines_at_once=0))
 
 
 def test_a_result_without_tokens_is_read_as_text(translator):

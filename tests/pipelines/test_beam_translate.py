@@ -234,7 +234,7 @@ def test_bad_input_is_one_line(text, export_dir, tmp_path, capsys):
     )
     assert "--runner: Unexpected pipeline runner: x" in said(f"{text}/a.en", "--runner=x")
     (tmp_path / "cut.gz").write_bytes((text / "below" / "b.en.gz").read_bytes()[:-20])
-    assert "cut.gz: Compressed file ended" in said(f"{tmp_path}/cut.gz")
+    assert "cut.gz: not a whole gzip file (Compressed file ended" in said(f"{tmp_path}/cut.gz")
     (tmp_path / "utf16").write_bytes("été\n".encode("utf-16"))
     assert "utf16: binary, or UTF-16; text has to be UTF-8" in said(f"{tmp_path}/utf16")
     shutil.copy(text / "a.en", tmp_path / "a.en")

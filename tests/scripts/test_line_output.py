@@ -17,7 +17,6 @@ from scripted_engine import ScriptedEngine, answer, engine, made_model
 from rnnsearch_tf import progress, threads
 from rnnsearch_tf.inference import side_by_side
 from rnnsearch_tf.scripts import align, score, translate
-from rnnsearch_tf.scripts.shared.finite_values import FiniteCheck
 from rnnsearch_tf.scripts.shared.line_output import LineOutput
 
 LINES = [f"line {i}" for i in range(1, 601)]
@@ -247,9 +246,11 @@ def test_the_lines_of_another_process_are_not_taken_for_ours(capsys, engine, fla
 def test_a_line_without_a_result_is_told_by_the_status_of_the_resumed_run(
     capsys, engine, flags, monkeypatch, tmp_path
 ):
-    check = FiniteCheck.check
+    check = LineOutput.check
     monkeypatch.setattr(
-        FiniteCheck, "check", lambda self, number, is_finite: check(self, number, number != 10)
+        LineOutput,
+        "check",
+        lambda self, number, _, problem: check(self, number, number != 10, problem),
     )
     interrupt_at(engine, 1, ctrl_c)
     assert "line 10: no translation" in fails(capsys, *flags, status=130)[0]
@@ -307,5 +308,5 @@ def test_progress_is_shown_where_the_terminal_does_not_show_the_lines(
 ):
     monkeypatch.setattr(progress, "_LOG_SECONDS", 0)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: is_terminal)
-    assert list(LineOutput(path).counted("ab", "line")) == ["a", "b"]
+    assert list(LineOutput(path, print).counted("ab", "line")) == ["a", "b"]
     assert capsys.readouterr().err[:4] == shown

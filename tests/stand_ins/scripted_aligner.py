@@ -43,6 +43,7 @@ class ScriptedTranslator:
             ),
             decoding=types.SimpleNamespace(max_length=max_length),
         )
+        self.model = self.config.model
         self.aligner = None
         self.max_pairs = 0  # aligned at once
         self.source_tokenizer = self.target_tokenizer = tokenizer_for(WHITESPACE, "")

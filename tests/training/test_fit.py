@@ -7,6 +7,7 @@ from typing import Any
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 from known_pairs import pairs_of_lengths
 
 from rnnsearch_tf.config import Config, ModelConfig, TrainingConfig
@@ -60,6 +61,14 @@ def test_smoothed_labels_are_not_silently_left_out(trained):
     config = dataclasses.replace(trained.config, label_smoothing=0.1)
     with pytest.raises(ValueError, match="fit has neither label smoothing nor R-Drop"):
         TranslationModel(config).fit(batches())
+
+
+def test_weights_of_tokens_are_refused(trained):
+    weighted = batches().map(
+        lambda batch: (batch, batch["target"], tf.cast(batch["target"] != 0, tf.float32))
+    )
+    with pytest.raises(ValueError, match="sample_weight is of sentences"):
+        trained.evaluate(weighted, verbose=0)
 
 
 def test_a_compiled_model_goes_on_training_after_it_was_loaded(trained, tmp_path):

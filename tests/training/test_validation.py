@@ -3,10 +3,20 @@
 import pytest
 
 from rnnsearch_tf.data.parallel_corpus import ParallelFiles, ParallelText
+from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.models.model_directory import ModelDirectory
+from rnnsearch_tf.presets import PRESETS
+from rnnsearch_tf.training.run import train
 from rnnsearch_tf.training.validation import ValidationSet
 
 pytestmark = pytest.mark.slow
+
+
+def test_an_empty_validation_set_is_told_before_a_folder_is_made(tmp_path):
+    text = ParallelText(["a"], ["b"])
+    with pytest.raises(InputError, match="the validation set is empty"):
+        train(PRESETS["rnnsearch-tiny"], tmp_path / "model", text, ParallelText([], []))
+    assert not (tmp_path / "model").exists()
 
 
 def test_a_swapped_validation_set_is_told(capsys, model_dir, corpus):

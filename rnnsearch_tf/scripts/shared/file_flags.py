@@ -2,7 +2,6 @@
 
 import dataclasses
 import errno
-import functools
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -11,7 +10,7 @@ from pathlib import Path
 from absl.flags import FlagValues
 
 from rnnsearch_tf.data.lines import check_is_text
-from rnnsearch_tf.errors import InputError, UsageError, first_line
+from rnnsearch_tf.errors import UsageError, input_errors
 from rnnsearch_tf.files import is_stream, real_path
 
 
@@ -20,55 +19,36 @@ class FileType:
     """A type of flag."""
 
     placeholder: str  # text that `--help` shows behind the name of the flag
-    check: Callable[[str], None]  # raises an InputError where a value cannot be read, or written
+    check: Callable[[str], None]  # raises an error of `input_errors` for an unusable file
     has_stream: bool = False  # whether - is standard input or output, which needs no check
+    has_several: bool = False  # whether a value may be several paths, with commas
 
 
 def _check_input(path: str) -> None:
-    if not Path(path).exists():
-        raise InputError(os.strerror(errno.ENOENT))
     if not is_stream(path):  # what is read from a stream is gone
-        try:
-            check_is_text(path)
-        except InputError as error:
-            raise InputError(str(error).removeprefix(f"{path}: ")) from error
-
-
-def _check_readable(path: str) -> None:
-    try:
-        open(path, "rb").close()
-    except OSError as error:
-        raise InputError(error.strerror or first_line(error)) from error
-
-
-def _check_each(check: Callable[[str], None], paths: str) -> None:
-    for path in paths.split(","):
-        try:
-            check(path)
-        except InputError as error:
-            raise error if path == paths else InputError(f"{path}: {error}") from error
+        check_is_text(path)
 
 
 def _check_file(path: str) -> None:
     if path == "-":
-        raise InputError("this output needs a file, - is no name")
+        raise ValueError("this output needs a file, - is no name")
     target = real_path(path)
     if target.is_dir() or path.endswith(os.sep):
-        raise InputError(os.strerror(errno.EISDIR))
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     if target.is_socket():
-        raise InputError("is a socket")
+        raise ValueError("is a socket")
     stays = is_stream(path)
     if not stays and not target.parent.is_dir():
-        raise InputError(f"{Path(path).parent}: no such folder")
+        raise FileNotFoundError(errno.ENOENT, f"{Path(path).parent}: no such folder")
     if (stays or target.exists()) and not os.access(path, os.W_OK):
-        raise InputError(os.strerror(errno.EACCES))
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     if not stays:
         _check_writable(target.parent)
 
 
 def _check_plain_file(path: str) -> None:
     if path.endswith(".gz"):
-        raise InputError("is not compressed: choose a name without .gz")
+        raise ValueError("is not compressed: choose a name without .gz")
     _check_file(path)
 
 
@@ -76,7 +56,7 @@ def _check_folder(path: str) -> None:
     target = real_path(path)
     existing = next(one for one in (target, *target.parents) if one.exists())
     if not existing.is_dir():
-        raise InputError(f"{existing}: {os.strerror(errno.ENOTDIR)}")
+        raise NotADirectoryError(errno.ENOTDIR, f"{existing}: {os.strerror(errno.ENOTDIR)}")
     _check_writable(existing)
 
 
@@ -85,12 +65,12 @@ def _check_writable(folder: Path) -> None:
     try:
         Path(tempfile.mkdtemp(dir=folder)).rmdir()
     except OSError as error:
-        raise InputError(f"{folder}: cannot be written: {error.strerror}") from error
+        raise OSError(error.errno, f"{folder}: cannot be written: {error.strerror}") from error
 
 
 INPUT_FILE = FileType("FILE", _check_input)  # text, plain or .gz
-INPUT_FILES = FileType("FILES", functools.partial(_check_each, _check_input))
-INPUT_BINARIES = FileType("FILES", functools.partial(_check_each, _check_readable))
+INPUT_FILES = FileType("FILES", _check_input, has_several=True)
+INPUT_BINARIES = FileType("FILES", lambda path: open(path, "rb").close(), has_several=True)
 INPUT_LINES = FileType("FILE", _check_input, has_stream=True)
 OUTPUT_FILE = FileType("FILE", _check_plain_file)
 OUTPUT_LINES = FileType("FILE", _check_plain_file, has_stream=True)
@@ -140,11 +120,10 @@ def _files(flags: FlagValues, names: Iterable[str]) -> Iterator[tuple[str, Path]
                 yield name, Path(path)
 
 
-def check_path(name: str, file_type: FileType, path: str) -> None:
+def check_path(name: str, file_type: FileType, value: str) -> None:
     """Raise an InputError that names the flag where its value cannot be read, or written."""
-    if file_type.has_stream and path == "-":
-        return
-    try:
-        file_type.check(path)
-    except InputError as error:
-        raise InputError(f"--{name} {path}: {error}") from error
+    for path in value.split(",") if file_type.has_several else [value]:
+        where = f"--{name} {value}" if path == value else f"--{name} {value}: {path}"
+        if not (file_type.has_stream and path == "-"):
+            with input_errors(where):
+                file_type.check(path)

@@ -1,4 +1,4 @@
-"""Results as JSON, and what of them is not finite: null in JSON, a warning, an exit status."""
+"""Results as JSON, in which what is not finite is null."""
 
 import json
 import math
@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from rnnsearch_tf.json_files import finite_or_none
 from rnnsearch_tf.results import Hypothesis, Translation
-from rnnsearch_tf.scripts.shared.command import Command
-from rnnsearch_tf.scripts.shared.line_output import LineOutput
 
 if TYPE_CHECKING:
     import numpy as np  # the client does without
@@ -51,23 +49,3 @@ def json_weights(weights: "np.ndarray") -> list[list[float]] | None:
 def are_finite(weights: "np.ndarray") -> bool:
     """Return whether all weights are finite."""
     return math.isfinite(weights.sum())
-
-
-class FiniteCheck:
-    """Lines whose results should be finite: each that is not is told on standard error."""
-
-    def __init__(self, command: Command, problem: str, output: LineOutput):
-        self._command = command
-        self._problem = problem
-        self._output = output
-
-    @property
-    def status(self) -> int:
-        """The exit status: 1 after a line that is not finite, also of a run that broke off."""
-        return int(self._output.has_failed)
-
-    def check(self, number: int, is_finite: bool) -> None:
-        """Check line `number`, from 1."""
-        if not is_finite:
-            self._output.has_failed = True
-            self._command.warn(f"line {number:,}: {self._problem}")

@@ -77,16 +77,23 @@ def line_output(
         return _FileOutput(command, made_by, measure)
     if flags.resume:
         raise UsageError("--resume needs --output, with the name of a file")
-    return LineOutput(flags.output)
+    return LineOutput(flags.output, command.warn)
 
 
 class LineOutput:
     """Lines for the items of an input, written to standard output (-), a pipe or a device."""
 
-    def __init__(self, path: str):
+    def __init__(self, path: str, warn: Callable[[str], None]):
         self.done = 0  # items whose lines are there from a run that broke off
         self.has_failed = False  # whether a line has no finite result, also of those done
         self._path = path
+        self._warn = warn
+
+    def check(self, number: int, is_finite: bool, problem: str) -> None:
+        """Tell of line `number`, from 1, where its result is not finite."""
+        if not is_finite:
+            self.has_failed = True
+            self._warn(f"line {number:,}: {problem}")
 
     def rest_of(self, items: Iterable[Item]) -> Iterator[Item]:
         """Yield the items that are not done; InputError where the done ones are others."""
@@ -117,8 +124,7 @@ class _FileOutput(LineOutput):
     """A file: OUTPUT.partial, with OUTPUT.partial.json beside it, until it is whole."""
 
     def __init__(self, command: Command, made_by: dict[str, Any], measure: Measure):
-        super().__init__(command.flags.output)
-        self._warn = command.warn
+        super().__init__(command.flags.output, command.warn)
         self._target = real_path(self._path)
         self._partial = self._target.with_name(f"{self._target.name}.partial")
         self._record = self._target.with_name(f"{self._partial.name}.json")

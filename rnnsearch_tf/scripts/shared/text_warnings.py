@@ -1,6 +1,6 @@
 """Warnings of text in another language than the model's, and of lines that are too long."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rnnsearch_tf.scripts.shared.command import Command
@@ -28,28 +28,20 @@ def warn_of_cut_lines(
     source: Sequence[str],
     target: Sequence[str] = (),
     before: int = 0,  # lines of the text before these
+    source_name: str = "source line",
 ) -> None:
     """Warn of each line that the model reads only the beginning of."""
     max_length = translator.config.decoding.max_length
-    lengths = {"source": translator.source_lengths, "target": translator.target_lengths}
-    for side, lines in (("source", source), ("target", target)):
+    for name, lines, lengths in (
+        (source_name, source, translator.source_lengths),
+        ("target line", target, translator.target_lengths),
+    ):
         for number, line in enumerate(lines, before + 1):
-            place = f"{side} line {number:,}"
-            warn_if_cut(command, place, line.encode(), lengths[side], max_length)
-
-
-def warn_if_cut(
-    command: Command,
-    place: str,
-    line: bytes,
-    lengths: Callable[[list[bytes]], list[int]],  # counts the tokens of lines
-    max_length: int,
-) -> None:
-    """Warn of a line of more tokens than are read."""
-    if len(line) > max_length:  # a token has at least one byte
-        [length] = lengths([line])
-        if length > max_length:
-            command.warn(f"{place} has {length:,} tokens: only {max_length:,} are read")
+            # A token has at least one byte: lines of fewer need not be split.
+            length = lengths([line])[0] if len(line.encode()) > max_length else 0
+            if length > max_length:
+                said = f"{name} {number:,} has {length:,} tokens: only {max_length:,} are read"
+                command.warn(said)
 
 
 def with_warnings(
