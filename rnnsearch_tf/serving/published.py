@@ -109,7 +109,7 @@ def _card(config: Config, **others: str) -> str:
         title="RNNsearch" if config.model.has_attention else "RNNencdec",
         source_language=config.source_language,
         target_language=config.target_language,
-        units="subwords" if is_split else "words",
+        units="joint " * config.joint_subwords + "subwords" if is_split else "words",
         requirement="rnnsearch-tf[subwords]" if is_split else "rnnsearch-tf",
         training_length=config.training.max_length,
     )
