@@ -85,7 +85,7 @@ def _descriptor(path: str | Path) -> int | None:
 
 
 def move_over(temporary: Path, path: Path) -> None:
-    """Rename a finished file within its folder; it gets mode and owner of the old one.
+    """Rename a finished file on its disk; it gets mode and owner of the old one.
 
     It is on the disk then. The new name is no link.
     """

@@ -162,7 +162,7 @@ class Client:
             inputs = dict(zip(SIGNATURES[signature].inputs, columns, strict=True))
             return self._start(lambda call: {**inputs, **self._predict(call, signature, inputs)})
 
-        checked_rows = _checked_rows(rows)
+        checked_rows = _checked_rows(rows, len(SIGNATURES[signature].inputs))
         answers = in_order(windows(checked_rows, self._batch_size), start, self._concurrency)
         with contextlib.closing(answers):
             for columns in answers:
@@ -206,11 +206,14 @@ def _single(lines: Iterable[str]) -> Iterator[tuple[str]]:
     return ((line,) for line in lines)
 
 
-def _checked_rows(rows: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
-    """Iterate over the rows, up to one that cannot be sent."""
+def _checked_rows(rows: Iterable[tuple[str, ...]], size: int) -> Iterator[tuple[str, ...]]:
+    """Iterate over the rows, up to one that cannot be sent; TypeError for what is no text."""
     for number, row in enumerate(rows, 1):
-        if isinstance(row, str) or not all(isinstance(text, str) for text in row):
-            raise TypeError(f"text {number:,}: expected a str, or a pair of them, not {row!r}")
+        if not isinstance(row, tuple | list) or len(row) != size:
+            raise TypeError(f"pair {number:,}: expected a text and its translation, not {row!r}")
+        for text in row:
+            if not isinstance(text, str):
+                raise TypeError(f"text {number:,}: expected a str, not {text!r}")
         try:
             "".join(row).encode()
         except UnicodeEncodeError as error:

@@ -62,7 +62,7 @@ def checked_pairs(source: Sequence[Line], target: Any) -> list[tuple[Line, Targe
 def each_pair(pairs: Iterable[tuple[Line, Target]]) -> Iterator[tuple[Line, Target]]:
     """Give the pairs one by one; TypeError for what is none."""
     for number, pair in enumerate(pairs):
-        if isinstance(pair, Line) or len(pair) != 2:
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise TypeError(
                 f"pair {number:,}: expected a sentence and its translation, not {_described(pair)}"
             )

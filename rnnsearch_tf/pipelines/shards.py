@@ -17,6 +17,7 @@ from rnnsearch_tf.data.lines import compressed, is_compressed, raw_lines_of
 from rnnsearch_tf.errors import InputError, input_errors
 from rnnsearch_tf.files import move_over
 
+_UNFINISHED = ".unfinished-"  # begins the name of a folder
 _RAW = CompressionTypes.UNCOMPRESSED  # Beam's own decompression accepts a gzip file that breaks off
 
 
@@ -28,7 +29,8 @@ def absolute(path: str) -> str:
 def matching(pattern: str) -> list[str]:
     """List the files that a pattern matches, by name; InputError where there are none."""
     with input_errors(pattern):
-        paths = sorted(found.path for found in FileSystems.match([pattern])[0].metadata_list)
+        found = [each.path for each in FileSystems.match([pattern])[0].metadata_list]
+    paths = sorted(path for path in found if f"/{_UNFINISHED}" not in path)
     if not paths:
         raise InputError(f"{pattern}: no such file")
     return paths
@@ -36,7 +38,7 @@ def matching(pattern: str) -> list[str]:
 
 def unfinished_folder(output: str) -> str:
     """Return a new folder within the output, for the files that a job is writing."""
-    return f"{output}/.unfinished-{uuid.uuid4().hex}"
+    return f"{output}/{_UNFINISHED}{uuid.uuid4().hex}"
 
 
 def outputs_of(pattern: str, folder: str) -> list[tuple[str, str]]:

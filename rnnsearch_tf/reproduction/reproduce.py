@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rnnsearch_tf.alignment.lexicon import lexicon_of, write_lexicon
-from rnnsearch_tf.config import Config
+from rnnsearch_tf.config import SENTENCEPIECE, Config
 from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.data.selection.sampling import random_pairs
 from rnnsearch_tf.data.training_data import TrainingData
@@ -115,7 +115,8 @@ class _Work:
         """Evaluate, and save the results for the next run."""
         path = self.output / name
         directory = ModelDirectory(path)
-        if config.model.has_attention and directory.find_lexicon() is None:
+        replaces = config.model.has_attention and config.tokenizer != SENTENCEPIECE
+        if replaces and directory.find_lexicon() is None:
             attention = Translator.load(path, alignment="attention")
             lexicon = lexicon_of(attention, self._texts.training)
             write_lexicon(directory.lexicon_path, lexicon)

@@ -132,7 +132,12 @@ def _print_status(client: "Client") -> int:
 
 
 def _available(client: "Client") -> list[int]:
-    """Return the version that answers, the highest one; [] where the server does not tell."""
+    """Return the version that answers, the highest one; [] where the server does not tell.
+
+    A label's version cannot be asked for.
+    """
+    if FLAGS.label:
+        return []
     with contextlib.suppress(InputError):
         return sorted(v.version for v in client.status() if v.state == "AVAILABLE")[-1:]
     return []

@@ -3,11 +3,11 @@
 import re
 import shutil
 import stat
+import tempfile
 from pathlib import Path
 
 import rnnsearch_tf
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.files import new_folder
 
 _REPOSITORY = "https://github.com/rnnsearch-tf/rnnsearch_tf/blob/main"
 _IMAGES = "https://raw.githubusercontent.com/rnnsearch-tf/rnnsearch_tf/main"
@@ -29,17 +29,23 @@ def write_kit(folder: str | Path) -> None:
     InputError as of `check_kit_folder`, OSError where the folder cannot be written.
     """
     check_kit_folder(folder)
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
     kit = next(place for place in _PLACES if (place / "docker-compose.yml").exists())
-    with new_folder(folder) as temporary:
+    # Made within the folder, which may be a mount point or a link, and moved up when it is whole.
+    with tempfile.TemporaryDirectory(prefix=".", dir=folder) as temporary:
         try:
             shutil.copytree(kit, temporary, ignore=_LEFT_OUT, dirs_exist_ok=True)
         except shutil.Error as error:  # it has one for each file
             raise OSError(f"{folder}: {error.args[0][0][-1]}") from error
-        _rewrite_links(temporary / "README.md")
+        Path(temporary).chmod(0o755)  # an installed package may be read-only
+        _rewrite_links(Path(temporary) / "README.md")
+        for part in Path(temporary).iterdir():
+            part.rename(folder / part.name)
 
 
 def _rewrite_links(readme: Path) -> None:
-    readme.chmod(readme.stat().st_mode | stat.S_IWUSR)  # an installed package may be read-only
+    readme.chmod(readme.stat().st_mode | stat.S_IWUSR)
     text = re.sub(r"(!\[[^\]]*\]\()\.\./", rf"\1{_IMAGES}/", readme.read_text("utf-8"))
     text = text.replace("](../", f"]({_REPOSITORY}/")
     readme.write_text(text, "utf-8")

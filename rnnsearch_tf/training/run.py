@@ -82,9 +82,9 @@ def train(
         known, subwords = initial.directory.load_vocabularies(), initial.subwords
     if validation is not None and not isinstance(validation, ParallelText):
         validation = read_all(validation)
+    digest = "" if validation is None else validation.fingerprint()
     if validation is not None and not validation.source:
         raise InputError("the validation set is empty")
-    digest = validation.fingerprint() if validation else ""
     config = dataclasses.replace(config, validation_text=digest)
     directory = ModelDirectory(model_dir)
     subwords = subwords or directory.subword_files()

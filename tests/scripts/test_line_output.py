@@ -3,11 +3,13 @@
 import gzip
 import json
 import os
+import shutil
 import signal
 import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tensorflow as tf
@@ -17,6 +19,7 @@ from scripted_engine import ScriptedEngine, answer, engine, made_model
 from rnnsearch_tf import progress, threads
 from rnnsearch_tf.inference import side_by_side
 from rnnsearch_tf.scripts import align, score, translate
+from rnnsearch_tf.scripts.shared import line_output
 from rnnsearch_tf.scripts.shared.line_output import LineOutput
 
 LINES = [f"line {i}" for i in range(1, 601)]
@@ -156,10 +159,11 @@ def test_nothing_is_left_where_nothing_is_done(capsys, engine, flags, tmp_path):
 
 def test_what_is_done_is_not_overwritten_or_mixed(capsys, broken_off, tmp_path):
     def refused(*changed: str) -> str:
-        kept = (tmp_path / "out.partial").read_bytes()
+        names = ("out.partial", "out.partial.json")
+        kept = [(tmp_path / name).read_bytes() for name in names]
         status = 2 if "--output=-" in changed else 1
         *_, line = fails(capsys, *broken_off, *changed, status=status)
-        assert (tmp_path / "out.partial").read_bytes() == kept
+        assert [(tmp_path / name).read_bytes() for name in names] == kept
         return line.replace(str(tmp_path / "out.partial"), "PARTIAL")
 
     assert "PARTIAL has the lines of a run that broke off: --resume goes on" in refused()
@@ -177,6 +181,10 @@ def test_what_is_done_is_not_overwritten_or_mixed(capsys, broken_off, tmp_path):
     shorter = refused("--resume", f"--input={tmp_path / '2'}")
     assert shorter == "PARTIAL was made of an input with more lines"
     assert refused("--resume", "--output=-") == "--resume needs --output, with the name of a file"
+    shutil.copytree(tmp_path, tmp_path / "copy")
+    right = [broken_off[0], f"--input={tmp_path / 'in'}", f"--output={tmp_path / 'copy' / 'out'}"]
+    assert translate.run([*right, "--resume"]) == 0
+    assert (tmp_path / "copy" / "out").read_text() == ANSWERS
     for content in ("5", "[" * 100_000, json.dumps({"command": "a", "flags": 1})):
         (tmp_path / "out.partial.json").write_text(content)
         assert "does not tell what made PARTIAL" in refused("--resume")
@@ -246,14 +254,21 @@ def test_the_lines_of_another_process_are_not_taken_for_ours(capsys, engine, fla
 def test_a_line_without_a_result_is_told_by_the_status_of_the_resumed_run(
     capsys, engine, flags, monkeypatch, tmp_path
 ):
-    check = LineOutput.check
+    check = line_output._FileOutput.check
     monkeypatch.setattr(
-        LineOutput,
+        line_output._FileOutput,
         "check",
         lambda self, number, _, problem: check(self, number, number != 10, problem),
     )
-    interrupt_at(engine, 1, ctrl_c)
+    records: list[dict[str, Any]] = []
+
+    def look_and_interrupt() -> None:
+        records.append(json.loads((tmp_path / "out.partial.json").read_text()))
+        ctrl_c()
+
+    interrupt_at(engine, 2, look_and_interrupt)
     assert "line 10: no translation" in fails(capsys, *flags, status=130)[0]
+    assert [one["has_failed"] for one in records] == [True]  # also where the run is killed there
     interrupt_at(engine, -1, ctrl_c)
     assert translate.run([*flags, "--resume"]) == 1
     assert (tmp_path / "out").read_text() == ANSWERS

@@ -55,7 +55,20 @@ def test_a_full_disk_leaves_nothing_and_is_one_line(tmp_path, capsys, monkeypatc
     assert export.run([f"--kit={tmp_path / 'new'}"]) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert line == f"rnnsearch-export: {tmp_path / 'new'}: [Errno 28] No space left on device"
-    assert list(tmp_path.iterdir()) == []
+    assert list((tmp_path / "new").iterdir()) == []
+
+
+def test_an_empty_folder_may_be_there(tmp_path, monkeypatch):
+    (tmp_path / "new").mkdir()
+    (tmp_path / "link").symlink_to("new")
+    monkeypatch.chdir(tmp_path / "new")
+    assert export.run(["--kit=."]) == 0
+    assert (tmp_path / "new" / "docker-compose.yml").is_file()
+    shutil.rmtree(tmp_path / "new")
+    (tmp_path / "new").mkdir()
+    assert export.run([f"--kit={tmp_path / 'link'}"]) == 0
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "new" / "docker-compose.yml").is_file()
+    assert not list((tmp_path / "new").glob(".*"))
 
 
 def test_the_model_is_still_asked_for(tmp_path, capsys):

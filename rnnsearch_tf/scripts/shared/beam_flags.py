@@ -1,5 +1,6 @@
 """Parts that the scripts on Apache Beam share: sharded files, and options that are Beam's own."""
 
+import contextlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -51,4 +52,5 @@ def run_job(
     try:
         return jobs.run(build, command.passed_on)
     finally:
-        remove_folder(unfinished)
+        with contextlib.suppress(OSError):
+            remove_folder(unfinished)

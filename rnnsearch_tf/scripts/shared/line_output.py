@@ -132,6 +132,7 @@ class _FileOutput(LineOutput):
         self._measure = measure
         self._hashes = array("Q")  # of the items that were read
         self._known = 0, _fingerprint(self._hashes)  # what the record tells of the input
+        self._is_checked = False  # whether what was read is what the record tells
         self._size = 0  # bytes of the lines that are done
         self._found = self._partial.stat().st_size if self._partial.exists() else 0
         if self._found and not command.flags.resume:
@@ -157,10 +158,17 @@ class _FileOutput(LineOutput):
             raise InputError(f"{self._partial} was made of an input with more lines")
         if _fingerprint(self._hashes[:count]) != digest:
             raise InputError(f"{self._partial} was made of another input")
+        self._is_checked = True
         yield from ahead
         for item in items:
             self._hashes.append(_hash(item))
             yield item
+
+    def check(self, number: int, is_finite: bool, problem: str) -> None:
+        is_first = not is_finite and not self.has_failed
+        super().check(number, is_finite, problem)
+        if is_first and self._record.exists():
+            self._write_record(number - 1)  # a run that is killed tells nothing later
 
     def kept_lines(self) -> list[bytes]:
         if not self.done:
@@ -233,7 +241,7 @@ class _FileOutput(LineOutput):
             return
         done, _ = self._measured()
         if done:
-            if done <= len(self._hashes):
+            if self._is_checked and done <= len(self._hashes):
                 with contextlib.suppress(OSError):  # a full disk: the record that is there will do
                     self._write_record(done)
             self._warn(
