@@ -18,6 +18,8 @@ from rnnsearch_tf import interrupts
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.progress import say
 
+Paths = str | Path | Sequence[str | Path]  # one or several
+
 _RETRY_SECONDS = 0.1
 
 
@@ -50,7 +52,7 @@ def replacing(path: str | Path, suffix: str = "") -> Iterator[Path]:
                 temporary.unlink()
 
 
-def as_list(paths: str | Path | Sequence[str | Path]) -> list[str | Path]:
+def as_list(paths: Paths) -> list[str | Path]:
     """Return paths as a list, a single one as a list of it."""
     return [paths] if isinstance(paths, str | Path) else list(paths)
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 from rnnsearch_tf.data.lines import blocks_of_lines, is_compressed
 from rnnsearch_tf.digests import file_digest, json_digest
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.files import as_list
+from rnnsearch_tf.files import Paths, as_list
 
 BLOCK_PAIRS = 4_000  # maximum pairs of a block
 
@@ -92,9 +92,7 @@ class ParallelFiles(_TextFiles):
     there are not as many files on one side as on the other.
     """
 
-    def __init__(
-        self, sources: str | Path | Sequence[str | Path], targets: str | Path | Sequence[str | Path]
-    ):
+    def __init__(self, sources: Paths, targets: Paths):
         sources, targets = as_list(sources), as_list(targets)
         if len(sources) != len(targets):
             raise InputError(
@@ -110,7 +108,7 @@ class TabSeparatedFiles(_TextFiles):
     A file whose first line has no tab is read as fast_align reads it: `source ||| target`.
     """
 
-    def __init__(self, paths: str | Path | Sequence[str | Path]):
+    def __init__(self, paths: Paths):
         super().__init__("tsv", _by_columns, [(path,) for path in as_list(paths)])
 
 

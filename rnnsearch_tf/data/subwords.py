@@ -2,7 +2,7 @@
 
 import inspect
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from rnnsearch_tf.config import SENTENCEPIECE, SUBWORD_FILES, Config
@@ -10,7 +10,7 @@ from rnnsearch_tf.data.parallel_corpus import Corpus
 from rnnsearch_tf.data.preparation import default_cache_dir, unchanged
 from rnnsearch_tf.digests import is_intact, json_digest, write_digests
 from rnnsearch_tf.extras import require_package
-from rnnsearch_tf.files import as_list, make_once
+from rnnsearch_tf.files import Paths, as_list, make_once
 from rnnsearch_tf.progress import say
 from rnnsearch_tf.text import subwords
 from rnnsearch_tf.text.subwords import SentencePieceTokenizer, learn_subwords
@@ -22,9 +22,7 @@ def find_subwords(
     config: Config,
     training: Corpus,  # that models are learned from
     cache_dir: str | Path | None = None,  # for learned models
-    files: str
-    | Path
-    | Sequence[str | Path] = (),  # models to be taken instead, of both sides or one for both
+    files: Paths = (),  # models to be taken instead, of both sides or one for both
 ) -> list[SentencePieceTokenizer]:
     """Return the tokenisers of both sides, or none where the tokens are words.
 

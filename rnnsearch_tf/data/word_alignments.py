@@ -2,8 +2,7 @@
 
 import dataclasses
 import re
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -12,7 +11,7 @@ from rnnsearch_tf.data.lines import is_compressed
 from rnnsearch_tf.data.parallel_corpus import ParallelFiles
 from rnnsearch_tf.digests import file_digest, json_digest
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.files import as_list
+from rnnsearch_tf.files import Paths, as_list
 from rnnsearch_tf.text.vocabulary import EOS
 
 _LINE = re.compile(r"\s*(\d{1,9}-\d{1,9}(\s+|$))*", re.ASCII)
@@ -39,11 +38,7 @@ class WordAlignmentFiles:
         sources: for each of them, the file with the sentences of its pairs, of either side.
     """
 
-    def __init__(
-        self,
-        alignments: str | Path | Sequence[str | Path],
-        sources: str | Path | Sequence[str | Path],
-    ):
+    def __init__(self, alignments: Paths, sources: Paths):
         alignments, sources = as_list(alignments), as_list(sources)
         if len(alignments) != len(sources):
             raise InputError(

@@ -91,5 +91,5 @@ def _bounds(
 
 
 def _scaled(lengths: Int[Tensor, "B"], ratio: float) -> Int[Tensor, "B"]:
-    # A product such as 0.6 · 25 is a little above 15, also in float64.
+    # A product such as 0.28 · 25 is a little above 7, also in float64.
     return tf.cast(tf.math.ceil(tf.cast(lengths, tf.float64) * ratio - 1e-6), tf.int32)

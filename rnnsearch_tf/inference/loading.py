@@ -1,7 +1,6 @@
 """Engines from disk: model directories, and exports (see `serving.export`)."""
 
 import dataclasses
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ from rnnsearch_tf.aligner.hmm_aligner import HmmAligner
 from rnnsearch_tf.config import ALIGNMENTS, AlignmentName, DecodingConfig, check_choice
 from rnnsearch_tf.digests import find_changed
 from rnnsearch_tf.errors import InputError, first_line
-from rnnsearch_tf.files import as_list
+from rnnsearch_tf.files import Paths, as_list
 from rnnsearch_tf.inference.exported import card_of, check_models, load_vocabularies
 from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.inference.weight_storage import FULL
@@ -47,7 +46,7 @@ def vectorizers_for(directory: ModelDirectory) -> tuple[TextVectorizer, TextVect
 
 
 def load_text_model(
-    path: str | Path | Sequence[str | Path],
+    path: Paths,
     decoding: DecodingConfig | None = None,  # instead of the options in its config
     weights: str = BEST,
     weights_dtype: str = FULL,  # in a SavedModel of it

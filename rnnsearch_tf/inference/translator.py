@@ -13,7 +13,7 @@ import tensorflow as tf
 from rnnsearch_tf.aligner.hmm_aligner import HmmAligner
 from rnnsearch_tf.config import AlignmentName, Config, DecodingConfig
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.files import as_list
+from rnnsearch_tf.files import Paths, as_list
 from rnnsearch_tf.inference import exported, given_pairs
 from rnnsearch_tf.inference.given_pairs import Line, Target, checked_lines, padded, tokenized
 from rnnsearch_tf.inference.loading import load_export, load_text_model
@@ -108,7 +108,7 @@ class Translator:
     @classmethod
     def load(
         cls,
-        path: str | Path | Sequence[str | Path],
+        path: Paths,
         decoding: DecodingConfig | None = None,
         weights: str = BEST,
         alignment: AlignmentName | None = None,

@@ -91,7 +91,7 @@ def run() -> int:
     config = next(iter(configs.values()))
     check_subword_flags(COMMAND, config)
     check_inputs(config, has_validation_set=True, has_alignments=False)
-    texts = _texts(config.source_language, config.target_language)
+    texts = _texts((config.source_language, config.target_language))
     with quiet_start():
         from rnnsearch_tf.reproduction.reproduce import reproduce
 
@@ -113,21 +113,16 @@ def _configs() -> dict[str, Config]:
     return configs
 
 
-def _texts(source_language: str, target_language: str) -> Texts:
-    languages = source_language, target_language
+def _texts(languages: tuple[str, str]) -> Texts:
     training = _files(FLAGS.train, languages)
     validation, test = (_files(stems, languages).read() for stems in (FLAGS.valid, FLAGS.test))
     lengths_stems = FLAGS.test_lengths or FLAGS.test
     by_length = test if lengths_stems == FLAGS.test else _files(lengths_stems, languages).read()
-    used: dict[str, tuple[str, Corpus]] = {
-        "training": (FLAGS.train, training),
-        "validation": (FLAGS.valid, validation),
-        "test": (FLAGS.test, test),
-        "test by length (Fig. 2, Table 3)": (lengths_stems, by_length),
-    }
     described = {
-        role: f"{stems}, {_pairs(text):,} pairs {source_language}–{target_language}"
-        for role, (stems, text) in used.items()
+        "training": _described(FLAGS.train, training, languages),
+        "validation": _described(FLAGS.valid, validation, languages),
+        "test": _described(FLAGS.test, test, languages),
+        "test by length (Fig. 2, Table 3)": _described(lengths_stems, by_length, languages),
     }
     return Texts(training, validation, test, by_length, described, _systems(test))
 
@@ -157,8 +152,9 @@ def _existing(stem: str, language: str) -> Path:
     raise InputError(f"{path}: no such file, nor with .gz (see --train, --valid, --test)")
 
 
-def _pairs(text: Corpus) -> int:
-    return sum(len(block.source) for block in text.blocks())
+def _described(stems: str, text: Corpus, languages: tuple[str, str]) -> str:
+    pairs = sum(len(block.source) for block in text.blocks())
+    return f"{stems}, {pairs:,} pairs {'–'.join(languages)}"
 
 
 def _given() -> list[str]:

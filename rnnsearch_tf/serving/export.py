@@ -10,7 +10,7 @@ import tensorflow as tf
 from rnnsearch_tf.config import SUBWORD_FILES, AlignmentName, DecodingConfig, check_choice
 from rnnsearch_tf.digests import folder_digests, sealed
 from rnnsearch_tf.errors import InputError, first_line
-from rnnsearch_tf.files import as_list, new_folder, write_atomically
+from rnnsearch_tf.files import Paths, as_list, new_folder, write_atomically
 from rnnsearch_tf.inference.exported import CARD, SUBWORDS, new_version
 from rnnsearch_tf.inference.loading import load_text_model
 from rnnsearch_tf.inference.n_best import LOWEST
@@ -26,7 +26,7 @@ _PROBED = 48  # tokens of either side of the pair that is scored before a model 
 
 
 def export(
-    model_dirs: str | Path | Sequence[str | Path],
+    model_dirs: Paths,
     export_dir: str | Path,
     version: int | None = None,
     decoding: DecodingConfig | None = None,

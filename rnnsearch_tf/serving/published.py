@@ -4,7 +4,7 @@ import dataclasses
 import re
 import shutil
 import string
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import rnnsearch_tf
 from rnnsearch_tf.config import SENTENCEPIECE, SUBWORD_FILES, Config, DecodingConfig
 from rnnsearch_tf.errors import InputError, first_line, input_errors
 from rnnsearch_tf.evaluation.metrics import METRICS, Score
-from rnnsearch_tf.files import as_list, new_folder
+from rnnsearch_tf.files import Paths, as_list, new_folder
 from rnnsearch_tf.json_files import read_json, typed
 from rnnsearch_tf.models.model_directory import BEST, LAST, ModelDirectory, find_model
 from rnnsearch_tf.models.weights_file import copy_weights, count_values
@@ -34,7 +34,7 @@ def publish(
     output: str | Path,
     license_name: str,
     data: str,
-    evaluations: Sequence[str | Path] = (),
+    evaluations: Paths = (),
     decoding: DecodingConfig | None = None,
     weights: str = BEST,
     weights_dtype: str = "float16",

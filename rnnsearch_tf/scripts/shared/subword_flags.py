@@ -10,11 +10,11 @@ _OF_WORDS = ("source_vocabulary_size", "target_vocabulary_size")
 
 def check_subword_flags(command: Command, config: Config) -> None:
     """Raise UsageError where a flag has no use with the tokeniser of the settings."""
-    flags = command.flags
-    given = {name for name in (*_OF_SUBWORDS, *_OF_WORDS) if name in flags and flags[name].value}
-    for name in _OF_SUBWORDS:
-        if name in given and config.tokenizer != SENTENCEPIECE:
-            raise UsageError(f"--{name} goes with --tokenizer=sentencepiece")
-    for name in _OF_WORDS:
-        if name in given and config.tokenizer == SENTENCEPIECE:
-            raise UsageError(f"--{name} is of words; with --tokenizer=sentencepiece: --subwords")
+    in_subwords = config.tokenizer == SENTENCEPIECE
+    for name in _OF_WORDS if in_subwords else _OF_SUBWORDS:
+        if name in command.flags and command.flags[name].value:
+            raise UsageError(
+                f"--{name} is of words; with --tokenizer=sentencepiece: --subwords"
+                if in_subwords
+                else f"--{name} goes with --tokenizer=sentencepiece"
+            )
