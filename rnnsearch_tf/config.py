@@ -266,11 +266,12 @@ class TrainingConfig:
 def selection_score(config: TrainingConfig, nll_per_token: float, bleu: float) -> float:
     """Return the score that chooses the best weights, −NLL or BLEU; greater is better.
 
-    Weights under which the NLL is not finite are never the best: −∞.
+    Weights under which the NLL is not finite are never the best: −∞. Those whose BLEU is 0 are less
+    than others, and ranked by −NLL.
     """
     if not math.isfinite(nll_per_token):
         return -math.inf
-    return -nll_per_token if config.early_stopping == "nll" else bleu
+    return -nll_per_token if config.early_stopping == "nll" or bleu == 0 else bleu
 
 
 @dataclasses.dataclass(frozen=True)

@@ -232,6 +232,11 @@ def test_weights_without_a_finite_likelihood_are_never_the_best():
             assert selection_score(config, nll, 7.0) == -math.inf
 
 
+def test_weights_without_bleu_are_chosen_by_their_likelihood():
+    scores = [selection_score(TrainingConfig(), *each) for each in [(9, 0.0), (8, 0.0), (9, 0.1)]]
+    assert scores == sorted(scores) and len(set(scores)) == 3
+
+
 def test_settings_are_changed_by_name_in_whatever_part_they_are():
     config = Config().with_settings(
         epochs=7, dropout=0.2, beam_size=3, max_length=9, tokenizer="whitespace"

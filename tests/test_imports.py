@@ -19,7 +19,7 @@ ROOMS = {
     """,
     "text": """
         __init__ cleaning letters nonbreaking_prefixes word_tokenizer vocabulary moses
-        subwords subword_sampling tokenizers vectorizer
+        unspaced subwords subword_sampling tokenizers vectorizer
     """,
     "layers": """
         initializers precision scan embedding gated_recurrence gru attention_inputs attention

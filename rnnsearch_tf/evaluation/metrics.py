@@ -6,13 +6,17 @@ the report and the page of samples go over that table.
 
 import dataclasses
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import sacrebleu
 
+from rnnsearch_tf.text.unspaced import HAN, UNSPACED
+
 SAMPLES = 1_000  # that a bootstrap draws, each of as many sentences as there are
 MIN_TO_RESAMPLE = 10  # sentences; a bootstrap of fewer says little
+_SPACED = "13a"  # sacreBLEU's tokens by default, of languages with blanks between words
 
 
 # The reference translation of a sentence, or several of it.
@@ -36,9 +40,10 @@ class Metric:
     """Corpus metric, computed by sacreBLEU."""
 
     title: str  # in tables
-    make: Callable[[], sacrebleu.metrics.base.Metric]  # sacreBLEU's, or a subclass
+    # Makes sacreBLEU's, or a subclass, from what `language_tokens` returns.
+    make: Callable[[str], sacrebleu.metrics.base.Metric]
     # The same with the settings for single sentences, where these differ.
-    make_for_sentence: Callable[[], sacrebleu.metrics.base.Metric] | None = None
+    make_for_sentence: Callable[[str], sacrebleu.metrics.base.Metric] | None = None
     note: str = ""  # in tables, such as "less is better"
     on_words: bool = (
         False  # whether it reads text in words (`scores.in_words`), not detokenised text
@@ -48,12 +53,12 @@ class Metric:
         """Return a text, a title or a signature, with the note behind it."""
         return f"{text} ({self.note})" if self.note else text
 
-    def new(self) -> sacrebleu.metrics.base.Metric:
-        """Return a new metric object whose scores are Python's numbers.
+    def new(self, references: Sequence[Reference]) -> sacrebleu.metrics.base.Metric:
+        """Return a new metric object, for their language, whose scores are Python's numbers.
 
         sacreBLEU's (2.6.0) are NumPy's except for 0, and its bootstrap fails on a mixture.
         """
-        metric = self.make()
+        metric = self.make(language_tokens(references))
         compute = metric._compute_score_from_stats
 
         def compute_plain(statistics: Any) -> Any:
@@ -72,7 +77,7 @@ class Metric:
         The confidence interval is by sacreBLEU's bootstrap (1,000 samples). There is none of fewer
         than 10 sentences, nor of a BLEU of 0.
         """
-        metric = self.new()
+        metric = self.new(references)
         samples = SAMPLES if intervals and len(references) >= MIN_TO_RESAMPLE else 1
         result = metric.corpus_score(translations, reference_sets(references), n_bootstrap=samples)
         signature = str(metric.get_signature())
@@ -83,34 +88,38 @@ class Metric:
         self, translations: Sequence[str], references: Sequence[str]
     ) -> list[float]:
         """Score each translation by itself."""
-        metric = (self.make_for_sentence or self.make)()
+        metric = (self.make_for_sentence or self.make)(language_tokens(references))
         pairs = zip(translations, references, strict=True)
         return [metric.sentence_score(ours, [theirs]).score for ours, theirs in pairs]
 
 
 # `force`: no advice on standard error about text that looks tokenised.
 METRICS: dict[str, Metric] = {
-    # Papineni et al. (2002); cased, sacreBLEU's own 13a tokens; 0 to 100. A sentence without a
-    # 4-gram in common has no BLEU but by its effective order.
+    # Papineni et al. (2002); cased; 0 to 100. A sentence without a 4-gram in common has no BLEU
+    # but by its effective order.
     "bleu": Metric(
         "BLEU",
-        lambda: sacrebleu.BLEU(force=True),
-        make_for_sentence=lambda: sacrebleu.BLEU(effective_order=True),
+        lambda tokens: sacrebleu.BLEU(tokenize=tokens, force=True),
+        make_for_sentence=lambda tokens: sacrebleu.BLEU(tokenize=tokens, effective_order=True),
     ),
     # Popović (2015): F-score of character 1- to 6-grams, recall twice as heavy; 0 to 100.
-    "chrf": Metric("chrF2", sacrebleu.CHRF),
+    "chrf": Metric("chrF2", lambda _: sacrebleu.CHRF()),
     # Snover et al. (2006): edits for each 100 words of the reference.
-    "ter": Metric("TER", sacrebleu.TER, note="less is better"),
+    "ter": Metric(
+        "TER",
+        lambda tokens: sacrebleu.TER(normalized=tokens != _SPACED, asian_support=tokens != _SPACED),
+        note="less is better",
+    ),
     # The paper's: cased BLEU over Moses tokens.
     "tokenized_bleu": Metric(
         "BLEU, tokenised",
-        lambda: sacrebleu.BLEU(tokenize="none", force=True),
+        lambda _: sacrebleu.BLEU(tokenize="none", force=True),
         note="words, cased",
         on_words=True,
     ),
     "lowercased_bleu": Metric(
         "BLEU, lower-cased",
-        lambda: sacrebleu.BLEU(tokenize="none", lowercase=True, force=True),
+        lambda _: sacrebleu.BLEU(tokenize="none", lowercase=True, force=True),
         note="words, lower-cased",
         on_words=True,
     ),
@@ -121,6 +130,19 @@ def reference_sets(references: Sequence[Reference]) -> list[list[str]]:
     """Return what sacreBLEU takes: all sentences' first references, all second ones, and so on."""
     each = ((one,) if isinstance(one, str) else one for one in references)
     return [list(chosen) for chosen in zip(*each, strict=True)]
+
+
+def language_tokens(references: Sequence[Reference]) -> str:
+    """Name sacreBLEU's tokens for the references' language.
+
+    "13a", or where most letters are of scripts without blanks between words, in which a line would
+    be one word and have no BLEU, "zh" for Chinese and "char" for others: each character is one.
+    """
+    text = "".join("".join(reference) for reference in references)
+    unspaced = len(re.findall(UNSPACED, text))
+    if unspaced <= sum(map(str.isalpha, text)) / 2:
+        return _SPACED
+    return "zh" if len(re.findall(HAN, text)) > 0.9 * unspaced else "char"
 
 
 def with_interval(score: float, interval: float | None) -> str:
@@ -140,6 +162,6 @@ def bleu(
     return METRICS["bleu"].score(translations, references, intervals)
 
 
-def bleu_signature() -> str:
-    """Return sacreBLEU's signature of what `bleu` computes."""
-    return bleu(["a"], ["a"]).signature
+def bleu_signature(references: Sequence[str]) -> str:
+    """Return sacreBLEU's signature of what `bleu` computes with these references."""
+    return bleu(references, references).signature

@@ -77,7 +77,7 @@ def difference(
     """Compare two systems by one metric, over the sentences given."""
     systems = [("this", list(translations)), ("other", list(others))]
     sets = metrics.reference_sets(references)
-    test = PairedTest(systems, {"": metric.new()}, sets, "bs", metrics.SAMPLES)
+    test = PairedTest(systems, {"": metric.new(references)}, sets, "bs", metrics.SAMPLES)
     signatures, results = test()
     [(title, signature)] = signatures.items()
     ours, theirs = results[title]

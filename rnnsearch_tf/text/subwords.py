@@ -14,6 +14,7 @@ from rnnsearch_tf.errors import InputError, first_line, input_errors, until_erro
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.text.cleaning import clean
 from rnnsearch_tf.text.moses import MosesTokenizer
+from rnnsearch_tf.text.unspaced import UNSPACED
 from rnnsearch_tf.text.vocabulary import EOS, PAD, SPECIAL_TOKENS, UNK, Vocabulary
 from rnnsearch_tf.text.word_tokenizer import Tokenizer, WhitespaceTokenizer
 from rnnsearch_tf.tf_functions import graph_function
@@ -21,8 +22,6 @@ from rnnsearch_tf.tf_functions import graph_function
 _TOKENS = tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)
 BLANK = "▁"  # in a piece, for a blank before it
 BYTE = re.compile("<0x[0-9A-F]{2}>")  # a piece that is a byte of a character
-# Scripts that put no blanks between words: each of their pieces is taken for a word.
-_UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
 _OTHER_SPECIAL_PIECES = ("<unk>", "<s>")  # of models that were learned elsewhere
 
 
@@ -47,7 +46,7 @@ class SentencePieceTokenizer(Tokenizer):
         self._data = self.digest
         # Moses' rules where they know the language.
         has_rules = language in MOSES_LANGUAGES
-        self._of_words = MosesTokenizer(language) if has_rules else WhitespaceTokenizer(language)
+        self._of_words = MosesTokenizer(language) if has_rules else _OtherWords(language)
         try:
             # In a SavedModel, tokenisers of one name would all be the first one.
             self._pieces = tensorflow_text.SentencepieceTokenizer(
@@ -71,7 +70,7 @@ class SentencePieceTokenizer(Tokenizer):
 
     @property
     def word_tokenizer(self) -> Tokenizer:
-        """The tokeniser of words: by Moses' rules, or at white space."""
+        """The tokeniser of words: by Moses' rules, or as `_OtherWords`."""
         return self._of_words
 
     @property
@@ -116,7 +115,7 @@ class SentencePieceTokenizer(Tokenizer):
         """
         pieces = tokens.flat_values
         after_blank = tf.concat([[False], pieces[:-1] == BLANK], axis=0)[: tf.size(pieces)]
-        unspaced = tf.strings.regex_full_match(pieces, f"{_UNSPACED}.*") & ~after_blank
+        unspaced = tf.strings.regex_full_match(pieces, f"{UNSPACED}.*") & ~after_blank
         starts = tf.strings.regex_full_match(pieces, f"{BLANK}.*") | unspaced
         numbers = tokens.with_flat_values(tf.cumsum(tf.cast(starts, tf.int64)))
         first = tf.concat([[0], numbers.flat_values], axis=0)
@@ -136,6 +135,15 @@ class SentencePieceTokenizer(Tokenizer):
         )
         words = self._pieces.detokenize(pieces)
         return tf.RaggedTensor.from_row_lengths(tf.where(words == "", BLANK, words), counts)
+
+
+class _OtherWords(WhitespaceTokenizer):
+    """Splits lines at white space, and around each character of a script without blanks."""
+
+    @graph_function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
+    def tokenize(self, text: tf.Tensor) -> tf.RaggedTensor:
+        """Split each line, string [B], into words, string [B, None]; a blank line has none."""
+        return tf.strings.split(tf.strings.regex_replace(clean(text), f"({UNSPACED})", r" \1 "))
 
 
 def learn_subwords(lines: Iterable[str], size: int) -> bytes:

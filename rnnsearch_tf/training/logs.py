@@ -7,10 +7,9 @@ import dataclasses
 import math
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from rnnsearch_tf.evaluation.likelihood import perplexity
-from rnnsearch_tf.evaluation.metrics import bleu_signature
 from rnnsearch_tf.models.losses import LossTotal
 from rnnsearch_tf.training.train_step import UpdateMetrics
 
@@ -30,6 +29,15 @@ class Evaluation(NamedTuple):
     nll_per_token: float  # nats, </s> counted
     nll_per_sentence: float  # nats
     bleu: float  # sacreBLEU of greedy translations, 0 to 100
+
+
+class Validation(Protocol):
+    """A validation set, which evaluates the model as it is."""
+
+    bleu_signature: str  # sacreBLEU's, of its evaluations
+
+    def __call__(self) -> Evaluation:
+        """Evaluate it."""
 
 
 @dataclasses.dataclass
@@ -95,6 +103,7 @@ def evaluation_record(
     seconds: float,
     metrics: RunningMetrics,
     evaluation: Evaluation | None,
+    bleu_signature: str = "",  # sacreBLEU's, of the evaluation
 ) -> dict[str, Any]:
     """Make the record in training.jsonl of an evaluation, after so many epochs and updates.
 
@@ -107,7 +116,7 @@ def evaluation_record(
         **metrics.means(),
     }
     if evaluation is not None:
-        record.update(evaluation._asdict(), bleu_signature=bleu_signature())
+        record.update(evaluation._asdict(), bleu_signature=bleu_signature)
     return record
 
 

@@ -3,7 +3,7 @@
 import math
 import signal
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import keras
@@ -26,6 +26,7 @@ from rnnsearch_tf.training.distribution import Workers
 from rnnsearch_tf.training.logs import (
     Evaluation,
     RunningMetrics,
+    Validation,
     evaluation_logs,
     evaluation_record,
     evaluation_text,
@@ -62,7 +63,7 @@ class Trainer:
         directory: ModelDirectory,  # complete
         pairs: Pairs,
         *,
-        evaluate: Callable[[], Evaluation] | None = None,  # without, the last weights are best
+        evaluate: Validation | None = None,  # without, the last weights are best
         strategy: tf.distribute.Strategy | None = None,  # the one that the model was built under
         callbacks: Sequence[keras.callbacks.Callback] = (),  # they run on the chief alone
         alignments: WordAlignments | None = None,  # for the guided alignment loss
@@ -235,7 +236,14 @@ class Trainer:
         state = self._state
         evaluation = self._broadcast_evaluation()
         epochs = state.updates / self._batches_per_epoch
-        record = evaluation_record(epochs, state.updates, state.seconds, state.metrics, evaluation)
+        record = evaluation_record(
+            epochs,
+            state.updates,
+            state.seconds,
+            state.metrics,
+            evaluation,
+            self._evaluate.bleu_signature if self._evaluate else "",
+        )
         is_best = True
         if evaluation is not None:
             score = selection_score(self._config, evaluation.nll_per_token, evaluation.bleu)

@@ -9,6 +9,8 @@ from rnnsearch_tf.evaluation.metrics import (
     METRICS,
     Score,
     bleu,
+    bleu_signature,
+    language_tokens,
     text_metrics,
 )
 from rnnsearch_tf.evaluation.scores import in_words, references_in_words
@@ -40,6 +42,31 @@ def test_bleu_by_hand():
     assert bleu(["a b c d x"], ["a b c d e"]).score == pytest.approx(expected)
     # All right but one word short: the brevity penalty alone.
     assert bleu(["a b c d"], ["a b c d e"]).score == pytest.approx(100 * math.exp(1 - 5 / 4))
+
+
+@pytest.mark.parametrize(
+    "tokens, lines",
+    [
+        ("13a", LINES),
+        ("13a", ["Εν αρχή ην ο λόγος.", "그는 학교에 간다.", "", "你 (nǐ) is you"]),
+        ("zh", ["他们正在讨论这个问题。", "我喜欢喝 tea 和 water。"]),
+        ("char", ["彼らはその問題を議論している。", "私はお茶が好きです。"]),
+        ("char", ["เขากำลังอ่านหนังสือ", "ฉันชอบดื่มชา"]),
+    ],
+)
+def test_characters_are_the_tokens_of_scripts_without_blanks(tokens, lines):
+    assert language_tokens(lines) == language_tokens([(line, lines[0]) for line in lines]) == tokens
+    assert f"|tok:{tokens}|" in bleu(lines, lines).signature == bleu_signature(lines)
+    # Half of each line is right: as one word it would have no n-gram in common.
+    changed = [line[: len(line) // 2] + "x" * (len(line) - len(line) // 2) for line in lines]
+    if tokens != "13a":
+        assert 10 < bleu(changed, lines).score < 90
+        assert METRICS["bleu"].sentence_scores(changed, lines)[0] > 10
+        assert compare("x", changed, lines, lines, [1] * len(lines)).by_length[0].bleu > 99
+
+
+def test_ter_edits_the_characters_of_chinese():
+    assert ter(["他们正在"], ["他们现在"]).score == pytest.approx(25)
 
 
 def test_bleu_is_cased():
@@ -157,7 +184,7 @@ def test_several_references_are_sacrebleus():
     sets = [LINES, [line.upper() for line in ours]]
     both = list(zip(*sets, strict=True))
     for name, metric in METRICS.items():
-        expected = metric.make().corpus_score(ours, sets).score
+        expected = metric.make("13a").corpus_score(ours, sets).score
         score = metric.score(ours, both)
         assert score.score == pytest.approx(expected)
         assert "nrefs:2" in score.signature

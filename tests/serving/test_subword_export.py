@@ -19,6 +19,7 @@ from rnnsearch_tf.client import Client
 from rnnsearch_tf.config import Config, DecodingConfig, ModelConfig, TrainingConfig
 from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.evaluation.evaluator import Evaluator
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.results import Translation
@@ -78,13 +79,24 @@ def subword_dir(tmp_path_factory) -> Path:
         tokenizer="sentencepiece",
         subwords=320,
     )
-    train(config, path, made_up_text(64))
+    train(config, path, made_up_text(64), made_up_text(3))
     return path
 
 
 @pytest.fixture(scope="module")
 def subword_export(subword_dir) -> Path:
     return export([subword_dir], subword_dir.parent / "export", completions=True)
+
+
+def test_characters_are_evaluated(subword_dir):
+    (record,) = ModelDirectory(subword_dir).read_log()
+    assert "|tok:char|" in record["bleu_signature"]
+    text = made_up_text(12)
+    evaluator = Evaluator(Translator.load(subword_dir))
+    lengths = evaluator.source_lengths(text.target)
+    assert lengths == [len(line) for line in text.target]
+    scores = evaluator.score(text.target, text.target)
+    assert min(scores[name].score for name in scores.scores if name != "ter") > 99
 
 
 def test_an_aligner_aligns_the_words_of_the_text(subword_dir, tmp_path):
@@ -121,10 +133,10 @@ def test_the_model_directory_has_what_reading_needs(subword_dir, tmp_path):
 
 def test_training_is_resumed_and_other_subwords_are_refused(subword_dir):
     config = ModelDirectory(subword_dir).load_config()
-    train(config, subword_dir, made_up_text(64))
+    train(config, subword_dir, made_up_text(64), made_up_text(3))
     other = dataclasses.replace(config, subwords=310)
     with pytest.raises(InputError, match=r"other settings: subwords is 320, not 310"):
-        train(other, subword_dir, made_up_text(64))
+        train(other, subword_dir, made_up_text(64), made_up_text(3))
 
 
 @pytest.fixture(scope="module")
