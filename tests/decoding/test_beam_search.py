@@ -6,11 +6,12 @@ import math
 import numpy as np
 import pytest
 import tensorflow as tf
+from naive_search import EOS, naive_beam_search
 
 from rnnsearch_tf.decoding.beam_search import Hypotheses, beam_search
 from rnnsearch_tf.decoding.scoring import LengthNormalization, ScoringRule
 
-PAD, EOS, A, B, C, D = range(6)
+PAD, _, A, B, C, D = range(6)
 MEAN = LengthNormalization(1.0)  # log p per token
 START = PAD  # the row of a trellis from which the first word is drawn
 
@@ -103,29 +104,6 @@ def words_of(hypotheses: Hypotheses, sentence: int = 0) -> list[tuple[int, ...]]
 
 def steps_run(hypotheses: Hypotheses) -> int:
     return hypotheses.tokens.shape[2]
-
-
-def naive_beam_search(model, sentence, *, k, longest, shortest=0, banned=(), alpha=0.0):
-    """The rules of the beam with lists: [(score, log p, words)], best first."""
-    finished: list = []
-    live: list = [(0.0, ())]
-    while live:
-        options = []
-        for log_prob, words in live:
-            p = model.log_softmax(sentence, words)
-            for word in range(len(p)):
-                is_last = len(words) + 1 == longest
-                if word == EOS:
-                    allowed = is_last or len(words) >= shortest
-                else:
-                    allowed = not is_last and word not in banned
-                if allowed:
-                    options.append((log_prob + p[word], (*words, word)))
-        options = sorted(options, reverse=True)[: k - len(finished)]
-        finished += [option for option in options if option[1][-1] == EOS]
-        live = [option for option in options if option[1][-1] != EOS]
-    scored = [(log_prob / len(words) ** alpha, log_prob, words) for log_prob, words in finished]
-    return sorted(scored, key=lambda item: -item[0])
 
 
 # Greedy takes a (.6), then c (.4):          a c </s>  .6 x .4       = .24

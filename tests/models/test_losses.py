@@ -49,9 +49,9 @@ CASES = pytest.mark.parametrize(
 
 
 def losses_and_gradients(
-    arrays, targets=TARGETS, upstream=UPSTREAM, dtype="float32", smoothing=0.0, r_drop=0.0
+    arrays, targets=TARGETS, upstream=UPSTREAM, dtype=None, smoothing=0.0, r_drop=0.0, of="float32"
 ):
-    hidden, weights, bias = (tf.constant(array, "float32") for array in arrays)
+    hidden, weights, bias = (tf.constant(array, of) for array in arrays)
     with tf.GradientTape() as tape:
         tape.watch([hidden, weights, bias])
         losses = output_cross_entropy(
@@ -85,16 +85,23 @@ def test_gradients_are_the_finite_differences(smoothing, r_drop, expected):
             assert gradient.numpy()[index] == pytest.approx(difference, abs=1e-5)
 
 
-def test_gradients_are_the_automatic_ones():
-    _, gradients = losses_and_gradients(drawn())
-    tensors = [tf.constant(a) for a in drawn()]
+@CASES
+def test_gradients_are_the_automatic_ones(smoothing, r_drop, expected):
+    arrays = drawn(2 if r_drop else 1)
+    _, gradients = losses_and_gradients(arrays, smoothing=smoothing, r_drop=r_drop, of="float64")
+    tensors = [tf.constant(array) for array in arrays]
     with tf.GradientTape() as tape:
         tape.watch(tensors)
-        logits = tensors[0] @ tensors[1] + tensors[2]
-        losses = tf.nn.sparse_softmax_cross_entropy_with_logits(TARGETS, logits)
+        readings = tf.split(tensors[0] @ tensors[1] + tensors[2], 2 if r_drop else 1)
+        log_p = [tf.nn.log_softmax(reading) for reading in readings]
+        labels = (1 - smoothing) * tf.one_hot(TARGETS, K, dtype=tf.float64) + smoothing / K
+        losses = sum(-tf.reduce_sum(labels * one, axis=1) for one in log_p) / len(log_p)
+        for one, other in zip(log_p, log_p[::-1], strict=True):
+            losses += r_drop / 4 * tf.reduce_sum(tf.exp(one) * (one - other), axis=1)
         total = tf.reduce_sum(losses * UPSTREAM)
-    for gradient, expected in zip(gradients, tape.gradient(total, tensors), strict=True):
-        np.testing.assert_allclose(gradient, expected, atol=1e-5)
+    np.testing.assert_allclose(losses, expected(*arrays), rtol=1e-12)
+    for gradient, automatic in zip(gradients, tape.gradient(total, tensors), strict=True):
+        np.testing.assert_allclose(gradient, automatic, atol=1e-12)
 
 
 def test_equal_logits_cost_log_k():
