@@ -58,7 +58,12 @@ def is_intact(folder: Path) -> bool:
     try:
         digests = typed(dict[str, str], read_json(folder / _LIST))
         return bool(digests) and find_changed(folder, digests) is None
-    except (InputError, ValueError):
+    except (InputError, ValueError) as error:
+        # What cannot be read, unlike what is missing, may be whole.
+        if isinstance(error.__cause__, OSError) and not isinstance(
+            error.__cause__, FileNotFoundError | NotADirectoryError
+        ):
+            raise
         return False
 
 

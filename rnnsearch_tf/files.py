@@ -20,6 +20,8 @@ from rnnsearch_tf.progress import say
 
 Paths = str | Path | Sequence[str | Path]  # one or several
 
+# A full disk, a full quota, a file larger than allowed; such an error need not name its file.
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _RETRY_SECONDS = 0.1
 
 
@@ -44,7 +46,8 @@ def replacing(path: str | Path, suffix: str = "") -> Iterator[Path]:
             else:
                 move_over(temporary, target)
         except OSError as error:
-            if error.errno == errno.ENOSPC or error.filename == str(temporary):
+            own = error.filename is None and error.errno in NO_SPACE
+            if own or error.filename == str(temporary):
                 error.filename = str(path)
             raise
         finally:

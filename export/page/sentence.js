@@ -95,10 +95,11 @@ function placesOf(words, text) {
   });
 }
 
-// Where a word begins in a text, but not within another word; -1 where it does not.
+// Where a word begins in a text, but not within another word or a number; -1 where it does not.
 function wholeWord(word, text, start) {
   for (let place = text.indexOf(word, start); place >= 0; place = text.indexOf(word, place + 1)) {
-    const around = [text[place - 1] + word[0], word.at(-1) + text[place + word.length]];
+    const [before, behind] = [text[place - 1], text[place + word.length]];
+    const around = [before + word[0], word.at(-1) + behind, before + behind];
     if (!around.some((pair) => /^[\p{L}\p{N}]{2}$/u.test(pair))) return place;
   }
   return -1;

@@ -18,7 +18,7 @@ from rnnsearch_tf.tf_functions import graph_function
 
 _NEGLIGIBLE = 1e-5  # p(f | e) below it is not kept
 _WEIGHTS_AT_ONCE = 1 << 22
-_MAX_WORDS = 300  # the time of training grows with the third power of the length
+MAX_WORDS = 300  # of a sentence; the time of training grows with the third power of the length
 
 # What NumPy and zipfile raise, for a damaged file, beside an OSError.
 _DAMAGES = (
@@ -56,14 +56,14 @@ class HmmAligner(tf.Module):
         sides: tuple[list[np.ndarray], list[np.ndarray]] = [], []
         long = 0
         for pair in pairs:
-            if max(map(len, pair)) > _MAX_WORDS:
+            if max(map(len, pair)) > MAX_WORDS:
                 long += 1
                 continue
             for words, side, ids in zip(pair, sides, numbers, strict=True):
                 row = [ids.setdefault(word.lower(), len(ids) + 1) for word in words]
                 side.append(np.array(row, np.int32))
         if long:
-            say(f"left out: {long:,} pairs of more than {_MAX_WORDS} words")
+            say(f"left out: {long:,} pairs of more than {MAX_WORDS} words")
         if not any(len(x) and len(y) for x, y in zip(*sides, strict=True)):
             raise InputError("no sentence pair has words on both sides")
         source, target = numbers

@@ -70,7 +70,9 @@ class TrainedAligner(WordAligner):
     def align(self, text: ParallelText) -> list[PairAlignment]:
         """Align sentence pairs; α and β are the posteriors of `HmmAligner.align`."""
         source, target = self.forward.words_of_pairs(*text)
-        weights = self._aligner.align(*([x.words[:-1] for x in side] for side in (source, target)))
+        weights = self._aligner.align(
+            self.forward.words_read(source), [y.words[:-1] for y in target]
+        )
         return [
             PairAlignment(
                 Alignment(x.words, y.words, alpha, x.unknown, y.unknown),

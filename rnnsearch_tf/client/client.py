@@ -144,6 +144,8 @@ class Client:
     def status(self) -> list[VersionStatus]:
         """Return the versions of the model, or the one that the client names, with their states.
 
+        TensorFlow Serving leaves a label out of account here: it returns all versions.
+
         Raises:
             ServingError: the call failed.
         """

@@ -54,6 +54,13 @@ def kept_lengths(pairs: Pairs, max_length: int, block_size: int = 1_000_000) -> 
     return counts
 
 
+def count_blank(pairs: Pairs, block_size: int = 1_000_000) -> int:
+    """Count the pairs with a blank side, which are left out."""
+    starts = range(0, len(pairs), block_size)
+    blocks = (np.arange(start, min(start + block_size, len(pairs))) for start in starts)
+    return sum(int(np.sum(pairs.usable_lengths(rows) == 0)) for rows in blocks)
+
+
 def kept_rows(pairs: Pairs, max_length: int) -> np.ndarray:
     """Select the pairs to train on, int64 [kept]; for corpora that fit into memory."""
     kept_lengths(pairs, max_length)

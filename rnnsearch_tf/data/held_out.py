@@ -5,10 +5,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText, each_pair, read_all
+from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText, each_pair, read_all, unchanged
 from rnnsearch_tf.data.permutation import Permutation
 from rnnsearch_tf.digests import json_digest
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.progress import counted, say
 
 _SEED = 1
 
@@ -41,10 +42,16 @@ def hold_out(corpus: Corpus, size: float) -> tuple[Corpus, ParallelText]:
     Blank sentences are not drawn. The corpus is read twice. A size below 1 is a share of all pairs.
     InputError for an unusable corpus, or one that has not more pairs than are to be held out.
     """
-    is_usable = (bool(source.strip() and target.strip()) for source, target in each_pair(corpus))
-    rows = np.flatnonzero(np.fromiter(is_usable, bool))
-    count = int(size) if size >= 1 else max(round(size * len(rows)), 1)
-    if count >= len(rows):
-        raise InputError(f"{count:,} of {len(rows):,} pairs cannot be held out: none would be left")
-    drawn = np.sort(rows[Permutation(len(rows), _SEED)(np.arange(count))])
-    return _Part(corpus, drawn, False), read_all(_Part(corpus, drawn, True))
+    with unchanged(corpus, corpus.fingerprint()):
+        pairs = counted(each_pair(corpus), "read pair")
+        is_usable = (bool(source.strip() and target.strip()) for source, target in pairs)
+        rows = np.flatnonzero(np.fromiter(is_usable, bool))
+        count = int(size) if size >= 1 else max(round(size * len(rows)), 1)
+        if count >= len(rows):
+            raise InputError(
+                f"{count:,} of {len(rows):,} pairs cannot be held out: none would be left"
+            )
+        drawn = np.sort(rows[Permutation(len(rows), _SEED)(np.arange(count))])
+        held_out = read_all(_Part(corpus, drawn, True))
+    say(f"held out for validation: {count:,} of {len(rows):,} pairs")
+    return _Part(corpus, drawn, False), held_out

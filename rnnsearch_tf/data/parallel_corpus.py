@@ -1,5 +1,6 @@
 """Parallel text: line i of one side is the translation of line i of the other."""
 
+import contextlib
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -56,6 +57,18 @@ class Corpus(Protocol):
 
     def blocks(self) -> Iterator[ParallelText]:
         """Give the pairs in order, a block at a time, so that memory holds only this block."""
+
+
+class _Fingerprinted(Protocol):
+    def fingerprint(self) -> str: ...
+
+
+@contextlib.contextmanager
+def unchanged(text: _Fingerprinted, fingerprint: str) -> Iterator[None]:
+    """Read a text in a block; InputError where it no longer has this fingerprint at the end."""
+    yield
+    if text.fingerprint() != fingerprint:
+        raise InputError("the text was changed while it was read: start again")
 
 
 class _TextFiles:

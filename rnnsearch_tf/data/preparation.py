@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.data import prepared_corpus
-from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText
+from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText, unchanged
 from rnnsearch_tf.data.prepared_corpus import Block, PreparedText, Writer
 from rnnsearch_tf.digests import is_intact, json_digest
 from rnnsearch_tf.errors import InputError, until_error
@@ -53,14 +53,6 @@ def prepare(
     return PreparedText(folder)
 
 
-@contextlib.contextmanager
-def unchanged(corpus: Corpus, fingerprint: str) -> Iterator[None]:
-    """Read a corpus in a block; InputError where it no longer has this fingerprint at the end."""
-    yield
-    if corpus.fingerprint() != fingerprint:
-        raise InputError("the training text was changed while it was read: start again")
-
-
 def _write(folder: Path, corpus: Corpus, source: Tokenizer, target: Tokenizer) -> None:
     started = time.monotonic()
     with Writer(folder) as writer, contextlib.closing(Bar("prepared pair")) as bar:
@@ -89,6 +81,8 @@ def _tokenized(
     )
     for source_block, target_block in untuned(dataset).as_numpy_iterator():
         yield _block(*source_block), _block(*target_block)
+    if errors and isinstance(errors[0], OSError):
+        raise InputError(f"the training text cannot be read: {errors[0]}") from errors[0]
     if errors:
         raise errors[0]
 

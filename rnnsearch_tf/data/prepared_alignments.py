@@ -8,11 +8,13 @@ A folder, beside that of the prepared text whose words are linked, holds
 """
 
 import inspect
+import itertools
 import sys
 from pathlib import Path
 
 import numpy as np
 
+from rnnsearch_tf.data.parallel_corpus import Corpus, each_pair, unchanged
 from rnnsearch_tf.data.prepared_corpus import mapped
 from rnnsearch_tf.data.sentence_pairs import Pairs, Sentences
 from rnnsearch_tf.data.word_alignments import (
@@ -25,6 +27,7 @@ from rnnsearch_tf.data.word_alignments import (
 from rnnsearch_tf.digests import is_intact, json_digest, write_digests
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.files import make_once
+from rnnsearch_tf.progress import say
 
 _AT_ONCE = 100  # sentences that are padded to the longest of them
 
@@ -34,16 +37,26 @@ def prepare_alignments(
     text: Path,
     pairs: Pairs,
     word_starts: tuple[WordStarts, WordStarts] = (None, None),  # of source and target tokens
+    spaced: Corpus | None = None,  # the text as it was, where its words are those between blanks
 ) -> WordAlignments:
     """Read the alignments of a prepared text, or reuse what an earlier training has read.
+
+    An aligner splits `spaced` at ASCII white space. Where this gives other words than the prepared
+    text has, as at a no-break space, a pair's links are left out, and their number is told.
 
     InputError for unusable files (see `WordAlignmentFiles.blocks`), a link of a word that its
     sentence does not have (the message has file and line), links of more or fewer pairs, or a cache
     folder that cannot be written.
     """
-    key = json_digest([inspect.getsource(sys.modules[__name__]), files.fingerprint()])[:32]
+    digest = files.fingerprint()
+    key = json_digest([inspect.getsource(sys.modules[__name__]), digest])[:32]
     folder = text.with_name(f"{text.name}.alignments-{key}")
-    make_once(folder, is_intact, lambda empty: _write(empty, files, pairs, word_starts))
+
+    def make(empty: Path) -> None:
+        with unchanged(files, digest):
+            _write(empty, files, pairs, word_starts, spaced)
+
+    make_once(folder, is_intact, make)
     links = mapped(folder / "links", np.int32).reshape(-1, 2)
     return WordAlignments(links, mapped(folder / "starts", np.int64), word_starts)
 
@@ -53,8 +66,10 @@ def _write(
     files: WordAlignmentFiles,
     pairs: Pairs,
     word_starts: tuple[WordStarts, WordStarts],
+    spaced: Corpus | None,
 ) -> None:
-    done, end = 0, 0
+    done, end, left_out = 0, 0, 0
+    between_blanks = spaced and (list(map(_split_count, pair)) for pair in each_pair(spaced))
     with open(folder / "links", "wb") as links, open(folder / "starts", "wb") as starts:
         starts.write(bytes(8))
         for block in files.blocks():
@@ -63,14 +78,30 @@ def _write(
             if done > len(pairs):
                 break
             sides = zip((pairs.source, pairs.target), word_starts, strict=True)
-            _check(block, np.stack([_word_counts(*side, rows) for side in sides], axis=1))
+            lengths = np.stack([_word_counts(*side, rows) for side in sides], axis=1)
+            if between_blanks:
+                split = list(itertools.islice(between_blanks, len(rows)))
+                is_same = (np.reshape(split, (-1, 2)) == lengths).all(axis=1)
+                left_out += int(np.sum(~is_same & (block.counts > 0)))
+                links_are = np.repeat(is_same, block.counts)
+                block = block._replace(links=block.links[links_are], counts=block.counts * is_same)
+            _check(block, lengths)
             links.write(block.links.tobytes())
             starts.write((end + np.cumsum(block.counts)).tobytes())
             end += len(block.links)
     if done != len(pairs):
         more = "at least " if done > len(pairs) else ""
         raise InputError(f"alignments of {more}{done:,} pairs, where the text has {len(pairs):,}")
+    if left_out:
+        say(
+            f"alignments of {left_out:,} of {done:,} pairs are left out: the text between blanks "
+            "is not the words that the model reads"
+        )
     write_digests(folder)
+
+
+def _split_count(line: str) -> int:
+    return len(line.encode().split())
 
 
 def _word_counts(side: Sentences, word_starts: WordStarts, rows: np.ndarray) -> np.ndarray:

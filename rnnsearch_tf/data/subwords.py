@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rnnsearch_tf.config import SENTENCEPIECE, SUBWORD_FILES, Config
-from rnnsearch_tf.data.parallel_corpus import Corpus
-from rnnsearch_tf.data.preparation import default_cache_dir, unchanged
+from rnnsearch_tf.data.parallel_corpus import Corpus, unchanged
+from rnnsearch_tf.data.preparation import default_cache_dir
 from rnnsearch_tf.digests import is_intact, json_digest, write_digests
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.files import Paths, as_list, make_once

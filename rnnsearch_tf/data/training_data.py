@@ -4,8 +4,8 @@ import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
-from rnnsearch_tf.config import Config, TrainingConfig
-from rnnsearch_tf.data.batching import kept_lengths
+from rnnsearch_tf.config import MOSES, Config, TrainingConfig
+from rnnsearch_tf.data.batching import count_blank, kept_lengths
 from rnnsearch_tf.data.parallel_corpus import Corpus
 from rnnsearch_tf.data.preparation import prepare
 from rnnsearch_tf.data.prepared_alignments import prepare_alignments
@@ -34,6 +34,7 @@ class TrainingData:
     ):
         config = with_prefixes(config)
         sizes = config.model
+        text_digest = training.fingerprint()
         learned = find_subwords(config, training, cache_dir, subwords)
         # The contents of the SentencePiece models of both sides, or none.
         self.subwords = [tokenizer.model for tokenizer in learned]
@@ -54,9 +55,14 @@ class TrainingData:
         if links:
             source_starts, target_starts = [t.word_starts() for t in learned] or [None, None]
             self.links = prepare_alignments(
-                links, self._prepared.folder, self.pairs, (source_starts, target_starts)
+                links,
+                self._prepared.folder,
+                self.pairs,
+                (source_starts, target_starts),
+                None if config.tokenizer == MOSES else training,
             )
         self._kept = int(kept_lengths(self.pairs, config.training.max_length).sum())
+        self._blank = count_blank(self.pairs)
         without_unknown = dataclasses.replace(config.decoding, allow_unknown=False)
         self.config = dataclasses.replace(
             config,
@@ -70,7 +76,7 @@ class TrainingData:
             target_vocabulary=self.target_vocabulary.digest,
             source_subwords=digests[0],
             target_subwords=digests[1],
-            training_text=training.fingerprint(),
+            training_text=text_digest,
             training_alignments=links.fingerprint() if links else "",
         )
 
@@ -92,7 +98,8 @@ class TrainingData:
             self._prepared.target.unknown(self.target_vocabulary),
         )
         return (
-            f"{self._kept:,} of {len(self.pairs):,} pairs are short enough; "
+            f"{self._kept:,} of {len(self.pairs):,} pairs are used ({self._blank:,} have a blank "
+            f"side, {len(self.pairs) - self._kept - self._blank:,} are too long); "
             f"vocabularies {len(self.source_vocabulary):,} and {len(self.target_vocabulary):,}, "
             f"unknown {unknown[0]:.1%} and {unknown[1]:.1%} of all words"
         )

@@ -64,14 +64,17 @@ class Wmt14:
     def blocks(self) -> Iterator[ParallelText]:
         """Give the pairs in order, a block at a time, after downloading them if need be.
 
-        InputError where the data set is not there and cannot be downloaded.
+        InputError where the data set is not there and cannot be downloaded, or is damaged.
         """
-        source, target = self._languages
-        for block in self._dataset().batch(BLOCK_PAIRS).prefetch(1).as_numpy_iterator():
-            yield ParallelText(
-                [sentence.decode() for sentence in block[source]],
-                [sentence.decode() for sentence in block[target]],
-            )
+        import tensorflow as tf
+
+        try:
+            for block in self._dataset().batch(BLOCK_PAIRS).prefetch(1).as_numpy_iterator():
+                sides = ([text.decode() for text in block[name]] for name in self._languages)
+                yield ParallelText(*sides)
+        except tf.errors.OpError as error:
+            folder = self._builder().data_dir
+            raise InputError(f"{folder}: damaged or incomplete: {first_line(error)}") from error
 
     def _dataset(self) -> Any:
         builder = self._builder()

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from rnnsearch_tf.decoding.prefix import Begun, Prefix, Spelling, fits
+from rnnsearch_tf.text.cleaning import valid_utf8
 from rnnsearch_tf.text.subwords import BLANK, BYTE
 from rnnsearch_tf.text.tokenizers import splits_words
 from rnnsearch_tf.text.vectorizer import TextVectorizer
@@ -32,6 +33,7 @@ def read_begun(text: tf.Tensor, target: TextVectorizer, max_length: int) -> Begu
     and has no word that begins with it. Words that the vocabulary lacks are [UNK].
     """
     spelling = _spelling(target)
+    text = valid_utf8(text)
     tokens = target.read(target.tokenizer.begun(text), max_length)
     lengths = tokens.row_lengths()
     ids = target.ids(tokens)[:, :-1]

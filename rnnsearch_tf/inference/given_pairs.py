@@ -9,6 +9,7 @@ import tensorflow as tf
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.results import Hypothesis, Translation
 from rnnsearch_tf.text.tokenizers import Tokenizer, splits_words
+from rnnsearch_tf.text.vocabulary import Vocabulary
 
 Line = str | bytes  # bytes are UTF-8; invalid ones count as U+FFFD
 Target = Line | Translation | Hypothesis
@@ -83,11 +84,14 @@ def checked_target(target: Any) -> Target:
 
 
 def tokens_of_pairs(
-    pairs: Sequence[tuple[Line, Target]], tokenizers: tuple[Tokenizer, Tokenizer], max_length: int
+    pairs: Sequence[tuple[Line, Target]],
+    tokenizers: tuple[Tokenizer, Tokenizer],
+    vocabulary: Vocabulary,  # of the target
+    max_length: int,
 ) -> tuple[list[Sequence[Line]], list[Sequence[Line]]]:
     """Split sentences and translations into up to `max_length` tokens each, without `</s>`."""
     in_pieces = splits_words(tokenizers[1])
-    results = [_tokens_or_text(target, in_pieces) for _, target in pairs]
+    results = [_tokens_or_text(target, in_pieces, vocabulary) for _, target in pairs]
     texts = [result for result in results if not isinstance(result, Hypothesis)]
     source = tokenized([source for source, _ in pairs], tokenizers[0])
     split = iter(tokenized(texts, tokenizers[1]))
@@ -106,12 +110,18 @@ def text_of(target: Target) -> str:
     return text.decode(errors="replace") if isinstance(text, bytes) else text
 
 
-def _tokens_or_text(target: Target, in_pieces: bool) -> Line | Hypothesis:
-    """Return text, or the hypothesis of a result; its text where that has other tokens, or none."""
+def _tokens_or_text(target: Target, in_pieces: bool, vocabulary: Vocabulary) -> Line | Hypothesis:
+    """Return text, or the hypothesis of a result; its text where that has other tokens, or none.
+
+    Pieces are another model's where the vocabulary lacks one of them.
+    """
     result = target.hypotheses[0] if isinstance(target, Translation) else target
     if not isinstance(result, Hypothesis):
         return result
-    has_tokens = result.pieces if in_pieces else result.tokens and not result.pieces
+    if in_pieces:
+        has_tokens = bool(result.pieces) and all(piece in vocabulary for piece in result.pieces)
+    else:
+        has_tokens = bool(result.tokens) and not result.pieces
     return result if has_tokens else result.text
 
 

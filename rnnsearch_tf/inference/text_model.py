@@ -178,7 +178,7 @@ class TextModel(tf.Module):
             log p of each token and of `</s>`, then 0: they sum to it. 0 where both are blank; the
             lowest float32 where log p is not finite.
         """
-        x = self.source.ids(self._corrected(unpadded(source)))
+        x = self.source.ids(self.corrected(unpadded(source)))
         y = self.target.ids(unpadded(target))
 
         def of_block(rows: tf.Tensor) -> tf.RaggedTensor:
@@ -208,7 +208,7 @@ class TextModel(tf.Module):
             tf.errors.InvalidArgumentError: B above 1 with more than `MAX_WEIGHTS` weights, padding
                 counted; nothing was computed.
         """
-        read = self._corrected(unpadded(source))
+        read = self.corrected(unpadded(source))
         sides = (self.source, read), (self.target, unpadded(target))
         if self.aligner is None:
             x, y = (side.ids(tokens) for side, tokens in sides)
@@ -260,10 +260,10 @@ class TextModel(tf.Module):
         """Join source tokens to words, given and read; as `TextVectorizer.words`."""
         words, read = self.source.words(tokens)
         if self._spelling is not None:
-            _, read = self.source.words(self._corrected(tokens))
+            _, read = self.source.words(self.corrected(tokens))
         return words, read
 
-    def _corrected(self, tokens: tf.RaggedTensor) -> tf.RaggedTensor:
+    def corrected(self, tokens: tf.RaggedTensor) -> tf.RaggedTensor:
         """The source tokens that the model reads for those of a text, string [B, None]."""
         return tokens if self._spelling is None else self._spelling.correct(tokens)
 
@@ -291,7 +291,7 @@ class TextModel(tf.Module):
         self, tokens: tf.RaggedTensor, n_best: int, prefix: tf.Tensor | None = None
     ) -> NBest:
         """Translate source tokens [R, None], by what begins with a prefix, string [R]."""
-        read = self._corrected(tokens)
+        read = self.corrected(tokens)
         source = self.source.ids(read).to_tensor(PAD)
         begun = None
         if prefix is not None:

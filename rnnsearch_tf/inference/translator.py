@@ -271,7 +271,8 @@ class Translator:
             results = read_translations(part, outputs, n_best, self.vocabularies[0])
             if return_alignment:
                 results = list(self._with_alignments(results))
-            return results if text_alone else in_words(results, *self._sides)
+            is_in_pieces = text_alone and not return_alignment  # α is of words
+            return results if is_in_pieces else in_words(results, *self._sides)
 
         with side_by_side() as apply:
             for window in lines:
@@ -475,6 +476,13 @@ class Translator:
         x, y = (side.words(rows) for side, rows in zip(self._sides, tokens, strict=True))
         return x, y
 
+    def words_read(self, source: Sequence[Words]) -> list[list[Line]]:
+        """Return the source words that the model reads, without `</s>`: those of corrected text."""
+        words: list[list[Line]] = [list(sentence.words[:-1]) for sentence in source]
+        if not isinstance(self._engine, TextModel) or not words:
+            return words
+        return self._engine.corrected(tf.ragged.constant(words, tf.string, 1)).to_list()
+
     def _engine_for(self, beam_size: int | None, n_best: int) -> Any:
         decoding = self.config.decoding
         beam_size = decoding.beam_size if beam_size is None else beam_size
@@ -492,7 +500,8 @@ class Translator:
         self, pairs: Sequence[tuple[Line, Target]]
     ) -> tuple[list[Sequence[Line]], list[Sequence[Line]]]:
         tokenizers = self.source_tokenizer, self.target_tokenizer
-        return given_pairs.tokens_of_pairs(pairs, tokenizers, self.config.decoding.max_length)
+        max_length = self.config.decoding.max_length
+        return given_pairs.tokens_of_pairs(pairs, tokenizers, self.vocabularies[1], max_length)
 
     def _scored(
         self, source: Sequence[Sequence[Line]], target: Sequence[Sequence[Line]]

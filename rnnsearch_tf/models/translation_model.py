@@ -81,7 +81,8 @@ class TranslationModel(keras.Model):
 
         Raises:
             ValueError: a strategy of several machines, which Keras's loop does not support; a data
-                set with a guide, of which it would learn nothing; label smoothing; R-Drop.
+                set with a guide, of which it would learn nothing; label smoothing; R-Drop; an
+                average of the weights, which Keras assigns to them at the end of each `fit`.
         """
         strategy = getattr(self, "distribute_strategy", None)
         if getattr(strategy, "cluster_resolver", None) is not None:
@@ -93,6 +94,8 @@ class TranslationModel(keras.Model):
             raise ValueError("fit has no guided alignment loss, so give it batches without a guide")
         if self.config.label_smoothing or self.config.r_drop:
             raise ValueError("fit has neither label smoothing nor R-Drop; training.run.train does")
+        if getattr(getattr(self, "optimizer", None), "use_ema", False):
+            raise ValueError("fit takes no average of the weights; training.run.train does")
         return super().fit(x, *args, **kwargs)
 
     def compute_loss(

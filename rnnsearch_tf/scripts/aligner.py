@@ -10,7 +10,7 @@ from rnnsearch_tf.alignment.formats import pharaoh
 from rnnsearch_tf.config import MOSES_NAMES, SENTENCEPIECE, Config
 from rnnsearch_tf.data.parallel_corpus import each_pair
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.files import write_atomically
+from rnnsearch_tf.files import replacing
 from rnnsearch_tf.limits import COUNT
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.decoding_flags import written_model
@@ -88,7 +88,8 @@ def run() -> None:
         say(f"{directory.aligner_path} written: it aligns in place of attention from now on")
     if FLAGS.links:
         pairs = counted(_pairs(training, tokenizers), "linked pair")
-        write_atomically(FLAGS.links, "".join(_links(aligner, pairs)).encode())
+        with replacing(FLAGS.links) as temporary, open(temporary, "wb") as file:
+            file.writelines(line.encode() for line in _links(aligner, pairs))
 
 
 def _check_flags(config: Config) -> None:
@@ -118,10 +119,19 @@ def _words(lines: Sequence[str], tokenizer: "Tokenizer") -> "list[Sentence]":
 
 
 def _links(aligner: "HmmAligner", pairs: "Iterator[tuple[Sentence, Sentence]]") -> Iterator[str]:
+    from rnnsearch_tf.aligner.hmm_aligner import MAX_WORDS
+    from rnnsearch_tf.progress import say
+
+    long = 0
     for window in windows(pairs, _AT_ONCE):
-        source, target = zip(*window, strict=True)
-        for weights in aligner.align(source, target):
+        is_long = [max(map(len, pair)) > MAX_WORDS for pair in window]
+        long += sum(is_long)
+        # The memory of a pair grows with the product of its lengths.
+        short = [([], []) if skip else pair for pair, skip in zip(window, is_long, strict=True)]
+        for weights in aligner.align(*zip(*short, strict=True)):
             yield pharaoh(ALIGNER_LINKS.links(*weights)) + "\n"
+    if long:
+        say(f"without links: {long:,} pairs of more than {MAX_WORDS} words")
 
 
 if __name__ == "__main__":

@@ -63,14 +63,15 @@ def run() -> None:
     check_distinct(FLAGS, _INPUTS, ("output_source", "output_target", "scores"))
     require_package("nltk")
     with quiet_start():
-        from rnnsearch_tf.data.parallel_corpus import ParallelFiles
+        from rnnsearch_tf.data.parallel_corpus import ParallelFiles, unchanged
         from rnnsearch_tf.data.selection import moore_lewis, sampling
         from rnnsearch_tf.progress import say
 
     in_domain = ParallelFiles([FLAGS.in_domain_source], [FLAGS.in_domain_target])
     pool = ParallelFiles([FLAGS.pool_source], [FLAGS.pool_target])
+    fingerprint = pool.fingerprint()  # it is read several times
     outputs = [FLAGS.output_source, FLAGS.output_target, *([FLAGS.scores] if FLAGS.scores else [])]
-    with sampling.writing(outputs) as (source, target, *table):
+    with sampling.writing(outputs) as (source, target, *table), unchanged(pool, fingerprint):
         scores = moore_lewis.score_pairs(
             in_domain, pool, (FLAGS.source_language, FLAGS.target_language), FLAGS.order, FLAGS.seed
         )

@@ -24,6 +24,7 @@ from rnnsearch_tf.data.wmt14 import SUBSETS as WMT14_SUBSETS
 from rnnsearch_tf.data.wmt14 import Wmt14
 from rnnsearch_tf.data.word_alignments import WordAlignmentFiles
 from rnnsearch_tf.errors import InputError, UsageError
+from rnnsearch_tf.files import real_path
 from rnnsearch_tf.limits import Limits
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.presets import PRESETS
@@ -35,6 +36,7 @@ from rnnsearch_tf.scripts.shared.file_flags import (
     INPUT_FILES,
     MODEL_FOLDER,
     OUTPUT_FOLDER,
+    check_read_twice,
 )
 from rnnsearch_tf.scripts.shared.pair_flags import PairFiles, define_pairs, find_pairs, needed_pairs
 from rnnsearch_tf.scripts.shared.settings_file import read_settings_file
@@ -149,6 +151,7 @@ def run() -> int:
         print(json.dumps({"format": FORMAT, **config.given_settings()}, indent=2))
         return 0
     _check_flags(config)
+    check_read_twice(FLAGS, ("train_source", "train_target", "train_tsv", "train_alignments"))
     training, alignments = _training(config), _alignments()
     subwords = _subword_models(config)
     valid_files = _validation_files()
@@ -214,7 +217,10 @@ def _base() -> Config:
     config = PRESETS[FLAGS.preset]
     if FLAGS.config is not None:
         config = read_settings_file(FLAGS.config, config)
-    if FLAGS.initial_model is not None:
+    # The settings of a training that is resumed are those it began with, where they differ, too.
+    own = Path(FLAGS.model_dir or "") / "config.json"
+    is_resumed = FLAGS.config is not None and real_path(FLAGS.config) == real_path(own)
+    if FLAGS.initial_model is not None and not is_resumed:
         config = InitialModel(FLAGS.initial_model).settings_over(config)
     return config
 

@@ -30,6 +30,10 @@ class Vocabulary:
         """K, the number of tokens, special ones included."""
         return len(self.tokens)
 
+    def __contains__(self, token: str) -> bool:
+        """Whether it knows a token."""
+        return token in self._ids
+
     @classmethod
     def build(
         cls, counts: Counter[str], size: int, known: Sequence[str] = SPECIAL_TOKENS

@@ -31,7 +31,7 @@ def check_inputs(config: Config, has_validation_set: bool, has_alignments: bool)
 
     UsageError for early stopping without a validation set, alignments without a weight or an
     attention, a weight without alignments, drawn text where the tokens are words, or R-Drop without
-    dropout.
+    dropout or with XLA.
     """
     if not has_validation_set and config.training.early_stopping != "none":
         raise UsageError("--early_stopping needs a validation set")
@@ -40,6 +40,8 @@ def check_inputs(config: Config, has_validation_set: bool, has_alignments: bool)
             raise UsageError(f"--{name} needs --tokenizer=sentencepiece")
     if config.model.r_drop and not config.model.dropout:
         raise UsageError("--r_drop needs a --dropout above 0: both readings would be the same")
+    if config.model.r_drop and config.training.jit_compile:
+        raise UsageError("--r_drop does not go with --jit_compile")  # XLA splits no unknown size
     weight = config.training.guided_alignment_weight
     if not has_alignments and weight:
         raise UsageError(f"--guided_alignment_weight {weight:g} needs --train_alignments")

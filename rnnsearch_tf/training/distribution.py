@@ -112,6 +112,7 @@ class Workers:
     def __init__(self, strategy: tf.distribute.Strategy):
         self.strategy = strategy
         resolver = strategy.cluster_resolver
+        self.are_several = resolver is not None
         self.is_chief = resolver is None or not resolver.task_id
 
     @contextlib.contextmanager

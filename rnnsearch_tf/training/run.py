@@ -87,6 +87,9 @@ def train(
         raise InputError("the validation set is empty")
     config = dataclasses.replace(config, validation_text=digest)
     directory = ModelDirectory(model_dir)
+    if directory.is_complete() and (stored := directory.load_config()).training_text:
+        text_digest = training.fingerprint()  # before another text is prepared, which takes long
+        check_same(directory, dataclasses.replace(stored, training_text=text_digest))
     subwords = subwords or directory.subword_files()
     text = TrainingData(config, training, cache_dir, alignments, subwords, known)
     workers = Workers(strategy or tf.distribute.get_strategy())

@@ -41,7 +41,8 @@ class TrainStep:
     the gradient is clipped to `config.clip_norm`.
 
     `shares` is the number of parts of a batch whose gradients are computed at the same time on a
-    device, by default two where that pays. Results differ by the order of sums alone.
+    device, by default two where that pays. Each part draws its own dropout masks; without dropout,
+    results differ by the order of sums alone.
     """
 
     def __init__(

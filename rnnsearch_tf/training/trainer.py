@@ -124,7 +124,7 @@ class Trainer:
         with interrupts.deferred() as received:
             self._say(f"training on {self._train_step.devices}")
             self._callbacks.on_train_begin({"updates": self._state.updates})
-            self._callbacks.on_epoch_begin(self._state.evaluations)
+            self._begin_interval()
             stopped_by = self._train(received)
             self._workers.leave()
             self._callbacks.on_train_end()
@@ -146,6 +146,7 @@ class Trainer:
         by_updates = {record["updates"]: record for record in records}
         kept = [record for number, record in by_updates.items() if number <= updates]
         kept = kept[: self._state.evaluations]
+        self._workers.check(self._missing(len(kept)))
         if self._workers.is_chief:
             self._checkpoints.remove_newer(number)
             self._directory.remove_leftovers()
@@ -154,11 +155,22 @@ class Trainer:
             if number is None:
                 self._checkpoints.begin()
         self._workers.check(None)  # the others wait for the chief's files
-        self._model.stop_training = False
         self._early_stopping.on_train_begin()
+        self._model.stop_training = False
         for i, record in enumerate(kept):
+            self._model.stop_training = False  # with a smaller patience it has stopped earlier
             self._early_stopping.on_epoch_end(i, evaluation_logs(record))
         self._stopped = self._model.stop_training
+
+    def _missing(self, records: int) -> str | None:
+        """Say which file of the evaluations before the checkpoint is no longer whole, if one."""
+        directory, evaluations = self._directory, self._state.evaluations
+        if records < evaluations:
+            return f"{directory.log_path}: has {records:,} evaluations of {evaluations:,}"
+        best = directory.weights_path(BEST)
+        if evaluations and not best.exists():
+            return f"{best} is missing: put it back (for use elsewhere, copy it)"
+        return None
 
     def _train(self, received: list[int]) -> int | None:
         """Update, evaluate and save until the end; return early at a signal."""
@@ -230,7 +242,15 @@ class Trainer:
             self._evaluate_weights()
         self._save()
         if not self._is_finished():
-            self._callbacks.on_epoch_begin(self._state.evaluations)
+            self._begin_interval()
+
+    def _begin_interval(self) -> None:
+        """Tell callbacks that their epoch begins, and all workers what they made of the rate."""
+        self._callbacks.on_epoch_begin(self._state.evaluations)
+        if self._workers.are_several and self._config.learning_rate_schedule == "constant":
+            optimizer = self._train_step.optimizer
+            rate = tf.cast(optimizer.learning_rate, tf.float64)
+            optimizer.learning_rate = float(self._workers.broadcast(rate[None])[0])
 
     def _evaluate_weights(self) -> None:
         state = self._state
@@ -299,7 +319,7 @@ class Trainer:
             self._directory.check_unchanged(self._stored_config)
             with self._train_step.averaged_weights():
                 self._directory.save_weights(self._model, LAST)
-                if not self._directory.weights_path(BEST).exists():
+                if not self._state.evaluations:
                     self._directory.save_weights(self._model, BEST)
             # Last: a resumed run makes only what comes after its checkpoint, so the weights and the
             # log must be on the disk by then. What a run killed before this line has written, the

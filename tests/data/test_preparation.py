@@ -422,6 +422,6 @@ def test_text_that_changes_while_it_is_read_is_an_error(tmp_path, subwords):
         else:
             prepare(Changing(), ENGLISH, FRENCH, tmp_path)
 
-    with pytest.raises(InputError, match="the training text was changed while it was read"):
+    with pytest.raises(InputError, match="the text was changed while it was read"):
         read()
     assert not folders(tmp_path)

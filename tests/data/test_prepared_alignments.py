@@ -7,6 +7,7 @@ import pytest
 from known_pairs import pairs_of, pairs_of_lengths
 
 from rnnsearch_tf.data import parallel_corpus
+from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.data.prepared_alignments import prepare_alignments
 from rnnsearch_tf.data.sentence_pairs import Pairs
 from rnnsearch_tf.data.word_alignments import WordAlignmentFiles, WordAlignments
@@ -75,6 +76,20 @@ def test_they_are_written_once_and_damaged_ones_again(tmp_path):
         assert len(again) == 1 and again != damaged
     assert prepared(tmp_path, "0-1", "", "").links.tolist() == [[0, 1]]
     assert len(times()) == 2 and set(times()) > set(again)
+
+
+def test_links_of_other_words_than_those_between_blanks_are_left_out(tmp_path, capsys):
+    """A no-break space ends a word of the model, but none of an aligner."""
+    text = ParallelText(["a b\u00a0c", "d", "a b c d e"], ["x y", "z", "p q r s t u v"])
+    path = tmp_path / "a.links"
+    path.write_text("1-1\n0-0\n4-6\n")
+    files = WordAlignmentFiles([path], [path])
+    whole = prepare_alignments(files, tmp_path / "whole", PAIRS)
+    alignments = prepare_alignments(files, tmp_path / "text", PAIRS, spaced=text)
+    assert whole.links.tolist() == [[1, 1], [0, 0], [4, 6]]
+    assert alignments.links.tolist() == [[0, 0], [4, 6]]
+    assert alignments.starts.tolist() == [0, 0, 1, 2]
+    assert "alignments of 1 of 3 pairs are left out" in capsys.readouterr().err
 
 
 def test_links_count_the_words_that_pieces_make(tmp_path):

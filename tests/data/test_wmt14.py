@@ -132,7 +132,7 @@ def test_one_flag_trains_on_it(capsys, tmp_path, monkeypatch):
     with tfds.testing.mock_data(as_dataset_fn=as_dataset):
         status, said = run(capsys, "--wmt14=all", *flags)
     assert status == 0, said
-    assert "12 of 12 pairs are short enough" in said
+    assert "12 of 12 pairs are used" in said
     words = (tmp_path / "model" / "source.vocab").read_text("utf-8").split("\n")
     assert "dog" in words
     assert "chien" not in words

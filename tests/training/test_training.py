@@ -435,6 +435,7 @@ def evaluated_as(monkeypatch):
     class Scripted:
         def __init__(self, left):
             self.left, self.text, self.translator = left, ParallelText([], []), None
+            self.bleu_signature = "nrefs:1|…"
 
         def __call__(self):
             return self.left.pop(0)

@@ -98,7 +98,8 @@ def write_pairs(pool: Corpus, chosen: np.ndarray, source: IO[bytes], target: IO[
     start = 0
     for block in pool.blocks():
         stop = start + len(block.source)
-        rows = chosen[(chosen >= start) & (chosen < stop)] - start
+        first, last = np.searchsorted(chosen, [start, stop])
+        rows = chosen[first:last] - start
         for side, file in zip(block, (source, target), strict=True):
             file.write("".join(side[row] + "\n" for row in rows).encode())
         start = stop

@@ -1,7 +1,6 @@
 """Lines of output as they come; what is done when a command breaks off is kept, and resumed."""
 
 import contextlib
-import errno
 import hashlib
 import itertools
 import json
@@ -16,6 +15,7 @@ from rnnsearch_tf.config import SUBWORD_FILES
 from rnnsearch_tf.digests import file_digest, folder_digests
 from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.files import (
+    NO_SPACE,
     file_lock,
     is_stream,
     move_over,
@@ -190,7 +190,7 @@ class _FileOutput(LineOutput):
         except _AnotherProcessError:
             raise
         except BaseException as error:
-            if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            if isinstance(error, OSError) and error.errno in NO_SPACE:
                 error.filename = str(self._partial)
             self._tell()
             raise

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from rnnsearch_tf.config import SENTENCEPIECE
 from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.windows import windows
 
@@ -32,13 +33,15 @@ def warn_of_cut_lines(
 ) -> None:
     """Warn of each line that the model reads only the beginning of."""
     max_length = translator.config.decoding.max_length
+    has_pieces = translator.config.tokenizer == SENTENCEPIECE
     for name, lines, lengths in (
         (source_name, source, translator.source_lengths),
         ("target line", target, translator.target_lengths),
     ):
         for number, line in enumerate(lines, before + 1):
-            # A token has at least one byte: lines of fewer need not be split.
-            length = lengths([line])[0] if len(line.encode()) > max_length else 0
+            # Few bytes are few words; pieces may be of a normalised line, which can be longer.
+            may_be_cut = has_pieces or len(line.encode()) > max_length
+            length = lengths([line])[0] if may_be_cut else 0
             if length > max_length:
                 said = f"{name} {number:,} has {length:,} tokens: only {max_length:,} are read"
                 command.warn(said)
