@@ -96,6 +96,8 @@ def run() -> int:
 
 
 def _check_flags() -> None:
+    if FLAGS.status and FLAGS.label:
+        raise UsageError("--status: of versions, which a server does not tell by --label")
     if (FLAGS.signature == "score") != bool(FLAGS.translation):
         raise UsageError("--signature=score and --translation go together")
     if FLAGS.translation and FLAGS.translation == FLAGS.input:

@@ -109,6 +109,7 @@ USAGE = [
     ("train", [*TRAIN, "--strategy=multi_worker", "--workers=a,b", "--worker_index=2"],
      "--worker_index 2: of 2 workers, the last is 1"),
     ("train", [*TRAIN, "--r_drop=3", "--dropout=0"], "--r_drop needs a --dropout above 0"),
+    ("train", [*TRAIN, "--r_drop=1", "--jit_compile"], "--r_drop does not go with --jit_compile"),
     ("train", [*TRAIN, "--workers=a,b"], "--workers goes with --strategy=multi_worker"),
     ("train", [*TRAIN, "--worker_index=-1"], "--worker_index -1: must be at least 0"),
     ("train", [*TRAIN, "--tokenizer=sentencepiece", "--joint_subwords", "--subword_models=en,fr"],

@@ -53,6 +53,17 @@ def test_weights_and_words_are_the_initial_models(tmp_path, model_dir, other_tex
             assert np.abs(weight[-1, -1]) > 0  # random
 
 
+def test_it_is_resumed_by_the_command_that_is_advised(tmp_path, model_dir, other_text, capsys):
+    path = tmp_path / "model"
+    flags = [*other_text, f"--initial_model={model_dir}"]
+    trained([*flags, "--label_smoothing=0.2", "--source_vocabulary_size=999"], path)
+    again = [*flags, f"--model_dir={path}", "--epochs=1", "--batch_size=32"]
+    assert train.run(again) == 1
+    assert f"resume it with --config={path / 'config.json'} and" in capsys.readouterr().err
+    assert train.run([*again, f"--config={path / 'config.json'}"]) == 0
+    assert "nothing is left to do" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("flag", "message"),
     [

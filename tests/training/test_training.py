@@ -468,6 +468,50 @@ def test_early_stopping_and_the_best_weights(tmp_path, text, evaluated_as, monit
 
 
 @pytest.mark.usefixtures("scripted")
+def test_with_less_patience_only_the_newest_evaluations_count(tmp_path, text, evaluated_as):
+    bleu = (10, 9, 9, 9, 12, 11, 11)
+    evaluated_as(*(Evaluation(1.0, 9.0, b) for b in bleu))
+    config = tiny(epochs=5, early_stopping="bleu", patience=5)
+    training_run.train(config, tmp_path, *text)
+    training_run.train(tiny(epochs=9, early_stopping="bleu", patience=2), tmp_path, *text)
+    assert [record["bleu"] for record in log(tmp_path)] == list(bleu)
+
+
+@pytest.mark.usefixtures("scripted")
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("training.jsonl", b"", "has 0 evaluations of 2"),
+        ("best.weights.h5", None, "is missing: put it back"),
+    ],
+)
+def test_a_training_without_its_files_is_not_resumed(
+    tmp_path, text, evaluated_as, name, content, said
+):
+    evaluated_as(*[Evaluation(1.0, 9.0, 5.0)] * 4)
+    training_run.train(tiny(epochs=2), tmp_path, *text)
+    path = tmp_path / name
+    whole = path.read_bytes()
+    path.unlink()
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(InputError, match=said):
+        training_run.train(tiny(epochs=3), tmp_path, *text)
+    path.write_bytes(whole)
+    training_run.train(tiny(epochs=3), tmp_path, *text)
+    assert len(log(tmp_path)) == 3
+
+
+@pytest.mark.usefixtures("scripted")
+def test_another_text_is_refused_before_it_is_prepared(tmp_path, text, monkeypatch):
+    training_run.train(tiny(epochs=1), tmp_path, text[0])
+    other = ParallelText(text[0].source[:-1], text[0].target[:-1])
+    monkeypatch.setattr(training_run, "TrainingData", None)
+    with pytest.raises(InputError, match="training text or its vocabulary differs"):
+        training_run.train(tiny(epochs=1), tmp_path, other)
+
+
+@pytest.mark.usefixtures("scripted")
 def test_a_validation_set_that_comes_later_chooses_the_best_weights(tmp_path, text, evaluated_as):
     assert training_run.train(tiny(epochs=2), tmp_path, text[0]) is None
     evaluated_as(Evaluation(3.0, 27.0, 1.5))
