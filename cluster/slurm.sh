@@ -14,6 +14,10 @@
 #SBATCH --open-mode=append
 set -u
 folder=${1:?usage: sbatch slurm.sh FOLDER}
+if ! [ -r "$folder/train.en.gz" ]; then # or it would be tried 100 times
+    echo "$folder/train.en.gz: cannot be read" >&2
+    exit 2
+fi
 # Said again: SLURM 22.05 and 23.02 do not pass it on.
 srun --cpus-per-task="${SLURM_CPUS_PER_TASK:-8}" --kill-on-bad-exit=1 rnnsearch-train \
     --strategy=multi_worker \

@@ -171,7 +171,7 @@ def others(page: str) -> set[str]:
     if page == "docs/scale.md":  # Beam's; tests/pipelines asks Beam
         section = read(page).partition("### Runners")[2].partition("\n### ")[0]
         return set(re.findall(r"--(\w+)", section))
-    return {"logdir", "rest_api_enable_cors_support"}
+    return {"logdir", "rest_api_enable_cors_support", "echo"}
 
 
 @for_each

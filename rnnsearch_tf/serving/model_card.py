@@ -13,7 +13,7 @@ from rnnsearch_tf.provenance import commit, library_versions
 
 _FORMAT = 1
 _SCORE = "log p(y|x) = sum_i log p(y_i | y_<i, x), nats, </s> counted"
-_CANDIDATES = "of translate and nbest, p is over the candidate words of the sentence"
+_CANDIDATES = "of all signatures but score, p is over the candidate words of the sentence"
 _ENSEMBLE = "p(y_i | y_<i, x) is the mean over the models"
 
 

@@ -268,6 +268,9 @@ def submit(tmp_path, monkeypatch):
         (tmp_path / name).write_text(text)
         (tmp_path / name).chmod(0o755)
     (tmp_path / "notes").mkdir()
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "train.en.gz").touch()
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     monkeypatch.setenv("NOTES", str(tmp_path / "notes"))
     monkeypatch.setenv("SLURM_JOB_ID", "17")
@@ -283,9 +286,9 @@ def submit(tmp_path, monkeypatch):
 
 
 def test_slurm_starts_the_same_training(submit):
-    status, said, notes = submit(MOUNT)
+    status, said, notes = submit("folder")
     assert (status, said, set(notes)) == (0, "", {"srun"})
-    cores, end, command, *arguments = notes["srun"].splitlines()
+    cores, end, command, *arguments = notes["srun"].replace("=folder/", f"={MOUNT}/").splitlines()
     assert (cores, end) == ("--cpus-per-task=8", "--kill-on-bad-exit=1")
     assert [command] == template()["command"]
     assert flags(arguments) == settings(template()["args"])
@@ -304,7 +307,8 @@ def test_slurm_requeues_neither_wrong_flags_nor_for_ever(submit, monkeypatch):
     assert (status, set(notes)) == (1, {"srun"})
 
 
-def test_slurms_script_needs_a_folder(submit):
+def test_slurms_script_needs_a_folder_with_text(submit):
+    assert submit("none") == (2, "none/train.en.gz: cannot be read\n", {})
     status, said, notes = submit()
     assert status != 0
     assert said.count("\n") == 1 and "usage: sbatch slurm.sh FOLDER" in said
