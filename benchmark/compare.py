@@ -21,7 +21,10 @@ _FOLDER = Path(__file__).parent
 _STORED = _FOLDER / "stored.json"
 _OURS, _PEER = "rnnsearch_tf", "peer"
 _WORKLOADS = ("multi30k", "paper25")
+_CANDIDATES = 1_000  # words of a search that no other implementation has
 _CONDITIONS = ("date", "cpu", "threads", "rnnsearch_tf", "tensorflow", "keras")
+
+_OF_CANDIDATES = f" of {_CANDIDATES:,} candidate words"
 
 # By row of the table, then by implementation: one figure for each repetition.
 Figures = dict[str, dict[str, list[float]]]
@@ -60,9 +63,12 @@ def table(figures: Figures, conditions: dict[str, Any], stored: dict[str, Any]) 
     yield ""
     yield "| | now | ÷ peer | stored | ÷ peer |"
     yield "|---|---|---|---|---|"
-    for row, values in figures.items():
-        sides = (values, stored["figures"].get(row, {}))
-        cells = [cell for side in sides for cell in (_middle(side.get(_OURS)), _ratio(side))]
+    for row in figures:
+        cells = [
+            cell
+            for run in (figures, stored["figures"])
+            for cell in (_middle(run.get(row, {}).get(_OURS)), _ratio(run, row))
+        ]
         yield f"| {row} | {' | '.join(cells)} |"
 
 
@@ -93,7 +99,9 @@ def _commands(arguments: argparse.Namespace) -> Iterator[tuple[str, str, list[st
                 yield _PEER, policy, [*peer, "--workload", workload, *precision]
             for script in ("training_speed.py", "search_speed.py"):
                 ours = [sys.executable, str(_FOLDER / script), "--workload", workload, *peers]
-                yield _OURS, policy, [*ours, "--dtype_policy", policy]
+                ours += ["--dtype_policy", policy]
+                yield _OURS, policy, ours
+            yield _OURS, policy, [*ours, "--candidates", str(_CANDIDATES)]  # of the search
 
 
 def _run(command: Sequence[str]) -> list[dict[str, Any]]:
@@ -109,7 +117,8 @@ def _figures_of(line: dict[str, Any]) -> dict[str, float]:
     """Return what a line has measured, by name."""
     if line["what"] == "train":
         return {"training, words/s": line["words_s"], "training, peak MiB": line["peak_rss_mib"]}
-    return {f"beam {line['beam']}, sentences/s": line["sents_s"]}
+    chosen = _OF_CANDIDATES if line.get("candidate_words") else ""
+    return {f"beam {line['beam']}{chosen}, sentences/s": line["sents_s"]}
 
 
 def _middle(values: Sequence[float] | None) -> str:
@@ -123,11 +132,13 @@ def _middle(values: Sequence[float] | None) -> str:
     return f"{middle} ({low}–{high})"
 
 
-def _ratio(values: dict[str, list[float]]) -> str:
-    """Our median by the peer's."""
-    if not (values.get(_OURS) and values.get(_PEER)):
+def _ratio(figures: Figures, row: str) -> str:
+    """Our median by the peer's, which searches among all words."""
+    ours = figures.get(row, {}).get(_OURS)
+    peers = figures.get(row.replace(_OF_CANDIDATES, ""), {}).get(_PEER)
+    if not (ours and peers):
         return "–"
-    return f"{statistics.median(values[_OURS]) / statistics.median(values[_PEER]):.2f}"
+    return f"{statistics.median(ours) / statistics.median(peers):.2f}"
 
 
 if __name__ == "__main__":

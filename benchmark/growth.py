@@ -135,6 +135,7 @@ def operations(model: ModelConfig, length: int, what: str) -> float:
 def draw(path: Path, points: list[Point]) -> None:
     """Draw a panel for each quantity, with logarithmic axes; the floors are dashed."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator, StrMethodFormatter
 
     with figure_style():
         figure = Figure((9, 6), layout="constrained")
@@ -151,8 +152,15 @@ def draw(path: Path, points: list[Point]) -> None:
             axes.set(xlabel=quantity, xscale="log", yscale="log")
             axes.set_xticks(_SIZES[quantity], [f"{size:,}" for size in _SIZES[quantity]])
             axes.minorticks_off()
+            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 3, 5)))
+            axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
             axes.grid(alpha=0.3)
-            axes.legend(frameon=False, fontsize=8)
+        labels = {
+            label: line
+            for axes in figure.axes
+            for line, label in zip(*axes.get_legend_handles_labels(), strict=True)
+        }
+        figure.legend(labels.values(), labels, loc="outside upper center", ncols=3, frameon=False)
         figure.supylabel("µs per target word")
         save_figure(figure, path)
 

@@ -22,17 +22,22 @@ def main() -> None:
     """Run one measurement."""
     parser = measure.argument_parser(__doc__, "training")
     parser.add_argument("--optimizer", choices=list(_LEARNING_RATES), default="adam")
+    parser.add_argument("--jit_compile", action="store_true", help="compile the update by XLA")
     arguments = parser.parse_args()
     harness = measure.start(arguments)
     workload = harness.load(arguments.workload)
-    limit_operations(workload.model)
+    if not arguments.jit_compile:
+        limit_operations(workload.model)
     model = TranslationModel(workload.model)
-    result = harness.time_training(workload, build_update(model, arguments.optimizer))
+    update = build_update(model, arguments.optimizer, arguments.jit_compile)
+    result = harness.time_training(workload, update)
     harness.report(
         {
             "what": "train",
             "workload": workload.name,
             "optimizer": arguments.optimizer,
+            "backend": keras.config.backend(),
+            "jit_compile": arguments.jit_compile,
             **result,
             "params": model.count_params(),
             **measure.circumstances(),
@@ -46,15 +51,21 @@ def limit_operations(model: ModelConfig) -> None:
         threads.limit_operations(threads.cores() // 2)
 
 
-def build_update(model: TranslationModel, optimizer: OptimizerName) -> measure.Update:
+def build_update(
+    model: TranslationModel, optimizer: OptimizerName, jit_compile: bool = False
+) -> measure.Update:
     """Build the trainer's update, with the gradient's norm clipped to 1.
 
     Args:
         model: to be trained.
         optimizer: "adam" or "adadelta".
+        jit_compile: whether XLA compiles it.
     """
     training = TrainingConfig(
-        optimizer=optimizer, learning_rate=_LEARNING_RATES[optimizer], clip_norm=1.0
+        optimizer=optimizer,
+        learning_rate=_LEARNING_RATES[optimizer],
+        clip_norm=1.0,
+        jit_compile=jit_compile,
     )
     train_step = _train_step(model, training)
 

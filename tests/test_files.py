@@ -9,6 +9,7 @@ import threading
 import time
 from pathlib import Path
 
+import portalocker
 import pytest
 
 from rnnsearch_tf import files, interrupts
@@ -215,6 +216,34 @@ def test_the_folder_is_on_the_disk_after_a_file_or_folder_got_its_name(tmp_path,
     named.unlink()
     make_once(named, Path.exists, lambda folder: None)
     assert on_disk[-1] == (tmp_path, True)
+
+
+def test_a_new_folder_is_on_the_disk_first_and_others_may_read_it(tmp_path, monkeypatch):
+    path, synced = tmp_path / "1", []
+    monkeypatch.setattr(files, "synchronize", lambda p: synced.append((Path(p), path.exists())))
+    with files.new_folder(path) as made:
+        (made / "data").write_bytes(b"x")
+    assert synced == [(made / "data", False), (made, False), (tmp_path, True)]
+    assert stat.S_IMODE(path.stat().st_mode) == 0o755
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG])
+def test_a_full_disk_is_told_by_the_file(tmp_path, code):
+    with pytest.raises(OSError, match="") as caught, files.replacing(tmp_path / "new"):
+        raise OSError(code, os.strerror(code))
+    assert caught.value.filename == str(tmp_path / "new")
+
+
+def test_a_disk_without_locks_is_named(tmp_path, monkeypatch):
+    def refuse(*_: object) -> None:
+        raise portalocker.LockException("ENOLCK")
+
+    monkeypatch.setattr(portalocker, "lock", refuse)
+    with (
+        pytest.raises(OSError, match=r"lock: cannot be locked: ENOLCK"),
+        files.file_lock(tmp_path / "lock"),
+    ):
+        pass
 
 
 @pytest.mark.parametrize(

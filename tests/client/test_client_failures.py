@@ -516,6 +516,27 @@ def test_a_rest_server_spoken_to_over_grpc():
     assert said.endswith(f"if this is its REST port, use {served.url}")
 
 
+@pytest.mark.parametrize(
+    ("status", "kind", "tries"),
+    [
+        *((status, UnavailableError, 3) for status in (429, 502, 503)),
+        (504, DeadlineError, 1),
+        (500, ServerError, 1),
+        *((status, RequestError, 1) for status in (401, 403)),
+    ],
+)
+def test_a_gateway_that_answers_in_html(status, kind, tries):
+    class Gateway(HttpHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.served.requests.append(None)
+            self.send_error(status)
+
+    with over_http(handler=Gateway) as served:
+        assert f": HTTP {status} '" in failure(kind, served.url, attempts=3)
+    assert len(served.requests) == tries
+
+
 @pytest.mark.parametrize("status", [302, 404, 405, 418])
 def test_another_http_server(status):
     class Page(HttpHandler):

@@ -43,6 +43,8 @@ def test_blank_sentences_are_not_drawn():
     rest, held_out = hold_out(text, 1)
     assert held_out.source[0] in ("a", "c")
     assert len(read_all(rest).source) == 3
+    with pytest.raises(InputError, match=r"^2 of 2 pairs"):
+        hold_out(text, 2)
 
 
 @pytest.mark.parametrize("size", [97, 1000])

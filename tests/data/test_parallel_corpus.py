@@ -228,7 +228,8 @@ def test_pairs_of_one_file_may_be_gzipped_and_have_more_columns(tmp_path):
     assert files.fingerprint() != before
 
 
-def test_input_of_fast_align_is_told_by_its_first_line(tmp_path):
+def test_input_of_fast_align_is_told_by_its_first_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(parallel_corpus, "BLOCK_PAIRS", 1)
     path = write(tmp_path / "a", b"one two ||| un\n ||| \nthree ||| tr\tois\n")
     assert TabSeparatedFiles([path]).read() == (["one two", "", "three"], ["un", "", "tr\tois"])
     tabs = write(tmp_path / "b", b"one ||| 1\tun\n")

@@ -287,8 +287,10 @@ def co_process(engine, flags, monkeypatch):
         arguments = [flags[0], f"--output=/dev/fd/{write_out}"]
 
         def run() -> None:
-            status.append(translate.run(arguments))
-            os.close(write_out)
+            try:
+                status.append(translate.run(arguments))
+            finally:
+                os.close(write_out)
 
         thread = threading.Thread(target=run)
         thread.start()

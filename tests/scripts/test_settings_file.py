@@ -44,6 +44,9 @@ def test_flags_win_and_what_the_file_lacks_is_the_presets(capsys, tmp_path):
     assert config["training"]["learning_rate"] == 1e-3 and config["training"]["epochs"] == 4
     assert config["decoding"]["beam_size"] == 5
     assert config["model"] == PRESETS["rnnsearch-50"].given_settings()["model"]
+    own = PRESETS["rnnsearch-small"].given_settings()["training"]
+    training = printed(capsys, f"--config={path}")["training"]
+    assert training == {**own, "learning_rate": 1e-3, "epochs": 3} and own["optimizer"] == "adam"
 
 
 def test_the_config_of_a_model_directory_is_read(capsys, tmp_path):

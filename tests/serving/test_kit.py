@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.scripts import export
 from rnnsearch_tf.serving import kit
 
@@ -35,6 +36,9 @@ def test_nothing_is_overwritten(tmp_path, capsys):
     (tmp_path / "mine").touch()
     assert export.run([f"--kit={tmp_path}"]) == 1
     assert "is not empty, and nothing in it is overwritten" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+    with pytest.raises(InputError, match="is not empty"):  # what came after the command's check
+        kit.write_kit(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 
