@@ -1,6 +1,7 @@
 """rnnsearch-evaluate: what it prints and writes, and what it refuses."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from test_scripts import fails
 
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.evaluation.evaluator import Evaluator
-from rnnsearch_tf.scripts import evaluate
+from rnnsearch_tf.scripts import align, evaluate
 from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.systems import named_systems
 
@@ -107,6 +108,25 @@ def test_a_file_and_a_model_are_other_systems(capsys, flags, corpus, model_dir, 
 def test_a_model_that_ships_is_another_system(capsys, flags):
     given = "--system=europarl-en-fr", "--weights=last"  # which it lacks
     assert "europarl-en-fr: no last.weights.h5" in fails(capsys, evaluate, *flags, *given)
+
+
+def test_links_of_subwords_are_of_the_words_between_blanks(capsys, tmp_path):
+    """Its own links are gold links of the same words, of which none is missing."""
+    text = {
+        "source": "Resumption of the session\n\nThank you.\n",
+        "reference": "Reprise de la\n\nMerci.\n",
+    }
+    for name, lines in text.items():
+        (tmp_path / name).write_text(lines, "utf-8")
+    model, links = "--model_dir=europarl-en-fr", tmp_path / "links"
+    files = [f"--source={tmp_path / 'source'}", f"--target={tmp_path / 'reference'}"]
+    assert align.run([model, *files, f"--output={links}", f"--figures={tmp_path / 'figures'}"]) == 0
+    linked = links.read_text().splitlines()
+    assert len(linked) == 3 and linked[1] == "" and linked[0]
+    assert "Resumption" in (tmp_path / "figures" / "alignment_1.svg").read_text("utf-8")
+    files[1] = f"--reference={tmp_path / 'reference'}"
+    said = run(capsys, model, *files, f"--alignments={links}")
+    assert re.search(r"argmax +0\.0 +100\.0 +100\.0", said)
 
 
 def test_names_of_systems_are_told_from_paths(tmp_path, monkeypatch):

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scripted_page_server import PAGE
 from tfserving import running
 from without_python_tensorflow import without_python_tensorflow
 
@@ -208,13 +209,16 @@ def test_the_c_runtime_refuses_by_name_without_the_library(subword_export):
     assert "SentencepieceOp" in without_python_tensorflow(RUN, subword_export)
 
 
-def test_a_server_answers_with_words(subword_export, expected):
+@pytest.fixture(scope="module")
+def server(subword_export):
+    with running(subword_export.parent, "--rest_api_enable_cors_support") as server:
+        yield server
+
+
+def test_a_server_answers_with_words(server, subword_export, expected):
     pair = (SENTENCE, "あい")
     completed = Translator.load(subword_export).complete(*pair, n_best=2)
-    with (
-        running(subword_export.parent) as server,
-        Client(f"grpc://{server.grpc}", deadline=300) as client,
-    ):
+    with Client(f"grpc://{server.grpc}", deadline=300) as client:
         [begun] = client.complete([pair])
         [result], [listed] = client.align([SENTENCE]), client.n_best([SENTENCE])
     assert (result.text, result.source_tokens, result.tokens) == (
@@ -227,3 +231,18 @@ def test_a_server_answers_with_words(subword_export, expected):
     for hypothesis in (result.hypotheses[0], listed.hypotheses[0]):
         assert hypothesis.tokens == expected.tokens
         np.testing.assert_allclose(hypothesis.word_scores, expected.word_scores, atol=1e-5)
+
+
+def test_the_page_shows_words_of_both_scripts(server, expected):
+    page_in_browser = pytest.importorskip("page_in_browser")
+    expect = page_in_browser.expect
+    with page_in_browser.chromium() as browser:
+        address = f"{PAGE.as_uri()}/index.html?server={server.rest}"
+        page = page_in_browser.Visit(browser, address, clock=False).page
+        page_in_browser.approve(page)
+        page.locator("#source").fill(SENTENCE)
+        expect(page.locator("#translation")).to_have_text(expected.text, timeout=120_000)
+        expect(page.locator("#direction")).to_contain_text("Hebrew to Japanese")
+        expect(page.locator("#matrix tbody th")).to_have_text(list(expected.tokens))
+        assert page.locator("#source").evaluate("x => getComputedStyle(x).direction") == "rtl"
+        assert page.locator("#translation").evaluate("x => getComputedStyle(x).direction") == "ltr"

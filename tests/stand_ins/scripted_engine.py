@@ -83,7 +83,9 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> ScriptedEngine:
     """
     monkeypatch.setattr(side_by_side, "_PART", LINES_AT_ONCE)
     scripted = ScriptedEngine()
-    config: Any = types.SimpleNamespace(decoding=DecodingConfig(max_length=MAX_LENGTH, beam_size=2))
+    config: Any = types.SimpleNamespace(
+        tokenizer="moses", decoding=DecodingConfig(max_length=MAX_LENGTH, beam_size=2)
+    )
     words = tokenizer_for(WHITESPACE, "")
     translator = Translator(scripted, config, (words, words), (KNOWN, KNOWN))
     for script in (translate, score):

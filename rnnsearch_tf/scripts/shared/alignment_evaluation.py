@@ -38,8 +38,8 @@ def define_alignment_evaluation(command: Command) -> None:
         "gold links between the words of --source and --reference; instead of translating, link "
         "these words and print alignment error rate, precision and recall. Pharaoh's format (i-j "
         "sure, ipj possible, from 0) or that of NAACL 2003 (sentence i j S|P, from 1). The words "
-        "are the files' own, between blanks, and must be the model's tokens "
-        "(--tokenizer=whitespace in training)",
+        "are the files' own, between blanks, and must be the model's, which was trained with "
+        "--tokenizer=whitespace or sentencepiece",
     )
     command.define("flip_gold", bool, "the gold links are target-source", False)
     command.define(
@@ -121,6 +121,6 @@ def _check_words(pairs: list["PairAlignment"], lengths: list[tuple[int, int]]) -
         if read != expected:
             raise InputError(
                 f"line {number:,} has {expected[0]:,} and {expected[1]:,} words, of which the "
-                f"model reads {read[0]:,} and {read[1]:,} tokens: gold links can be compared with "
-                "those of a model of --tokenizer=whitespace that reads that many (--max_length)"
+                f"model reads {read[0]:,} and {read[1]:,}: gold links can be compared with those of a "
+                "model of --tokenizer=whitespace or sentencepiece that reads all (--max_length)"
             )
