@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import scripted_train_step
 
 from rnnsearch_tf import demo
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.scripts import demo as demo_script
 from rnnsearch_tf.scripts import translate
 
 pytestmark = pytest.mark.slow
@@ -82,6 +84,11 @@ def test_an_export_needs_core_tensorflow_alone(exported):
     ops = {node.op for node in nodes} - functions
     assert all(op_def_registry.get(op) is not None for op in ops)
     assert not any("PyFunc" in op for op in ops)
+
+
+def test_a_stopped_demonstration_says_so_by_its_status(tmp_path, monkeypatch):
+    monkeypatch.setattr(demo, "train", lambda *_: signal.SIGTERM)
+    assert demo_script.run([f"--output={tmp_path / 'demo'}"]) == 128 + signal.SIGTERM
 
 
 def test_a_demonstration_of_seconds(export_dir, tmp_path, monkeypatch, capsys):

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from tiny_training import SIZES
 from rnnsearch_tf.config import Config
 from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.data.selection.sampling import random_pairs
+from rnnsearch_tf.reproduction import reproduce as training
 from rnnsearch_tf.reproduction.assessment import assess
 from rnnsearch_tf.reproduction.models import Texts
 from rnnsearch_tf.reproduction.report import Report
@@ -186,6 +188,13 @@ def test_other_systems_are_scored_anew_by_each_run(output, flags, corpus, tmp_pa
     assert " ".join(systems) in (output / "report.md").read_text("utf-8")
     assert reproduce.run(flags) == 0
     assert read(output).systems == []
+
+
+def test_a_stopped_training_ends_the_reproduction(flags, tmp_path, monkeypatch):
+    monkeypatch.setattr(training, "train", lambda *_: signal.SIGTERM)
+    assert reproduce.run([*flags, f"--output={tmp_path}"]) == 128 + signal.SIGTERM
+    assert list(json.loads((tmp_path / "hardware.json").read_text())) == ["rnnencdec-30"]
+    assert not (tmp_path / "report.md").exists()
 
 
 def test_other_settings_are_refused(output, flags, capsys):

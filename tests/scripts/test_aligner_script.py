@@ -140,6 +140,7 @@ def test_links_of_training_pairs_without_a_model(capsys, corpus, tmp_path):
         (aligner, [], 2, "--model_dir, --links, or both are needed"),
         (aligner, ["--links=x", "--target_language=ja"], 2, "--target_language"),
         (aligner, ["--links={valid}.en"], 2, "another flag names this file too"),
+        (aligner, ["--links=x", "--tokenizer=sentencepiece"], 2, "choose one of"),
         (aligner, ["--model_dir={model}", "--tokenizer=moses"], 2, "those of --model_dir"),
         (aligner, ["--model_dir=europarl-en-fr"], 2, "europarl-en-fr: ships with the package"),
         (lexicon, ["--model_dir=europarl-en-fr"], 2, "europarl-en-fr: ships with the package"),
