@@ -137,11 +137,13 @@ def free_port() -> int:
 
 @each_scheme
 def test_a_refused_connection(scheme):
-    url = f"{scheme}://127.0.0.1:{free_port()}"
-    said = failure(UnavailableError, url, attempts=3)
-    assert said == f"{url}: cannot be reached: Connection refused (3 attempts)"
-    with Client(url, attempts=1) as client, pytest.raises(UnavailableError) as caught:
-        client.status()
+    with socket.socket() as taken:  # bound, so that nobody else listens there
+        taken.bind(("127.0.0.1", 0))
+        url = f"{scheme}://127.0.0.1:{taken.getsockname()[1]}"
+        said = failure(UnavailableError, url, attempts=3)
+        assert said == f"{url}: cannot be reached: Connection refused (3 attempts)"
+        with Client(url, attempts=1) as client, pytest.raises(UnavailableError) as caught:
+            client.status()
     assert caught.value.attempts == 1
 
 

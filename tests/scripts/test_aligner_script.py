@@ -187,10 +187,11 @@ def test_commands_that_align_nothing_do_not_read_it(capsys, monkeypatch, model, 
     assert capsys.readouterr().out
 
 
-def test_a_damaged_aligner_is_told(capsys, model, corpus):
-    path = model / "aligner.npz"
+def test_a_damaged_aligner_is_told(capsys, model, corpus, tmp_path):
+    copy = shutil.copytree(model, tmp_path / "model")
+    path = copy / "aligner.npz"
     content = path.read_bytes()
     path.write_bytes(content[: len(content) // 2])
-    flags = [f"--model_dir={model}", *pairs(corpus, "valid")]
+    flags = [f"--model_dir={copy}", *pairs(corpus, "valid")]
     assert align.run(flags) == 1
     assert "aligner.npz: not an aligner, or damaged" in capsys.readouterr().err

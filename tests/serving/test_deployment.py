@@ -1,6 +1,5 @@
 """The files in export/: that they hold together, and that their README asks for what there is."""
 
-import importlib
 import json
 import re
 import shlex
@@ -380,17 +379,6 @@ def commands() -> list[list[str]]:
             begun = ""
     assert not begun
     return lines
-
-
-@pytest.mark.parametrize("name", ["export", "client"])
-def test_the_readmes_flags_exist(name):
-    known = importlib.import_module(f"rnnsearch_tf.scripts.{name}").COMMAND.flags
-    used = [words[1:] for words in commands() if words[:1] == [f"rnnsearch-{name}"]]
-    assert used
-    for words in used:
-        for word in words:
-            if word.startswith("--"):
-                assert word[2:].partition("=")[0] in known, word
 
 
 def requests() -> list[tuple[str, dict[str, Any]]]:

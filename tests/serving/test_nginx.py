@@ -6,6 +6,7 @@ import re
 import shutil
 import socket
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -113,7 +114,7 @@ def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
         try:
             return socket.create_connection(("127.0.0.1", port)).close()
         except ConnectionRefusedError:
-            continue
+            time.sleep(0.01)
     raise AssertionError("nginx does not start")
 
 

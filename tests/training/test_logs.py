@@ -13,7 +13,6 @@ from rnnsearch_tf.training.logs import (
     evaluation_logs,
     evaluation_record,
     evaluation_text,
-    perplexity,
     update_logs,
     update_notes,
 )
@@ -55,12 +54,6 @@ def test_a_loss_that_is_counted_over_nothing_has_no_mean():
     metrics = RunningMetrics()
     metrics.add(update(20.0, 8.0, 2.0, 0.5, guided_alignment=(0.0, 0.0)), 1.0, 1.0)
     assert "train_guided_alignment_loss" not in metrics.means()
-
-
-def test_perplexity_is_the_exponential_of_nats_per_token():
-    assert perplexity(math.log(200)) == pytest.approx(200)
-    assert perplexity(1e4) == math.inf
-    assert math.isnan(perplexity(math.nan))
 
 
 def test_an_evaluation_has_a_record_logs_and_a_line(metrics):
