@@ -14,8 +14,9 @@
 #SBATCH --open-mode=append
 set -u
 folder=${1:?usage: sbatch slurm.sh FOLDER}
-if ! [ -r "$folder/train.en.gz" ]; then # or it would be tried 100 times
-    echo "$folder/train.en.gz: cannot be read" >&2
+text=$folder/train.en.gz
+if ! [ -r "$text" ]; then # or it would be tried 100 times
+    echo "$text: cannot be read" >&2
     exit 2
 fi
 # Said again: SLURM 22.05 and 23.02 do not pass it on.
@@ -25,7 +26,7 @@ srun --cpus-per-task="${SLURM_CPUS_PER_TASK:-8}" --kill-on-bad-exit=1 rnnsearch-
     --batch_size=320 \
     --model_dir="$folder/model" \
     --cache_dir="$folder/cache" \
-    --train_source="$folder/train.en.gz" \
+    --train_source="$text" \
     --train_target="$folder/train.fr.gz" \
     --valid_source="$folder/valid.en.gz" \
     --valid_target="$folder/valid.fr.gz"

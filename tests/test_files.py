@@ -12,8 +12,8 @@ from pathlib import Path
 import portalocker
 import pytest
 
-from rnnsearch_tf import files, interrupts
-from rnnsearch_tf.errors import InputError, first_line
+from rnnsearch_tf import digests, files, interrupts
+from rnnsearch_tf.errors import InputError, first_line, input_errors
 from rnnsearch_tf.files import (
     check_space,
     file_lock,
@@ -232,6 +232,22 @@ def test_a_full_disk_is_told_by_the_file(tmp_path, code):
     with pytest.raises(OSError, match="") as caught, files.replacing(tmp_path / "new"):
         raise OSError(code, os.strerror(code))
     assert caught.value.filename == str(tmp_path / "new")
+
+
+def test_what_cannot_be_read_is_not_taken_for_damaged(tmp_path, monkeypatch):
+    (tmp_path / "part").write_text("x")
+    digests.write_digests(tmp_path)
+    assert digests.is_intact(tmp_path)
+
+    def refuse(path: Path) -> str:
+        with input_errors(path):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(digests, "file_digest", refuse)
+    with pytest.raises(InputError, match="part: Permission denied"):
+        digests.is_intact(tmp_path)
+    (tmp_path / "part").unlink()
+    assert not digests.is_intact(tmp_path)
 
 
 def test_a_disk_without_locks_is_named(tmp_path, monkeypatch):

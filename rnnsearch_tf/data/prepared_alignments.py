@@ -41,8 +41,9 @@ def prepare_alignments(
 ) -> WordAlignments:
     """Read the alignments of a prepared text, or reuse what an earlier training has read.
 
-    An aligner splits `spaced` at ASCII white space. Where this gives other words than the prepared
-    text has, as at a no-break space, a pair's links are left out, and their number is told.
+    Most aligners split `spaced` at ASCII white space. Where this gives other words than those of
+    the prepared text, as at a no-break space, a pair's links are left out, and their number is
+    told; but not where one of them is of a word that only the prepared text has.
 
     InputError for unusable files (see `WordAlignmentFiles.blocks`), a link of a word that its
     sentence does not have (the message has file and line), links of more or fewer pairs, or a cache
@@ -81,10 +82,8 @@ def _write(
             lengths = np.stack([_word_counts(*side, rows) for side in sides], axis=1)
             if between_blanks:
                 split = list(itertools.islice(between_blanks, len(rows)))
-                is_same = (np.reshape(split, (-1, 2)) == lengths).all(axis=1)
-                left_out += int(np.sum(~is_same & (block.counts > 0)))
-                links_are = np.repeat(is_same, block.counts)
-                block = block._replace(links=block.links[links_are], counts=block.counts * is_same)
+                block, dropped = _of_the_same_words(block, np.reshape(split, (-1, 2)), lengths)
+                left_out += dropped
             _check(block, lengths)
             links.write(block.links.tobytes())
             starts.write((end + np.cumsum(block.counts)).tobytes())
@@ -98,6 +97,22 @@ def _write(
             "is not the words that the model reads"
         )
     write_digests(folder)
+
+
+def _of_the_same_words(
+    block: WordAlignmentBlock, split: np.ndarray, lengths: np.ndarray
+) -> tuple[WordAlignmentBlock, int]:
+    """Leave out the links of pairs that have other words between blanks, int [B, 2], than read.
+
+    A link of a word that is not between blanks shows that the links are of the words that are read.
+    The second result is the number of pairs.
+    """
+    pairs = np.repeat(np.arange(len(lengths)), block.counts)
+    is_kept = (split == lengths).all(axis=1)
+    is_kept[pairs[(block.links >= split[pairs]).any(axis=1)]] = True
+    dropped = int(np.sum(~is_kept & (block.counts > 0)))
+    kept = block._replace(links=block.links[is_kept[pairs]], counts=block.counts * is_kept)
+    return kept, dropped
 
 
 def _split_count(line: str) -> int:

@@ -14,7 +14,7 @@ from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.evaluation.calibration import Calibration, calibration
 from rnnsearch_tf.evaluation.length_bins import bleu_by_length
 from rnnsearch_tf.evaluation.likelihood import Nll, nll
-from rnnsearch_tf.evaluation.metrics import Reference
+from rnnsearch_tf.evaluation.metrics import Reference, language_tokens
 from rnnsearch_tf.evaluation.scores import SetScores, TranslationScores, score_set
 from rnnsearch_tf.evaluation.unk_free import unk_free_sentences
 from rnnsearch_tf.inference.translator import LINES_AT_ONCE, Translator
@@ -146,10 +146,11 @@ class Evaluator:
 
         Scores have 95% confidence intervals.
         """
+        tokens = language_tokens(references)
         if rows is not None:
             translations = [translations[i] for i in rows]
             references = [references[i] for i in rows]
-        return score_set(translations, references, self._word_tokenizers[1])
+        return score_set(translations, references, self._word_tokenizers[1], tokens)
 
     def evaluate(
         self,

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rnnsearch_tf.errors import input_errors
-from rnnsearch_tf.evaluation.metrics import Reference, bleu
+from rnnsearch_tf.evaluation.metrics import Reference, bleu, language_tokens
 from rnnsearch_tf.json_files import read_json, typed
 from rnnsearch_tf.limits import Limits
 
@@ -47,9 +47,10 @@ def bleu_by_length(
     bounds: Sequence[int] | None = None,
 ) -> list[LengthBin]:
     """Score each of the `length_bins` by BLEU, with its confidence interval."""
-    bins = []
+    bins, tokens = [], language_tokens(references)
     for span, rows in length_bins(lengths, bounds).items():
-        score = bleu([translations[i] for i in rows], [references[i] for i in rows], intervals=True)
+        ours, right = [translations[i] for i in rows], [references[i] for i in rows]
+        score = bleu(ours, right, intervals=True, tokens=tokens)
         bins.append(LengthBin(*span, len(rows), score.score, score.interval))
     return bins
 

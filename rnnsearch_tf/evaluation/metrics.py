@@ -53,12 +53,12 @@ class Metric:
         """Return a text, a title or a signature, with the note behind it."""
         return f"{text} ({self.note})" if self.note else text
 
-    def new(self, references: Sequence[Reference]) -> sacrebleu.metrics.base.Metric:
-        """Return a new metric object, for their language, whose scores are Python's numbers.
+    def new(self, tokens: str) -> sacrebleu.metrics.base.Metric:
+        """Return a new metric object, of `language_tokens`, whose scores are Python's numbers.
 
         sacreBLEU's (2.6.0) are NumPy's except for 0, and its bootstrap fails on a mixture.
         """
-        metric = self.make(language_tokens(references))
+        metric = self.make(tokens)
         compute = metric._compute_score_from_stats
 
         def compute_plain(statistics: Any) -> Any:
@@ -70,14 +70,18 @@ class Metric:
         return metric
 
     def score(
-        self, translations: Sequence[str], references: Sequence[Reference], intervals: bool = False
+        self,
+        translations: Sequence[str],
+        references: Sequence[Reference],
+        intervals: bool = False,
+        tokens: str = "",  # of the test set, where these are a part of it (see `language_tokens`)
     ) -> Score:
         """Score a set of translations.
 
         The confidence interval is by sacreBLEU's bootstrap (1,000 samples). There is none of fewer
         than 10 sentences, nor of a BLEU of 0.
         """
-        metric = self.new(references)
+        metric = self.new(tokens or language_tokens(references))
         samples = SAMPLES if intervals and len(references) >= MIN_TO_RESAMPLE else 1
         result = metric.corpus_score(translations, reference_sets(references), n_bootstrap=samples)
         signature = str(metric.get_signature())
@@ -85,10 +89,10 @@ class Metric:
         return Score(result.score, signature, fields.get("confidence_var"))
 
     def sentence_scores(
-        self, translations: Sequence[str], references: Sequence[str]
+        self, translations: Sequence[str], references: Sequence[str], tokens: str = ""
     ) -> list[float]:
-        """Score each translation by itself."""
-        metric = (self.make_for_sentence or self.make)(language_tokens(references))
+        """Score each translation by itself; `tokens` as of `score`."""
+        metric = (self.make_for_sentence or self.make)(tokens or language_tokens(references))
         pairs = zip(translations, references, strict=True)
         return [metric.sentence_score(ours, [theirs]).score for ours, theirs in pairs]
 
@@ -156,10 +160,13 @@ def text_metrics() -> Mapping[str, Metric]:
 
 
 def bleu(
-    translations: Sequence[str], references: Sequence[Reference], intervals: bool = False
+    translations: Sequence[str],
+    references: Sequence[Reference],
+    intervals: bool = False,
+    tokens: str = "",
 ) -> Score:
     """Score detokenised text by sacreBLEU's BLEU, 0 to 100; arguments as of `Metric.score`."""
-    return METRICS["bleu"].score(translations, references, intervals)
+    return METRICS["bleu"].score(translations, references, intervals, tokens)
 
 
 def bleu_signature(references: Sequence[str]) -> str:

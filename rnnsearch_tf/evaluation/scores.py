@@ -63,15 +63,21 @@ def references_in_words(references: Sequence[Reference], tokenizer: Tokenizer) -
 
 
 def score_set(
-    translations: Sequence[str], references: Sequence[Reference], tokenizer: Tokenizer
+    translations: Sequence[str],
+    references: Sequence[Reference],
+    tokenizer: Tokenizer,
+    tokens: str = "",
 ) -> SetScores:
-    """Score detokenised translations by every metric, with 95% confidence intervals."""
+    """Score detokenised translations by every metric, with 95% confidence intervals.
+
+    `tokens` as of `Metric.score`.
+    """
     text = translations, references
     words = in_words(translations, tokenizer), references_in_words(references, tokenizer)
     scores = {}
     for name, metric in METRICS.items():
         ours, theirs = words if metric.on_words else text
-        scores[name] = metric.score(ours, theirs, intervals=True)
+        scores[name] = metric.score(ours, theirs, intervals=True, tokens=tokens)
     return SetScores(len(references), scores)
 
 

@@ -54,6 +54,7 @@ def compare(
     lengths: Sequence[int],
 ) -> Comparison:
     """Compare two systems by every metric of detokenised text, and by source length in words."""
+    tokens = metrics.language_tokens(references)
     differences = {
         name: difference(metric, translations, others, references)
         for name, metric in metrics.text_metrics().items()
@@ -63,7 +64,7 @@ def compare(
     for length_bin, rows in zip(bins, length_bins(lengths).values(), strict=True):
         ours, theirs = ([side[i] for i in rows] for side in (translations, others))
         right = [references[i] for i in rows]
-        p_value = difference(metrics.METRICS["bleu"], ours, theirs, right).p_value
+        p_value = difference(metrics.METRICS["bleu"], ours, theirs, right, tokens).p_value
         by_length.append(length_bin._replace(p_value=p_value))
     return Comparison(other, differences, by_length)
 
@@ -73,11 +74,13 @@ def difference(
     translations: Sequence[str],
     others: Sequence[str],
     references: Sequence[Reference],
+    tokens: str = "",
 ) -> Difference:
-    """Compare two systems by one metric, over the sentences given."""
+    """Compare two systems by one metric on some sentences; `tokens` as of `Metric.score`."""
     systems = [("this", list(translations)), ("other", list(others))]
     sets = metrics.reference_sets(references)
-    test = PairedTest(systems, {"": metric.new(references)}, sets, "bs", metrics.SAMPLES)
+    metric_object = metric.new(tokens or metrics.language_tokens(references))
+    test = PairedTest(systems, {"": metric_object}, sets, "bs", metrics.SAMPLES)
     signatures, results = test()
     [(title, signature)] = signatures.items()
     ours, theirs = results[title]

@@ -476,12 +476,13 @@ class Translator:
         x, y = (side.words(rows) for side, rows in zip(self._sides, tokens, strict=True))
         return x, y
 
-    def words_read(self, source: Sequence[Words]) -> list[list[Line]]:
+    def words_read(self, source: Sequence[Words]) -> list[list[str]]:
         """Return the source words that the model reads, without `</s>`: those of corrected text."""
-        words: list[list[Line]] = [list(sentence.words[:-1]) for sentence in source]
+        words = [list(sentence.words[:-1]) for sentence in source]
         if not isinstance(self._engine, TextModel) or not words:
             return words
-        return self._engine.corrected(tf.ragged.constant(words, tf.string, 1)).to_list()
+        read = self._engine.corrected(tf.ragged.constant(words, tf.string, 1)).to_list()
+        return [[word.decode() for word in sentence] for sentence in read]
 
     def _engine_for(self, beam_size: int | None, n_best: int) -> Any:
         decoding = self.config.decoding

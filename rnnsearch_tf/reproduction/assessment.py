@@ -12,7 +12,7 @@ from rnnsearch_tf.data.batching import kept_rows
 from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.evaluation.evaluator import Evaluator
 from rnnsearch_tf.evaluation.length_bins import bleu_by_length
-from rnnsearch_tf.evaluation.metrics import METRICS
+from rnnsearch_tf.evaluation.metrics import METRICS, language_tokens
 from rnnsearch_tf.evaluation.significance import difference
 from rnnsearch_tf.inference.loading import load_text_model
 from rnnsearch_tf.inference.translator import Translator
@@ -88,10 +88,13 @@ def assess_systems(path: Path, text: Texts, models: Sequence[ModelResults]) -> l
     evaluator = Evaluator(Translator.load(path))
     references = text.test.target
     unk_free = evaluator.unk_free(*text.test)
+    tokens = language_tokens(references)
 
     def p_value(ours: Sequence[str], theirs: Sequence[str], rows: Sequence[int]) -> float | None:
-        sides = ([side[i] for i in rows] for side in (ours, theirs, references))
-        return difference(METRICS["bleu"], *sides).p_value if rows else None
+        if not rows:
+            return None
+        ours, theirs, right = ([side[i] for i in rows] for side in (ours, theirs, references))
+        return difference(METRICS["bleu"], ours, theirs, right, tokens).p_value
 
     results = []
     for name, lines in text.systems.items():

@@ -218,8 +218,10 @@ def _base() -> Config:
     if FLAGS.config is not None:
         config = read_settings_file(FLAGS.config, config)
     # The settings of a training that is resumed are those it began with, where they differ, too.
-    own = Path(FLAGS.model_dir or "") / "config.json"
-    is_resumed = FLAGS.config is not None and real_path(FLAGS.config) == real_path(own)
+    is_resumed = False
+    if FLAGS.config is not None and FLAGS.model_dir is not None:
+        own = Path(FLAGS.model_dir) / "config.json"
+        is_resumed = real_path(FLAGS.config) == real_path(own)
     if FLAGS.initial_model is not None and not is_resumed:
         config = InitialModel(FLAGS.initial_model).settings_over(config)
     return config

@@ -136,6 +136,8 @@ class Trainer:
         """Restore the newest checkpoint, and the records of the evaluations before it."""
         number = self._checkpoints.restore()
         updates = self._state.updates
+        if self._state.best == 0 and self._config.early_stopping != "nll":
+            self._state.best = -math.inf  # of version 0.2.0.dev0, which did not rank a BLEU of 0
         self._workers.check_same(
             str(updates),
             f"{self._directory.path}: its checkpoint is not the chief's; the model directory must "
@@ -319,7 +321,8 @@ class Trainer:
             self._directory.check_unchanged(self._stored_config)
             with self._train_step.averaged_weights():
                 self._directory.save_weights(self._model, LAST)
-                if not self._state.evaluations:
+                has_best = self._directory.weights_path(BEST).exists()
+                if self._state.best == -math.inf and not has_best:
                     self._directory.save_weights(self._model, BEST)
             # Last: a resumed run makes only what comes after its checkpoint, so the weights and the
             # log must be on the disk by then. What a run killed before this line has written, the

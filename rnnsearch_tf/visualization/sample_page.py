@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from rnnsearch_tf.evaluation.metrics import METRICS, text_metrics
+from rnnsearch_tf.evaluation.metrics import METRICS, language_tokens, text_metrics
 from rnnsearch_tf.results import Alignment
 from rnnsearch_tf.visualization import alignment_page
 from rnnsearch_tf.visualization.alignment_page import AlignedSentence, LabelledText
@@ -22,6 +22,11 @@ class SampleText(NamedTuple):
     references: Sequence[str]
     translations: Sequence[str]
     languages: tuple[str, str]  # of source and target, "en" and "fr"
+
+    @property
+    def tokens(self) -> str:
+        """The tokens of the metrics (see `metrics.language_tokens`)."""
+        return language_tokens(self.references)
 
 
 _RANKED_BY = "chrf"  # on a short sentence, more telling than BLEU
@@ -101,5 +106,6 @@ def differences(text: str, other: str) -> list[tuple[int, int]]:
 
 def _scores(text: SampleText, row: int) -> dict[str, float]:
     """Return the sentence's scores by every metric, by title."""
-    pair = [text.translations[row]], [text.references[row]]
-    return {metric.title: metric.sentence_scores(*pair)[0] for metric in text_metrics().values()}
+    pair, tokens = ([text.translations[row]], [text.references[row]]), text.tokens
+    metrics = text_metrics().values()
+    return {metric.title: metric.sentence_scores(*pair, tokens)[0] for metric in metrics}

@@ -362,7 +362,8 @@ def test_an_error_of_the_input_comes_after_the_results_before_it(serve):
             list(client.translate(["a", "\ud800"]))
         with pytest.raises(TypeError):
             client.translate("not a list")
-        for pair in ("ab", ("a",), ("a", "b", "c"), ("a", 3)):
+        wrong: list[Any] = ["ab", ("a",), ("a", "b", "c"), ("a", 3)]
+        for pair in wrong:
             with pytest.raises(TypeError, match=r"(pair|text) 1: expected a"):
                 list(client.score([pair]))
 

@@ -16,6 +16,7 @@ from scripted_model import (
     SERVERS,
     HttpHandler,
     Refusal,
+    Request,
     both,
     client_of,
     expected,
@@ -531,7 +532,7 @@ def test_a_gateway_that_answers_in_html(status, kind, tries):
     class Gateway(HttpHandler):
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers["Content-Length"]))
-            self.served.requests.append(None)
+            self.served.requests.append(Request("m", "", {}, self.wait_until_left))
             self.send_error(status)
 
     with over_http(handler=Gateway) as served:

@@ -90,6 +90,10 @@ def test_links_of_other_words_than_those_between_blanks_are_left_out(tmp_path, c
     assert alignments.links.tolist() == [[0, 0], [4, 6]]
     assert alignments.starts.tolist() == [0, 0, 1, 2]
     assert "alignments of 1 of 3 pairs are left out" in capsys.readouterr().err
+    path.write_text("1-1 2-1\n0-0\n4-6\n")  # of a third word, which only the model reads
+    own = prepare_alignments(files, tmp_path / "text", PAIRS, spaced=text)
+    assert own.links.tolist() == [[1, 1], [2, 1], [0, 0], [4, 6]]
+    assert not capsys.readouterr().err
 
 
 def test_links_count_the_words_that_pieces_make(tmp_path):

@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy_reference as reference
@@ -17,7 +18,7 @@ from rnnsearch_tf.models.translation_model import TranslationModel
 SOURCE = [[4, 9, 6, EOS], [7, EOS], [3, 10, EOS], [8, 5, 2, 6, EOS]]
 
 
-def drawn_model(architecture, order, seed) -> TranslationModel:
+def drawn_model(architecture: Any, order: Any, seed: int) -> TranslationModel:
     config = ModelConfig(
         architecture=architecture,
         step_order=order,
@@ -64,7 +65,7 @@ class MeanOfReferences:
     ids=lambda kinds: "+".join(f"{a} {order}" for a, order in kinds),
 )
 def test_hypotheses_and_scores_are_those_of_the_equations(kinds):
-    models = [drawn_model(*kind, seed) for seed, kind in enumerate(kinds)]
+    models = [drawn_model(a, order, seed) for seed, (a, order) in enumerate(kinds)]
     options = DecodingConfig(beam_size=4, max_length=7, max_length_ratio=2.0, length_penalty=0.6)
     source = tf.ragged.constant(SOURCE, dtype=tf.int32).to_tensor()
     model = models[0] if len(models) == 1 else Ensemble(models)

@@ -134,7 +134,7 @@ def test_other_files_are_refused(tmp_path):
 
 
 def test_a_new_metric_is_one_entry_of_the_table(monkeypatch):
-    new = Metric("chrF2++", lambda: sacrebleu.CHRF(word_order=2), note="with words")
+    new = Metric("chrF2++", lambda _: sacrebleu.CHRF(word_order=2), note="with words")
     monkeypatch.setitem(METRICS, "chrf_words", new)
     result = score_set(TRANSLATIONS, REFERENCES, FRENCH)
     expected = new.score(TRANSLATIONS, REFERENCES, intervals=True)

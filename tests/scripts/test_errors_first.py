@@ -1,6 +1,7 @@
 """What is wrong is told before TensorFlow is imported."""
 
 import json
+import lzma
 import subprocess
 import sys
 from pathlib import Path
@@ -52,6 +53,7 @@ CASES = [
        "none: No such file or directory") for name in OTHER if name != "export"),
     ("translate", [MODEL, "--input=binary"], "--input binary: binary, or UTF-16"),
     ("translate", [MODEL, "--input=bad.gz"], "bad.gz: not a whole gzip file"),
+    ("translate", [MODEL, "--input=packed"], "--input packed: compressed by xz"),
     ("translate", [MODEL, "--input=empty"], "empty: Is a directory"),
     ("translate", [f"{MODEL},other", "--input=en"], "other: other vocabularies than model"),
     ("align", [MODEL, *PAIRS, "--reverse_model_dir=none"], "none: no such model directory"),
@@ -143,6 +145,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (path / "short").write_text("line 3\n")
     (path / "binary").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
     (path / "bad.gz").write_bytes(b"plain")
+    (path / "packed").write_bytes(lzma.compress(b"text"))
     (path / "bad.yaml").write_text("model:\n  hiden_size: 3\n")
     return path
 

@@ -63,6 +63,13 @@ def test_smoothed_labels_are_not_silently_left_out(trained):
         TranslationModel(config).fit(batches())
 
 
+def test_averages_of_weights_are_not_taken_for_the_weights(trained):
+    model = TranslationModel(trained.config)
+    model.compile(build_optimizer(TrainingConfig(weight_average=0.9), 10), SentenceLoss())
+    with pytest.raises(ValueError, match="fit takes no average of the weights"):
+        model.fit(batches())
+
+
 def test_weights_of_tokens_are_refused(trained):
     weighted = batches().map(
         lambda batch: (batch, batch["target"], tf.cast(batch["target"] != 0, tf.float32))

@@ -503,6 +503,15 @@ def test_a_training_without_its_files_is_not_resumed(
 
 
 @pytest.mark.usefixtures("scripted")
+def test_a_training_that_begins_with_no_finite_evaluation_is_resumed(tmp_path, text, evaluated_as):
+    evaluated_as(Evaluation(math.nan, math.nan, 0.0), Evaluation(1.0, 9.0, 5.0))
+    training_run.train(tiny(epochs=1), tmp_path, *text)
+    assert weights(tmp_path, "best")
+    training_run.train(tiny(epochs=2), tmp_path, *text)
+    assert len(log(tmp_path)) == 2
+
+
+@pytest.mark.usefixtures("scripted")
 def test_another_text_is_refused_before_it_is_prepared(tmp_path, text, monkeypatch):
     training_run.train(tiny(epochs=1), tmp_path, text[0])
     other = ParallelText(text[0].source[:-1], text[0].target[:-1])

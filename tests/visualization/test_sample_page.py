@@ -64,7 +64,7 @@ def test_the_page_has_sentences_texts_scores_and_alignments(tmp_path):
 
 
 def test_a_new_metric_is_on_the_page(tmp_path, monkeypatch):
-    new = Metric("chrF2++", lambda: sacrebleu.CHRF(word_order=2))
+    new = Metric("chrF2++", lambda _: sacrebleu.CHRF(word_order=2))
     monkeypatch.setitem(METRICS, "chrf_words", new)
     text = SampleText(SOURCES, REFERENCES, TRANSLATIONS, ("en", "fr"))
     write_sample(tmp_path / "a.html", text, align, score, 1)

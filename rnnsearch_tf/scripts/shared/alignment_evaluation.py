@@ -121,6 +121,6 @@ def _check_words(pairs: list["PairAlignment"], lengths: list[tuple[int, int]]) -
         if read != expected:
             raise InputError(
                 f"line {number:,} has {expected[0]:,} and {expected[1]:,} words, of which the "
-                f"model reads {read[0]:,} and {read[1]:,}: gold links can be compared with those of a "
-                "model of --tokenizer=whitespace or sentencepiece that reads all (--max_length)"
+                f"model reads {read[0]:,} and {read[1]:,}: gold links can be compared with those "
+                "of a model of --tokenizer=whitespace or sentencepiece, up to its --max_length"
             )

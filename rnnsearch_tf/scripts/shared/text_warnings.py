@@ -38,13 +38,13 @@ def warn_of_cut_lines(
         (source_name, source, translator.source_lengths),
         ("target line", target, translator.target_lengths),
     ):
-        for number, line in enumerate(lines, before + 1):
-            # Few bytes are few words; pieces may be of a normalised line, which can be longer.
-            may_be_cut = has_pieces or len(line.encode()) > max_length
-            length = lengths([line])[0] if may_be_cut else 0
-            if length > max_length:
-                said = f"{name} {number:,} has {length:,} tokens: only {max_length:,} are read"
-                command.warn(said)
+        # Few bytes are few words; pieces may be of a normalised line, which can be longer.
+        long = [i for i, line in enumerate(lines) if has_pieces or len(line.encode()) > max_length]
+        for some in windows(long, _WINDOW):
+            for i, length in zip(some, lengths([lines[i] for i in some]), strict=True):
+                if length > max_length:
+                    said = f"has {length:,} tokens: only {max_length:,} are read"
+                    command.warn(f"{name} {before + i + 1:,} {said}")
 
 
 def with_warnings(

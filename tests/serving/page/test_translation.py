@@ -268,6 +268,17 @@ def test_a_word_in_place_of_an_unknown_one_is_offered_as_it_stands(visit, server
     expect(offers).to_have_text(["B", "(end)"])
 
 
+def test_a_number_in_place_of_an_unknown_word_is_offered_whole(visit, server):
+    row = {"translations": ["ONE 12.5 . END", "", ""], "scores": [-1.0, LOWEST, LOWEST]}
+    row |= {"normalized_scores": row["scores"], "word_scores": [[-0.5] * 5] * 3}
+    row["words"] = [["ONE", "[UNK]", ".", "END", "</s>"], [""] * 5, [""] * 5]
+    server.signatures["complete"] = lambda lines: (200, {"predictions": [row]})
+    page = visit(server.url)
+    translate(page, "one two")
+    page.locator("#translation button.word").nth(1).click()
+    expect(page.locator("#offered button")).to_have_text(["12.5"])
+
+
 def test_words_are_no_buttons_where_the_model_completes_nothing(visit, server):
     page = visit(server.url)
     translate(page, "one two")
