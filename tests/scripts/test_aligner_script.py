@@ -187,6 +187,17 @@ def test_commands_that_align_nothing_do_not_read_it(capsys, monkeypatch, model, 
     assert capsys.readouterr().out
 
 
+def test_the_aligner_sees_the_words_that_the_model_reads(model):
+    translator = Translator.load(model, alignment="aligner").with_options(correct_spelling=True)
+    known = translator.vocabularies[0]
+    word = next(token for token in known.tokens[3:] if len(token) > 5 and token.isalpha())
+    wrong = word[:2] + word[3] + word[2] + word[4:]
+    assert wrong not in known
+    [given], _ = translator.words_of_pairs([f"The {wrong} ."], ["x"])
+    assert given.words[1] == wrong
+    assert translator.words_read([given]) == [["The", word, "."]]
+
+
 def test_a_damaged_aligner_is_told(capsys, model, corpus, tmp_path):
     copy = shutil.copytree(model, tmp_path / "model")
     path = copy / "aligner.npz"
