@@ -18,7 +18,13 @@ import quick_jax
 
 pytestmark = pytest.mark.slow
 
-MODELS = [("rnnsearch", "look_generate_update"), ("rnnencdec", "look_update_generate")]
+MODELS: dict[str, dict[str, Any]] = {
+    "rnnsearch": {},
+    "rnnencdec": {"architecture": "rnnencdec", "step_order": "look_update_generate"},
+    "regularized": {
+        "maxout_size": 3, "label_smoothing": 0.2, "tied_embeddings": True, "lexical_model": True,
+    },
+}  # fmt: skip
 SOURCE = np.array([[4, 9, 6, 1, 0], [3, 10, 2, 8, 1], [7, 1, 0, 0, 0]], "int32")
 TARGET = np.array([[5, 12, 3, 7, 1, 0, 0], [11, 1, 0, 0, 0, 0, 0], [2, 9, 4, 4, 6, 8, 1]], "int32")
 BATCH = {"source": SOURCE, "target": TARGET}
@@ -28,7 +34,7 @@ GUIDE[1, 0, [0, 3]] = 1 / 2
 GUIDE[2, [1, 4, 5], [0, 0, 1]] = 1
 
 
-def build(architecture: Any, order: Any):
+def build(name: str):
     from rnnsearch_tf.config import ModelConfig
     from rnnsearch_tf.models.translation_model import TranslationModel
 
@@ -40,7 +46,7 @@ def build(architecture: Any, order: Any):
         attention_size=7,
         maxout_size=2,
     )
-    return TranslationModel(dataclasses.replace(sizes, architecture=architecture, step_order=order))
+    return TranslationModel(dataclasses.replace(sizes, **MODELS[name]))
 
 
 def build_keras_model():
@@ -66,7 +72,7 @@ def losses_and_gradients(model) -> tuple[dict, list]:
     from rnnsearch_tf.models.losses import LOSSES
 
     def total() -> tuple:
-        totals = model.compute_losses({**BATCH, "guide": GUIDE}, LOSSES)
+        totals = model.compute_losses({**BATCH, "guide": GUIDE}, LOSSES, training=True)
         return sum(loss.sum for loss in totals.values()), totals
 
     backend, values = keras.config.backend(), [weight.value for weight in model.weights]
@@ -128,10 +134,10 @@ def results(folder: Path) -> dict[str, np.ndarray]:
     alignment, logits = layers([SOURCE, TARGET])
     values = {"layers: alignment": alignment, "layers: logits": logits}
     models = {}
-    for architecture, order in MODELS:
-        model = models[architecture] = build(architecture, order)
-        model.load_weights(folder / f"{architecture}.weights.h5")
-        values |= {f"{architecture}: {k}": v for k, v in model_results(model).items()}
+    for name in MODELS:
+        model = models[name] = build(name)
+        model.load_weights(folder / f"{name}.weights.h5")
+        values |= {f"{name}: {k}": v for k, v in model_results(model).items()}
     values |= fit_results(models["rnnsearch"], folder / f"{keras.config.backend()}.keras")
     return {name: np.asarray(ops.convert_to_numpy(value)) for name, value in values.items()}
 
@@ -180,8 +186,8 @@ def computed(tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("backends")
     Vocabulary([*SPECIAL_TOKENS, "a", "b"]).save(folder / "words.vocab")
-    for architecture, order in MODELS:
-        save_weights(build(architecture, order), folder / f"{architecture}.weights.h5")
+    for name in MODELS:
+        save_weights(build(name), folder / f"{name}.weights.h5")
     save_weights(build_keras_model(), folder / "layers.keras")
     installed = [name for name in ("jax", "torch") if importlib.util.find_spec(name)]
     processes = {name: start(name, folder) for name in installed}
