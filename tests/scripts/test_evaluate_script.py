@@ -120,10 +120,21 @@ def test_links_of_subwords_are_of_the_words_between_blanks(capsys, tmp_path):
         (tmp_path / name).write_text(lines, "utf-8")
     model, links = "--model_dir=europarl-en-fr", tmp_path / "links"
     files = [f"--source={tmp_path / 'source'}", f"--target={tmp_path / 'reference'}"]
-    assert align.run([model, *files, f"--output={links}", f"--figures={tmp_path / 'figures'}"]) == 0
+    assert (
+        align.run(
+            [
+                model,
+                *files,
+                f"--output={links}",
+                f"--figures={tmp_path / 'figures'}",
+                "--figure_format=svg",
+            ]
+        )
+        == 0
+    )
     linked = links.read_text().splitlines()
     assert len(linked) == 3 and linked[1] == "" and linked[0]
-    assert "Resumption" in (tmp_path / "figures" / "alignment_1.svg").read_text("utf-8")
+    assert "Resumption" in (tmp_path / "figures" / "1.svg").read_text("utf-8")
     files[1] = f"--reference={tmp_path / 'reference'}"
     said = run(capsys, model, *files, f"--alignments={links}")
     assert re.search(r"argmax +0\.0 +100\.0 +100\.0", said)
