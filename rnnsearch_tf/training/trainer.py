@@ -137,7 +137,7 @@ class Trainer:
         number = self._checkpoints.restore()
         updates = self._state.updates
         if self._state.best == 0 and self._config.early_stopping != "nll":
-            self._state.best = -math.inf  # of version 0.2.0.dev0, which did not rank a BLEU of 0
+            self._state.best = -math.inf  # from before a BLEU of 0 was ranked by NLL
         self._workers.check_same(
             str(updates),
             f"{self._directory.path}: its checkpoint is not the chief's; the model directory must "
