@@ -62,7 +62,6 @@ class TrainingData:
                 None if config.tokenizer == MOSES else training,
             )
         self._kept = int(kept_lengths(self.pairs, config.training.max_length).sum())
-        self._blank = count_blank(self.pairs)
         without_unknown = dataclasses.replace(config.decoding, allow_unknown=False)
         self.config = dataclasses.replace(
             config,
@@ -97,9 +96,10 @@ class TrainingData:
             self._prepared.source.unknown(self.source_vocabulary),
             self._prepared.target.unknown(self.target_vocabulary),
         )
+        blank = count_blank(self.pairs)
         return (
-            f"{self._kept:,} of {len(self.pairs):,} pairs are used ({self._blank:,} have a blank "
-            f"side, {len(self.pairs) - self._kept - self._blank:,} are too long); "
+            f"{self._kept:,} of {len(self.pairs):,} pairs are used ({blank:,} have a blank "
+            f"side, {len(self.pairs) - self._kept - blank:,} are too long); "
             f"vocabularies {len(self.source_vocabulary):,} and {len(self.target_vocabulary):,}, "
             f"unknown {unknown[0]:.1%} and {unknown[1]:.1%} of all words"
         )

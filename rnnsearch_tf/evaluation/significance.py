@@ -56,7 +56,7 @@ def compare(
     """Compare two systems by every metric of detokenised text, and by source length in words."""
     tokens = metrics.language_tokens(references)
     differences = {
-        name: difference(metric, translations, others, references)
+        name: difference(metric, translations, others, references, tokens)
         for name, metric in metrics.text_metrics().items()
     }
     by_length = []

@@ -23,11 +23,6 @@ class SampleText(NamedTuple):
     translations: Sequence[str]
     languages: tuple[str, str]  # of source and target, "en" and "fr"
 
-    @property
-    def tokens(self) -> str:
-        """The tokens of the metrics (see `metrics.language_tokens`)."""
-        return language_tokens(self.references)
-
 
 _RANKED_BY = "chrf"  # on a short sentence, more telling than BLEU
 _WORD = re.compile(r"\w+|[^\w\s]")
@@ -52,8 +47,8 @@ def write_sample(
     translation and reference differ. `align` and `score` take sources and their translations;
     `count` is the number of sentences with the lowest, and of those with the highest chrF2.
     """
-    metric = METRICS[_RANKED_BY]
-    scores = metric.sentence_scores(text.translations, text.references)
+    metric, tokens = METRICS[_RANKED_BY], language_tokens(text.references)
+    scores = metric.sentence_scores(text.translations, text.references, tokens)
     worst, best = extremes(scores, count)
     rows = [*worst, *best]
     given = [text.sources[i] for i in rows], [text.translations[i] for i in rows]
@@ -63,7 +58,11 @@ def write_sample(
             pair,
             f"{label}: sentence {i + 1:,}, {metric.title} {scores[i]:.2f}",
             _texts(text, i),
-            {"source tokens": len(pair.source_tokens) - 1, "log p": log_p, **_scores(text, i)},
+            {
+                "source tokens": len(pair.source_tokens) - 1,
+                "log p": log_p,
+                **_scores(text, i, tokens),
+            },
         )
         for label, i, pair, log_p in zip(labels, rows, align(*given), score(*given), strict=True)
     ]
@@ -104,8 +103,8 @@ def differences(text: str, other: str) -> list[tuple[int, int]]:
     return [word.span() for i, word in enumerate(words) if i not in shared]
 
 
-def _scores(text: SampleText, row: int) -> dict[str, float]:
-    """Return the sentence's scores by every metric, by title."""
-    pair, tokens = ([text.translations[row]], [text.references[row]]), text.tokens
+def _scores(text: SampleText, row: int, tokens: str) -> dict[str, float]:
+    """Return the sentence's scores by every metric, by title; `tokens` as of `Metric.score`."""
+    pair = [text.translations[row]], [text.references[row]]
     metrics = text_metrics().values()
     return {metric.title: metric.sentence_scores(*pair, tokens)[0] for metric in metrics}
