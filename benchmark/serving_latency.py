@@ -8,6 +8,7 @@ dtype of the weights. One line of JSON for each.
 
 import argparse
 import dataclasses
+import functools
 import statistics
 import sys
 import tempfile
@@ -53,22 +54,24 @@ def loaded(path: Path) -> tuple[Any, float]:
     return model, time.perf_counter() - begin
 
 
+def _called(model: Any, text: tf.Tensor) -> Any:
+    return model.signatures["serving_default"](text=text)
+
+
 def measure_latency(model_dir: Path, folder: Path, lines: Sequence[str], beam: int) -> None:
-    """Export with this beam and with a beam of one, and time calls."""
+    """Export with this beam, greedy and with candidate words, and time calls."""
     decoding = dataclasses.replace(ModelDirectory(model_dir).load_config().decoding, beam_size=beam)
-    greedy = dataclasses.replace(decoding, beam_size=1)
-    exports = [loaded(export([model_dir], folder, None, options)) for options in (decoding, greedy)]
-    text_model = load_text_model(model_dir, decoding)
-    systems: dict[str, Translate] = {
-        "export": lambda text: exports[0][0].signatures["serving_default"](text=text),
-        "in the package": signatures(text_model)["serving_default"],
-        "export, greedy": lambda text: exports[1][0].signatures["serving_default"](text=text),
-    }
+    exported = {"export": decoding, "export, greedy": dataclasses.replace(decoding, beam_size=1)}
     if ModelDirectory(model_dir).find_lexicon():
-        few = dataclasses.replace(decoding, candidate_words=CANDIDATES)
-        systems[f"{CANDIDATES} candidate words"] = signatures(text_model.with_decoding(few))[
-            "serving_default"
-        ]
+        for name, options in list(exported.items()):
+            few = dataclasses.replace(options, candidate_words=CANDIDATES)
+            exported[f"{name}, {CANDIDATES} candidates"] = few
+    systems: dict[str, Translate] = {
+        "in the package": signatures(load_text_model(model_dir, decoding))["serving_default"]
+    }
+    for name, options in exported.items():
+        model, _ = loaded(export([model_dir], folder, None, options))
+        systems[name] = functools.partial(_called, model)
     for size in (1, BATCH):
         starts = range(0, len(lines) - size + 1, size)
         batches = [tf.constant(lines[i : i + size]) for i in starts][:100]

@@ -45,8 +45,9 @@ ROOMS = {
     "decoding": "__init__ scoring continuations candidates beam_search prefix model_search",
     "aligner": "__init__ hmm hmm_training hmm_aligner",
     "inference": """
-        __init__ exported length_batching weight_storage lexicon_file spelling unk_replacement
-        n_best given_pairs words begun_text text_model loading side_by_side translator
+        __init__ exported length_batching weight_storage prepared_weights lexicon_file spelling
+        unk_replacement n_best given_pairs words begun_text text_model loading side_by_side
+        translator
     """,
     "evaluation": """
         __init__ metrics length_bins likelihood calibration unk_free significance scores evaluator

@@ -26,6 +26,7 @@ def search(
     candidates: Candidates | None = None,  # the words to choose from, special tokens first
     begun: Begun | None = None,  # beginnings, in ids, whose words are among the candidates
     bounds: tuple[Int[Tensor, "B"], Int[Tensor, "B"] | None] | None = None,  # not by the options
+    weights: Any = None,  # from the model's `step_weights`; by default computed here
 ) -> Hypotheses:
     """Search for the best translations, best first; p is over the candidates of a sentence.
 
@@ -35,7 +36,7 @@ def search(
     max_lengths, min_lengths = bounds or _bounds(source, options)
     if begun is not None:
         max_lengths = tf.maximum(max_lengths, begun.prefix.max_tokens())
-    step = model.bind(source, candidates, options.bfloat16)
+    step = model.bind(source, candidates, options.bfloat16, weights)
     words = None if candidates is None else candidates.words
     state = tf.nest.map_structure(lambda x: tf.expand_dims(x, 1), step.start())
     carried = step.carried

@@ -25,6 +25,7 @@ from rnnsearch_tf.inference.n_best import (
     finite_or_lowest,
     without_repeats,
 )
+from rnnsearch_tf.inference.prepared_weights import PreparedWeights
 from rnnsearch_tf.inference.spelling import SpellingCorrection
 from rnnsearch_tf.inference.unk_replacement import UnkReplacement
 from rnnsearch_tf.inference.weight_storage import FULL, WeightStorage
@@ -89,6 +90,7 @@ class TextModel(tf.Module):
             self._weights_in_use = self._storage.in_use
         self.complete: Any = graph_function(self._complete, input_signature=[_TEXT, _PREFIX])
         self.aligner = aligner
+        self._prepared: PreparedWeights | None = None
         self._candidates: CandidateLists | None = None
         if frequent := config.decoding.candidate_words:
             if self.has_subwords:
@@ -114,6 +116,14 @@ class TextModel(tf.Module):
     def with_decoding(self, decoding: DecodingConfig) -> "TextModel":
         """Return the same models, not loaded again, with other decoding options."""
         return self._with_config(dataclasses.replace(self.config, decoding=decoding))
+
+    def prepare(self) -> None:
+        """Have a search find its weights joined; only where weights neither change nor are narrow.
+
+        It takes memory for them, up to that of the decoder's weights.
+        """
+        bfloat16, all_words = self.config.decoding.bfloat16, self._candidates is None
+        self._prepared = PreparedWeights(lambda: self.model.step_weights(bfloat16, all_words))
 
     @property
     def has_subwords(self) -> bool:
@@ -244,7 +254,16 @@ class TextModel(tf.Module):
         with self._weights_in_use():
             if self._candidates is not None:
                 candidates = self._candidates.of(source, begun and begun.prefix.forced)
-            return search(self.model, source, self.config.decoding, n_best, candidates, begun)
+            weights = self._prepared and self._prepared.read()
+            return search(
+                self.model,
+                source,
+                self.config.decoding,
+                n_best,
+                candidates,
+                begun,
+                weights=weights,
+            )
 
     @graph_function(input_signature=[_IDS, _IDS])
     def alignment(self, source: tf.Tensor, target: tf.Tensor) -> tf.Tensor:

@@ -14,6 +14,7 @@ from rnnsearch_tf.models.translation_step import (
     Carried,
     Memory,
     StepState,
+    StepWeights,
     TranslationStep,
 )
 from rnnsearch_tf.tensor_types import Float, Int, Tensor
@@ -38,9 +39,17 @@ class Ensemble:
         source: Int[Tensor, "B Tx"],
         candidates: Candidates | None = None,
         bfloat16: bool = False,
+        weights: Sequence[StepWeights] | None = None,
     ) -> EnsembleStep:
         """Encode source ids, and return the decoders; as `TranslationModel.bind`."""
-        return EnsembleStep([model.bind(source, candidates, bfloat16) for model in self._models])
+        if weights is None:
+            weights = self.step_weights(bfloat16, all_words=candidates is None)
+        parts = zip(self._models, weights, strict=True)
+        return EnsembleStep([model.bind(source, candidates, bfloat16, w) for model, w in parts])
+
+    def step_weights(self, bfloat16: bool, all_words: bool) -> list[StepWeights]:
+        """Compute those of each model; as `TranslationModel.step_weights`."""
+        return [model.step_weights(bfloat16, all_words) for model in self._models]
 
     def __call__(self, inputs: Mapping[str, Any]) -> Float[Tensor, "B Ty K"]:
         """Return log p of given targets, float32, in place of the logits of `TranslationModel`."""

@@ -18,7 +18,7 @@ from rnnsearch_tf.layers.deep_output import MaxoutDeepOutput
 from rnnsearch_tf.layers.encoder import Encoder
 from rnnsearch_tf.layers.precision import dtype_policy
 from rnnsearch_tf.models.losses import LOSSES, LossTotal, token_losses
-from rnnsearch_tf.models.translation_step import Candidates, TranslationStep
+from rnnsearch_tf.models.translation_step import Candidates, StepWeights, TranslationStep
 from rnnsearch_tf.tensor_types import Float, Int, Tensor
 
 
@@ -118,6 +118,7 @@ class TranslationModel(keras.Model):
         source: Int[Tensor, "B Tx"],
         candidates: Candidates | None = None,
         bfloat16: bool = False,
+        weights: StepWeights | None = None,
     ) -> TranslationStep:
         """Encode source ids, and return the model before their first target word.
 
@@ -125,12 +126,17 @@ class TranslationModel(keras.Model):
             source: ids.
             candidates: the words that are predicted; None: all.
             bfloat16: whether each step's products are in bfloat16.
+            weights: from `step_weights` of the same options; by default computed here.
         """
         annotations, summary = self.encoder(source)
         mask = ops.not_equal(source, 0)
         return TranslationStep(
-            self.decoder, self.readout, annotations, summary, mask, candidates, bfloat16
+            self.decoder, self.readout, annotations, summary, mask, candidates, bfloat16, weights
         )
+
+    def step_weights(self, bfloat16: bool, all_words: bool) -> StepWeights:
+        """Compute what `bind` would of the weights; `all_words`: without candidates."""
+        return StepWeights.of(self.decoder, self.readout, bfloat16, all_words)
 
     def compute_losses(
         self, batch: Mapping[str, Any], names: Iterable[str], training: bool = False

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from keras import ops
 
 from rnnsearch_tf.layers.decoder import Decoder
-from rnnsearch_tf.layers.deep_output import MaxoutDeepOutput
+from rnnsearch_tf.layers.deep_output import Columns, MaxoutDeepOutput
 from rnnsearch_tf.layers.gated_recurrence import gated_update
 from rnnsearch_tf.layers.precision import joined, product, split_columns
 from rnnsearch_tf.tensor_types import Bool, Float, Int, Tensor
@@ -44,6 +44,43 @@ class StepState(NamedTuple):
     alignment: Float[Tensor, "*rows Tx"]  # α_i
 
 
+class StepWeights(NamedTuple):
+    """What a step multiplies by, in the dtype of its products: joined weights, or a variable."""
+
+    vectors: Any  # E [K, m]
+    of_words: Any  # W_z, W_r, W and V_o [m, 3n + 2l]
+    biases: Any  # of the same columns, in the dtype of the variables
+    of_states: Any  # U_z, U_r and U_o [n, 2n + 2l]
+    candidate: Any  # U [n, n]
+    of_contexts: Any  # C_z, C_r, C and C_o [2n, 3n + 2l]
+    columns: Columns | None  # of all words; None where they are of candidates
+
+    @classmethod
+    def of(
+        cls, decoder: Decoder, readout: MaxoutDeepOutput, bfloat16: bool, all_words: bool
+    ) -> StepWeights:
+        """Compute them from a model's weights; outside a loop."""
+        dtype = "bfloat16" if bfloat16 else decoder.compute_dtype
+
+        def factor(*weights: Any) -> Any:
+            if len(weights) == 1 and weights[0].dtype == dtype:
+                return weights[0]
+            return ops.cast(joined(*weights), dtype)
+
+        cell = decoder.cell
+        return cls(
+            # All of E is cast here: TensorFlow would move a cast of the vectors ahead of their
+            # lookup and cast all of E at each step.
+            vectors=factor(decoder.embedding.E),
+            of_words=factor(cell.W_z, cell.W_r, cell.W, readout.V_o),
+            biases=joined(cell.b_z, cell.b_r, cell.b, readout.b_o),
+            of_states=factor(cell.U_z, cell.U_r, readout.U_o),
+            candidate=factor(cell.U),
+            of_contexts=factor(cell.C_z, cell.C_r, cell.C, readout.C_o),
+            columns=Columns(factor(readout.W_o), readout.b) if all_words else None,
+        )
+
+
 class TranslationStep:
     """A model bound to the source sentences that it translates.
 
@@ -63,31 +100,25 @@ class TranslationStep:
         mask: Bool[Tensor, "B Tx"],  # false at padding
         candidates: Candidates | None = None,  # the words that are predicted; None: all
         bfloat16: bool = False,
+        weights: StepWeights | None = None,  # by default computed here
     ):
-        dtype = "bfloat16" if bfloat16 else decoder.compute_dtype
-
-        def factor(*weights: Tensor) -> Tensor:
-            return ops.cast(joined(*weights), dtype)
-
-        cell = decoder.cell
-        of_contexts = factor(cell.C_z, cell.C_r, cell.C, readout.C_o)
+        if weights is None:
+            weights = StepWeights.of(decoder, readout, bfloat16, all_words=candidates is None)
         self._decoder = decoder
         self._readout = readout
-        self._units = cell.units  # n
+        self._units = decoder.cell.units  # n
         self._summary = summary
-        # All of E is cast here: TensorFlow would move a cast of the vectors ahead of their lookup
-        # and cast all of E at each step.
-        self._vectors = factor(decoder.embedding.E)
-        self._of_words = factor(cell.W_z, cell.W_r, cell.W, readout.V_o)
-        self._biases = joined(cell.b_z, cell.b_r, cell.b, readout.b_o)
-        self._of_states = factor(cell.U_z, cell.U_r, readout.U_o)
-        self._candidate = factor(cell.U)
-        columns = readout.columns(candidates and candidates.words)
-        self._columns = columns._replace(W_o=factor(columns.W_o))
+        self._weights = weights
+        if candidates is None:
+            self._columns = weights.columns
+        else:
+            columns = readout.columns(candidates.words)
+            W_o = ops.cast(columns.W_o, weights.of_words.dtype)
+            self._columns = columns._replace(W_o=W_o)
         self._has_penalty = candidates is not None
         keys = decoder.attention.keys(annotations)
         penalty = () if candidates is None else candidates.penalty
-        values = product(annotations, of_contexts)
+        values = product(annotations, weights.of_contexts)
         if readout.lexical is not None:
             values = ops.concatenate([values, annotations[..., -readout.units :]], axis=-1)
         self.memory = Memory(keys, values, mask, penalty)
@@ -95,7 +126,9 @@ class TranslationStep:
     def start(self) -> StepState:
         """Return what y_1 is predicted from, [B, ...]."""
         state = self._decoder.initial_state(self._summary)
-        of_word = ops.expand_dims(self._biases, 0)  # E y_0 = 0: the biases alone, in every row
+        of_word = ops.expand_dims(
+            self._weights.biases, 0
+        )  # E y_0 = 0: the biases alone, in every row
         if self._decoder.updates_first:
             pending, _ = self._read_state(state)
             return self._update_and_look(state, pending, of_word, self.memory)
@@ -113,8 +146,8 @@ class TranslationStep:
 
         `previous` is carried from what y_i was predicted from. By default, `memory` is all of it.
         """
-        vectors = self._decoder.wide(ops.take(self._vectors, word, axis=0))
-        of_word = product(vectors, self._of_words, self._biases)
+        vectors = self._decoder.wide(ops.take(self._weights.vectors, word, axis=0))
+        of_word = product(vectors, self._weights.of_words, self._weights.biases)
         memory = self.memory if memory is None else memory
         return self._update_and_look(previous.state, previous.pending, of_word, memory)
 
@@ -158,7 +191,7 @@ class TranslationStep:
 
     def _update(self, pending: Tensor, state: Tensor) -> Tensor:
         gates, candidate = split_columns(pending, 2 * self._units)
-        return gated_update(gates, candidate, state, self._candidate)[0]
+        return gated_update(gates, candidate, state, self._weights.candidate)[0]
 
     def _outputs(
         self, state: Tensor, of_word: Tensor, of_context: Tensor, alignment: Tensor
@@ -173,6 +206,6 @@ class TranslationStep:
 
     def _read_state(self, state: Tensor) -> tuple[Tensor, Tensor]:
         """Return U_z s, U_r s and 0, for the next update, and U_o s, for the readout."""
-        recurrent, pairs = split_columns(product(state, self._of_states), 2 * self._units)
+        recurrent, pairs = split_columns(product(state, self._weights.of_states), 2 * self._units)
         no_padding = [[0, 0]] * (len(state.shape) - 1)
         return ops.pad(recurrent, [*no_padding, [0, self._units]]), pairs

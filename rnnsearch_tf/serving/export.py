@@ -67,6 +67,8 @@ def export(
     read = [ModelDirectory(path).check_weights(weights) for path in model_dirs]
     text_model = load_text_model(model_dirs, decoding, weights, weights_dtype, alignment)
     _check_finite(text_model, model_dirs)
+    if weights_dtype == FULL:  # which is not chosen to save memory
+        text_model.prepare()
     if not completions:
         text_model.complete = None  # what a model has is saved
     aligned = "attention" if text_model.aligner is None else "aligner"
