@@ -122,8 +122,19 @@ data-is-named:
 
 # A stamp is written last, so an install that broke off is done again, from the beginning: it may have
 # been another Python's.
+MAKE_VENV = $(PYTHON) -m venv $(if $(wildcard $@),,--clear)
+# Where PYTHON is given, an environment of another Python is made anew.
+VERSION := -c 'import sys; print(sys.version_info[:2])'
+ifneq ($(origin PYTHON),file)
+OLD := $(foreach env,$(VENV) $(LOWEST) $(BEAM),$(shell [ ! -x $(env)/bin/python ] || \
+    [ "$$($(PYTHON) $(VERSION))" = "$$($(env)/bin/python $(VERSION))" ] || rm -f $(env)/installed*))
+endif
+
 $(VENV)/installed: setup.py pyproject.toml
-	$(PYTHON) -m venv $(if $(wildcard $@),,--clear) $(VENV)
+	@[ ! -e $(VENV) ] || [ -e $(VENV)/by-make ] || [ -e $@ ] || \
+	    { echo "$(VENV) was not made by make: move it, or choose another with VENV=FOLDER"; exit 1; }
+	$(MAKE_VENV) $(VENV)
+	@touch $(VENV)/by-make
 	@echo "Installing rnnsearch_tf with TensorFlow in $(VENV): $(DOWNLOAD)"
 	$(BIN)/python -m pip install $(QUIET_PIP) --editable ".[all]"
 	touch $@
@@ -139,7 +150,7 @@ $(VENV)/installed-test: setup.py pyproject.toml $(VENV)/installed
 
 # What the package asks for is known once the package itself is installed.
 $(LOWEST)/installed: setup.py pyproject.toml .ci/lowest_versions.py
-	$(PYTHON) -m venv $(LOWEST)
+	$(MAKE_VENV) $(LOWEST)
 	$(LOWEST)/bin/python -m pip install --quiet --no-deps --editable .
 	$(LOWEST)/bin/python .ci/lowest_versions.py > $(LOWEST)/constraints.txt
 	$(LOWEST)/bin/python -m pip install --quiet --constraint $(LOWEST)/constraints.txt \
@@ -148,7 +159,7 @@ $(LOWEST)/installed: setup.py pyproject.toml .ci/lowest_versions.py
 
 # Apache Beam takes protobuf down to 6.33: not into the environment of the other tests.
 $(BEAM)/installed: setup.py pyproject.toml
-	$(PYTHON) -m venv $(BEAM)
+	$(MAKE_VENV) $(BEAM)
 	$(BEAM)/bin/python -m pip install --quiet --editable ".[beam,test]"
 	touch $@
 

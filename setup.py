@@ -17,11 +17,12 @@ class BuildWithKit(build_py):
 
     def run(self) -> None:
         """Build."""
+        package = Path(self.build_lib) / "rnnsearch_tf"
+        if not self.editable_mode:  # an earlier build may have modules that are no more
+            shutil.rmtree(package, ignore_errors=True)
         super().run()
         if not self.editable_mode:  # there they are found in export/ itself
-            kit = Path(self.build_lib) / "rnnsearch_tf" / "kit"
-            shutil.rmtree(kit, ignore_errors=True)
-            shutil.copytree("export", kit, ignore=_LEFT_OUT)
+            shutil.copytree("export", package / "kit", ignore=_LEFT_OUT)
 
 
 def long_description() -> str:

@@ -27,10 +27,11 @@ from rnnsearch_tf.config import ModelConfig, TrainingConfig
 from rnnsearch_tf.data.batching import training_batches
 from rnnsearch_tf.data.parallel_corpus import ParallelFiles
 from rnnsearch_tf.data.preparation import prepare
+from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.synthetic.grammar import generate
 from rnnsearch_tf.text.moses import MosesTokenizer
-from rnnsearch_tf.visualization.image_files import figure_style, save_figure
+from rnnsearch_tf.visualization.image_files import figure_style, image_format, save_figure
 
 _LENGTH, _BEAM, _SEARCH_BATCH = 20, 5, 32
 _SIZES = {
@@ -57,6 +58,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--chart", type=Path, help=".svg, .png or .pdf")
     arguments = parser.parse_args()
+    if arguments.chart:  # before an hour's work
+        require_package("matplotlib")
+        image_format(arguments.chart)
     measure.start(argparse.Namespace(peers=None, wait=0.0, dtype_policy="float32", gpu=False))
     threads.limit_operations(1)
     rate = product_rate()

@@ -8,7 +8,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rnnsearch_tf.client import Client
+    from rnnsearch_tf.client import Client, ServingError, Tls, UnavailableError
     from rnnsearch_tf.config import Config, DecodingConfig, ModelConfig, TrainingConfig
     from rnnsearch_tf.data.parallel_corpus import ParallelFiles, ParallelText
     from rnnsearch_tf.data.wmt14 import Wmt14
@@ -39,12 +39,12 @@ __all__ = [
     "PRESETS", "Alignment", "BahdanauAttention", "Client", "Config", "ContextGRUCell", "Decoder",
     "DecodingConfig", "Encoder", "Ensemble", "GRUCell", "Hypothesis", "InputError",
     "MaxoutDeepOutput", "ModelConfig", "ModelDirectory", "ParallelFiles", "ParallelText",
-    "TrainingConfig", "Translation", "TranslationModel", "Translator", "Vocabulary", "Wmt14",
-    "WordAlignmentFiles", "export", "publish", "train",
+    "ServingError", "Tls", "TrainingConfig", "Translation", "TranslationModel", "Translator",
+    "UnavailableError", "Vocabulary", "Wmt14", "WordAlignmentFiles", "export", "publish", "train",
 ]  # fmt: skip
 
 _MODULES = {
-    "client": "Client",
+    "client": "Client ServingError Tls UnavailableError",
     "config": "Config DecodingConfig ModelConfig TrainingConfig",
     "data.parallel_corpus": "ParallelFiles ParallelText",
     "data.wmt14": "Wmt14",

@@ -182,7 +182,8 @@ def _alignment_scores(translator: Translator, test: Sequence[SentencePair]) -> A
 def _serve(path: Path, sentences: Sequence[str]) -> list[tuple[str, str]]:
     """Return translations and scores, as text, by a process that cannot import this package."""
     finished = subprocess.run(
-        [sys.executable, "-I", "-c", _SERVER, str(path.resolve()), *sentences],
+        [sys.executable, "-c", _SERVER, str(path.resolve()), *sentences],
+        cwd=path,  # Python looks for modules there, and not where the command was run
         capture_output=True,
         text=True,
         encoding="utf-8",

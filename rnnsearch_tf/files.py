@@ -38,8 +38,10 @@ def replacing(path: str | Path, suffix: str = "") -> Iterator[Path]:
     place: Any = tempfile.TemporaryDirectory() if stays else contextlib.nullcontext(target.parent)
     with place as folder:
         temporary = Path(folder) / f".{target.name}.{os.getpid()}.tmp{suffix}"
+        remove = functools.partial(temporary.unlink, missing_ok=True)
         try:
-            yield temporary
+            with interrupts.last_word(remove):
+                yield temporary
             if stays:
                 with open(temporary, "rb") as content, opened_stream(path) as stream:
                     shutil.copyfileobj(content, stream)
@@ -52,7 +54,7 @@ def replacing(path: str | Path, suffix: str = "") -> Iterator[Path]:
             raise
         finally:
             with contextlib.suppress(OSError):
-                temporary.unlink()
+                remove()
 
 
 def as_list(paths: Paths) -> list[str | Path]:

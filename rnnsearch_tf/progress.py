@@ -5,6 +5,7 @@ import os
 import shutil
 import sys
 import textwrap
+import threading
 import time
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TypeVar
@@ -19,6 +20,7 @@ Item = TypeVar("Item")
 _TERMINAL_SECONDS = 0.5
 _LOG_SECONDS = 20.0
 
+_lock = threading.RLock()  # bars of several threads are on one terminal
 _bars: "Bars | None" = None  # those that are on the terminal
 _line_is_open = False  # it ends in ^C
 
@@ -93,7 +95,7 @@ class Bar:
 
     def close(self) -> None:
         """Erase the bar."""
-        with contextlib.suppress(OSError):
+        with _lock, contextlib.suppress(OSError):
             if _bars is not None and not _bars.remove(self):
                 close_bars()
 
@@ -103,7 +105,7 @@ class Bar:
         from rnnsearch_tf.bars import Bars, Row
 
         part = done / self._total if self._total else None
-        with contextlib.suppress(OSError):  # the terminal is gone
+        with _lock, contextlib.suppress(OSError):  # the terminal is gone
             _bars = _bars or Bars()
             _bars.show(self, Row(self._labels(done), part, list(map(printable, notes))))
 
@@ -138,10 +140,13 @@ def counted(items: Iterable[Item], name: str, total: int | None = None) -> Itera
 def close_bars() -> None:
     """Erase all bars, for the last words of a process."""
     global _bars
+    is_locked = _lock.acquire(timeout=1)  # a forced end does not wait for a blocked terminal
     if _bars is not None:
         with contextlib.suppress(OSError):
             _bars.stop()
         _bars = None
+    if is_locked:
+        _lock.release()
 
 
 def _duration(seconds: float) -> str:

@@ -28,7 +28,8 @@ class LinkMethod:
         reverse:  βᵀ and β
         both:     α and β
         average:  γ and γᵀ with γ_ij = √(α_ij β_ji), which is high where both models agree
-                  (the product of two directions' posteriors: Liang, Taskar & Klein 2006)
+                  (the product of two directions' posteriors: Liang, Taskar & Klein 2006). The
+                  `</s>` of one model rarely attends to a word, so that argmax links nearly all
     """
 
     rule: LinkRule

@@ -27,7 +27,7 @@ class LinkRule:
     """Rule that selects links from the weights of a soft alignment.
 
         argmax:     j-i where j = arg max_j α_ij over all of the source, `</s>` included; a word
-                    that attends most to `</s>` has no link, any other has one.
+                    that attends most to `</s>`, or to nothing, has no link, any other has one.
         threshold:  j-i where α_ij >= threshold; a word may have none, or several.
 
     The row and the column of `</s>` give no links, nor do weights that are NaN.
@@ -49,7 +49,7 @@ class LinkRule:
         is_link = weights >= self.threshold
         if self.name == "argmax":
             is_link = np.arange(weights.shape[1]) == weights.argmax(axis=1)[:, np.newaxis]
-            is_link &= weights >= 0  # NaN is not
+            is_link &= weights > 0  # NaN is not
         targets, sources = np.nonzero(is_link[:-1, :-1])
         return set(zip(sources.tolist(), targets.tolist(), strict=True))
 

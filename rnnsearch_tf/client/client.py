@@ -3,7 +3,7 @@
 import contextlib
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from rnnsearch_tf.client import results
@@ -205,6 +205,8 @@ def _transport(
 def _single(lines: Iterable[str]) -> Iterator[tuple[str]]:
     if isinstance(lines, str):
         raise TypeError("one str where an iterable of them belongs")
+    if isinstance(lines, Mapping) or getattr(lines, "ndim", 1) != 1:  # which give their names
+        raise TypeError(f"expected an iterable of texts, not a {type(lines).__name__}")
     return ((line,) for line in lines)
 
 

@@ -20,6 +20,7 @@ from rnnsearch_tf.evaluation.unk_free import unk_free_sentences
 from rnnsearch_tf.inference.translator import LINES_AT_ONCE, Translator
 from rnnsearch_tf.progress import counted, say
 from rnnsearch_tf.results import Translation
+from rnnsearch_tf.text.tokenizers import splits_words
 from rnnsearch_tf.text.vocabulary import PAD
 from rnnsearch_tf.tf_functions import graph_function
 
@@ -74,7 +75,8 @@ class Evaluator:
     @functools.cached_property
     def _replacing(self) -> Translator | None:
         options = self.translator.config.decoding
-        if options.replace_unknown or not options.allow_unknown:
+        has_subwords = splits_words(self.translator.target_tokenizer)  # and so no [UNK]
+        if options.replace_unknown or not options.allow_unknown or has_subwords:
             return None
         try:
             return self.translator.with_options(replace_unknown=True)

@@ -97,6 +97,18 @@ class Metric:
         return [metric.sentence_score(ours, [theirs]).score for ours, theirs in pairs]
 
 
+class _CharacterTER(sacrebleu.TER):
+    """TER over the characters of all scripts without spaces; sacreBLEU splits some of them."""
+
+    def _preprocess_segment(self, sent: str) -> str:
+        return super()._preprocess_segment(re.sub(f"({UNSPACED})", r" \1 ", sent))
+
+
+def _ter(tokens: str) -> sacrebleu.TER:
+    make = _CharacterTER if tokens == "char" else sacrebleu.TER
+    return make(normalized=tokens != _SPACED, asian_support=tokens != _SPACED)
+
+
 # `force`: no advice on standard error about text that looks tokenised.
 METRICS: dict[str, Metric] = {
     # Papineni et al. (2002); cased; 0 to 100. A sentence without a 4-gram in common has no BLEU
@@ -111,7 +123,7 @@ METRICS: dict[str, Metric] = {
     # Snover et al. (2006): edits for each 100 words of the reference.
     "ter": Metric(
         "TER",
-        lambda tokens: sacrebleu.TER(normalized=tokens != _SPACED, asian_support=tokens != _SPACED),
+        _ter,
         note="less is better",
     ),
     # The paper's: cased BLEU over Moses tokens.

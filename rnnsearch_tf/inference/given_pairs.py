@@ -20,24 +20,34 @@ def checked_lines(text: Any) -> Sequence[Line]:
 
     TypeError where it is neither.
     """
-    lines: Any = [text] if isinstance(text, Line) else _checked_list(text)
+    return [text] if isinstance(text, Line) else list_of_lines(_checked_list(text))
+
+
+def list_of_lines(lines: Any) -> Sequence[Line]:
+    """Return a list of sentences as it is; TypeError for one sentence alone, and other values."""
     for _ in each_line(lines):
         pass
     return lines
 
 
 def _checked_list(values: Any) -> Any:
-    # Of a data frame or a dict, the names would be translated.
-    is_list = hasattr(values, "__len__") and not isinstance(values, Mapping)
-    if not (is_list and hasattr(values, "__iter__") and getattr(values, "ndim", 1) == 1):
+    if not hasattr(values, "__len__") or not is_series(values):
         raise TypeError(f"expected a sentence, a str, or a list of them, not {_described(values)}")
     return values
 
 
+def is_series(values: Any) -> bool:
+    """Whether a value is an iterable of its elements: a data frame or a dict gives their names."""
+    is_flat = getattr(values, "ndim", 1) == 1 and not isinstance(values, Mapping)
+    return is_flat and hasattr(values, "__iter__")
+
+
 def each_line(lines: Iterable[Line]) -> Iterator[Line]:
-    """Give the sentences one by one; TypeError for one sentence alone, and what is none."""
+    """Give the sentences one by one; TypeError for one sentence alone, and other values."""
     if isinstance(lines, Line):
         raise TypeError("one sentence where an iterable of them belongs")
+    if not is_series(lines):
+        raise TypeError(f"expected an iterable of sentences, not {_described(lines)}")
     for number, line in enumerate(lines):
         if not isinstance(line, Line):
             raise TypeError(f"sentence {number:,}: expected a str, not {_described(line)}")
@@ -113,7 +123,7 @@ def text_of(target: Target) -> str:
 def _tokens_or_text(target: Target, in_pieces: bool, vocabulary: Vocabulary) -> Line | Hypothesis:
     """Return text, or the hypothesis of a result; its text where that has other tokens, or none.
 
-    Pieces are another model's where the vocabulary lacks one of them.
+    Tokens are another model's where the vocabulary lacks one of them.
     """
     result = target.hypotheses[0] if isinstance(target, Translation) else target
     if not isinstance(result, Hypothesis):
@@ -121,7 +131,9 @@ def _tokens_or_text(target: Target, in_pieces: bool, vocabulary: Vocabulary) -> 
     if in_pieces:
         has_tokens = bool(result.pieces) and all(piece in vocabulary for piece in result.pieces)
     else:
-        has_tokens = bool(result.tokens) and not result.pieces
+        is_of_words = bool(result.tokens) and not result.pieces
+        # A served model of subwords sends its words, which are no tokens of a model of words.
+        has_tokens = is_of_words and all(token in vocabulary for token in result.tokens)
     return result if has_tokens else result.text
 
 

@@ -14,6 +14,7 @@ from rnnsearch_tf.files import Paths, as_list
 from rnnsearch_tf.inference.exported import card_of, check_models, load_vocabularies
 from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.inference.weight_storage import FULL
+from rnnsearch_tf.layers.precision import dtype_policy
 from rnnsearch_tf.models.model_directory import BEST, ModelDirectory, find_model
 from rnnsearch_tf.text.vectorizer import TextVectorizer
 from rnnsearch_tf.tf_functions import check_backend
@@ -71,8 +72,10 @@ def load_text_model(
     if decoding is not None:
         config = dataclasses.replace(config, decoding=decoding)
     aligner = first.find_aligner(alignment)
+    with dtype_policy("float32"):  # whatever the program around it has set for its own models
+        models = [directory.load_model(weights) for directory in directories]
     return TextModel(
-        [directory.load_model(weights) for directory in directories],
+        models,
         config,
         *vectorizers_for(first),
         weights_dtype=weights_dtype,

@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.aligner.hmm_aligner import HmmAligner
 from rnnsearch_tf.config import AlignmentName, Config, DecodingConfig
-from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.errors import InputError, input_errors
 from rnnsearch_tf.files import Paths, as_list
 from rnnsearch_tf.inference import exported, given_pairs
 from rnnsearch_tf.inference.given_pairs import Line, Target, checked_lines, padded, tokenized
@@ -130,6 +130,8 @@ class Translator:
                 the first, lacks the aligner that is asked for, or is an export that was made with
                 other options.
         """
+        if not isinstance(path, str | Path):
+            path = list(path)  # also of an iterator
         version = exported.find_version(path) if isinstance(path, str | Path) else None
         if version is None:
             origin = ", ".join(map(str, as_list(path)))
@@ -276,7 +278,8 @@ class Translator:
 
         with side_by_side() as apply:
             for window in lines:
-                yield from map_parts(apply, translate_part, window)
+                part = given_pairs.list_of_lines(window)
+                yield from map_parts(apply, translate_part, part)
 
     def complete(self, text: Line, prefix: Line, *, n_best: int = 1) -> Translation:
         """Complete a begun translation.
@@ -462,17 +465,20 @@ class Translator:
 
     def source_lengths(self, lines: Sequence[Line]) -> list[int]:
         """Count the model's tokens of each line, without `</s>`."""
+        lines = given_pairs.list_of_lines(lines)
         return [len(tokens) for tokens in tokenized(lines, self.source_tokenizer)]
 
     def target_lengths(self, lines: Sequence[Line]) -> list[int]:
         """Count the model's tokens of each translation, without `</s>`."""
+        lines = given_pairs.list_of_lines(lines)
         return [len(tokens) for tokens in tokenized(lines, self.target_tokenizer)]
 
     def words_of_pairs(
         self, source: Sequence[Line], target: Sequence[Line]
     ) -> tuple[list[Words], list[Words]]:
         """Split pairs into the words that `align` gives."""
-        tokens = self._tokens(list(zip(source, target, strict=True)))
+        pairs = zip(*map(given_pairs.list_of_lines, (source, target)), strict=True)
+        tokens = self._tokens(list(pairs))
         x, y = (side.words(rows) for side, rows in zip(self._sides, tokens, strict=True))
         return x, y
 
@@ -495,7 +501,9 @@ class Translator:
             raise InputError(
                 f"beam_size {beam_size}: this model searches with a beam of {decoding.beam_size}"
             )
-        return self._with_decoding(dataclasses.replace(decoding, beam_size=beam_size))
+        with input_errors("decoding options"):
+            decoding = dataclasses.replace(decoding, beam_size=beam_size)
+        return self._with_decoding(decoding)
 
     def _tokens(
         self, pairs: Sequence[tuple[Line, Target]]

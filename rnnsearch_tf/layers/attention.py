@@ -2,6 +2,7 @@
 
 `Decoder` and `TranslationStep` take any layer with the methods of these two:
 
+    build(state_shape, annotations_shape)            its weights, if it has any
     keys(annotations)                                what energies need of h, once for a sentence
     call(state, annotations, keys, annotations_mask)
         α_i = softmax over j of energies of s_{i-1} and keys(h), 0 at padding

@@ -135,7 +135,8 @@ class Decoder(PreciseLayer):
         """Create the weights."""
         self.embedding.build(target_shape)
         self.initial_state.build(summary_shape)
-        self.attention.build((None, self.cell.units), annotations_shape)
+        if not self.attention.built:
+            self.attention.build((None, self.cell.units), annotations_shape)
         self.cell.build((None, self.embedding.size), (None, annotations_shape[-1]))
 
     def call(

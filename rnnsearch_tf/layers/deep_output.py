@@ -82,7 +82,12 @@ class MaxoutDeepOutput(PreciseLayer):
         self.supports_masking = True  # logits carry the Keras mask of the states
 
     def build(self, state_shape: tuple, words_shape: tuple, context_shape: tuple) -> None:
-        """Create the weights."""
+        """Create the weights; ValueError where a lexical model's sizes differ."""
+        if self.lexical is not None and words_shape[-1] != self.units:
+            raise ValueError(
+                f"a lexical model needs as many units as a word vector has elements: "
+                f"{self.units} is not {words_shape[-1]}"
+            )
         matrix = initializers.matrix(self.initial_weights)
         shapes = {"U_o": state_shape, "V_o": words_shape, "C_o": context_shape}
         for name, shape in shapes.items():

@@ -84,6 +84,7 @@ class Encoder(PreciseLayer):
     def call(
         self,
         source: Int[Tensor, "B Tx"],
+        *,  # Keras gives `compute_mask` no mask that came by its position
         mask: Bool[Tensor, "B Tx"] | None = None,
         training: bool = False,
     ) -> tuple[Float[Tensor, "B Tx two_n"], Float[Tensor, "B n"]]:

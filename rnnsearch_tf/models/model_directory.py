@@ -256,8 +256,10 @@ class ModelDirectory:
         """Return the path of the best or the last weights."""
         return self.path / f"{which}.weights.h5"
 
-    def save_weights(self, model: "TranslationModel", which: str) -> None:
-        """Write the model's weights, whole or not at all.
+    def save_weights(
+        self, model: "TranslationModel", which: str, updates: int | None = None
+    ) -> None:
+        """Write the model's weights, which so many updates have made, whole or not at all.
 
         InputError where the disk refuses, or the config cannot be read.
         """
@@ -271,7 +273,7 @@ class ModelDirectory:
         ):
             # HDF5 crashes when there is none; its own structures take a few thousand bytes.
             check_space(temporary, 100_000 + 5 * model.count_params())
-            write_weights(temporary, model, config)
+            write_weights(temporary, model, config, updates)
 
     def load_model(self, which: str = BEST) -> "TranslationModel":
         """Build the model and read its weights.

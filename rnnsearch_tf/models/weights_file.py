@@ -16,18 +16,23 @@ from rnnsearch_tf.config import Config, ModelConfig, current_names
 from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.models.translation_model import TranslationModel
 
-_DIGEST, _TRAINING = "sha256", "training"  # attributes of the file
+_DIGEST, _TRAINING, _UPDATES = "sha256", "training", "updates"  # attributes of the file
 _DTYPES = tuple(map(np.dtype, ("float32", "float16")))
 
 
-def write_weights(path: Path, model: TranslationModel, config: Config) -> None:
+def write_weights(
+    path: Path, model: TranslationModel, config: Config, updates: int | None = None
+) -> None:
     """Write a file that `check_weights` accepts, and Keras's `load_weights` reads.
 
-    The path ends in ".weights.h5"; the config is that of the model's directory. OSError where the
-    disk refuses.
+    The path ends in ".weights.h5"; the config is that of the model's directory; `updates` are those
+    that made the weights. OSError where the disk refuses.
     """
     model.save_weights(path)
     with h5py.File(path, "r+") as file:
+        file.pop("optimizer", None)  # of a model that was compiled
+        if updates is not None:
+            file.attrs[_UPDATES] = updates
         # Bytes of a fixed length stand in the attribute itself, not elsewhere in the file.
         file.attrs[_DIGEST] = np.bytes_(_digest(_arrays(file)))
         file.attrs[_TRAINING] = np.bytes_(json.dumps(_training(config)))
@@ -51,6 +56,12 @@ def copy_weights(source: Path, target: Path, dtype: str) -> None:
             copy[path] = array
         copy.attrs.update(file.attrs)
         copy.attrs[_DIGEST] = np.bytes_(_digest(_arrays(copy)))
+
+
+def read_updates(path: Path) -> int | None:
+    """Return the updates that made the weights of a checked file; None where it does not tell."""
+    with h5py.File(path, "r") as file:
+        return int(file.attrs[_UPDATES]) if _UPDATES in file.attrs else None
 
 
 def count_values(path: Path) -> int:

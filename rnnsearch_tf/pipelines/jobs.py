@@ -53,9 +53,8 @@ def run(build: Callable[[beam.Pipeline], object], options: Sequence[str]) -> dic
 
     Raises:
         UsageError: there is no such runner.
-        InputError: a worker has raised one, with its message, or has died; or the job server does
-            not answer.
-        RuntimeError: the job has failed.
+        InputError: a worker has raised one, with its message, or has died; the job server does not
+            answer; or the job has failed or was cancelled.
     """
     try:
         pipeline = beam.Pipeline(options=PipelineOptions([_LOCAL, *options]))
@@ -77,7 +76,7 @@ def run(build: Callable[[beam.Pipeline], object], options: Sequence[str]) -> dic
             ) from error
         raise
     if state not in (None, PipelineState.DONE):
-        raise RuntimeError(f"the job has ended in state {state}")
+        raise InputError(f"the job has ended in state {state}; the runner's log says why")
     try:
         found = result.metrics().query(MetricsFilter().with_namespace(NAMESPACE))["counters"]
     except Exception as error:  # not every runner tells

@@ -169,8 +169,15 @@ def _write(shard: tuple[str, Mapping[str, Iterable[Any]]], unfinished: str) -> s
 
 
 def _copy(folder: str, target: Path) -> None:
-    """Copy a folder from any of Beam's filesystems."""
-    for copy, path in outputs_of(f"{folder.rstrip('/')}/**", str(target)):
+    """Copy a model from any of Beam's filesystems: of an export's versions the highest."""
+    folder = folder.rstrip("/")
+    [versions] = FileSystems.match([f"{folder}/*/saved_model.pb"])
+    numbers = [Path(found.path).parent.name for found in versions.metadata_list]
+    if highest := max(filter(str.isdecimal, numbers), key=int, default=""):
+        folder = f"{folder}/{highest}"
+    for copy, path in outputs_of(f"{folder}/**", str(target)):
+        if Path(copy).relative_to(target).parts[0] in ("checkpoints", "tensorboard"):
+            continue
         Path(copy).parent.mkdir(parents=True, exist_ok=True)
         with (
             FileSystems.open(path, compression_type=CompressionTypes.UNCOMPRESSED) as source,

@@ -61,8 +61,9 @@ def _overall(results: Results) -> Iterator[Claim]:
         if better is None or worse is None:
             continue
         columns = {"all": (better.all["bleu"], worse.all["bleu"])}
-        if better.no_unknown is not None and worse.no_unknown is not None:
-            columns["no UNK"] = (better.no_unknown["bleu"], worse.no_unknown["bleu"])
+        both = better.no_unknown, worse.no_unknown
+        if both[0] and both[1] and both[0].sentences >= MIN_TO_RESAMPLE:
+            columns["no UNK"] = (both[0]["bleu"], both[1]["bleu"])
         evidence = "; ".join(f"{name}: {a} against {b}" for name, (a, b) in columns.items())
         holds = all(a.score > b.score for a, b in columns.values())
         yield Claim(f"{better.name} is better than {worse.name}", holds, evidence)

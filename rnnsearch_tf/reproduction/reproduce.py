@@ -26,6 +26,8 @@ from rnnsearch_tf.reproduction.report import Report, write_report
 from rnnsearch_tf.reproduction.results import ModelResults
 from rnnsearch_tf.training.run import train
 
+_THEN = ", then "  # between the machines of one training
+
 
 def reproduce(
     configs: Mapping[str, Config],  # by names of `MODELS`
@@ -81,16 +83,22 @@ class _Work:
             say(f"\n{MODELS[name]}: {directory.path} has been trained before")
             return None
         before = _content(directory.log_path)
+        earlier = self._machines()
         say(f"\n{MODELS[name]}: training in {directory.path}")
+        # Before it, for a run that is killed.
+        self._write_machines({**earlier, name: _with_this_machine(earlier.get(name, ""))})
         stopped_by = train(config, directory.path, self._texts.training, self._texts.validation)
         if stopped_by or _content(directory.log_path) != before:
             directory.lexicon_path.unlink(missing_ok=True)  # of earlier weights
-            machines = {**self._machines(), name: hardware()}
-            write_atomically(self._hardware_path, json.dumps(machines, indent=1).encode())
+        else:
+            self._write_machines(earlier)
         return stopped_by
 
     def _has_ended(self, directory: ModelDirectory, config: Config) -> bool:
-        """Whether the training has ended, by its log and settings; checkpoints may be gone."""
+        """Whether the training has ended, by its log and settings; checkpoints may be gone.
+
+        One that was stopped early is resumed, which needs its checkpoint, and ends at once.
+        """
         records = directory.read_log()
         if not directory.is_complete() or not records:
             return False
@@ -149,8 +157,18 @@ class _Work:
         """Return the hardware on which each model was trained here."""
         return _saved(self._hardware_path, dict[str, str])
 
+    def _write_machines(self, machines: dict[str, str]) -> None:
+        write_atomically(self._hardware_path, json.dumps(machines, indent=1).encode())
+
     def _results_path(self, name: str) -> Path:
         return self.output / "results" / f"{name}.json"
+
+
+def _with_this_machine(earlier: str) -> str:
+    """Return the machines that a model was trained on, one after the other, this one last."""
+    machines = earlier.split(_THEN) if earlier else []
+    here = hardware()
+    return _THEN.join(machines if machines[-1:] == [here] else [*machines, here])
 
 
 def _saved(path: Path, expected: Any) -> Any:

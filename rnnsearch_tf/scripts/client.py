@@ -133,16 +133,15 @@ def _print_status(client: "Client") -> int:
     return 0 if any(version.state == "AVAILABLE" for version in versions) else 1
 
 
-def _available(client: "Client") -> list[int]:
-    """Return the version that answers, the highest one; [] where the server does not tell.
+def _available(client: "Client") -> list[int] | None:
+    """Return the version that answers, the highest one; None where the server does not tell.
 
     A label's version cannot be asked for.
     """
-    if FLAGS.label:
-        return []
     with contextlib.suppress(InputError):
-        return sorted(v.version for v in client.status() if v.state == "AVAILABLE")[-1:]
-    return []
+        versions = () if FLAGS.label else client.status()
+        return sorted(v.version for v in versions if v.state == "AVAILABLE")[-1:] or None
+    return None
 
 
 def _results(client: "Client", output: LineOutput) -> Iterator[str]:

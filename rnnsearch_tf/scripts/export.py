@@ -5,6 +5,7 @@ from pathlib import Path
 
 from rnnsearch_tf.config import AlignmentName, WeightsDtype
 from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.files import real_path
 from rnnsearch_tf.inference.exported import new_version
 from rnnsearch_tf.limits import INT64, Limits
 from rnnsearch_tf.models.model_directory import ModelDirectory
@@ -15,7 +16,7 @@ from rnnsearch_tf.scripts.shared.decoding_flags import (
     define_model,
     trained_models,
 )
-from rnnsearch_tf.scripts.shared.file_flags import OUTPUT_FOLDER
+from rnnsearch_tf.scripts.shared.file_flags import OUTPUT_FOLDER, check_has_no_comma
 from rnnsearch_tf.scripts.shared.text_output import show
 from rnnsearch_tf.serving.kit import check_kit_folder, write_kit
 
@@ -71,8 +72,13 @@ def run() -> None:
     if (FLAGS.model_dir is None) != (FLAGS.export_dir is None):
         raise UsageError("--model_dir and --export_dir go together")
     models = [] if FLAGS.model_dir is None else trained_models(COMMAND)
+    if FLAGS.export_dir is not None:
+        check_has_no_comma("export_dir", FLAGS.export_dir)
     if FLAGS.kit is not None:
         check_kit_folder(FLAGS.kit)
+        kit = real_path(FLAGS.kit)
+        if models and kit in (real_path(FLAGS.export_dir), *real_path(FLAGS.export_dir).parents):
+            raise UsageError("--export_dir lies in --kit, which must be empty: run one by one")
     version = _export(models) if models else None
     if FLAGS.kit is not None:
         write_kit(FLAGS.kit)

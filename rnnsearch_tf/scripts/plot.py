@@ -64,12 +64,13 @@ def _plot_evaluations(paths: Sequence[str]) -> None:
     from rnnsearch_tf.evaluation.length_bins import read_by_length
     from rnnsearch_tf.visualization.curves import draw_bleu_by_length
 
-    curves = {}
+    curves, compared = {}, []
     for path, label in zip(paths, _labels(paths), strict=True):
         curves[label], others = read_by_length(path)
         for other, bins in zip(_labels([*others]), others.values(), strict=True):
-            curves[f"{other} (against {label})"] = bins
-    draw_bleu_by_length(FLAGS.output, curves)
+            compared.append(f"{other} (against {label})")
+            curves[compared[-1]] = bins
+    draw_bleu_by_length(FLAGS.output, curves, compared=compared)
 
 
 def _plot_calibrations(paths: Sequence[str]) -> None:

@@ -11,7 +11,7 @@ from rnnsearch_tf.scripts.shared.decoding_flags import (
     define_model,
     trained_models,
 )
-from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILE, OUTPUT_FOLDER
+from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILE, OUTPUT_FOLDER, check_has_no_comma
 from rnnsearch_tf.scripts.shared.text_output import show
 
 StoredDtype = Literal["float16", "float32"]
@@ -52,6 +52,7 @@ def run() -> None:
     [model, *others] = trained_models(COMMAND)
     if others:
         raise UsageError("--model_dir: a folder is of one model, no ensemble")
+    check_has_no_comma("output", FLAGS.output)
     decoding = decoding_settings(COMMAND)
     with quiet_start():
         from rnnsearch_tf.serving.published import publish

@@ -36,6 +36,7 @@ from rnnsearch_tf.scripts.shared.file_flags import (
     INPUT_FILES,
     MODEL_FOLDER,
     OUTPUT_FOLDER,
+    check_has_no_comma,
     check_read_twice,
 )
 from rnnsearch_tf.scripts.shared.pair_flags import PairFiles, define_pairs, find_pairs, needed_pairs
@@ -237,8 +238,7 @@ def _defaults() -> dict[str, Any]:
 
 def _check_flags(config: Config) -> None:
     """Check what would otherwise be found wrong after a training, or never."""
-    if "," in FLAGS.model_dir:
-        raise UsageError(f"--model_dir {FLAGS.model_dir}: a comma separates models: take no comma")
+    check_has_no_comma("model_dir", FLAGS.model_dir)
     check_learning_rate(config, PRESETS[FLAGS.preset])
     if config.training.jit_compile and config.training.batching == "sorted":
         COMMAND.warn("--jit_compile compiles each shape: --batching=buckets has fewer")

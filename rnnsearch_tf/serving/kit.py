@@ -38,14 +38,20 @@ def write_kit(folder: str | Path) -> None:
             shutil.copytree(kit, temporary, ignore=_LEFT_OUT, dirs_exist_ok=True)
         except shutil.Error as error:  # it has one for each file
             raise OSError(f"{folder}: {error.args[0][0][-1]}") from error
-        Path(temporary).chmod(0o755)  # an installed package may be read-only
+        _set_modes(Path(temporary))
         _rewrite_links(Path(temporary) / "README.md")
         for part in Path(temporary).iterdir():
             part.rename(folder / part.name)
 
 
+def _set_modes(folder: Path) -> None:
+    """Let its owner write and everybody read: a package may be read-only, or its owner's alone."""
+    for part in [folder, *folder.rglob("*")]:
+        is_run = part.is_dir() or part.stat().st_mode & stat.S_IXUSR
+        part.chmod(0o755 if is_run else 0o644)
+
+
 def _rewrite_links(readme: Path) -> None:
-    readme.chmod(readme.stat().st_mode | stat.S_IWUSR)
     text = re.sub(r"(!\[[^\]]*\]\()\.\./", rf"\1{_IMAGES}/", readme.read_text("utf-8"))
     text = text.replace("](../", f"]({_REPOSITORY}/")
     readme.write_text(text, "utf-8")

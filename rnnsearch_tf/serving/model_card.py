@@ -9,6 +9,7 @@ from typing import Any
 from rnnsearch_tf.config import SENTENCEPIECE, DecodingConfig, selection_score
 from rnnsearch_tf.json_files import finite_or_none
 from rnnsearch_tf.models.model_directory import LAST, ModelDirectory
+from rnnsearch_tf.models.weights_file import read_updates
 from rnnsearch_tf.provenance import commit, library_versions
 
 _FORMAT = 1
@@ -72,9 +73,13 @@ def _model(directory: ModelDirectory, weights: str) -> dict[str, Any]:
 def evaluation_of(directory: ModelDirectory, weights: str) -> dict[str, Any] | None:
     """Find the record in training.jsonl of the best or the last weights; None where there is none.
 
-    InputError for an unusable model directory.
+    The last weights may be of a checkpoint that was not evaluated. Weights written before 0.2.0 do
+    not tell their updates. InputError for an unusable model directory.
     """
     records = directory.read_log()
+    updates = read_updates(directory.find_weights(weights))
+    if updates is not None:
+        records = [record for record in records if record["updates"] == updates]
     if not records:
         return None
     evaluated = [record for record in records if "bleu" in record]  # a validation set may come late

@@ -78,8 +78,8 @@ def publish(
             for name in _COPIED:
                 if (directory.path / name).exists():
                     shutil.copyfile(directory.path / name, folder / name)
-            if weights == LAST and record:  # whose weights are now the best ones
-                ModelDirectory(folder).write_log([record])
+            if weights == LAST:  # which are the best ones of the folder
+                ModelDirectory(folder).write_log([record] if record else [])
             (folder / "config.json").write_text(config.to_json(), "utf-8")
             card = _card(
                 config,

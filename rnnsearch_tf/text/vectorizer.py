@@ -91,7 +91,8 @@ class _VocabularyFile(tf.lookup.TextFileInitializer):
     def __init__(self, path: str | Path, key: tuple, value: tuple):
         content = Path(path).read_bytes()
         self._hash = int(_hash(content))
-        super().__init__(str(path), *key, *value, vocab_size=content.count(b"\n"))
+        words = content.count(b"\n") + (not content.endswith(b"\n"))
+        super().__init__(str(path), *key, *value, vocab_size=words)
 
     def initialize(self, table: tf.lookup.StaticHashTable) -> tf.Operation:
         is_same = tf.equal(_hash(tf.io.read_file(self._filename)), self._hash)

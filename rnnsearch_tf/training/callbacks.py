@@ -1,32 +1,29 @@
 """Keras callbacks that report a training; `trainer.Trainer` documents their logs."""
 
-import math
+from collections.abc import Mapping
 from typing import Any
 
 import keras
 
-from rnnsearch_tf.config import TrainingConfig
+from rnnsearch_tf.config import TrainingConfig, selection_score
 from rnnsearch_tf.progress import Bar
 from rnnsearch_tf.training.logs import update_notes
 
 Logs = dict[str, float]
-_MONITORED = {"bleu": ("val_bleu", "max"), "nll": ("val_nll_per_token", "min")}
 
 
-def early_stopping(config: TrainingConfig) -> keras.callbacks.Callback:
-    """Build Keras's early stopping, or a callback that does nothing."""
-    if config.early_stopping == "none":
-        return keras.callbacks.Callback()
-    monitor, mode = _MONITORED[config.early_stopping]
-    return _EarlyStopping(monitor, patience=config.patience, mode=mode)
+class EarlyStopping(keras.callbacks.EarlyStopping):
+    """Keras's, of the score by which the best weights are chosen."""
 
+    def __init__(self, config: TrainingConfig):
+        super().__init__("score", patience=config.patience, mode="max")
+        self._config = config
 
-class _EarlyStopping(keras.callbacks.EarlyStopping):
-    """Keras's, to which an NLL that is not finite is the worst: nothing is better than a NaN."""
-
-    def get_monitor_value(self, logs: Logs | None) -> float | None:
-        value = super().get_monitor_value(logs)
-        return value if value is None or math.isfinite(value) else math.inf
+    def evaluated(self, number: int, record: Mapping[str, Any]) -> None:
+        """Read an evaluation's record, number 0 first; it stops the model's training when due."""
+        if self._config.early_stopping != "none":
+            score = selection_score(self._config, record["nll_per_token"], record["bleu"])
+            self.on_epoch_end(number, {"score": score})
 
 
 class ModelWithOptimizer:

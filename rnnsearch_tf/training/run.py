@@ -2,12 +2,14 @@
 
 import contextlib
 import dataclasses
+import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.config import Config
@@ -133,8 +135,11 @@ def _train(
 ) -> int | None:
     """Build the model and train it."""
     config = text.config
-    keras.utils.set_random_seed(config.training.seed)
-    with strategy.scope(), dtype_policy(config.training.dtype_policy):
+    with (
+        _seeded(config.training.seed),
+        strategy.scope(),
+        dtype_policy(config.training.dtype_policy),
+    ):
         model = TranslationModel(config.model)
         if initial:
             initial.copy_weights(model, config.initial_model)
@@ -152,6 +157,18 @@ def _train(
             alignments=text.links,
             sampled=text.sampled,
         ).run()
+
+
+@contextlib.contextmanager
+def _seeded(seed: int) -> Iterator[None]:
+    """Seed what a model draws when it is built; a caller's own random numbers go on after it."""
+    before = random.getstate(), np.random.get_state()
+    keras.utils.set_random_seed(seed)
+    try:
+        yield
+    finally:
+        random.setstate(before[0])
+        np.random.set_state(before[1])
 
 
 def _validation_set(

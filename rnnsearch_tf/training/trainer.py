@@ -20,7 +20,7 @@ from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.models.model_directory import BEST, LAST, ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.progress import say
-from rnnsearch_tf.training.callbacks import ModelWithOptimizer, early_stopping
+from rnnsearch_tf.training.callbacks import EarlyStopping, ModelWithOptimizer
 from rnnsearch_tf.training.checkpoints import Checkpoints
 from rnnsearch_tf.training.distribution import Workers
 from rnnsearch_tf.training.logs import (
@@ -85,7 +85,7 @@ class Trainer:
         self._train_step = self._build_step(model)
         optimizer = self._train_step.optimizer
         self._checkpoints = Checkpoints(directory.checkpoints_path, **self._train_step.saved)
-        self._early_stopping = early_stopping(self._config)
+        self._early_stopping = EarlyStopping(self._config)
         self._early_stopping.set_model(model)
         self._callbacks = keras.callbacks.CallbackList(
             list(callbacks) if self._workers.is_chief else [],
@@ -162,7 +162,7 @@ class Trainer:
         self._model.stop_training = False
         for i, record in enumerate(kept):
             self._model.stop_training = False  # with a smaller patience it has stopped earlier
-            self._early_stopping.on_epoch_end(i, evaluation_logs(record))
+            self._early_stopping.evaluated(i, record)
         self._stopped = self._model.stop_training
 
     def _missing(self, records: int) -> str | None:
@@ -277,12 +277,11 @@ class Trainer:
         if self._workers.is_chief:
             self._directory.check_unchanged(self._stored_config)
             if is_best:
-                self._directory.save_weights(self._model, BEST)
+                self._directory.save_weights(self._model, BEST, self._state.updates)
             self._directory.write_log([*self._directory.read_log(), record])
             self._say(evaluation_text(record, is_best))
-        logs = evaluation_logs(record)
-        self._early_stopping.on_epoch_end(state.evaluations - 1, logs)
-        self._callbacks.on_epoch_end(state.evaluations - 1, logs)
+        self._early_stopping.evaluated(state.evaluations - 1, record)
+        self._callbacks.on_epoch_end(state.evaluations - 1, evaluation_logs(record))
         # Callbacks run on the chief alone, but all workers must stop after the same update.
         stop = np.array([self._model.stop_training], np.float64)
         self._stopped = bool(self._workers.broadcast(stop)[0])
@@ -321,10 +320,10 @@ class Trainer:
         if self._workers.is_chief:
             self._directory.check_unchanged(self._stored_config)
             with self._train_step.averaged_weights():
-                self._directory.save_weights(self._model, LAST)
+                self._directory.save_weights(self._model, LAST, self._state.updates)
                 has_best = self._directory.weights_path(BEST).exists()
                 if self._state.best == -math.inf and not has_best:
-                    self._directory.save_weights(self._model, BEST)
+                    self._directory.save_weights(self._model, BEST, self._state.updates)
             # Last: a resumed run makes only what comes after its checkpoint, so the weights and the
             # log must be on the disk by then. What a run killed before this line has written, the
             # next one writes again.

@@ -1,7 +1,7 @@
 """Plots of BLEU over source length (Fig. 2 of the paper), of trainings, and of calibration."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,20 +28,24 @@ _LONG_NAME = 24  # letters; the legend has one column for longer names
 
 
 def draw_bleu_by_length(
-    path: str | Path, curves: Mapping[str, Sequence[LengthBin]], marks: Sequence[int] = ()
+    path: str | Path,
+    curves: Mapping[str, Sequence[LengthBin]],
+    marks: Sequence[int] = (),
+    compared: Collection[str] = (),  # names of curves whose p-values were asked for
 ) -> None:
     """Draw BLEU over source length, a curve for each system.
 
-    The bins' 95% confidence intervals are drawn as bars, where they have them. Of a system with
-    p-values, the bins that do not differ significantly from the system it was compared with (p ≥
-    0.05, or too few sentences for a p-value) have hollow marks. Vertical lines mark lengths, such
+    The bins' 95% confidence intervals are drawn as bars, where they have them. Of a system that was
+    compared with another, the bins that do not differ significantly from it (p ≥ 0.05, or too few
+    sentences for a p-value) have hollow marks. Vertical lines mark lengths, such
     as the maximum in training. The path ends in .png, .svg or .pdf.
     """
     with figure_style():
         figure = _new_figure(3.4)
         axes = figure.add_subplot()
         for i, (name, curve) in enumerate(curves.items()):
-            _draw_bins(axes, curve, i, _BETWEEN_BARS * (i - (len(curves) - 1) / 2), name)
+            offset = _BETWEEN_BARS * (i - (len(curves) - 1) / 2)
+            _draw_bins(axes, curve, i, offset, name, name in compared)
         bins = [b for curve in curves.values() for b in curve]
         _label_bins(axes, bins)
         axes.set_ylim(bottom=0)
@@ -49,7 +53,7 @@ def draw_bleu_by_length(
             axes.axvline(mark, color=INK, linewidth=0.8, linestyle=":")
             axes.annotate(f"training ≤ {mark}", (mark, 1), (0, 3), ("data", "axes fraction"),
                           "offset points", fontsize=8, ha="center")  # fmt: skip
-        _finish(figure, path, _legend_title(bins))
+        _finish(figure, path, _legend_title(bins, bool(compared)))
 
 
 def draw_training(path: str | Path, logs: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
@@ -118,7 +122,9 @@ def _plain(name: str) -> str:
     return f" {escaped}" if name.startswith("_") else escaped
 
 
-def _draw_bins(axes: Axes, bins: Sequence[LengthBin], i: int, offset: float, name: str) -> None:
+def _draw_bins(
+    axes: Axes, bins: Sequence[LengthBin], i: int, offset: float, name: str, is_compared: bool
+) -> None:
     """Draw the i-th system's bins, moved to the right by `offset` tokens."""
     look = _look(i)
     axes.plot(*_points(bins, offset), **look, label=_plain(name))
@@ -127,7 +133,7 @@ def _draw_bins(axes: Axes, bins: Sequence[LengthBin], i: int, offset: float, nam
         intervals = [b.interval for b in measured]
         axes.errorbar(*_points(measured, offset), yerr=intervals, fmt="none",
                       ecolor=look["color"], elinewidth=1.2, capsize=3)  # fmt: skip
-    if any(b.p_value is not None for b in bins):
+    if is_compared:
         alike = [b for b in bins if b.p_value is None or b.p_value >= SIGNIFICANT]
         hollow = {**look, "linestyle": "", "markerfacecolor": PAGE}
         axes.plot(*_points(alike, offset), **hollow, zorder=3)
@@ -143,11 +149,11 @@ def _points(bins: Sequence[LengthBin], offset: float) -> tuple[list[float], list
     return [(b.low + b.high) / 2 + offset for b in bins], [b.bleu for b in bins]
 
 
-def _legend_title(bins: Sequence[LengthBin]) -> str | None:
+def _legend_title(bins: Sequence[LengthBin], has_compared: bool) -> str | None:
     parts = []
     if any(b.interval is not None for b in bins):
         parts.append("bars: 95% confidence intervals")
-    if any(b.p_value is not None for b in bins):
+    if has_compared:
         parts.append(f"hollow: p ≥ {SIGNIFICANT}, or too few sentences")
     return "\n".join(parts) or None
 

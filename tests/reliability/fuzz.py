@@ -137,7 +137,12 @@ def main() -> int:
     arguments = parser.parse_args()
     faulthandler.enable()
     folder: Path = arguments.folder.resolve()
+    marker = folder / ".fuzz"
+    if folder.exists() and any(folder.iterdir()) and not marker.exists():
+        parser.error(f"--folder {folder}: holds what this has not made")
     shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    marker.touch()
     make_models(folder)
     results = damage_all(folder, arguments.damages, arguments.seed)
     strings = arguments.strings // len(ARCHITECTURES)

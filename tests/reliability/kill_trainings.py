@@ -45,6 +45,7 @@ from training_result import (
     log,
 )
 
+from rnnsearch_tf.provenance import code_fingerprint
 from rnnsearch_tf.scripts import train
 
 FLAGS = (
@@ -188,6 +189,10 @@ class KillTest:
         while (kills := self._count("kill")) < wanted or self._path.exists():
             self._attempt(kills, is_last=kills >= wanted)
 
+    def is_done(self, wanted: int) -> bool:
+        """Whether an earlier run has made as many kills."""
+        return 0 < wanted <= self._count("kill") and not self._path.exists()
+
     def events(self) -> list[dict[str, Any]]:
         if not self._events.exists():
             return []
@@ -325,7 +330,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # no training is left behind
-    folder: Path = arguments.folder.resolve() / f"seed-{arguments.seed}"
+    code = code_fingerprint()[:12]  # figures of other code are not continued
+    folder: Path = arguments.folder.resolve() / f"seed-{arguments.seed}-{code}"
     corpus = folder / "corpus"
     corpus.mkdir(parents=True, exist_ok=True)
     write_corpus(corpus)
@@ -333,6 +339,8 @@ def main() -> int:
     seed = arguments.seed
     one = KillTest(folder / "one", [*flags, "--dropout=0.3"], 1, 120, assert_same, seed)
     two = KillTest(folder / "workers", [*flags, *COMPARABLE], 2, 60, assert_same_weights, seed)
+    if one.is_done(arguments.kills) or two.is_done(arguments.worker_kills):
+        print(f"{folder} has kills of an earlier run of this code; remove it to repeat them")
     one.run(arguments.kills)
     two.run(arguments.worker_kills)
     results = [

@@ -42,13 +42,22 @@ def test_nothing_is_overwritten(tmp_path, capsys):
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 
-def test_a_read_only_package(tmp_path):
+def test_a_package_that_is_read_only_and_its_owners(tmp_path):
     kit.write_kit(tmp_path / "package")
-    (tmp_path / "package" / "README.md").chmod(0o444)
+    parts = [tmp_path / "package", *(tmp_path / "package").rglob("*")]
+    for part in parts:
+        part.chmod(0o500 if part.stat().st_mode & 0o100 else 0o400)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kit, "_PLACES", (tmp_path / "package",))
         kit.write_kit(tmp_path / "new")
-    assert (tmp_path / "new" / "README.md").stat().st_mode & 0o200
+    for part in parts:
+        part.chmod(0o755)  # pytest removes them
+    modes = {
+        str(part.relative_to(tmp_path / "new")): part.stat().st_mode & 0o777
+        for part in (tmp_path / "new").rglob("*")
+    }
+    assert (modes["README.md"], modes["page"], modes["pin_images.sh"]) == (0o644, 0o755, 0o755)
+    assert set(modes.values()) == {0o644, 0o755}
 
 
 def test_a_full_disk_leaves_nothing_and_is_one_line(tmp_path, capsys, monkeypatch):

@@ -78,7 +78,7 @@ def test_intervals_are_bars_and_differences_by_chance_are_hollow(tmp_path):
         LengthBin(11, 20, 5, 20.0, interval=None, p_value=0.05),
         LengthBin(21, 30, 5, 10.0, interval=1.0),
     ]
-    draw_bleu_by_length(tmp_path / "with.svg", {"one": bins})
+    draw_bleu_by_length(tmp_path / "with.svg", {"one": bins}, compared=["one"])
     text = "\n".join(texts(tmp_path / "with.svg"))
     assert (
         "bars: 95% confidence intervals" in text

@@ -11,7 +11,7 @@ import numpy as np
 
 from rnnsearch_tf.data.lines import compressed
 from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText, each_pair
-from rnnsearch_tf.files import replacing, synchronize
+from rnnsearch_tf.files import is_stream, real_path, replacing, synchronize
 
 Item = TypeVar("Item")
 
@@ -107,7 +107,11 @@ def write_pairs(pool: Corpus, chosen: np.ndarray, source: IO[bytes], target: IO[
 
 @contextlib.contextmanager
 def writing(paths: Sequence[str | Path]) -> Iterator[list[IO[bytes]]]:
-    """Open files to write, gzip where named .gz; they get their names when all are on the disk."""
+    """Open files to write, gzip where named .gz; they get their names when all are on the disk.
+
+    An earlier file of the first path is removed before: a break between two renames must not leave
+    old sources with new targets.
+    """
     with contextlib.ExitStack() as renamed:
         temporaries = [renamed.enter_context(replacing(path)) for path in paths]
         with contextlib.ExitStack() as opened:
@@ -118,3 +122,5 @@ def writing(paths: Sequence[str | Path]) -> Iterator[list[IO[bytes]]]:
             ]
         for temporary in temporaries:
             synchronize(temporary)
+        if paths and not is_stream(paths[0]):
+            real_path(paths[0]).unlink(missing_ok=True)

@@ -103,6 +103,12 @@ def check_distinct(
         taken.add(_identity(path))
 
 
+def check_has_no_comma(name: str, path: str) -> None:
+    """Raise a UsageError where the path of a new model has a comma."""
+    if "," in path:
+        raise UsageError(f"--{name} {path}: must not contain a comma, which separates models")
+
+
 def _identity(path: Path) -> Path | tuple[int, int]:
     """Return what tells a file from others, whatever capitals a Mac's disk lets it be named by."""
     try:
@@ -121,9 +127,14 @@ def _files(flags: FlagValues, names: Iterable[str]) -> Iterator[tuple[str, Path]
 
 
 def check_path(name: str, file_type: FileType, value: str) -> None:
-    """Raise an InputError that names the flag where its value cannot be read, or written."""
+    """Raise an InputError that names the flag where its value cannot be read, or written.
+
+    UsageError for a ~ in front, of which a folder would be made that is removed as one's home.
+    """
     for path in value.split(",") if file_type.has_several else [value]:
         where = f"--{name} {value}" if path == value else f"--{name} {value}: {path}"
+        if path == "~" or path.startswith("~/"):
+            raise UsageError(f"{where}: the shell reads no ~ there: write it out, as $HOME")
         if not (file_type.has_stream and path == "-"):
             with input_errors(where):
                 file_type.check(path)

@@ -4,8 +4,10 @@ import contextlib
 import hashlib
 import itertools
 import json
+import math
 import os
 import sys
+import time
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -28,15 +30,18 @@ from rnnsearch_tf.interrupts import last_word
 from rnnsearch_tf.json_files import read_json
 from rnnsearch_tf.progress import counted
 from rnnsearch_tf.scripts.shared.command import Command
-from rnnsearch_tf.scripts.shared.file_flags import OUTPUT_LINES
+from rnnsearch_tf.scripts.shared.file_flags import OUTPUT_LINES, check_distinct
 from rnnsearch_tf.scripts.shared.text_output import shown_by
 
 Item = TypeVar("Item")
 Measure = Callable[[IO[bytes]], tuple[int, int]]
 
+_SECONDS_BETWEEN_RECORDS = 30.0  # of the input, whose lines before the last one are compared
+
 # Flags that may differ when a run is resumed; of models, the files are compared.
+_INPUTS = ("input", "source", "target", "tsv", "translation")
 _FREE = (
-    *("input", "source", "target", "tsv", "translation", "output", "resume"),
+    *(*_INPUTS, "output", "resume"),
     *("model_dir", "reverse_model_dir", "deadline", "batch_size", "concurrency", "attempts"),
 )
 
@@ -66,11 +71,13 @@ def line_output(
 ) -> "LineOutput":
     """Return the output that --output names.
 
-    `made_with` tells the models that make the lines, as a value that JSON has. `measure` returns,
-    of a file, the number of items that it has all lines of, and of their bytes. InputError where
-    OUTPUT.partial is there and is not to be resumed, or cannot be.
+    `made_with` tells the models that make the lines, as a value that JSON has; None where they are
+    not known. `measure` returns, of a file, the number of items that it has all lines of, and of
+    their bytes. InputError where OUTPUT.partial is there and is not to be resumed, or cannot be;
+    UsageError where --output names an input.
     """
     flags = command.flags
+    check_distinct(flags, [name for name in _INPUTS if name in flags], ["output"])
     if flags.output != "-" and not is_stream(flags.output):
         compared = {name: flags[name].value for name in flags if name not in _FREE}
         made_by = {"command": command.name, "flags": compared, "models": made_with()}
@@ -182,7 +189,7 @@ class _FileOutput(LineOutput):
                 if file.tell() != self._found:
                     raise _AnotherProcessError(self._partial)
                 file.truncate(self._size)
-                _write(file, blocks if self._found else self._recorded(blocks))
+                _write(file, self._recorded(blocks))
                 if not os.path.samestat(os.fstat(file.fileno()), self._partial.stat()):
                     raise _AnotherProcessError(self._partial)
             move_over(self._partial, self._target)
@@ -205,10 +212,12 @@ class _FileOutput(LineOutput):
             yield file
 
     def _recorded(self, blocks: Iterable[str]) -> Iterator[str]:
-        """Write what makes the lines beside them, before the first one."""
-        for number, block in enumerate(blocks):
-            if not number:
+        """Write what makes the lines beside them, before the first one and from time to time."""
+        due = -math.inf
+        for block in blocks:
+            if time.monotonic() >= due:
                 self._write_record(len(self._hashes))
+                due = time.monotonic() + _SECONDS_BETWEEN_RECORDS
             yield block
 
     def _write_record(self, count: int) -> None:
@@ -232,7 +241,9 @@ class _FileOutput(LineOutput):
         for name, value in self._made_by["flags"].items():
             if flags.get(name) != value:
                 raise InputError(f"{self._partial}: --{name} was {flags.get(name)}, not {value}")
-        if (command, models) != (self._made_by["command"], self._made_by["models"]):
+        made_with = self._made_by["models"]
+        is_same = None in (models, made_with) or models == made_with
+        if command != self._made_by["command"] or not is_same:
             raise InputError(f"{self._partial} was made by another command or another model")
 
     def _tell(self) -> None:

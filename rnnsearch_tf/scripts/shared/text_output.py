@@ -55,11 +55,11 @@ def shown_by(stream: TextIO) -> Callable[[str], str]:
 
 
 def write_figures(path: str | None, figures: dict[str, Any], table: str) -> None:
-    """Print the table, and write figures as JSON where a file is named.
+    """Write figures as JSON where a file is named, and print the table.
 
     Where the file is -, the JSON is printed instead of the table.
     """
     content = json.dumps(figures, indent=2) + "\n"
-    show((content if path == "-" else table).removesuffix("\n"))
-    if path and path != "-":
+    if path and path != "-":  # first: a closed pipe refuses the table
         write_atomically(path, content.encode())
+    show((content if path == "-" else table).removesuffix("\n"))
