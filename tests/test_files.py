@@ -126,6 +126,15 @@ def test_a_forced_end_leaves_no_folder_behind(tmp_path):
     assert interrupts._last_words == []
 
 
+def test_a_forced_end_leaves_no_file_behind(tmp_path):
+    with pytest.raises(FileNotFoundError), replacing(tmp_path / "file") as temporary:
+        temporary.write_bytes(b"part")
+        for last_word in interrupts._last_words:
+            last_word()
+        assert list(tmp_path.iterdir()) == []
+    assert interrupts._last_words == []
+
+
 @pytest.mark.parametrize("platform", [sys.platform, "darwin"])
 def test_a_file_larger_than_the_disk_is_refused(tmp_path, monkeypatch, platform):
     if platform == "darwin":

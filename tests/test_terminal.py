@@ -5,6 +5,7 @@ import io
 import re
 import subprocess
 import sys
+import threading
 import time
 from typing import NamedTuple
 
@@ -189,3 +190,25 @@ def test_ctrl_c_leaves_a_line_of_its_own(terminal, before):
     assert b"^C" in shown.written  # what the terminal itself shows at the end of the bar
     assert shown.status == 130
     assert shown.last == [*before, "paint: interrupted"]
+
+
+def test_threads_have_one_terminal(monkeypatch):
+    made = []
+
+    class SlowBars:
+        def __init__(self) -> None:
+            time.sleep(0.05)
+            made.append(self)
+
+        def show(self, *_: object) -> None:
+            pass
+
+    monkeypatch.setattr("rnnsearch_tf.bars.Bars", SlowBars)
+    monkeypatch.setattr(progress, "_bars", None)
+    each = [Bar("line") for _ in range(4)]
+    threads = [threading.Thread(target=bar._draw, args=(1, [])) for bar in each]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made) == 1

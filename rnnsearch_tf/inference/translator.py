@@ -130,8 +130,6 @@ class Translator:
                 the first, lacks the aligner that is asked for, or is an export that was made with
                 other options.
         """
-        if not isinstance(path, str | Path):
-            path = list(path)  # also of an iterator
         version = exported.find_version(path) if isinstance(path, str | Path) else None
         if version is None:
             origin = ", ".join(map(str, as_list(path)))

@@ -29,6 +29,10 @@ def test_argmax_takes_the_first_of_equal_weights():
     assert LinkRule("argmax").links(even) == {(0, 0), (0, 1)}
 
 
+def test_argmax_links_no_word_that_attends_to_nothing():
+    assert LinkRule("argmax").links(np.zeros((3, 4), np.float32)) == set()
+
+
 def test_threshold_links_all_that_weigh_enough():
     assert LinkRule("threshold", 0.25).links(ALIGNMENT) == {(0, 0), (1, 1), (2, 1), (0, 3)}
     assert LinkRule("threshold", 0.55).links(ALIGNMENT) == {(0, 0), (0, 3)}

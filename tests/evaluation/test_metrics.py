@@ -67,6 +67,8 @@ def test_characters_are_the_tokens_of_scripts_without_blanks(tokens, lines):
 
 def test_ter_edits_the_characters_of_chinese():
     assert ter(["他们正在"], ["他们现在"]).score == pytest.approx(25)
+    # Without the line's other characters, one of eight is another.
+    assert ter(["ฉันรักคน"], ["ฉันรักคุ"]).score == pytest.approx(12.5)
 
 
 def test_bleu_is_cased():

@@ -19,6 +19,7 @@ from rnnsearch_tf.inference import translator as module
 from rnnsearch_tf.inference.exported import find_version, load_config, new_version
 from rnnsearch_tf.inference.text_model import MAX_WEIGHTS
 from rnnsearch_tf.inference.translator import Translator
+from rnnsearch_tf.layers.precision import dtype_policy
 from rnnsearch_tf.results import Hypothesis, Translation
 from rnnsearch_tf.text.tokenizers import word_tokenizers_for
 from rnnsearch_tf.text.word_tokenizer import WhitespaceTokenizer
@@ -283,6 +284,10 @@ def test_pairs_that_do_not_fit(translator):
     [
         ("translate_stream", "It is cold.", "one sentence where an iterable of them belongs"),
         ("translate_stream", ["a", None], "sentence 1: expected a str, not None"),
+        ("translate_stream", {"en": ["a"]}, "an iterable of sentences, not .* of type dict"),
+        ("translate_windows", ["It is cold."], "one sentence where an iterable of them belongs"),
+        ("source_lengths", "It is cold.", "one sentence where an iterable of them belongs"),
+        ("target_lengths", "Il fait froid.", "one sentence where an iterable of them belongs"),
         (
             "score_stream",
             ("a b", "c"),
@@ -454,3 +459,20 @@ def test_a_search_in_bfloat16_has_nearly_the_same_scores(translator):
         translator.with_options(bfloat16=True).translate("Tom sees the dog.").hypotheses[0].score
     )
     assert 0 < abs(exact - approximate) < 0.1 * abs(exact)
+
+
+def test_words_that_are_no_tokens_are_read_as_text(translator):
+    text = "il fait froid."
+    served = Hypothesis(text, ("il", "fait", "froid.", "</s>"), -1.0, -0.5)  # of subwords
+    assert translator.score("it is cold.", served) == translator.score("it is cold.", text)
+
+
+def test_a_beam_that_is_too_wide(translator):
+    with pytest.raises(InputError, match="beam_size"):
+        translator.translate("a", beam_size=1001)
+
+
+def test_models_are_in_float32_whatever_a_program_has_set(model_dir):
+    with dtype_policy("mixed_bfloat16"):
+        model: Any = Translator.load(model_dir).model
+    assert {layer.compute_dtype for layer in model.layers} == {"float32"}

@@ -589,3 +589,25 @@ def test_a_layer_is_saved_with_a_policy_that_was_given_as_an_object():
     again = keras.layers.deserialize(config)
     assert again.compute_dtype == again.forward_cell.compute_dtype == "bfloat16"
     assert again.variable_dtype == "float32"
+
+
+def test_a_mask_that_keras_would_not_hand_on_is_refused():
+    source = np.array([[4, 9, 1, 8, 5], [3, 8, 5, 7, 1]])
+    encoder = random_layer(Encoder(K, M, N), source)
+    with pytest.raises(TypeError):
+        encoder(source, mask(3, 5))
+
+
+def test_a_lexical_model_has_word_vectors_of_its_size():
+    readout = MaxoutDeepOutput(M + 1, K, lexical=True)
+    with pytest.raises(ValueError, match=f"as many units .* {M + 1} is not {M}"):
+        readout(normal(B, N), normal(B, M), normal(B, 2 * N))
+
+
+def test_decoders_share_an_attention():
+    attention = BahdanauAttention(N_ALIGN, name="attention")
+    annotations, target = normal(B, 4, 2 * N), np.array([[4, 1], [3, 1]])
+    attention(normal(B, N), annotations)
+    for name in ("first", "second"):
+        decoder = Decoder(K, M, N, attention, name=name)
+        assert decoder(target, annotations, normal(B, N)).alignment.shape == (B, 2, 4)

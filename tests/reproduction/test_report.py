@@ -124,6 +124,10 @@ def test_one_column_behind_fails_the_claim_of_being_better():
     assert failing(holding) == ["RNNsearch-30 is better than RNNencdec-50"]
 
 
+def test_a_column_of_few_sentences_fails_no_claim():
+    assert failing(changed("RNNsearch-30", no_unknown=scores(9, 20.0, None, 21.0))) == []
+
+
 def test_a_fall_is_from_the_best_bin_to_the_worst_past_training():
     numbers = "25.00 at 1–30 to 14.00 at 61–97 tokens, −11.00 BLEU (44%)"
     assert fall(AS_THE_PAPER[1]) == (pytest.approx(0.44), numbers)

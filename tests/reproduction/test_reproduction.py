@@ -256,3 +256,12 @@ def test_the_sample_is_of_all_the_text_and_the_same_every_time():
     assert len(set(sample.source)) == 7
     assert sample.target == [f"-{i}" for i in sample.source]
     assert max(map(int, sample.source)) > 50
+
+
+def test_hours_are_of_all_machines_that_a_model_was_trained_on(flags, tmp_path, monkeypatch):
+    monkeypatch.setattr(training, "train", lambda *_: signal.SIGTERM)
+    for machine in ("a GPU", "a CPU", "a CPU"):
+        monkeypatch.setattr(training, "hardware", lambda machine=machine: machine)
+        reproduce.run([*flags, f"--output={tmp_path}"])
+    machines = json.loads((tmp_path / "hardware.json").read_text())
+    assert machines == {"rnnencdec-30": "a GPU, then a CPU"}

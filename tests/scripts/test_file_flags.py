@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.scripts import (
     align,
     client,
@@ -19,7 +20,12 @@ from rnnsearch_tf.scripts import (
     translate,
 )
 from rnnsearch_tf.scripts.shared.command import Command
-from rnnsearch_tf.scripts.shared.file_flags import OUTPUT_FILE, OUTPUT_FOLDER, OUTPUT_LINES
+from rnnsearch_tf.scripts.shared.file_flags import (
+    OUTPUT_FILE,
+    OUTPUT_FOLDER,
+    OUTPUT_LINES,
+    check_path,
+)
 
 OUTPUTS = {
     align: ("output", "figures"),
@@ -102,3 +108,9 @@ def test_what_cannot(run, tmp_path, monkeypatch):
     for flag in ("--file=/proc/new", "--folder=/proc/new"):  # where root is told that it may
         began, line = run(flag)
         assert not began and ": /proc: cannot be written: " in line
+
+
+def test_a_home_that_the_shell_has_not_written_out():
+    for path in ("~/model", "~"):
+        with pytest.raises(UsageError, match=f"--model_dir {path}: the shell reads no ~ there"):
+            check_path("model_dir", OUTPUT_FOLDER, path)

@@ -135,15 +135,14 @@ def test_sigterm_ends_in_order(capsys, engine, flags, tmp_path):
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
-def test_an_input_that_is_the_output_is_whole_until_the_end(capsys, engine, flags, tmp_path):
+def test_an_input_is_not_replaced(capsys, engine, flags, tmp_path):
     text = (tmp_path / "in").read_text()
-    flags = [*flags, f"--output={tmp_path / 'in'}"]
-    interrupt_at(engine, 1, lambda: os.kill(os.getpid(), signal.SIGTERM))
-    fails(capsys, *flags, status=128 + signal.SIGTERM)
+    (tmp_path / "link").symlink_to("in")
+    for name in ("in", "link"):
+        [said] = fails(capsys, *flags, f"--output={tmp_path / name}", status=2)
+        assert said == f"--output {tmp_path / name}: another flag names this file too"
     assert (tmp_path / "in").read_text() == text
-    engine.before = lambda number: None
-    assert translate.run([*flags, "--resume"]) == 0
-    assert (tmp_path / "in").read_text() == ANSWERS
+    (tmp_path / "link").unlink()
     assert names(tmp_path) == set()
 
 
@@ -339,3 +338,24 @@ def test_progress_is_shown_where_the_terminal_does_not_show_the_lines(
     monkeypatch.setattr(sys.stdout, "isatty", lambda: is_terminal)
     assert list(LineOutput(path, print).counted("ab", "line")) == ["a", "b"]
     assert capsys.readouterr().err[:4] == shown
+
+
+def test_a_killed_run_knows_the_input_that_it_had_read(
+    capsys, engine, flags, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(line_output, "_SECONDS_BETWEEN_RECORDS", 0.0)
+    monkeypatch.setattr(line_output._FileOutput, "_tell", lambda output: None)
+    interrupt_at(engine, 2, ctrl_c)
+    fails(capsys, *flags, status=130)
+    lines = LINES.copy()
+    lines[300] = "corrected meanwhile"  # in the second window
+    (tmp_path / "in").write_text("".join(f"{line}\n" for line in lines))
+    [said] = fails(capsys, *flags, "--resume")
+    assert said == f"{tmp_path / 'out.partial'} was made of another input"
+
+
+def test_models_that_are_not_known_are_not_compared(broken_off, tmp_path, monkeypatch):
+    record = json.loads((tmp_path / "out.partial.json").read_text())
+    (tmp_path / "out.partial.json").write_text(json.dumps({**record, "models": None}))
+    assert translate.run([*broken_off, "--resume"]) == 0
+    assert (tmp_path / "out").read_text() == ANSWERS

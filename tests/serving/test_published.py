@@ -14,6 +14,7 @@ from rnnsearch_tf.models.model_directory import DEFAULT, ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.models.weights_file import write_weights
 from rnnsearch_tf.scripts import publish, translate
+from rnnsearch_tf.serving.model_card import evaluation_of
 from rnnsearch_tf.serving.published import publish as write_published
 from rnnsearch_tf.training.initial_model import InitialModel
 
@@ -171,3 +172,12 @@ def test_the_last_weights_have_their_own_scores(model_dir, tmp_path):
     ModelDirectory(path).write_log([{**records[0], "bleu": 27.0}, {**records[0], "bleu": 25.0}])
     write_published(path, tmp_path / "hub", "mit", "Made-up sentences.", weights="last")
     assert [record["bleu"] for record in ModelDirectory(tmp_path / "hub").read_log()] == [25.0]
+
+
+def test_last_weights_that_were_not_evaluated_have_no_scores(model_dir, tmp_path):
+    path = ModelDirectory(shutil.copytree(model_dir, tmp_path / "model"))
+    path.save_weights(path.load_model(), "last", updates=10**6)
+    write_published(path.path, tmp_path / "hub", "mit", "Made-up sentences.", weights="last")
+    assert ModelDirectory(tmp_path / "hub").read_log() == []
+    assert "| validation set" not in (tmp_path / "hub" / "README.md").read_text("utf-8")
+    assert path.read_log() and evaluation_of(path, "best") in path.read_log()

@@ -122,3 +122,11 @@ def test_special_tokens_in_a_text_are_unknown_words(tmp_path):
     ids = side.ids(side.read(tf.constant(["a </s> <pad> [UNK] b a"]), 9))
     assert ids.to_list() == [[3, 2, 2, 2, 2, 3, 1]]
     assert vocabulary.encode(["a", "</s>", "<pad>", "[UNK]", "b", "a"]) == ids.to_list()[0]
+
+
+def test_the_last_word_of_a_file_without_a_last_line_end(tmp_path):
+    (tmp_path / "v").write_text("<pad>\n</s>\n[UNK]\na\nb", "utf-8")
+    side = TextVectorizer(WhitespaceTokenizer("en"), tmp_path / "v")
+    ids = side.ids(side.read(tf.constant(["b a"]), 9))
+    assert ids.to_list() == [[4, 3, 1]]
+    assert side.tokens(ids[:, :-1]).to_list() == [[b"b", b"a"]]

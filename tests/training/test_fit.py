@@ -17,7 +17,9 @@ from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.layers.precision import dtype_policy
 from rnnsearch_tf.models.losses import SentenceLoss
+from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, Vocabulary
 from rnnsearch_tf.training.optimizers import Adadelta, build_optimizer
 from rnnsearch_tf.training.run import train
 
@@ -127,3 +129,12 @@ def test_another_backend_is_refused_in_one_line(monkeypatch, tmp_path):
     with pytest.raises(InputError, match=said):
         train(Config(), tmp_path / "model", ParallelText(["a"], ["b"]))
     assert not list(tmp_path.iterdir())
+
+
+def test_what_fit_has_trained_is_saved_in_a_model_directory(trained, tmp_path):
+    vocabulary = Vocabulary([*SPECIAL_TOKENS, *(f"w{i}" for i in range(17))])
+    directory = ModelDirectory(tmp_path)
+    directory.create(Config(model=SIZES, training=TRAINING), vocabulary, vocabulary)
+    directory.save_weights(trained, "best")
+    for weight, kept in zip(trained.weights, directory.load_model().weights, strict=True):
+        np.testing.assert_array_equal(weight, kept)

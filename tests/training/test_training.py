@@ -4,6 +4,7 @@ import dataclasses
 import json
 import math
 import os
+import random
 import re
 import resource
 import shutil
@@ -22,18 +23,20 @@ from scripted_train_step import ScriptedTrainStep
 from tensorboard.backend.event_processing.event_multiplexer import EventMultiplexer
 from terminal_screen import TerminalScreen
 
-from rnnsearch_tf.config import Config
+from rnnsearch_tf.config import Config, ModelConfig, TrainingConfig
 from rnnsearch_tf.data import subwords
 from rnnsearch_tf.data.parallel_corpus import ParallelFiles, ParallelText
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.models import losses
 from rnnsearch_tf.models.model_directory import ModelDirectory, find_model
+from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.presets import PRESETS
 from rnnsearch_tf.progress import say
 from rnnsearch_tf.scripts import train
 from rnnsearch_tf.serving.model_card import evaluation_of
 from rnnsearch_tf.training import run as training_run
 from rnnsearch_tf.training import trainer
+from rnnsearch_tf.training.callbacks import EarlyStopping
 from rnnsearch_tf.training.logs import Evaluation
 from rnnsearch_tf.training.train_step import TrainStep
 
@@ -647,3 +650,36 @@ def test_print_config_shows_what_a_preset_means(capsys):
     preset = PRESETS["rnnencdec-30"]
     assert shown.model == preset.model
     assert shown.training == dataclasses.replace(preset.training, batch_size=7)
+
+
+@pytest.mark.parametrize(
+    ("evaluations", "ends_after"),
+    [
+        ([(6.0, 0.0), (5.0, 0.0), (4.5, 0.0), (4.0, 0.0)], None),  # BLEU of 0: ranked by NLL
+        ([(math.nan, 10.0), (4.0, 9.0), (3.0, 9.5), (2.0, 9.9)], None),  # never the best
+        ([(4.0, 9.0), (3.0, 8.0), (2.0, 8.5)], 3),
+    ],
+)
+def test_training_ends_early_by_the_score_that_chooses_the_best_weights(evaluations, ends_after):
+    model = TranslationModel(ModelConfig("rnnsearch", 9, 9, 2, 2, 2, 2))
+    stopping = EarlyStopping(TrainingConfig(early_stopping="bleu", patience=2))
+    stopping.set_model(model)
+    stopping.on_train_begin()
+    model.stop_training = False
+    ended = None
+    for number, (nll, bleu) in enumerate(evaluations):
+        stopping.evaluated(number, {"nll_per_token": nll, "bleu": bleu})
+        ended = ended or (number + 1 if model.stop_training else None)
+    assert ended == ends_after
+
+
+@pytest.mark.usefixtures("scripted")
+def test_a_callers_random_numbers_go_on(tmp_path, text, evaluated_as):
+    evaluated_as(*[Evaluation(1.0, 9.0, 5.0)] * 2)
+    random.seed(3)
+    np.random.seed(3)
+    expected = random.random(), np.random.random()
+    random.seed(3)
+    np.random.seed(3)
+    training_run.train(tiny(epochs=1), tmp_path, *text)
+    assert (random.random(), np.random.random()) == expected

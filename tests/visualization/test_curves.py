@@ -88,6 +88,8 @@ def test_intervals_are_bars_and_differences_by_chance_are_hollow(tmp_path):
     draw_bleu_by_length(tmp_path / "without.svg", {"one": plain})
     hollow = [filled(tmp_path / f"{name}.svg", PAGE) for name in ("with", "without")]
     assert hollow == [2, 0]  # p ≥ 0.05, and no p
+    draw_bleu_by_length(tmp_path / "untold.svg", {"one": plain}, compared=["one"])
+    assert filled(tmp_path / "untold.svg", PAGE) == 3  # too few sentences in each bin
     bars = [
         sum(b"LineCollection" in line for line in (tmp_path / f"{name}.svg").read_bytes().split())
         for name in ("with", "without")

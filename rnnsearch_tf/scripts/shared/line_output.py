@@ -77,8 +77,8 @@ def line_output(
     UsageError where --output names an input.
     """
     flags = command.flags
-    check_distinct(flags, [name for name in _INPUTS if name in flags], ["output"])
     if flags.output != "-" and not is_stream(flags.output):
+        check_distinct(flags, [name for name in _INPUTS if name in flags], ["output"])
         compared = {name: flags[name].value for name in flags if name not in _FREE}
         made_by = {"command": command.name, "flags": compared, "models": made_with()}
         return _FileOutput(command, made_by, measure)
