@@ -333,7 +333,7 @@ class Config:
     tokenizer: TokenizerName = setting(
         MOSES,
         "moses (rules for some languages), sentencepiece (subwords of any language), or "
-        "whitespace: the text is pre-tokenised",
+        "whitespace: the text is pre-tokenized",
     )
     subwords: int = setting(8_000, "subwords a side, with 256 bytes and 3 special tokens", SUBWORDS)
     joint_subwords: bool = setting(False, "the same subwords for both sides, learned from both")
@@ -358,9 +358,9 @@ class Config:
                 language = getattr(self, name)
                 _require(
                     language in (*MOSES_LANGUAGES, *MORE_MOSES_LANGUAGES),
-                    f"{name} {language!r}: the Moses tokeniser has rules for {MOSES_NAMES}; for "
+                    f"{name} {language!r}: the Moses tokenizer has rules for {MOSES_NAMES}; for "
                     "another language, take --tokenizer=sentencepiece, or --tokenizer=whitespace "
-                    "for pre-tokenised text",
+                    "for pre-tokenized text",
                 )
 
     def with_settings(self, **settings: Any) -> "Config":

@@ -43,7 +43,7 @@ class Hypothesis:
     fills all, `alignment` on request.
 
     Attributes:
-        text: detokenised text.
+        text: detokenized text.
         tokens: Ty target words, `</s>` last; of a blank sentence, `</s>` alone. Empty where the
             server was not asked for them.
         score: log p(y|x) in nats, `</s>` counted; −inf where none is finite, as of a model whose

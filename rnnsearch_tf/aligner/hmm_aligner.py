@@ -34,7 +34,7 @@ class HmmAligner(tf.Module):
 
     def __init__(
         self,
-        words: tuple[Sentence, Sentence],  # of source and target, that it knows, lower-cased
+        words: tuple[Sentence, Sentence],  # of source and target, that it knows, lowercased
         cells: Cells,  # pairs of their ids, which begin at 1
         directions: tuple[Direction, Direction],  # of p(target | source) and p(source | target)
     ):

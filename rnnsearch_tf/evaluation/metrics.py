@@ -46,7 +46,7 @@ class Metric:
     make_for_sentence: Callable[[str], sacrebleu.metrics.base.Metric] | None = None
     note: str = ""  # in tables, such as "less is better"
     on_words: bool = (
-        False  # whether it reads text in words (`scores.in_words`), not detokenised text
+        False  # whether it reads text in words (`scores.in_words`), not detokenized text
     )
 
     def with_note(self, text: str) -> str:
@@ -97,7 +97,7 @@ class Metric:
         return [metric.sentence_score(ours, [theirs]).score for ours, theirs in pairs]
 
 
-# `force`: no advice on standard error about text that looks tokenised.
+# `force`: no advice on standard error about text that looks tokenized.
 METRICS: dict[str, Metric] = {
     # Papineni et al. (2002); cased; 0 to 100. A sentence without a 4-gram in common has no BLEU
     # but by its effective order.
@@ -116,15 +116,15 @@ METRICS: dict[str, Metric] = {
     ),
     # The paper's: cased BLEU over Moses tokens.
     "tokenized_bleu": Metric(
-        "BLEU, tokenised",
+        "BLEU, tokenized",
         lambda _: sacrebleu.BLEU(tokenize="none", force=True),
         note="words, cased",
         on_words=True,
     ),
     "lowercased_bleu": Metric(
-        "BLEU, lower-cased",
+        "BLEU, lowercased",
         lambda _: sacrebleu.BLEU(tokenize="none", lowercase=True, force=True),
-        note="words, lower-cased",
+        note="words, lowercased",
         on_words=True,
     ),
 }
@@ -155,7 +155,7 @@ def with_interval(score: float, interval: float | None) -> str:
 
 
 def text_metrics() -> Mapping[str, Metric]:
-    """Return the metrics of detokenised text, which any two systems can be compared by."""
+    """Return the metrics of detokenized text, which any two systems can be compared by."""
     return {name: metric for name, metric in METRICS.items() if not metric.on_words}
 
 
@@ -165,7 +165,7 @@ def bleu(
     intervals: bool = False,
     tokens: str = "",
 ) -> Score:
-    """Score detokenised text by sacreBLEU's BLEU, 0 to 100; arguments as of `Metric.score`."""
+    """Score detokenized text by sacreBLEU's BLEU, 0 to 100; arguments as of `Metric.score`."""
     return METRICS["bleu"].score(translations, references, intervals, tokens)
 
 

@@ -68,7 +68,7 @@ def score_set(
     tokenizer: Tokenizer,
     tokens: str = "",
 ) -> SetScores:
-    """Score detokenised translations by every metric, with 95% confidence intervals.
+    """Score detokenized translations by every metric, with 95% confidence intervals.
 
     `tokens` as of `Metric.score`.
     """

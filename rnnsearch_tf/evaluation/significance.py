@@ -53,7 +53,7 @@ def compare(
     references: Sequence[Reference],
     lengths: Sequence[int],
 ) -> Comparison:
-    """Compare two systems by every metric of detokenised text, and by source length in words."""
+    """Compare two systems by every metric of detokenized text, and by source length in words."""
     tokens = metrics.language_tokens(references)
     differences = {
         name: difference(metric, translations, others, references, tokens)

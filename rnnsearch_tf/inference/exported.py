@@ -56,7 +56,7 @@ def find_version(path: str | Path) -> Path | None:
 
 
 def load_config(version: Path) -> Config:
-    """Read languages, tokeniser, decoding options and first model of an export.
+    """Read languages, tokenizer, decoding options and first model of an export.
 
     The rest is left at defaults. InputError for no card, or one that is damaged or that this
     version cannot read.

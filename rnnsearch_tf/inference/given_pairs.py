@@ -1,4 +1,4 @@
-"""Given sentence pairs as tokens: text is tokenised, a result keeps the tokens that it has."""
+"""Given sentence pairs as tokens: text is tokenized, a result keeps the tokens that it has."""
 
 import reprlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -341,7 +341,7 @@ class TextModel(tf.Module):
         lengths: tf.Tensor,
         given: tf.RaggedTensor | None,
     ) -> tf.Tensor:
-        """Detokenise hypotheses, ids [R, N, T] of `lengths` [R, N]: text, string [R, N].
+        """Detokenize hypotheses, ids [R, N, T] of `lengths` [R, N]: text, string [R, N].
 
         `tokens` [R, None], as `read` by the model, and `source` ids [R, Tx] are the sentences that
         they translate; `given`, string [R, None], are their first words as they were given.

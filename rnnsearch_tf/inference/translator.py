@@ -138,7 +138,7 @@ class Translator:
             raise InputError(f"{version}: an export has one set of weights")
         exported.check_options(version, decoding, alignment)
         config = exported.load_config(version)
-        # Subwords' operations are there once their tokenisers are made; the graph needs them.
+        # Subwords' operations are there once their tokenizers are made; the graph needs them.
         tokenizers = tokenizers_for(config, version / exported.SUBWORDS)
         vocabularies = exported.load_vocabularies(version)
         return cls(load_export(version), config, tokenizers, vocabularies, origin=str(version))

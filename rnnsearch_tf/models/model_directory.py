@@ -175,7 +175,7 @@ class ModelDirectory:
         )
 
     def load_tokenizers(self) -> "tuple[Tokenizer, Tokenizer]":
-        """Make the source's and the target's tokeniser; InputError as of `load_config`."""
+        """Make the source's and the target's tokenizer; InputError as of `load_config`."""
         from rnnsearch_tf.text.tokenizers import tokenizers_for
 
         return tokenizers_for(self.load_config(), self.path)

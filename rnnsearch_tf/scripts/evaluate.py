@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 
 COMMAND = Command(
     "rnnsearch-evaluate",
-    "translate a test set and score it: sacreBLEU's BLEU, chrF2 and TER (detokenised) and the "
-    "paper's BLEU (tokens, cased and lower-cased), each with its 95% confidence interval, of all "
+    "translate a test set and score it: sacreBLEU's BLEU, chrF2 and TER (detokenized) and the "
+    "paper's BLEU (tokens, cased and lowercased), each with its 95% confidence interval, of all "
     "sentences and of those without unknown words; and BLEU by source length. With --alignments, "
     "score the model's links between words against gold links instead.",
     "rnnsearch-evaluate --model_dir=model --source=test.en --reference=test.fr",
@@ -67,7 +67,7 @@ COMMAND.define(
     "hypotheses",
     INPUT_FILE,
     "translations, line by line, to score instead of translating; --model_dir then only has the "
-    "tokeniser and the vocabularies",
+    "tokenizer and the vocabularies",
 )
 COMMAND.define(
     "system",

@@ -1,4 +1,4 @@
-"""rnnsearch-lexicon: translations of words, learnt from the model's own attention."""
+"""rnnsearch-lexicon: translations of words, learned from the model's own attention."""
 
 import dataclasses
 import sys

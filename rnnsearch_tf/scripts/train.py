@@ -109,7 +109,7 @@ COMMAND.define(
 COMMAND.define(
     "initial_model",
     MODEL_FOLDER,
-    "a trained model to begin from (fine-tuning): its weights, sizes, words and tokeniser; a "
+    "a trained model to begin from (fine-tuning): its weights, sizes, words and tokenizer; a "
     "larger vocabulary size adds new words",
 )
 COMMAND.define("preset", str, f"settings to start from: {', '.join(PRESETS)}", "rnnsearch-small")
@@ -134,7 +134,7 @@ COMMAND.define(
 )
 COMMAND.define("worker_index", int, "of this machine in --workers, from 0", limits=Limits())
 COMMAND.define(
-    "cache_dir", OUTPUT_FOLDER, "where tokenised text is kept, if not in the user's cache"
+    "cache_dir", OUTPUT_FOLDER, "where tokenized text is kept, if not in the user's cache"
 )
 COMMAND.group("Model")
 COMMAND.define_settings(ModelConfig, skip=("architecture",))

@@ -44,7 +44,7 @@ class SubwordSampler:
     def draw(self, rows: Sequence[Sequence[str]], seed: int) -> list[Sequence[str]]:
         """Draw a segmentation of each text, whose pieces are given; 0 ≤ seed < 2³² − 1.
 
-        Text that the model would normalise to another one when it reads it again keeps its pieces.
+        Text that the model would normalize to another one when it reads it again keeps its pieces.
         """
         # A thread draws by the seed that was set last when it draws for the first time.
         with _SEEDING, ThreadPoolExecutor(1) as fresh_thread:

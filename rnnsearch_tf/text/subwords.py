@@ -48,7 +48,7 @@ class SentencePieceTokenizer(Tokenizer):
         has_rules = language in MOSES_LANGUAGES
         self._of_words = MosesTokenizer(language) if has_rules else _OtherWords(language)
         try:
-            # In a SavedModel, tokenisers of one name would all be the first one.
+            # In a SavedModel, tokenizers of one name would all be the first one.
             self._pieces = tensorflow_text.SentencepieceTokenizer(
                 model, out_type=tf.string, name=f"sentencepiece_{self.digest}"
             )
@@ -70,7 +70,7 @@ class SentencePieceTokenizer(Tokenizer):
 
     @property
     def word_tokenizer(self) -> Tokenizer:
-        """The tokeniser of words: by Moses' rules, or as `_OtherWords`."""
+        """The tokenizer of words: by Moses' rules, or as `_OtherWords`."""
         return self._of_words
 
     @property
@@ -151,7 +151,7 @@ def learn_subwords(lines: Iterable[str], size: int) -> bytes:
 
     `size` is K, the pieces with the special tokens and the 256 bytes.
 
-    SentencePiece's defaults hold but for these: Unicode is normalised (NFKC); ids 0 to 2 are
+    SentencePiece's defaults hold but for these: Unicode is normalized (NFKC); ids 0 to 2 are
     padding, `</s>` and [UNK]; there are fewer pieces where the text has no more. InputError where
     `size` is too small for the characters of the text, the text is empty, or the package
     sentencepiece is not installed.

@@ -30,9 +30,9 @@ class _EarlyStopping(keras.callbacks.EarlyStopping):
 
 
 class ModelWithOptimizer:
-    """A model with its optimiser, as callbacks expect it.
+    """A model with its optimizer, as callbacks expect it.
 
-    The model itself must not have an optimiser: Keras would write it into every file of weights.
+    The model itself must not have an optimizer: Keras would write it into every file of weights.
     What callbacks set, such as `stop_training`, is set on the model.
     """
 

@@ -22,7 +22,7 @@ _OF_TEXT = ("source_language", "target_language", "tokenizer", "subwords", "join
 class InitialModel:
     """A model directory whose best weights a training begins from.
 
-    Architecture, sizes and tokeniser are the initial model's. Its words keep their ids; where the
+    Architecture, sizes and tokenizer are the initial model's. Its words keep their ids; where the
     new training has room for more of them, the most frequent new words of its text follow, whose
     weights are random. The optimizer begins anew. InputError as of `ModelDirectory.load_config`.
     """
@@ -36,14 +36,14 @@ class InitialModel:
         self.subwords = self.directory.subword_files()
 
     def settings_over(self, config: Config) -> Config:
-        """Return a config with the architecture, sizes and tokeniser of this model."""
+        """Return a config with the architecture, sizes and tokenizer of this model."""
         of_text = {name: getattr(self._config, name) for name in _OF_TEXT}
         return dataclasses.replace(config, model=self._config.model, **of_text)
 
     def check(self, config: Config) -> None:
         """Check that a training with these settings can begin from this model.
 
-        UsageError for another architecture, size or tokeniser, or fewer words.
+        UsageError for another architecture, size or tokenizer, or fewer words.
         """
         own, given = ({**vars(c), **vars(c.model)} for c in (self._config, config))
         for name in (*_OF_TEXT, *vars(config.model)):

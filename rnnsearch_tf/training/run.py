@@ -52,7 +52,7 @@ def train(
         model_dir: a new folder, or one that a run with the same settings and text has made.
         training: sentence pairs.
         validation: sentence pairs that choose the best weights.
-        cache_dir: for the tokenised training text (see `preparation.prepare`).
+        cache_dir: for the tokenized training text (see `preparation.prepare`).
         strategy: the devices (see `distribution.build_strategy`).
         callbacks: Keras callbacks beside the progress bar and TensorBoard (see `Trainer`).
         alignments: of the training pairs, for the guided alignment loss, whose weight is

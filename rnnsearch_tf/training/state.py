@@ -1,4 +1,4 @@
-"""The state of a training beside its weights and the averages of its optimiser."""
+"""The state of a training beside its weights and the averages of its optimizer."""
 
 import dataclasses
 import json

@@ -48,7 +48,7 @@ class TrainStep:
     def __init__(
         self,
         model: TranslationModel,  # built under the strategy
-        config: TrainingConfig,  # optimiser, weights of the losses, XLA
+        config: TrainingConfig,  # optimizer, weights of the losses, XLA
         total_updates: int,  # at which a linear learning rate schedule reaches 0
         strategy: tf.distribute.Strategy | None = None,
         shares: int | None = None,

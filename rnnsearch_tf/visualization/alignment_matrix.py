@@ -128,7 +128,7 @@ def _room(words: Sequence[str], families: list[str]) -> float:
 
 @contextlib.contextmanager
 def _style(words: Sequence[str]) -> Iterator[list[str]]:
-    """Set the colours of figures, and yield the fonts that words need.
+    """Set the colors of figures, and yield the fonts that words need.
 
     Matplotlib's warnings of each letter are silenced; `font_families` has warned once of all.
     """

@@ -15,7 +15,7 @@ from rnnsearch_tf.evaluation.length_bins import LengthBin
 from rnnsearch_tf.visualization.image_files import INK, PAGE, figure_style, save_figure
 
 SIGNIFICANT = 0.05  # a p-value below it is
-# Colours that stand out against white and black, and apart for the colour-blind.
+# Colors that stand out against white and black, and apart for the color-blind.
 _COLORS = ("#2a7fc0", "#d55e00", "#009e73", "#b95c94", "#808080", "#a6611a")
 _STYLES = ("-", "--", "-.", ":")
 _MARKS = "os^Dv"
@@ -134,7 +134,7 @@ def _draw_bins(axes: Axes, bins: Sequence[LengthBin], i: int, offset: float, nam
 
 
 def _look(i: int) -> dict[str, Any]:
-    """Return colour, line and mark of the i-th curve."""
+    """Return color, line and mark of the i-th curve."""
     color, style = _COLORS[i % len(_COLORS)], _STYLES[i % len(_STYLES)]
     return {"color": color, "linestyle": style, "marker": _MARKS[i % len(_MARKS)], "markersize": 5}
 

@@ -199,7 +199,7 @@ def test_training_keeps_its_text_where_it_is_told(tmp_path, capsys, train_flags)
 def test_a_language_without_rules_is_told(tmp_path, capsys, train_flags):
     flags = [*train_flags, "--target_language=sv", f"--model_dir={tmp_path / 'model'}"]
     assert train.run(flags) == 2
-    assert "--target_language 'sv': the Moses tokeniser has" in capsys.readouterr().err
+    assert "--target_language 'sv': the Moses tokenizer has" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ FRENCH = MosesTokenizer("fr")
 
 
 def evaluator_of_words(*numbers: str) -> Evaluator:
-    """Of a translator that has tokenisers and nothing else; it knows these numbers."""
+    """Of a translator that has tokenizers and nothing else; it knows these numbers."""
     tokenizers = {"source": MosesTokenizer("en"), "target": FRENCH}
     words = in_words(["Le chat n° dort sur l'herbe verte."], FRENCH)[0].split()
     translator: Any = types.SimpleNamespace(

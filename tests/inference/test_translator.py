@@ -158,7 +158,7 @@ def test_an_export_is_a_version_or_the_highest_in_a_folder(export_dir, tmp_path)
 
 
 def test_an_export_of_0_1_0_is_read(export_dir, tmp_path):
-    """Its card may have an old name of the tokeniser."""
+    """Its card may have an old name of the tokenizer."""
     card = json.loads((export_dir / "1" / "model.json").read_text("utf-8"))
     del card["sha256"]  # which it did not have either
     (tmp_path / "model.json").write_text(json.dumps({**card, "tokenizer": "spaces"}), "utf-8")

@@ -218,7 +218,7 @@ def test_bad_input_is_one_line(flags, corpus, tmp_path, capsys):
         (2, ["--subwords=300"], "--subwords goes with --tokenizer=sentencepiece"),
         (2, ["--tokenizer=sentencepiece"], "--source_vocabulary_size is of words; with"),
         (2, ["--letter_noise=0.1"], "--letter_noise needs --tokenizer=sentencepiece"),
-        (2, ["--source_language=xx"], "--source_language 'xx': the Moses tokeniser has rules for"),
+        (2, ["--source_language=xx"], "--source_language 'xx': the Moses tokenizer has rules for"),
     ):
         capsys.readouterr()
         assert reproduce.run([*flags, f"--output={tmp_path / 'out'}", *changed]) == status

@@ -197,7 +197,7 @@ def test_scores_that_cannot_be_drawn(capsys, tmp_path, field, value, said):
     [
         (
             {"source_language": "xx"},
-            "source_language 'xx': the Moses tokeniser has",
+            "source_language 'xx': the Moses tokenizer has",
         ),
         ({"tokenizer": "words"}, "tokenizer 'words': choose one of moses, whitespace"),
         ({"decoding": {"beam_size": 10**6}}, "beam_size 1000000: must be at least 1"),

@@ -136,7 +136,7 @@ def test_a_text_of_unknown_words_is_told_once(capsys, engine, files):
     (line,) = said(translate, f"--input={files / 'es'}")
     assert line == (
         "rnnsearch-translate: 100% of the words of the source are unknown to the model: are source "
-        "and target swapped, is it in another language, or not tokenised as the training text was?"
+        "and target swapped, is it in another language, or not tokenized as the training text was?"
     )
     assert said(translate, f"--input={files / 'known'}") == []
     (line,) = said(score, f"--source={files / 'known'}", f"--target={files / 'es'}")

@@ -322,7 +322,7 @@ def test_long_lines_are_scored_in_part_which_is_told(capsys, model_dir, tmp_path
     assert len((tmp_path / "cut").read_text().splitlines()) == 2
 
 
-def test_a_lexicon_is_learnt_and_used(capsys, model_dir, corpus, tmp_path):
+def test_a_lexicon_is_learned_and_used(capsys, model_dir, corpus, tmp_path):
     copy = tmp_path / "model"
     shutil.copytree(model_dir, copy)
     flags = [f"--model_dir={copy}", f"--source={corpus / 'train.en'}",

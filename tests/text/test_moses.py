@@ -1,4 +1,4 @@
-"""Moses tokenisation: the rules one by one, against sacremoses, in graphs and SavedModels."""
+"""Moses tokenization: the rules one by one, against sacremoses, in graphs and SavedModels."""
 
 import gzip
 import itertools
@@ -369,7 +369,7 @@ def test_a_line_of_ten_thousand_words(language):
 
 
 @pytest.mark.parametrize("language", ["en", "fr"])
-def test_a_line_does_not_depend_on_its_neighbours(language):
+def test_a_line_does_not_depend_on_its_neighbors(language):
     # A row that opens a quotation, one that ends in a prefix, one that begins with a small letter.
     lines = ['she said " yes', "He met Mr.", "v.", "the dogs '", "a ' b \" c", "", *SENTENCES]
     together = tokenize(language, lines)
@@ -378,7 +378,7 @@ def test_a_line_does_not_depend_on_its_neighbours(language):
 
 
 class Echo(tf.Module):
-    """Tokenises and joins again, as a serving module would."""
+    """Tokenizes and joins again, as a serving module would."""
 
     def __init__(self, language: str) -> None:
         super().__init__()

@@ -45,7 +45,7 @@ def define_alignment_evaluation(command: Command) -> None:
     command.define(
         "tune",
         bool,
-        "with --alignments: try every rule, threshold and symmetrisation and print the best, for "
+        "with --alignments: try every rule, threshold and symmetrization and print the best, for "
         "a validation set",
         False,
     )

@@ -35,7 +35,7 @@ def define_alignment(command: Command) -> None:
     command.define(
         "reverse_model_dir",
         MODEL_FOLDERS,
-        "a model of the other direction, with the same tokeniser; as --model_dir",
+        "a model of the other direction, with the same tokenizer; as --model_dir",
     )
     command.define(
         "rule",
