@@ -66,7 +66,7 @@ RENAMED_VALUES = {
 }
 REMOVED_FIELDS = ("word_dropout", "recurrent_dropout")  # known where they are 0, that is off
 
-# Fields of `Config` that a training fills in.
+# Fields of `Config` that a training run fills in.
 FILLED_IN = (
     "source_vocabulary", "target_vocabulary", "source_subwords", "target_subwords",
     "source_prefixes", "target_prefixes", "training_text", "validation_text",
@@ -376,7 +376,7 @@ class Config:
         return dataclasses.replace(self, **parts, **settings)
 
     def given_settings(self) -> dict[str, Any]:
-        """Return what a user sets, without the fields that a training fills in."""
+        """Return what a user sets, without the fields that a training run fills in."""
         values = dataclasses.asdict(self)
         return {name: value for name, value in values.items() if name not in FILLED_IN}
 

@@ -1,4 +1,4 @@
-"""Files of word alignments to `WordAlignments`: checked and written once for all trainings.
+"""Files of word alignments to `WordAlignments`: checked and written once for all training runs.
 
 A folder, beside that of the prepared text whose words are linked, holds
 
@@ -39,7 +39,7 @@ def prepare_alignments(
     word_starts: tuple[WordStarts, WordStarts] = (None, None),  # of source and target tokens
     spaced: Corpus | None = None,  # the text as it was, where its words are those between blanks
 ) -> WordAlignments:
-    """Read the alignments of a prepared text, or reuse what an earlier training has read.
+    """Read the alignments of a prepared text, or reuse what an earlier training run has read.
 
     Most aligners split `spaced` at ASCII white space. Where this gives other words than those of
     the prepared text, as at a no-break space, a pair's links are left out, and their number is

@@ -1,4 +1,4 @@
-"""The SentencePiece models of a training: learned from its text, or taken from files."""
+"""The SentencePiece models of a training run: learned from its text, or taken from files."""
 
 import inspect
 import random

@@ -30,7 +30,7 @@ _RENAMED_LOG_FIELDS = {"train_guide_loss": "train_guided_alignment_loss"}  # sin
 
 
 class ModelDirectory:
-    """A folder that holds a training, and all that translating needs.
+    """A folder that holds a training run, and all that translating needs.
 
         config.json         all settings, the vocabularies' SHA-256, and its own
         source.vocab        one token per line; the id of a token is its line number, from 0
@@ -107,7 +107,7 @@ class ModelDirectory:
         return paths
 
     def check_resumable(self) -> None:
-        """Check that a training can be resumed, where one was.
+        """Check that the training run in this folder, if there is one, can be resumed.
 
         InputError where config.json, the checkpoints or a vocabulary is missing beside other files.
         """
@@ -128,9 +128,9 @@ class ModelDirectory:
             self.load_vocabularies()  # for its checks
 
     def check_unchanged(self, config: Config) -> None:
-        """Check that vocabularies and config.json are still those that a training began with.
+        """Check that vocabularies and config.json are still those that a training run began with.
 
-        InputError where they were changed or removed since, or are another training's.
+        InputError where they were changed or removed since, or are another training run's.
         """
         self.load_vocabularies()
         if dataclasses.replace(self.load_config(), decoding=config.decoding) != config:
@@ -138,9 +138,9 @@ class ModelDirectory:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Make the folder, and keep other trainings out of it while the block runs.
+        """Make the folder, and keep other training runs out of it while the block runs.
 
-        InputError where it cannot be made, or another training is running in it.
+        InputError where it cannot be made, or another training run is active in it.
         """
         with contextlib.ExitStack() as stack:
             try:
@@ -148,7 +148,7 @@ class ModelDirectory:
                 synchronize(self.path.parent)
                 stack.enter_context(file_lock(self.path / ".lock", wait=False))
             except BlockingIOError as error:
-                raise InputError(f"{self.path}: another training is running here") from error
+                raise InputError(f"{self.path}: another training run is active here") from error
             except OSError as error:
                 reason = error.strerror or first_line(error)
                 raise InputError(f"{self.path}: cannot be written: {reason}") from error
@@ -233,20 +233,20 @@ class ModelDirectory:
             write_atomically(self.log_path, lines.encode())
 
     def remove_leftovers(self) -> None:
-        """Remove the unfinished files of a training that was killed while it wrote."""
+        """Remove the unfinished files of a training run that was killed while it wrote."""
         for written in self._written():
             for path in self.path.glob(f".{written.name}.*.tmp*"):
                 path.unlink(missing_ok=True)
 
     def remove_training(self) -> None:
-        """Remove what a training has written; a lexicon and other files stay."""
+        """Remove what a training run has written; a lexicon and other files stay."""
         for folder in (self.checkpoints_path, self.tensorboard_path):
             shutil.rmtree(folder, ignore_errors=True)
         for path in self._written():
             path.unlink(missing_ok=True)
 
     def _written(self) -> list[Path]:
-        """Return the files that a training writes."""
+        """Return the files that a training run writes."""
         weights = self.weights_path(BEST), self.weights_path(LAST)
         vocabularies = self.source_vocabulary_path, self.target_vocabulary_path
         subwords = (self.path / name for name in SUBWORD_FILES)
@@ -277,7 +277,7 @@ class ModelDirectory:
         """Build the model and read its weights.
 
         InputError where there are no such weights, or they are damaged, of another model or another
-        training, or not finite.
+        training run, or not finite.
         """
         from rnnsearch_tf.layers import initializers
         from rnnsearch_tf.models.translation_model import TranslationModel

@@ -154,12 +154,12 @@ def _training(config: Config) -> dict[str, Any]:
 def _check_training(attributes: h5py.AttributeManager, config: Config) -> None:
     if _TRAINING not in attributes or _DIGEST not in attributes:
         if config.training_id:  # only version 0.1.0 wrote neither
-            raise ValueError("it does not say of which training it is")
+            raise ValueError("it does not say which training run it is from")
         return
     wanted = _training(config)
     for name, value in current_names(json.loads(attributes[_TRAINING])).items():
         if wanted.get(name) != value:
-            raise ValueError(f"of another training: {name} is {value}, not {wanted.get(name)}")
+            raise ValueError(f"of another training run: {name} is {value}, not {wanted.get(name)}")
 
 
 def _digest(arrays: dict[str, h5py.Dataset], only_finite: bool = False) -> str:

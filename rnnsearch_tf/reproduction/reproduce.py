@@ -36,7 +36,7 @@ def reproduce(
 ) -> int | None:
     """Train what is not trained yet, evaluate what is not evaluated yet, write the report.
 
-    Returns the signal that stopped a training, or None when the report is written. InputError for
+    Returns the signal that stopped a training run, or None when the report is written. InputError for
     unusable text, or a folder made with other settings or from other text.
     """
     work = _Work(texts, Path(output), trained_on)
@@ -75,7 +75,7 @@ class _Work:
         return random_pairs(self._texts.training, DRAWN, SEED)
 
     def train(self, name: str, config: Config) -> int | None:
-        """Train from scratch, resume a training, or skip one that has ended."""
+        """Train from scratch, resume a training run, or skip one that has ended."""
         directory = ModelDirectory(self.output / name)
         if self._has_ended(directory, config):
             say(f"\n{MODELS[name]}: {directory.path} has been trained before")

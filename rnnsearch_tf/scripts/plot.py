@@ -1,4 +1,4 @@
-"""rnnsearch-plot: curves of trainings or of evaluations."""
+"""rnnsearch-plot: curves of training runs or of evaluations."""
 
 import sys
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from rnnsearch_tf.visualization.image_files import image_format
 
 COMMAND = Command(
     "rnnsearch-plot",
-    "draw the logs of trainings (−log p per token, and BLEU on the validation set, over "
+    "draw the logs of training runs (−log p per token, and BLEU on the validation set, over "
     "updates), BLEU by source length with its 95% confidence intervals, or a reliability diagram.",
     "rnnsearch-plot --model_dir=one,other --output=curves.png",
 )

@@ -83,7 +83,7 @@ def _defaults() -> dict[str, Any]:
 
 @COMMAND.entry
 def run() -> int:
-    """Reproduce; the exit status is 0, or 128 + the signal that stopped a training."""
+    """Reproduce; the exit status is 0, or 128 + the signal that stopped a training run."""
     require_package("matplotlib")
     configs = _configs()
     for name, config in configs.items():

@@ -103,7 +103,7 @@ COMMAND.group("Run")
 COMMAND.define(
     "model_dir",
     OUTPUT_FOLDER,
-    "where the model goes; resumed from when it holds a training",
+    "where the model goes; resumed from when it holds a training run",
     required=True,
 )
 COMMAND.define(
@@ -217,7 +217,7 @@ def _base() -> Config:
     config = PRESETS[FLAGS.preset]
     if FLAGS.config is not None:
         config = read_settings_file(FLAGS.config, config)
-    # The settings of a training that is resumed are those it began with, where they differ, too.
+    # The settings of a training run that is resumed are those it began with, where they differ, too.
     is_resumed = False
     if FLAGS.config is not None and FLAGS.model_dir is not None:
         own = Path(FLAGS.model_dir) / "config.json"
@@ -236,7 +236,7 @@ def _defaults() -> dict[str, Any]:
 
 
 def _check_flags(config: Config) -> None:
-    """Check what would otherwise be found wrong after a training, or never."""
+    """Check what would otherwise be found wrong after a training run, or never."""
     if "," in FLAGS.model_dir:
         raise UsageError(f"--model_dir {FLAGS.model_dir}: a comma separates models: take no comma")
     check_learning_rate(config, PRESETS[FLAGS.preset])

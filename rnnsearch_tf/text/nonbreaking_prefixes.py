@@ -3,7 +3,7 @@
 Those of English and French are built in. They are those of Moses' `nonbreaking_prefix.en` and
 `nonbreaking_prefix.fr`, without the entries that have no effect: one with a dot inside ("i.e",
 "S.A.R") keeps its final dot by another rule, and one with a slash ("n/réf") is cut at the slash
-before the list is consulted. Those of other languages are read from sacremoses when a training
+before the list is consulted. Those of other languages are read from sacremoses when a training run
 begins; the model's settings keep them.
 """
 

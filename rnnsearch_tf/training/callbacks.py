@@ -1,4 +1,4 @@
-"""Keras callbacks that report a training; `trainer.Trainer` documents their logs."""
+"""Keras callbacks that report a training run; `trainer.Trainer` documents their logs."""
 
 import math
 from typing import Any
@@ -47,7 +47,7 @@ class ModelWithOptimizer:
 
 
 class ProgressBar(keras.callbacks.Callback):
-    """The bar of a training: updates, time left, `update_notes`; to be closed."""
+    """The bar of a training run: updates, time left, `update_notes`; to be closed."""
 
     def __init__(self) -> None:
         super().__init__()

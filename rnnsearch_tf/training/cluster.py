@@ -1,4 +1,4 @@
-"""The machines of a training: given as a list of hosts, or by TF_CONFIG, or by SLURM."""
+"""The machines of a training run: given as a list of hosts, or by TF_CONFIG, or by SLURM."""
 
 import dataclasses
 import itertools
@@ -27,7 +27,7 @@ class Cluster:
 
 
 def find_cluster(workers: str | None, index: int | None, environment: Mapping[str, str]) -> Cluster:
-    """Find the machines of a training: `workers`, of which this one has the index.
+    """Find the machines of a training run: `workers`, of which this one has the index.
 
     They are hosts (see `expand_hosts`); None: those of TF_CONFIG, or else of the job step that
     SLURM's variables describe. UsageError where nothing names the machines, and for arguments that

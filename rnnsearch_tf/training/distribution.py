@@ -1,4 +1,4 @@
-"""The devices of a training: one, several in a machine, or several machines."""
+"""The devices of a training run: one, several in a machine, or several machines."""
 
 import contextlib
 import functools
@@ -58,7 +58,7 @@ def _mirrored(devices: tuple[str, ...]) -> tf.distribute.Strategy:
 
 
 def described_devices(strategy: tf.distribute.Strategy) -> str:
-    """Describe the devices of a training, with what to do where a GPU is not among them.
+    """Describe the devices of a training run, with what to do where a GPU is not among them.
 
     For example "2 GPUs (NVIDIA H200)", or "2 workers, here on 1 CPU".
     """

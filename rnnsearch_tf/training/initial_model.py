@@ -1,4 +1,4 @@
-"""Fine-tuning: the model that a training begins from, in place of random weights."""
+"""Fine-tuning: the model that a training run begins from, in place of random weights."""
 
 import dataclasses
 from pathlib import Path
@@ -20,10 +20,10 @@ _OF_TEXT = ("source_language", "target_language", "tokenizer", "subwords", "join
 
 
 class InitialModel:
-    """A model directory whose best weights a training begins from.
+    """A model directory whose best weights a training run begins from.
 
     Architecture, sizes and tokenizer are the initial model's. Its words keep their ids; where the
-    new training has room for more of them, the most frequent new words of its text follow, whose
+    new training run has room for more of them, the most frequent new words of its text follow, whose
     weights are random. The optimizer begins anew. InputError as of `ModelDirectory.load_config`.
     """
 
@@ -41,7 +41,7 @@ class InitialModel:
         return dataclasses.replace(config, model=self._config.model, **of_text)
 
     def check(self, config: Config) -> None:
-        """Check that a training with these settings can begin from this model.
+        """Check that a training run with these settings can begin from this model.
 
         UsageError for another architecture, size or tokenizer, or fewer words.
         """

@@ -139,7 +139,7 @@ class Adam(_ReduceThenClip, keras.optimizers.Adam):
 
 
 def build_optimizer(config: TrainingConfig, total_updates: int) -> Adadelta | Adam:
-    """Build the optimizer of a training; Adadelta has the paper's ρ = 0.95, ε = 1e-6.
+    """Build the optimizer of a training run; Adadelta has the paper's ρ = 0.95, ε = 1e-6.
 
     A linear schedule reaches 0 at `total_updates`.
     """

@@ -1,4 +1,4 @@
-"""A training from sentence pairs to a model directory."""
+"""A training run from sentence pairs to a model directory."""
 
 import contextlib
 import dataclasses
@@ -45,7 +45,7 @@ def train(
     subwords: Sequence[str | Path] = (),
     initial_model: str | Path | None = None,
 ) -> int | None:
-    """Train a model, or resume a training that was stopped.
+    """Train a model, or resume a training run that was stopped.
 
     Args:
         config: settings; vocabulary sizes are upper bounds, and the digests are filled in here.
@@ -58,7 +58,7 @@ def train(
         alignments: of the training pairs, for the guided alignment loss, whose weight is
             `config.training.guided_alignment_weight`.
         subwords: files of SentencePiece models, of the source and the target or one for both, in
-            place of those learned from the text; a resumed training has its own.
+            place of those learned from the text; a resumed training run has its own.
         initial_model: a model directory whose best weights it begins from (see `InitialModel`).
 
     Returns:
@@ -94,7 +94,7 @@ def train(
     text = TrainingData(config, training, cache_dir, alignments, subwords, known)
     workers = Workers(strategy or tf.distribute.get_strategy())
     with contextlib.ExitStack() as stack, workers.needed():
-        # Other trainings are kept out of the directory.
+        # Other training runs are kept out of the directory.
         _on_chief(workers, lambda: stack.enter_context(directory.locked()))
         _create(directory, text, workers)
         return _train(directory, text, workers.strategy, initial, validation, callbacks)

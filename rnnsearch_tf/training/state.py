@@ -1,4 +1,4 @@
-"""The state of a training beside its weights and the averages of its optimizer."""
+"""The state of a training run beside its weights and the averages of its optimizer."""
 
 import dataclasses
 import json
@@ -18,7 +18,7 @@ _Dataclass = TypeVar("_Dataclass")
 
 @dataclasses.dataclass
 class TrainingState:
-    """Progress of a training."""
+    """Progress of a training run."""
 
     epoch: int = 0  # epochs done
     batch: int = 0  # batches done in this epoch

@@ -1,4 +1,4 @@
-"""TensorBoard's summaries of a training: curves, translations, an alignment, the settings."""
+"""TensorBoard's summaries of a training run: curves, translations, an alignment, the settings."""
 
 import dataclasses
 import functools
@@ -35,7 +35,7 @@ _AUXILIARY = "quality", "Auxiliary loss, mean since the last evaluation; nats"
 
 
 def _until_error(write: Callable[..., None]) -> Callable[..., None]:
-    """Have a method write no more after an error, which is shown: a training goes on without."""
+    """Have a method write no more after an error, which is shown: a training run goes on without."""
 
     @functools.wraps(write)
     def method(self: "Summaries", *args: Any, **kwargs: Any) -> None:

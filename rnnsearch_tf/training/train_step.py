@@ -118,7 +118,7 @@ class TrainStep:
     def _seed_dropout(self, replica: int | tf.Tensor) -> None:
         """Set the random states from the seed, the replica and the update.
 
-        So each replica draws its own masks, and a resumed training draws those that it would have
+        So each replica draws its own masks, and a resumed training run draws those that it would have
         drawn, whatever it did before.
         """
         for variable, seed in self._seeds:

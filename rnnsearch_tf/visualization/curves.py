@@ -1,4 +1,4 @@
-"""Plots of BLEU over source length (Fig. 2 of the paper), of trainings, and of calibration."""
+"""Plots of BLEU over source length (Fig. 2 of the paper), of training runs, and of calibration."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -55,7 +55,7 @@ def draw_bleu_by_length(
 def draw_training(path: str | Path, logs: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
     """Draw −log p per token, and BLEU on the validation set, over updates.
 
-    Of each training's `ModelDirectory.read_log`, these are `train_nll_per_token` (dashed),
+    Of each training run's `ModelDirectory.read_log`, these are `train_nll_per_token` (dashed),
     `nll_per_token` and `bleu`, where an evaluation has them. InputError where there is nothing to
     draw of one.
     """
@@ -170,7 +170,7 @@ def _label_bins(axes: Axes, bins: Sequence[LengthBin]) -> None:
 def _draw_field(
     axes: Axes, records: Sequence[Mapping[str, Any]], field: str, style: str, **look: str
 ) -> bool:
-    """Draw a field of a training's evaluations that have it; return whether any has."""
+    """Draw a field of a training run's evaluations that have it; return whether any has."""
     points = [(record["updates"], record[field]) for record in records if field in record]
     if points:
         axes.plot(*zip(*points, strict=True), style, **look)

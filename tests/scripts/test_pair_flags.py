@@ -36,7 +36,7 @@ def files(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def trained(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What trainings would read: training pairs, validation set, alignments."""
+    """What training runs would read: training pairs, validation set, alignments."""
     calls: list[Any] = []
 
     def train(config, model_dir, training, validation, *others, alignments, **more) -> None:

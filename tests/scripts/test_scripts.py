@@ -143,7 +143,7 @@ def test_a_training_with_other_settings_is_not_overwritten(
         for flag in train_flags
     ]
     line = fails(capsys, train, *other_text, f"--model_dir={path}")
-    assert "holds a training with other settings" in line
+    assert "holds a training run with other settings" in line
     assert before == {file.name: file.read_bytes() for file in path.iterdir() if file.is_file()}
 
 

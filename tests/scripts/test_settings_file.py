@@ -1,4 +1,4 @@
-"""Settings of a training in a file: what --print_config prints, read by --config."""
+"""Settings of a training run in a file: what --print_config prints, read by --config."""
 
 import dataclasses
 import json
@@ -78,7 +78,7 @@ def test_the_config_of_a_model_directory_is_read(capsys, tmp_path):
         ("- a", "expected an object, not ['a']"),
         (
             "initial_model: europarl-en-fr",
-            "initial_model: is no setting, but what a training fills",
+            "initial_model: is no setting, but what a training run fills",
         ),
         ("source_vocabulary: 20000", "source_vocabulary: is no setting"),
         ("training: {epochs: 2}\ntraining: {seed: 3}", "training: is there twice"),

@@ -1,4 +1,4 @@
-"""What a training leaves in its folder, for tests that compare two of them."""
+"""What a training run leaves in its folder, for tests that compare two of them."""
 
 import json
 from pathlib import Path

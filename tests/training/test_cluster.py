@@ -1,4 +1,4 @@
-"""The machines of a training, as flags, TF_CONFIG and SLURM name them."""
+"""The machines of a training run, as flags, TF_CONFIG and SLURM name them."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Curves: BLEU by source length with intervals, and trainings."""
+"""Curves: BLEU by source length with intervals, and training runs."""
 
 import itertools
 import xml.etree.ElementTree as ET

@@ -1,4 +1,4 @@
-"""Settings of a training in a file, JSON or YAML."""
+"""Settings of a training run in a file, JSON or YAML."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,7 @@ _DIGEST_LENGTH = 64  # of SHA-256 in hexadecimal
 def read_settings_file(path: str, base: Config) -> Config:
     """Read what `rnnsearch-train --print_config` prints, or a part of it, or a config.json.
 
-    What a training fills in, such as the digests, is ignored in a config.json. `base` has the
+    What a training run fills in, such as the digests, is ignored in a config.json. `base` has the
     settings that the file lacks. InputError where the file cannot be read, is neither JSON nor
     YAML, or has an unknown or wrong setting.
     """
@@ -33,7 +33,7 @@ def read_settings_file(path: str, base: Config) -> Config:
             if name == SEAL or (name in FILLED_IN and (is_of_a_training or not value)):
                 continue
             if name in FILLED_IN:
-                raise ValueError(f"{name}: is no setting, but what a training fills in")
+                raise ValueError(f"{name}: is no setting, but what a training run fills in")
             own = settings.get(name)
             if isinstance(own, dict) and isinstance(value, dict):
                 value = {**own, **value}
