@@ -88,7 +88,7 @@ class Wmt14:
 
     def _builder(self) -> Any:
         """Return the builder of TensorFlow Datasets, which reads and writes nothing yet."""
-        import tensorflow_datasets as tfds  # takes a second to import, and few training runs need it
+        import tensorflow_datasets as tfds  # takes a second to import, and is rarely needed
 
         if len(self._subsets) == len(SUBSETS):
             return tfds.builder(

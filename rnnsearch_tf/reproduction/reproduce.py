@@ -36,8 +36,8 @@ def reproduce(
 ) -> int | None:
     """Train what is not trained yet, evaluate what is not evaluated yet, write the report.
 
-    Returns the signal that stopped a training run, or None when the report is written. InputError for
-    unusable text, or a folder made with other settings or from other text.
+    Returns the signal that stopped a training run, or None when the report is written. InputError
+    for unusable text, or a folder made with other settings or from other text.
     """
     work = _Work(texts, Path(output), trained_on)
     models = []

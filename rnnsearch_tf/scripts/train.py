@@ -217,7 +217,7 @@ def _base() -> Config:
     config = PRESETS[FLAGS.preset]
     if FLAGS.config is not None:
         config = read_settings_file(FLAGS.config, config)
-    # The settings of a training run that is resumed are those it began with, where they differ, too.
+    # A resumed training run keeps the settings that it began with, even where the flags differ.
     is_resumed = False
     if FLAGS.config is not None and FLAGS.model_dir is not None:
         own = Path(FLAGS.model_dir) / "config.json"

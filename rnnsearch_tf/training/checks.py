@@ -8,8 +8,8 @@ from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.models.model_directory import ModelDirectory
 
-# Settings that may change when a training run is resumed: a finished one may be made longer. The id is
-# drawn when a training run begins.
+# Settings that may change when a training run is resumed: a finished one may be made longer. The id
+# is drawn when a training run begins.
 _MAY_CHANGE = (
     "epochs", "max_updates", "evaluation_interval", "checkpoint_interval", "patience",
     "max_skipped", "training_id",

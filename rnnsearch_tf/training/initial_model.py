@@ -23,8 +23,8 @@ class InitialModel:
     """A model directory whose best weights a training run begins from.
 
     Architecture, sizes and tokenizer are the initial model's. Its words keep their ids; where the
-    new training run has room for more of them, the most frequent new words of its text follow, whose
-    weights are random. The optimizer begins anew. InputError as of `ModelDirectory.load_config`.
+    new vocabularies are larger, the most frequent new words of the text follow, with random
+    weights. The optimizer begins anew. InputError as of `ModelDirectory.load_config`.
     """
 
     def __init__(self, path: str | Path):

@@ -35,7 +35,7 @@ _AUXILIARY = "quality", "Auxiliary loss, mean since the last evaluation; nats"
 
 
 def _until_error(write: Callable[..., None]) -> Callable[..., None]:
-    """Have a method write no more after an error, which is shown: a training run goes on without."""
+    """Have a method write no more after an error, which is shown: training goes on without it."""
 
     @functools.wraps(write)
     def method(self: "Summaries", *args: Any, **kwargs: Any) -> None:

@@ -8,8 +8,8 @@ a start takes half the time; what happens before the fork is not under test.
     python tests/reliability/kill_trainings.py --folder=kill-test
 
 Every kill and every end is a line of FOLDER/seed-N/one/events.jsonl or …/workers/events.jsonl; the
-same command takes an interrupted test up again. Each training run is killed about 20 times before it
-ends; then another begins in an empty folder, with an empty cache, until there were enough kills.
+same command resumes an interrupted test. Each training run is killed about 20 times before it ends;
+then another begins in an empty folder, with an empty cache, until there were enough kills.
 """
 
 import argparse
@@ -155,8 +155,8 @@ class KillTest:
         flags: of `rnnsearch-train`, without its folders.
         workers: processes of a training run.
         updates: of a training run.
-        compare: raises AssertionError when a training run's folder is not as that of one process left
-            alone.
+        compare: raises AssertionError when a training run's folder is not as that of one process
+            left alone.
         seed: decides the moments, with the number of the kill.
     """
 
