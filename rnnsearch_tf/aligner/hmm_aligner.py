@@ -48,7 +48,7 @@ class HmmAligner(tf.Module):
 
     @classmethod
     def train(cls, pairs: Iterable[tuple[Sentence, Sentence]]) -> "HmmAligner":
-        """Train on sentence pairs; those of more than 300 words on a side are left out.
+        """Train on sentence pairs; those of more than 300 words on one side are left out.
 
         InputError where no pair has words on both sides.
         """

@@ -125,7 +125,7 @@ class Client:
     def complete(self, pairs: Iterable[tuple[str, str]]) -> Iterator[Translation]:
         """Complete begun translations: hypotheses that begin with a prefix; as `n_best`.
 
-        Pairs are of a text and a prefix, which ends in a blank where its last word is whole.
+        Pairs are of a text and a prefix, which ends in a space where its last word is whole.
         """
         return self._results("complete", pairs, results.n_best_lists)
 

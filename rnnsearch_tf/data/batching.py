@@ -134,7 +134,7 @@ def ordered_batches(
 ) -> Iterator[dict[str, tf.Tensor]]:
     """Make batches of all pairs from short to long, padded to the longest; for evaluation.
 
-    Long pairs come in smaller batches, of at most `max_tokens` a side, padding counted. A bar
+    Long pairs come in smaller batches, of at most `max_tokens` per side, padding counted. A bar
     counts the batches, whose description is singular.
     """
     lengths = pairs.lengths(np.arange(len(pairs)))

@@ -16,7 +16,7 @@ from rnnsearch_tf.text.unspaced import HAN, UNSPACED
 
 SAMPLES = 1_000  # that a bootstrap draws, each of as many sentences as there are
 MIN_TO_RESAMPLE = 10  # sentences; a bootstrap of fewer says little
-_SPACED = "13a"  # sacreBLEU's tokens by default, of languages with blanks between words
+_SPACED = "13a"  # sacreBLEU's tokens by default, of languages with spaces between words
 
 
 # The reference translation of a sentence, or several of it.
@@ -139,7 +139,7 @@ def reference_sets(references: Sequence[Reference]) -> list[list[str]]:
 def language_tokens(references: Sequence[Reference]) -> str:
     """Name sacreBLEU's tokens for the references' language.
 
-    "13a", or where most letters are of scripts without blanks between words, in which a line would
+    "13a", or where most letters are of scripts without spaces between words, in which a line would
     be one word and have no BLEU, "zh" for Chinese and "char" for others: each character is one.
     """
     text = "".join("".join(reference) for reference in references)

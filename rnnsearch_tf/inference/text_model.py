@@ -94,7 +94,7 @@ class TextModel(tf.Module):
         self._candidates: CandidateLists | None = None
         if frequent := config.decoding.candidate_words:
             if self.has_subwords:
-                raise InputError("candidate words need a model of words; this one has subwords")
+                raise InputError("candidate words need a word model; this one has subwords")
             known = read_lexicon(required(lexicon))
             ids = translation_ids(known, source.vocabulary, target.vocabulary)
             size = len(target.vocabulary)
@@ -317,7 +317,7 @@ class TextModel(tf.Module):
             begun = read_begun(prefix, self.target, self.config.decoding.max_length)
         found = self.search(source, n_best, begun and begun.begun)
         ids, lengths, log_probs, scores, token_scores = (x[:, :n_best] for x in found)
-        # The model is not asked about a blank sentence: its one translation is a blank.
+        # The model is not asked about a blank sentence: its one translation is empty.
         blank = (tokens.row_lengths() == 0)[:, None]
         if begun is not None:
             blank &= ((begun.tokens.row_lengths() == 0) & (begun.begun.prefix.rest == ""))[:, None]

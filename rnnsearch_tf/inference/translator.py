@@ -288,7 +288,7 @@ class Translator:
 
         Args:
             text: a sentence.
-            prefix: how its translation begins. A blank at the end says that the last word is
+            prefix: how its translation begins. A space at the end says that the last word is
                 whole: another word or punctuation follows. Without it, the last word may be
                 unfinished, and the translation has a word that begins with it. Words that the
                 vocabulary lacks are read as [UNK], and stay in the text as they are. Of a prefix,

@@ -135,7 +135,7 @@ def _check_sizes(shapes: set[tuple[int, ...]], config: ModelConfig) -> None:
         name, size = field.name, getattr(config, field.name)
         is_used = name.endswith("_size") and (config.has_attention or name != "attention_size")
         if is_used and size not in sides:
-            raise ValueError(f"no array has a side of {size}, which is {name} in config.json")
+            raise ValueError(f"no array has an axis of length {size}, {name} in config.json")
 
 
 def _training(config: Config) -> dict[str, Any]:

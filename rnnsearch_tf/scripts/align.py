@@ -39,8 +39,8 @@ COMMAND = Command(
     "has no links, nor has one whose weights are not finite (with a warning, and exit status 1). A "
     "model reads the target by teacher forcing, and its attention gives the links; where "
     "rnnsearch-aligner has written an aligner into its directory, the aligner does. i-j is source "
-    "word i and target word j, counted from 0 without </s>. Words are Moses tokens, or those "
-    "between blanks for a model trained with --tokenizer=whitespace or sentencepiece.",
+    "word i and target word j, counted from 0 without </s>. Words are Moses tokens, or "
+    "whitespace-separated for a model trained with --tokenizer=whitespace or sentencepiece.",
     "rnnsearch-align --model_dir=model --source=test.en --target=test.fr",
 )
 FLAGS = COMMAND.flags

@@ -29,7 +29,7 @@ define_pairs(COMMAND, "sentences", "their translations")
 define_line_output(COMMAND, "scores")
 COMMAND.define(
     "word_scores", bool,
-    "write WORD:LOG P for each word of the translation and </s>, with blanks between, after the "
+    "write WORD:LOG P for each word of the translation and </s>, separated by spaces, after the "
     "score and ' ||| '",
     False,
 )  # fmt: skip

@@ -89,8 +89,8 @@ COMMAND.define(
     "train_alignments",
     INPUT_FILES,
     "word alignments of the training pairs, line by line (Pharaoh: i-j, source first, from 0, "
-    "counting words; with sentencepiece, those between blanks), which guide the attention; see "
-    "--guided_alignment_weight",
+    "counting words; with sentencepiece, whitespace-separated words), which guide the attention; "
+    "see --guided_alignment_weight",
 )
 COMMAND.group("Text")
 COMMAND.define_settings(Config, skip=("model", "training", "decoding", *FILLED_IN))

@@ -11,7 +11,7 @@ Moses' own script and its Python port sacremoses disagree in places. There, this
   as in older versions of `tokenizer.perl`; newer ones always split it off;
 * sacremoses in detokenizing every line, and in binding English "'s" to any token before it:
   `detokenizer.perl` leaves a line "<...>" as it is, and binds "'s" only to a letter or digit;
-* sacremoses for U+001C to U+001F, which are white space; `tokenizer.perl` removes them;
+* sacremoses for U+001C to U+001F, which are whitespace; `tokenizer.perl` removes them;
 * Moses for the letters: all that Perl counts as such, with vowel points and vowel signs. The tables
   of sacremoses lack Chinese, Japanese, Korean and all scripts since Unicode 6, and have the viramas
   and nuktas of Indic scripts, which Moses makes tokens of their own.
@@ -218,7 +218,7 @@ class MosesTokenizer(Tokenizer):
 
     @graph_function(input_signature=[tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)])
     def detokenize(self, tokens: tf.RaggedTensor) -> tf.Tensor:
-        """Join tokens, string [B, None], into lines, string [B]; an empty row gives a blank.
+        """Join tokens, string [B, None], into lines, string [B]; an empty row gives an empty line.
 
         As Moses' `detokenizer.perl`. Invalid UTF-8 counts as U+FFFD; row_splits are int64.
         """
@@ -232,7 +232,7 @@ class MosesTokenizer(Tokenizer):
         return tf.strings.unsorted_segment_join(pieces, rows, words.nrows())
 
     def _blank_before(self, values: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
-        """Mask, bool [N], of the tokens that a blank separates from the token before them."""
+        """Mask, bool [N], of the tokens that a space separates from the token before them."""
         match = tf.strings.regex_full_match
         is_cjk = match(values, _STARTS_WITH_CJK)
         after_cjk = _of_previous(match(values, _ENDS_WITH_CJK), rows)

@@ -19,7 +19,7 @@ _ONLY_BEFORE_DIGIT = "#"  # after an abbreviation
 
 
 def read_prefixes(language: str) -> str:
-    """Return the abbreviations that sacremoses has for a language, with blanks between them.
+    """Return the abbreviations that sacremoses has for a language, separated by spaces.
 
     "#" ends those that keep their dot before a digit alone. Empty for a language that is built in.
     InputError where sacremoses is not installed.

@@ -1,4 +1,4 @@
-"""Tokenizers by name: Moses' rules, white space for pre-tokenized text, or subwords."""
+"""Tokenizers by name: Moses' rules, whitespace for pre-tokenized text, or subwords."""
 
 import dataclasses
 import functools

@@ -1,4 +1,4 @@
-"""The base of all tokenizers, and the one that splits at white space."""
+"""The base of all tokenizers, and the one that splits at whitespace."""
 
 import inspect
 import sys
@@ -58,7 +58,7 @@ class Tokenizer(tf.Module):
 
 
 class WhitespaceTokenizer(Tokenizer):
-    """Splits lines at white space and joins words by blanks, whatever the language.
+    """Splits lines at whitespace and joins words by spaces, whatever the language.
 
     For text that other rules than Moses' have tokenized: its words stay as they are.
     """

@@ -378,7 +378,7 @@ def test_memory_of_writing_does_not_grow_with_the_corpus(tmp_path):
 
 
 def memory_mapped(path: Path, count: int) -> Pairs:
-    """Pairs of three words a side in files."""
+    """Pairs of three words per side in files."""
     sides = []
     for side in ("source", "target"):
         arrays = []

@@ -120,7 +120,7 @@ SIZES = [field.name for field in dataclasses.fields(ModelConfig) if field.name.e
 @pytest.mark.parametrize("name", SIZES)
 def test_sizes_are_compared_before_a_model_is_built(copy, name):
     change_config(copy, **{name: 999_999})
-    assert f"no array has a side of 999999, which is {name} in config.json" in said(copy)
+    assert f"no array has an axis of length 999999, {name} in config.json" in said(copy)
 
 
 def test_a_size_that_no_model_has_is_told_by_the_config_alone(copy):
@@ -232,7 +232,7 @@ def cycle(file: h5py.File) -> None:
         (lambda file: replace(file, f"{READOUT}/4", dtype="i1"), "4 is not a plain array"),
         (lambda file: replace(file, f"{READOUT}/4", dtype="f8"), "4 is not a plain array"),
         (lambda file: replace(file, f"{READOUT}/4", compression="gzip"), "4 is not a plain"),
-        (lambda file: file.pop(f"{READOUT}/4"), "no array has a side of 19"),
+        (lambda file: file.pop(f"{READOUT}/4"), "no array has an axis of length 19"),
         (lambda file: file.create_dataset("more", (10**12,), "f4"), "more values than bytes"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Tokenizers by name, their fingerprints, and white space in place of Moses' rules."""
+"""Tokenizers by name, their fingerprints, and whitespace in place of Moses' rules."""
 
 import dataclasses
 import inspect

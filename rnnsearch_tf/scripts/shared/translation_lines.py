@@ -23,7 +23,7 @@ def define_translation_format(command: Command) -> None:
     )
     command.define(
         "word_scores", bool,
-        "write WORD:LOG P for each word and </s>, with blanks between, after the scores and "
+        "write WORD:LOG P for each word and </s>, separated by spaces, after the scores and "
         "' ||| '; their sum is that of the sentence",
         False,
     )  # fmt: skip
