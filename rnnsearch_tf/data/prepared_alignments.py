@@ -93,8 +93,8 @@ def _write(
         raise InputError(f"alignments of {more}{done:,} pairs, where the text has {len(pairs):,}")
     if left_out:
         say(
-            f"alignments of {left_out:,} of {done:,} pairs are left out: their whitespace-separated "
-            "words are not the words that the model reads"
+            f"alignments of {left_out:,} of {done:,} pairs are left out: their "
+            "whitespace-separated words are not the words that the model reads"
         )
     write_digests(folder)
 
@@ -102,7 +102,7 @@ def _write(
 def _of_the_same_words(
     block: WordAlignmentBlock, split: np.ndarray, lengths: np.ndarray
 ) -> tuple[WordAlignmentBlock, int]:
-    """Leave out the links of pairs whose whitespace-separated words, int [B, 2], are not those read.
+    """Leave out the links of pairs that have other whitespace-separated words, int [B, 2].
 
     A link of a word beyond the whitespace-separated ones is of the words that the model reads.
     The second result is the number of pairs.

@@ -35,7 +35,7 @@ def _checked_list(values: Any) -> Any:
 
 
 def each_line(lines: Iterable[Line]) -> Iterator[Line]:
-    """Give the sentences one by one; TypeError for one sentence alone, and what is none."""
+    """Give the sentences one by one; TypeError for a string, or for what is not a sentence."""
     if isinstance(lines, Line):
         raise TypeError("one sentence where an iterable of them belongs")
     for number, line in enumerate(lines):
@@ -51,7 +51,7 @@ def _described(value: Any) -> str:
 def checked_pairs(source: Sequence[Line], target: Any) -> list[tuple[Line, Target]]:
     """Pair sentences with their translations; InputError where there are not as many.
 
-    TypeError where the sentences or the translations are none.
+    TypeError if the sentences or the translations are not strings.
     """
     source = checked_lines(source)
     targets = [target] if isinstance(target, Target) else _checked_list(target)
@@ -61,7 +61,7 @@ def checked_pairs(source: Sequence[Line], target: Any) -> list[tuple[Line, Targe
 
 
 def each_pair(pairs: Iterable[tuple[Line, Target]]) -> Iterator[tuple[Line, Target]]:
-    """Give the pairs one by one; TypeError for what is none."""
+    """Give the pairs one by one; TypeError for what is not a pair."""
     for number, pair in enumerate(pairs):
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise TypeError(
@@ -76,7 +76,7 @@ def each_pair(pairs: Iterable[tuple[Line, Target]]) -> Iterator[tuple[Line, Targ
 
 
 def checked_target(target: Any) -> Target:
-    """Return a single translation; InputError for a list, TypeError for what is none."""
+    """Return a single translation; InputError for a list, TypeError for what is not a string."""
     if isinstance(target, Target):
         return target
     _checked_list(target)

@@ -217,7 +217,7 @@ class Translator:
 
         Raises:
             InputError: more translations than the beam is wide, or another beam than the export's.
-            TypeError: the text is none.
+            TypeError: the text is not a string.
         """
         lines = checked_lines(text)
         is_single = lines is not text
@@ -302,7 +302,7 @@ class Translator:
 
         Raises:
             InputError: more translations than the beam is wide, or an export without completions.
-            TypeError: the text or the prefix is none.
+            TypeError: the text or the prefix is not a string.
         """
         for line in (text, prefix):
             if not isinstance(line, Line):
@@ -350,7 +350,7 @@ class Translator:
 
         Raises:
             InputError: not as many translations as sentences.
-            TypeError: a sentence or a translation is none.
+            TypeError: a sentence or a translation is not a string.
         """
         if isinstance(source, str | bytes):
             return self.score([source], [given_pairs.checked_target(target)])[0]
@@ -429,7 +429,7 @@ class Translator:
 
         Raises:
             InputError: not as many translations as sentences.
-            TypeError: a sentence or a translation is none.
+            TypeError: a sentence or a translation is not a string.
         """
         if isinstance(source, str | bytes):
             return self.align([source], [given_pairs.checked_target(target)])[0]

@@ -1,4 +1,4 @@
-"""The model directory: everything needed to translate, in one folder; and those that ship."""
+"""The model directory: everything needed to translate, in one folder; the pretrained model."""
 
 import contextlib
 import dataclasses
@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # Keras and TensorFlow are loaded only where they are needed
 
 BEST, LAST = "best", "last"
 
-SHIPPED = Path(__file__).parents[1] / "pretrained"  # models that come with the package
+SHIPPED = Path(__file__).parents[1] / "pretrained"  # the pretrained model
 DEFAULT = "europarl-en-fr"  # one of them, by which `rnnsearch-translate` translates
 
 _RENAMED_LOG_FIELDS = {"train_guide_loss": "train_guided_alignment_loss"}  # since version 0.1.0
@@ -308,7 +308,7 @@ class ModelDirectory:
 
 
 def find_model(path: str | Path) -> Path:
-    """Return a model's folder: `path`, or where there is none, what ships under that name."""
+    """Return a model's folder: `path`, or if there is none, the pretrained model of that name."""
     shipped = SHIPPED / path
     is_name = len(Path(path).parts) == 1 and not Path(path).exists()
     return shipped if is_name and shipped.is_dir() else Path(path)

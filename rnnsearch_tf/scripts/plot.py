@@ -22,19 +22,17 @@ COMMAND.group("Data")
 COMMAND.define("model_dir", MODEL_FOLDERS, "trained models, a curve for each")
 COMMAND.define(
     "evaluations", INPUT_FILES,
-    "files that rnnsearch-evaluate --json has written; a system that one was compared with has a "
-    "curve too, with hollow marks where p ≥ 0.05 or unknown",
+    "files written by rnnsearch-evaluate --json; a system in the comparison also has a "
+    "curve, with hollow marks where p ≥ 0.05 or unknown",
 )  # fmt: skip
 COMMAND.define(
     "calibrations", INPUT_FILES,
-    "files that rnnsearch-evaluate --calibration --json has written: how often predictions are "
+    "files written by rnnsearch-evaluate --calibration --json: how often predictions are "
     "right, by their probability",
 )  # fmt: skip
 COMMAND.one_of(("model_dir",), ("evaluations",), ("calibrations",))
 COMMAND.group("Output")
-COMMAND.define(
-    "output", OUTPUT_FILE, "the picture, a name that ends in .png, .svg or .pdf", required=True
-)
+COMMAND.define("output", OUTPUT_FILE, "file for the figure: .png, .svg or .pdf", required=True)
 
 
 @COMMAND.entry

@@ -47,9 +47,9 @@ from rnnsearch_tf.training.initial_model import InitialModel
 
 COMMAND = Command(
     "rnnsearch-train",
-    "train RNNsearch or RNNencdec (Bahdanau, Cho & Bengio 2015) on parallel text, or resume a "
-    "training that was stopped. A flag overrides --config, and --config overrides --preset. The "
-    "defaults below are those of the preset (give --help with --preset or --config to see others).",
+    "train RNNsearch or RNNencdec (Bahdanau, Cho & Bengio 2015) on parallel text, or resume "
+    "training. A flag overrides --config, and --config overrides --preset. The "
+    "defaults below are those of the preset (use --help with --preset or --config to see others).",
     "rnnsearch-train --train_source=train.en --train_target=train.fr \\\n"
     "    --valid_source=valid.en --valid_target=valid.fr --model_dir=model",
     alone="print_config",
@@ -66,10 +66,10 @@ define_pairs(
 COMMAND.define(
     "wmt14",
     str,
-    "train on WMT '14, which TensorFlow Datasets downloads: all, or some of "
-    f"{', '.join(WMT14_SUBSETS)}, with commas",
+    "train on WMT '14, downloaded by TensorFlow Datasets: all, or a comma-separated list of "
+    f"{', '.join(WMT14_SUBSETS)}",
 )
-COMMAND.define("data_dir", str, "where TensorFlow Datasets keeps WMT '14, if not in its default")
+COMMAND.define("data_dir", str, "where TensorFlow Datasets stores WMT '14 (default: its own)")
 define_pairs(
     COMMAND,
     "source side of the validation set, which chooses the best weights; text",
@@ -97,26 +97,26 @@ COMMAND.define_settings(Config, skip=("model", "training", "decoding", *FILLED_I
 COMMAND.define(
     "subword_models",
     INPUT_BINARIES,
-    "SentencePiece models in place of learned ones: SOURCE,TARGET, or one for both sides",
+    "existing SentencePiece models to use: SOURCE,TARGET, or one for both sides",
 )
 COMMAND.group("Run")
 COMMAND.define(
     "model_dir",
     OUTPUT_FOLDER,
-    "where the model goes; resumed from when it holds a training run",
+    "where the model is written; if it holds a training run, it is resumed",
     required=True,
 )
 COMMAND.define(
     "initial_model",
     MODEL_FOLDER,
-    "a trained model to begin from (fine-tuning): its weights, sizes, words and tokenizer; a "
+    "a trained model to start from (fine-tuning): its weights, sizes, words and tokenizer; a "
     "larger vocabulary size adds new words",
 )
 COMMAND.define("preset", str, f"settings to start from: {', '.join(PRESETS)}", "rnnsearch-small")
 COMMAND.define(
     "config",
     INPUT_FILE,
-    "settings in place of the preset's: what --print_config prints, all of it or a part, as JSON "
+    "settings that override the preset: all or part of what --print_config prints, as JSON "
     "or YAML; or a model directory's config.json",
 )
 COMMAND.define("print_config", bool, "print the settings as JSON, and do nothing else", False)
@@ -130,11 +130,12 @@ COMMAND.define(
 COMMAND.define(
     "workers",
     str,
-    "hosts of --strategy=multi_worker, the chief first, such as a:2222,b:2222 or node[01-04]",
+    "hosts of --strategy=multi_worker, such as a:2222,b:2222 or node[01-04]; the first evaluates "
+    "and writes files",
 )
-COMMAND.define("worker_index", int, "of this machine in --workers, from 0", limits=Limits())
+COMMAND.define("worker_index", int, "index of this machine in --workers", limits=Limits())
 COMMAND.define(
-    "cache_dir", OUTPUT_FOLDER, "where tokenized text is kept, if not in the user's cache"
+    "cache_dir", OUTPUT_FOLDER, "folder for tokenized text (default: in the user's cache)"
 )
 COMMAND.group("Model")
 COMMAND.define_settings(ModelConfig, skip=("architecture",))
@@ -160,7 +161,7 @@ def run() -> int:
     backend = "jax" if os.environ.get("KERAS_BACKEND") == "jax" else "tensorflow"
     if backend == "jax":
         check_jax(config, FLAGS.strategy)
-    if cluster is None:  # of several machines, the chief checks it, and others fail with it
+    if cluster is None:  # of several machines, worker 0 checks it, and others fail with it
         _check_run(config)
     validation = valid_files.read() if valid_files else None
     if cluster is not None:
@@ -238,10 +239,10 @@ def _defaults() -> dict[str, Any]:
 def _check_flags(config: Config) -> None:
     """Check what would otherwise be found wrong after a training run, or never."""
     if "," in FLAGS.model_dir:
-        raise UsageError(f"--model_dir {FLAGS.model_dir}: a comma separates models: take no comma")
+        raise UsageError(f"--model_dir {FLAGS.model_dir}: model names cannot contain a comma")
     check_learning_rate(config, PRESETS[FLAGS.preset])
     if config.training.jit_compile and config.training.batching == "sorted":
-        COMMAND.warn("--jit_compile compiles each shape: --batching=buckets has fewer")
+        COMMAND.warn("--jit_compile compiles once per shape: --batching=buckets has fewer shapes")
 
 
 def _training(config: Config) -> Corpus:
@@ -280,7 +281,7 @@ def _validation_files() -> PairFiles | None:
     size = FLAGS.valid_split
     if size is not None:
         if FLAGS.train_alignments is not None:
-            raise UsageError("--valid_split: --train_alignments needs a validation set of its own")
+            raise UsageError("--valid_split: --train_alignments needs a separate validation set")
         if size > 1 and size != int(size):
             raise UsageError(f"--valid_split {size}: must be a whole number, or below 1")
     return find_pairs(COMMAND, "valid_")
@@ -300,7 +301,9 @@ def _check_run(config: Config) -> None:
     if FLAGS.initial_model is not None:
         InitialModel(FLAGS.initial_model).check(config)
         if directory.path.resolve() == Path(FLAGS.initial_model).resolve():
-            raise UsageError(f"--model_dir {FLAGS.model_dir}: is the initial model's; take another")
+            raise UsageError(
+                f"--model_dir {FLAGS.model_dir}: is the initial model's; choose another"
+            )
     check_same(directory, config)
     directory.check_resumable()
     directory.read_log()  # for its checks

@@ -92,7 +92,7 @@ CASES = [
 ]  # fmt: skip
 
 USAGE = [
-    ("train", [*TRAIN, "--model_dir=lr=1,bs=2"], "a comma separates models"),
+    ("train", [*TRAIN, "--model_dir=lr=1,bs=2"], "cannot contain a comma"),
     ("train", [*TRAIN, "--optimizer=adadelta"], "0.0015 is that of adam"),
     ("train", [*TRAIN, "--subwords=300"], "--subwords goes with --tokenizer=sentencepiece"),
     ("train", [*TRAIN, "--data_dir=x"], "--data_dir goes with --wmt14"),
@@ -119,7 +119,7 @@ USAGE = [
     ("train", [*TRAIN, "--subword_sampling=0.1"], "needs --tokenizer=sentencepiece"),
     ("train", [*TRAIN, "--letter_noise=0.1"], "--letter_noise needs --tokenizer=sentencepiece"),
     ("train", [*TRAIN, "--early_stopping=bleu"], "--early_stopping needs a validation set"),
-    ("train", [*TRAIN, "--source_language=fi"], "take --tokenizer=sentencepiece, or"),
+    ("train", [*TRAIN, "--source_language=fi"], "use --tokenizer=sentencepiece, or"),
     ("train", [*TRAIN, "--trian_source=en"], "unknown flag --trian_source (did you mean --train_s"),
     ("evaluate", [MODEL, *TEST, "--system=fr:en", "--system=fr:fr"], "two systems of the name fr"),
     ("evaluate", [MODEL, *TEST, "--compare=fr"], "--compare is now --system"),

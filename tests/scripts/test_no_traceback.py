@@ -111,11 +111,11 @@ def test_a_pipe_that_would_be_read_twice(capsys, tmp_path, train_flags):
     os.mkfifo(pipe)
     flags = [*train_flags, f"--train_source={pipe}", f"--model_dir={tmp_path / 'model'}"]
     said = one_line(capsys, train, *flags)
-    assert said.endswith("is read more than once, which no pipe can be")
+    assert said.endswith("is read more than once, so it cannot be a pipe")
     names = ("in_domain_source", "in_domain_target", "pool_source", "pool_target")
     files = [f"--{name}={pipe}" for name in (*names, "output_source", "output_target")]
     said = one_line(capsys, select_pairs, *files, "--keep=1")
-    assert said.endswith("is read more than once, which no pipe can be")
+    assert said.endswith("is read more than once, so it cannot be a pipe")
 
 
 # --- files ----------------------------------------------------------------------------------------

@@ -27,9 +27,9 @@ def define_alignment(command: Command) -> None:
     command.define(
         "alignment",
         AlignmentName,
-        "attention: of the model, or of two models; aligner: that of rnnsearch-aligner in the "
-        "model directory, with the posteriors of its two directions for the weights of two models. "
-        "They are averaged unless --symmetrize is given (default: aligner, where there is one and "
+        "attention: that of the model, or of two models; aligner: that of rnnsearch-aligner in the "
+        "model directory, with the posteriors of both directions, "
+        "averaged unless --symmetrize is given (default: aligner, if there is one and "
         "no --reverse_model_dir)",
     )
     command.define(
@@ -47,7 +47,7 @@ def define_alignment(command: Command) -> None:
     command.define(
         "threshold",
         float,
-        f"of --rule=threshold, above 0, at most 1 (default: {LinkRule.threshold}; of the aligner, "
+        f"for --rule=threshold, above 0, at most 1 (default: {LinkRule.threshold}; of the aligner, "
         f"{ALIGNER_LINKS.rule.threshold})",
         limits=THRESHOLD,
     )

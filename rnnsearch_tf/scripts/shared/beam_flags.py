@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 PASSED_ON = (
     "Other flags, written --NAME=VALUE, are Beam's options, such as --runner (docs/scale.md); "
-    "without them, the job runs in this process. Paths may be of any filesystem that Beam has: "
-    "gs://, s3://, hdfs:// and others."
+    "without them, the job runs in this process. Paths may be on any filesystem that Beam "
+    "supports: gs://, s3://, hdfs:// and others."
 )
 SHARDS = "a file, or a pattern: * within a folder, ** in all below it"
 

@@ -46,7 +46,7 @@ def model_folders(command: Command, names: str | None = None) -> list[str]:
 def written_model(command: Command) -> ModelDirectory:
     """Return the one model directory of --model_dir, into which the command writes.
 
-    UsageError for the name of a model that ships, whose folder is the package's.
+    UsageError for the name of the pretrained model, whose folder is inside the package.
     """
     path = command.flags.model_dir
     if find_model(path) != Path(path):

@@ -17,7 +17,7 @@ def define_figures(command: Command) -> None:
     command.define(
         "figures",
         OUTPUT_FOLDER,
-        "a folder for a picture of each line's soft alignment: 1.png, 2.png, …",
+        "a folder for figures of each line's soft alignment: 1.png, 2.png, …",
     )
     command.define("figure_format", FigureFormat, "html is an interactive page", "png")
 

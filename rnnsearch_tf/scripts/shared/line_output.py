@@ -47,7 +47,7 @@ def define_line_output(command: Command, lines: str) -> None:
     command.define(
         "resume",
         bool,
-        "go on where a run that broke off has left OUTPUT.partial; with the same flags",
+        "continue an interrupted run that has left OUTPUT.partial; use the same flags",
         False,
     )
 

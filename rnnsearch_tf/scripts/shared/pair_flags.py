@@ -31,8 +31,8 @@ def define_tsv(command: Command, prefix: str = "") -> None:
     command.define(
         f"{prefix}tsv",
         INPUT_FILES,
-        "lines of a source, a tab and its target, plain or .gz; further columns are ignored; or of "
-        "source ||| target, the input of fast_align",
+        "lines of a source, a tab and its target, plain or .gz; further columns are ignored. Also "
+        "lines of source ||| target, the input of fast_align",
     )
 
 
@@ -68,4 +68,4 @@ def define_selection(command: Command) -> None:
     command.define("source_language", MosesLanguage, "Moses rules for the source", "en")
     command.define("target_language", MosesLanguage, "Moses rules for the target", "fr")
     command.define("order", int, "n of the n-gram models", 3, Limits(1, 10))
-    command.define("seed", int, "of the sample of the pool", 1, SEED)
+    command.define("seed", int, "seed of the sample of the pool", 1, SEED)

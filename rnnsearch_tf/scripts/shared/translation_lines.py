@@ -24,13 +24,13 @@ def define_translation_format(command: Command) -> None:
     command.define(
         "word_scores", bool,
         "write WORD:LOG P for each word and </s>, separated by spaces, after the scores and "
-        "' ||| '; their sum is that of the sentence",
+        "' ||| '; they sum to the log p of the sentence",
         False,
     )  # fmt: skip
     command.define(
         "n_best",
         int,
-        "different translations of each line, best first; above 1, each is a line 'NUMBER ||| TEXT "
+        "distinct translations of each line, best first; above 1, each is a line 'NUMBER ||| TEXT "
         "||| LOG P ||| LOG P / TOKENS^LENGTH_PENALTY', lines numbered from 0; there may be fewer",
         1,
         BEAM_SIZE,

@@ -74,7 +74,7 @@ def check_contract(
 
     Args:
         path: a version's folder.
-        reference: the model that was exported, with its search options.
+        reference: the model that was exported, with its decoding options.
         open_session: in place of `CSession`.
 
     Raises:
