@@ -34,7 +34,7 @@ COMMAND = Command(
     "rnnsearch-aligner",
     "train a word aligner on sentence pairs: a hidden Markov model in each direction, which sees "
     "both words of a link; attention does not see the target word. With --model_dir it is written "
-    "there, as aligner.npz, and replaces the model's attention in alignments; with --links it links "
+    "there, as aligner.npz, and replaces the attention in alignments; with --links it links "
     "the words of all pairs, for rnnsearch-train --train_alignments.",
     "rnnsearch-aligner --model_dir=model --source=train.en --target=train.fr",
 )

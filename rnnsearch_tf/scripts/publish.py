@@ -19,7 +19,7 @@ StoredDtype = Literal["float16", "float32"]
 COMMAND = Command(
     "rnnsearch-publish",
     "write a trained model as a folder to share: weights of half the size, vocabularies, and a "
-    "README.md, the model card, with the metadata for model hubs. Every command reads the folder as "
+    "README.md, the model card, with metadata for model hubs. Every command reads the folder as "
     "--model_dir. The decoding options are stored with the model.",
     "rnnsearch-publish --model_dir=model --output=en-fr --license=cc-by-4.0 \\\n"
     '    --data="200,000 sentence pairs of Europarl v7" --evaluation=test.json',
