@@ -21,7 +21,7 @@ def file_digest(path: str | Path) -> str:
     """
     digest = hashlib.sha256()
     if Path(path).is_fifo():
-        raise InputError(f"{path}: a pipe, and this is read more than once: a file is needed")
+        raise InputError(f"{path}: a pipe, but this is read more than once: use a file")
     with input_errors(path), open(path, "rb") as file:
         while block := file.read(_BLOCK):
             digest.update(block)

@@ -27,7 +27,7 @@ _RETRY_SECONDS = 0.1
 
 @contextlib.contextmanager
 def replacing(path: str | Path, suffix: str = "") -> Iterator[Path]:
-    """Yield a temporary name, whose file takes the place of `path` when the block ends well.
+    """Yield a temporary name, whose file replaces `path` when the block ends well.
 
     A symbolic link stays: the file that it names is replaced. What is no regular file, such as a
     device or a pipe, stays too: the content is written into it. `suffix` is an ending that the
@@ -188,10 +188,10 @@ def make_once(folder: Path, is_whole: Callable[[Path], bool], make: Callable[[Pa
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         lock = folder.with_name(f".{folder.name}.lock")
-        with file_lock(lock, before_waiting=lambda: say(f"{folder}: another process makes it")):
+        with file_lock(lock, before_waiting=lambda: say(f"{folder}: another process writes it")):
             if not is_whole(folder):
                 if folder.exists():
-                    say(f"{folder}: damaged; it is made again")
+                    say(f"{folder}: damaged; writing it again")
                 for left in (folder, *folder.parent.glob(f".{folder.name}-{'?' * 8}")):
                     shutil.rmtree(left, ignore_errors=True)
                 with new_folder(folder) as empty:
@@ -210,7 +210,7 @@ def new_folder(path: str | Path) -> Iterator[Path]:
     """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
-    # A name that is no number: a server that watches the folder for versions skips it.
+    # A name that is not a number: a server that watches the folder for versions skips it.
     temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     remove = functools.partial(shutil.rmtree, temporary, ignore_errors=True)
     try:

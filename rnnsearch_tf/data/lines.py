@@ -76,7 +76,7 @@ def check_is_text(path: str | Path) -> None:
             raise ValueError(kind)
     if b"\0" in head:
         line = head[: head.index(b"\0")].count(b"\n") + 1
-        raise ValueError(f"binary, or UTF-16; text has to be UTF-8 (line {line} has a NUL)")
+        raise ValueError(f"binary, or UTF-16; text must be UTF-8 (line {line} has a NUL)")
 
 
 def is_compressed(path: str | Path) -> bool:

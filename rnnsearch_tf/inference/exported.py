@@ -119,7 +119,7 @@ def check_options(
 ) -> None:
     """Raise an InputError where what is asked of an export is not its own."""
     if decoding is not None and decoding != load_config(version).decoding:
-        raise InputError(f"{version}: an export searches with the options it was made with")
+        raise InputError(f"{version}: an export always uses its own decoding options")
     if alignment is not None:
         with card_of(version) as card:
             own = card.get("alignment", "attention")

@@ -35,7 +35,7 @@ def read_lexicon(path: str | Path) -> dict[str, tuple[str, ...]]:
             ):
                 raise InputError(f"{path}: line {number:,} is not word, tab, word")
             if word in lexicon:
-                raise InputError(f"{path}: line {number:,}: {word} is there twice")
+                raise InputError(f"{path}: line {number:,}: {word} occurs twice")
             lexicon[word] = tuple(translations)
     return lexicon
 

@@ -310,7 +310,7 @@ class Translator:
                 raise TypeError("expected a sentence, a str, and the beginning of its translation")
         engine = self._engine_for(None, n_best)
         if getattr(engine, "complete", None) is None:
-            raise InputError("this export completes no translations; make one with --completions")
+            raise InputError("this export has no completions; export with --completions")
         outputs = engine.complete(tf.constant([text]), tf.constant([prefix]))
         results = read_translations([text], outputs, n_best, self.vocabularies[0])
         return in_words(results, *self._sides)[0]
@@ -450,7 +450,7 @@ class Translator:
             ValueError: a value out of range.
         """
         if self._with_decoding is None:
-            raise InputError("an export searches with the options it was made with")
+            raise InputError("an export always uses its own decoding options")
         decoding = dataclasses.replace(self.config.decoding, **options)
         return Translator.of(self._with_decoding(decoding), self._origin)
 

@@ -103,7 +103,7 @@ def _has_records(path: str) -> bool:
 def _text(file: IO[bytes]) -> Iterator[bytes]:
     for number, line in enumerate(raw_lines_of(file)):
         if not number and b"\0" in line:
-            raise ValueError("binary, or UTF-16; text has to be UTF-8")
+            raise ValueError("binary, or UTF-16; text must be UTF-8")
         yield line
 
 

@@ -85,7 +85,7 @@ def run() -> None:
     aligner = HmmAligner.train(counted(first, "read pair"))
     if directory:
         aligner.save(directory.aligner_path)
-        say(f"{directory.aligner_path} written: it aligns in place of attention from now on")
+        say(f"{directory.aligner_path} written: it replaces attention in alignments from now on")
     if FLAGS.links:
         pairs = counted(_pairs(training, tokenizers), "linked pair")
         with replacing(FLAGS.links) as temporary, open(temporary, "wb") as file:

@@ -20,7 +20,7 @@ _LEFT_OUT = shutil.ignore_patterns("*.py", "__pycache__", "exports", ".*")
 def check_kit_folder(folder: str | Path) -> None:
     """Raise an InputError where the folder is not empty."""
     if Path(folder).is_dir() and any(Path(folder).iterdir()):
-        raise InputError(f"{folder}: is not empty, and nothing in it is overwritten")
+        raise InputError(f"{folder}: is not empty, and nothing was overwritten")
 
 
 def write_kit(folder: str | Path) -> None:

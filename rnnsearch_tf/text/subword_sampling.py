@@ -39,7 +39,7 @@ class SubwordSampler:
         try:
             self._segment("a")
         except RuntimeError as error:
-            raise InputError("subwords can be drawn from unigram and BPE models alone") from error
+            raise InputError("subwords can be sampled from unigram and BPE models only") from error
 
     def draw(self, rows: Sequence[Sequence[str]], seed: int) -> list[Sequence[str]]:
         """Draw a segmentation of each text, whose pieces are given; 0 ≤ seed < 2³² − 1.

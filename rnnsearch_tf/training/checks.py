@@ -57,7 +57,7 @@ def check_learning_rate(config: Config, preset: Config) -> None:
     ours, given = config.training, preset.training
     if ours.optimizer != given.optimizer and ours.learning_rate == given.learning_rate:
         raise UsageError(
-            f"--optimizer {ours.optimizer} needs a --learning_rate of its own: "
+            f"--optimizer {ours.optimizer} needs its own --learning_rate: "
             f"{given.learning_rate:g} is that of {given.optimizer} (Adadelta's is 1, Adam's 1e-3)"
         )
 

@@ -48,7 +48,7 @@ def build_strategy(name: str, cluster: Cluster | None = None) -> tf.distribute.S
         return tf.distribute.MultiWorkerMirroredStrategy(resolver)
     except tf.errors.OpError as error:
         count = len(cluster.workers)
-        raise InputError(f"{count} workers did not come together: {first_line(error)}") from error
+        raise InputError(f"{count} workers could not connect: {first_line(error)}") from error
 
 
 # Built once in a process: the collective operations of two strategies would have the same keys.
@@ -128,7 +128,7 @@ class Workers:
         failed = self._sum([float(problem is not None)], chief_only=False)
         if failed[0]:
             self.leave()
-            raise InputError(problem or "another worker failed; what it wrote says why")
+            raise InputError(problem or "another worker failed; see its messages")
 
     def leave(self) -> None:
         """Wait until all are about to end, or have ended."""

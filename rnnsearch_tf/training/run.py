@@ -112,7 +112,7 @@ def _create(directory: ModelDirectory, text: TrainingData, workers: Workers) -> 
 
     workers.check_same(config.to_json(), f"{path}: settings or text are not those of the chief")
     _on_chief(workers, create)
-    workers.check(None if _appears(directory) else f"{path}: must be one folder that all share")
+    workers.check(None if _appears(directory) else f"{path}: must be shared by all workers")
 
 
 def _appears(directory: ModelDirectory) -> bool:

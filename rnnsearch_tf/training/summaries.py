@@ -45,7 +45,7 @@ def _until_error(write: Callable[..., None]) -> Callable[..., None]:
             write(self, *args, **kwargs)
         except (tf.errors.OpError, OSError) as error:
             self.has_failed = True
-            say(f"{self.folder}: no more is written for TensorBoard: {first_line(error)}")
+            say(f"{self.folder}: nothing more is written for TensorBoard: {first_line(error)}")
 
     return method
 

@@ -58,7 +58,7 @@ def draw_alignment(
         figure = _alignment_figure(pair, families, max_pixels)
         if ending == PNG and figure.dpi < _MIN_RESOLUTION:
             size = f"{len(target_tokens):,} × {len(source_tokens):,} words"
-            raise InputError(f"{path}: {size} are too many for a PNG; .svg and .html have room")
+            raise InputError(f"{path}: {size} are too many for a PNG; use .svg or .html")
         image_files.save_figure(figure, path)
 
 

@@ -38,7 +38,7 @@ def image_format(path: str | Path, formats: tuple[str, ...] = (PNG, SVG, PDF)) -
     ending = Path(path).suffix.lower()
     if ending not in formats:
         endings = f"{', '.join(formats[:-1])} or {formats[-1]}"
-        raise UsageError(f"{path}: the name of a picture must end in {endings}")
+        raise UsageError(f"{path}: the name of a figure must end in {endings}")
     return ending
 
 

@@ -273,7 +273,7 @@ def test_an_answer_that_breaks_off(ending):
         ending(connection)
 
     with raw_server(answer) as url:
-        assert "the answer broke off" in failure(AnswerError, url)
+        assert "the answer ended early" in failure(AnswerError, url)
     assert numbers == [0]
 
 
@@ -429,7 +429,7 @@ def test_an_answer_is_not_unpacked():
         connection.sendall(head % len(body) + body)
 
     with raw_server(answer) as url:
-        assert "the answer is no JSON object" in failure(AnswerError, url)
+        assert "the answer is not a JSON object" in failure(AnswerError, url)
 
 
 def test_the_deadline_holds_for_the_reading_of_an_answer(monkeypatch):
@@ -450,7 +450,7 @@ def test_a_status_that_is_none():
         with (
             over_http(statuses=statuses) as served,
             client_of(served) as client,
-            pytest.raises(AnswerError, match="is no status"),
+            pytest.raises(AnswerError, match="is not the status"),
         ):
             client.status()
 
@@ -492,7 +492,7 @@ def test_tensors_that_are_no_answer():
         ({"translation": not_utf8, "score": score}, "'translation' has text that is not UTF-8"),
         ({"translation": text, "score": whole_numbers}, "'score' is neither text nor float32"),
         ({"translation": text, "score": too_few}, "'score' has 0 values for the shape [1]"),
-        ({"translation": text, "score": odd}, "'score' has bytes that are no float32"),
+        ({"translation": text, "score": odd}, "'score' has bytes that are not float32"),
     ):
         answer = PredictResponse()
         for name, tensor in outputs.items():

@@ -225,7 +225,7 @@ def test_a_damaged_cache_is_told_and_made_again(tmp_path, capsys, name):
         prepare(corpus, ENGLISH, FRENCH, tmp_path)
         assert content(tmp_path) == whole
         told, *_ = capsys.readouterr().err.splitlines()  # and that it is prepared
-        assert told == f"{path.parent}: damaged; it is made again"
+        assert told == f"{path.parent}: damaged; writing it again"
     assert corpus.read == 6
 
 

@@ -23,7 +23,7 @@ def fails(capsys, *arguments, status=1):
     capsys.readouterr()
     assert script.run([PATIENT, *map(str, arguments)]) == status
     *kept, line = capsys.readouterr().err.splitlines()
-    assert not kept or (len(kept) == 1 and kept[0].endswith("--resume goes on there"))
+    assert not kept or (len(kept) == 1 and kept[0].endswith("--resume continues there"))
     assert line.startswith("rnnsearch-client: ")
     return line
 

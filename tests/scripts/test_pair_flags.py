@@ -77,7 +77,10 @@ def test_a_share_of_the_training_pairs_is_held_out(capsys, files, trained):
         assert sorted(training.target + validation.target) == sorted(TARGET)
     assert trained[0] == trained[1]
     for wrong, message in (
-        (f"--valid_tsv={files / 'both.tsv.gz'}", "--valid_split takes the place of --valid_tsv"),
+        (
+            f"--valid_tsv={files / 'both.tsv.gz'}",
+            "--valid_split cannot be combined with --valid_tsv",
+        ),
         (f"--train_alignments={files / 'en'}", "--train_alignments needs a validation set"),
     ):
         assert train.run([*flags, *two, "--valid_split=3", wrong]) == 2
@@ -158,4 +161,4 @@ def test_a_binary_standard_input_is_an_error(capsys, engine, files, monkeypatch)
         monkeypatch.setattr(sys, "stdin", stdin)
         assert translate.run([model]) == 1
     (line,) = capsys.readouterr().err.splitlines()
-    assert line == ("rnnsearch-translate: standard input: binary, or UTF-16; text has to be UTF-8")
+    assert line == ("rnnsearch-translate: standard input: binary, or UTF-16; text must be UTF-8")

@@ -267,7 +267,7 @@ def test_an_export_translates_as_the_model(capsysbinary, model_dir, export_dir, 
     own = translated(capsysbinary, *two_lines)
     assert translated(capsysbinary, f"--model_dir={export_dir}", two_lines[2]) == own
     assert translate.run([f"--model_dir={export_dir}", "--beam_size=2", two_lines[2]]) == 1
-    assert b"options it was made with" in capsysbinary.readouterr().err
+    assert b"its own decoding options" in capsysbinary.readouterr().err
 
 
 def test_at_a_terminal_each_line_is_answered(model_dir):

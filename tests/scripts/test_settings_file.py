@@ -78,15 +78,15 @@ def test_the_config_of_a_model_directory_is_read(capsys, tmp_path):
         ("- a", "expected an object, not ['a']"),
         (
             "initial_model: europarl-en-fr",
-            "initial_model: is no setting, but what a training run fills",
+            "initial_model: is not a setting; training fills it in",
         ),
         ("source_vocabulary: 20000", "source_vocabulary: is no setting"),
-        ("training: {epochs: 2}\ntraining: {seed: 3}", "training: is there twice"),
-        ('{"training": {"seed": 2, "seed": 3}}', "seed: is there twice"),
+        ("training: {epochs: 2}\ntraining: {seed: 3}", "training: occurs twice"),
+        ('{"training": {"seed": 2, "seed": 3}}', "seed: occurs twice"),
         ("training: !!map [a]", "neither JSON nor YAML"),
         ("a: [", "neither JSON nor YAML: while parsing"),
         ('{"model": ', "not JSON: "),
-        ('{"format": 9}', "of another format than 1"),
+        ('{"format": 9}', "another format; this version reads format 1"),
     ],
 )
 def test_what_is_wrong_is_a_line(capsys, tmp_path, content, said):

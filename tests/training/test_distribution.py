@@ -264,5 +264,5 @@ def test_workers_that_do_not_come_together_say_so(monkeypatch):
         raise tf.errors.DeadlineExceededError(None, None, "Barrier timed out\nof many words")
 
     monkeypatch.setattr(tf.distribute, "MultiWorkerMirroredStrategy", late)
-    with pytest.raises(InputError, match=r"2 workers did not come together: Barrier timed out$"):
+    with pytest.raises(InputError, match=r"2 workers could not connect: Barrier timed out$"):
         build_strategy("multi_worker", Cluster(["a:1", "b:1"], 0))

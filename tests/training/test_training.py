@@ -546,7 +546,7 @@ def test_a_training_goes_on_where_tensorboards_files_cannot_be_written(tmp_path,
     (tmp_path / "tensorboard").write_text("")
     assert training_run.train(tiny(epochs=2), tmp_path, text[0]) is None
     said = capsys.readouterr().err
-    assert said.count("no more is written for TensorBoard") == 1
+    assert said.count("nothing more is written for TensorBoard") == 1
     assert said.count("epoch ") == 2
 
 

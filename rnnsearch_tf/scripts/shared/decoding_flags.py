@@ -51,8 +51,7 @@ def written_model(command: Command) -> ModelDirectory:
     path = command.flags.model_dir
     if find_model(path) != Path(path):
         raise UsageError(
-            f"--model_dir {path}: ships with the package, and nothing is written there; copy "
-            f"{find_model(path)}"
+            f"--model_dir {path}: the pretrained model is read-only; copy {find_model(path)}"
         )
     return ModelDirectory(path)
 
@@ -78,7 +77,7 @@ def trained_models(command: Command) -> list[str]:
     """Return the folders of --model_dir as `checked_models`; InputError for an export."""
     path = command.flags.model_dir
     if find_version(path):
-        raise InputError(f"{path} is an export; give the model that it was made of")
+        raise InputError(f"{path} is an export; give the model directory that it was made from")
     return checked_models(command)
 
 

@@ -139,7 +139,7 @@ class _FileOutput(LineOutput):
             with self._locked():
                 pass
             raise InputError(
-                f"{self._partial} has the lines of a run that broke off: --resume goes on after "
+                f"{self._partial} has the lines of an interrupted run: --resume continues after "
                 "them; or remove it"
             )
         if self._found:
@@ -227,7 +227,7 @@ class _FileOutput(LineOutput):
             self.has_failed = bool(record["has_failed"])
         except (InputError, ValueError, KeyError, TypeError) as error:
             raise InputError(
-                f"{self._record}: does not tell what made {self._partial}: start anew without both"
+                f"{self._record}: incomplete: delete it and {self._partial} to start over"
             ) from error
         for name, value in self._made_by["flags"].items():
             if flags.get(name) != value:
@@ -245,7 +245,7 @@ class _FileOutput(LineOutput):
                 with contextlib.suppress(OSError):  # a full disk: the record that is there will do
                     self._write_record(done)
             self._warn(
-                f"{self._partial} has the first {done:,} lines' results: --resume goes on there"
+                f"{self._partial} has the first {done:,} lines' results: --resume continues there"
             )
         else:
             self._partial.unlink()

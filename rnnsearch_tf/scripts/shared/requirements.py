@@ -39,7 +39,7 @@ class Requirement:
         """
         chosen = [names for names in self.alternatives if given & set(names)]
         if len(chosen) > 1:
-            raise UsageError(f"{_joined(chosen[1])} takes the place of {_joined(chosen[0])}")
+            raise UsageError(f"{_joined(chosen[1])} cannot be combined with {_joined(chosen[0])}")
         if chosen and not given >= set(chosen[0]):
             raise UsageError(f"{_joined(chosen[0])} go together (see --help)")
         return self.is_required and not chosen

@@ -21,7 +21,7 @@ def named_systems(command: Command) -> dict[str, str]:
         if len(name) < 2 or not path or Path(value.split(",")[0]).exists():
             name = path = value
         if name in systems:
-            raise UsageError(f"--system {value}: there are two systems of the name {name}")
+            raise UsageError(f"--system {value}: there are two systems named {name}")
         systems[name] = path
     return systems
 

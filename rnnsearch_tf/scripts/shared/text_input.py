@@ -78,7 +78,7 @@ def _standard_input() -> Iterator[bytes]:
     with input_errors("standard input"):
         while chunk := os.read(descriptor, 1 << 16):
             if not has_begun and b"\0" in chunk:
-                raise InputError("standard input: binary, or UTF-16; text has to be UTF-8")
+                raise InputError("standard input: binary, or UTF-16; text must be UTF-8")
             has_begun = True
             first, *others = chunk.split(b"\n")
             parts.append(first)
