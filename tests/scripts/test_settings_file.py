@@ -80,7 +80,7 @@ def test_the_config_of_a_model_directory_is_read(capsys, tmp_path):
             "initial_model: europarl-en-fr",
             "initial_model: is not a setting; training fills it in",
         ),
-        ("source_vocabulary: 20000", "source_vocabulary: is no setting"),
+        ("source_vocabulary: 20000", "source_vocabulary: is not a setting"),
         ("training: {epochs: 2}\ntraining: {seed: 3}", "training: occurs twice"),
         ('{"training": {"seed": 2, "seed": 3}}', "seed: occurs twice"),
         ("training: !!map [a]", "neither JSON nor YAML"),
