@@ -63,7 +63,7 @@ def run(output: str | Path, size: Size = DEFAULT_SIZE, seed: int = 1) -> None:
     """Train both models, compare, draw, export, and translate in a fresh process.
 
     A demonstration in the folder that broke off is resumed; one that ended is replaced. Other files
-    stay. InputError where another program's files have the names of the demonstration's. The seed
+    stay. InputError if another program's files have the names of the demonstration's. The seed
     is that of data and weights.
     """
     started = time.monotonic()

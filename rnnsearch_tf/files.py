@@ -113,7 +113,7 @@ def write_atomically(path: str | Path, content: bytes) -> None:
 
 
 def check_space(path: str | Path, size: int) -> None:
-    """Raise an OSError where the disk has no room for a new file of so many bytes.
+    """Raise an OSError if the disk has no room for a new file of so many bytes.
 
     For a writer that crashes on a full disk.
     """
@@ -151,7 +151,7 @@ def file_lock(
     """Hold a lock that ends with the process, however the process ends; yield the file, to append.
 
     The file stays: another process may already wait for the lock on it. BlockingIOError where
-    another process holds the lock, and `wait` is false; OSError where it cannot be locked.
+    another process holds the lock, and `wait` is false; OSError if it cannot be locked.
     """
     with open(path, "ab") as file:
         if not _try_lock(file):
@@ -181,7 +181,7 @@ def make_once(folder: Path, is_whole: Callable[[Path], bool], make: Callable[[Pa
     The folder is made under another name beside it, brought to the disk and renamed. Of several
     processes one makes it and the others wait; when that one dies, the next removes what it left
     and makes the folder itself. A folder that `is_whole` finds damaged is told, and made again.
-    InputError where the place cannot be written.
+    InputError if the place cannot be written.
     """
     if is_whole(folder):
         return
@@ -205,7 +205,7 @@ def make_once(folder: Path, is_whole: Callable[[Path], bool], make: Callable[[Pa
 def new_folder(path: str | Path) -> Iterator[Path]:
     """Yield a temporary folder, which gets the name `path` when the block ends well.
 
-    All of it is on the disk then. OSError where `path` is a file or a folder that is not empty by
+    All of it is on the disk then. OSError if `path` is a file or a folder that is not empty by
     then, or the disk refuses.
     """
     target = Path(path)

@@ -30,7 +30,7 @@ def parse_json(
 
 
 def read_json(path: str | Path) -> Any:
-    """Read a JSON file; InputError where it cannot be read, or is no JSON."""
+    """Read a JSON file; InputError if it cannot be read, or is no JSON."""
     with input_errors(path):
         return parse_json(Path(path).read_bytes())
 
@@ -86,7 +86,7 @@ def typed(expected: Any, value: Any, name: str = "") -> Any:
 def record(record_class: Any, values: dict[str, Any]) -> Any:
     """Build a dataclass or NamedTuple from a JSON object; a missing field has its default.
 
-    ValueError as of `typed`, and where a field without a default is missing.
+    ValueError as in `typed`, and where a field without a default is missing.
     """
     field_types = typing.get_type_hints(record_class)
     unknown = sorted(set(values) - set(field_types))

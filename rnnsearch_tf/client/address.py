@@ -79,7 +79,7 @@ def parse_address(text: str) -> Address:
 
 
 def model_spec(name: str, version: int | None, label: str | None) -> ModelSpec:
-    """Make a `ModelSpec`; raise a UsageError where its values do not go together."""
+    """Make a `ModelSpec`; raise a UsageError if its values do not go together."""
     if not name:
         raise UsageError("model: must have a name")
     if version is not None and label is not None:

@@ -23,7 +23,7 @@ _COMPRESSIONS = {
 def read_lines(path: str | Path) -> list[str]:
     r"""Read the lines of a UTF-8 text file, plain or .gz; only \n and \r\n end a line.
 
-    InputError where it cannot be read, or is not UTF-8; the message has the line's number.
+    InputError if it cannot be read, or is not UTF-8; the message has the line's number.
     """
     return [line for block in blocks_of_lines(path, block_size=10_000) for line in block]
 

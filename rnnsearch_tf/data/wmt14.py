@@ -64,7 +64,7 @@ class Wmt14:
     def blocks(self) -> Iterator[ParallelText]:
         """Give the pairs in order, a block at a time, after downloading them if need be.
 
-        InputError where the data set is not there and cannot be downloaded, or is damaged.
+        InputError if the data set is not there and cannot be downloaded, or is damaged.
         """
         import tensorflow as tf
 

@@ -53,7 +53,7 @@ class Evaluator:
     def translate_and_replace(self, lines: Sequence[str]) -> tuple[list[str], list[str] | None]:
         """Translate once, for translations with [UNK] and with [UNK] replaced.
 
-        The latter, by way of the attention, are None where that cannot be done or the decoding
+        The latter, by way of the attention, are None if that cannot be done or the decoding
         options leave no [UNK].
         """
         if self._replacing is None:

@@ -91,7 +91,7 @@ class Metric:
     def sentence_scores(
         self, translations: Sequence[str], references: Sequence[str], tokens: str = ""
     ) -> list[float]:
-        """Score each translation by itself; `tokens` as of `score`."""
+        """Score each translation by itself; `tokens` as in `score`."""
         metric = (self.make_for_sentence or self.make)(tokens or language_tokens(references))
         pairs = zip(translations, references, strict=True)
         return [metric.sentence_score(ours, [theirs]).score for ours, theirs in pairs]
@@ -165,7 +165,7 @@ def bleu(
     intervals: bool = False,
     tokens: str = "",
 ) -> Score:
-    """Score detokenized text by sacreBLEU's BLEU, 0 to 100; arguments as of `Metric.score`."""
+    """Score detokenized text by sacreBLEU's BLEU, 0 to 100; arguments as in `Metric.score`."""
     return METRICS["bleu"].score(translations, references, intervals, tokens)
 
 

@@ -70,7 +70,7 @@ def score_set(
 ) -> SetScores:
     """Score detokenized translations by every metric, with 95% confidence intervals.
 
-    `tokens` as of `Metric.score`.
+    `tokens` as in `Metric.score`.
     """
     text = translations, references
     words = in_words(translations, tokenizer), references_in_words(references, tokenizer)

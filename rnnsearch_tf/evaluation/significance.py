@@ -76,7 +76,7 @@ def difference(
     references: Sequence[Reference],
     tokens: str = "",
 ) -> Difference:
-    """Compare two systems by one metric on some sentences; `tokens` as of `Metric.score`."""
+    """Compare two systems by one metric on some sentences; `tokens` as in `Metric.score`."""
     systems = [("this", list(translations)), ("other", list(others))]
     sets = metrics.reference_sets(references)
     metric_object = metric.new(tokens or metrics.language_tokens(references))

@@ -18,7 +18,7 @@ Target = Line | Translation | Hypothesis
 def checked_lines(text: Any) -> Sequence[Line]:
     """Return a sentence as a list of one, and a list of them as it is.
 
-    TypeError where it is neither.
+    TypeError if it is neither.
     """
     lines: Any = [text] if isinstance(text, Line) else _checked_list(text)
     for _ in each_line(lines):
@@ -49,7 +49,7 @@ def _described(value: Any) -> str:
 
 
 def checked_pairs(source: Sequence[Line], target: Any) -> list[tuple[Line, Target]]:
-    """Pair sentences with their translations; InputError where there are not as many.
+    """Pair sentences with their translations; InputError if there are not as many.
 
     TypeError if the sentences or the translations are not strings.
     """

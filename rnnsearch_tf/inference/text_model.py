@@ -52,12 +52,12 @@ class TextModel(tf.Module):
     It is also the root of the SavedModel (see `serving.export`), whose signatures are thin
     functions over it (see `serving.signatures`). Its functions `best`, `candidates`,
     `score_tokens` and `align_tokens` are saved with it, so that `Translator` runs on an export too;
-    `complete` is None where an export is not to have it.
+    `complete` is None for an export without it.
 
     Sentences are searched in blocks of similar length: a long sentence among many short ones costs
-    only itself, and memory is bounded for any number of sentences. InputError where unknown words
-    are to be replaced, and a model has no attention; or there are to be candidate words, and there
-    is no lexicon, or the tokens are subwords; or spelling is to be corrected of subwords.
+    only itself, and memory is bounded for any number of sentences. InputError for options that the
+    models do not support: replacing unknown words without attention, candidate words without a
+    lexicon or with subwords, or spelling correction with subwords.
     """
 
     def __init__(

@@ -44,7 +44,7 @@ Item = TypeVar("Item")
 
 
 class Translator:
-    """Trained models, or an export of them, at work.
+    """Translates with trained models, or with an export of them.
 
     Examples:
         >>> from rnnsearch_tf.inference.translator import Translator
@@ -55,20 +55,20 @@ class Translator:
         >>> result.alignment.shape == (len(result.tokens), len(result.source_tokens))
         True
 
-    Lists are worked on in windows of a few hundred lines, in parts of similar length; results come
-    in the order of the input. Where TensorFlow runs each operation on one thread
+    Lists are processed in windows of a few hundred lines, in parts of similar length; results come
+    in the order of the input. If TensorFlow runs each operation on one thread
     (`tf.config.threading.set_intra_op_parallelism_threads(1)`), parts of a window are translated
-    side by side, one on each core. Iterators of any length go through the methods that end in
-    `_stream`, which hold one window at a time. When their input raises an error, what was read
-    before it is answered first.
+    in parallel, one on each core. For iterators of any length, use the methods that end in
+    `_stream`, which hold one window at a time. If their input raises an error, the results of all
+    lines before it come first.
 
     Args:
         engine: a `TextModel`, or a SavedModel of one.
         config: its languages and decoding options.
         tokenizers: of source and target, text to the tokens of the model.
         vocabularies: of source and target.
-        with_decoding: makes an engine with other decoding options; None of an export, which has
-            those it was made with.
+        with_decoding: makes an engine with other decoding options; None for an export, which has
+            its own options.
         origin: where the engine was loaded from.
 
     Attributes:
@@ -118,16 +118,16 @@ class Translator:
         Args:
             path: the model directory, or a list of them; languages and decoding options are the
                 first one's. Or an export: a version's folder, or the folder of versions, of which
-                the highest is taken.
-            decoding: instead of the model's own options; an export has those it was made with.
+                the highest is used.
+            decoding: instead of the model's own options; an export always has its own.
             weights: "best" or "last"; an export has one set, and refuses "last".
-            alignment: what `align` aligns by, "attention" or the "aligner" that
-                `rnnsearch-aligner` has written; None: the (first) model's aligner where it has
-                one. An export has what it was made with.
+            alignment: source of the alignments, "attention" or the "aligner" that
+                `rnnsearch-aligner` has written; None: the (first) model's aligner if it has
+                one. An export always has its own.
 
         Raises:
             InputError: a directory is absent, incomplete or damaged, has other vocabularies than
-                the first, lacks the aligner that is asked for, or is an export that was made with
+                the first, lacks the requested aligner, or is an export that was made with
                 other options.
         """
         version = exported.find_version(path) if isinstance(path, str | Path) else None
@@ -158,12 +158,12 @@ class Translator:
 
     @property
     def model(self) -> TranslationModel | Ensemble | None:
-        """The model in memory, or the ensemble; None of an export."""
+        """The model in memory, or the ensemble; None for an export."""
         return self._engine.model if isinstance(self._engine, TextModel) else None
 
     @property
     def aligner(self) -> HmmAligner | None:
-        """The aligner in memory; None where attention aligns, and of an export."""
+        """The aligner in memory; None if attention aligns, and for an export."""
         return self._engine.aligner if isinstance(self._engine, TextModel) else None
 
     # To a type checker, a str might as well be a sequence of them.
@@ -297,7 +297,7 @@ class Translator:
 
         Returns:
             Whole translations, the prefix included, in `text` and in the scores; under candidate
-            words, those of the prefix are among them. Where no translation can begin with it, one
+            words, those of the prefix are among them. If no translation can begin with it, one
             without text, whose score is −inf.
 
         Raises:
@@ -445,7 +445,7 @@ class Translator:
         """Return the same models with other decoding options, `replace_unknown=True` for one.
 
         Raises:
-            InputError: an export, which has those it was made with, or models that lack what the
+            InputError: an export, which always has its own, or models that lack what the
                 options need.
             ValueError: a value out of range.
         """

@@ -230,7 +230,7 @@ def alignment_cross_entropy(
 ) -> Float[Tensor, "B Ty"]:
     """Cross-entropy of given links and the attention: H(A_i, α_i) = −Σ_j A_ij log α_ij, in nats.
 
-    The cost of guided alignment training (Chen et al. 2016, arXiv 1607.01628). A row of the guide
+    The cost of guided alignment training (Chen et al. 2016, arXiv 1607.01628). A row of `guide`
     is uniform over the links of its word, or all 0, as is the result then.
     """
     logarithms = ops.log(ops.maximum(alignment, _MIN_ATTENTION))

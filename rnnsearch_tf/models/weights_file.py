@@ -23,7 +23,7 @@ _DTYPES = tuple(map(np.dtype, ("float32", "float16")))
 def write_weights(path: Path, model: TranslationModel, config: Config) -> None:
     """Write a file that `check_weights` accepts, and Keras's `load_weights` reads.
 
-    The path ends in ".weights.h5"; the config is that of the model's directory. OSError where the
+    The path ends in ".weights.h5"; the config is that of the model's directory. OSError if the
     disk refuses.
     """
     model.save_weights(path)
@@ -36,8 +36,8 @@ def write_weights(path: Path, model: TranslationModel, config: Config) -> None:
 def copy_weights(source: Path, target: Path, dtype: str) -> None:
     """Write the arrays of a checked file in another dtype, with a digest of their own.
 
-    The target ends in ".weights.h5"; the dtype is "float32" or "float16". InputError where a value
-    is too large for it, OSError where the disk refuses.
+    The target ends in ".weights.h5"; the dtype is "float32" or "float16". InputError if a value
+    is too large for it, OSError if the disk refuses.
     """
     with h5py.File(source, "r") as file, h5py.File(target, "w") as copy:
         for path, item in _items(file):

@@ -154,7 +154,7 @@ class _Work:
 
 
 def _saved(path: Path, expected: Any) -> Any:
-    """Read what was saved as JSON; {} where nothing was, InputError where something else was."""
+    """Read what was saved as JSON; {} where nothing was, InputError if something else was."""
     with input_errors(path):
         return typed(expected, read_json(path) if path.exists() else {})
 

@@ -157,7 +157,7 @@ def _check_inputs() -> ParallelText:
 
 
 def _system_lines(path: str, text: ParallelText) -> list[str] | None:
-    """Read another system's translations; None where it is a model, which is checked."""
+    """Read another system's translations; None if it is a model, which is checked."""
     if not find_model(path.split(",")[0]).is_dir():
         return translation_lines("system", path, text.source)
     checked_models(COMMAND, path)

@@ -22,7 +22,7 @@ def read_prefixes(language: str) -> str:
     """Return the abbreviations that sacremoses has for a language, separated by spaces.
 
     "#" ends those that keep their dot before a digit alone. Empty for a language that is built in.
-    InputError where sacremoses is not installed.
+    InputError if sacremoses is not installed.
     """
     if language in ALWAYS:
         return ""

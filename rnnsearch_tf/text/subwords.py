@@ -60,7 +60,7 @@ class SentencePieceTokenizer(Tokenizer):
     def load(cls, language: str, path: Path, digest: str = "") -> "SentencePieceTokenizer":
         """Read a model file, which has a SHA-256 where one is given.
 
-        InputError where it is no such file, and where tensorflow-text is not installed.
+        InputError if it is no such file, and where tensorflow-text is not installed.
         """
         with input_errors(path):
             model = path.read_bytes()

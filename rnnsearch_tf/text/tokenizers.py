@@ -35,7 +35,7 @@ def word_tokenizers_for(config: Config) -> tuple[Tokenizer, Tokenizer]:
 
 
 def with_prefixes(config: Config) -> Config:
-    """Fill in missing abbreviations for Moses' rules; InputError where sacremoses is missing."""
+    """Fill in missing abbreviations for Moses' rules; InputError if sacremoses is missing."""
     if config.tokenizer != MOSES:
         return config
     return dataclasses.replace(
@@ -48,7 +48,7 @@ def with_prefixes(config: Config) -> Config:
 def tokenizers_for(config: Config, folder: Path) -> tuple[Tokenizer, Tokenizer]:
     """Make the source's and the target's tokenizer; of subwords, by source.spm and target.spm.
 
-    InputError as of `SentencePieceTokenizer.load`.
+    InputError as in `SentencePieceTokenizer.load`.
     """
     if config.tokenizer != SENTENCEPIECE:
         return word_tokenizers_for(config)

@@ -48,7 +48,7 @@ class Checkpoints:
     def restore(self) -> int | None:
         """Restore the newest checkpoint that can be read, report it and return its number, if any.
 
-        Raises an InputError where there are checkpoints and none can be read.
+        Raises an InputError if there are checkpoints and none can be read.
         """
         # TensorFlow writes the index last: a checkpoint without one was never finished.
         numbers = sorted(self._numbers("ckpt-*.index"), reverse=True)

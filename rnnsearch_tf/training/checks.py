@@ -53,7 +53,7 @@ def check_inputs(config: Config, has_validation_set: bool, has_alignments: bool)
 
 
 def check_learning_rate(config: Config, preset: Config) -> None:
-    """Raise a UsageError where another optimizer than the preset's has the preset's rate."""
+    """Raise a UsageError if another optimizer than the preset's has the preset's rate."""
     ours, given = config.training, preset.training
     if ours.optimizer != given.optimizer and ours.learning_rate == given.learning_rate:
         raise UsageError(
@@ -65,7 +65,7 @@ def check_learning_rate(config: Config, preset: Config) -> None:
 def check_jax(config: Config, strategy: Any = None) -> None:
     """Check that training can run with Keras on JAX; a `tf.distribute` strategy cannot.
 
-    InputError where JAX is not installed; UsageError for what is TensorFlow's alone.
+    InputError if JAX is not installed; UsageError for what is TensorFlow's alone.
     """
     require_package("jax")
     if getattr(strategy, "cluster_resolver", None) is not None or strategy == "multi_worker":

@@ -30,8 +30,8 @@ def find_cluster(workers: str | None, index: int | None, environment: Mapping[st
     """Find the machines of a training run: `workers`, of which this one has the index.
 
     They are hosts (see `expand_hosts`); None: those of TF_CONFIG, or else of the job step that
-    SLURM's variables describe. UsageError where nothing names the machines, and for arguments that
-    are unusable; InputError where the environment is, or leaves this machine out.
+    SLURM's variables describe. UsageError if nothing names the machines, and for arguments that
+    are unusable; InputError if the environment is, or leaves this machine out.
     """
     if (workers is None) != (index is None):
         raise UsageError("--workers and --worker_index go together")

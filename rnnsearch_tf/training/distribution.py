@@ -106,7 +106,7 @@ def _unusable_gpus() -> str:
 class Workers:
     """The machines that train together; a single one without a cluster.
 
-    Worker 0 is the chief, which alone evaluates and writes files.
+    Worker 0 is the chief: only it evaluates and writes files.
     """
 
     def __init__(self, strategy: tf.distribute.Strategy):
@@ -117,7 +117,7 @@ class Workers:
 
     @contextlib.contextmanager
     def needed(self) -> Iterator[None]:
-        """Run a block that needs the other workers; InputError where one no longer answers."""
+        """Run a block that needs the other workers; InputError if one no longer answers."""
         try:
             yield
         except _WORKER_GONE as error:

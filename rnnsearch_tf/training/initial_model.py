@@ -24,7 +24,7 @@ class InitialModel:
 
     Architecture, sizes and tokenizer are the initial model's. Its words keep their ids; where the
     new vocabularies are larger, the most frequent new words of the text follow, with random
-    weights. The optimizer begins anew. InputError as of `ModelDirectory.load_config`.
+    weights. The optimizer begins anew. InputError as in `ModelDirectory.load_config`.
     """
 
     def __init__(self, path: str | Path):
@@ -58,7 +58,7 @@ class InitialModel:
     def copy_weights(self, model: "TranslationModel", digest: str) -> None:
         """Give a model the weights of this one, and leave those of new words as they are.
 
-        InputError where they no longer have this digest, as of a model that is still in training.
+        InputError if they no longer have this digest, as of a model that is still in training.
         """
         initial = self.directory.load_model()
         if self.directory.check_weights() != digest:

@@ -68,7 +68,7 @@ class SavedVariable(tf.train.experimental.PythonState):
         return np.asarray(self._variable.value).tobytes()
 
     def deserialize(self, string_value: bytes) -> None:
-        """Read the values, for TensorFlow; ValueError where they are not as many."""
+        """Read the values, for TensorFlow; ValueError if they are not as many."""
         values = np.frombuffer(string_value, self._variable.dtype)
         self._variable.assign(values.reshape(self._variable.shape))
 

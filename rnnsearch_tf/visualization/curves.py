@@ -56,7 +56,7 @@ def draw_training(path: str | Path, logs: Mapping[str, Sequence[Mapping[str, Any
     """Draw −log p per token, and BLEU on the validation set, over updates.
 
     Of each training run's `ModelDirectory.read_log`, these are `train_nll_per_token` (dashed),
-    `nll_per_token` and `bleu`, where an evaluation has them. InputError where there is nothing to
+    `nll_per_token` and `bleu`, where an evaluation has them. InputError if there is nothing to
     draw of one.
     """
     with figure_style():

@@ -81,7 +81,7 @@ def test_a_share_of_the_training_pairs_is_held_out(capsys, files, trained):
             f"--valid_tsv={files / 'both.tsv.gz'}",
             "--valid_split cannot be combined with --valid_tsv",
         ),
-        (f"--train_alignments={files / 'en'}", "--train_alignments needs a separate validation set"),
+        (f"--train_alignments={files / 'en'}", "needs a separate validation set"),
     ):
         assert train.run([*flags, *two, "--valid_split=3", wrong]) == 2
         assert message in capsys.readouterr().err

@@ -98,7 +98,7 @@ def test_large_pictures_are_bounded(tmp_path):
     height, width = image.imread(tmp_path / "a.png").shape[:2]
     assert 39_000 < height * width <= 40_800
     many = np.eye(29), ["w"] * 29, ["w"] * 29, 40_000
-    with pytest.raises(InputError, match=r"b\.png: 29 × 29 words are too many for a PNG; use \.svg"):
+    with pytest.raises(InputError, match=r"b\.png: 29 × 29 words are too many for a PNG; use"):
         draw_alignment(tmp_path / "b.png", *many)
     draw_alignment(tmp_path / "b.svg", *many)
     assert not (tmp_path / "b.png").exists()

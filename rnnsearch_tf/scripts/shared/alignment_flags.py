@@ -81,7 +81,7 @@ def _wanted(command: Command) -> AlignmentName | None:
 
 
 def link_method(command: Command) -> LinkMethod:
-    """Return the method that the flags describe; UsageError where they do not go together."""
+    """Return the method that the flags describe; UsageError if they do not go together."""
     flags = command.flags
     if by_aligner(command):
         if flags.reverse_model_dir or flags.average_alignments:
@@ -125,7 +125,7 @@ def aligned_models(command: Command) -> list[str]:
 
 
 def word_aligner(command: Command) -> "WordAligner":
-    """Load what the flags name; InputError where models do not go together."""
+    """Load what the flags name; InputError if models do not go together."""
     from rnnsearch_tf.alignment.word_aligner import TrainedAligner, WordAligner
 
     reverse = command.flags.reverse_model_dir

@@ -28,7 +28,7 @@ def pass_options_on(command: Command) -> None:
 
 
 def output_folder(command: Command, inputs: list[str]) -> str:
-    """Return --output as workers find it; UsageError where outputs would replace inputs."""
+    """Return --output as workers find it; UsageError if outputs would replace inputs."""
     from rnnsearch_tf.pipelines.shards import absolute, folder_of
 
     output = absolute(command.flags.output).rstrip("/")

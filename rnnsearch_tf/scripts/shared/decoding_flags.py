@@ -84,7 +84,7 @@ def trained_models(command: Command) -> list[str]:
 def decoding_settings(command: Command, names: str | None = None) -> DecodingConfig:
     """Return the (first) model's own decoding options, changed by the flags that were given.
 
-    Arguments and errors are those of `checked_models`.
+    Arguments and errors as in `checked_models`.
     """
     return command.settings(config_of(model_folders(command, names)[0]).decoding)
 

@@ -23,7 +23,7 @@ def define_figures(command: Command) -> None:
 
 
 def check_figures(command: Command) -> None:
-    """Raise an InputError where pictures are wanted and Matplotlib is not installed."""
+    """Raise an InputError if pictures are wanted and Matplotlib is not installed."""
     if command.flags.figures and command.flags.figure_format != "html":
         require_package("matplotlib")
 

@@ -82,7 +82,7 @@ MODEL_FOLDER = FileType("FOLDER", lambda path: None)  # likewise
 
 
 def check_read_twice(flags: FlagValues, inputs: Iterable[str]) -> None:
-    """Raise a UsageError where the flags of files that are read again name a pipe."""
+    """Raise a UsageError if the flags of files that are read again name a pipe."""
     for name, path in _files(flags, inputs):
         if path.is_fifo():
             raise UsageError(f"--{name} {path}: is read more than once, so it cannot be a pipe")
@@ -91,7 +91,7 @@ def check_read_twice(flags: FlagValues, inputs: Iterable[str]) -> None:
 def check_distinct(
     flags: FlagValues, inputs: Iterable[str], outputs: Iterable[str], others: Iterable[str] = ()
 ) -> None:
-    """Raise a UsageError where a flag of an output names a file that another flag names.
+    """Raise a UsageError if a flag of an output names a file that another flag names.
 
     `others` are paths of inputs that are a part of a flag's value.
     """

@@ -96,7 +96,7 @@ class LineOutput:
             self._warn(f"line {number:,}: {problem}")
 
     def rest_of(self, items: Iterable[Item]) -> Iterator[Item]:
-        """Yield the items that are not done; InputError where the done ones are others."""
+        """Yield the items that are not done; InputError if the done ones are others."""
         return iter(items)
 
     def kept_lines(self) -> list[bytes]:
@@ -111,7 +111,7 @@ class LineOutput:
     def write(self, blocks: Iterable[str]) -> None:
         """Write the lines of each item that is not done, the last without its end, as they come.
 
-        InputError where another process is writing them; OSError where the disk refuses.
+        InputError if another process is writing them; OSError if the disk refuses.
         """
         if self._path == "-":
             _write(sys.stdout.buffer, map(shown_by(sys.stdout), blocks))

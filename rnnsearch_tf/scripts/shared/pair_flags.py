@@ -37,10 +37,10 @@ def define_tsv(command: Command, prefix: str = "") -> None:
 
 
 def find_pairs(command: Command, prefix: str = "", target: str = "target") -> PairFiles | None:
-    """Return the files that the flags name, or None where they name none.
+    """Return the files that the flags name, or None if they name none.
 
     `target` is the name of the target's flag; of several values the first is taken. InputError
-    where there are not as many files on both sides.
+    if there are not as many files on both sides.
     """
     sources, targets, tsv = (
         command.flags[f"{prefix}{name}"].value for name in ("source", target, "tsv")
@@ -55,7 +55,7 @@ def find_pairs(command: Command, prefix: str = "", target: str = "target") -> Pa
 
 
 def needed_pairs(command: Command, prefix: str = "", target: str = "target") -> PairFiles:
-    """Return the files of required flags; arguments and errors as of `find_pairs`."""
+    """Return the files of required flags; arguments and errors as in `find_pairs`."""
     files = find_pairs(command, prefix, target)
     assert files is not None
     return files

@@ -35,7 +35,7 @@ class Requirement:
     def is_missing(self, given: Set[str]) -> bool:
         """Whether none of the sets is given, and one is required.
 
-        UsageError where a part of a set is given, or more than one set.
+        UsageError if a part of a set is given, or more than one set.
         """
         chosen = [names for names in self.alternatives if given & set(names)]
         if len(chosen) > 1:

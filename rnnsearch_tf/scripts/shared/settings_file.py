@@ -16,7 +16,7 @@ def read_settings_file(path: str, base: Config) -> Config:
     """Read what `rnnsearch-train --print_config` prints, or a part of it, or a config.json.
 
     What a training run fills in, such as the digests, is ignored in a config.json. `base` has the
-    settings that the file lacks. InputError where the file cannot be read, is neither JSON nor
+    settings that the file lacks. InputError if the file cannot be read, is neither JSON nor
     YAML, or has an unknown or wrong setting.
     """
     with input_errors(f"--config {path}"):
@@ -42,7 +42,7 @@ def read_settings_file(path: str, base: Config) -> Config:
 
 
 def _parsed(content: bytes) -> Any:
-    """Parse JSON, or else YAML; a ValueError where it is neither."""
+    """Parse JSON, or else YAML; a ValueError if it is neither."""
     if content.lstrip().startswith(b"{"):
         return parse_json(content, _without_duplicates)
     import yaml  # here: without it, as where the client alone is installed, a command still starts

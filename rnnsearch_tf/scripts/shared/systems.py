@@ -27,7 +27,7 @@ def named_systems(command: Command) -> dict[str, str]:
 
 
 def translation_lines(flag: str, paths: str, sources: Sequence[str]) -> list[str]:
-    """Read files of a flag, a translation for each source; InputError where one is missing."""
+    """Read files of a flag, a translation for each source; InputError if one is missing."""
     check_path(flag, INPUT_FILES, paths)
     lines = [line for path in paths.split(",") for line in read_lines(path)]
     if len(lines) != len(sources):
