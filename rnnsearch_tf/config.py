@@ -337,9 +337,7 @@ class Config:
         "moses (rules for some languages), sentencepiece (subwords of any language), or "
         "whitespace: the text is pre-tokenized",
     )
-    subwords: int = setting(
-        8_000, "subwords per side, including 256 bytes and 3 special tokens", SUBWORDS
-    )
+    subwords: int = setting(8_000, "subwords per side, with 256 bytes + 3 special tokens", SUBWORDS)
     joint_subwords: bool = setting(False, "the same subwords for both sides, learned from both")
     source_vocabulary: str = setting("", "SHA-256 of source.vocab")
     target_vocabulary: str = setting("", "SHA-256 of target.vocab")

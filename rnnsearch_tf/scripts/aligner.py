@@ -98,9 +98,7 @@ def _check_flags(config: Config) -> None:
         raise UsageError(f"--{given[0]}: the words are those of --model_dir")
     if FLAGS.links:
         if config.tokenizer == SENTENCEPIECE:
-            raise UsageError(
-                "--links: needs whitespace-separated words: use --tokenizer=whitespace"
-            )
+            raise UsageError("--links needs whitespace-separated words: --tokenizer=whitespace")
         check_read_twice(FLAGS, _PAIRS)
         check_distinct(FLAGS, _PAIRS, ("links",))
 

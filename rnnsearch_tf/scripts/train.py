@@ -130,10 +130,9 @@ COMMAND.define(
 COMMAND.define(
     "workers",
     str,
-    "hosts of --strategy=multi_worker, such as a:2222,b:2222 or node[01-04]; the first evaluates "
-    "and writes files",
+    "hosts of --strategy=multi_worker, such as a:2222,b:2222 or node[01-04], the chief first",
 )
-COMMAND.define("worker_index", int, "index of this machine in --workers", limits=Limits())
+COMMAND.define("worker_index", int, "index of this machine in --workers, from 0", limits=Limits())
 COMMAND.define(
     "cache_dir", OUTPUT_FOLDER, "folder for tokenized text (default: in the user's cache)"
 )
@@ -161,7 +160,7 @@ def run() -> int:
     backend = "jax" if os.environ.get("KERAS_BACKEND") == "jax" else "tensorflow"
     if backend == "jax":
         check_jax(config, FLAGS.strategy)
-    if cluster is None:  # of several machines, worker 0 checks it, and others fail with it
+    if cluster is None:  # of several machines, the chief checks it, and others fail with it
         _check_run(config)
     validation = valid_files.read() if valid_files else None
     if cluster is not None:
@@ -218,7 +217,7 @@ def _base() -> Config:
     config = PRESETS[FLAGS.preset]
     if FLAGS.config is not None:
         config = read_settings_file(FLAGS.config, config)
-    # A resumed training run keeps the settings that it began with, even where the flags differ.
+    # A resumed training run keeps the settings that it began with, even where the initial model's differ.
     is_resumed = False
     if FLAGS.config is not None and FLAGS.model_dir is not None:
         own = Path(FLAGS.model_dir) / "config.json"
@@ -301,9 +300,7 @@ def _check_run(config: Config) -> None:
     if FLAGS.initial_model is not None:
         InitialModel(FLAGS.initial_model).check(config)
         if directory.path.resolve() == Path(FLAGS.initial_model).resolve():
-            raise UsageError(
-                f"--model_dir {FLAGS.model_dir}: is the initial model's; choose another"
-            )
+            raise UsageError(f"--model_dir {FLAGS.model_dir}: is the initial model's; use another")
     check_same(directory, config)
     directory.check_resumable()
     directory.read_log()  # for its checks

@@ -22,7 +22,7 @@ _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
 class Cluster:
     """Machines that train together."""
 
-    workers: list[str]  # host:port, the chief first
+    workers: list[str]  # host:port; the first is the chief, which evaluates and saves
     index: int  # of this machine, from 0
 
 
