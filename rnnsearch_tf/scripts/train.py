@@ -130,7 +130,8 @@ COMMAND.define(
 COMMAND.define(
     "workers",
     str,
-    "hosts of --strategy=multi_worker, such as a:2222,b:2222 or node[01-04], the chief first",
+    "hosts of --strategy=multi_worker, such as a:2222,b:2222 or node[01-04]; the first is the "
+    "chief, which alone evaluates and writes files",
 )
 COMMAND.define("worker_index", int, "index of this machine in --workers, from 0", limits=Limits())
 COMMAND.define(
@@ -217,7 +218,7 @@ def _base() -> Config:
     config = PRESETS[FLAGS.preset]
     if FLAGS.config is not None:
         config = read_settings_file(FLAGS.config, config)
-    # A resumed training run keeps the settings that it began with, even where the initial model's differ.
+    # A resumed training run keeps its own settings, even where the initial model's differ.
     is_resumed = False
     if FLAGS.config is not None and FLAGS.model_dir is not None:
         own = Path(FLAGS.model_dir) / "config.json"
