@@ -17,7 +17,7 @@ from rnnsearch_tf.errors import did_you_mean, input_errors
 def parse_json(
     content: str | bytes, make_object: Callable[[list[tuple[str, Any]]], Any] | None = None
 ) -> Any:
-    """Parse JSON, UTF-8; ValueError with a line that says why it is none."""
+    """Parse JSON, UTF-8; ValueError with a one-line reason."""
     try:
         text = content if isinstance(content, str) else content.decode("utf-8")
         return json.loads(text, object_pairs_hook=make_object)

@@ -48,7 +48,7 @@ except StatusError as error:
 
 
 def made_up_text(count: int) -> ParallelText:
-    """Pairs of words of Hebrew letters and the same letters as kana, without blanks."""
+    """Pairs of words of Hebrew letters and the same letters as kana, without spaces."""
     letters = dict(zip(_HEBREW, _KANA, strict=True))
     dice = random.Random(1)
     source = [

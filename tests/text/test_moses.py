@@ -20,7 +20,7 @@ from rnnsearch_tf.text.nonbreaking_prefixes import read_prefixes
 
 TOKENIZERS = {language: MosesTokenizer(language) for language in ("en", "fr")}
 
-# Line -> its tokens, parted by blanks.
+# Line -> its tokens, separated by spaces.
 ENGLISH_RULES = {
     "Hello, world!": "Hello , world !",
     "A man's dog": "A man 's dog",
@@ -82,7 +82,7 @@ FRENCH_RULES = {
     "peut-être": "peut-être",
 }
 
-# Tokens, parted by blanks -> their line.
+# Tokens, separated by spaces -> their line.
 ENGLISH_JOINS = {
     "Hello , world !": "Hello, world!",
     "A man 's dog": "A man's dog",

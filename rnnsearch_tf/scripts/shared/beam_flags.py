@@ -44,7 +44,7 @@ def run_job(
 ) -> dict[str, int]:
     """Run a pipeline with the options that were passed on, and return its counters.
 
-    The folder of unfinished files is removed afterwards.
+    The folder of unfinished files is removed afterward.
     """
     from rnnsearch_tf.pipelines import jobs
     from rnnsearch_tf.pipelines.shards import remove_folder
