@@ -1,12 +1,12 @@
 # make demo   both models on the built-in grammar, in minutes; all it makes lies in demo/, where
 #             it replaces what an earlier one made and keeps other files
 # make test   all tests; says what it skipped and why
-# make test-fast   those that need no long training, no browser and no server
+# make test-fast   those that need no long training run, no browser and no server
 # make test-lowest   the same with the lowest versions of all packages that pyproject.toml allows;
 #                    PYTHON is one of 3.10 to 3.12
 # make test-beam   those of rnnsearch_tf/pipelines, with Apache Beam, in an environment of its own
 # make fuzz   damaged files and hostile strings; also DAMAGES, STRINGS, SEED
-# make kill-test   trainings killed and resumed, for an hour or two; also KILLS, WORKER_KILLS, SEED
+# make kill-test   training runs killed and resumed, for an hour or two; also KILLS, WORKER_KILLS, SEED
 # make check  ruff (lint and format) and mypy, also for macOS and Windows
 # make docs   the line numbers in docs/equations.md
 # make site   the documentation with an API page from the docstrings, in site/

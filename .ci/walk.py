@@ -65,7 +65,7 @@ def practitioner() -> None:
     run(*train, "--max_updates=4", "--max_length=10")
     model = "--model_dir=model"
     needed = 'pip install "rnnsearch-tf[subwords]"'
-    run("rnnsearch-translate", text="It is cold.\n", status=1, told=needed)  # the model that ships
+    run("rnnsearch-translate", text="It is cold.\n", status=1, told=needed)  # the pretrained model
     lines = run("rnnsearch-translate", model, text="The man is here.\n\nIt is cold.\n").split("\n")
     assert len(lines) == 4 and not lines[1]
     run("rnnsearch-align", model, "--source=valid.en", "--target=valid.fr", "--output=links")

@@ -50,7 +50,7 @@ class Point(NamedTuple):
     size: int
     what: str  # "training", "search" or "reading"
     measured: float
-    floor: float | None  # None where the work is not products
+    floor: float | None  # None if the work is not products
 
 
 def main() -> None:

@@ -140,7 +140,7 @@ def time_training(workload: Workload, update: Update, wait: float) -> dict[str, 
     Returns:
         Rates, seconds and losses; `words_s` counts target words with `</s>`, without padding.
     """
-    neighbours = Neighbours(wait)
+    neighbors = Neighbors(wait)
     losses: list[float] = []
 
     def timed(batches: Iterable[tuple[np.ndarray, np.ndarray]]) -> list[float]:
@@ -162,7 +162,7 @@ def time_training(workload: Workload, update: Update, wait: float) -> dict[str, 
         "median_update_s": statistics.median(best),
         "loss_first": losses[0],
         "loss_last": losses[-1],
-        "foreign_cpu": neighbours.fraction(),
+        "foreign_cpu": neighbors.fraction(),
     }
 
 
@@ -178,7 +178,7 @@ def time_search(workload: Workload, beam: int, search: Search, wait: float) -> d
     Returns:
         Rates and counts; `words_s` counts the words of the best hypothesis of each sentence.
     """
-    neighbours = Neighbours(wait)
+    neighbors = Neighbors(wait)
 
     def timed() -> list[float]:
         times = []
@@ -197,11 +197,11 @@ def time_search(workload: Workload, beam: int, search: Search, wait: float) -> d
         "words_s": words / seconds,
         "sentences": sentences,
         "seconds": seconds,
-        "foreign_cpu": neighbours.fraction(),
+        "foreign_cpu": neighbors.fraction(),
     }
 
 
-class Neighbours:
+class Neighbors:
     """The use of the machine by other processes.
 
     Args:

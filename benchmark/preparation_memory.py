@@ -1,6 +1,6 @@
 """Measure the preparation of text and the reading of batches: pairs per second and memory.
 
-Prints one line of JSON. The text is prepared in a new folder that is removed afterwards, an epoch
+Prints one line of JSON. The text is prepared in a new folder that is removed afterward, an epoch
 of batches is read and thrown away, and nearly an epoch is skipped. Memory is that of the process
 alone; pages of the prepared files, which the system can reclaim at any time, are not counted. Run
 it on corpora of several sizes: seconds grow with them, memory only with the number of different

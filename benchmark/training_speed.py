@@ -1,7 +1,7 @@
 """Measure training: target words/s, updates/s, memory, seconds of the first update.
 
 Prints one line of JSON. The update is the trainer's own `TrainStep`: forward, backward, clipping
-and optimiser, on batches in memory, without dropout.
+and optimizer, on batches in memory, without dropout.
 """
 
 from typing import Any

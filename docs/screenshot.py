@@ -45,7 +45,7 @@ def main() -> None:
             arguments.word, exact=True
         ).first.hover()
         page.evaluate("document.activeElement.blur()")
-        page.wait_for_timeout(300)  # colours change gently
+        page.wait_for_timeout(300)  # colors change gently
         page.screenshot(path=arguments.output)
         browser.close()
 

@@ -67,7 +67,7 @@ class Bars(Live):
 def drawn(rows: Collection[Row], width: int) -> RenderableType:
     """Draw bars below each other, no wider than `width` columns."""
     longest = (max((len(row.labels[i]) for row in rows), default=0) for i in range(_LABELS))
-    room = width - _MIN_BAR - sum(longest) - _LABELS - 1  # for the notes; blanks between all
+    room = width - _MIN_BAR - sum(longest) - _LABELS - 1  # for the notes; spaces between all
     columns = (Column(no_wrap=i != 1) for i in range(_LABELS + 2))
     table = Table.grid(*columns, padding=(0, 1), expand=True)
     for (name, *numbers), part, notes in rows:

@@ -66,7 +66,7 @@ RENAMED_VALUES = {
 }
 REMOVED_FIELDS = ("word_dropout", "recurrent_dropout")  # known where they are 0, that is off
 
-# Fields of `Config` that a training fills in.
+# Fields of `Config` that a training run fills in.
 FILLED_IN = (
     "source_vocabulary", "target_vocabulary", "source_subwords", "target_subwords",
     "source_prefixes", "target_prefixes", "training_text", "validation_text",
@@ -94,7 +94,7 @@ def _require(condition: bool, message: str) -> None:
 def check_choice(
     name: str, value: Any, allowed: Sequence[str], error: type[Exception] = ValueError
 ) -> None:
-    """Raise an error that names the choices where a value is none of them."""
+    """Raise an error that names the choices if a value is not among them."""
     if value not in allowed:
         raise error(f"{name} {value!r}: choose one of {', '.join(allowed)}")
 
@@ -180,7 +180,7 @@ class TrainingConfig:
     """The training procedure.
 
     By default batch size, optimizer and clipping are the paper's (appendix B.2), and the epochs
-    those of its RNNsearch-50*. Batches are of similar length: "sorted" makes the paper's.
+    those of its RNNsearch-50*. Batches are bucketed by length; "sorted" gives the paper's batches.
     """
 
     batch_size: int = setting(80, "sentence pairs in an update", _SIZE)
@@ -216,7 +216,7 @@ class TrainingConfig:
     patience: int = setting(3, "evaluations without improvement before early stopping", COUNT)
     max_skipped: int = setting(
         20,
-        "updates in a row whose gradient is not finite, and so skipped, before training fails",
+        "training fails after this many skipped updates in a row (gradient not finite)",
         COUNT,
     )
     seed: int = setting(1, "seed of initial weights, order and dropout", SEED)
@@ -225,19 +225,19 @@ class TrainingConfig:
     )
     weight_average: float = setting(
         0.0,
-        "decay of the moving average of the weights, which is what is evaluated and saved; 0: none",
+        "decay of the moving average of the weights, which is evaluated and saved; 0: none",
         _RATE,
     )
     jit_compile: bool = setting(False, "whether XLA compiles the update, once for each shape")
     subword_sampling: float = setting(
         0.0,
-        "α: in each epoch, other subwords are drawn for the training text, by their probability to "
-        "the power of α (Kudo 2018); 0: always the most probable",
+        "α: in each epoch, the training text is segmented anew, with probability proportional to "
+        "p^α (subword regularization, Kudo 2018); 0: always the most probable segmentation",
         Limits(0, 1),
     )
     letter_noise: float = setting(
         0.0,
-        "share of the source's words in which two letters are exchanged, different ones in each "
+        "share of source words in which two letters are exchanged, different words in each "
         "epoch (Belinkov & Bisk 2018); with sentencepiece",
         _RATE,
     )
@@ -253,7 +253,7 @@ class TrainingConfig:
 
     @property
     def draws_text(self) -> bool:
-        """Whether the training text is another one in each epoch."""
+        """Whether the training text differs between epochs."""
         return bool(self.subword_sampling or self.letter_noise)
 
     @property
@@ -266,8 +266,8 @@ class TrainingConfig:
 def selection_score(config: TrainingConfig, nll_per_token: float, bleu: float) -> float:
     """Return the score that chooses the best weights, −NLL or BLEU; greater is better.
 
-    Weights under which the NLL is not finite are never the best: −∞. Those whose BLEU is 0 are less
-    than others, and ranked by −NLL.
+    Weights whose NLL is not finite are never the best: −∞. Those whose BLEU is 0 rank below all
+    others, by −NLL.
     """
     if not math.isfinite(nll_per_token):
         return -math.inf
@@ -300,16 +300,18 @@ class DecodingConfig:
         False, "whether to replace each [UNK] by a translation of the attended source word"
     )
     correct_spelling: bool = setting(
-        False, "whether an unknown source word is read as a known one that is spelled like it"
+        False, "whether an unknown source word is read as a known word with a similar spelling"
     )
     candidate_words: int = setting(
         0,
-        "choose from this many frequent words and the lexicon's translations of the source's words "
-        "(Jean et al. 2015); 0: from all words, without loss",
+        "choose from this many frequent words and the lexicon's translations of the source words "
+        "(Jean et al. 2015); 0: from all words",
         COUNT_OR_NONE,
     )
     bfloat16: bool = setting(
-        False, "whether the search multiplies in bfloat16; only on processors that have it"
+        False,
+        "run the matrix products of beam search in bfloat16; faster only on CPUs with bfloat16 "
+        "instructions",
     )
 
     def __post_init__(self) -> None:
@@ -328,14 +330,14 @@ class Config:
     model: ModelConfig = setting(ModelConfig(), "architecture and sizes")
     training: TrainingConfig = setting(TrainingConfig(), "the training procedure")
     decoding: DecodingConfig = setting(DecodingConfig(), "beam search")
-    source_language: str = setting("en", f"of the source text; for the Moses rules {MOSES_NAMES}")
-    target_language: str = setting("fr", "of the target text, likewise")
+    source_language: str = setting("en", f"source language; for the Moses rules {MOSES_NAMES}")
+    target_language: str = setting("fr", "target language, likewise")
     tokenizer: TokenizerName = setting(
         MOSES,
         "moses (rules for some languages), sentencepiece (subwords of any language), or "
-        "whitespace: the text is pre-tokenised",
+        "whitespace: the text is pre-tokenized",
     )
-    subwords: int = setting(8_000, "subwords a side, with 256 bytes and 3 special tokens", SUBWORDS)
+    subwords: int = setting(8_000, "subwords per side, with 256 bytes + 3 special tokens", SUBWORDS)
     joint_subwords: bool = setting(False, "the same subwords for both sides, learned from both")
     source_vocabulary: str = setting("", "SHA-256 of source.vocab")
     target_vocabulary: str = setting("", "SHA-256 of target.vocab")
@@ -345,10 +347,10 @@ class Config:
     target_prefixes: str = setting("", "likewise")
     training_text: str = setting("", "SHA-256 of the text it was trained on")
     validation_text: str = setting("", "SHA-256 of the validation set; empty: none, or not known")
-    training_alignments: str = setting("", "SHA-256 of what guided its attention; empty: none")
+    training_alignments: str = setting("", "SHA-256 of --train_alignments; empty: none")
     initial_model: str = setting("", "SHA-256 of the weights it began from; empty: random ones")
     training_id: str = setting(
-        "", "random; of the training that weights must come from; empty before it, and in 0.1.0"
+        "", "random id of the training run that wrote the weights; empty before it, and in 0.1.0"
     )
 
     def __post_init__(self) -> None:
@@ -358,9 +360,9 @@ class Config:
                 language = getattr(self, name)
                 _require(
                     language in (*MOSES_LANGUAGES, *MORE_MOSES_LANGUAGES),
-                    f"{name} {language!r}: the Moses tokeniser has rules for {MOSES_NAMES}; for "
-                    "another language, take --tokenizer=sentencepiece, or --tokenizer=whitespace "
-                    "for pre-tokenised text",
+                    f"{name} {language!r}: the Moses tokenizer has rules for {MOSES_NAMES}; for "
+                    "another language, use --tokenizer=sentencepiece, or --tokenizer=whitespace "
+                    "for pre-tokenized text",
                 )
 
     def with_settings(self, **settings: Any) -> "Config":
@@ -376,7 +378,7 @@ class Config:
         return dataclasses.replace(self, **parts, **settings)
 
     def given_settings(self) -> dict[str, Any]:
-        """Return what a user sets, without the fields that a training fills in."""
+        """Return what a user sets, without the fields that a training run fills in."""
         values = dataclasses.asdict(self)
         return {name: value for name, value in values.items() if name not in FILLED_IN}
 

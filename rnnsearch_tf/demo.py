@@ -63,7 +63,7 @@ def run(output: str | Path, size: Size = DEFAULT_SIZE, seed: int = 1) -> None:
     """Train both models, compare, draw, export, and translate in a fresh process.
 
     A demonstration in the folder that broke off is resumed; one that ended is replaced. Other files
-    stay. InputError where another program's files have the names of the demonstration's. The seed
+    stay. InputError if another program's files have the names of the demonstration's. The seed
     is that of data and weights.
     """
     started = time.monotonic()
@@ -103,7 +103,7 @@ def run(output: str | Path, size: Size = DEFAULT_SIZE, seed: int = 1) -> None:
 
 
 def _config(architecture: str) -> Config:
-    """Return settings for a training that sees each sentence once, in small batches.
+    """Return settings for a training run that sees each sentence once, in small batches.
 
     In the same time, a model learns more from many sentences than from few in several epochs.
     """
@@ -132,7 +132,7 @@ def _claim(output: Path) -> None:
 
 
 def _remove(output: Path) -> None:
-    """Remove the trainings and the export of a demonstration, and nothing that others wrote."""
+    """Remove the training runs and the export of a demonstration, and nothing that others wrote."""
     say(f"{output}: the earlier demonstration is replaced; other files stay")
     for architecture in SYSTEMS.values():
         directory = ModelDirectory(output / architecture)

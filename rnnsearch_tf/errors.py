@@ -51,7 +51,7 @@ def until_error(items: Iterable[_Item], errors: list[Exception]) -> Iterator[_It
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return " (did you mean OTHER?)" for a misspelt name, or nothing where no name is close."""
+    """Return " (did you mean OTHER?)" for a misspelled name, or nothing where no name is close."""
     return "".join(f" (did you mean {n}?)" for n in difflib.get_close_matches(name, list(known), 1))
 
 

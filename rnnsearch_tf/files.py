@@ -27,7 +27,7 @@ _RETRY_SECONDS = 0.1
 
 @contextlib.contextmanager
 def replacing(path: str | Path, suffix: str = "") -> Iterator[Path]:
-    """Yield a temporary name, whose file takes the place of `path` when the block ends well.
+    """Yield a temporary name, whose file replaces `path` when the block ends well.
 
     A symbolic link stays: the file that it names is replaced. What is no regular file, such as a
     device or a pipe, stays too: the content is written into it. `suffix` is an ending that the
@@ -115,7 +115,7 @@ def write_atomically(path: str | Path, content: bytes) -> None:
 
 
 def check_space(path: str | Path, size: int) -> None:
-    """Raise an OSError where the disk has no room for a new file of so many bytes.
+    """Raise an OSError if the disk has no room for a new file of so many bytes.
 
     For a writer that crashes on a full disk.
     """
@@ -153,7 +153,7 @@ def file_lock(
     """Hold a lock that ends with the process, however the process ends; yield the file, to append.
 
     The file stays: another process may already wait for the lock on it. BlockingIOError where
-    another process holds the lock, and `wait` is false; OSError where it cannot be locked.
+    another process holds the lock, and `wait` is false; OSError if it cannot be locked.
     """
     with open(path, "ab") as file:
         if not _try_lock(file):
@@ -183,17 +183,17 @@ def make_once(folder: Path, is_whole: Callable[[Path], bool], make: Callable[[Pa
     The folder is made under another name beside it, brought to the disk and renamed. Of several
     processes one makes it and the others wait; when that one dies, the next removes what it left
     and makes the folder itself. A folder that `is_whole` finds damaged is told, and made again.
-    InputError where the place cannot be written.
+    InputError if the place cannot be written.
     """
     if is_whole(folder):
         return
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         lock = folder.with_name(f".{folder.name}.lock")
-        with file_lock(lock, before_waiting=lambda: say(f"{folder}: another process makes it")):
+        with file_lock(lock, before_waiting=lambda: say(f"{folder}: another process writes it")):
             if not is_whole(folder):
                 if folder.exists():
-                    say(f"{folder}: damaged; it is made again")
+                    say(f"{folder}: damaged; writing it again")
                 for left in (folder, *folder.parent.glob(f".{folder.name}-{'?' * 8}")):
                     shutil.rmtree(left, ignore_errors=True)
                 with new_folder(folder) as empty:
@@ -207,12 +207,12 @@ def make_once(folder: Path, is_whole: Callable[[Path], bool], make: Callable[[Pa
 def new_folder(path: str | Path) -> Iterator[Path]:
     """Yield a temporary folder, which gets the name `path` when the block ends well.
 
-    All of it is on the disk then. OSError where `path` is a file or a folder that is not empty by
+    All of it is on the disk then. OSError if `path` is a file or a folder that is not empty by
     then, or the disk refuses.
     """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
-    # A name that is no number: a server that watches the folder for versions skips it.
+    # A name that is not a number: a server that watches the folder for versions skips it.
     temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     remove = functools.partial(shutil.rmtree, temporary, ignore_errors=True)
     try:

@@ -17,7 +17,7 @@ from rnnsearch_tf.errors import did_you_mean, input_errors
 def parse_json(
     content: str | bytes, make_object: Callable[[list[tuple[str, Any]]], Any] | None = None
 ) -> Any:
-    """Parse JSON, UTF-8; ValueError with a line that says why it is none."""
+    """Parse JSON, UTF-8; ValueError with a one-line reason."""
     try:
         text = content if isinstance(content, str) else content.decode("utf-8")
         return json.loads(text, object_pairs_hook=make_object)
@@ -30,7 +30,7 @@ def parse_json(
 
 
 def read_json(path: str | Path) -> Any:
-    """Read a JSON file; InputError where it cannot be read, or is no JSON."""
+    """Read a JSON file; InputError if it cannot be read, or is no JSON."""
     with input_errors(path):
         return parse_json(Path(path).read_bytes())
 
@@ -86,7 +86,7 @@ def typed(expected: Any, value: Any, name: str = "") -> Any:
 def record(record_class: Any, values: dict[str, Any]) -> Any:
     """Build a dataclass or NamedTuple from a JSON object; a missing field has its default.
 
-    ValueError as of `typed`, and where a field without a default is missing.
+    ValueError as in `typed`, and where a field without a default is missing.
     """
     field_types = typing.get_type_hints(record_class)
     unknown = sorted(set(values) - set(field_types))

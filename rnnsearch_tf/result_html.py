@@ -1,4 +1,4 @@
-"""Results as HTML for notebooks: no script, nothing loaded, and the colours of the page around."""
+"""Results as HTML for notebooks: no script, nothing loaded, and the colors of the page around."""
 
 import html
 import unicodedata

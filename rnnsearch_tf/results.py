@@ -38,26 +38,26 @@ def received_weights(weights: "np.ndarray") -> "np.ndarray":
 class Hypothesis:
     """One translation of a sentence.
 
-    A server sends what its signature has: `Client.translate` fills `text` and `score` alone, only
+    A server sends what its signature has: `Client.translate` fills only `text` and `score`, only
     `Client.align` fills `alignment`, only `Client.n_best` fills `normalized_score`. `Translator`
     fills all, `alignment` on request.
 
     Attributes:
-        text: detokenised text.
+        text: detokenized text.
         tokens: Ty target words, `</s>` last; of a blank sentence, `</s>` alone. Empty where the
             server was not asked for them.
-        score: log p(y|x) in nats, `</s>` counted; −inf where none is finite, as of a model whose
-            weights overflow. Its text is blank then.
+        score: log p(y|x) in nats, `</s>` counted; −inf, with an empty text, if no translation has
+            a finite one, because weights overflow.
         normalized_score: log p(y|x) / |y|^length_penalty in nats, by which hypotheses are ranked;
-            None where the server was not asked for it.
+            None if the server was not asked for it.
         alignment: α, float32 [Ty, Tx], a row for each token and a column for each source token,
-            `</s>` included; None where it was not asked for, NaN where it is not finite. Results
+            `</s>` included; None if it was not asked for, NaN where it is not finite. Results
             are compared without it.
-        pieces: the subwords that the words are made of, `</s>` last; of `Translator` alone, and of
-            models whose tokens are subwords.
+        pieces: the subwords that the words are made of, `</s>` last; only from `Translator`, and
+            for models whose tokens are subwords.
         word_scores: log p of each of `tokens` given those before it, in nats, `</s>` with its own;
-            of a word of subwords, the sum over them. They sum to `score`. Empty where a server was
-            not asked for them, and of exports of version 0.1.0.
+            for a word of several subwords, their sum. They sum to `score`. Empty if a server was
+            not asked for them, and for exports of version 0.1.0.
         piece_scores: log p of each of `pieces`, in nats.
     """
 
@@ -83,9 +83,9 @@ class Translation:
         source_tokens: the Tx tokens that the model read, `</s>` last; empty where a server was not
             asked for them.
         hypotheses: different texts, best first; at least one.
-        unknown: places in `source_tokens`, from 0, of those that the vocabulary lacks: the model
-            read [UNK], or the known word that `correct_spelling` found. None where a server did not
-            tell: only `align` does, of exports since 0.2.
+        unknown: positions in `source_tokens`, from 0, of unknown tokens: the model read [UNK], or
+            the known word that `correct_spelling` found. None if the server did not send them:
+            only `align` does, for exports since 0.2.
     """
 
     source: str
@@ -124,7 +124,7 @@ class Translation:
 
     @property
     def tokens(self) -> tuple[str, ...]:
-        """The tokens of the best hypothesis; ValueError where a server was not asked for them."""
+        """The tokens of the best hypothesis; ValueError if a server was not asked for them."""
         tokens = self.hypotheses[0].tokens or None
         return _given(tokens, "no tokens: of a server, ask for them with Client.align")
 
@@ -136,13 +136,13 @@ class Translation:
 
     @property
     def word_scores(self) -> tuple[float, ...]:
-        """Log p of each of `tokens`, in nats; ValueError where a server was not asked for them."""
+        """Log p of each of `tokens`, in nats; ValueError if a server was not asked for them."""
         scores = self.hypotheses[0].word_scores or None
         return _given(scores, "no word scores: of a server, ask for them with Client.n_best")
 
     @property
     def alignment(self) -> "np.ndarray":
-        """The best hypothesis's α, float32 [Ty, Tx]; ValueError where it was not asked for."""
+        """The best hypothesis's α, float32 [Ty, Tx]; ValueError if it was not asked for."""
         return _given(
             self.hypotheses[0].alignment,
             "no alignment: ask for it with return_alignment=True, of a server with Client.align",
@@ -157,7 +157,7 @@ class Alignment:
         source_tokens: Tx tokens, `</s>` last.
         target_tokens: Ty tokens, `</s>` last.
         weights: α, float32 [Ty, Tx]; each row sums to 1, or is NaN where it is not finite.
-        unknown_source: places in `source_tokens`, from 0, of those that the vocabulary lacks; as
+        unknown_source: positions in `source_tokens`, from 0, of unknown tokens; as
             `Translation.unknown`.
         unknown_target: likewise in `target_tokens`.
     """

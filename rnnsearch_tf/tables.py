@@ -16,7 +16,7 @@ def read_tables(package: str, name: str) -> dict[str, list[list[str]]]:
 
 
 def read_words(package: str, name: str) -> dict[str, tuple[str, ...]]:
-    """Read the sections of a package's NAME.txt: words with blanks between them."""
+    """Read the sections of a package's NAME.txt: whitespace-separated words."""
     return {
         title: tuple(word for row in rows for cell in row for word in cell.split())
         for title, rows in read_tables(package, name).items()

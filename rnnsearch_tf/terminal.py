@@ -16,5 +16,5 @@ def printable(text: str) -> str:
 
 
 def single_line(text: str) -> str:
-    """Replace ends of lines by blanks, in what must be one line of an output."""
+    """Replace ends of lines by spaces, in what must be one line of an output."""
     return _LINE_END.sub(" ", text)

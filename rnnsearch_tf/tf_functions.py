@@ -22,7 +22,7 @@ def untuned(dataset: tf.data.Dataset) -> tf.data.Dataset:
 
 
 def check_backend(*others: str) -> None:
-    """Raise an InputError where Keras is neither on TensorFlow nor on one of the others."""
+    """Raise an InputError if Keras is neither on TensorFlow nor on one of the others."""
     backend = keras.config.backend()
     if backend not in ("tensorflow", *others):
         raise InputError(

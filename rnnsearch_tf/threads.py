@@ -1,7 +1,7 @@
 """TensorFlow's threads on a CPU.
 
 The products of a search, and of the training of a small model, are too small to occupy several
-cores. Several searches, or the halves of a batch, do: each with operations of fewer threads.
+cores. Several searches, or the two halves of a batch, do: each with operations of fewer threads.
 """
 
 import contextlib

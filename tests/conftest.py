@@ -175,7 +175,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def train_flags(corpus: Path) -> list[str]:
-    """Flags of `rnnsearch-train` for a training of seconds; --model_dir is left out."""
+    """Flags of `rnnsearch-train` for a training run of seconds; --model_dir is left out."""
     return tiny_training.training_flags(corpus)
 
 
@@ -212,7 +212,7 @@ def made_once(folder: Path, name: str, make: Callable[[Path], None]) -> Path:
 
 @pytest.fixture(scope="session")
 def model_dir(shared_folder: Path, train_flags: list[str]) -> Path:
-    """A model directory that a short training has made; not to be changed."""
+    """A model directory that a short training run has made; not to be changed."""
     from rnnsearch_tf.scripts import train
 
     def make(path: Path) -> None:

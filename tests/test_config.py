@@ -78,7 +78,7 @@ def test_settings_of_removed_options_are_read_where_they_are_off():
         ("[1, 2]", "not a JSON object"),
         ("{}", "format None, where this version reads 1"),
         (changed(format=2), "format 2, where this version reads 1"),
-        (changed(colour="red"), "unknown field colour"),
+        (changed(color="red"), "unknown field color"),
         (changed(model={"layers": 2}), "unknown field layers"),
         (changed(training={"batch_size": 80, "gpu": 1, "beam": 2}), "unknown field beam, gpu"),
         (changed(model=3), "model: expected an object"),
@@ -90,7 +90,7 @@ def test_settings_of_removed_options_are_read_where_they_are_off():
         (changed(source_language=["en"]), "source_language: expected str"),
         (
             changed(source_language="fi"),
-            "source_language 'fi': the Moses tokeniser has",
+            "source_language 'fi': the Moses tokenizer has",
         ),
         (changed(model={"dropout": 10**400}), "dropout: expected float, not 1000"),
         (

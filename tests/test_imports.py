@@ -1,4 +1,4 @@
-"""Imports run one way, between rooms and within them; only the scripts know flags."""
+"""Imports run one way, between subpackages and within them; only the scripts know flags."""
 
 import ast
 from collections.abc import Iterator
@@ -10,9 +10,9 @@ import rnnsearch_tf
 
 PACKAGE = Path(rnnsearch_tf.__file__).parent
 
-# Every module of the package, from the ground up: rooms import only rooms before them, and modules
-# of a room only modules before them. A new module is put behind all that it imports.
-ROOMS = {
+# Every module of the package, from the ground up: subpackages import only earlier ones, and modules
+# only earlier modules of their subpackage. A new module is put after all that it imports.
+SUBPACKAGES = {
     "": """
         __init__ errors extras terminal tables limits json_files result_html results bars progress
         interrupts windows tensor_types digests config presets tf_functions threads provenance files
@@ -101,12 +101,18 @@ WITHOUT_TENSORFLOW = (
 FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "misc", "common"}
 
 
-def full_name(room: str, name: str) -> str:
-    """("client", "call") -> rnnsearch_tf.client.call; `__init__` is the room itself."""
-    return ".".join(part for part in ("rnnsearch_tf", room, name) if part not in ("", "__init__"))
+def full_name(subpackage: str, name: str) -> str:
+    """("client", "call") -> rnnsearch_tf.client.call; `__init__` is the subpackage itself."""
+    return ".".join(
+        part for part in ("rnnsearch_tf", subpackage, name) if part not in ("", "__init__")
+    )
 
 
-ORDER = [full_name(room, name) for room, names in ROOMS.items() for name in names.split()]
+ORDER = [
+    full_name(subpackage, name)
+    for subpackage, names in SUBPACKAGES.items()
+    for name in names.split()
+]
 
 
 def module_name(path: Path) -> str:

@@ -43,7 +43,7 @@ def test_a_notebook_shows_texts_scores_unknown_words_and_the_alignment():
     assert titles == [f"{ATTACK[:23]}… ← A: 75%", f"{ATTACK[:23]}… ← {ATTACK[:23]}…: 25%"]
 
 
-def test_a_drawing_loads_nothing_and_takes_the_colours_of_the_page():
+def test_a_drawing_loads_nothing_and_takes_the_colors_of_the_page():
     drawn = PAIR._repr_html_()
     assert not any(name in drawn for name in ("href", "src", "url(", "<style", "onload"))
     shown = ET.fromstring(drawn)

@@ -114,7 +114,7 @@ function header(word, scope, lang, isUnknown = false) {
 
 function weightCell(weight) {
   const cell = make("td", { tabindex: "-1", "aria-label": percent(weight) });
-  const grey = Math.round(255 * weight);
-  cell.style.backgroundColor = `rgb(${grey} ${grey} ${grey})`;
+  const gray = Math.round(255 * weight);
+  cell.style.backgroundColor = `rgb(${gray} ${gray} ${gray})`;
   return cell;
 }

@@ -46,7 +46,7 @@ class Offers {
   }
 }
 
-// What stands before a word of a translation, as whole words: a blank at its end says so.
+// What stands before a word of a translation, as whole words: a space at its end says so.
 function prefixBefore({ words, translation }, word) {
   const before = translation.slice(0, placesOf(words, translation)[word]).trimEnd();
   return before && `${before} `;

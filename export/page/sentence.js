@@ -83,7 +83,7 @@ function percent(weight) {
   return `${Math.round(100 * weight)}\u00a0%`;
 }
 
-// Where words begin in their text, in which blanks between them may be missing; -1 where one is not.
+// Where words begin in their text, in which spaces between them may be missing; -1 where one is not.
 function placesOf(words, text) {
   let end = 0;
   let isBehindOther = false; // behind a word that stands in place of [UNK]

@@ -34,7 +34,7 @@ class HmmAligner(tf.Module):
 
     def __init__(
         self,
-        words: tuple[Sentence, Sentence],  # of source and target, that it knows, lower-cased
+        words: tuple[Sentence, Sentence],  # of source and target, that it knows, lowercased
         cells: Cells,  # pairs of their ids, which begin at 1
         directions: tuple[Direction, Direction],  # of p(target | source) and p(source | target)
     ):
@@ -48,9 +48,9 @@ class HmmAligner(tf.Module):
 
     @classmethod
     def train(cls, pairs: Iterable[tuple[Sentence, Sentence]]) -> "HmmAligner":
-        """Train on sentence pairs; those of more than 300 words on a side are left out.
+        """Train on sentence pairs; those of more than 300 words on one side are left out.
 
-        InputError where no pair has words on both sides.
+        InputError if no pair has words on both sides.
         """
         numbers: tuple[dict[str, int], dict[str, int]] = {}, {}
         sides: tuple[list[np.ndarray], list[np.ndarray]] = [], []
@@ -96,7 +96,7 @@ class HmmAligner(tf.Module):
     def align(
         self, source: Sequence[Sentence], target: Sequence[Sentence]
     ) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Align sentence pairs: of each α [Ty + 1, Tx + 1] and β, as of `posteriors`."""
+        """Align sentence pairs: of each α [Ty + 1, Tx + 1] and β, as in `posteriors`."""
         longest = (max(map(len, side), default=0) for side in (source, target))
         if len(source) > 1 and len(source) * np.prod(list(longest)) > _WEIGHTS_AT_ONCE:
             half = len(source) // 2
@@ -142,7 +142,7 @@ class HmmAligner(tf.Module):
 def _checked(
     arrays: dict[str, np.ndarray],
 ) -> tuple[tuple[Sentence, Sentence], Cells, tuple[Direction, Direction]]:
-    """Return the arguments of an `HmmAligner`; ValueError where arrays are not those of one."""
+    """Return the arguments of an `HmmAligner`; ValueError if arrays are not those of one."""
     source, target = (
         arrays[f"{side}_words"].tobytes().decode().split("\n") for side in ("source", "target")
     )

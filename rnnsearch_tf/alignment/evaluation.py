@@ -61,7 +61,7 @@ def scores_table(tried: Sequence[MethodScores]) -> str:
 
 
 def tuning_table(tried: Sequence[MethodScores]) -> str:
-    """Return a table of AER by rule and symmetrisation (rows) and weights (columns).
+    """Return a table of AER by rule and symmetrization (rows) and weights (columns).
 
     A cell has the AER of the best threshold.
     """

@@ -18,7 +18,7 @@ TRIED_THRESHOLDS = tuple(round(0.05 * i, 2) for i in range(1, 13))
 
 @dataclasses.dataclass(frozen=True)
 class LinkMethod:
-    """Rule for links, the weights it is applied to, and the symmetrisation of two directions.
+    """Rule for links, the weights it is applied to, and the symmetrization of two directions.
 
     α [Ty, Tx] is the alignment of the source-to-target model, β [Tx, Ty] that of the
     target-to-source model over the same words. The rule is applied to two matrices, once for the
@@ -42,7 +42,7 @@ class LinkMethod:
         if self.symmetrization is not None:
             check_choice("symmetrize", self.symmetrization, SYMMETRIZATIONS)
         if self.weights == "both" and self.symmetrization is None:
-            raise ValueError("two directions need a symmetrisation")
+            raise ValueError("two directions need a symmetrization")
 
     def __str__(self) -> str:
         """Return the method as tables have it: "both, threshold 0.3, union"."""
@@ -83,7 +83,7 @@ def all_methods(
     """Return every method that may differ from the others, to be tried on a validation set.
 
     A threshold selects the same links for target and source words of one matrix: there is nothing
-    to symmetrise then.
+    to symmetrize then.
     """
     rules = [LinkRule("argmax"), *(LinkRule("threshold", threshold) for threshold in thresholds)]
     return [

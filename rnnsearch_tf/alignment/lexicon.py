@@ -1,4 +1,4 @@
-"""Lexicon learnt from attention: the most frequent translations of each source word."""
+"""Lexicon learned from attention: the most frequent translations of each source word."""
 
 import itertools
 from collections import Counter, defaultdict

@@ -1,4 +1,4 @@
-"""Symmetrisation: one set of links from those of two models of opposite directions."""
+"""Symmetrization: one set of links from those of two models of opposite directions."""
 
 import typing
 from typing import Literal
@@ -12,7 +12,7 @@ Symmetrization = Literal[
 SYMMETRIZATIONS: tuple[Symmetrization, ...] = typing.get_args(Symmetrization)
 
 # (target, source) steps, in the order in which Moses' symal tries them.
-_NEIGHBOURS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
+_NEIGHBORS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
 
 
 def symmetrize(forward: Links, reverse: Links, method: Symmetrization) -> Links:
@@ -51,9 +51,9 @@ def symmetrize(forward: Links, reverse: Links, method: Symmetrization) -> Links:
         size = len(taken)
         for source, target in sorted(union, key=_target_first):
             if (source, target) in taken:  # perhaps only since this pass began
-                for down, right in _NEIGHBOURS:
-                    if (neighbour := (source + right, target + down)) in union:
-                        take(neighbour, 1)
+                for down, right in _NEIGHBORS:
+                    if (neighbor := (source + right, target + down)) in union:
+                        take(neighbor, 1)
     if method != "grow-diag":
         for links in (forward, reverse):
             for link in sorted(links, key=_target_first):

@@ -26,7 +26,7 @@ class PairAlignment(NamedTuple):
 
 
 class WordAligner:
-    """Aligns given sentence pairs, split into tokens by the models' common tokeniser.
+    """Aligns given sentence pairs, split into tokens by the models' common tokenizer.
 
     InputError for a model without attention, and two models that are not each other's reverse.
     """

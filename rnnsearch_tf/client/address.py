@@ -64,9 +64,9 @@ def parse_address(text: str) -> Address:
     except ValueError as error:
         raise UsageError(f"server {text!r}: {error}") from error
     if parts.scheme not in _SCHEMES:
-        raise UsageError(f"server {text!r}: begins with none of {', '.join(_SCHEMES)} and ://")
+        raise UsageError(f"server {text!r}: must begin with one of {', '.join(_SCHEMES)} and ://")
     if not _HOST.fullmatch(host):
-        raise UsageError(f"server {text!r}: {host!r} is no host name")
+        raise UsageError(f"server {text!r}: {host!r} is not a host name")
     if not port:
         raise UsageError(
             f"server {text!r}: has no port; TensorFlow Serving's are 8501 for REST, 8500 for gRPC"
@@ -79,13 +79,11 @@ def parse_address(text: str) -> Address:
 
 
 def model_spec(name: str, version: int | None, label: str | None) -> ModelSpec:
-    """Make a `ModelSpec`; raise a UsageError where its values do not go together."""
+    """Make a `ModelSpec`; raise a UsageError if its values do not go together."""
     if not name:
         raise UsageError("model: must have a name")
     if version is not None and label is not None:
-        raise UsageError(
-            f"version {version} and label {label!r}: only one of them can be asked for"
-        )
+        raise UsageError(f"version {version} and label {label!r}: give only one of them")
     if version is not None and version < 0:
         raise UsageError(f"version {version}: must not be negative")
     if label == "":

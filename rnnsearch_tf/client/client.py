@@ -35,8 +35,8 @@ class Client:
     Servers named by http and https are called over REST, those by grpc and grpcs over gRPC; neither
     needs TensorFlow.
 
-    Results are those of `Translator`, with what the signature sends: other fields of hypotheses are
-    empty or None (see `Hypothesis`), and the result's own raise a ValueError.
+    Results have the types of `Translator`. Fields that the signature does not send are empty or
+    None in hypotheses (see `Hypothesis`); the same fields of the result raise a ValueError.
 
     A client can be used by several threads. It is a context manager; leaving it closes it.
 
@@ -125,7 +125,7 @@ class Client:
     def complete(self, pairs: Iterable[tuple[str, str]]) -> Iterator[Translation]:
         """Complete begun translations: hypotheses that begin with a prefix; as `n_best`.
 
-        Pairs are of a text and a prefix, which ends in a blank where its last word is whole.
+        Pairs are of a text and a prefix, which ends in a space where its last word is whole.
         """
         return self._results("complete", pairs, results.n_best_lists)
 
@@ -144,7 +144,7 @@ class Client:
     def status(self) -> list[VersionStatus]:
         """Return the versions of the model, or the one that the client names, with their states.
 
-        TensorFlow Serving leaves a label out of account here: it returns all versions.
+        TensorFlow Serving ignores a label here: it returns all versions.
 
         Raises:
             ServingError: the call failed.

@@ -112,7 +112,7 @@ def _channel(address: Address, tls: Tls, max_message_bytes: int) -> grpc.Channel
         ("grpc.use_local_subchannel_pool", 1),
         ("grpc.initial_reconnect_backoff_ms", 100),
         ("grpc.max_reconnect_backoff_ms", 1_000),
-        # Calls go to all addresses of a name by turns, such as those of the pods of a service.
+        # Calls alternate between all addresses of a name, such as those of the pods of a service.
         ("grpc.service_config", '{"loadBalancingConfig": [{"round_robin": {}}]}'),
     ]
     target = f"dns:///{address.authority}"
@@ -142,7 +142,7 @@ def _error(
 
 
 def _unavailable(address: Address, details: str) -> ServingError | None:
-    """Tell apart the failures that the library calls UNAVAILABLE; None where the server said it."""
+    """Tell apart the failures that the library calls UNAVAILABLE; None if the server said it."""
     if _NO_HOST.search(details):
         return Failure.UNKNOWN_HOST.of(address, details)
     if _OTHER_PROTOCOL.search(details):

@@ -89,7 +89,7 @@ class HttpExchange:
             call.check()
             if response is None:
                 raise _no_answer(self._address, call, error) from error
-            raise AnswerError(self._address, f"the answer broke off: {error}") from error
+            raise AnswerError(self._address, f"the answer ended early: {error}") from error
         finally:
             with self._lock:
                 if is_whole and not self._is_closed:

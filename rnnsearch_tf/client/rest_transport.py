@@ -61,7 +61,7 @@ class RestTransport:
         try:
             return [_version_status(entry) for entry in content["model_version_status"]]
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            raise AnswerError(self._address, "the answer is no status of a model") from error
+            raise AnswerError(self._address, "the answer is not the status of a model") from error
 
     def close(self) -> None:
         """Close the connections."""
@@ -75,7 +75,7 @@ class RestTransport:
         if response.status != 200:
             raise self._refusal(response, content, signature)
         if not isinstance(content, dict):
-            raise AnswerError(self._address, f"the answer is no JSON object: {_begin(response)}")
+            raise AnswerError(self._address, f"the answer is not a JSON object: {_begin(response)}")
         return content
 
     def _refusal(self, response: Response, content: Any, signature: str | None) -> ServingError:

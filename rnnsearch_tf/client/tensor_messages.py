@@ -53,7 +53,7 @@ def _numbers(tensor: Tensor) -> list[float]:
         return list(tensor.float_val)
     count, rest = divmod(len(tensor.tensor_content), 4)
     if rest:
-        raise UnexpectedAnswer("has bytes that are no float32")
+        raise UnexpectedAnswer("has bytes that are not float32")
     return list(struct.unpack(f"<{count}f", tensor.tensor_content))
 
 

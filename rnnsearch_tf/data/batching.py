@@ -4,7 +4,7 @@ A batch is a dict of tensors, the same for evaluation and training:
 
     source  int32 [B, Tx]         ids, each sentence ending in `</s>`, then padding 0
     target  int32 [B, Ty]         likewise
-    guide   float32 [B, Ty, Tx]   `WordAlignments.guide`, only where alignments are given
+    guide   float32 [B, Ty, Tx]   `WordAlignments.guide`, only if alignments are given
 
 Pairs are first put together by their lengths alone; their tokens are read when the batch is due. So
 memory holds a few batches however large the corpus is, and resuming a pass costs little.
@@ -40,7 +40,7 @@ def kept_lengths(pairs: Pairs, max_length: int, block_size: int = 1_000_000) -> 
     """Count the pairs to train on by the length of their longer side, int64 [max_length + 1].
 
     Pairs with a blank side, or with more than `max_length` tokens on the longer side, are left out.
-    InputError where none is left.
+    InputError if none is left.
     """
     counts: np.ndarray = np.zeros(max_length + 1, np.int64)
     for start in range(0, len(pairs), block_size):
@@ -134,7 +134,7 @@ def ordered_batches(
 ) -> Iterator[dict[str, tf.Tensor]]:
     """Make batches of all pairs from short to long, padded to the longest; for evaluation.
 
-    Long pairs come in smaller batches, of at most `max_tokens` a side, padding counted. A bar
+    Long pairs come in smaller batches, of at most `max_tokens` per side, padding counted. A bar
     counts the batches, whose description is singular.
     """
     lengths = pairs.lengths(np.arange(len(pairs)))

@@ -23,7 +23,7 @@ _COMPRESSIONS = {
 def read_lines(path: str | Path) -> list[str]:
     r"""Read the lines of a UTF-8 text file, plain or .gz; only \n and \r\n end a line.
 
-    InputError where it cannot be read, or is not UTF-8; the message has the line's number.
+    InputError if it cannot be read, or is not UTF-8; the message has the line's number.
     """
     return [line for block in blocks_of_lines(path, block_size=10_000) for line in block]
 
@@ -76,7 +76,7 @@ def check_is_text(path: str | Path) -> None:
             raise ValueError(kind)
     if b"\0" in head:
         line = head[: head.index(b"\0")].count(b"\n") + 1
-        raise ValueError(f"binary, or UTF-16; text has to be UTF-8 (line {line} has a NUL)")
+        raise ValueError(f"binary, or UTF-16; text must be UTF-8 (line {line} has a NUL)")
 
 
 def is_compressed(path: str | Path) -> bool:

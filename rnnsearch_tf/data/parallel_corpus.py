@@ -17,7 +17,7 @@ BLOCK_PAIRS = 4_000  # maximum pairs of a block
 class ParallelText(NamedTuple):
     """Sentence pairs as raw text, without line ends: a corpus in memory.
 
-    The methods raise an InputError where one side has more sentences than the other, or is no list
+    The methods raise an InputError if one side has more sentences than the other, or is no list
     of str.
     """
 
@@ -65,7 +65,7 @@ class _Fingerprinted(Protocol):
 
 @contextlib.contextmanager
 def unchanged(text: _Fingerprinted, fingerprint: str) -> Iterator[None]:
-    """Read a text in a block; InputError where it no longer has this fingerprint at the end."""
+    """Read a text in a block; InputError if it no longer has this fingerprint at the end."""
     yield
     if text.fingerprint() != fingerprint:
         raise InputError("the text was changed while it was read: start again")

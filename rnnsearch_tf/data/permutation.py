@@ -2,7 +2,7 @@
 
 import numpy as np
 
-# Four rounds leave neighbours correlated in small sets; with six, no test finds a correlation.
+# Four rounds leave neighbors correlated in small sets; with six, no test finds a correlation.
 _ROUNDS = 6
 
 

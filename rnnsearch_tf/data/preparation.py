@@ -37,7 +37,7 @@ def prepare(
 
     A text in the cache is read whole to compare its digests, about 1 GB/s where the disk is as
     fast; a token takes 4 bytes. A damaged one is told and made again. Texts lie in `cache_dir`, by
-    default `default_cache_dir()`, each under a digest of its corpus and of the tokenisers'
+    default `default_cache_dir()`, each under a digest of its corpus and of the tokenizers'
     fingerprints. InputError for an unusable corpus, or a cache folder that cannot be written.
     """
     text = corpus.fingerprint()
@@ -68,14 +68,14 @@ def _write(folder: Path, corpus: Corpus, source: Tokenizer, target: Tokenizer) -
 def _tokenized(
     corpus: Corpus, source: Tokenizer, target: Tokenizer
 ) -> Iterator[tuple[Block, Block]]:
-    """Tokenise the corpus block by block; `tf.data` works on several at once."""
+    """Tokenize the corpus block by block; `tf.data` works on several at once."""
     errors: list[Exception] = []
     lines = tf.TensorSpec([None], tf.string)
     dataset = tf.data.Dataset.from_generator(
         lambda: until_error(corpus.blocks(), errors), output_signature=ParallelText(lines, lines)
     )
     dataset = dataset.map(
-        lambda pairs: (_analyse(pairs.source, source), _analyse(pairs.target, target)),
+        lambda pairs: (_analyze(pairs.source, source), _analyze(pairs.target, target)),
         num_parallel_calls=os.cpu_count(),
         deterministic=True,
     )
@@ -87,7 +87,7 @@ def _tokenized(
         raise errors[0]
 
 
-def _analyse(lines: tf.Tensor, tokenizer: Tokenizer) -> tuple[tf.Tensor, ...]:
+def _analyze(lines: tf.Tensor, tokenizer: Tokenizer) -> tuple[tf.Tensor, ...]:
     """Compute the tensors of a `Block`."""
     tokens = tokenizer.tokenize(lines)
     types, numbers, counts = tf.unique_with_counts(tokens.flat_values)

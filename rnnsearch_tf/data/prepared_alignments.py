@@ -1,4 +1,4 @@
-"""Files of word alignments to `WordAlignments`: checked and written once for all trainings.
+"""Files of word alignments to `WordAlignments`: checked and written once for all training runs.
 
 A folder, beside that of the prepared text whose words are linked, holds
 
@@ -37,13 +37,13 @@ def prepare_alignments(
     text: Path,
     pairs: Pairs,
     word_starts: tuple[WordStarts, WordStarts] = (None, None),  # of source and target tokens
-    spaced: Corpus | None = None,  # the text as it was, where its words are those between blanks
+    spaced: Corpus | None = None,  # the text as it was, where its words are whitespace-separated
 ) -> WordAlignments:
-    """Read the alignments of a prepared text, or reuse what an earlier training has read.
+    """Read the alignments of a prepared text, or reuse what an earlier training run has read.
 
-    Most aligners split `spaced` at ASCII white space. Where this gives other words than those of
+    Most aligners split `spaced` at ASCII whitespace. Where this gives other words than those of
     the prepared text, as at a no-break space, a pair's links are left out, and their number is
-    told; but not where one of them is of a word that only the prepared text has.
+    logged, unless one of them is of a word that only the prepared text has.
 
     InputError for unusable files (see `WordAlignmentFiles.blocks`), a link of a word that its
     sentence does not have (the message has file and line), links of more or fewer pairs, or a cache
@@ -93,8 +93,8 @@ def _write(
         raise InputError(f"alignments of {more}{done:,} pairs, where the text has {len(pairs):,}")
     if left_out:
         say(
-            f"alignments of {left_out:,} of {done:,} pairs are left out: the text between blanks "
-            "is not the words that the model reads"
+            f"alignments of {left_out:,} of {done:,} pairs are left out: their "
+            "whitespace-separated words are not the words that the model reads"
         )
     write_digests(folder)
 
@@ -102,9 +102,9 @@ def _write(
 def _of_the_same_words(
     block: WordAlignmentBlock, split: np.ndarray, lengths: np.ndarray
 ) -> tuple[WordAlignmentBlock, int]:
-    """Leave out the links of pairs that have other words between blanks, int [B, 2], than read.
+    """Leave out the links of pairs that have other whitespace-separated words, int [B, 2].
 
-    A link of a word that is not between blanks shows that the links are of the words that are read.
+    A link of a word beyond the whitespace-separated ones is of the words that the model reads.
     The second result is the number of pairs.
     """
     pairs = np.repeat(np.arange(len(lengths)), block.counts)

@@ -1,4 +1,4 @@
-"""Corpora as numbered tokens in files: written once, read by every training on them.
+"""Corpora as numbered tokens in files: written once, read by every training run on them.
 
 A folder holds `digests.json`, the SHA-256 of its other files, and, for each side,
 

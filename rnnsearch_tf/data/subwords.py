@@ -1,4 +1,4 @@
-"""The SentencePiece models of a training: learned from its text, or taken from files."""
+"""The SentencePiece models of a training run: learned from its text, or taken from files."""
 
 import inspect
 import random
@@ -24,7 +24,7 @@ def find_subwords(
     cache_dir: str | Path | None = None,  # for learned models
     files: Paths = (),  # models to be taken instead, of both sides or one for both
 ) -> list[SentencePieceTokenizer]:
-    """Return the tokenisers of both sides, or none where the tokens are words.
+    """Return the tokenizers of both sides, or none where the tokens are words.
 
     Models are learned once from a text, and kept beside the prepared texts (see `prepare`).
     InputError for an unusable corpus or model, too few subwords for its characters, or a missing

@@ -64,7 +64,7 @@ class Wmt14:
     def blocks(self) -> Iterator[ParallelText]:
         """Give the pairs in order, a block at a time, after downloading them if need be.
 
-        InputError where the data set is not there and cannot be downloaded, or is damaged.
+        InputError if the data set is not there and cannot be downloaded, or is damaged.
         """
         import tensorflow as tf
 
@@ -88,7 +88,7 @@ class Wmt14:
 
     def _builder(self) -> Any:
         """Return the builder of TensorFlow Datasets, which reads and writes nothing yet."""
-        import tensorflow_datasets as tfds  # takes a second to import, and few trainings need it
+        import tensorflow_datasets as tfds  # takes a second to import, and is rarely needed
 
         if len(self._subsets) == len(SUBSETS):
             return tfds.builder(

@@ -29,7 +29,7 @@ class WordAlignmentBlock(NamedTuple):
 class WordAlignmentFiles:
     """Files of word alignments, each plain or .gz, that belong to those of `ParallelFiles`.
 
-    A line has the links of a pair, `i-j` separated by blanks (Pharaoh): word i of the source and
+    A line has the links of a pair, `i-j` separated by spaces (Pharaoh): word i of the source and
     word j of the target, both from 0. The line of a pair without links is blank. InputError for not
     as many files of one as of the other.
 

@@ -112,7 +112,7 @@ def beam_search(
 ) -> Hypotheses:
     """Search for the hypotheses with the highest score; the module's docstring has the rules.
 
-    `predict` and `advance` are called with Q = 1 for the first word and with Q = k afterwards.
+    `predict` and `advance` are called with Q = 1 for the first word and with Q = k afterward.
     Tensors that differ between the hypotheses of a sentence belong in `state`. Those that do not,
     such as its annotations, are captured by the two functions as [B, ...] and broadcast over Q: the
     search copies `state` only. Finished and empty slots pass through both functions as well, with

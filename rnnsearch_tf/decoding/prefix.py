@@ -15,7 +15,7 @@ from rnnsearch_tf.decoding.beam_search import Advance, Predict
 from rnnsearch_tf.tensor_types import Bool, Int, Shaped, Tensor
 from rnnsearch_tf.text.vocabulary import PAD, SPECIAL_TOKENS
 
-# A forced word takes the place of this one, since it may itself be banned, as [UNK] is.
+# A forced word replaces this one, since it may itself be banned, as [UNK] is.
 _STAND_IN = len(SPECIAL_TOKENS)
 
 

@@ -43,7 +43,7 @@ def calibration(
         ECE = Σ_b |B_b| / n · |accuracy(B_b) − confidence(B_b)|
 
     `confidence` is p(ŷ_i), above 0; `correct`, whether ŷ_i is the reference's token. InputError
-    where a probability is not finite.
+    if a probability is not finite.
     """
     confidence, correct = np.asarray(confidence, np.float64), np.asarray(correct, np.float64)
     if not np.isfinite(confidence).all():
@@ -62,7 +62,7 @@ def calibration(
 def read_calibration(path: str | Path) -> Calibration:
     """Read the calibration from a JSON file of `scores.TranslationScores.as_dict`.
 
-    InputError where the file cannot be read, is not such a file, or has none.
+    InputError if the file cannot be read, is not such a file, or has none.
     """
     with input_errors(f"{path}: not what rnnsearch-evaluate --calibration --json writes"):
         values = typed(dict[str, Any], read_json(path))

@@ -38,7 +38,7 @@ class Evaluator:
         self.missing = 0  # translations so far without a finite score
         self._vocabularies = translator.vocabularies
         self._model = translator.model
-        # The model's tokens go with its vocabularies. Length bins and tokenised BLEU count words.
+        # The model's tokens go with its vocabularies. Length bins and tokenized BLEU count words.
         self._tokenizers = translator.source_tokenizer, translator.target_tokenizer
         self._word_tokenizers = [tokenizer.word_tokenizer for tokenizer in self._tokenizers]
 
@@ -54,7 +54,7 @@ class Evaluator:
     def translate_and_replace(self, lines: Sequence[str]) -> tuple[list[str], list[str] | None]:
         """Translate once, for translations with [UNK] and with [UNK] replaced.
 
-        The latter, by way of the attention, are None where that cannot be done or the decoding
+        The latter, by way of the attention, are None if that cannot be done or the decoding
         options leave no [UNK].
         """
         if self._replacing is None:
@@ -144,7 +144,7 @@ class Evaluator:
         references: Sequence[Reference],
         rows: Sequence[int] | None = None,
     ) -> SetScores:
-        """Score detokenised translations, all or those of some rows, by every metric.
+        """Score detokenized translations, all or those of some rows, by every metric.
 
         Scores have 95% confidence intervals.
         """
@@ -158,7 +158,7 @@ class Evaluator:
         self,
         translations: Sequence[str],
         sources: Sequence[str],
-        references: Sequence[Reference],  # detokenised; as many of each sentence
+        references: Sequence[Reference],  # detokenized; as many of each sentence
     ) -> TranslationScores:
         """Score translations of a test set: all, those without unknown words, and by length."""
         unk_free = self.unk_free(sources, references)

@@ -59,7 +59,7 @@ def read_by_length(path: str | Path) -> tuple[list[LengthBin], dict[str, list[Le
     """Read BLEU by source length from a JSON file of `scores.TranslationScores.as_dict`.
 
     Returns the system's bins, and those of the others it was compared with, by name. InputError
-    where the file cannot be read, or is not such a file.
+    if the file cannot be read, or is not such a file.
     """
     with input_errors(f"{path}: not what rnnsearch-evaluate --json writes"):
         values = typed(dict[str, Any], read_json(path))

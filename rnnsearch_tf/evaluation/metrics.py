@@ -16,7 +16,7 @@ from rnnsearch_tf.text.unspaced import HAN, UNSPACED
 
 SAMPLES = 1_000  # that a bootstrap draws, each of as many sentences as there are
 MIN_TO_RESAMPLE = 10  # sentences; a bootstrap of fewer says little
-_SPACED = "13a"  # sacreBLEU's tokens by default, of languages with blanks between words
+_SPACED = "13a"  # sacreBLEU's tokens by default, of languages with spaces between words
 
 
 # The reference translation of a sentence, or several of it.
@@ -46,7 +46,7 @@ class Metric:
     make_for_sentence: Callable[[str], sacrebleu.metrics.base.Metric] | None = None
     note: str = ""  # in tables, such as "less is better"
     on_words: bool = (
-        False  # whether it reads text in words (`scores.in_words`), not detokenised text
+        False  # whether it reads text in words (`scores.in_words`), not detokenized text
     )
 
     def with_note(self, text: str) -> str:
@@ -91,7 +91,7 @@ class Metric:
     def sentence_scores(
         self, translations: Sequence[str], references: Sequence[str], tokens: str = ""
     ) -> list[float]:
-        """Score each translation by itself; `tokens` as of `score`."""
+        """Score each translation by itself; `tokens` as in `score`."""
         metric = (self.make_for_sentence or self.make)(tokens or language_tokens(references))
         pairs = zip(translations, references, strict=True)
         return [metric.sentence_score(ours, [theirs]).score for ours, theirs in pairs]
@@ -109,7 +109,7 @@ def _ter(tokens: str) -> sacrebleu.TER:
     return make(normalized=tokens != _SPACED, asian_support=tokens != _SPACED)
 
 
-# `force`: no advice on standard error about text that looks tokenised.
+# `force`: no advice on standard error about text that looks tokenized.
 METRICS: dict[str, Metric] = {
     # Papineni et al. (2002); cased; 0 to 100. A sentence without a 4-gram in common has no BLEU
     # but by its effective order.
@@ -128,15 +128,15 @@ METRICS: dict[str, Metric] = {
     ),
     # The paper's: cased BLEU over Moses tokens.
     "tokenized_bleu": Metric(
-        "BLEU, tokenised",
+        "BLEU, tokenized",
         lambda _: sacrebleu.BLEU(tokenize="none", force=True),
         note="words, cased",
         on_words=True,
     ),
     "lowercased_bleu": Metric(
-        "BLEU, lower-cased",
+        "BLEU, lowercased",
         lambda _: sacrebleu.BLEU(tokenize="none", lowercase=True, force=True),
-        note="words, lower-cased",
+        note="words, lowercased",
         on_words=True,
     ),
 }
@@ -151,7 +151,7 @@ def reference_sets(references: Sequence[Reference]) -> list[list[str]]:
 def language_tokens(references: Sequence[Reference]) -> str:
     """Name sacreBLEU's tokens for the references' language.
 
-    "13a", or where most letters are of scripts without blanks between words, in which a line would
+    "13a", or where most letters are of scripts without spaces between words, in which a line would
     be one word and have no BLEU, "zh" for Chinese and "char" for others: each character is one.
     """
     text = "".join("".join(reference) for reference in references)
@@ -167,7 +167,7 @@ def with_interval(score: float, interval: float | None) -> str:
 
 
 def text_metrics() -> Mapping[str, Metric]:
-    """Return the metrics of detokenised text, which any two systems can be compared by."""
+    """Return the metrics of detokenized text, which any two systems can be compared by."""
     return {name: metric for name, metric in METRICS.items() if not metric.on_words}
 
 
@@ -177,7 +177,7 @@ def bleu(
     intervals: bool = False,
     tokens: str = "",
 ) -> Score:
-    """Score detokenised text by sacreBLEU's BLEU, 0 to 100; arguments as of `Metric.score`."""
+    """Score detokenized text by sacreBLEU's BLEU, 0 to 100; arguments as in `Metric.score`."""
     return METRICS["bleu"].score(translations, references, intervals, tokens)
 
 

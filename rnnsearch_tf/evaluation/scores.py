@@ -51,7 +51,7 @@ class SetScores:
 
 
 def in_words(lines: Sequence[str], tokenizer: Tokenizer) -> list[str]:
-    """Split lines into words and put blanks between these, for metrics over words."""
+    """Split lines into words and put spaces between these, for metrics over words."""
     joined = tf.strings.reduce_join(tokenize(lines, tokenizer), axis=1, separator=" ")
     return [line.decode() for line in joined.numpy()]
 
@@ -68,9 +68,9 @@ def score_set(
     tokenizer: Tokenizer,
     tokens: str = "",
 ) -> SetScores:
-    """Score detokenised translations by every metric, with 95% confidence intervals.
+    """Score detokenized translations by every metric, with 95% confidence intervals.
 
-    `tokens` as of `Metric.score`.
+    `tokens` as in `Metric.score`.
     """
     text = translations, references
     words = in_words(translations, tokenizer), references_in_words(references, tokenizer)
@@ -197,7 +197,7 @@ def _signatures(scores: SetScores) -> list[str]:
 
 
 def _wrapped(text: str, title: str = "") -> list[str]:
-    """Break text at blanks, and signatures behind "|"."""
+    """Break text at spaces, and signatures behind "|"."""
     lines = textwrap.wrap(
         text.replace("|", "| "),
         _WIDTH,

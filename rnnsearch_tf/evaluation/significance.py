@@ -53,7 +53,7 @@ def compare(
     references: Sequence[Reference],
     lengths: Sequence[int],
 ) -> Comparison:
-    """Compare two systems by every metric of detokenised text, and by source length in words."""
+    """Compare two systems by every metric of detokenized text, and by source length in words."""
     tokens = metrics.language_tokens(references)
     differences = {
         name: difference(metric, translations, others, references, tokens)
@@ -76,7 +76,7 @@ def difference(
     references: Sequence[Reference],
     tokens: str = "",
 ) -> Difference:
-    """Compare two systems by one metric on some sentences; `tokens` as of `Metric.score`."""
+    """Compare two systems by one metric on some sentences; `tokens` as in `Metric.score`."""
     systems = [("this", list(translations)), ("other", list(others))]
     sets = metrics.reference_sets(references)
     metric_object = metric.new(tokens or metrics.language_tokens(references))

@@ -38,7 +38,7 @@ def mostly_unknown(translator: Translator, texts: Mapping[str, Sequence[str]]) -
         if tokens >= _MIN_TOKENS and unknown > _MANY * tokens:
             problems.append(
                 f"{unknown / tokens:.0%} of the words of {name} are unknown to the model: are "
-                "source and target swapped, is it in another language, or not tokenised as the "
+                "source and target swapped, is it in another language, or not tokenized as the "
                 "training text was?"
             )
     return problems

@@ -26,9 +26,9 @@ class BegunText(NamedTuple):
 def read_begun(text: tf.Tensor, target: TextVectorizer, max_length: int) -> BegunText:
     """Read begun translations, string [R].
 
-    The first `max_length` tokens are read. A blank at the end says that the last word is whole:
+    The first `max_length` tokens are read. A space at the end says that the last word is whole:
     another word or punctuation follows. Without it the last word (where words are not separated by
-    blanks, what follows the last blank) may be unfinished: what follows begins with its characters.
+    spaces, what follows the last space) may be unfinished: what follows begins with its characters.
     It is whole all the same where there are `max_length` tokens, or where the vocabulary lacks it
     and has no word that begins with it. Words that the vocabulary lacks are [UNK].
     """

@@ -56,7 +56,7 @@ def find_version(path: str | Path) -> Path | None:
 
 
 def load_config(version: Path) -> Config:
-    """Read languages, tokeniser, decoding options and first model of an export.
+    """Read languages, tokenizer, decoding options and first model of an export.
 
     The rest is left at defaults. InputError for no card, or one that is damaged or that this
     version cannot read.
@@ -83,7 +83,7 @@ def card_of(version: Path) -> Iterator[dict[str, Any]]:
 
 
 def load_vocabularies(version: Path) -> tuple[Vocabulary, Vocabulary]:
-    """Read the vocabularies of an export; InputError where a file is missing or not the model's."""
+    """Read the vocabularies of an export; InputError if a file is missing or not the model's."""
     with card_of(version) as card:
         digests = {side: card["models"][0][f"{side}_vocabulary"] for side in ("source", "target")}
     source, target = (
@@ -96,7 +96,7 @@ def load_vocabularies(version: Path) -> tuple[Vocabulary, Vocabulary]:
 def check_models(paths: Sequence[str | Path], weights: str) -> None:
     """Check a model directory, an export, or the model directories of an ensemble.
 
-    The values of the weights are not read. InputError where a folder is absent, incomplete or
+    The values of the weights are not read. InputError if a folder is absent, incomplete or
     damaged, or has other vocabularies than the first.
     """
     if len(paths) == 1 and (version := find_version(paths[0])):
@@ -117,9 +117,9 @@ def check_models(paths: Sequence[str | Path], weights: str) -> None:
 def check_options(
     version: Path, decoding: DecodingConfig | None = None, alignment: str | None = None
 ) -> None:
-    """Raise an InputError where what is asked of an export is not its own."""
+    """Raise an InputError if what is asked of an export is not its own."""
     if decoding is not None and decoding != load_config(version).decoding:
-        raise InputError(f"{version}: an export searches with the options it was made with")
+        raise InputError(f"{version}: an export always uses its own decoding options")
     if alignment is not None:
         with card_of(version) as card:
             own = card.get("alignment", "attention")

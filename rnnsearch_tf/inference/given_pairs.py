@@ -1,4 +1,4 @@
-"""Given sentence pairs as tokens: text is tokenised, a result keeps the tokens that it has."""
+"""Given sentence pairs as tokens: text is tokenized, a result keeps the tokens that it has."""
 
 import reprlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ Target = Line | Translation | Hypothesis
 def checked_lines(text: Any) -> Sequence[Line]:
     """Return a sentence as a list of one, and a list of them as it is.
 
-    TypeError where it is neither.
+    TypeError if it is neither.
     """
     return [text] if isinstance(text, Line) else list_of_lines(_checked_list(text))
 
@@ -43,7 +43,7 @@ def is_series(values: Any) -> bool:
 
 
 def each_line(lines: Iterable[Line]) -> Iterator[Line]:
-    """Give the sentences one by one; TypeError for one sentence alone, and other values."""
+    """Give the sentences one by one; TypeError for a string, or for what is not a sentence."""
     if isinstance(lines, Line):
         raise TypeError("one sentence where an iterable of them belongs")
     if not is_series(lines):
@@ -59,9 +59,9 @@ def _described(value: Any) -> str:
 
 
 def checked_pairs(source: Sequence[Line], target: Any) -> list[tuple[Line, Target]]:
-    """Pair sentences with their translations; InputError where there are not as many.
+    """Pair sentences with their translations; InputError if there are not as many.
 
-    TypeError where the sentences or the translations are none.
+    TypeError if the sentences or the translations are not strings.
     """
     source = checked_lines(source)
     targets = [target] if isinstance(target, Target) else _checked_list(target)
@@ -71,7 +71,7 @@ def checked_pairs(source: Sequence[Line], target: Any) -> list[tuple[Line, Targe
 
 
 def each_pair(pairs: Iterable[tuple[Line, Target]]) -> Iterator[tuple[Line, Target]]:
-    """Give the pairs one by one; TypeError for what is none."""
+    """Give the pairs one by one; TypeError for what is not a pair."""
     for number, pair in enumerate(pairs):
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise TypeError(
@@ -86,7 +86,7 @@ def each_pair(pairs: Iterable[tuple[Line, Target]]) -> Iterator[tuple[Line, Targ
 
 
 def checked_target(target: Any) -> Target:
-    """Return a single translation; InputError for a list, TypeError for what is none."""
+    """Return a single translation; InputError for a list, TypeError for what is not a string."""
     if isinstance(target, Target):
         return target
     _checked_list(target)

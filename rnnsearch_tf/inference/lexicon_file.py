@@ -12,7 +12,7 @@ Lexicon = Mapping[str, tuple[str, ...]]  # the first translation is "" where non
 
 
 def required(lexicon: str | Path | None) -> str | Path:
-    """Return the path of a lexicon that candidate words need; InputError where there is none."""
+    """Return the path of a lexicon that candidate words need; InputError if there is none."""
     if lexicon is None:
         raise InputError(
             "candidate_words needs lexicon.tsv in the (first) model directory: rnnsearch-lexicon "
@@ -24,7 +24,7 @@ def required(lexicon: str | Path | None) -> str | Path:
 def read_lexicon(path: str | Path) -> dict[str, tuple[str, ...]]:
     """Read a lexicon, which may have been edited by hand: lines of words with tabs between them.
 
-    InputError where the file is not a lexicon; the message has the line.
+    InputError if the file is not a lexicon; the message has the line.
     """
     lexicon: dict[str, tuple[str, ...]] = {}
     with input_errors(path), open(path, encoding="utf-8", newline="\n") as file:
@@ -35,7 +35,7 @@ def read_lexicon(path: str | Path) -> dict[str, tuple[str, ...]]:
             ):
                 raise InputError(f"{path}: line {number:,} is not word, tab, word")
             if word in lexicon:
-                raise InputError(f"{path}: line {number:,}: {word} is there twice")
+                raise InputError(f"{path}: line {number:,}: {word} occurs twice")
             lexicon[word] = tuple(translations)
     return lexicon
 

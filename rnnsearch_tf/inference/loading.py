@@ -23,7 +23,7 @@ from rnnsearch_tf.tf_functions import check_backend
 def load_export(version: Path) -> Any:
     """Read a version's folder: the SavedModel, with the saved functions of `TextModel`.
 
-    InputError where a file is missing or not the one that was exported (exports of version 0.1.0
+    InputError if a file is missing or not the one that was exported (exports of version 0.1.0
     tell that of the vocabularies only).
     """
     load_vocabularies(version)  # for its checks
@@ -55,7 +55,7 @@ def load_text_model(
 ) -> TextModel:
     """Read a model directory, or several as an ensemble.
 
-    Languages and decoding options are the first one's. InputError where a directory is absent,
+    Languages and decoding options are the first one's. InputError if a directory is absent,
     incomplete or damaged, or has other vocabularies than the first; the first has no aligner, and
     one is to align; or Keras works on another backend than TensorFlow.
     """

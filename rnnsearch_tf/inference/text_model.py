@@ -52,12 +52,12 @@ class TextModel(tf.Module):
     It is also the root of the SavedModel (see `serving.export`), whose signatures are thin
     functions over it (see `serving.signatures`). Its functions `best`, `candidates`,
     `score_tokens` and `align_tokens` are saved with it, so that `Translator` runs on an export too;
-    `complete` is None where an export is not to have it.
+    `complete` is None for an export without it.
 
     Sentences are searched in blocks of similar length: a long sentence among many short ones costs
-    only itself, and memory is bounded for any number of sentences. InputError where unknown words
-    are to be replaced, and a model has no attention; or there are to be candidate words, and there
-    is no lexicon, or the tokens are subwords; or spelling is to be corrected of subwords.
+    only itself, and memory is bounded for any number of sentences. InputError for options that the
+    models do not support: replacing unknown words without attention, candidate words without a
+    lexicon or with subwords, or spelling correction with subwords.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class TextModel(tf.Module):
         self._candidates: CandidateLists | None = None
         if frequent := config.decoding.candidate_words:
             if self.has_subwords:
-                raise InputError("candidate words need a model of words; this one has subwords")
+                raise InputError("candidate words need a word model; this one has subwords")
             known = read_lexicon(required(lexicon))
             ids = translation_ids(known, source.vocabulary, target.vocabulary)
             size = len(target.vocabulary)
@@ -317,7 +317,7 @@ class TextModel(tf.Module):
             begun = read_begun(prefix, self.target, self.config.decoding.max_length)
         found = self.search(source, n_best, begun and begun.begun)
         ids, lengths, log_probs, scores, token_scores = (x[:, :n_best] for x in found)
-        # The model is not asked about a blank sentence: its one translation is a blank.
+        # The model is not asked about a blank sentence: its one translation is empty.
         blank = (tokens.row_lengths() == 0)[:, None]
         if begun is not None:
             blank &= ((begun.tokens.row_lengths() == 0) & (begun.begun.prefix.rest == ""))[:, None]
@@ -341,7 +341,7 @@ class TextModel(tf.Module):
         lengths: tf.Tensor,
         given: tf.RaggedTensor | None,
     ) -> tf.Tensor:
-        """Detokenise hypotheses, ids [R, N, T] of `lengths` [R, N]: text, string [R, N].
+        """Detokenize hypotheses, ids [R, N, T] of `lengths` [R, N]: text, string [R, N].
 
         `tokens` [R, None], as `read` by the model, and `source` ids [R, Tx] are the sentences that
         they translate; `given`, string [R, None], are their first words as they were given.

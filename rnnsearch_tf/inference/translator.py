@@ -44,7 +44,7 @@ Item = TypeVar("Item")
 
 
 class Translator:
-    """Trained models, or an export of them, at work.
+    """Translates with trained models, or with an export of them.
 
     Examples:
         >>> from rnnsearch_tf.inference.translator import Translator
@@ -55,20 +55,20 @@ class Translator:
         >>> result.alignment.shape == (len(result.tokens), len(result.source_tokens))
         True
 
-    Lists are worked on in windows of a few hundred lines, in parts of similar length; results come
-    in the order of the input. Where TensorFlow runs each operation on one thread
+    Lists are processed in windows of a few hundred lines, in parts of similar length; results come
+    in the order of the input. If TensorFlow runs each operation on one thread
     (`tf.config.threading.set_intra_op_parallelism_threads(1)`), parts of a window are translated
-    side by side, one on each core. Iterators of any length go through the methods that end in
-    `_stream`, which hold one window at a time. When their input raises an error, what was read
-    before it is answered first.
+    in parallel, one on each core. For iterators of any length, use the methods that end in
+    `_stream`, which hold one window at a time. If their input raises an error, the results of all
+    lines before it come first.
 
     Args:
         engine: a `TextModel`, or a SavedModel of one.
         config: its languages and decoding options.
         tokenizers: of source and target, text to the tokens of the model.
         vocabularies: of source and target.
-        with_decoding: makes an engine with other decoding options; None of an export, which has
-            those it was made with.
+        with_decoding: makes an engine with other decoding options; None for an export, which has
+            its own options.
         origin: where the engine was loaded from.
 
     Attributes:
@@ -118,16 +118,16 @@ class Translator:
         Args:
             path: the model directory, or a list of them; languages and decoding options are the
                 first one's. Or an export: a version's folder, or the folder of versions, of which
-                the highest is taken.
-            decoding: instead of the model's own options; an export has those it was made with.
+                the highest is used.
+            decoding: instead of the model's own options; an export always has its own.
             weights: "best" or "last"; an export has one set, and refuses "last".
-            alignment: what `align` aligns by, "attention" or the "aligner" that
-                `rnnsearch-aligner` has written; None: the (first) model's aligner where it has
-                one. An export has what it was made with.
+            alignment: source of the alignments, "attention" or the "aligner" that
+                `rnnsearch-aligner` has written; None: the (first) model's aligner if it has
+                one. An export always has its own.
 
         Raises:
             InputError: a directory is absent, incomplete or damaged, has other vocabularies than
-                the first, lacks the aligner that is asked for, or is an export that was made with
+                the first, lacks the requested aligner, or is an export that was made with
                 other options.
         """
         version = exported.find_version(path) if isinstance(path, str | Path) else None
@@ -138,7 +138,7 @@ class Translator:
             raise InputError(f"{version}: an export has one set of weights")
         exported.check_options(version, decoding, alignment)
         config = exported.load_config(version)
-        # Subwords' operations are there once their tokenisers are made; the graph needs them.
+        # Subwords' operations are there once their tokenizers are made; the graph needs them.
         tokenizers = tokenizers_for(config, version / exported.SUBWORDS)
         vocabularies = exported.load_vocabularies(version)
         return cls(load_export(version), config, tokenizers, vocabularies, origin=str(version))
@@ -158,12 +158,12 @@ class Translator:
 
     @property
     def model(self) -> TranslationModel | Ensemble | None:
-        """The model in memory, or the ensemble; None of an export."""
+        """The model in memory, or the ensemble; None for an export."""
         return self._engine.model if isinstance(self._engine, TextModel) else None
 
     @property
     def aligner(self) -> HmmAligner | None:
-        """The aligner in memory; None where attention aligns, and of an export."""
+        """The aligner in memory; None if attention aligns, and for an export."""
         return self._engine.aligner if isinstance(self._engine, TextModel) else None
 
     # To a type checker, a str might as well be a sequence of them.
@@ -217,7 +217,7 @@ class Translator:
 
         Raises:
             InputError: more translations than the beam is wide, or another beam than the export's.
-            TypeError: the text is none.
+            TypeError: the text is not a string.
         """
         lines = checked_lines(text)
         is_single = lines is not text
@@ -289,7 +289,7 @@ class Translator:
 
         Args:
             text: a sentence.
-            prefix: how its translation begins. A blank at the end says that the last word is
+            prefix: how its translation begins. A space at the end says that the last word is
                 whole: another word or punctuation follows. Without it, the last word may be
                 unfinished, and the translation has a word that begins with it. Words that the
                 vocabulary lacks are read as [UNK], and stay in the text as they are. Of a prefix,
@@ -298,12 +298,12 @@ class Translator:
 
         Returns:
             Whole translations, the prefix included, in `text` and in the scores; under candidate
-            words, those of the prefix are among them. Where no translation can begin with it, one
+            words, those of the prefix are among them. If no translation can begin with it, one
             without text, whose score is −inf.
 
         Raises:
             InputError: more translations than the beam is wide, or an export without completions.
-            TypeError: the text or the prefix is none.
+            TypeError: the text or the prefix is not a string.
         """
         for line in (text, prefix):
             if not isinstance(line, Line):
@@ -311,7 +311,7 @@ class Translator:
                 raise TypeError("expected a sentence, a str, and the beginning of its translation")
         engine = self._engine_for(None, n_best)
         if getattr(engine, "complete", None) is None:
-            raise InputError("this export completes no translations; make one with --completions")
+            raise InputError("this export has no completions; export with --completions")
         outputs = engine.complete(tf.constant([text]), tf.constant([prefix]))
         results = read_translations([text], outputs, n_best, self.vocabularies[0])
         return in_words(results, *self._sides)[0]
@@ -351,7 +351,7 @@ class Translator:
 
         Raises:
             InputError: not as many translations as sentences.
-            TypeError: a sentence or a translation is none.
+            TypeError: a sentence or a translation is not a string.
         """
         if isinstance(source, str | bytes):
             return self.score([source], [given_pairs.checked_target(target)])[0]
@@ -430,7 +430,7 @@ class Translator:
 
         Raises:
             InputError: not as many translations as sentences.
-            TypeError: a sentence or a translation is none.
+            TypeError: a sentence or a translation is not a string.
         """
         if isinstance(source, str | bytes):
             return self.align([source], [given_pairs.checked_target(target)])[0]
@@ -446,12 +446,12 @@ class Translator:
         """Return the same models with other decoding options, `replace_unknown=True` for one.
 
         Raises:
-            InputError: an export, which has those it was made with, or models that lack what the
+            InputError: an export, which always has its own, or models that lack what the
                 options need.
             ValueError: a value out of range.
         """
         if self._with_decoding is None:
-            raise InputError("an export searches with the options it was made with")
+            raise InputError("an export always uses its own decoding options")
         decoding = dataclasses.replace(self.config.decoding, **options)
         return Translator.of(self._with_decoding(decoding), self._origin)
 

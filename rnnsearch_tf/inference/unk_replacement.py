@@ -18,7 +18,7 @@ class UnkReplacement(tf.Module):
     The paper leaves unknown words open; this follows Luong et al. (2015), Addressing the Rare Word
     Problem, and Jean et al. (2015), On Using Very Large Target Vocabulary, section 3.3. `lexicon`
     is the path of a file of `lexicon.write_lexicon`, an asset of the SavedModel; None copies all
-    words. InputError where the file is not a lexicon; the message has the line.
+    words. InputError if the file is not a lexicon; the message has the line.
     """
 
     def __init__(self, lexicon: str | Path | None):

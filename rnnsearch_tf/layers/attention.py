@@ -159,7 +159,7 @@ class BahdanauAttention(PreciseLayer):
 class LastAnnotation(PreciseLayer):
     """The fixed context of RNNencdec: c_i = →h_Tx for every i (end of appendix A.2.2).
 
-    It takes the place of `BahdanauAttention`, with α_i = 1 at the sentence's last word. It has no
+    It replaces `BahdanauAttention`, with α_i = 1 at the sentence's last word. It has no
     weights. The last column of the annotations is taken, so a forward encoder must keep its state
     over padding, as `Encoder` does.
     """

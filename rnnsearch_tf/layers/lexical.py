@@ -18,7 +18,7 @@ class LexicalModel(PreciseLayer):
     """Part of the readout's hidden layer that comes from the attended source words alone.
 
         ℓ_i = tanh(Σ_j α_ij E x_j)
-        t_i + ℓ_i + tanh(W_l ℓ_i)  takes the place of t_i
+        t_i + ℓ_i + tanh(W_l ℓ_i)  replaces t_i
 
     (Nguyen & Chiang 2018, arXiv 1710.01329, section 4, whose own output matrix is W_o here, so that
     m = l). A rare word gets to the output without the recurrent states, which have seen it seldom.

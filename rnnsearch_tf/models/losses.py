@@ -154,7 +154,7 @@ def output_cross_entropy(
         ∂t = g W_o (p − 1_y),  ∂W_o = Σ (g t) (p − 1_y)ᵀ,  ∂b = Σ g (p − 1_y)
 
     g is multiplied into the small factors, and 1 is taken from p in place. With label smoothing ε
-    (Szegedy et al. 2016), the cross-entropy is that of (1 − ε) 1_y + ε/K, which takes the place of
+    (Szegedy et al. 2016), the cross-entropy is that of (1 − ε) 1_y + ε/K, which replaces
     1_y: −log p_y + ε (log p_y − Σ_k log p_k / K) = −log p_y + ε (logit_y − Σ_k logit_k / K).
 
     R-Drop (Liang et al. 2021) has two readings with logits z, z' and probabilities p, p'. The loss
@@ -230,7 +230,7 @@ def alignment_cross_entropy(
 ) -> Float[Tensor, "B Ty"]:
     """Cross-entropy of given links and the attention: H(A_i, α_i) = −Σ_j A_ij log α_ij, in nats.
 
-    The cost of guided alignment training (Chen et al. 2016, arXiv 1607.01628). A row of the guide
+    The cost of guided alignment training (Chen et al. 2016, arXiv 1607.01628). A row of `guide`
     is uniform over the links of its word, or all 0, as is the result then.
     """
     logarithms = ops.log(ops.maximum(alignment, _MIN_ATTENTION))

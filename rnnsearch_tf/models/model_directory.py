@@ -1,4 +1,4 @@
-"""The model directory: everything needed to translate, in one folder; and those that ship."""
+"""The model directory: everything needed to translate, in one folder; the pretrained model."""
 
 import contextlib
 import dataclasses
@@ -23,14 +23,14 @@ if TYPE_CHECKING:  # Keras and TensorFlow are loaded only where they are needed
 
 BEST, LAST = "best", "last"
 
-SHIPPED = Path(__file__).parents[1] / "pretrained"  # models that come with the package
+SHIPPED = Path(__file__).parents[1] / "pretrained"  # the pretrained model
 DEFAULT = "europarl-en-fr"  # one of them, by which `rnnsearch-translate` translates
 
 _RENAMED_LOG_FIELDS = {"train_guide_loss": "train_guided_alignment_loss"}  # since version 0.1.0
 
 
 class ModelDirectory:
-    """A folder that holds a training, and all that translating needs.
+    """A folder that holds a training run, and all that translating needs.
 
         config.json         all settings, the vocabularies' SHA-256, and its own
         source.vocab        one token per line; the id of a token is its line number, from 0
@@ -68,7 +68,7 @@ class ModelDirectory:
     ) -> None:
         """Write vocabularies, SentencePiece models and config, with the vocabularies' digests.
 
-        The training's id and options of the search that the folder has stay. InputError where the
+        The training id and decoding options that the folder has are kept. InputError if the
         folder cannot be written, or its config cannot be read.
         """
         config = dataclasses.replace(
@@ -92,7 +92,7 @@ class ModelDirectory:
     def subword_files(self) -> list[Path]:
         """Return the SentencePiece models, of source and target; none of words, or without config.
 
-        InputError where one is missing, or is not the model's.
+        InputError if one is missing, or is not the model's.
         """
         if not self.is_complete():
             return []
@@ -107,9 +107,9 @@ class ModelDirectory:
         return paths
 
     def check_resumable(self) -> None:
-        """Check that a training can be resumed, where one was.
+        """Check that the training run in this folder, if there is one, can be resumed.
 
-        InputError where config.json, the checkpoints or a vocabulary is missing beside other files.
+        InputError if config.json, the checkpoints or a vocabulary is missing, but not all files.
         """
         written = (self.weights_path(BEST), self.weights_path(LAST), self.log_path)
         files = [path.name for path in written if path.exists()]
@@ -128,9 +128,9 @@ class ModelDirectory:
             self.load_vocabularies()  # for its checks
 
     def check_unchanged(self, config: Config) -> None:
-        """Check that vocabularies and config.json are still those that a training began with.
+        """Check that vocabularies and config.json are still those that a training run began with.
 
-        InputError where they were changed or removed since, or are another training's.
+        InputError if they were changed or removed since, or are another training run's.
         """
         self.load_vocabularies()
         if dataclasses.replace(self.load_config(), decoding=config.decoding) != config:
@@ -138,9 +138,9 @@ class ModelDirectory:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Make the folder, and keep other trainings out of it while the block runs.
+        """Make the folder, and keep other training runs out of it while the block runs.
 
-        InputError where it cannot be made, or another training is running in it.
+        InputError if it cannot be made, or another training run is active in it.
         """
         with contextlib.ExitStack() as stack:
             try:
@@ -148,14 +148,14 @@ class ModelDirectory:
                 synchronize(self.path.parent)
                 stack.enter_context(file_lock(self.path / ".lock", wait=False))
             except BlockingIOError as error:
-                raise InputError(f"{self.path}: another training is running here") from error
+                raise InputError(f"{self.path}: another training run is active here") from error
             except OSError as error:
                 reason = error.strerror or first_line(error)
                 raise InputError(f"{self.path}: cannot be written: {reason}") from error
             yield
 
     def load_config(self) -> Config:
-        """Read config.json; InputError where there is none, or another file."""
+        """Read config.json; InputError if there is none, or another file."""
         if not self.path.is_dir():
             raise InputError(f"{self.path}: no such model directory")
         if not self.is_complete():
@@ -166,7 +166,7 @@ class ModelDirectory:
     def load_vocabularies(self) -> tuple[Vocabulary, Vocabulary]:
         """Read the source's and the target's vocabulary.
 
-        InputError where a file is missing, damaged, or not the one the model was made with.
+        InputError if a file is missing, damaged, or not the one the model was made with.
         """
         config = self.load_config()
         return (
@@ -175,19 +175,19 @@ class ModelDirectory:
         )
 
     def load_tokenizers(self) -> "tuple[Tokenizer, Tokenizer]":
-        """Make the source's and the target's tokeniser; InputError as of `load_config`."""
+        """Make the source's and the target's tokenizer; InputError as in `load_config`."""
         from rnnsearch_tf.text.tokenizers import tokenizers_for
 
         return tokenizers_for(self.load_config(), self.path)
 
     def find_lexicon(self) -> Path | None:
-        """Find the lexicon; None where there is none."""
+        """Find the lexicon; None if there is none."""
         return self.lexicon_path if self.lexicon_path.exists() else None
 
     def find_aligner(self, alignment: AlignmentName | None = None) -> Path | None:
-        """Find the word aligner that aligns; None where attention does.
+        """Find the word aligner that aligns; None if attention does.
 
-        The aligner does where there is one, unless "attention" is asked for. InputError where the
+        The aligner does where there is one, unless "attention" is asked for. InputError if the
         "aligner" is asked for, and there is none.
         """
         if self.aligner_path.exists():
@@ -201,7 +201,7 @@ class ModelDirectory:
     def read_log(self) -> list[dict[str, Any]]:
         """Read the records of the evaluations from training.jsonl; none before the first.
 
-        InputError where it is not such a file.
+        InputError if it is not such a file.
         """
         if not self.log_path.exists():
             return []
@@ -223,7 +223,7 @@ class ModelDirectory:
     def write_log(self, records: list[dict[str, Any]]) -> None:
         """Replace training.jsonl, in which numbers that are not finite are null.
 
-        InputError where it cannot be written.
+        InputError if it cannot be written.
         """
         lines = "".join(
             json.dumps({name: finite_or_none(value) for name, value in record.items()}) + "\n"
@@ -233,20 +233,20 @@ class ModelDirectory:
             write_atomically(self.log_path, lines.encode())
 
     def remove_leftovers(self) -> None:
-        """Remove the unfinished files of a training that was killed while it wrote."""
+        """Remove the unfinished files of a training run that was killed while it wrote."""
         for written in self._written():
             for path in self.path.glob(f".{written.name}.*.tmp*"):
                 path.unlink(missing_ok=True)
 
     def remove_training(self) -> None:
-        """Remove what a training has written; a lexicon and other files stay."""
+        """Remove what a training run has written; a lexicon and other files stay."""
         for folder in (self.checkpoints_path, self.tensorboard_path):
             shutil.rmtree(folder, ignore_errors=True)
         for path in self._written():
             path.unlink(missing_ok=True)
 
     def _written(self) -> list[Path]:
-        """Return the files that a training writes."""
+        """Return the files that a training run writes."""
         weights = self.weights_path(BEST), self.weights_path(LAST)
         vocabularies = self.source_vocabulary_path, self.target_vocabulary_path
         subwords = (self.path / name for name in SUBWORD_FILES)
@@ -261,7 +261,7 @@ class ModelDirectory:
     ) -> None:
         """Write the model's weights, which so many updates have made, whole or not at all.
 
-        InputError where the disk refuses, or the config cannot be read.
+        InputError if the disk refuses, or the config cannot be read.
         """
         from rnnsearch_tf.models.weights_file import write_weights
 
@@ -278,8 +278,8 @@ class ModelDirectory:
     def load_model(self, which: str = BEST) -> "TranslationModel":
         """Build the model and read its weights.
 
-        InputError where there are no such weights, or they are damaged, of another model or another
-        training, or not finite.
+        InputError if there are no such weights, or they are damaged, of another model or another
+        training run, or not finite.
         """
         from rnnsearch_tf.layers import initializers
         from rnnsearch_tf.models.translation_model import TranslationModel
@@ -301,7 +301,7 @@ class ModelDirectory:
         return check_weights(self.find_weights(which), self.load_config())
 
     def find_weights(self, which: str = BEST) -> Path:
-        """Find the file of the best or the last weights; InputError where there is none."""
+        """Find the file of the best or the last weights; InputError if there is none."""
         check_choice("weights", which, (BEST, LAST), InputError)
         path = self.weights_path(which)
         if not path.exists():
@@ -310,7 +310,7 @@ class ModelDirectory:
 
 
 def find_model(path: str | Path) -> Path:
-    """Return a model's folder: `path`, or where there is none, what ships under that name."""
+    """Return a model's folder: `path`, or if there is none, the pretrained model of that name."""
     shipped = SHIPPED / path
     is_name = len(Path(path).parts) == 1 and not Path(path).exists()
     return shipped if is_name and shipped.is_dir() else Path(path)

@@ -80,8 +80,8 @@ class TranslationModel(keras.Model):
         under the strategy.
 
         Raises:
-            ValueError: a strategy of several machines, which Keras's loop does not support; a data
-                set with a guide, of which it would learn nothing; label smoothing; R-Drop; an
+            ValueError: a strategy of several machines, which Keras's loop does not support;
+                batches with a `guide`, which `fit` would ignore; label smoothing; R-Drop; an
                 average of the weights, which Keras assigns to them at the end of each `fit`.
         """
         strategy = getattr(self, "distribute_strategy", None)
@@ -91,7 +91,7 @@ class TranslationModel(keras.Model):
                 "training.run.train with that strategy, trains on several"
             )
         if "guide" in (getattr(x, "element_spec", None) or ()):
-            raise ValueError("fit has no guided alignment loss, so give it batches without a guide")
+            raise ValueError("fit has no guided alignment loss, so give it batches without `guide`")
         if self.config.label_smoothing or self.config.r_drop:
             raise ValueError("fit has neither label smoothing nor R-Drop; training.run.train does")
         if getattr(getattr(self, "optimizer", None), "use_ema", False):
@@ -145,7 +145,7 @@ class TranslationModel(keras.Model):
 
         Args:
             batch: `source` int32 [B, Tx], `target` int32 [B, Ty], and what else the losses need:
-                `guide` float32 [B, Ty, Tx] for "guided_alignment".
+                `guide` float32 [B, Ty, Tx], the given alignment, for "guided_alignment".
             names: of losses in `losses.LOSSES`.
             training: whether dropout acts.
 

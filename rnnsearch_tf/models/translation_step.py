@@ -53,7 +53,7 @@ class StepWeights(NamedTuple):
     of_states: Any  # U_z, U_r and U_o [n, 2n + 2l]
     candidate: Any  # U [n, n]
     of_contexts: Any  # C_z, C_r, C and C_o [2n, 3n + 2l]
-    columns: Columns | None  # of all words; None where they are of candidates
+    columns: Columns | None  # of all words; None if they are of candidates
 
     @classmethod
     def of(

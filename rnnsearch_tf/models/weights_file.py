@@ -26,7 +26,7 @@ def write_weights(
     """Write a file that `check_weights` accepts, and Keras's `load_weights` reads.
 
     The path ends in ".weights.h5"; the config is that of the model's directory; `updates` are those
-    that made the weights. OSError where the disk refuses.
+    that made the weights. OSError if the disk refuses.
     """
     model.save_weights(path)
     with h5py.File(path, "r+") as file:
@@ -41,8 +41,8 @@ def write_weights(
 def copy_weights(source: Path, target: Path, dtype: str) -> None:
     """Write the arrays of a checked file in another dtype, with a digest of their own.
 
-    The target ends in ".weights.h5"; the dtype is "float32" or "float16". InputError where a value
-    is too large for it, OSError where the disk refuses.
+    The target ends in ".weights.h5"; the dtype is "float32" or "float16". InputError if a value
+    is too large for it, OSError if the disk refuses.
     """
     with h5py.File(source, "r") as file, h5py.File(target, "w") as copy:
         for path, item in _items(file):
@@ -146,7 +146,7 @@ def _check_sizes(shapes: set[tuple[int, ...]], config: ModelConfig) -> None:
         name, size = field.name, getattr(config, field.name)
         is_used = name.endswith("_size") and (config.has_attention or name != "attention_size")
         if is_used and size not in sides:
-            raise ValueError(f"no array has a side of {size}, which is {name} in config.json")
+            raise ValueError(f"no array has an axis of length {size}, {name} in config.json")
 
 
 def _training(config: Config) -> dict[str, Any]:
@@ -165,12 +165,12 @@ def _training(config: Config) -> dict[str, Any]:
 def _check_training(attributes: h5py.AttributeManager, config: Config) -> None:
     if _TRAINING not in attributes or _DIGEST not in attributes:
         if config.training_id:  # only version 0.1.0 wrote neither
-            raise ValueError("it does not say of which training it is")
+            raise ValueError("it does not say which training run it is from")
         return
     wanted = _training(config)
     for name, value in current_names(json.loads(attributes[_TRAINING])).items():
         if wanted.get(name) != value:
-            raise ValueError(f"of another training: {name} is {value}, not {wanted.get(name)}")
+            raise ValueError(f"of another training run: {name} is {value}, not {wanted.get(name)}")
 
 
 def _digest(arrays: dict[str, h5py.Dataset], only_finite: bool = False) -> str:

@@ -134,7 +134,7 @@ def _pairs(source: str, target: str) -> Iterator[tuple[str, str]]:
     """Read pairs; one that is not UTF-8 is blank."""
     for lines in itertools.zip_longest(read_lines(source), read_lines(target)):
         if None in lines:
-            raise InputError(f"{source} and {target} have not as many lines")
+            raise InputError(f"{source} and {target} have different numbers of lines")
         try:
             yield lines[0].decode(), lines[1].decode()
         except UnicodeDecodeError:

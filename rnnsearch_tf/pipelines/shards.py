@@ -27,7 +27,7 @@ def absolute(path: str) -> str:
 
 
 def matching(pattern: str) -> list[str]:
-    """List the files that a pattern matches, by name; InputError where there are none."""
+    """List the files that a pattern matches, by name; InputError if there are none."""
     with input_errors(pattern):
         found = [each.path for each in FileSystems.match([pattern])[0].metadata_list]
     paths = sorted(path for path in found if f"/{_UNFINISHED}" not in path)
@@ -57,7 +57,7 @@ def read_lines(path: str, feature: str | None = None) -> Iterator[bytes]:
     """Read the lines of a text file, plain or .gz, or the records of a TFRecord file.
 
     A file is of TFRecords when its name has ".tfrecord". A record is a line, or with `feature` a
-    `tf.train.Example` in which it has the line. Lines need not be UTF-8. InputError where a file
+    `tf.train.Example` in which it has the line. Lines need not be UTF-8. InputError if a file
     cannot be read, is damaged, or is no text.
     """
     with input_errors(path), FileSystems.open(path, compression_type=_RAW) as raw:
@@ -70,7 +70,7 @@ def write_lines(path: str, lines: Iterable[bytes], folder: str) -> None:
 
     The file is written in `folder` under a name of its own and renamed, on a local disk when it is
     on the disk: whoever writes it again, as after a failure, replaces it by the same bytes. OSError
-    where it cannot be written.
+    if it cannot be written.
     """
     temporary = FileSystems.join(folder, uuid.uuid4().hex)
     with (
@@ -103,7 +103,7 @@ def _has_records(path: str) -> bool:
 def _text(file: IO[bytes]) -> Iterator[bytes]:
     for number, line in enumerate(raw_lines_of(file)):
         if not number and b"\0" in line:
-            raise ValueError("binary, or UTF-16; text has to be UTF-8")
+            raise ValueError("binary, or UTF-16; text must be UTF-8")
         yield line
 
 

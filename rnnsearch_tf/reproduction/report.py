@@ -122,8 +122,8 @@ def _claims(tested: Sequence[Claim]) -> str:
 
 def _table_1(models: Sequence[ModelResults], systems: Sequence[SystemResults]) -> str:
     head = (
-        "", "all", "all, tokenised (lower-cased)", "all, [UNK] replaced", "all, without [UNK]",
-        "no UNK", "no UNK, tokenised (lower-cased)", "*paper: all*", "*paper: no UNK*",
+        "", "all", "all, tokenized (lowercased)", "all, [UNK] replaced", "all, without [UNK]",
+        "no UNK", "no UNK, tokenized (lowercased)", "*paper: all*", "*paper: no UNK*",
     )  # fmt: skip
     rows = [
         _bleu_row(m.name, m.all, m.all_replaced, m.all_without_unk, m.no_unknown) for m in models

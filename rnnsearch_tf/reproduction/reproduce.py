@@ -38,8 +38,8 @@ def reproduce(
 ) -> int | None:
     """Train what is not trained yet, evaluate what is not evaluated yet, write the report.
 
-    Returns the signal that stopped a training, or None when the report is written. InputError for
-    unusable text, or a folder made with other settings or from other text.
+    Returns the signal that stopped a training run, or None when the report is written. InputError
+    for unusable text, or a folder made with other settings or from other text.
     """
     work = _Work(texts, Path(output), trained_on)
     models = []
@@ -77,7 +77,7 @@ class _Work:
         return random_pairs(self._texts.training, DRAWN, SEED)
 
     def train(self, name: str, config: Config) -> int | None:
-        """Train from scratch, resume a training, or skip one that has ended."""
+        """Train from scratch, resume a training run, or skip one that has ended."""
         directory = ModelDirectory(self.output / name)
         if self._has_ended(directory, config):
             say(f"\n{MODELS[name]}: {directory.path} has been trained before")
@@ -172,7 +172,7 @@ def _with_this_machine(earlier: str) -> str:
 
 
 def _saved(path: Path, expected: Any) -> Any:
-    """Read what was saved as JSON; {} where nothing was, InputError where something else was."""
+    """Read what was saved as JSON; {} where nothing was, InputError if something else was."""
     with input_errors(path):
         return typed(expected, read_json(path) if path.exists() else {})
 

@@ -35,12 +35,12 @@ Format = Literal["pharaoh", "json"]
 
 COMMAND = Command(
     "rnnsearch-align",
-    "link the words of given sentence pairs: N pairs in, N lines out, in order; a blank sentence "
-    "has no links, nor has one whose weights are not finite (with a warning, and exit status 1). A "
-    "model reads the target by teacher forcing, and its attention gives the links; where "
-    "rnnsearch-aligner has written an aligner into its directory, the aligner does. i-j is source "
-    "word i and target word j, counted from 0 without </s>. Words are Moses tokens, or those "
-    "between blanks for a model trained with --tokenizer=whitespace or sentencepiece.",
+    "link the words of given sentence pairs: N pairs in, N lines out, in order. A blank sentence "
+    "has no links, nor has one whose weights are not finite (with a warning, and exit status 1). "
+    "The model reads the target with teacher forcing, and its attention gives the links, or the "
+    "aligner that rnnsearch-aligner has written into its directory. i-j is source "
+    "word i and target word j, counted from 0 without </s>. Words are Moses tokens, or "
+    "whitespace-separated for a model trained with --tokenizer=whitespace or sentencepiece.",
     "rnnsearch-align --model_dir=model --source=test.en --target=test.fr",
 )
 FLAGS = COMMAND.flags
@@ -52,9 +52,9 @@ COMMAND.group("Output")
 COMMAND.define(
     "format",
     Format,
-    "pharaoh: i-j i-j …; json: an object a line with source_tokens, target_tokens (each with its "
-    "</s>), unknown_source, unknown_target (places of tokens that the vocabulary lacks), alignment "
-    "(the weights, a row for each target token), reverse_alignment (of the other direction, where "
+    "pharaoh: i-j i-j …; json: an object per line with source_tokens, target_tokens (each with its "
+    "</s>), unknown_source, unknown_target (positions of unknown tokens), alignment "
+    "(the weights, a row for each target token), reverse_alignment (of the other direction, if "
     "there is one, a row for each source token) and links",
     "pharaoh",
 )

@@ -34,14 +34,14 @@ COMMAND = Command(
     "rnnsearch-aligner",
     "train a word aligner on sentence pairs: a hidden Markov model in each direction, which sees "
     "both words of a link; attention does not see the target word. With --model_dir it is written "
-    "there, as aligner.npz, and aligns instead of the model's attention; with --links it links the "
-    "words of all pairs, for rnnsearch-train --train_alignments.",
+    "there, as aligner.npz, and replaces the attention in alignments; with --links it links "
+    "the words of all pairs, for rnnsearch-train --train_alignments.",
     "rnnsearch-aligner --model_dir=model --source=train.en --target=train.fr",
 )
 FLAGS = COMMAND.flags
 COMMAND.group("Data")
 define_pairs(COMMAND, "source side of the training pairs", "their translations")
-COMMAND.define("pairs", int, "number of pairs to train on, from the first", 200_000, COUNT)
+COMMAND.define("pairs", int, "train on the first so many pairs", 200_000, COUNT)
 COMMAND.group("Words")
 COMMAND.define(
     "model_dir", MODEL_FOLDER, "a trained model, whose words are aligned: write aligner.npz there"
@@ -51,9 +51,9 @@ COMMAND.define(
     "how lines are split into words, without --model_dir (default: moses)",
 )  # fmt: skip
 COMMAND.define(
-    "source_language", str, f"of the source; for Moses' rules {MOSES_NAMES} (default: en)"
+    "source_language", str, f"source language; for the Moses rules {MOSES_NAMES} (default: en)"
 )
-COMMAND.define("target_language", str, "of the target; likewise (default: fr)")
+COMMAND.define("target_language", str, "target language, likewise (default: fr)")
 COMMAND.group("Output")
 COMMAND.define("links", OUTPUT_FILE, "a file for the links of all pairs")
 _AT_ONCE = 1000  # pairs
@@ -85,7 +85,7 @@ def run() -> None:
     aligner = HmmAligner.train(counted(first, "read pair"))
     if directory:
         aligner.save(directory.aligner_path)
-        say(f"{directory.aligner_path} written: it aligns in place of attention from now on")
+        say(f"{directory.aligner_path} written: it replaces attention in alignments from now on")
     if FLAGS.links:
         pairs = counted(_pairs(training, tokenizers), "linked pair")
         with replacing(FLAGS.links) as temporary, open(temporary, "wb") as file:
@@ -98,7 +98,7 @@ def _check_flags(config: Config) -> None:
         raise UsageError(f"--{given[0]}: the words are those of --model_dir")
     if FLAGS.links:
         if config.tokenizer == SENTENCEPIECE:
-            raise UsageError("--links: of words between blanks, which --tokenizer=whitespace has")
+            raise UsageError("--links needs whitespace-separated words: --tokenizer=whitespace")
         check_read_twice(FLAGS, _PAIRS)
         check_distinct(FLAGS, _PAIRS, ("links",))
 

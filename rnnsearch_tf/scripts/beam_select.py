@@ -17,10 +17,10 @@ from rnnsearch_tf.scripts.shared.pair_flags import define_selection
 
 COMMAND = Command(
     "rnnsearch-beam-select",
-    "keep the sentence pairs of a pool in any number of files that are most like a small in-domain "
-    "text, on Apache Beam; scores and choice are those of rnnsearch-select for the files one after "
-    "the other, by name. For each file of the pool, one of its name is written, with the pairs of "
-    f"it that are kept, in order. {PASSED_ON}",
+    "keep the sentence pairs of a sharded pool that are most similar to a small in-domain "
+    "text, on Apache Beam; scores and selection equal those of rnnsearch-select on the "
+    "concatenated files, in the order of their names. For each file of the pool, a file of the "
+    f"same name is written, with its kept pairs, in order. {PASSED_ON}",
     "rnnsearch-beam-select --in_domain_source=in.en --in_domain_target=in.fr \\\n"
     "    --pool_source='pool/*.en.gz' --pool_target='pool/*.fr.gz' --keep=100000 \\\n"
     "    --output=kept \\\n    --direct_num_workers=2 --direct_running_mode=multi_processing",
@@ -32,21 +32,21 @@ for _name, _description in {
     "in_domain_source": "source side of the in-domain text, UTF-8, plain or .gz",
     "in_domain_target": "their translations, line by line",
     "pool_source": f"source side of the pairs to choose from: {SHARDS}",
-    "pool_target": "their translations, in as many files, in the order of the names",
+    "pool_target": "their translations, in as many files, paired by the order of the names",
 }.items():
     COMMAND.define(_name, REMOTE_PATH, _description, required=True)
 COMMAND.group("Output")
 COMMAND.define(
     "output",
     REMOTE_PATH,
-    "folder for the kept pairs; below its folders source and target, a file has the name that it "
-    "has below the folder in which the pattern begins",
+    "folder for the kept pairs; below its folders source and target, a file has the same path as "
+    "below the folder in which the pattern begins",
     required=True,
 )
 COMMAND.define(
     "scores", bool,
-    "write the scores of all pairs too, in the folder scores: a line for each, lower is more "
-    "in-domain, inf where a side is blank",
+    "also write the scores of all pairs, in the folder scores: one per line, lower is more "
+    "in-domain, inf if a side is blank",
     False,
 )  # fmt: skip
 COMMAND.group("Selection")

@@ -23,7 +23,7 @@ from rnnsearch_tf.scripts.shared.translation_lines import (
 
 COMMAND = Command(
     "rnnsearch-beam-translate",
-    "translate text of any number of files on Apache Beam: for each input file an output file of "
+    "translate sharded text on Apache Beam: for each input file, an output file of "
     "the same name and format, N lines in, N lines out, in order; a blank line gives a blank line. "
     f"{PASSED_ON}",
     "rnnsearch-beam-translate --model_dir=export --input='text/*.gz' \\\n"
@@ -36,7 +36,7 @@ COMMAND.define(
     "model_dir",
     REMOTE_PATH,
     "the folder of an export, with its versions or a single one, a model directory, or the name of "
-    "a model that ships; it searches with its own options",
+    "the pretrained model; its own decoding options are used",
     required=True,
 )
 COMMAND.group("Data")
@@ -49,19 +49,17 @@ COMMAND.define(
 )
 COMMAND.define(
     "feature", str,
-    "name of the text in TFRecords that are tf.train.Example; without it, a record is a line",
+    "name of the text feature in TFRecords of tf.train.Example; without it, a record is a line",
 )  # fmt: skip
 COMMAND.group("Output")
 COMMAND.define(
     "output",
     REMOTE_PATH,
-    "folder for the translations; below it, a file has the name that it has below the folder in "
+    "folder for the translations; below it, a file has the same path as below the folder in "
     "which the pattern begins",
     required=True,
 )
-COMMAND.define(
-    "resume", bool, "leave out files whose output is there, as after a job that failed", False
-)
+COMMAND.define("resume", bool, "skip files whose output exists, as after a failed job", False)
 define_translation_format(COMMAND)
 
 _COUNTERS = (

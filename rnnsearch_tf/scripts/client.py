@@ -26,7 +26,7 @@ _NOT_FINITE = "no finite score"
 
 COMMAND = Command(
     "rnnsearch-client",
-    "translate text by a model that TensorFlow Serving serves, one sentence per line: N lines in, "
+    "translate text with a model in TensorFlow Serving, one sentence per line: N lines in, "
     "N lines out, in order; a blank line gives a blank line.",
     "rnnsearch-client --server=grpc://localhost:8500 --input=test.en",
 )
@@ -35,7 +35,7 @@ COMMAND.group("Server")
 COMMAND.define(
     "server",
     str,
-    "scheme://host:port; http and https are REST, grpc and grpcs are gRPC, s is for TLS",
+    "scheme://host:port; http and https are REST, grpc and grpcs are gRPC; s means TLS",
     "http://localhost:8501",
 )
 COMMAND.define("model", str, "the name under which the model is served", "rnnsearch")
@@ -46,7 +46,7 @@ COMMAND.define(
     limits=Limits(0, INT64),
 )
 COMMAND.define("label", str, "a label of a version, such as stable")
-COMMAND.define("status", bool, "print the versions that are served and their states instead")
+COMMAND.define("status", bool, "only print the versions of the model and their states")
 COMMAND.define(
     "signature",
     Signature,
@@ -97,7 +97,7 @@ def run() -> int:
 
 def _check_flags() -> None:
     if FLAGS.status and FLAGS.label:
-        raise UsageError("--status: of versions, which a server does not tell by --label")
+        raise UsageError("--status does not go with --label: a server reports versions only")
     if (FLAGS.signature == "score") != bool(FLAGS.translation):
         raise UsageError("--signature=score and --translation go together")
     if FLAGS.translation and FLAGS.translation == FLAGS.input:
@@ -134,9 +134,9 @@ def _print_status(client: "Client") -> int:
 
 
 def _available(client: "Client") -> list[int] | None:
-    """Return the version that answers, the highest one; None where the server does not tell.
+    """Return the version that answers, the highest one; None where it is not known.
 
-    A label's version cannot be asked for.
+    A server does not say which version a label names.
     """
     with contextlib.suppress(InputError):
         versions = () if FLAGS.label else client.status()

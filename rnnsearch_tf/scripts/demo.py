@@ -17,8 +17,8 @@ COMMAND.group("Output")
 COMMAND.define(
     "output",
     OUTPUT_FOLDER,
-    "the folder for all of it; an earlier demonstration there is resumed or, where it has ended, "
-    "replaced, and other files stay",
+    "the folder for everything; an earlier demonstration there is resumed or, if it has ended, "
+    "replaced; other files stay",
     "demo",
 )
 

@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 
 COMMAND = Command(
     "rnnsearch-evaluate",
-    "translate a test set and score it: sacreBLEU's BLEU, chrF2 and TER (detokenised) and the "
-    "paper's BLEU (tokens, cased and lower-cased), each with its 95% confidence interval, of all "
+    "translate a test set and score it: sacreBLEU's BLEU, chrF2 and TER (detokenized) and the "
+    "paper's BLEU (tokens, cased and lowercased), each with its 95% confidence interval, of all "
     "sentences and of those without unknown words; and BLEU by source length. With --alignments, "
     "score the model's links between words against gold links instead.",
     "rnnsearch-evaluate --model_dir=model --source=test.en --reference=test.fr",
@@ -58,7 +58,7 @@ COMMAND.define("source", INPUT_FILES, "test sentences, UTF-8, plain or .gz")
 COMMAND.define(
     "reference",
     INPUT_FILES,
-    "their reference translations, line by line, one or several of each sentence",
+    "their reference translations, line by line, one or several for each sentence",
     repeated=True,
 )
 define_tsv(COMMAND)
@@ -66,15 +66,15 @@ COMMAND.one_of(("source", "reference"), ("tsv",))
 COMMAND.define(
     "hypotheses",
     INPUT_FILE,
-    "translations, line by line, to score instead of translating; --model_dir then only has the "
-    "tokeniser and the vocabularies",
+    "translations, line by line, to score instead of translating; then --model_dir only provides "
+    "tokenizer and vocabularies",
 )
 COMMAND.define(
     "system",
     str,
-    "another system, [NAME:]FILE_OR_MODEL: a file of its translations, line by line, or whatever "
-    "--model_dir takes; its scores, and p-values by paired bootstrap resampling. A name has two "
-    "characters or more",
+    "another system, [NAME:]FILE_OR_MODEL: a file of its translations, line by line, or anything "
+    "that --model_dir accepts; adds its scores, and p-values by paired bootstrap resampling. A "
+    "name has two characters or more",
     repeated=True,
 )
 COMMAND.define(
@@ -87,15 +87,15 @@ COMMAND.define(
 COMMAND.group("Output")
 COMMAND.define("translations", OUTPUT_FILE, "a file to write the translations to")
 COMMAND.define(
-    "json", OUTPUT_LINES, "a file to write the scores to; - is standard output, no table then"
+    "json", OUTPUT_LINES, "a file to write the scores to; - is standard output, without a table"
 )
 COMMAND.define(
     "sample_html", OUTPUT_FILE,
-    "a web page to write, of the sentences with the lowest and the highest chrF2: source, "
+    "a web page to write, with the sentences of lowest and highest chrF2: source, "
     "(first) reference, translation, scores, and the interactive alignment",
 )  # fmt: skip
 COMMAND.define(
-    "sample", int, "number of the lowest, and of the highest, in --sample_html", 20, COUNT
+    "sample", int, "how many of the lowest and of the highest --sample_html has", 20, COUNT
 )
 define_decoding(COMMAND)
 define_alignment_evaluation(COMMAND)
@@ -150,14 +150,14 @@ def _check_inputs() -> ParallelText:
     check_distinct(FLAGS, _INPUTS, ("translations", "json", "sample_html"), systems)
     checked_models(COMMAND)
     if FLAGS.calibration and find_version(FLAGS.model_dir):
-        raise UsageError("--calibration needs the model that the export was made of")
+        raise UsageError("--calibration needs a model directory, not an export")
     if FLAGS.calibration and decoding_settings(COMMAND).correct_spelling:
         raise UsageError("--calibration does not go with --correct_spelling")
     return files.read()
 
 
 def _system_lines(path: str, text: ParallelText) -> list[str] | None:
-    """Read another system's translations; None where it is a model, which is checked."""
+    """Read another system's translations; None if it is a model, which is checked."""
     if not find_model(path.split(",")[0]).is_dir():
         return translation_lines("system", path, text.source)
     checked_models(COMMAND, path)
@@ -182,7 +182,7 @@ def _others(
 
 
 def _calibration(evaluator: "Evaluator", text: ParallelText) -> "Calibration | None":
-    """Measure the calibration; None, with a warning, where it cannot be: scores are told anyway."""
+    """Measure the calibration; None, with a warning, where it fails: scores are printed anyway."""
     try:
         return evaluator.calibration(evaluator.pairs(text))
     except InputError as error:

@@ -24,8 +24,8 @@ COMMAND = Command(
     "rnnsearch-export",
     "write a trained model as EXPORT_DIR/VERSION/, a SavedModel for TensorFlow Serving with the "
     "signatures serving_default (text to translation and score), align (with the soft alignment), "
-    "nbest (as many translations as the beam is wide) and score (of given translations). The "
-    "search options become part of it. Several models, with commas, make an ensemble.",
+    "nbest (as many translations as the beam size) and score (of given translations). The "
+    "decoding options become part of it. Several models, separated by commas, are an ensemble.",
     "rnnsearch-export --model_dir=model --export_dir=exports",
     alone="kit",
 )
@@ -47,21 +47,21 @@ COMMAND.define(
 )
 COMMAND.define(
     "completions", bool,
-    "also write the signature complete (translations that begin with a prefix), by which the web "
+    "also write the signature complete (translations that begin with a prefix), with which the web "
     "page offers other words",
     False,
 )  # fmt: skip
 COMMAND.define(
     "alignment",
     AlignmentName,
-    "what the signature align aligns by: the model's attention, or the aligner that "
-    "rnnsearch-aligner has written into its directory (default: aligner, where there is one)",
+    "source of the alignments of the signature align: the model's attention, or the aligner that "
+    "rnnsearch-aligner has written into its directory (default: aligner, if there is one)",
 )
 COMMAND.define(
     "kit",
     OUTPUT_FOLDER,
     "a new folder for the files around TensorFlow Serving: Docker, Kubernetes, nginx, the web page "
-    "and a README; without --model_dir, they are all that is written",
+    "and a README; without --model_dir, only these are written",
 )
 define_decoding(COMMAND)
 

@@ -1,4 +1,4 @@
-"""rnnsearch-lexicon: translations of words, learnt from the model's own attention."""
+"""rnnsearch-lexicon: translations of words, learned from the model's own attention."""
 
 import dataclasses
 import sys
@@ -13,15 +13,15 @@ from rnnsearch_tf.scripts.shared.pair_flags import define_pairs, needed_pairs
 COMMAND = Command(
     "rnnsearch-lexicon",
     "align training pairs by a model's attention, and write the most frequent translations of each "
-    "source word to lexicon.tsv in the model directory; with --replace_unknown the other commands "
-    "replace [UNK] by the first, with --candidate_words they choose from all of them.",
+    "source word to lexicon.tsv in the model directory. With --replace_unknown, other commands "
+    "replace [UNK] by the first; with --candidate_words, they choose from all of them.",
     "rnnsearch-lexicon --model_dir=model --source=train.en --target=train.fr",
 )
 FLAGS = COMMAND.flags
 define_model(COMMAND, "the trained model, not an ensemble")
 COMMAND.group("Data")
 define_pairs(COMMAND, "source side of the training pairs", "their translations")
-COMMAND.define("pairs", int, "number of pairs that are aligned, from the first on", 50_000, COUNT)
+COMMAND.define("pairs", int, "align the first so many pairs", 50_000, COUNT)
 
 
 @COMMAND.entry

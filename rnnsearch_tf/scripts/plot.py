@@ -1,4 +1,4 @@
-"""rnnsearch-plot: curves of trainings or of evaluations."""
+"""rnnsearch-plot: curves of training runs or of evaluations."""
 
 import sys
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from rnnsearch_tf.visualization.image_files import image_format
 
 COMMAND = Command(
     "rnnsearch-plot",
-    "draw the logs of trainings (−log p per token, and BLEU on the validation set, over "
+    "draw the logs of training runs (−log p per token, and BLEU on the validation set, over "
     "updates), BLEU by source length with its 95% confidence intervals, or a reliability diagram.",
     "rnnsearch-plot --model_dir=one,other --output=curves.png",
 )
@@ -22,19 +22,17 @@ COMMAND.group("Data")
 COMMAND.define("model_dir", MODEL_FOLDERS, "trained models, a curve for each")
 COMMAND.define(
     "evaluations", INPUT_FILES,
-    "files that rnnsearch-evaluate --json has written; a system that one was compared with has a "
-    "curve too, with hollow marks where p ≥ 0.05 or unknown",
+    "files written by rnnsearch-evaluate --json; a system in the comparison also has a "
+    "curve, with hollow marks where p ≥ 0.05 or unknown",
 )  # fmt: skip
 COMMAND.define(
     "calibrations", INPUT_FILES,
-    "files that rnnsearch-evaluate --calibration --json has written: how often predictions are "
+    "files written by rnnsearch-evaluate --calibration --json: how often predictions are "
     "right, by their probability",
 )  # fmt: skip
 COMMAND.one_of(("model_dir",), ("evaluations",), ("calibrations",))
 COMMAND.group("Output")
-COMMAND.define(
-    "output", OUTPUT_FILE, "the picture, a name that ends in .png, .svg or .pdf", required=True
-)
+COMMAND.define("output", OUTPUT_FILE, "file for the figure: .png, .svg or .pdf", required=True)
 
 
 @COMMAND.entry
@@ -86,7 +84,7 @@ def _labels(paths: Sequence[str]) -> list[str]:
     names = [Path(path).resolve().name.removesuffix(".json") for path in paths]
     labels = names if len(set(names)) == len(names) else list(paths)
     if len(set(labels)) < len(labels):
-        raise UsageError(f"{','.join(paths)}: the same one twice")
+        raise UsageError(f"{','.join(paths)}: the same model twice")
     return labels
 
 

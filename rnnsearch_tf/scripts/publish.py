@@ -19,8 +19,8 @@ StoredDtype = Literal["float16", "float32"]
 COMMAND = Command(
     "rnnsearch-publish",
     "write a trained model as a folder to share: weights of half the size, vocabularies, and a "
-    "README.md, the model card, with the metadata of model hubs. Every command reads the folder as "
-    "--model_dir. The search options become the model's own.",
+    "README.md, the model card, with metadata for model hubs. Every command reads the folder as "
+    "--model_dir. The decoding options are stored with the model.",
     "rnnsearch-publish --model_dir=model --output=en-fr --license=cc-by-4.0 \\\n"
     '    --data="200,000 sentence pairs of Europarl v7" --evaluation=test.json',
 )
@@ -34,13 +34,13 @@ COMMAND.define(
 )  # fmt: skip
 COMMAND.group("Model card")
 COMMAND.define(
-    "license", str, "of the weights, as model hubs have it: mit, cc-by-4.0, …", required=True
+    "license", str, "license of the weights, as on model hubs: mit, cc-by-4.0, …", required=True
 )
 COMMAND.define("data", str, "what the training text is, and where it comes from", required=True)
 COMMAND.define(
     "evaluation",
     INPUT_FILE,
-    "scores that rnnsearch-evaluate --json has written; the file is named after the test set",
+    "scores written by rnnsearch-evaluate --json; the file is named after the test set",
     repeated=True,
 )
 define_decoding(COMMAND)
@@ -51,7 +51,7 @@ def run() -> None:
     """Write the folder."""
     [model, *others] = trained_models(COMMAND)
     if others:
-        raise UsageError("--model_dir: a folder is of one model, no ensemble")
+        raise UsageError("--model_dir: a folder has one model, not an ensemble")
     check_has_no_comma("output", FLAGS.output)
     decoding = decoding_settings(COMMAND)
     with quiet_start():

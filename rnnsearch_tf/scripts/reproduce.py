@@ -30,7 +30,7 @@ COMMAND = Command(
     "rnnsearch-reproduce",
     "train RNNencdec-30, RNNsearch-30, RNNencdec-50 and RNNsearch-50 at one size, evaluate them "
     "as the paper does, and write a report: report.md, report.json and figures. The same command "
-    "resumes a run that was stopped, and skips what is trained and evaluated. The settings "
+    "resumes an interrupted run, and skips finished training runs and evaluations. Settings "
     "override the preset's, for all models.",
     "rnnsearch-reproduce --data=text --train=train --valid=valid --test=test",
 )
@@ -39,13 +39,13 @@ COMMAND.group("Data")
 COMMAND.define(
     "data", str, "the folder of the texts: STEM.en and STEM.fr, plain or .gz", required=True
 )
-COMMAND.define("train", str, "stem of the training pairs; several with commas", "train")
+COMMAND.define("train", str, "stem of the training pairs, or several, comma-separated", "train")
 COMMAND.define("valid", str, "stem of the validation set, likewise", "valid")
 COMMAND.define("test", str, "stem of the test set, likewise", "test")
-COMMAND.define("test_lengths", str, "stem of the set for BLEU by length; unset, the test set")
+COMMAND.define("test_lengths", str, "stem of the set for BLEU by length (default: the test set)")
 COMMAND.define(
     "system", str, "another system for Table 1, NAME:FILE: its translations of the test set, line "
-    "by line; one named Moses stands beside the paper's", repeated=True,
+    "by line; one named Moses is compared with the paper's", repeated=True,
 )  # fmt: skip
 COMMAND.group("Run")
 COMMAND.define(
@@ -54,7 +54,7 @@ COMMAND.define(
 COMMAND.define("preset_size", Size, "settings to start from", "small")
 COMMAND.define("models", str, "models to train and evaluate", ",".join(MODELS))
 COMMAND.define(
-    "trained_on", str, "hardware of models in the folder that were trained before, for Table 2",
+    "trained_on", str, "hardware of models that were trained before, for Table 2",
     "not recorded",
 )  # fmt: skip
 COMMAND.group("Text")
@@ -83,7 +83,7 @@ def _defaults() -> dict[str, Any]:
 
 @COMMAND.entry
 def run() -> int:
-    """Reproduce; the exit status is 0, or 128 + the signal that stopped a training."""
+    """Reproduce; the exit status is 0, or 128 + the signal that stopped a training run."""
     require_package("matplotlib")
     configs = _configs()
     for name, config in configs.items():

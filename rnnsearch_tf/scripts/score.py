@@ -18,9 +18,9 @@ from rnnsearch_tf.scripts.shared.translation_lines import SEPARATOR, scored_word
 
 COMMAND = Command(
     "rnnsearch-score",
-    "score given translations: log p(y|x) in nats, </s> counted, a line for each pair; 0 where "
-    "both are blank, -inf (and exit status 1) where it is not finite. The means, and the "
-    "perplexity, go to standard error.",
+    "score given translations: log p(y|x) in nats, </s> counted, one line per pair; 0 if "
+    "both are blank, -inf (and exit status 1) if it is not finite. The means and the "
+    "perplexity go to standard error.",
     "rnnsearch-score --model_dir=model --source=test.en --target=test.fr",
 )
 define_model(COMMAND)
@@ -29,7 +29,7 @@ define_pairs(COMMAND, "sentences", "their translations")
 define_line_output(COMMAND, "scores")
 COMMAND.define(
     "word_scores", bool,
-    "write WORD:LOG P for each word of the translation and </s>, with blanks between, after the "
+    "write WORD:LOG P for each word of the translation and </s>, separated by spaces, after the "
     "score and ' ||| '",
     False,
 )  # fmt: skip

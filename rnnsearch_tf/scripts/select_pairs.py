@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 COMMAND = Command(
     "rnnsearch-select",
-    "keep the sentence pairs of a large pool that are most like a small in-domain text (Axelrod, "
-    "He & Gao 2011): those with the lowest cross-entropy difference, [H_in(s) - H_pool(s)] + "
-    "[H_in(t) - H_pool(t)], in nats per token, under n-gram models of the in-domain text and of a "
-    "random sample of the pool of as many pairs.",
+    "keep the sentence pairs of a large pool that are most similar to a small in-domain text "
+    "(Axelrod, He & Gao 2011): those with the lowest cross-entropy difference, [H_in(s) - "
+    "H_pool(s)] + [H_in(t) - H_pool(t)], in nats per token, under n-gram models of the in-domain "
+    "text and of a random sample of the pool with the same number of pairs.",
     "rnnsearch-select --in_domain_source=in.en --in_domain_target=in.fr \\\n"
     "    --pool_source=pool.en --pool_target=pool.fr --keep=100000 \\\n"
     "    --output_source=kept.en.gz --output_target=kept.fr.gz",
@@ -49,8 +49,8 @@ COMMAND.define(
 COMMAND.define("output_target", OUTPUT_TEXT, "their translations", required=True)
 COMMAND.define(
     "scores", OUTPUT_TEXT,
-    "a file for the score of every pair of the pool, one a line in its order; lower is more "
-    "in-domain, inf where a side is blank",
+    "a file for the score of every pair of the pool, one per line, in order; lower is more "
+    "in-domain, inf if a side is blank",
 )  # fmt: skip
 COMMAND.group("Selection")
 define_selection(COMMAND)

@@ -48,9 +48,9 @@ from rnnsearch_tf.training.initial_model import InitialModel
 
 COMMAND = Command(
     "rnnsearch-train",
-    "train RNNsearch or RNNencdec (Bahdanau, Cho & Bengio 2015) on parallel text, or resume a "
-    "training that was stopped. A flag overrides --config, and --config overrides --preset. The "
-    "defaults below are those of the preset (give --help with --preset or --config to see others).",
+    "train RNNsearch or RNNencdec (Bahdanau, Cho & Bengio 2015) on parallel text, or resume "
+    "training. A flag overrides --config, and --config overrides --preset. The "
+    "defaults below are those of the preset (use --help with --preset or --config to see others).",
     "rnnsearch-train --train_source=train.en --train_target=train.fr \\\n"
     "    --valid_source=valid.en --valid_target=valid.fr --model_dir=model",
     alone="print_config",
@@ -67,10 +67,10 @@ define_pairs(
 COMMAND.define(
     "wmt14",
     str,
-    "train on WMT '14, which TensorFlow Datasets downloads: all, or some of "
-    f"{', '.join(WMT14_SUBSETS)}, with commas",
+    "train on WMT '14, downloaded by TensorFlow Datasets: all, or a comma-separated list of "
+    f"{', '.join(WMT14_SUBSETS)}",
 )
-COMMAND.define("data_dir", str, "where TensorFlow Datasets keeps WMT '14, if not in its default")
+COMMAND.define("data_dir", str, "where TensorFlow Datasets stores WMT '14 (default: its own)")
 define_pairs(
     COMMAND,
     "source side of the validation set, which chooses the best weights; text",
@@ -90,34 +90,34 @@ COMMAND.define(
     "train_alignments",
     INPUT_FILES,
     "word alignments of the training pairs, line by line (Pharaoh: i-j, source first, from 0, "
-    "counting words; with sentencepiece, those between blanks), which guide the attention; see "
-    "--guided_alignment_weight",
+    "counting words; with sentencepiece, whitespace-separated words), which guide the attention; "
+    "see --guided_alignment_weight",
 )
 COMMAND.group("Text")
 COMMAND.define_settings(Config, skip=("model", "training", "decoding", *FILLED_IN))
 COMMAND.define(
     "subword_models",
     INPUT_BINARIES,
-    "SentencePiece models in place of learned ones: SOURCE,TARGET, or one for both sides",
+    "existing SentencePiece models to use: SOURCE,TARGET, or one for both sides",
 )
 COMMAND.group("Run")
 COMMAND.define(
     "model_dir",
     OUTPUT_FOLDER,
-    "where the model goes; resumed from when it holds a training",
+    "where the model is written; if it holds a training run, it is resumed",
     required=True,
 )
 COMMAND.define(
     "initial_model",
     MODEL_FOLDER,
-    "a trained model to begin from (fine-tuning): its weights, sizes, words and tokeniser; a "
+    "a trained model to start from (fine-tuning): its weights, sizes, words and tokenizer; a "
     "larger vocabulary size adds new words",
 )
 COMMAND.define("preset", str, f"settings to start from: {', '.join(PRESETS)}", "rnnsearch-small")
 COMMAND.define(
     "config",
     INPUT_FILE,
-    "settings in place of the preset's: what --print_config prints, all of it or a part, as JSON "
+    "settings that override the preset: all or part of what --print_config prints, as JSON "
     "or YAML; or a model directory's config.json",
 )
 COMMAND.define("print_config", bool, "print the settings as JSON, and do nothing else", False)
@@ -131,11 +131,12 @@ COMMAND.define(
 COMMAND.define(
     "workers",
     str,
-    "hosts of --strategy=multi_worker, the chief first, such as a:2222,b:2222 or node[01-04]",
+    "hosts of --strategy=multi_worker, such as a:2222,b:2222 or node[01-04]; the first is the "
+    "chief, which alone evaluates and writes files",
 )
-COMMAND.define("worker_index", int, "of this machine in --workers, from 0", limits=Limits())
+COMMAND.define("worker_index", int, "index of this machine in --workers, from 0", limits=Limits())
 COMMAND.define(
-    "cache_dir", OUTPUT_FOLDER, "where tokenised text is kept, if not in the user's cache"
+    "cache_dir", OUTPUT_FOLDER, "folder for tokenized text (default: in the user's cache)"
 )
 COMMAND.group("Model")
 COMMAND.define_settings(ModelConfig, skip=("architecture",))
@@ -218,7 +219,7 @@ def _base() -> Config:
     config = PRESETS[FLAGS.preset]
     if FLAGS.config is not None:
         config = read_settings_file(FLAGS.config, config)
-    # The settings of a training that is resumed are those it began with, where they differ, too.
+    # A resumed training run keeps its own settings, even where the initial model's differ.
     is_resumed = False
     if FLAGS.config is not None and FLAGS.model_dir is not None:
         own = Path(FLAGS.model_dir) / "config.json"
@@ -237,11 +238,11 @@ def _defaults() -> dict[str, Any]:
 
 
 def _check_flags(config: Config) -> None:
-    """Check what would otherwise be found wrong after a training, or never."""
+    """Check what would otherwise be found wrong after a training run, or never."""
     check_has_no_comma("model_dir", FLAGS.model_dir)
     check_learning_rate(config, PRESETS[FLAGS.preset])
     if config.training.jit_compile and config.training.batching == "sorted":
-        COMMAND.warn("--jit_compile compiles each shape: --batching=buckets has fewer")
+        COMMAND.warn("--jit_compile compiles once per shape: --batching=buckets has fewer shapes")
 
 
 def _training(config: Config) -> Corpus:
@@ -280,7 +281,7 @@ def _validation_files() -> PairFiles | None:
     size = FLAGS.valid_split
     if size is not None:
         if FLAGS.train_alignments is not None:
-            raise UsageError("--valid_split: --train_alignments needs a validation set of its own")
+            raise UsageError("--valid_split: --train_alignments needs a separate validation set")
         if size > 1 and size != int(size):
             raise UsageError(f"--valid_split {size}: must be a whole number, or below 1")
     return find_pairs(COMMAND, "valid_")
@@ -300,7 +301,7 @@ def _check_run(config: Config) -> None:
     if FLAGS.initial_model is not None:
         InitialModel(FLAGS.initial_model).check(config)
         if directory.path.resolve() == Path(FLAGS.initial_model).resolve():
-            raise UsageError(f"--model_dir {FLAGS.model_dir}: is the initial model's; take another")
+            raise UsageError(f"--model_dir {FLAGS.model_dir}: is the initial model's; use another")
     check_same(directory, config)
     directory.check_resumable()
     directory.read_log()  # for its checks

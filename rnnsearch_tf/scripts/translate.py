@@ -42,14 +42,14 @@ COMMAND = Command(
     "translate text, one sentence per line: N lines in, N lines out, in order. A blank line gives "
     "a blank line. So does a line for which no translation has a finite score, with a warning and "
     "exit status 1. At a terminal, each line is translated as it is typed; from a pipe, as soon as "
-    "no further line arrives. The search options override the model's own.",
+    "no further line arrives. Decoding options override the model's own.",
     "rnnsearch-translate --model_dir=model --input=test.en --output=test.fr",
 )
 FLAGS = COMMAND.flags
 define_model(
     COMMAND,
-    "the trained model; several are an ensemble; or the folder of an export, or the name of a "
-    "model that ships with the package",
+    "the trained model; several are an ensemble; or the folder of an export, or the name of the "
+    "pretrained model",
     DEFAULT,
 )
 COMMAND.group("Data")

@@ -74,7 +74,7 @@ def export(
     aligned = "attention" if text_model.aligner is None else "aligner"
     card = model_card(model_dirs, weights, weights_dtype, text_model.config.decoding, aligned)
     if [model["weights_sha256"] for model in card["models"]] != read:
-        raise InputError(f"{_names(model_dirs)}: the weights have changed meanwhile; export again")
+        raise InputError(f"{_names(model_dirs)}: the weights have just changed; export again")
     try:
         with new_folder(target) as temporary:
             _save(text_model, temporary)

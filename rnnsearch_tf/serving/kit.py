@@ -18,15 +18,15 @@ _LEFT_OUT = shutil.ignore_patterns("*.py", "__pycache__", "exports", ".*")
 
 
 def check_kit_folder(folder: str | Path) -> None:
-    """Raise an InputError where the folder is not empty."""
+    """Raise an InputError if the folder is not empty."""
     if Path(folder).is_dir() and any(Path(folder).iterdir()):
-        raise InputError(f"{folder}: is not empty, and nothing in it is overwritten")
+        raise InputError(f"{folder}: is not empty, and nothing was overwritten")
 
 
 def write_kit(folder: str | Path) -> None:
     """Write the files, whose README.md says what to do with them; its links lead to the repository.
 
-    InputError as of `check_kit_folder`, OSError where the folder cannot be written.
+    InputError as in `check_kit_folder`, OSError if the folder cannot be written.
     """
     check_kit_folder(folder)
     folder = Path(folder)

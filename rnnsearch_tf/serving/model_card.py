@@ -30,7 +30,7 @@ def model_card(
     It has the languages; what the graph needs beside TensorFlow's own operations; for each model
     its settings, the SHA-256 of its text, vocabularies and weights (names, shapes and values), and
     its evaluation on the validation set (NLL in nats, BLEU of greedy translations with sacreBLEU's
-    signature); the options of the search; the formulas of the scores; and date, versions and commit
+    signature); the decoding options; the formulas of the scores; and date, versions and commit
     of the export.
     """
     config = ModelDirectory(model_dirs[0]).load_config()
@@ -71,7 +71,7 @@ def _model(directory: ModelDirectory, weights: str) -> dict[str, Any]:
 
 
 def evaluation_of(directory: ModelDirectory, weights: str) -> dict[str, Any] | None:
-    """Find the record in training.jsonl of the best or the last weights; None where there is none.
+    """Find the record in training.jsonl of the best or the last weights; None if there is none.
 
     The last weights may be of a checkpoint that was not evaluated. Weights written before 0.2.0 do
     not tell their updates. InputError for an unusable model directory.

@@ -67,11 +67,11 @@ class Rule:
         paired: bool = True,
     ) -> None:
         """Parse a rule; the label is for words without one, where they are not linked in pairs."""
-        unlabelled = [
+        unlabeled = [
             sum(not (_SYMBOL.fullmatch(token) or ":" in token) for token in _ITEM.findall(side))
             for side in (english, french)
         ]
-        label = "" if paired and unlabelled[0] == unlabelled[1] else label
+        label = "" if paired and unlabeled[0] == unlabeled[1] else label
         self.english, self.french = _items(english, label), _items(french, label)
         self.condition, self.weight = condition, float(weight)
         bounds = [_BOUNDS.get(item.symbol, (1, 1)) for item in self.french]

@@ -4,7 +4,7 @@ import tensorflow as tf
 
 Rule = tuple[str, str]  # an RE2 pattern and its rewrite, for every match
 
-# White space without the blank itself: to match and replace blanks too would only cost time.
+# Whitespace without the space itself: to match and replace spaces too would only cost time.
 SPACES: Rule = (
     r"[\t-\r\x{1C}-\x{1F}\x{85}\x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}"
     r"\x{3000}]",
@@ -20,7 +20,7 @@ def apply(rule: Rule, text: tf.Tensor) -> tf.Tensor:
 
 
 def clean(text: tf.Tensor) -> tf.Tensor:
-    """Return lines, string [B], as valid UTF-8, with no white space but blanks, and no controls."""
+    """Return lines, string [B], as valid UTF-8, with no whitespace but spaces, and no controls."""
     return tf.strings.strip(apply(_CONTROL_CHARACTERS, apply(SPACES, valid_utf8(text))))
 
 

@@ -1,7 +1,7 @@
 """Text to tokens and back by the rules of Moses, as TensorFlow graph ops.
 
 The rules are those of Moses' `tokenizer.perl -no-escape` and `detokenizer.perl`: cased, hyphenated
-words whole. Of punctuation only the apostrophe ’ in a word is normalised, to ', for with it each
+words whole. Of punctuation only the apostrophe ’ in a word is normalized, to ', for with it each
 elision would have two spellings. All ops are core TensorFlow, so the object that prepares the
 training data also serves inside a SavedModel.
 
@@ -9,9 +9,9 @@ Moses' own script and its Python port sacremoses disagree in places. There, this
 
 * sacremoses for a line's last word: abbreviations ("in the U.S.", "etc.") keep their dot there too,
   as in older versions of `tokenizer.perl`; newer ones always split it off;
-* sacremoses in detokenising every line, and in binding English "'s" to any token before it:
+* sacremoses in detokenizing every line, and in binding English "'s" to any token before it:
   `detokenizer.perl` leaves a line "<...>" as it is, and binds "'s" only to a letter or digit;
-* sacremoses for U+001C to U+001F, which are white space; `tokenizer.perl` removes them;
+* sacremoses for U+001C to U+001F, which are whitespace; `tokenizer.perl` removes them;
 * Moses for the letters: all that Perl counts as such, with vowel points and vowel signs. The tables
   of sacremoses lack Chinese, Japanese, Korean and all scripts since Unicode 6, and have the viramas
   and nuktas of Indic scripts, which Moses makes tokens of their own.
@@ -45,7 +45,7 @@ _CJK = (
     r"\x{1B170}-\x{1B2FF}\x{20000}-\x{2FFFF}"
 )
 
-# Tokenisation, in the order in which the rules apply to the whole line.
+# Tokenization, in the order in which the rules apply to the whole line.
 _APOSTROPHE_IN_WORD: Rule = (rf"([{LETTER}\p{{N}}])’([{LETTER}])", r"\1'\2")
 # [UNK], which a translation may have, is one symbol.
 _SYMBOLS_AND_DOT_RUNS: Rule = (
@@ -77,7 +77,7 @@ _FINAL_DOT_APOSTROPHE: Rule = (r"\.'$", " . '")
 _DOTTED_WORD = r".*[^.]\."
 _FINAL_DOT: Rule = (r"\.$", "")
 
-# Detokenisation: whole tokens.
+# Detokenization: whole tokens.
 _SPLIT_HYPHEN: Rule = (" @-@ ", "-")
 _OPENING = r"[\p{Sc}(\[{¿¡]+"
 _CLOSING = r"[,.?!:;\\%}\])]+"
@@ -103,12 +103,12 @@ def _is_last(keys: tf.Tensor) -> tf.Tensor:
 
 
 def _of_previous(flags: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
-    """Flags, bool [N], of each token's left neighbour, False at the start of a row."""
+    """Flags, bool [N], of each token's left neighbor, False at the start of a row."""
     return tf.concat([[False], flags], axis=0)[:-1] & ~_is_first(rows)
 
 
 def _of_next(flags: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
-    """Flags, bool [N], of each token's right neighbour, False at the end of a row."""
+    """Flags, bool [N], of each token's right neighbor, False at the end of a row."""
     return tf.concat([flags, [False]], axis=0)[1:] & ~_is_last(rows)
 
 
@@ -218,7 +218,7 @@ class MosesTokenizer(Tokenizer):
 
     @graph_function(input_signature=[tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)])
     def detokenize(self, tokens: tf.RaggedTensor) -> tf.Tensor:
-        """Join tokens, string [B, None], into lines, string [B]; an empty row gives a blank.
+        """Join tokens, string [B, None], into lines, string [B]; an empty row gives an empty line.
 
         As Moses' `detokenizer.perl`. Invalid UTF-8 counts as U+FFFD; row_splits are int64.
         """
@@ -232,7 +232,7 @@ class MosesTokenizer(Tokenizer):
         return tf.strings.unsorted_segment_join(pieces, rows, words.nrows())
 
     def _blank_before(self, values: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
-        """Mask, bool [N], of the tokens that a blank separates from the token before them."""
+        """Mask, bool [N], of the tokens that a space separates from the token before them."""
         match = tf.strings.regex_full_match
         is_cjk = match(values, _STARTS_WITH_CJK)
         after_cjk = _of_previous(match(values, _ENDS_WITH_CJK), rows)

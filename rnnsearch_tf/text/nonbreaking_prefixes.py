@@ -3,7 +3,7 @@
 Those of English and French are built in. They are those of Moses' `nonbreaking_prefix.en` and
 `nonbreaking_prefix.fr`, without the entries that have no effect: one with a dot inside ("i.e",
 "S.A.R") keeps its final dot by another rule, and one with a slash ("n/réf") is cut at the slash
-before the list is consulted. Those of other languages are read from sacremoses when a training
+before the list is consulted. Those of other languages are read from sacremoses when a training run
 begins; the model's settings keep them.
 """
 
@@ -19,10 +19,10 @@ _ONLY_BEFORE_DIGIT = "#"  # after an abbreviation
 
 
 def read_prefixes(language: str) -> str:
-    """Return the abbreviations that sacremoses has for a language, with blanks between them.
+    """Return the abbreviations that sacremoses has for a language, separated by spaces.
 
     "#" ends those that keep their dot before a digit alone. Empty for a language that is built in.
-    InputError where sacremoses is not installed.
+    InputError if sacremoses is not installed.
     """
     if language in ALWAYS:
         return ""

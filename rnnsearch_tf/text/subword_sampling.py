@@ -39,12 +39,12 @@ class SubwordSampler:
         try:
             self._segment("a")
         except RuntimeError as error:
-            raise InputError("subwords can be drawn from unigram and BPE models alone") from error
+            raise InputError("subwords can be sampled from unigram and BPE models only") from error
 
     def draw(self, rows: Sequence[Sequence[str]], seed: int) -> list[Sequence[str]]:
         """Draw a segmentation of each text, whose pieces are given; 0 ≤ seed < 2³² − 1.
 
-        Text that the model would normalise to another one when it reads it again keeps its pieces.
+        Text that the model would normalize to another one when it reads it again keeps its pieces.
         """
         # A thread draws by the seed that was set last when it draws for the first time.
         with _SEEDING, ThreadPoolExecutor(1) as fresh_thread:

@@ -20,7 +20,7 @@ from rnnsearch_tf.text.word_tokenizer import Tokenizer, WhitespaceTokenizer
 from rnnsearch_tf.tf_functions import graph_function
 
 _TOKENS = tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)
-BLANK = "▁"  # in a piece, for a blank before it
+BLANK = "▁"  # in a piece, for a space before it
 BYTE = re.compile("<0x[0-9A-F]{2}>")  # a piece that is a byte of a character
 _OTHER_SPECIAL_PIECES = ("<unk>", "<s>")  # of models that were learned elsewhere
 
@@ -48,7 +48,7 @@ class SentencePieceTokenizer(Tokenizer):
         has_rules = language in MOSES_LANGUAGES
         self._of_words = MosesTokenizer(language) if has_rules else _OtherWords(language)
         try:
-            # In a SavedModel, tokenisers of one name would all be the first one.
+            # In a SavedModel, tokenizers of one name would all be the first one.
             self._pieces = tensorflow_text.SentencepieceTokenizer(
                 model, out_type=tf.string, name=f"sentencepiece_{self.digest}"
             )
@@ -60,7 +60,7 @@ class SentencePieceTokenizer(Tokenizer):
     def load(cls, language: str, path: Path, digest: str = "") -> "SentencePieceTokenizer":
         """Read a model file, which has a SHA-256 where one is given.
 
-        InputError where it is no such file, and where tensorflow-text is not installed.
+        InputError if it is no such file, and where tensorflow-text is not installed.
         """
         with input_errors(path):
             model = path.read_bytes()
@@ -70,7 +70,7 @@ class SentencePieceTokenizer(Tokenizer):
 
     @property
     def word_tokenizer(self) -> Tokenizer:
-        """The tokeniser of words: by Moses' rules, or as `_OtherWords`."""
+        """The tokenizer of words: by Moses' rules, or as `_OtherWords`."""
         return self._of_words
 
     @property
@@ -86,14 +86,14 @@ class SentencePieceTokenizer(Tokenizer):
         return Vocabulary([*SPECIAL_TOKENS, *(piece for piece in pieces if piece not in special)])
 
     def word_starts(self) -> np.ndarray:
-        """Say which tokens of the vocabulary begin a word between blanks, bool [K].
+        """Say which tokens of the vocabulary begin a word of the raw text, bool [K].
 
         InputError for a model with pieces of more than one word.
         """
         tokens = self.vocabulary().tokens
         if any(BLANK in token[1:] for token in tokens):
             raise InputError(
-                "pieces of this SentencePiece model cross blanks; words cannot be told"
+                "pieces of this SentencePiece model cross spaces, so words cannot be told apart"
             )
         return np.array([token.startswith(BLANK) for token in tokens])
 
@@ -111,7 +111,7 @@ class SentencePieceTokenizer(Tokenizer):
     def word_numbers(self, tokens: tf.RaggedTensor) -> tf.RaggedTensor:
         """Number the words that pieces, string [B, None], belong to, from 0: int64 [B, None].
 
-        A word begins with a blank. In scripts without blanks, each piece is a word.
+        A word begins with a space. In scripts without spaces, each piece is a word.
         """
         pieces = tokens.flat_values
         after_blank = tf.concat([[False], pieces[:-1] == BLANK], axis=0)[: tf.size(pieces)]
@@ -138,7 +138,7 @@ class SentencePieceTokenizer(Tokenizer):
 
 
 class _OtherWords(WhitespaceTokenizer):
-    """Splits lines at white space, and around each character of a script without blanks."""
+    """Splits lines at whitespace, and around each character of a script without spaces."""
 
     @graph_function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
     def tokenize(self, text: tf.Tensor) -> tf.RaggedTensor:
@@ -147,11 +147,11 @@ class _OtherWords(WhitespaceTokenizer):
 
 
 def learn_subwords(lines: Iterable[str], size: int) -> bytes:
-    """Learn a unigram model of subwords with byte fallback: the content of its file.
+    """Learn a unigram subword model with byte fallback: the content of its file.
 
     `size` is K, the pieces with the special tokens and the 256 bytes.
 
-    SentencePiece's defaults hold but for these: Unicode is normalised (NFKC); ids 0 to 2 are
+    SentencePiece's defaults hold but for these: Unicode is normalized (NFKC); ids 0 to 2 are
     padding, `</s>` and [UNK]; there are fewer pieces where the text has no more. InputError where
     `size` is too small for the characters of the text, the text is empty, or the package
     sentencepiece is not installed.

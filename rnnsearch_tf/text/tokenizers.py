@@ -1,4 +1,4 @@
-"""Tokenisers by name: Moses' rules, white space for pre-tokenised text, or subwords."""
+"""Tokenizers by name: Moses' rules, whitespace for pre-tokenized text, or subwords."""
 
 import dataclasses
 import functools
@@ -18,7 +18,7 @@ def splits_words(tokenizer: Tokenizer) -> bool:
 
 @functools.cache
 def tokenizer_for(name: str, language: str, prefixes: str = "") -> Tokenizer:
-    """Make a tokeniser of words, once: it has no state, so everyone uses the same one.
+    """Make a tokenizer of words, once: it has no state, so everyone uses the same one.
 
     ValueError for a language that Moses' rules are not known for, without its abbreviations.
     """
@@ -28,14 +28,14 @@ def tokenizer_for(name: str, language: str, prefixes: str = "") -> Tokenizer:
 
 
 def word_tokenizers_for(config: Config) -> tuple[Tokenizer, Tokenizer]:
-    """Make the source's and the target's tokeniser of words."""
+    """Make the source's and the target's tokenizer of words."""
     source = tokenizer_for(config.tokenizer, config.source_language, config.source_prefixes)
     target = tokenizer_for(config.tokenizer, config.target_language, config.target_prefixes)
     return source, target
 
 
 def with_prefixes(config: Config) -> Config:
-    """Fill in missing abbreviations for Moses' rules; InputError where sacremoses is missing."""
+    """Fill in missing abbreviations for Moses' rules; InputError if sacremoses is missing."""
     if config.tokenizer != MOSES:
         return config
     return dataclasses.replace(
@@ -46,9 +46,9 @@ def with_prefixes(config: Config) -> Config:
 
 
 def tokenizers_for(config: Config, folder: Path) -> tuple[Tokenizer, Tokenizer]:
-    """Make the source's and the target's tokeniser; of subwords, by source.spm and target.spm.
+    """Make the source's and the target's tokenizer; of subwords, by source.spm and target.spm.
 
-    InputError as of `SentencePieceTokenizer.load`.
+    InputError as in `SentencePieceTokenizer.load`.
     """
     if config.tokenizer != SENTENCEPIECE:
         return word_tokenizers_for(config)

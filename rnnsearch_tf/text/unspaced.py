@@ -1,4 +1,4 @@
-"""Scripts that put no blanks between words, as classes of characters for regular expressions."""
+"""Scripts that put no spaces between words, as classes of characters for regular expressions."""
 
 HAN = "[\u2e80-\u2fdf\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 _OTHERS = (

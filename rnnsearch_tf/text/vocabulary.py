@@ -15,7 +15,7 @@ SPECIAL_TOKENS = ("<pad>", "</s>", "[UNK]")  # by id
 class Vocabulary:
     """The tokens that a model knows; the id of a token is its index.
 
-    InputError where the special tokens do not come first, or a token is empty or occurs twice.
+    InputError if the special tokens do not come first, or a token is empty or occurs twice.
     """
 
     def __init__(self, tokens: Sequence[str]):

@@ -1,4 +1,4 @@
-"""The base of all tokenisers, and the one that splits at white space."""
+"""The base of all tokenizers, and the one that splits at whitespace."""
 
 import inspect
 import sys
@@ -41,9 +41,9 @@ class Tokenizer(tf.Module):
 
     @property
     def word_tokenizer(self) -> "Tokenizer":
-        """The tokeniser whose tokens are words: itself, where its tokens are.
+        """The tokenizer whose tokens are words: itself, where its tokens are.
 
-        Length bins and tokenised BLEU go by it, so that they can be compared between models
+        Length bins and tokenized BLEU go by it, so that they can be compared between models
         whatever tokens these have.
         """
         return self
@@ -58,9 +58,9 @@ class Tokenizer(tf.Module):
 
 
 class WhitespaceTokenizer(Tokenizer):
-    """Splits lines at white space and joins words by blanks, whatever the language.
+    """Splits lines at whitespace and joins words by spaces, whatever the language.
 
-    For text that other rules than Moses' have tokenised: its words stay as they are.
+    For text that other rules than Moses' have tokenized: its words stay as they are.
     """
 
     def __init__(self, language: str) -> None:

@@ -1,4 +1,4 @@
-"""Keras callbacks that report a training; `trainer.Trainer` documents their logs."""
+"""Keras callbacks that report a training run; `trainer.Trainer` documents their logs."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -27,9 +27,9 @@ class EarlyStopping(keras.callbacks.EarlyStopping):
 
 
 class ModelWithOptimizer:
-    """A model with its optimiser, as callbacks expect it.
+    """A model with its optimizer, as callbacks expect it.
 
-    The model itself must not have an optimiser: Keras would write it into every file of weights.
+    The model itself must not have an optimizer: Keras would write it into every file of weights.
     What callbacks set, such as `stop_training`, is set on the model.
     """
 
@@ -44,7 +44,7 @@ class ModelWithOptimizer:
 
 
 class ProgressBar(keras.callbacks.Callback):
-    """The bar of a training: updates, time left, `update_notes`; to be closed."""
+    """The bar of a training run: updates, time left, `update_notes`; to be closed."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Checkpoints, from which a training resumes."""
+"""Checkpoints, from which a training run resumes."""
 
 import re
 import shutil
@@ -18,7 +18,7 @@ _UNREADABLE = (tf.errors.OpError, AssertionError, IndexError, RuntimeError, Valu
 
 
 class Checkpoints:
-    """The newest two checkpoints of a training, each written whole or not at all.
+    """The newest two checkpoints of a training run, each written whole or not at all.
 
     They are `ckpt-0`, of the start, `ckpt-1`, `ckpt-2`, …: a number is never used twice, so a whole
     checkpoint is never overwritten. `parts` are objects with variables: model, optimizer.
@@ -48,7 +48,7 @@ class Checkpoints:
     def restore(self) -> int | None:
         """Restore the newest checkpoint that can be read, report it and return its number, if any.
 
-        Raises an InputError where there are checkpoints and none can be read.
+        Raises an InputError if there are checkpoints and none can be read.
         """
         # TensorFlow writes the index last: a checkpoint without one was never finished.
         numbers = sorted(self._numbers("ckpt-*.index"), reverse=True)

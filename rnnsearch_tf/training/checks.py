@@ -1,4 +1,4 @@
-"""Checks before a training, which need no TensorFlow."""
+"""Checks before a training run, which need no TensorFlow."""
 
 import dataclasses
 from typing import Any
@@ -8,8 +8,8 @@ from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.models.model_directory import ModelDirectory
 
-# Settings that may change when a training is resumed: a finished one may be made longer. The id is
-# drawn when a training begins.
+# Settings that may change when a training run is resumed: a finished one may be made longer. The id
+# is drawn when a training run begins.
 _MAY_CHANGE = (
     "epochs", "max_updates", "evaluation_interval", "checkpoint_interval", "patience",
     "max_skipped", "training_id",
@@ -27,7 +27,7 @@ _DIGESTED = {
 
 
 def check_inputs(config: Config, has_validation_set: bool, has_alignments: bool) -> None:
-    """Check that a training has what its settings need.
+    """Check that a training run has what its settings need.
 
     UsageError for early stopping without a validation set, alignments without a weight or an
     attention, a weight without alignments, drawn text where the tokens are words, or R-Drop without
@@ -53,19 +53,19 @@ def check_inputs(config: Config, has_validation_set: bool, has_alignments: bool)
 
 
 def check_learning_rate(config: Config, preset: Config) -> None:
-    """Raise a UsageError where another optimizer than the preset's has the preset's rate."""
+    """Raise a UsageError if another optimizer than the preset's has the preset's rate."""
     ours, given = config.training, preset.training
     if ours.optimizer != given.optimizer and ours.learning_rate == given.learning_rate:
         raise UsageError(
-            f"--optimizer {ours.optimizer} needs a --learning_rate of its own: "
+            f"--optimizer {ours.optimizer} needs its own --learning_rate: "
             f"{given.learning_rate:g} is that of {given.optimizer} (Adadelta's is 1, Adam's 1e-3)"
         )
 
 
 def check_jax(config: Config, strategy: Any = None) -> None:
-    """Check that a training can run with Keras on JAX; a `tf.distribute` strategy cannot.
+    """Check that training can run with Keras on JAX; a `tf.distribute` strategy cannot.
 
-    InputError where JAX is not installed; UsageError for what is TensorFlow's alone.
+    InputError if JAX is not installed; UsageError for what is TensorFlow's alone.
     """
     require_package("jax")
     if getattr(strategy, "cluster_resolver", None) is not None or strategy == "multi_worker":
@@ -80,7 +80,7 @@ def check_jax(config: Config, strategy: Any = None) -> None:
 
 
 def check_same(directory: ModelDirectory, config: Config) -> None:
-    """Check that a training has the settings of the one in the directory, where there is one.
+    """Check that a training run has the settings of the one in the directory, where there is one.
 
     Settings without the digests of text and vocabularies are compared in the rest. InputError, with
     what differs and a way out, where it has not.
@@ -103,13 +103,13 @@ def check_same(directory: ModelDirectory, config: Config) -> None:
             same += " and --initial_model"
         way_out = f"resume it with {same}, or " if is_same_text else ""
         raise InputError(
-            f"{directory.path} holds a training with other settings: "
+            f"{directory.path} holds a training run with other settings: "
             f"{', '.join(dict.fromkeys(said))}; {way_out}train in another --model_dir"
         )
 
 
 def _settings(config: Config) -> dict[str, Any]:
-    """Return the settings that may not change between two runs of a training."""
+    """Return the settings that may not change when a training run is resumed."""
     own = {name: value for name, value in vars(config).items() if isinstance(value, str | int)}
     parts = dataclasses.asdict(config.model), dataclasses.asdict(config.training), own
     return {n: value for part in parts for n, value in part.items() if n not in _MAY_CHANGE}

@@ -1,4 +1,4 @@
-"""The machines of a training: given as a list of hosts, or by TF_CONFIG, or by SLURM."""
+"""The machines of a training run: given as a list of hosts, or by TF_CONFIG, or by SLURM."""
 
 import dataclasses
 import itertools
@@ -22,16 +22,16 @@ _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
 class Cluster:
     """Machines that train together."""
 
-    workers: list[str]  # host:port, the chief first
+    workers: list[str]  # host:port; the first is the chief, which evaluates and saves
     index: int  # of this machine, from 0
 
 
 def find_cluster(workers: str | None, index: int | None, environment: Mapping[str, str]) -> Cluster:
-    """Find the machines of a training: `workers`, of which this one has the index.
+    """Find the machines of a training run: `workers`, of which this one has the index.
 
     They are hosts (see `expand_hosts`); None: those of TF_CONFIG, or else of the job step that
-    SLURM's variables describe. UsageError where nothing names the machines, and for arguments that
-    are unusable; InputError where the environment is, or leaves this machine out.
+    SLURM's variables describe. UsageError if nothing names the machines, and for arguments that
+    are unusable; InputError if the environment is, or leaves this machine out.
     """
     if (workers is None) != (index is None):
         raise UsageError("--workers and --worker_index go together")
@@ -74,7 +74,7 @@ def _of_slurm(environment: Mapping[str, str]) -> Cluster:
 
     def number(name: str) -> int:
         if not re.fullmatch(r"\d{1,9}", value(name), re.ASCII):
-            raise InputError(f"{name} {reprlib.repr(value(name))}: is no number")
+            raise InputError(f"{name} {reprlib.repr(value(name))}: is not a number")
         return int(value(name))
 
     workers = expand_hosts(value("SLURM_STEP_NODELIST"), "SLURM_STEP_NODELIST")
@@ -101,12 +101,12 @@ def expand_hosts(text: str, name: str) -> list[str]:
     a host that occurs twice.
     """
     if not re.fullmatch(rf"{_PART}(?:,{_PART})*", text, re.ASCII):
-        raise InputError(f"{name} {reprlib.repr(text)}: is no list of hosts, like a:2222,b:2222")
+        raise InputError(f"{name} {reprlib.repr(text)}: must be hosts, such as a:2222,b:2222")
     parts = re.findall(_PART, text, re.ASCII)
     hosts = [host if ":" in host else f"{host}:{_PORT}" for p in parts for host in _expand(p, name)]
     for host in hosts:
         if not _HOST.fullmatch(host):
-            raise InputError(f"{name}: {reprlib.repr(host)} is no host with a port, like a:2222")
+            raise InputError(f"{name}: {reprlib.repr(host)} is not HOST:PORT, such as a:2222")
     if len(set(hosts)) < len(hosts):
         twice = next(host for i, host in enumerate(hosts) if host in hosts[:i])
         raise InputError(f"{name}: {twice} occurs twice")
@@ -126,6 +126,6 @@ def _numbers(ranges: str, name: str) -> Iterator[str]:
         found = _RANGE.fullmatch(each)
         first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
         if not found or not 0 <= last - first < _MOST_HOSTS:
-            raise InputError(f"{name}: [{ranges}] is no list of numbers, like [1-4] or [01-03,7]")
+            raise InputError(f"{name}: [{ranges}] is not a list such as [1-4] or [01-03,7]")
         for number in range(first, last + 1):
             yield str(number).zfill(len(found[1]))

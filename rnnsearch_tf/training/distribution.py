@@ -1,4 +1,4 @@
-"""The devices of a training: one, several in a machine, or several machines."""
+"""The devices of a training run: one, several in a machine, or several machines."""
 
 import contextlib
 import functools
@@ -48,7 +48,7 @@ def build_strategy(name: str, cluster: Cluster | None = None) -> tf.distribute.S
         return tf.distribute.MultiWorkerMirroredStrategy(resolver)
     except tf.errors.OpError as error:
         count = len(cluster.workers)
-        raise InputError(f"{count} workers did not come together: {first_line(error)}") from error
+        raise InputError(f"{count} workers could not connect: {first_line(error)}") from error
 
 
 # Built once in a process: the collective operations of two strategies would have the same keys.
@@ -58,7 +58,7 @@ def _mirrored(devices: tuple[str, ...]) -> tf.distribute.Strategy:
 
 
 def described_devices(strategy: tf.distribute.Strategy) -> str:
-    """Describe the devices of a training, with what to do where a GPU is not among them.
+    """Describe the devices of a training run, with what to do where a GPU is not among them.
 
     For example "2 GPUs (NVIDIA H200)", or "2 workers, here on 1 CPU".
     """
@@ -106,7 +106,7 @@ def _unusable_gpus() -> str:
 class Workers:
     """The machines that train together; a single one without a cluster.
 
-    Worker 0 is the chief, which alone evaluates and writes files.
+    Worker 0 is the chief: only it evaluates and writes files.
     """
 
     def __init__(self, strategy: tf.distribute.Strategy):
@@ -117,7 +117,7 @@ class Workers:
 
     @contextlib.contextmanager
     def needed(self) -> Iterator[None]:
-        """Run a block that needs the other workers; InputError where one no longer answers."""
+        """Run a block that needs the other workers; InputError if one no longer answers."""
         try:
             yield
         except _WORKER_GONE as error:
@@ -128,7 +128,7 @@ class Workers:
         failed = self._sum([float(problem is not None)], chief_only=False)
         if failed[0]:
             self.leave()
-            raise InputError(problem or "another worker failed; what it wrote says why")
+            raise InputError(problem or "another worker failed; see its messages")
 
     def leave(self) -> None:
         """Wait until all are about to end, or have ended."""

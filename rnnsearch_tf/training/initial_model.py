@@ -1,4 +1,4 @@
-"""Fine-tuning: the model that a training begins from, in place of random weights."""
+"""Fine-tuning: the model that a training run begins from, in place of random weights."""
 
 import dataclasses
 from pathlib import Path
@@ -20,11 +20,11 @@ _OF_TEXT = ("source_language", "target_language", "tokenizer", "subwords", "join
 
 
 class InitialModel:
-    """A model directory whose best weights a training begins from.
+    """A model directory whose best weights a training run begins from.
 
-    Architecture, sizes and tokeniser are the initial model's. Its words keep their ids; where the
-    new training has room for more of them, the most frequent new words of its text follow, whose
-    weights are random. The optimizer begins anew. InputError as of `ModelDirectory.load_config`.
+    Architecture, sizes and tokenizer are the initial model's. Its words keep their ids; where the
+    new vocabularies are larger, the most frequent new words of the text follow, with random
+    weights. The optimizer begins anew. InputError as in `ModelDirectory.load_config`.
     """
 
     def __init__(self, path: str | Path):
@@ -36,14 +36,14 @@ class InitialModel:
         self.subwords = self.directory.subword_files()
 
     def settings_over(self, config: Config) -> Config:
-        """Return a config with the architecture, sizes and tokeniser of this model."""
+        """Return a config with the architecture, sizes and tokenizer of this model."""
         of_text = {name: getattr(self._config, name) for name in _OF_TEXT}
         return dataclasses.replace(config, model=self._config.model, **of_text)
 
     def check(self, config: Config) -> None:
-        """Check that a training with these settings can begin from this model.
+        """Check that a training run with these settings can begin from this model.
 
-        UsageError for another architecture, size or tokeniser, or fewer words.
+        UsageError for another architecture, size or tokenizer, or fewer words.
         """
         own, given = ({**vars(c), **vars(c.model)} for c in (self._config, config))
         for name in (*_OF_TEXT, *vars(config.model)):
@@ -58,7 +58,7 @@ class InitialModel:
     def copy_weights(self, model: "TranslationModel", digest: str) -> None:
         """Give a model the weights of this one, and leave those of new words as they are.
 
-        InputError where they no longer have this digest, as of a model that is still in training.
+        InputError if they no longer have this digest, as of a model that is still in training.
         """
         initial = self.directory.load_model()
         if self.directory.check_weights() != digest:

@@ -19,7 +19,7 @@ def choose_devices(strategy: str) -> None:
 
 
 def described_jax_devices() -> str:
-    """Describe the devices of a training, for example "2 GPUs (NVIDIA H200), by JAX"."""
+    """Describe the devices of a training run, for example "2 GPUs (NVIDIA H200), by JAX"."""
     used = jax.devices() if keras.distribution.distribution() else jax.devices()[:1]
     kind = used[0].platform.upper()
     plural = "s" if len(used) > 1 else ""

@@ -17,13 +17,13 @@ from rnnsearch_tf.training.optimizers import learning_rate
 from rnnsearch_tf.training.state import SavedVariable
 from rnnsearch_tf.training.train_step import MASKS_PER_UPDATE, UpdateMetrics, replaced, seeds
 
-_State = list[list[jax.Array]]  # values of weights, of the optimiser, and averages of the weights
+_State = list[list[jax.Array]]  # values of weights, of the optimizer, and averages of the weights
 
 
 class JaxTrainStep:
     """The update of `TrainStep`, with Keras on JAX.
 
-    Loss, clipping and optimisers are those of `TrainStep`. The model is replicated, and the rows of
+    Loss, clipping and optimizers are those of `TrainStep`. The model is replicated, and the rows of
     a batch are split, over the devices of `keras.distribution`; XLA sums the gradient over them
     before it is clipped. Dropout masks are drawn for the whole batch with its rows of padding.
 
@@ -77,7 +77,7 @@ class JaxTrainStep:
     def _pure_update(
         self, state: _State, batch: dict[str, jax.Array], sentences: jax.Array
     ) -> tuple[_State, tuple[dict[str, LossTotal], jax.Array, jax.Array]]:
-        """Compute weights, state of the optimiser and averages after an update."""
+        """Compute weights, state of the optimizer and averages after an update."""
         self.compilations += 1  # JAX calls this only to compile it
         weights, slots, averages = state
         with keras.StatelessScope(list(zip(self.optimizer.variables, slots, strict=True))):

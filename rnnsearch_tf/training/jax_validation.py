@@ -30,7 +30,7 @@ _MAX_LENGTH_RATIO = 2  # tokens of a translation for each of the source, `</s>` 
 
 
 class JaxValidationSet:
-    """The `ValidationSet` of a training on JAX: likelihood, and BLEU of greedy translations."""
+    """The `ValidationSet` of a training run on JAX: likelihood, and BLEU of greedy translations."""
 
     translator = None  # its search is TensorFlow's: TensorBoard shows no sample translations
 

@@ -1,4 +1,4 @@
-"""Reports of a training: running metrics, records of training.jsonl, Keras logs, lines of text.
+"""Reports of a training run: running metrics, records of training.jsonl, Keras logs, lines of text.
 
 Losses are in nats, and all of this goes over them by name: a new loss needs nothing here.
 """

@@ -10,7 +10,7 @@ from rnnsearch_tf.config import TrainingConfig
 
 
 class _ReduceThenClip(keras.optimizers.Optimizer):
-    """An optimiser that sums the replicas' gradients, then clips, in `fit` and in `TrainStep`.
+    """An optimizer that sums the replicas' gradients, then clips, in `fit` and in `TrainStep`.
 
     A gradient that is not finite changes no weight; updates are counted, and averages move on.
     `clip_norm` is the maximum L2 norm of the summed gradient; None does not clip.
@@ -139,7 +139,7 @@ class Adam(_ReduceThenClip, keras.optimizers.Adam):
 
 
 def build_optimizer(config: TrainingConfig, total_updates: int) -> Adadelta | Adam:
-    """Build the optimiser of a training; Adadelta has the paper's ρ = 0.95, ε = 1e-6.
+    """Build the optimizer of a training run; Adadelta has the paper's ρ = 0.95, ε = 1e-6.
 
     A linear schedule reaches 0 at `total_updates`.
     """
@@ -153,7 +153,7 @@ def build_optimizer(config: TrainingConfig, total_updates: int) -> Adadelta | Ad
 
 
 def learning_rate(config: TrainingConfig, total_updates: int) -> Any:
-    """Return the learning rate, or its schedule, as Keras's optimisers take it."""
+    """Return the learning rate, or its schedule, as Keras's optimizers take it."""
     if config.learning_rate_schedule == "constant":
         return config.learning_rate
     decay = keras.optimizers.schedules.PolynomialDecay

@@ -1,4 +1,4 @@
-"""A training from sentence pairs to a model directory."""
+"""A training run from sentence pairs to a model directory."""
 
 import contextlib
 import dataclasses
@@ -47,20 +47,20 @@ def train(
     subwords: Sequence[str | Path] = (),
     initial_model: str | Path | None = None,
 ) -> int | None:
-    """Train a model, or resume a training that was stopped.
+    """Train a model, or resume a training run that was stopped.
 
     Args:
         config: settings; vocabulary sizes are upper bounds, and the digests are filled in here.
         model_dir: a new folder, or one that a run with the same settings and text has made.
         training: sentence pairs.
         validation: sentence pairs that choose the best weights.
-        cache_dir: for the tokenised training text (see `preparation.prepare`).
+        cache_dir: for the tokenized training text (see `preparation.prepare`).
         strategy: the devices (see `distribution.build_strategy`).
         callbacks: Keras callbacks beside the progress bar and TensorBoard (see `Trainer`).
         alignments: of the training pairs, for the guided alignment loss, whose weight is
             `config.training.guided_alignment_weight`.
         subwords: files of SentencePiece models, of the source and the target or one for both, in
-            place of those learned from the text; a resumed training has its own.
+            place of those learned from the text; a resumed training run has its own.
         initial_model: a model directory whose best weights it begins from (see `InitialModel`).
 
     Returns:
@@ -96,7 +96,7 @@ def train(
     text = TrainingData(config, training, cache_dir, alignments, subwords, known)
     workers = Workers(strategy or tf.distribute.get_strategy())
     with contextlib.ExitStack() as stack, workers.needed():
-        # Other trainings are kept out of the directory.
+        # Other training runs are kept out of the directory.
         _on_chief(workers, lambda: stack.enter_context(directory.locked()))
         _create(directory, text, workers)
         return _train(directory, text, workers.strategy, initial, validation, callbacks)
@@ -114,7 +114,7 @@ def _create(directory: ModelDirectory, text: TrainingData, workers: Workers) -> 
 
     workers.check_same(config.to_json(), f"{path}: settings or text are not those of the chief")
     _on_chief(workers, create)
-    workers.check(None if _appears(directory) else f"{path}: must be one folder that all share")
+    workers.check(None if _appears(directory) else f"{path}: must be shared by all workers")
 
 
 def _appears(directory: ModelDirectory) -> bool:

@@ -1,4 +1,4 @@
-"""The state of a training beside its weights and the averages of its optimiser."""
+"""The state of a training run beside its weights and the averages of its optimizer."""
 
 import dataclasses
 import json
@@ -18,7 +18,7 @@ _Dataclass = TypeVar("_Dataclass")
 
 @dataclasses.dataclass
 class TrainingState:
-    """Progress of a training."""
+    """Progress of a training run."""
 
     epoch: int = 0  # epochs done
     batch: int = 0  # batches done in this epoch
@@ -68,7 +68,7 @@ class SavedVariable(tf.train.experimental.PythonState):
         return np.asarray(self._variable.value).tobytes()
 
     def deserialize(self, string_value: bytes) -> None:
-        """Read the values, for TensorFlow; ValueError where they are not as many."""
+        """Read the values, for TensorFlow; ValueError if they are not as many."""
         values = np.frombuffer(string_value, self._variable.dtype)
         self._variable.assign(values.reshape(self._variable.shape))
 

@@ -1,4 +1,4 @@
-"""TensorBoard's summaries of a training: curves, translations, an alignment, the settings."""
+"""TensorBoard's summaries of a training run: curves, translations, an alignment, the settings."""
 
 import dataclasses
 import functools
@@ -35,7 +35,7 @@ _AUXILIARY = "quality", "Auxiliary loss, mean since the last evaluation; nats"
 
 
 def _until_error(write: Callable[..., None]) -> Callable[..., None]:
-    """Have a method write no more after an error, which is shown: a training goes on without."""
+    """Have a method write no more after an error, which is shown: training goes on without it."""
 
     @functools.wraps(write)
     def method(self: "Summaries", *args: Any, **kwargs: Any) -> None:
@@ -45,7 +45,7 @@ def _until_error(write: Callable[..., None]) -> Callable[..., None]:
             write(self, *args, **kwargs)
         except (tf.errors.OpError, OSError) as error:
             self.has_failed = True
-            say(f"{self.folder}: no more is written for TensorBoard: {first_line(error)}")
+            say(f"{self.folder}: nothing more is written for TensorBoard: {first_line(error)}")
 
     return method
 

@@ -48,7 +48,7 @@ class TrainStep:
     def __init__(
         self,
         model: TranslationModel,  # built under the strategy
-        config: TrainingConfig,  # optimiser, weights of the losses, XLA
+        config: TrainingConfig,  # optimizer, weights of the losses, XLA
         total_updates: int,  # at which a linear learning rate schedule reaches 0
         strategy: tf.distribute.Strategy | None = None,
         shares: int | None = None,
@@ -118,8 +118,8 @@ class TrainStep:
     def _seed_dropout(self, replica: int | tf.Tensor) -> None:
         """Set the random states from the seed, the replica and the update.
 
-        So each replica draws its own masks, and a resumed training draws those that it would have
-        drawn, whatever it did before.
+        So each replica draws its own masks, and a resumed training run draws the same masks as an
+        uninterrupted one.
         """
         for variable, seed in self._seeds:
             offset = tf.cast(self.optimizer.iterations, tf.int64) * MASKS_PER_UPDATE

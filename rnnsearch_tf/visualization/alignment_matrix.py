@@ -58,7 +58,7 @@ def draw_alignment(
         figure = _alignment_figure(pair, families, max_pixels)
         if ending == PNG and figure.dpi < _MIN_RESOLUTION:
             size = f"{len(target_tokens):,} × {len(source_tokens):,} words"
-            raise InputError(f"{path}: {size} are too many for a PNG; .svg and .html have room")
+            raise InputError(f"{path}: {size} are too many for a PNG; use .svg or .html")
         image_files.save_figure(figure, path)
 
 
@@ -128,7 +128,7 @@ def _room(words: Sequence[str], families: list[str]) -> float:
 
 @contextlib.contextmanager
 def _style(words: Sequence[str]) -> Iterator[list[str]]:
-    """Set the colours of figures, and yield the fonts that words need.
+    """Set the colors of figures, and yield the fonts that words need.
 
     Matplotlib's warnings of each letter are silenced; `font_families` has warned once of all.
     """

@@ -87,8 +87,8 @@ class AlignmentView {
 
   cell(weight, place) {
     const cell = make("td", { tabindex: "-1", "aria-label": String(weight) });
-    const grey = Math.round(255 * weight);
-    cell.style.backgroundColor = `rgb(${grey} ${grey} ${grey})`;
+    const gray = Math.round(255 * weight);
+    cell.style.backgroundColor = `rgb(${gray} ${gray} ${gray})`;
     this.places.set(cell, place);
     return cell;
   }

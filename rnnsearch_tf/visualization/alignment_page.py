@@ -24,7 +24,7 @@ from rnnsearch_tf.results import Alignment
 _DIGITS = 4  # of each weight, after the point
 
 
-class LabelledText(NamedTuple):
+class LabeledText(NamedTuple):
     """Text above an alignment."""
 
     label: str  # "Reference"
@@ -39,7 +39,7 @@ class AlignedSentence:
 
     alignment: Alignment  # its words, a translation's, and α
     heading: str = ""
-    texts: Sequence[LabelledText] = ()  # between heading and alignment
+    texts: Sequence[LabeledText] = ()  # between heading and alignment
     # Several sentences are listed with their figures, and sorted by these.
     figures: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
@@ -112,7 +112,7 @@ def _section(sentence: AlignedSentence, number: int, languages: tuple[str, str])
     )
 
 
-def _texts(texts: Sequence[LabelledText]) -> list[str]:
+def _texts(texts: Sequence[LabeledText]) -> list[str]:
     rows = []
     for label, text, language, marked in texts:
         lang = f' lang="{html.escape(language)}"' if language else ""

@@ -1,4 +1,4 @@
-"""Plots of BLEU over source length (Fig. 2 of the paper), of trainings, and of calibration."""
+"""Plots of BLEU over source length (Fig. 2 of the paper), of training runs, and of calibration."""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -15,7 +15,7 @@ from rnnsearch_tf.evaluation.length_bins import LengthBin
 from rnnsearch_tf.visualization.image_files import INK, PAGE, figure_style, save_figure
 
 SIGNIFICANT = 0.05  # a p-value below it is
-# Colours that stand out against white and black, and apart for the colour-blind.
+# Colors that stand out against white and black, and apart for the color-blind.
 _COLORS = ("#2a7fc0", "#d55e00", "#009e73", "#b95c94", "#808080", "#a6611a")
 _STYLES = ("-", "--", "-.", ":")
 _MARKS = "os^Dv"
@@ -59,8 +59,8 @@ def draw_bleu_by_length(
 def draw_training(path: str | Path, logs: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
     """Draw −log p per token, and BLEU on the validation set, over updates.
 
-    Of each training's `ModelDirectory.read_log`, these are `train_nll_per_token` (dashed),
-    `nll_per_token` and `bleu`, where an evaluation has them. InputError where there is nothing to
+    Of each training run's `ModelDirectory.read_log`, these are `train_nll_per_token` (dashed),
+    `nll_per_token` and `bleu`, where an evaluation has them. InputError if there is nothing to
     draw of one.
     """
     with figure_style():
@@ -140,7 +140,7 @@ def _draw_bins(
 
 
 def _look(i: int) -> dict[str, Any]:
-    """Return colour, line and mark of the i-th curve."""
+    """Return color, line and mark of the i-th curve."""
     color, style = _COLORS[i % len(_COLORS)], _STYLES[i % len(_STYLES)]
     return {"color": color, "linestyle": style, "marker": _MARKS[i % len(_MARKS)], "markersize": 5}
 
@@ -176,7 +176,7 @@ def _label_bins(axes: Axes, bins: Sequence[LengthBin]) -> None:
 def _draw_field(
     axes: Axes, records: Sequence[Mapping[str, Any]], field: str, style: str, **look: str
 ) -> bool:
-    """Draw a field of a training's evaluations that have it; return whether any has."""
+    """Draw a field of a training run's evaluations that have it; return whether any has."""
     points = [(record["updates"], record[field]) for record in records if field in record]
     if points:
         axes.plot(*zip(*points, strict=True), style, **look)

@@ -1,4 +1,4 @@
-"""Picture files, whose format follows from the ending of the name, and the colours of figures."""
+"""Picture files, whose format follows from the ending of the name, and the colors of figures."""
 
 import contextlib
 from pathlib import Path
@@ -23,7 +23,7 @@ _SETTINGS = {
     "svg.hashsalt": "rnnsearch_tf",
     "pdf.fonttype": 42,  # whole fonts, whose text can be searched and copied
 }
-# For dark pages; viewers of SVG that know no media queries show the light colours.
+# For dark pages; viewers of SVG that know no media queries show the light colors.
 _DARK = "\n".join(
     f'[style*="{field}: {light}"] {{ {field}: {dark} !important }}'
     for light, dark in ((INK, "#e6edf3"), (PAGE, "#0d1117"))
@@ -38,12 +38,12 @@ def image_format(path: str | Path, formats: tuple[str, ...] = (PNG, SVG, PDF)) -
     ending = Path(path).suffix.lower()
     if ending not in formats:
         endings = f"{', '.join(formats[:-1])} or {formats[-1]}"
-        raise UsageError(f"{path}: the name of a picture must end in {endings}")
+        raise UsageError(f"{path}: the name of a figure must end in {endings}")
     return ending
 
 
 def figure_style() -> contextlib.AbstractContextManager[None]:
-    """Set the colours of what is drawn in this context."""
+    """Set the colors of what is drawn in this context."""
     import matplotlib
 
     return matplotlib.rc_context(_SETTINGS)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from rnnsearch_tf.evaluation.metrics import METRICS, language_tokens, text_metrics
 from rnnsearch_tf.results import Alignment
 from rnnsearch_tf.visualization import alignment_page
-from rnnsearch_tf.visualization.alignment_page import AlignedSentence, LabelledText
+from rnnsearch_tf.visualization.alignment_page import AlignedSentence, LabeledText
 
 Align = Callable[[list[str], list[str]], list[Alignment]]
 Score = Callable[[list[str], list[str]], list[float]]
@@ -81,13 +81,13 @@ def _ranks(label: str, rows: Sequence[int]) -> list[str]:
     return [f"{label} {rank}" for rank in range(1, len(rows) + 1)]
 
 
-def _texts(text: SampleText, row: int) -> list[LabelledText]:
+def _texts(text: SampleText, row: int) -> list[LabeledText]:
     source, target = text.languages
     reference, translation = text.references[row], text.translations[row]
     return [
-        LabelledText("Source", text.sources[row], source),
-        LabelledText("Reference", reference, target, differences(reference, translation)),
-        LabelledText("Translation", translation, target, differences(translation, reference)),
+        LabeledText("Source", text.sources[row], source),
+        LabeledText("Reference", reference, target, differences(reference, translation)),
+        LabeledText("Translation", translation, target, differences(translation, reference)),
     ]
 
 
@@ -104,7 +104,7 @@ def differences(text: str, other: str) -> list[tuple[int, int]]:
 
 
 def _scores(text: SampleText, row: int, tokens: str) -> dict[str, float]:
-    """Return the sentence's scores by every metric, by title; `tokens` as of `Metric.score`."""
+    """Return the sentence's scores by every metric, by title; `tokens` as in `Metric.score`."""
     pair = [text.translations[row]], [text.references[row]]
     metrics = text_metrics().values()
     return {metric.title: metric.sentence_scores(*pair, tokens)[0] for metric in metrics}

@@ -59,7 +59,7 @@ def test_translations_come_in_order(serve):
 
 @both
 def test_n_best_lists_have_no_empty_slots(serve):
-    def behaviour(request):
+    def behavior(request):
         assert request.signature == "nbest"
         texts = request.inputs["text"]
         return {
@@ -68,7 +68,7 @@ def test_n_best_lists_have_no_empty_slots(serve):
             "normalized_scores": [[-0.25, -0.375, LOWEST] for _ in texts],
         }
 
-    with serve(behaviour) as served, client_of(served) as client:
+    with serve(behavior) as served, client_of(served) as client:
         results = list(client.n_best(["a", "b", "c"]))
     hypotheses = Hypothesis("c", (), -0.5, -0.25), Hypothesis("c!", (), -1.5, -0.375)
     assert results[2] == Translation("c", (), hypotheses)
@@ -80,7 +80,7 @@ def test_n_best_lists_have_no_empty_slots(serve):
 @both
 def test_words_have_scores(serve):
     words = {"words": [["Un", "</s>", ""]], "word_scores": [[-0.5, LOWEST, 0.0]]}
-    behaviour = {
+    behavior = {
         "score": {"score": [-0.75], **words},
         "nbest": {
             "translations": [["Un", ""]], "scores": [[-0.75, LOWEST]],
@@ -94,7 +94,7 @@ def test_words_have_scores(serve):
         },
     }  # fmt: skip
     with (
-        serve(lambda request: behaviour[request.signature]) as served,
+        serve(lambda request: behavior[request.signature]) as served,
         client_of(served) as client,
     ):
         [listed], [aligned] = client.n_best(["One"]), client.align(["One"])
@@ -116,7 +116,7 @@ def test_an_older_export_gives_no_scores_of_words(serve):
 
 @both
 def test_a_score_that_is_not_finite_is_minus_infinity(serve):
-    behaviour = {
+    behavior = {
         "nbest": {
             "translations": [["", ""]],
             "scores": [[LOWEST, LOWEST]],
@@ -132,7 +132,7 @@ def test_a_score_that_is_not_finite_is_minus_infinity(serve):
         "score": {"score": [LOWEST]},
     }
     with (
-        serve(lambda request: behaviour[request.signature]) as served,
+        serve(lambda request: behavior[request.signature]) as served,
         client_of(served) as client,
     ):
         [listed], [aligned] = client.n_best(["One"]), client.align(["One"])
@@ -155,7 +155,7 @@ def test_a_score_that_is_not_finite_is_minus_infinity(serve):
 def test_alignments_have_no_padding(serve, told):
     """Exports of version 0.1.0 do not tell which words they do not know."""
 
-    def behaviour(request):
+    def behavior(request):
         assert request.signature == "align"
         return {
             "translation": ["Un deux", ""],
@@ -169,7 +169,7 @@ def test_alignments_have_no_padding(serve, told):
             ],
         }
 
-    with serve(behaviour) as served, client_of(served) as client:
+    with serve(behavior) as served, client_of(served) as client:
         first, blank = client.align(["One two", ""])
     assert first.source_tokens == ("One", "two", "</s>")
     assert first.tokens == ("Un", "deux", "</s>")
@@ -197,21 +197,21 @@ def test_what_was_not_asked_for_is_missing_and_says_so():
 
 @both
 def test_pairs_are_scored(serve):
-    def behaviour(request):
+    def behavior(request):
         assert request.signature == "score"
         pairs = zip(request.inputs["text"], request.inputs["translation"], strict=True)
         return {"score": [len(text) - len(translation) / 4 for text, translation in pairs]}
 
-    with serve(behaviour) as served, client_of(served) as client:
+    with serve(behavior) as served, client_of(served) as client:
         assert list(client.score([("ab", "c"), ("", ""), ("abc", "de")])) == [1.75, 0.0, 2.5]
 
 
 @both
 def test_both_protocols_give_the_same_float32(serve):
-    def behaviour(request):
+    def behavior(request):
         return {"translation": ["x", "y"], "score": [-0.1, -123.456789]}
 
-    with serve(behaviour) as served, client_of(served) as client:
+    with serve(behavior) as served, client_of(served) as client:
         scores = [result.score for result in client.translate(["a", "b"])]
     assert scores == [-0.10000000149011612, -123.45678710937500]
 
@@ -251,7 +251,7 @@ def test_order_and_bounds_under_random_delays(serve, concurrency):
     at_work, maximum = [0], [0]
     delays = random.Random(concurrency)
 
-    def behaviour(request):
+    def behavior(request):
         with lock:
             at_work[0] += 1
             maximum[0] = max(maximum[0], at_work[0])
@@ -268,7 +268,7 @@ def test_order_and_bounds_under_random_delays(serve, concurrency):
             read[0] += 1
             yield line
 
-    with serve(behaviour) as served, client_of(served, concurrency=concurrency) as client:
+    with serve(behavior) as served, client_of(served, concurrency=concurrency) as client:
         results = client.translate(source())
         assert read == [0]
         for number, (result, line) in enumerate(zip(results, lines, strict=True)):
@@ -281,11 +281,11 @@ def test_order_and_bounds_under_random_delays(serve, concurrency):
 def test_calls_are_made_at_once(serve):
     meeting = threading.Barrier(3)
 
-    def behaviour(request):
+    def behavior(request):
         meeting.wait(SECONDS)  # fails unless three calls are there together
         return obliging(request)
 
-    with serve(behaviour) as served, client_of(served, concurrency=3) as client:
+    with serve(behavior) as served, client_of(served, concurrency=3) as client:
         assert list(client.translate(LINES[:6])) == expected(LINES[:6])
 
 
@@ -294,7 +294,7 @@ def test_a_failed_batch_raises_in_its_turn_and_the_rest_are_cancelled(serve):
     left = threading.Event()
     waiting = threading.Event()
 
-    def behaviour(request):
+    def behavior(request):
         if LINES[4] in request.inputs["text"]:
             assert waiting.wait(SECONDS)
             raise Refusal("INTERNAL", "out of luck")
@@ -304,7 +304,7 @@ def test_a_failed_batch_raises_in_its_turn_and_the_rest_are_cancelled(serve):
                 left.set()
         return obliging(request)
 
-    with serve(behaviour) as served, client_of(served, concurrency=2) as client:
+    with serve(behavior) as served, client_of(served, concurrency=2) as client:
         results = []
         with pytest.raises(ServerError, match="out of luck"):
             for result in client.translate(LINES):
@@ -320,7 +320,7 @@ def test_a_caller_who_leaves_cancels(serve):
     left = threading.Event()
     waiting = threading.Event()
 
-    def behaviour(request):
+    def behavior(request):
         if LINES[0] in request.inputs["text"]:
             assert waiting.wait(SECONDS)
             return obliging(request)
@@ -329,7 +329,7 @@ def test_a_caller_who_leaves_cancels(serve):
             left.set()
         return obliging(request)
 
-    with serve(behaviour) as served:
+    with serve(behavior) as served:
         with client_of(served, concurrency=2) as client:
             results: Any = client.translate(LINES[:4])
             assert next(results) == expected(LINES)[0]
@@ -385,22 +385,22 @@ def test_addresses():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("localhost:8501", "begins with none of http, https, grpc, grpcs"),
-        ("ftp://localhost:8501", "begins with none of"),
+        ("localhost:8501", "must begin with one of http, https, grpc, grpcs"),
+        ("ftp://localhost:8501", "must begin with one of"),
         ("http://localhost", "has no port"),
         ("http://localhost:0", "has no port"),
         ("http://localhost:http", "could not be cast"),
         ("http://localhost:70000", "out of range"),
-        ("http://:8501", "'' is no host name"),
-        ("http://a b:8501", "'a b' is no host name"),
-        ("http://a..b:8501", "is no host name"),
-        ("http://été:8501", "is no host name"),
-        ("http://" + "a" * 64 + ":8501", "is no host name"),
+        ("http://:8501", "'' is not a host name"),
+        ("http://a b:8501", "'a b' is not a host name"),
+        ("http://a..b:8501", "is not a host name"),
+        ("http://été:8501", "is not a host name"),
+        ("http://" + "a" * 64 + ":8501", "is not a host name"),
         ("http://[::1:8501", "Invalid IPv6"),
         ("http://localhost:8501/v1/models", "is more than scheme, host and port"),
         ("http://me:secret@localhost:8501", "is more than scheme, host and port"),
         ("http://localhost:8501?a=b", "is more than scheme, host and port"),
-        ("", "begins with none of"),
+        ("", "must begin with one of"),
     ],
 )
 def test_addresses_that_are_none(text, said):

@@ -53,21 +53,21 @@ each_scheme = pytest.mark.parametrize("scheme", SERVERS)
 def test_an_unavailable_server_is_tried_again(serve):
     refusals = [Refusal("UNAVAILABLE", "queue is full"), Refusal("UNAVAILABLE", "still full")]
 
-    def behaviour(request):
+    def behavior(request):
         if refusals:
             raise refusals.pop()
         return obliging(request)
 
-    with serve(behaviour) as served, client_of(served) as client:
+    with serve(behavior) as served, client_of(served) as client:
         assert list(client.translate(["One."])) == expected(["One."])
     assert len(served.requests) == 3
 
 
 def always(code, text):
-    def behaviour(request):
+    def behavior(request):
         raise Refusal(code, text)
 
-    return behaviour
+    return behavior
 
 
 @pytest.mark.parametrize("code", ["UNAVAILABLE", "RESOURCE_EXHAUSTED"])
@@ -273,7 +273,7 @@ def test_an_answer_that_breaks_off(ending):
         ending(connection)
 
     with raw_server(answer) as url:
-        assert "the answer broke off" in failure(AnswerError, url)
+        assert "the answer ended early" in failure(AnswerError, url)
     assert numbers == [0]
 
 
@@ -308,12 +308,12 @@ def test_a_kept_connection_that_the_server_closes_is_replaced():
 def test_a_slow_answer(serve):
     left = threading.Event()
 
-    def behaviour(request):
+    def behavior(request):
         if request.wait_until_left():
             left.set()
         return obliging(request)
 
-    with serve(behaviour) as served:
+    with serve(behavior) as served:
         said = failure(DeadlineError, served.url, deadline=0.5)
         assert "no whole answer within 0.5 s" in said
         assert left.wait(SECONDS)
@@ -429,7 +429,7 @@ def test_an_answer_is_not_unpacked():
         connection.sendall(head % len(body) + body)
 
     with raw_server(answer) as url:
-        assert "the answer is no JSON object" in failure(AnswerError, url)
+        assert "the answer is not a JSON object" in failure(AnswerError, url)
 
 
 def test_the_deadline_holds_for_the_reading_of_an_answer(monkeypatch):
@@ -450,7 +450,7 @@ def test_a_status_that_is_none():
         with (
             over_http(statuses=statuses) as served,
             client_of(served) as client,
-            pytest.raises(AnswerError, match="is no status"),
+            pytest.raises(AnswerError, match="is not the status"),
         ):
             client.status()
 
@@ -492,7 +492,7 @@ def test_tensors_that_are_no_answer():
         ({"translation": not_utf8, "score": score}, "'translation' has text that is not UTF-8"),
         ({"translation": text, "score": whole_numbers}, "'score' is neither text nor float32"),
         ({"translation": text, "score": too_few}, "'score' has 0 values for the shape [1]"),
-        ({"translation": text, "score": odd}, "'score' has bytes that are no float32"),
+        ({"translation": text, "score": odd}, "'score' has bytes that are not float32"),
     ):
         answer = PredictResponse()
         for name, tensor in outputs.items():
@@ -570,10 +570,10 @@ def test_another_server():
 
 @both
 def test_messages_larger_than_the_client_takes(serve):
-    def behaviour(request):
+    def behavior(request):
         return {"translation": ["x" * 10_000], "score": [0.0]}
 
-    with serve(behaviour) as served:
+    with serve(behavior) as served:
         said = failure(MessageSizeError, served.url, max_message_bytes=5_000)
         assert "a smaller batch_size may help" in said
         assert len(served.requests) == 1

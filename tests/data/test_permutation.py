@@ -46,7 +46,7 @@ def test_every_number_is_as_likely_at_every_place():
     assert abs(chi2 - degrees) < 6 * np.sqrt(2 * degrees)
 
 
-def test_neighbours_in_the_order_have_nothing_to_do_with_one_another():
+def test_neighbors_in_the_order_have_nothing_to_do_with_one_another():
     numbers = order(100_000, 1, 1)
     assert abs(np.corrcoef(numbers[:-1], numbers[1:])[0, 1]) < 4 / np.sqrt(100_000)
     assert abs(np.corrcoef(numbers, order(100_000, 1, 2))[0, 1]) < 4 / np.sqrt(100_000)

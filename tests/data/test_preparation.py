@@ -199,7 +199,7 @@ def test_training_keeps_its_text_where_it_is_told(tmp_path, capsys, train_flags)
 def test_a_language_without_rules_is_told(tmp_path, capsys, train_flags):
     flags = [*train_flags, "--target_language=sv", f"--model_dir={tmp_path / 'model'}"]
     assert train.run(flags) == 2
-    assert "--target_language 'sv': the Moses tokeniser has" in capsys.readouterr().err
+    assert "--target_language 'sv': the Moses tokenizer has" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,7 @@ def test_a_damaged_cache_is_told_and_made_again(tmp_path, capsys, name):
         prepare(corpus, ENGLISH, FRENCH, tmp_path)
         assert content(tmp_path) == whole
         told, *_ = capsys.readouterr().err.splitlines()  # and that it is prepared
-        assert told == f"{path.parent}: damaged; it is made again"
+        assert told == f"{path.parent}: damaged; writing it again"
     assert corpus.read == 6
 
 
@@ -378,7 +378,7 @@ def test_memory_of_writing_does_not_grow_with_the_corpus(tmp_path):
 
 
 def memory_mapped(path: Path, count: int) -> Pairs:
-    """Pairs of three words a side in files."""
+    """Pairs of three words per side in files."""
     sides = []
     for side in ("source", "target"):
         arrays = []

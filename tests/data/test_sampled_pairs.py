@@ -236,7 +236,7 @@ def test_words_and_characters_are_not_drawn(tmp_path):
         sentence_iterator=iter(ENGLISH), model_prefix=path, vocab_size=20, model_type="word",
         hard_vocab_limit=False, minloglevel=3,
     )  # fmt: skip
-    with pytest.raises(InputError, match="unigram and BPE models alone"):
+    with pytest.raises(InputError, match="unigram and BPE models only"):
         SubwordSampler(Path(f"{path}.model").read_bytes(), 0.1)
 
 

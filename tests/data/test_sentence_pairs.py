@@ -38,7 +38,7 @@ def test_words_of_a_language():
     ]  # fmt: skip
 
 
-def test_more_lines_than_are_tokenised_at_once_keep_their_order():
+def test_more_lines_than_are_tokenized_at_once_keep_their_order():
     lines = [f"line {i}" for i in range(4001)]
     tokens = tokenize(lines, ENGLISH)
     assert tokens.flat_values.numpy()[1::2].tolist() == [str(i).encode() for i in range(4001)]

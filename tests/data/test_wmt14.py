@@ -142,7 +142,7 @@ def test_flags_that_exclude_one_another(capsys, train_flags, tmp_path):
     model = f"--model_dir={tmp_path / 'model'}"
     status, said = run(capsys, "--wmt14=all", *train_flags, model)
     assert (status, said.strip()) == (
-        2, "rnnsearch-train: --wmt14 takes the place of --train_source and --train_target",
+        2, "rnnsearch-train: --wmt14 cannot be combined with --train_source and --train_target",
     )  # fmt: skip
     status, said = run(capsys, "--wmt14=commoncrawl,paracrawl", model)
     assert status == 2

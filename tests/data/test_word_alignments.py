@@ -5,7 +5,7 @@ import numpy as np
 from rnnsearch_tf.data.word_alignments import WordAlignments
 from rnnsearch_tf.text.vocabulary import EOS, PAD, UNK
 
-# Pair 0: 0-0 and 2-1. Pair 1: none. Pair 2: 1-0, 3-0, 4-0 and 2-2, which is there twice.
+# Pair 0: 0-0 and 2-1. Pair 1: none. Pair 2: 1-0, 3-0, 4-0 and 2-2, which occurs twice.
 LINKS = WordAlignments(
     np.array([[0, 0], [2, 1], [1, 0], [3, 0], [4, 0], [2, 2], [2, 2]], np.int32),
     np.array([0, 2, 2, 7]),

@@ -351,7 +351,7 @@ def test_stopping_early_does_not_change_the_best(exponent):
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_low_precision_logits_are_normalised_in_float32(dtype):
+def test_low_precision_logits_are_normalized_in_float32(dtype):
     logits = tf.cast(tf.random.stateless_normal([1, 1, 997], seed=(2, 3)), dtype)
     hypotheses = beam_search(
         lambda state: logits + tf.cast(state, dtype),

@@ -101,7 +101,7 @@ def test_a_tie_of_a_greedy_search_goes_to_the_lower_word():
 @pytest.mark.parametrize("levels", [1, 2, 5])
 def test_ties_go_to_the_hypothesis_then_the_word_then_eos(columns, levels):
     random = np.random.default_rng(levels)
-    # Levels so far apart that the sums of exponentials are exact: no normaliser breaks a tie.
+    # Levels so far apart that the sums of exponentials are exact: no normalizer breaks a tie.
     rows = -200.0 * random.integers(levels, size=[5, 1, columns]).astype("float32")
     rows[:, :, 2] = 0
     logits = np.repeat(rows, 3, axis=1)

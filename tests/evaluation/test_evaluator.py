@@ -35,7 +35,7 @@ FRENCH = MosesTokenizer("fr")
 
 
 def evaluator_of_words(*numbers: str) -> Evaluator:
-    """Of a translator that has tokenisers and nothing else; it knows these numbers."""
+    """Of a translator that has tokenizers and nothing else; it knows these numbers."""
     tokenizers = {"source": MosesTokenizer("en"), "target": FRENCH}
     words = in_words(["Le chat n° dort sur l'herbe verte."], FRENCH)[0].split()
     translator: Any = types.SimpleNamespace(
@@ -153,7 +153,7 @@ def test_an_export_has_the_options_it_was_made_with_and_no_model(export_dir, eva
     assert exported.unk_free(*text) == evaluator.unk_free(*text)
     translations, replaced = exported.translate_and_replace(text.source)
     assert len(translations) == 7 and replaced is None
-    with pytest.raises(InputError, match="the options it was made with"):
+    with pytest.raises(InputError, match="its own decoding options"):
         exported.translate_without_unk(text.source)
     with pytest.raises(ValueError, match="likelihood needs the model"):
         exported.nll(exported.pairs(text))

@@ -34,5 +34,5 @@ def test_nll_of_a_model_that_knows_nothing_is_log_k():
 def test_perplexity_is_e_to_the_nats_per_token():
     assert perplexity(0.0) == 1.0
     assert Nll(math.log(7), 35.0).perplexity == perplexity(math.log(7)) == pytest.approx(7)
-    assert perplexity(1e4) == math.inf  # of a training that diverged
+    assert perplexity(1e4) == math.inf  # of a training run that diverged
     assert math.isnan(perplexity(math.nan))

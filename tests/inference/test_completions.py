@@ -1,4 +1,4 @@
-"""Completions as text, against enumeration of all translations, under the tokenisers of words."""
+"""Completions as text, against enumeration of all translations, under the tokenizers of words."""
 
 import itertools
 from collections.abc import Sequence

@@ -159,7 +159,7 @@ def test_an_export_is_a_version_or_the_highest_in_a_folder(export_dir, tmp_path)
 
 
 def test_an_export_of_0_1_0_is_read(export_dir, tmp_path):
-    """Its card may have an old name of the tokeniser."""
+    """Its card may have an old name of the tokenizer."""
     card = json.loads((export_dir / "1" / "model.json").read_text("utf-8"))
     del card["sha256"]  # which it did not have either
     (tmp_path / "model.json").write_text(json.dumps({**card, "tokenizer": "spaces"}), "utf-8")
@@ -169,7 +169,7 @@ def test_an_export_of_0_1_0_is_read(export_dir, tmp_path):
 
 
 def test_an_export_with_other_options_is_refused(export_dir):
-    with pytest.raises(InputError, match="an export searches with the options it was made with"):
+    with pytest.raises(InputError, match="an export always uses its own decoding options"):
         Translator.load(export_dir, SEARCH)
 
 
@@ -378,7 +378,7 @@ def test_what_cannot_be_completed(translator, exported):
         translator.complete("It is cold.", "Il", n_best=4)
     with pytest.raises(TypeError, match="expected a sentence"):
         translator.complete("It is cold.", None)
-    with pytest.raises(InputError, match="make one with --completions"):
+    with pytest.raises(InputError, match="export with --completions"):
         exported.complete("It is cold.", "Il")
 
 

@@ -111,7 +111,7 @@ def test_a_lexicon_has_what_is_linked_most():
         (b"a\tb\n\n", "line 2 is not"),
         (b"a\tb\t\tc\n", "line 1 is not"),
         (b"a\tb\t\n", "line 1 is not"),
-        (b"a\tb\na\tc\n", "line 2: a is there twice"),
+        (b"a\tb\na\tc\n", "line 2: a occurs twice"),
         (b"a\t\xff\n", "not UTF-8"),
         (None, "No such file or directory"),
     ],

@@ -503,7 +503,7 @@ def test_states_of_sentences_attend_as_their_rows_do():
         close(array(output).reshape(row.shape), array(row))
 
 
-def test_the_encoder_honours_a_keras_mask_and_hands_its_own_on():
+def test_the_encoder_honors_a_keras_mask_and_hands_its_own_on():
     source = np.array([[4, 9, 1, 8, 5], [3, 8, 5, 7, 1]])
     encoder = random_layer(Encoder(K, M, N), source)
     ids = keras.ops.convert_to_tensor(source)

@@ -1,4 +1,4 @@
-"""The models that ship with the package are whole, small, and say what they are."""
+"""The pretrained models are whole, small, and say what they are."""
 
 import hashlib
 from pathlib import Path

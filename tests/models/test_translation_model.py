@@ -185,7 +185,7 @@ def test_a_position_depends_on_earlier_words_only(architecture, order):
 
 
 @both
-def test_padding_and_neighbours_change_nothing(architecture, order):
+def test_padding_and_neighbors_change_nothing(architecture, order):
     model = build(architecture, order)
     together = ops.convert_to_numpy(model(batch(PAIRS, extra=3)))
     for i, pair in enumerate(PAIRS):

@@ -22,7 +22,7 @@ READOUT = "layers/maxout_deep_output/vars"  # Keras's name for it
 
 
 def made(path: Path, config: Config = CONFIG) -> ModelDirectory:
-    """A model directory with weights, which no training has made."""
+    """A model directory with weights, which no training run has made."""
     directory = ModelDirectory(path)
     source, target = (
         Vocabulary([*SPECIAL_TOKENS, *"abcd"[:count]])
@@ -104,12 +104,14 @@ def test_a_training_keeps_its_id(whole, copy):
 def test_weights_of_another_training_with_equal_shapes(copy, tmp_path):
     other = made(tmp_path / "other")
     shutil.copy(other.weights_path(), copy.weights_path())
-    assert said(copy).startswith("of another training: training_id is ")
+    assert said(copy).startswith("of another training run: training_id is ")
 
 
 def test_weights_of_other_settings_with_equal_shapes(copy):
     change_config(copy, step_order="look_update_generate")
-    assert said(copy).startswith("of another training: step_order is look_generate_update, not ")
+    assert said(copy).startswith(
+        "of another training run: step_order is look_generate_update, not "
+    )
 
 
 SIZES = [field.name for field in dataclasses.fields(ModelConfig) if field.name.endswith("_size")]
@@ -118,7 +120,7 @@ SIZES = [field.name for field in dataclasses.fields(ModelConfig) if field.name.e
 @pytest.mark.parametrize("name", SIZES)
 def test_sizes_are_compared_before_a_model_is_built(copy, name):
     change_config(copy, **{name: 999_999})
-    assert f"no array has a side of 999999, which is {name} in config.json" in said(copy)
+    assert f"no array has an axis of length 999999, {name} in config.json" in said(copy)
 
 
 def test_a_size_that_no_model_has_is_told_by_the_config_alone(copy):
@@ -145,7 +147,7 @@ def test_other_values_than_those_that_were_written(copy):
 @pytest.mark.parametrize("name", ["sha256", "training"])
 def test_weights_without_their_digest_or_training(copy, name):
     assert said(edited(copy, lambda file: file.attrs.pop(name))) == (
-        "it does not say of which training it is"
+        "it does not say which training run it is from"
     )
 
 
@@ -153,7 +155,7 @@ NO_DIGEST = ("sha256", "training")  # of the file: the other checks must do
 
 
 def without_digest(directory: ModelDirectory) -> ModelDirectory:
-    """Files as of version 0.1.0: no digest, no training."""
+    """Files as of version 0.1.0: no digest, no training run."""
     path = directory.path / "config.json"
     values = json.loads(path.read_text("utf-8"))
     del values["sha256"], values["training_id"]
@@ -230,7 +232,7 @@ def cycle(file: h5py.File) -> None:
         (lambda file: replace(file, f"{READOUT}/4", dtype="i1"), "4 is not a plain array"),
         (lambda file: replace(file, f"{READOUT}/4", dtype="f8"), "4 is not a plain array"),
         (lambda file: replace(file, f"{READOUT}/4", compression="gzip"), "4 is not a plain"),
-        (lambda file: file.pop(f"{READOUT}/4"), "no array has a side of 19"),
+        (lambda file: file.pop(f"{READOUT}/4"), "no array has an axis of length 19"),
         (lambda file: file.create_dataset("more", (10**12,), "f4"), "more values than bytes"),
     ],
 )

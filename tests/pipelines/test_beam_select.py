@@ -161,7 +161,7 @@ def test_bad_input_is_one_line(tmp_path, capsys):
     pairs = [("a b", "x y"), ("a b", "x y")]
     folder = prepared(tmp_path, pairs, pairs, 1)
     (tmp_path / "pool" / "target" / "00").write_text("x y\nz\n")
-    assert "pool/target/00 have not as many lines" in fails(capsys, folder)
+    assert "pool/target/00 have different numbers of lines" in fails(capsys, folder)
     (tmp_path / "pool" / "target" / "02").touch()
     assert "the pool has 2 files of sources and 3 of targets" in fails(capsys, folder)
     assert "no such file" in fails(capsys, folder, "--pool_source=none")

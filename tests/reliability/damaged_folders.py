@@ -69,7 +69,7 @@ def _forget(variables: Any) -> None:
 
 @contextlib.contextmanager
 def damaged_checkpoint(folder: Path) -> Iterator[Damaged]:
-    """The newest two checkpoints of a training; of a damaged one, the other is taken."""
+    """The newest two checkpoints of a training run; of a damaged one, the other is taken."""
     directory = ModelDirectory(folder)
     config = directory.load_config()
     model = TranslationModel(config.model)

@@ -1,4 +1,4 @@
-"""Kill trainings at random moments, start them again, and compare them with one left alone.
+"""Kill training runs at random moments, start them again, and compare them with one left alone.
 
 Those of two workers are compared with one on one device, too.
 
@@ -8,8 +8,8 @@ a start takes half the time; what happens before the fork is not under test.
     python tests/reliability/kill_trainings.py --folder=kill-test
 
 Every kill and every end is a line of FOLDER/seed-N/one/events.jsonl or …/workers/events.jsonl; the
-same command takes an interrupted test up again. Each training is killed about 20 times before it
-ends; then another begins in an empty folder, with an empty cache, until there were enough kills.
+same command resumes an interrupted test. Each training run is killed about 20 times before it ends;
+then another begins in an empty folder, with an empty cache, until there were enough kills.
 """
 
 import argparse
@@ -70,7 +70,7 @@ Condition = Callable[[], bool]
 
 
 class Moment:
-    """A moment to kill a training: conditions that come true one after the other."""
+    """A moment to kill a training run: conditions that come true one after the other."""
 
     def __init__(self, name: str, *conditions: Condition):
         self.name = name
@@ -99,7 +99,7 @@ def pause(seconds: float) -> Condition:
 
 
 def draw_moment(chance: random.Random, path: Path, said: Callable[[], str], last: int) -> Moment:
-    """Choose a moment of a training of `last` updates, which writes what `said` returns."""
+    """Choose a moment of a training run of `last` updates, which writes what `said` returns."""
 
     def has_updated() -> bool:
         return any(line.startswith("update ") for line in said().splitlines())
@@ -139,7 +139,7 @@ def newest(path: Path) -> int:
 
 
 def unfinished(path: Path) -> list[str]:
-    """Name what a killed training has left half-written."""
+    """Name what a killed training run has left half-written."""
     states = {
         "checkpoint": is_writing_a_checkpoint(path),
         "checkpoint without index": has_data_without_index(path),
@@ -149,15 +149,15 @@ def unfinished(path: Path) -> list[str]:
 
 
 class KillTest:
-    """Trainings by one or two processes, killed again and again.
+    """Training runs by one or two processes, killed again and again.
 
     Args:
         folder: for all that it writes.
         flags: of `rnnsearch-train`, without its folders.
-        workers: processes of a training.
-        updates: of a training.
-        compare: raises AssertionError when a training's folder is not as that of one process left
-            alone.
+        workers: processes of a training run.
+        updates: of a training run.
+        compare: raises AssertionError when a training run's folder is not as that of one process
+            left alone.
         seed: decides the moments, with the number of the kill.
     """
 
@@ -306,7 +306,7 @@ def is_good(name: str, events: list[dict[str, Any]]) -> bool:
     ends = [event for event in events if event["event"] == "end"]
     differences = [event["difference"] for event in ends if event["difference"]]
     complaints = [event["complaint"] for event in events if event["complaint"]]
-    print(f"{name}: {len(kills)} kills in {len(ends)} trainings")
+    print(f"{name}: {len(kills)} kills in {len(ends)} training runs")
     print(f"  differences {len(differences)}, tracebacks {len(complaints)}")
     for what, counts in (
         ("moments", Counter(event["moment"] for event in kills)),
@@ -325,11 +325,11 @@ def is_good(name: str, events: list[dict[str, Any]]) -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, default=Path("kill-test"))
-    parser.add_argument("--kills", type=int, default=200, help="of trainings by one process")
+    parser.add_argument("--kills", type=int, default=200, help="of training runs by one process")
     parser.add_argument("--worker_kills", type=int, default=50, help="of either of two workers")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # no training is left behind
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # no training run is left behind
     code = code_fingerprint()[:12]  # figures of other code are not continued
     folder: Path = arguments.folder.resolve() / f"seed-{arguments.seed}-{code}"
     corpus = folder / "corpus"

@@ -185,8 +185,8 @@ def test_tables():
     assert rows(text, "Source") == [["Source", r"A \| long one."]]
     assert rows(text, "`hidden_size`") == [["`hidden_size`", "1000", "256"]]
     for signature in (
-        "BLEU: `tok:13a", "TER: `tok:tercom", "BLEU, tokenised: `tok:none",
-        "BLEU, lower-cased: `case:lc|tok:none",
+        "BLEU: `tok:13a", "TER: `tok:tercom", "BLEU, tokenized: `tok:none",
+        "BLEU, lowercased: `case:lc|tok:none",
     ):  # fmt: skip
         assert f"- {signature}|version:9`" in text
     assert "p of the difference" not in text

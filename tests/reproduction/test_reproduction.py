@@ -210,7 +210,7 @@ def test_bad_input_is_one_line(flags, corpus, tmp_path, capsys):
         (1, [f"--system=Moses:{short}"], "short has 1 lines, the source has 300"),
         (2, [f"--system={short}"], "short: must be NAME:FILE"),
         (2, [f"--system=RNNsearch-50:{short}"], "with a name of its own"),
-        (2, [f"--system=Moses:{short}"] * 2, "there are two systems of the name Moses"),
+        (2, [f"--system=Moses:{short}"] * 2, "there are two systems named Moses"),
         (1, [f"--data={tmp_path}"], "train.en: no such file, nor with .gz"),
         (1, ["--test=nothing"], "nothing.en: no such file"),
         (2, ["--models=rnnsearch-40"], "--models rnnsearch-40: choose from"),
@@ -218,7 +218,7 @@ def test_bad_input_is_one_line(flags, corpus, tmp_path, capsys):
         (2, ["--subwords=300"], "--subwords goes with --tokenizer=sentencepiece"),
         (2, ["--tokenizer=sentencepiece"], "--source_vocabulary_size is of words; with"),
         (2, ["--letter_noise=0.1"], "--letter_noise needs --tokenizer=sentencepiece"),
-        (2, ["--source_language=xx"], "--source_language 'xx': the Moses tokeniser has rules for"),
+        (2, ["--source_language=xx"], "--source_language 'xx': the Moses tokenizer has rules for"),
     ):
         capsys.readouterr()
         assert reproduce.run([*flags, f"--output={tmp_path / 'out'}", *changed]) == status

@@ -142,8 +142,18 @@ def test_links_of_training_pairs_without_a_model(capsys, corpus, tmp_path):
         (aligner, ["--links={valid}.en"], 2, "another flag names this file too"),
         (aligner, ["--links=x", "--tokenizer=sentencepiece"], 2, "choose one of"),
         (aligner, ["--model_dir={model}", "--tokenizer=moses"], 2, "those of --model_dir"),
-        (aligner, ["--model_dir=europarl-en-fr"], 2, "europarl-en-fr: ships with the package"),
-        (lexicon, ["--model_dir=europarl-en-fr"], 2, "europarl-en-fr: ships with the package"),
+        (
+            aligner,
+            ["--model_dir=europarl-en-fr"],
+            2,
+            "europarl-en-fr: the pretrained model is read-only",
+        ),
+        (
+            lexicon,
+            ["--model_dir=europarl-en-fr"],
+            2,
+            "europarl-en-fr: the pretrained model is read-only",
+        ),
         (align, ["--alignment=aligner", "--model_dir={model}"], 1, "rnnsearch-aligner --model_dir"),
         (
             align,

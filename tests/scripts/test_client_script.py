@@ -23,7 +23,7 @@ def fails(capsys, *arguments, status=1):
     capsys.readouterr()
     assert script.run([PATIENT, *map(str, arguments)]) == status
     *kept, line = capsys.readouterr().err.splitlines()
-    assert not kept or (len(kept) == 1 and kept[0].endswith("--resume goes on there"))
+    assert not kept or (len(kept) == 1 and kept[0].endswith("--resume continues there"))
     assert line.startswith("rnnsearch-client: ")
     return line
 
@@ -81,7 +81,7 @@ def test_a_translation_of_two_lines_is_printed_as_one(capsys, tmp_path):
 
 @both
 def test_n_best_lists_as_json(serve, capsys, tmp_path):
-    def behaviour(request):
+    def behavior(request):
         texts = request.inputs["text"]
         return {
             "translations": [[f"«{text}»", ""] for text in texts],
@@ -90,7 +90,7 @@ def test_n_best_lists_as_json(serve, capsys, tmp_path):
         }
 
     (tmp_path / "in").write_text("a\nb\nc\n")
-    with serve(behaviour) as served:
+    with serve(behavior) as served:
         flags = [f"--server={served.url}", "--signature=nbest", "--batch_size=2", PATIENT]
         assert script.run([*flags, f"--input={tmp_path / 'in'}"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -129,14 +129,14 @@ def test_what_is_not_finite_is_null_and_told(capsys, tmp_path):
 
 @both
 def test_scores(serve, capsys, tmp_path):
-    def behaviour(request):
+    def behavior(request):
         assert request.inputs == {"text": ["a", "b"], "translation": ["c", "d"]}
         return {"score": [-0.1, -12.0]}
 
     (tmp_path / "en").write_text("a\nb\n")
     (tmp_path / "fr").write_text("c\nd\n")
     files = [f"--input={tmp_path / 'en'}", f"--translation={tmp_path / 'fr'}"]
-    with serve(behaviour) as served:
+    with serve(behavior) as served:
         flags = [f"--server={served.url}", "--signature=score", PATIENT]
         assert script.run([*flags, *files]) == 0
         assert capsys.readouterr().out == "-0.100000\n-12.000000\n"
@@ -154,7 +154,7 @@ def test_usage(capsys, tmp_path):
     assert "are the same" in fails(capsys, "--signature=score", "--translation=-", status=2)
     assert "has no port" in fails(capsys, "--server=http://localhost", status=2)
     assert "only one of them" in fails(capsys, "--version=1", "--label=stable", status=2)
-    assert "of versions, which a server" in fails(capsys, "--status", "--label=stable", status=2)
+    assert "a server reports versions only" in fails(capsys, "--status", "--label=stable", status=2)
     assert "batch_size 0: must be at least 1" in fails(capsys, "--batch_size=0", status=2)
     assert "--deadline" in fails(capsys, "--deadline=soon", status=2)
     assert "certificates are for https" in fails(capsys, f"--ca_certificate={__file__}", status=2)
@@ -176,14 +176,14 @@ def test_input_that_cannot_be_read(capsys, tmp_path):
 def test_a_failure_leaves_the_output_file_as_it_was_and_is_resumed(serve, capsys, tmp_path):
     is_lucky = False
 
-    def behaviour(request):
+    def behavior(request):
         if "Sentence 9" in request.inputs["text"] and not is_lucky:
             raise Refusal("INTERNAL", "out of luck")
         return obliging(request)
 
     (tmp_path / "in").write_text("".join(f"{line}\n" for line in LINES))
     (tmp_path / "out").write_text("kept\n")
-    with serve(behaviour) as served:
+    with serve(behavior) as served:
         flags = [f"--server={served.url}", f"--input={tmp_path / 'in'}", "--batch_size=4"]
         line = fails(capsys, *flags, f"--output={tmp_path / 'out'}")
         assert line == f"rnnsearch-client: {served.url}: failed with INTERNAL: out of luck"

@@ -14,7 +14,7 @@ from rnnsearch_tf.scripts import export, reproduce, train
 from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILE
 
-Colour = Literal["red", "green"]
+Color = Literal["red", "green"]
 
 
 @pytest.fixture
@@ -23,8 +23,8 @@ def command() -> Command:
     command.group("Wall")
     command.define("wall", INPUT_FILE, "what is painted", required=True)
     command.group("Paint")
-    command.define("colour", Colour, "of the wall", "red")
-    command.define("primer", Colour, "of what lies under it")
+    command.define("color", Color, "of the wall", "red")
+    command.define("primer", Color, "of what lies under it")
     command.define("coats", int, "how many", 2, Limits(1, 9))
     command.define("brush", str, "what paints", repeated=True)
     command.define("roller", int, "its width", limits=Limits(1, 9))
@@ -52,7 +52,7 @@ Wall:
   --wall=FILE             required: what is painted
 
 Paint:
-  --colour=red|green      of the wall (default: red)
+  --color=red|green       of the wall (default: red)
   --primer=red|green      of what lies under it
   --coats=N               how many (default: 2)
   --brush=TEXT            required, or --spray: what paints; may be repeated
@@ -117,14 +117,14 @@ def test_flags_of_reproduce_that_led_nowhere_are_gone():
     assert not {"guided_alignment_weight", "replace_unknown"} & set(reproduce.COMMAND.flags)
 
 
-@pytest.mark.parametrize("flag", ["--colour=green", "--primer=red", "--coats=2"])
+@pytest.mark.parametrize("flag", ["--color=green", "--primer=red", "--coats=2"])
 def test_a_choice_is_taken(command, flag):
     assert command.run(lambda: 3, [flag]) == 3
     name, _, value = flag.removeprefix("--").partition("=")
     assert str(command.flags[name].value) == value
 
 
-@pytest.mark.parametrize("flag", ["--colour=blue", "--primer=blue"])
+@pytest.mark.parametrize("flag", ["--color=blue", "--primer=blue"])
 def test_what_is_no_choice_is_one_line_before_anything_is_done(capsys, command, flag):
     done = []
     assert command.run(lambda: done.append(1), [flag]) == 2

@@ -56,7 +56,7 @@ def test_it_translates_scores_and_keeps_what_it_is_told_to(capsys, flags, tmp_pa
 def test_an_export_has_no_calibration(capsys, flags, export_dir):
     flags[:2] = [f"--model_dir={export_dir}"]
     said = fails(capsys, evaluate, *flags, "--calibration", status=2)
-    assert "--calibration needs the model that the export was made of" in said
+    assert "--calibration needs a model directory, not an export" in said
 
 
 def test_translations_are_written_before_they_are_scored(

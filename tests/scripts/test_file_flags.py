@@ -93,7 +93,7 @@ def test_what_cannot(run, tmp_path, monkeypatch):
         served.bind("socket")
     said = {
         "--lines=": "--lines is empty",
-        "--file=-": "--file -: this output needs a file, - is no name",
+        "--file=-": "--file -: this output needs a file name, not -",
         "--file=.": "--file .: Is a directory",
         "--file=new/": "--file new/: Is a directory",
         "--file=socket": "--file socket: is a socket",

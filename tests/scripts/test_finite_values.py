@@ -74,7 +74,7 @@ def test_such_a_model_is_not_exported(capsys, overflowing, tmp_path):
 
 
 def test_a_few_blank_translations_are_written_and_scored(capsys, overflowing, tmp_path, pairs):
-    """As the validation set of a training that diverges, which is translated in the same way."""
+    """As the validation set of training that diverges, which is translated in the same way."""
     flags = [f"--model_dir={overflowing}", "--beam_size=1", f"--translations={tmp_path / 'out'}"]
     files = [pairs[0], pairs[1].replace("--target", "--reference")]
     assert evaluate.run([*flags, *files, "--json=-"]) == 1

@@ -56,7 +56,7 @@ def broken_off(capsys, flags, tmp_path) -> list[str]:
     (tmp_path / "out").write_text("old\n")
     said = fails(capsys, *flags, f"--input={tmp_path / 'in.gz'}")
     assert said[0] == (
-        f"{tmp_path / 'out.partial'} has the first 400 lines' results: --resume goes on there"
+        f"{tmp_path / 'out.partial'} has the first 400 lines' results: --resume continues there"
     )
     assert "in.gz: not a whole gzip file" in said[1] and len(said) == 2
     assert (tmp_path / "out").read_text() == "old\n"
@@ -165,7 +165,7 @@ def test_what_is_done_is_not_overwritten_or_mixed(capsys, broken_off, tmp_path):
         assert [(tmp_path / name).read_bytes() for name in names] == kept
         return line.replace(str(tmp_path / "out.partial"), "PARTIAL")
 
-    assert "PARTIAL has the lines of a run that broke off: --resume goes on" in refused()
+    assert "PARTIAL has the lines of an interrupted run: --resume continues" in refused()
     assert refused("--resume", "--score") == "PARTIAL: --score was False, not True"
     assert refused("--resume", "--beam_size=3") == "PARTIAL: --beam_size was None, not 3"
     other = made_model(tmp_path / "other")
@@ -186,7 +186,7 @@ def test_what_is_done_is_not_overwritten_or_mixed(capsys, broken_off, tmp_path):
     assert (tmp_path / "copy" / "out").read_text() == ANSWERS
     for content in ("5", "[" * 100_000, json.dumps({"command": "a", "flags": 1})):
         (tmp_path / "out.partial.json").write_text(content)
-        assert "does not tell what made PARTIAL" in refused("--resume")
+        assert "incomplete: delete it and PARTIAL to start over" in refused("--resume")
 
 
 def test_links_and_scores_are_resumed(capsys, engine, monkeypatch, tmp_path):

@@ -111,11 +111,11 @@ def test_a_pipe_that_would_be_read_twice(capsys, tmp_path, train_flags):
     os.mkfifo(pipe)
     flags = [*train_flags, f"--train_source={pipe}", f"--model_dir={tmp_path / 'model'}"]
     said = one_line(capsys, train, *flags)
-    assert said.endswith("is read more than once, which no pipe can be")
+    assert said.endswith("is read more than once, so it cannot be a pipe")
     names = ("in_domain_source", "in_domain_target", "pool_source", "pool_target")
     files = [f"--{name}={pipe}" for name in (*names, "output_source", "output_target")]
     said = one_line(capsys, select_pairs, *files, "--keep=1")
-    assert said.endswith("is read more than once, which no pipe can be")
+    assert said.endswith("is read more than once, so it cannot be a pipe")
 
 
 # --- files ----------------------------------------------------------------------------------------
@@ -197,7 +197,7 @@ def test_scores_that_cannot_be_drawn(capsys, tmp_path, field, value, said):
     [
         (
             {"source_language": "xx"},
-            "source_language 'xx': the Moses tokeniser has",
+            "source_language 'xx': the Moses tokenizer has",
         ),
         ({"tokenizer": "words"}, "tokenizer 'words': choose one of moses, whitespace"),
         ({"decoding": {"beam_size": 10**6}}, "beam_size 1000000: must be at least 1"),

@@ -36,7 +36,7 @@ def files(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def trained(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What trainings would read: training pairs, validation set, alignments."""
+    """What training runs would read: training pairs, validation set, alignments."""
     calls: list[Any] = []
 
     def train(config, model_dir, training, validation, *others, alignments, **more) -> None:
@@ -77,8 +77,11 @@ def test_a_share_of_the_training_pairs_is_held_out(capsys, files, trained):
         assert sorted(training.target + validation.target) == sorted(TARGET)
     assert trained[0] == trained[1]
     for wrong, message in (
-        (f"--valid_tsv={files / 'both.tsv.gz'}", "--valid_split takes the place of --valid_tsv"),
-        (f"--train_alignments={files / 'en'}", "--train_alignments needs a validation set"),
+        (
+            f"--valid_tsv={files / 'both.tsv.gz'}",
+            "--valid_split cannot be combined with --valid_tsv",
+        ),
+        (f"--train_alignments={files / 'en'}", "needs a separate validation set"),
     ):
         assert train.run([*flags, *two, "--valid_split=3", wrong]) == 2
         assert message in capsys.readouterr().err
@@ -136,7 +139,7 @@ def test_a_text_of_unknown_words_is_told_once(capsys, engine, files):
     (line,) = said(translate, f"--input={files / 'es'}")
     assert line == (
         "rnnsearch-translate: 100% of the words of the source are unknown to the model: are source "
-        "and target swapped, is it in another language, or not tokenised as the training text was?"
+        "and target swapped, is it in another language, or not tokenized as the training text was?"
     )
     assert said(translate, f"--input={files / 'known'}") == []
     (line,) = said(score, f"--source={files / 'known'}", f"--target={files / 'es'}")
@@ -158,4 +161,4 @@ def test_a_binary_standard_input_is_an_error(capsys, engine, files, monkeypatch)
         monkeypatch.setattr(sys, "stdin", stdin)
         assert translate.run([model]) == 1
     (line,) = capsys.readouterr().err.splitlines()
-    assert line == ("rnnsearch-translate: standard input: binary, or UTF-16; text has to be UTF-8")
+    assert line == ("rnnsearch-translate: standard input: binary, or UTF-16; text must be UTF-8")

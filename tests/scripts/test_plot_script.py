@@ -80,13 +80,13 @@ def test_what_it_refuses(capsys, tmp_path):
     assert "required: --model_dir, or --evaluations" in fails(capsys, plot, output, status=2)
     both = f"--evaluations={good}", "--model_dir=x"
     said = fails(capsys, plot, *both, output, status=2)
-    assert "--evaluations takes the place of --model_dir" in said
+    assert "--evaluations cannot be combined with --model_dir" in said
     nowhere = fails(capsys, plot, f"--model_dir={tmp_path / 'none'}", output)
     assert "none: no such model directory" in nowhere
     twice = fails(capsys, plot, f"--evaluations={good},{good}", output, status=2)
     assert "twice" in twice
     gif = fails(capsys, plot, f"--evaluations={good}", f"--output={tmp_path / 'a.gif'}", status=2)
-    assert "a.gif: the name of a picture must end in .png, .svg or .pdf" in gif
+    assert "a.gif: the name of a figure must end in .png, .svg or .pdf" in gif
     assert sorted(path.name for path in tmp_path.iterdir()) == ["good.json"]
 
 

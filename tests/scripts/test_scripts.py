@@ -143,7 +143,7 @@ def test_a_training_with_other_settings_is_not_overwritten(
         for flag in train_flags
     ]
     line = fails(capsys, train, *other_text, f"--model_dir={path}")
-    assert "holds a training with other settings" in line
+    assert "holds a training run with other settings" in line
     assert before == {file.name: file.read_bytes() for file in path.iterdir() if file.is_file()}
 
 
@@ -267,7 +267,7 @@ def test_an_export_translates_as_the_model(capsysbinary, model_dir, export_dir, 
     own = translated(capsysbinary, *two_lines)
     assert translated(capsysbinary, f"--model_dir={export_dir}", two_lines[2]) == own
     assert translate.run([f"--model_dir={export_dir}", "--beam_size=2", two_lines[2]]) == 1
-    assert b"options it was made with" in capsysbinary.readouterr().err
+    assert b"its own decoding options" in capsysbinary.readouterr().err
 
 
 def test_at_a_terminal_each_line_is_answered(model_dir):
@@ -322,7 +322,7 @@ def test_long_lines_are_scored_in_part_which_is_told(capsys, model_dir, tmp_path
     assert len((tmp_path / "cut").read_text().splitlines()) == 2
 
 
-def test_a_lexicon_is_learnt_and_used(capsys, model_dir, corpus, tmp_path):
+def test_a_lexicon_is_learned_and_used(capsys, model_dir, corpus, tmp_path):
     copy = tmp_path / "model"
     shutil.copytree(model_dir, copy)
     flags = [f"--model_dir={copy}", f"--source={corpus / 'train.en'}",

@@ -1,4 +1,4 @@
-"""Settings of a training in a file: what --print_config prints, read by --config."""
+"""Settings of a training run in a file: what --print_config prints, read by --config."""
 
 import dataclasses
 import json
@@ -72,21 +72,21 @@ def test_the_config_of_a_model_directory_is_read(capsys, tmp_path):
         ("training: {epochs: many}", "epochs: expected int, not 'many'"),
         ("training: {epochs: -1}", "epochs -1: must be at least 1"),
         ("training: {optimizer: sgd}", "optimizer 'sgd': choose one of adadelta, adam"),
-        ("source_language: sv", "source_language 'sv': the Moses tokeniser has rules for"),
+        ("source_language: sv", "source_language 'sv': the Moses tokenizer has rules for"),
         ("yes: 2", "a key: expected str, not True"),
         ("training: {1: 2}", "training: a key: expected str, not 1"),
         ("- a", "expected an object, not ['a']"),
         (
             "initial_model: europarl-en-fr",
-            "initial_model: is no setting, but what a training fills",
+            "initial_model: is not a setting; training fills it in",
         ),
-        ("source_vocabulary: 20000", "source_vocabulary: is no setting"),
-        ("training: {epochs: 2}\ntraining: {seed: 3}", "training: is there twice"),
-        ('{"training": {"seed": 2, "seed": 3}}', "seed: is there twice"),
+        ("source_vocabulary: 20000", "source_vocabulary: is not a setting"),
+        ("training: {epochs: 2}\ntraining: {seed: 3}", "training: occurs twice"),
+        ('{"training": {"seed": 2, "seed": 3}}', "seed: occurs twice"),
         ("training: !!map [a]", "neither JSON nor YAML"),
         ("a: [", "neither JSON nor YAML: while parsing"),
         ('{"model": ', "not JSON: "),
-        ('{"format": 9}', "of another format than 1"),
+        ('{"format": 9}', "another format; this version reads format 1"),
     ],
 )
 def test_what_is_wrong_is_a_line(capsys, tmp_path, content, said):

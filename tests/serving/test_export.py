@@ -242,6 +242,6 @@ def test_weights_that_change_meanwhile_are_not_exported(tmp_path, model_dir, mon
         return made
 
     monkeypatch.setattr("rnnsearch_tf.serving.export.model_card", card)
-    with pytest.raises(InputError, match="model: the weights have changed meanwhile; export again"):
+    with pytest.raises(InputError, match="model: the weights have just changed; export again"):
         export(model_dir, tmp_path / "export")
     assert list(tmp_path.rglob("*.pb")) == []

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.serving
 
 @pytest.fixture(scope="module")
 def reference(model_dir) -> TextModel:
-    """With the search options of `export_dir`."""
+    """With the decoding options of `export_dir`."""
     decoding = ModelDirectory(model_dir).load_config().decoding
     return load_text_model(model_dir, dataclasses.replace(decoding, beam_size=3))
 

@@ -35,7 +35,7 @@ def test_the_kit_is_the_folder_export(tmp_path, monkeypatch, capsys, installed):
 def test_nothing_is_overwritten(tmp_path, capsys):
     (tmp_path / "mine").touch()
     assert export.run([f"--kit={tmp_path}"]) == 1
-    assert "is not empty, and nothing in it is overwritten" in capsys.readouterr().err
+    assert "is not empty, and nothing was overwritten" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
     with pytest.raises(InputError, match="is not empty"):  # what came after the command's check
         kit.write_kit(tmp_path)

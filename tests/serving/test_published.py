@@ -127,7 +127,7 @@ def test_an_existing_folder_is_left_alone(flags, published, capsys):
     ("changed", "message"),
     [
         ("--model_dir={export}", "is an export"),
-        ("--model_dir={model},{model}", "no ensemble"),
+        ("--model_dir={model},{model}", "not an ensemble"),
         ("--evaluation={model}/config.json", "config.json: sentences"),
         ("--evaluation={model}/source.vocab", "source.vocab: not JSON"),
         ("--license=mit: or # later", "license 'mit: or # later': expected a name"),

@@ -1,4 +1,4 @@
-"""The signatures: the model's scores and alignments, and a sentence never feels its neighbours."""
+"""The signatures: the model's scores and alignments, and a sentence never feels its neighbors."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Subwords from training to a server: from right to left, into a script without blanks.
+"""Subwords from training to a server: from right to left, into a script without spaces.
 
 The server is the stand-in; the operations of tensorflow-text are loaded into TensorFlow's C
 runtime, where TensorFlow Serving has them linked.
@@ -48,7 +48,7 @@ except StatusError as error:
 
 
 def made_up_text(count: int) -> ParallelText:
-    """Pairs of words of Hebrew letters and the same letters as kana, without blanks."""
+    """Pairs of words of Hebrew letters and the same letters as kana, without spaces."""
     letters = dict(zip(_HEBREW, _KANA, strict=True))
     dice = random.Random(1)
     source = [
@@ -183,7 +183,7 @@ def test_a_completion_begins_with_these_characters(translator, prefix):
 
 
 def test_a_lexicon_of_words_has_no_subwords(translator):
-    with pytest.raises(InputError, match="candidate words need a model of words"):
+    with pytest.raises(InputError, match="candidate words need a word model"):
         translator.with_options(candidate_words=100)
     [plain], [replaced] = (
         translator.with_options(replace_unknown=replace).translate([SENTENCE])

@@ -1,4 +1,4 @@
-"""A training by `model.fit`, on any devices."""
+"""A training run by `model.fit`, on any devices."""
 
 from pathlib import Path
 

@@ -122,7 +122,7 @@ def random_weights(
 ) -> dict[str, Array]:
     """Draw every weight and bias from N(0, 0.5^2).
 
-    That is not B.1's initialisation, whose zeros and 0.01s would hide whole terms: here every term
+    That is not B.1's initialization, whose zeros and 0.01s would hide whole terms: here every term
     of every equation shows in the result.
     """
     return {

@@ -1,4 +1,4 @@
-"""A training in a process that lacks what Windows lacks; for a `ForkedProcess`."""
+"""A training run in a process that lacks what Windows lacks; for a `ForkedProcess`."""
 
 import errno
 import importlib

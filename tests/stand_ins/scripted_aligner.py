@@ -15,7 +15,7 @@ from rnnsearch_tf.text.vocabulary import EOS
 
 
 class ScriptedTranslator:
-    """Aligns equal words, which are separated by blanks, with weight 0.8.
+    """Aligns equal words, which are separated by spaces, with weight 0.8.
 
     The rest of a word's weight is at `</s>`, or all of it where the other side has no such word.
 

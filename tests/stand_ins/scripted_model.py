@@ -24,11 +24,11 @@ LINES = [f"Sentence {i}" for i in range(1, 12)]
 
 
 class Refusal(Exception):
-    """Raised by a behaviour: the name of a gRPC code, and a text."""
+    """Raised by a behavior: the name of a gRPC code, and a text."""
 
 
 class Request(NamedTuple):
-    """What a behaviour is given."""
+    """What a behavior is given."""
 
     model: str  # "rnnsearch", "rnnsearch/versions/3", "rnnsearch/labels/stable"
     signature: str
@@ -37,7 +37,7 @@ class Request(NamedTuple):
 
 
 Columns = dict[str, list[Any]]
-Behaviour = Callable[[Request], Columns]
+Behavior = Callable[[Request], Columns]
 HTTP_STATUS = {
     "INVALID_ARGUMENT": 400, "FAILED_PRECONDITION": 400, "UNAUTHENTICATED": 401,
     "PERMISSION_DENIED": 403, "NOT_FOUND": 404, "RESOURCE_EXHAUSTED": 429, "INTERNAL": 500,
@@ -67,7 +67,7 @@ class Served(NamedTuple):
 
 class HttpHandler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    behaviour: Behaviour
+    behavior: Behavior
     statuses: Any
     served: Served
 
@@ -82,7 +82,7 @@ class HttpHandler(http.server.BaseHTTPRequestHandler):
         inputs = body["inputs"]
         request = Request(model, body["signature_name"], inputs, self.wait_until_left)
         self.served.requests.append(request)
-        self.answer(lambda: {"outputs": unnamed_if_single(self.behaviour(request))})
+        self.answer(lambda: {"outputs": unnamed_if_single(self.behavior(request))})
 
     def do_GET(self) -> None:
         self.answer(lambda: {"model_version_status": self.statuses})
@@ -134,14 +134,14 @@ STATUSES = [
 
 @contextlib.contextmanager
 def over_http(
-    behaviour: Behaviour = obliging,
+    behavior: Behavior = obliging,
     statuses: Any = STATUSES,
     context: ssl.SSLContext | None = None,
     handler: type[HttpHandler] = HttpHandler,
     port: int = 0,
 ) -> Iterator[Served]:
     """Serve over REST, with TLS where a context is given."""
-    members = {"behaviour": staticmethod(behaviour), "statuses": statuses}
+    members = {"behavior": staticmethod(behavior), "statuses": statuses}
     bound_handler: Any = type("Handler", (handler,), members)
     server = HttpServer(("127.0.0.1", port), bound_handler)
     scheme = "http"
@@ -163,7 +163,7 @@ def over_http(
 
 @contextlib.contextmanager
 def over_grpc(
-    behaviour: Behaviour = obliging,
+    behavior: Behavior = obliging,
     statuses: Any = STATUSES,
     credentials: Any = None,
     options: Any = None,
@@ -197,7 +197,7 @@ def over_grpc(
             )
             served.requests.append(request)
             try:
-                columns = behaviour(request)
+                columns = behavior(request)
             except Refusal as refusal:
                 context.abort(grpc.StatusCode[refusal.args[0]], refusal.args[1])
             answer = predict_pb2.PredictResponse()

@@ -1,4 +1,4 @@
-"""Updates that trace nothing, for tests of what a training does around them."""
+"""Updates that trace nothing, for tests of what a training run does around them."""
 
 import time
 from collections.abc import Mapping
@@ -44,7 +44,7 @@ class SlowTrainStep(ScriptedTrainStep):
 
 
 def use(patch: pytest.MonkeyPatch, step: type[TrainStep] = ScriptedTrainStep) -> None:
-    """Let trainings make these updates."""
+    """Let training runs make these updates."""
     patch.setattr(trainer, "TrainStep", step)
 
 

@@ -1,6 +1,6 @@
 """Checks of the shapes that signatures promise, in every call that the tests make.
 
-`install`, called before the modules of `ROOMS` are imported, gives them the names of
+`install`, called before the modules of `SUBPACKAGES` are imported, gives them the names of
 `rnnsearch_tf.tensor_types` and decorates their functions and methods with jaxtyping and beartype.
 The package itself imports neither. Functions inside functions are not checked.
 
@@ -22,7 +22,7 @@ from beartype import beartype
 from beartype.door import is_bearable
 
 DTYPES = ("Bool", "Float", "Int", "Shaped")
-ROOMS = ("rnnsearch_tf.layers", "rnnsearch_tf.models", "rnnsearch_tf.decoding")
+SUBPACKAGES = ("rnnsearch_tf.layers", "rnnsearch_tf.models", "rnnsearch_tf.decoding")
 
 
 class _Shaped(type):
@@ -135,7 +135,7 @@ class _Finder(importlib.abc.MetaPathFinder):
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: types.ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        if not name.startswith(tuple(f"{room}." for room in ROOMS)):
+        if not name.startswith(tuple(f"{each}." for each in SUBPACKAGES)):
             return None
         spec = importlib.machinery.PathFinder.find_spec(name, path, target)
         if spec is not None and spec.origin is not None:
@@ -144,7 +144,7 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 
 def install() -> None:
-    """Check the modules of `ROOMS` from now on, in this process."""
-    loaded = [name for name in sys.modules if name.startswith(ROOMS)]
+    """Check the modules of `SUBPACKAGES` from now on, in this process."""
+    loaded = [name for name in sys.modules if name.startswith(SUBPACKAGES)]
     assert not loaded, f"imported before they could be checked: {loaded}"
     sys.meta_path.insert(0, _Finder())

@@ -183,7 +183,7 @@ def add_version(source: Path, target: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def labelled(export_dir, tmp_path_factory) -> Iterator[Server]:
+def labeled(export_dir, tmp_path_factory) -> Iterator[Server]:
     """Versions 1 and 3 of 1, 2 and 3, `stable` and `canary`, with the batching that we ship."""
     folder = tmp_path_factory.mktemp("served")
     for version in "123":
@@ -218,9 +218,9 @@ def alone(c_session) -> Callable[..., dict[str, np.ndarray]]:
 
 
 @pytest.mark.parametrize("signature", INPUTS)
-def test_grpc(labelled, alone, signature):
+def test_grpc(labeled, alone, signature):
     expected = alone(signature, **INPUTS[signature])
-    with channel(labelled) as connection:
+    with channel(labeled) as connection:
         response = predict(connection, predict_request(signature, **INPUTS[signature]))
     found = arrays(response)
     assert set(found) == set(expected)
@@ -232,14 +232,14 @@ def test_grpc(labelled, alone, signature):
 
 
 @pytest.mark.parametrize("signature", INPUTS)
-def test_rest_in_rows(labelled, alone, signature):
+def test_rest_in_rows(labeled, alone, signature):
     expected = alone(signature, **INPUTS[signature])
     rows = [
         dict(zip(INPUTS[signature], row, strict=True))
         for row in zip(*INPUTS[signature].values(), strict=True)
     ]
     body = {"signature_name": signature, "instances": rows}
-    reply = rest(labelled, ":predict", body)
+    reply = rest(labeled, ":predict", body)
     assert reply.status == 200, reply.body
     found = reply.body["predictions"]
     assert len(found) == len(TEXTS)
@@ -247,50 +247,50 @@ def test_rest_in_rows(labelled, alone, signature):
         column = found if len(expected) == 1 else [row[name] for row in found]
         assert_same(column, array)
     if len(INPUTS[signature]) == 1:
-        plain = rest(labelled, ":predict", {**body, "instances": TEXTS})
+        plain = rest(labeled, ":predict", {**body, "instances": TEXTS})
         assert plain.body == reply.body
 
 
 @pytest.mark.parametrize("signature", INPUTS)
-def test_rest_in_columns(labelled, alone, signature):
+def test_rest_in_columns(labeled, alone, signature):
     expected = alone(signature, **INPUTS[signature])
     body = {"signature_name": signature, "inputs": INPUTS[signature]}
-    reply = rest(labelled, ":predict", body)
+    reply = rest(labeled, ":predict", body)
     assert reply.status == 200, reply.body
     found = reply.body["outputs"]
     for name, array in expected.items():
         assert_same(found if len(expected) == 1 else found[name], array)
     if len(INPUTS[signature]) == 1:
-        plain = rest(labelled, ":predict", {**body, "inputs": TEXTS})
+        plain = rest(labeled, ":predict", {**body, "inputs": TEXTS})
         assert plain.body == reply.body
 
 
-def test_the_default_signature(labelled, alone):
+def test_the_default_signature(labeled, alone):
     expected = alone("serving_default", text=["It is cold."])
-    reply = rest(labelled, ":predict", {"instances": ["It is cold."]})
+    reply = rest(labeled, ":predict", {"instances": ["It is cold."]})
     assert reply.body["predictions"][0]["translation"].encode() == expected["translation"][0]
-    with channel(labelled) as connection:
+    with channel(labeled) as connection:
         response = predict(connection, predict_request(text=["It is cold."]))
     assert response.model_spec.signature_name == "serving_default"
     assert_same(arrays(response)["translation"], expected["translation"])
 
 
-def test_bytes_that_are_not_utf_8(labelled, alone):
+def test_bytes_that_are_not_utf_8(labeled, alone):
     expected = alone("align", text=["a caf\ufffd"])
     for body in (b'{"instances": ["a caf\xff"]', b'{"instances": [{"b64": "YSBjYWb/"}]'):
-        reply = rest(labelled, ":predict", body + b', "signature_name": "align"}')
+        reply = rest(labeled, ":predict", body + b', "signature_name": "align"}')
         assert reply.body["predictions"][0]["source_tokens"] == ["a", "caf", "\ufffd", "</s>"]
         assert reply.body["predictions"][0]["translation"].encode() == expected["translation"][0]
 
 
-def test_neighbors_of_hostile_strings_do_not_change(labelled, alone):
+def test_neighbors_of_hostile_strings_do_not_change(labeled, alone):
     def read(outputs: dict[str, np.ndarray]) -> Translations:
         return Translations(outputs["translation"].tolist(), outputs["score"])
 
     def without_server(lines: list[bytes]) -> Translations:
         return read(alone("serving_default", text=lines))
 
-    with channel(labelled) as connection:
+    with channel(labeled) as connection:
         company = Company(
             lambda lines: read(arrays(predict(connection, predict_request(text=lines))))
         )
@@ -298,10 +298,10 @@ def test_neighbors_of_hostile_strings_do_not_change(labelled, alone):
         company.check(LONG_LINES[-1:], without_server)
 
 
-def test_outputs_can_be_chosen(labelled):
+def test_outputs_can_be_chosen(labeled):
     request = predict_request("describe", text=["It is cold."])
     request.output_filter.append("source_language")
-    with channel(labelled) as connection:
+    with channel(labeled) as connection:
         assert set(predict(connection, request).outputs) == {"source_language"}
         request.output_filter[:] = ["translations"]
         assert code_of(predict, connection, request) == grpc.StatusCode.INVALID_ARGUMENT
@@ -310,14 +310,14 @@ def test_outputs_can_be_chosen(labelled):
 # --- Errors ---
 
 
-def test_grpc_errors(labelled):
+def test_grpc_errors(labeled):
     code = grpc.StatusCode
     elsewhere = predict_request(text=["a"])
     elsewhere.model_spec.name = "nowhere"
     nameless = predict_request(text=["a"])
     nameless.model_spec.name = ""
     lengths = {"text": ["a"], "translation": ["b", "c"]}
-    with channel(labelled) as connection:
+    with channel(labeled) as connection:
         for request, expected in (
             (elsewhere, code.NOT_FOUND),
             (nameless, code.INVALID_ARGUMENT),
@@ -363,21 +363,21 @@ def test_grpc_errors(labelled):
         (400, ":predict", None),
     ],
 )
-def test_rest_errors(labelled, status, path, body):
-    reply = rest(labelled, path, body)
+def test_rest_errors(labeled, status, path, body):
+    reply = rest(labeled, path, body)
     assert reply.status == status
     assert list(reply.body) == ["error"]
     assert reply.body["error"]
 
 
-def test_other_paths_and_methods(labelled):
-    assert rest(labelled, "//index.html").status == 404
-    assert rest(labelled, ":predict", {"instances": ["a"]}, method="PUT").status == 400
-    assert rest(labelled, method="DELETE").status == 400
+def test_other_paths_and_methods(labeled):
+    assert rest(labeled, "//index.html").status == 404
+    assert rest(labeled, ":predict", {"instances": ["a"]}, method="PUT").status == 400
+    assert rest(labeled, method="DELETE").status == 400
 
 
-def test_a_connection_serves_many_requests(labelled):
-    connection = http.client.HTTPConnection(labelled.rest.removeprefix("http://"), timeout=SECONDS)
+def test_a_connection_serves_many_requests(labeled):
+    connection = http.client.HTTPConnection(labeled.rest.removeprefix("http://"), timeout=SECONDS)
     used = set()
     for body in (b"no JSON", b'{"instances": ["a"]}', b"{}"):
         connection.request("POST", f"/V1/models/{MODEL}:PREDICT", body)
@@ -390,20 +390,20 @@ def test_a_connection_serves_many_requests(labelled):
 
 
 @pytest.mark.parametrize(("version", "expected"), [(None, 3), (1, 1), ("stable", 1), ("canary", 3)])
-def test_versions_and_labels(labelled, version, expected):
-    with channel(labelled) as connection:
+def test_versions_and_labels(labeled, version, expected):
+    with channel(labeled) as connection:
         response = predict(connection, predict_request("describe", version, text=["a"]))
         assert response.model_spec.version.value == expected
     part = f"/labels/{version}" if isinstance(version, str) else f"/versions/{version}"
     part = part if version is not None else ""
-    assert rest(labelled, f"{part}:predict", DESCRIBE).status == 200
-    metadata = rest(labelled, f"{part}/metadata").body
+    assert rest(labeled, f"{part}:predict", DESCRIBE).status == 200
+    metadata = rest(labeled, f"{part}/metadata").body
     assert metadata["model_spec"] == {
         "name": MODEL, "version": str(expected), "signature_name": "",
     }  # fmt: skip
 
 
-def test_status(labelled):
+def test_status(labeled):
     def state(version: int) -> dict[str, Any]:
         return {
             "version": str(version),
@@ -411,11 +411,11 @@ def test_status(labelled):
             "status": {"error_code": "OK", "error_message": ""},
         }
 
-    assert rest(labelled).body == {"model_version_status": [state(3), state(1)]}
-    assert rest(labelled, "/versions/1").body == {"model_version_status": [state(1)]}
+    assert rest(labeled).body == {"model_version_status": [state(3), state(1)]}
+    assert rest(labeled, "/versions/1").body == {"model_version_status": [state(1)]}
     request = get_model_status_pb2.GetModelStatusRequest()
     request.model_spec.name = MODEL
-    with channel(labelled) as connection:
+    with channel(labeled) as connection:
         stub = model_service_pb2_grpc.ModelServiceStub(connection)
         found = stub.GetModelStatus(request, timeout=SECONDS).model_version_status
         assert [status.version for status in found] == [3, 1]
@@ -424,10 +424,10 @@ def test_status(labelled):
         assert code_of(stub.GetModelStatus, request) == grpc.StatusCode.NOT_FOUND
 
 
-def test_metadata(labelled, c_session):
+def test_metadata(labeled, c_session):
     request = get_model_metadata_pb2.GetModelMetadataRequest()
     request.model_spec.name = MODEL
-    with channel(labelled) as connection:
+    with channel(labeled) as connection:
         stub = prediction_service_pb2_grpc.PredictionServiceStub(connection)
         assert code_of(stub.GetModelMetadata, request) == grpc.StatusCode.INVALID_ARGUMENT
         request.metadata_field.append("signature_def")
@@ -435,7 +435,7 @@ def test_metadata(labelled, c_session):
     signatures = get_model_metadata_pb2.SignatureDefMap()
     assert response.metadata["signature_def"].Unpack(signatures)
     assert dict(signatures.signature_def) == dict(c_session.signatures)
-    shown = rest(labelled, "/metadata").body["metadata"]["signature_def"]["signature_def"]
+    shown = rest(labeled, "/metadata").body["metadata"]["signature_def"]["signature_def"]
     assert set(shown) == set(signatures.signature_def) >= set(INPUTS)
     text = shown["align"]["inputs"]["text"]
     assert text["dtype"] == "DT_STRING"
@@ -466,12 +466,12 @@ def test_cors(batching):
         assert cors_headers(reply) == CORS
 
 
-def test_no_cors_unless_asked_for(labelled):
+def test_no_cors_unless_asked_for(labeled):
     origin = {"Origin": "https://example.org"}
     for reply in (
-        rest(labelled, headers=origin),
-        rest(labelled, ":predict", {"instances": ["a"]}, headers=origin),
-        rest(labelled, ":predict", method="OPTIONS", headers=origin),
+        rest(labeled, headers=origin),
+        rest(labeled, ":predict", {"instances": ["a"]}, headers=origin),
+        rest(labeled, ":predict", method="OPTIONS", headers=origin),
     ):
         assert cors_headers(reply) == {}
 
@@ -556,23 +556,23 @@ def test_a_full_queue_refuses(batching, alone):
 
 
 @pytest.mark.parametrize("count", [33, 128])
-def test_a_request_of_many_sentences(labelled, alone, count):
+def test_a_request_of_many_sentences(labeled, alone, count):
     """As large as our batching parameters allow; one sentence more is refused."""
     texts = (TEXTS * count)[:count]
     expected = alone("serving_default", text=TEXTS)
-    with channel(labelled) as connection:
+    with channel(labeled) as connection:
         found = arrays(predict(connection, predict_request(text=texts)))
     assert found["translation"].tolist() == (expected["translation"].tolist() * count)[:count]
     np.testing.assert_allclose(found["score"], np.resize(expected["score"], count), atol=1e-5)
     if count == read_batching_parameters(SHIPPED).max_batch_size:
-        reply = rest(labelled, ":predict", {"instances": [*texts, "a"]})
+        reply = rest(labeled, ":predict", {"instances": [*texts, "a"]})
         assert (reply.status, f"size {count + 1} " in reply.body["error"]) == (400, True)
 
 
-def test_an_alignment_of_many_sentences_of_mixed_lengths(labelled, alone):
+def test_an_alignment_of_many_sentences_of_mixed_lengths(labeled, alone):
     texts = [*TEXTS, "It is cold. " * 8, "a"]
     expected = [alone("align", text=[text]) for text in texts]
-    with channel(labelled) as connection:
+    with channel(labeled) as connection:
         found = arrays(predict(connection, predict_request("align", text=texts * 8)))
     rows = [{name: array[i] for name, array in found.items()} for i in range(len(texts) * 8)]
     assert_as_alone(rows, expected * 8)

@@ -175,7 +175,7 @@ def test_softmax_and_log_softmax_stand_large_energies():
 # --- readout ---------------------------------------------------------------------------------
 
 
-def test_maxout_takes_neighbours():
+def test_maxout_takes_neighbors():
     """Elements 1 with 2, 3 with 4, 5 with 6; 1 with 4, 2 with 5, 3 with 6 would give 1, 5, 5."""
     np.testing.assert_array_equal(
         ref.maxout(np.array([1.0, 4.0, -2.0, -3.0, 5.0, 5.0])), [4.0, -2.0, 5.0]

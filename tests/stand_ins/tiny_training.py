@@ -1,4 +1,4 @@
-"""A training of seconds: its text and its flags."""
+"""A training run of seconds: its text and its flags."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Trainings of one process that use again what earlier ones of the same settings have traced."""
+"""Training runs of one process that reuse what earlier ones of the same settings have traced."""
 
 import functools
 from collections.abc import Iterable
@@ -29,10 +29,10 @@ class _Fresh:
 
 
 def use(patch: pytest.MonkeyPatch) -> None:
-    """Let trainings of the same settings, seed and number of updates share models and steps.
+    """Let training runs of the same settings, seed and number of updates share models and steps.
 
-    Each begins with the weights, averages, counts and random states of a new one. A training that
-    only seems to resume exactly, since these were left over from the one before it, is seen.
+    Each begins with the weights, averages, counts and random states of a new one. A training run
+    that only seems to resume exactly, since these were left over from the one before it, is seen.
     """
 
     @functools.cache

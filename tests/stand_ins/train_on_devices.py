@@ -1,4 +1,4 @@
-"""Trainings, and `model.fit`, on logical CPUs in place of GPUs."""
+"""Training runs, and `model.fit`, on logical CPUs in place of GPUs."""
 
 import shutil
 from collections.abc import Sequence

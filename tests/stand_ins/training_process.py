@@ -1,4 +1,4 @@
-"""Trainings in processes of their own, for tests that end them."""
+"""Training runs in processes of their own, for tests that end them."""
 
 import json
 import socket

@@ -1,4 +1,4 @@
-"""What a training leaves in its folder, for tests that compare two of them."""
+"""What a training run leaves in its folder, for tests that compare two of them."""
 
 import json
 from pathlib import Path
@@ -62,7 +62,7 @@ def weights(path: Path, which: str = "last") -> list[np.ndarray]:
 
 
 def assert_same(path: Path, reference: Path) -> None:
-    """Bit for bit: weights, averages of the optimiser, state and log."""
+    """Bit for bit: weights, averages of the optimizer, state and log."""
     restored, expected = numbers(path), numbers(reference)
     assert restored.keys() == expected.keys()
     assert len([name for name in restored if "optimizer" in name]) > 60

@@ -1,4 +1,4 @@
-"""Moses tokenisation: the rules one by one, against sacremoses, in graphs and SavedModels."""
+"""Moses tokenization: the rules one by one, against sacremoses, in graphs and SavedModels."""
 
 import gzip
 import itertools
@@ -20,7 +20,7 @@ from rnnsearch_tf.text.nonbreaking_prefixes import read_prefixes
 
 TOKENIZERS = {language: MosesTokenizer(language) for language in ("en", "fr")}
 
-# Line -> its tokens, parted by blanks.
+# Line -> its tokens, separated by spaces.
 ENGLISH_RULES = {
     "Hello, world!": "Hello , world !",
     "A man's dog": "A man 's dog",
@@ -82,7 +82,7 @@ FRENCH_RULES = {
     "peut-être": "peut-être",
 }
 
-# Tokens, parted by blanks -> their line.
+# Tokens, separated by spaces -> their line.
 ENGLISH_JOINS = {
     "Hello , world !": "Hello, world!",
     "A man 's dog": "A man's dog",
@@ -369,7 +369,7 @@ def test_a_line_of_ten_thousand_words(language):
 
 
 @pytest.mark.parametrize("language", ["en", "fr"])
-def test_a_line_does_not_depend_on_its_neighbours(language):
+def test_a_line_does_not_depend_on_its_neighbors(language):
     # A row that opens a quotation, one that ends in a prefix, one that begins with a small letter.
     lines = ['she said " yes', "He met Mr.", "v.", "the dogs '", "a ' b \" c", "", *SENTENCES]
     together = tokenize(language, lines)
@@ -378,7 +378,7 @@ def test_a_line_does_not_depend_on_its_neighbours(language):
 
 
 class Echo(tf.Module):
-    """Tokenises and joins again, as a serving module would."""
+    """Tokenizes and joins again, as a serving module would."""
 
     def __init__(self, language: str) -> None:
         super().__init__()

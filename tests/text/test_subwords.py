@@ -102,7 +102,7 @@ def test_pieces_that_begin_words(tokenizer, monkeypatch):
     starts = tokenizer.word_starts()
     assert [tokens[i] for i in np.flatnonzero(starts)] == [t for t in tokens if t[0] == "▁"]
     monkeypatch.setattr(tokenizer, "vocabulary", lambda: Vocabulary([*SPECIAL_TOKENS, "▁a▁b"]))
-    with pytest.raises(InputError, match="cross blanks"):
+    with pytest.raises(InputError, match="cross spaces"):
         tokenizer.word_starts()
 
 

@@ -1,4 +1,4 @@
-"""Tokenisers by name, their fingerprints, and white space in place of Moses' rules."""
+"""Tokenizers by name, their fingerprints, and whitespace in place of Moses' rules."""
 
 import dataclasses
 import inspect
@@ -85,7 +85,7 @@ def test_fingerprints_differ_by_rules_and_language():
     [
         (cleaning, {"moses", "whitespace"}),
         (letters, {"moses"}),
-        (moses, {"moses"}),  # no change of its rules makes whitespace-tokenised text anew
+        (moses, {"moses"}),  # no change of its rules makes whitespace-tokenized text anew
         (nonbreaking_prefixes, {"moses"}),
         (word_tokenizer, {"whitespace"}),
     ],

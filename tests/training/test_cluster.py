@@ -1,4 +1,4 @@
-"""The machines of a training, as flags, TF_CONFIG and SLURM name them."""
+"""The machines of a training run, as flags, TF_CONFIG and SLURM name them."""
 
 import json
 import re
@@ -40,21 +40,21 @@ def test_lists_of_hosts(text, hosts):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "--workers '': is no list of hosts"),
-        ("a,", "is no list of hosts"),
-        ("a b", "is no list of hosts"),
-        ("n[1-", "is no list of hosts"),
-        ("n[]", "is no list of hosts"),
-        ("$(WORKERS)", "is no list of hosts"),
-        ("n[3-1]", "--workers: [3-1] is no list of numbers"),
-        ("n[1-999999999]", "[1-999999999] is no list of numbers"),
-        ("n[1-2-3]", "[1-2-3] is no list of numbers"),
-        ("n[1,]", "[1,] is no list of numbers"),
-        ("a:", "--workers: 'a:' is no host with a port"),
-        ("a:0", "'a:0' is no host"),
-        ("a:123456", "'a:123456' is no host"),
-        (":2222", "':2222' is no host"),
-        ("a:b", "'a:b' is no host"),
+        ("", "--workers '': must be hosts"),
+        ("a,", "must be hosts"),
+        ("a b", "must be hosts"),
+        ("n[1-", "must be hosts"),
+        ("n[]", "must be hosts"),
+        ("$(WORKERS)", "must be hosts"),
+        ("n[3-1]", "--workers: [3-1] is not a list"),
+        ("n[1-999999999]", "[1-999999999] is not a list"),
+        ("n[1-2-3]", "[1-2-3] is not a list"),
+        ("n[1,]", "[1,] is not a list"),
+        ("a:", "--workers: 'a:' is not HOST:PORT"),
+        ("a:0", "'a:0' is not HOST"),
+        ("a:123456", "'a:123456' is not HOST"),
+        (":2222", "':2222' is not HOST"),
+        ("a:b", "'a:b' is not HOST"),
         ("a,b,a:2222", "--workers: a:2222 occurs twice"),
         ("n[1,1]", "--workers: n1:2222 occurs twice"),
     ],
@@ -117,10 +117,10 @@ def test_a_job_step_of_slurm():
             {"SLURM_STEP_NUM_TASKS": "6"},
             "SLURM_STEP_NUM_TASKS 6: must be the number of machines, 3",
         ),
-        ({"SLURM_STEP_NUM_TASKS": "many"}, "SLURM_STEP_NUM_TASKS 'many': is no number"),
-        ({"SLURM_STEP_NODELIST": "gpu[01-"}, "SLURM_STEP_NODELIST 'gpu[01-': is no list of hosts"),
+        ({"SLURM_STEP_NUM_TASKS": "many"}, "SLURM_STEP_NUM_TASKS 'many': is not a number"),
+        ({"SLURM_STEP_NODELIST": "gpu[01-"}, "SLURM_STEP_NODELIST 'gpu[01-': must be hosts"),
         ({"SLURM_PROCID": "3"}, "SLURM_PROCID 3: of 3 workers, the last is 2"),
-        ({"SLURM_PROCID": "-1"}, "SLURM_PROCID '-1': is no number"),
+        ({"SLURM_PROCID": "-1"}, "SLURM_PROCID '-1': is not a number"),
     ],
 )
 def test_variables_of_slurm_that_do_not_fit_are_told_in_a_line(change, message):
@@ -137,7 +137,7 @@ def test_variables_of_slurm_that_do_not_fit_are_told_in_a_line(change, message):
         (None, 0, "--workers and --worker_index go together"),
         (None, None, "needs --workers and --worker_index, or the variable TF_CONFIG"),
         ("a,b", 2, "^--worker_index 2: of 2 workers, the last is 1$"),
-        ("a,,b", 0, "^--workers 'a,,b': is no list of hosts"),
+        ("a,,b", 0, "^--workers 'a,,b': must be hosts"),
     ],
 )
 def test_what_is_missing_or_impossible_is_told(workers, index, message):

@@ -41,7 +41,7 @@ FLAGS = (
 def start(
     *trainings: list[str], devices: int, resumed: Path | None = None, fit_folder: Path | None = None
 ) -> ForkedProcess:
-    """Start a process for trainings with these flags (see `train_on_devices.run`)."""
+    """Start a process for training runs with these flags (see `train_on_devices.run`)."""
     return ForkedProcess(train_on_devices.run, devices, trainings, resumed, fit_folder)
 
 
@@ -62,7 +62,7 @@ def all_flags(corpus, train_flags) -> list[str]:
 
 @pytest.fixture(scope="module")
 def flags(all_flags) -> list[str]:
-    """Those of a training without validation."""
+    """Those of a training run without validation."""
     return [flag for flag in all_flags if not flag.startswith("--valid")]
 
 
@@ -81,7 +81,7 @@ DROPOUT = ["--strategy=mirrored", "--dropout=0.3"]
 
 @pytest.fixture(scope="module")
 def two_devices(tmp_path_factory, flags) -> Path:
-    """A folder of trainings in one process: with dropout, whole and resumed; by `fit`."""
+    """A folder of training runs in one process: with dropout, whole and resumed; by `fit`."""
     folder = tmp_path_factory.mktemp("two")
     whole = [*flags, *DROPOUT, "--checkpoint_interval=4", "--max_updates=8"]
     (written,) = finish(
@@ -148,7 +148,7 @@ def test_a_worker_with_other_settings_fails_and_so_do_all(tmp_path, flags):
 
 
 def test_batches_are_uneven(flags, corpus):
-    """The trainings above have batches that neither 2 nor 3 devices share evenly."""
+    """The training runs above have batches that neither 2 nor 3 devices share evenly."""
     from rnnsearch_tf.data.batching import training_batches
     from rnnsearch_tf.data.parallel_corpus import ParallelFiles
     from rnnsearch_tf.data.preparation import prepare
@@ -264,5 +264,5 @@ def test_workers_that_do_not_come_together_say_so(monkeypatch):
         raise tf.errors.DeadlineExceededError(None, None, "Barrier timed out\nof many words")
 
     monkeypatch.setattr(tf.distribute, "MultiWorkerMirroredStrategy", late)
-    with pytest.raises(InputError, match=r"2 workers did not come together: Barrier timed out$"):
+    with pytest.raises(InputError, match=r"2 workers could not connect: Barrier timed out$"):
         build_strategy("multi_worker", Cluster(["a:1", "b:1"], 0))

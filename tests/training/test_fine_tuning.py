@@ -86,7 +86,7 @@ def test_an_initial_model_that_is_missing_damaged_or_the_training_itself(
     path = shutil.copytree(model_dir, tmp_path / "initial")
     flags = [*other_text, f"--initial_model={path}"]
     assert train.run([*flags, f"--model_dir={path}"]) == 2
-    assert "is the initial model's; take another" in capsys.readouterr().err
+    assert "is the initial model's; use another" in capsys.readouterr().err
     (path / "best.weights.h5").write_bytes(b"half")
     assert train.run([*flags, f"--model_dir={tmp_path / 'model'}"]) == 1
     assert "best.weights.h5: damaged" in capsys.readouterr().err.splitlines()[-1]

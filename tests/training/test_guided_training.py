@@ -93,7 +93,7 @@ def test_a_new_loss_is_a_function_and_a_weight(monkeypatch):
     assert float(update.gradient_norm) == pytest.approx(norm, rel=1e-5)
 
 
-# --- a training -----------------------------------------------------------------------------------
+# --- a training run -------------------------------------------------------------------------------
 
 
 def settings(**training) -> Config:
@@ -150,7 +150,7 @@ GUIDED = settings(guided_alignment_weight=5.0, epochs=3)
 
 @pytest.fixture(scope="module")
 def guided(tmp_path_factory, run) -> Path:
-    """A training with much weight on the alignments."""
+    """A training run with much weight on the alignments."""
     path, logs = tmp_path_factory.mktemp("guided") / "model", Logs()
     run(path, GUIDED, logs)
     assert is_even(logs.batches[0]["mean_guided_alignment_loss"])
@@ -227,7 +227,7 @@ def test_a_training_with_other_alignments_is_another_training(tmp_path, run, gui
         run(guided, GUIDED, links=other)
     with pytest.raises(InputError, match=r"guided_alignment_weight is 5\.0, not 2\.0"):
         run(guided, settings(guided_alignment_weight=2.0, epochs=3))
-    with pytest.raises(InputError, match="holds a training with other settings"):
+    with pytest.raises(InputError, match="holds a training run with other settings"):
         run(guided, settings(epochs=3), links=None)
 
 

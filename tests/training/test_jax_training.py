@@ -157,7 +157,7 @@ class Work(NamedTuple):
     one_device: dict[str, np.ndarray]
     two_devices: dict[str, np.ndarray]
     masks: list[np.ndarray]  # of dropout
-    flags: list[str]  # of the trainings, but for their limits and folders
+    flags: list[str]  # of the training runs, but for their limits and folders
     whole: Path  # of six updates
     parts: Path  # of three, and of six resumed after three
     said: str

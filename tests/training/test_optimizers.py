@@ -1,4 +1,4 @@
-"""The optimisers against Keras's own and against the equations, and the gradient's norm."""
+"""The optimizers against Keras's own and against the equations, and the gradient's norm."""
 
 import keras
 import numpy as np

@@ -1,4 +1,4 @@
-"""Exact resume: a training killed and started again ends bit for bit as one that was not."""
+"""Exact resume: a training run killed and started again ends bit for bit as one that was not."""
 
 import functools
 import random
@@ -56,7 +56,7 @@ def flags(train_flags) -> list[str]:
 
 @pytest.fixture(scope="module", autouse=True)
 def in_this_process() -> Iterator[None]:
-    """Trainings here are traced once; those that are ended have processes of their own."""
+    """Training runs here are traced once; those that are ended have processes of their own."""
     with pytest.MonkeyPatch.context() as patch:
         traced_once.use(patch)
         yield
@@ -95,7 +95,7 @@ def killed_in_its_first_checkpoint(path: Path, reference: Path) -> None:
 def end(
     process: ForkedProcess, moment: Callable[[], bool], number: signal.Signals, pause: float = 0.02
 ) -> bool:
-    """End a training at a moment; return whether it was still running then."""
+    """End a training run at a moment; return whether it was still running then."""
     wait_for(moment, process, pause)
     in_time = process.poll() is None
     process.send_signal(number)
@@ -167,7 +167,7 @@ def test_an_evaluation_that_is_broken_off_is_logged_once(tmp_path, train_flags, 
 def test_two_trainings_in_one_folder_are_refused(flags, reference, capsys):
     with ModelDirectory(reference).locked():
         assert train.run([*flags, f"--model_dir={reference}"]) == 1
-    assert "another training is running here" in capsys.readouterr().err.splitlines()[-1]
+    assert "another training run is active here" in capsys.readouterr().err.splitlines()[-1]
     assert train.run([*flags, f"--model_dir={reference}"]) == 0
 
 

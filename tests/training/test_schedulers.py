@@ -1,4 +1,4 @@
-"""The files in cluster/: that schedulers take them, and that all start the same training."""
+"""The files in cluster/: that schedulers take them, and that all start the same training run."""
 
 import copy
 import re
@@ -122,7 +122,7 @@ def test_the_schemas_refuse(trainjob, kind, path, value):
         check(document, kind)
 
 
-# One training.
+# One training run.
 
 
 def test_kustomize_puts_the_one_pod_into_both(trainjob, statefulset):

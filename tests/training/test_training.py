@@ -65,7 +65,7 @@ def test_a_model_directory_is_complete(model_dir):
 
 @pytest.fixture(scope="module")
 def flags(train_flags) -> list[str]:
-    """Flags of a training without validation."""
+    """Flags of a training run without validation."""
     return [flag for flag in train_flags if not flag.startswith("--valid")]
 
 
@@ -449,7 +449,7 @@ def evaluated_as(monkeypatch):
 @pytest.mark.usefixtures("scripted")
 @pytest.mark.parametrize(("monitor", "best", "ends"), [("bleu", 2, 4), ("nll", 3, 5)])
 def test_early_stopping_and_the_best_weights(tmp_path, text, evaluated_as, monitor, best, ends):
-    """With more patience, a training that was stopped early is resumed."""
+    """With more patience, a training run that was stopped early is resumed."""
     bleu, nll = (10, 12, 11, 11.5, 11, 11, 13), (math.nan, 4.0, 3.0, 3.5, 3.1, 2.0, 1.0)
     evaluated_as(*(Evaluation(n, 9 * n, b) for n, b in zip(nll, bleu, strict=True)))
     config = tiny(epochs=7, early_stopping=monitor, patience=2)
@@ -549,7 +549,7 @@ def test_a_training_goes_on_where_tensorboards_files_cannot_be_written(tmp_path,
     (tmp_path / "tensorboard").write_text("")
     assert training_run.train(tiny(epochs=2), tmp_path, text[0]) is None
     said = capsys.readouterr().err
-    assert said.count("no more is written for TensorBoard") == 1
+    assert said.count("nothing more is written for TensorBoard") == 1
     assert said.count("epoch ") == 2
 
 

@@ -1,4 +1,4 @@
-"""A training's folder, changed by others: noticed before anything in it is overwritten."""
+"""A training run's folder, changed by others: noticed before anything in it is overwritten."""
 
 import shutil
 from pathlib import Path
@@ -15,7 +15,7 @@ WRITTEN = ("best.weights.h5", "last.weights.h5", "training.jsonl", "checkpoints"
 
 @pytest.fixture
 def path(model_dir, tmp_path) -> Path:
-    """A copy of a finished training's folder."""
+    """A copy of a finished training run's folder."""
     return shutil.copytree(model_dir, tmp_path / "model")
 
 
@@ -33,7 +33,7 @@ def remove(path: Path) -> None:
 
 
 def refused(path: Path, flags: list[str], capsys: pytest.CaptureFixture) -> str:
-    """Resume a training that is refused; returns its line."""
+    """Resume a training run that is refused; returns its line."""
     before = contents(path)
     assert train.run([*flags, "--epochs=2", f"--model_dir={path}"]) == 1
     assert contents(path) == before
@@ -65,7 +65,7 @@ def test_checkpoints_that_were_removed(path, train_flags, capsys, left):
 
 
 def begin_another(path: Path) -> None:
-    """Put the folder of another training with the same settings in its place."""
+    """Put the folder of another training run with the same settings in its place."""
     directory = ModelDirectory(path)
     config, vocabularies = directory.load_config(), directory.load_vocabularies()
     remove(path)
@@ -74,7 +74,7 @@ def begin_another(path: Path) -> None:
 
 @pytest.fixture
 def flags(train_flags) -> list[str]:
-    """Flags of a training without validation."""
+    """Flags of a training run without validation."""
     return [flag for flag in train_flags if not flag.startswith("--valid")]
 
 

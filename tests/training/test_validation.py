@@ -1,4 +1,4 @@
-"""The validation set of a training."""
+"""The validation set of a training run."""
 
 import pytest
 

@@ -26,8 +26,8 @@ def svg_texts(path) -> list[str]:
     return [text.text or "" for text in ET.parse(path).iter(f"{SVG}text")]
 
 
-def grey_of_cells(picture: np.ndarray, rows: int, columns: int) -> np.ndarray:
-    """The colour in the middle of each cell, 0 to 1; the matrix ends at the margin."""
+def gray_of_cells(picture: np.ndarray, rows: int, columns: int) -> np.ndarray:
+    """The color in the middle of each cell, 0 to 1; the matrix ends at the margin."""
     cell, margin = CELL * DPI, MARGIN * DPI
     height, width = picture.shape[:2]
     y = height - margin - cell * (rows - np.arange(rows) - 0.5)
@@ -35,12 +35,12 @@ def grey_of_cells(picture: np.ndarray, rows: int, columns: int) -> np.ndarray:
     return picture[np.ix_(y.astype(int), x.astype(int))][..., :3].mean(-1)
 
 
-def test_a_png_has_the_papers_grey_scale(tmp_path):
+def test_a_png_has_the_papers_gray_scale(tmp_path):
     draw_alignment(tmp_path / "a.png", ALPHA, SOURCE, TARGET)
     picture = image.imread(tmp_path / "a.png")
-    np.testing.assert_allclose(grey_of_cells(picture, 5, 3), ALPHA, atol=1 / 255)
+    np.testing.assert_allclose(gray_of_cells(picture, 5, 3), ALPHA, atol=1 / 255)
     draw_alignment(tmp_path / "b.png", np.float32([[0.3, 0.7]]), ["a", "b"], ["c"])
-    cells = grey_of_cells(image.imread(tmp_path / "b.png"), 1, 2)
+    cells = gray_of_cells(image.imread(tmp_path / "b.png"), 1, 2)
     np.testing.assert_allclose(cells, [[0.3, 0.7]], atol=1 / 255)
     painted = paint_alignment(ALPHA, SOURCE, TARGET)
     assert painted.shape == picture.shape
@@ -98,7 +98,7 @@ def test_large_pictures_are_bounded(tmp_path):
     height, width = image.imread(tmp_path / "a.png").shape[:2]
     assert 39_000 < height * width <= 40_800
     many = np.eye(29), ["w"] * 29, ["w"] * 29, 40_000
-    with pytest.raises(InputError, match=r"b\.png: 29 × 29 words are too many for a PNG; \.svg"):
+    with pytest.raises(InputError, match=r"b\.png: 29 × 29 words are too many for a PNG; use"):
         draw_alignment(tmp_path / "b.png", *many)
     draw_alignment(tmp_path / "b.svg", *many)
     assert not (tmp_path / "b.png").exists()

@@ -15,7 +15,7 @@ import pytest
 from rnnsearch_tf.results import Alignment
 from rnnsearch_tf.visualization.alignment_page import (
     AlignedSentence,
-    LabelledText,
+    LabeledText,
     alignment_page,
     write_page,
 )
@@ -39,7 +39,7 @@ HOUSE = AlignedSentence(
         ),
     ),
     "A house",
-    [LabelledText("Source", "the white house", "en"), LabelledText("Reference", "Casa", "")],
+    [LabeledText("Source", "the white house", "en"), LabeledText("Reference", "Casa", "")],
 )
 ARABIC = AlignedSentence(
     Alignment(("house", "</s>"), ("بيت", "أبيض", "</s>"), np.float32([[1, 0], [0.5, 0.5], [0, 1]]))
@@ -95,7 +95,7 @@ def test_texts_words_and_weights_are_in_the_file():
 
 def test_nothing_is_loaded_and_text_is_no_markup():
     pair = Alignment((ATTACK,), (ATTACK,), np.ones((1, 1)))
-    texts = [LabelledText(ATTACK, ATTACK, ATTACK), LabelledText("", ATTACK, "", [(0, 5), (9, 12)])]
+    texts = [LabeledText(ATTACK, ATTACK, ATTACK), LabeledText("", ATTACK, "", [(0, 5), (9, 12)])]
     attacked = AlignedSentence(pair, ATTACK, texts, {ATTACK: 1.0})
     elements = Elements(alignment_page([attacked], ATTACK, ATTACK))
     assert not any({"src", "href"} & set(attributes) for _, attributes, _ in elements.elements)
@@ -170,9 +170,9 @@ def words(page: Any, side: int) -> Any:
 def test_the_matrix_is_the_papers(visit):
     page = visit(HOUSE)
     cells = page.locator("tbody td")
-    colours = cells.evaluate_all("cells => cells.map(cell => cell.style.backgroundColor)")
-    greys = [int(colour.split("(")[1].split(",")[0]) for colour in colours]
-    np.testing.assert_array_equal(greys, np.ravel(HOUSE.alignment.weights * 255).round())
+    colors = cells.evaluate_all("cells => cells.map(cell => cell.style.backgroundColor)")
+    grays = [int(color.split("(")[1].split(",")[0]) for color in colors]
+    np.testing.assert_array_equal(grays, np.ravel(HOUSE.alignment.weights * 255).round())
     labels = cells.evaluate_all("cells => cells.map(cell => Number(cell.ariaLabel))")
     np.testing.assert_allclose(labels, np.ravel(HOUSE.alignment.weights), atol=5e-5)
     assert page.locator("thead th").all_inner_texts() == list(HOUSE.alignment.source_tokens)
@@ -321,7 +321,7 @@ def test_too_many_cells_are_not_drawn_but_the_words_are(visit):
 
 def test_text_is_never_markup(visit):
     pair = Alignment((ATTACK, "b"), (ATTACK,), np.float32([[0.5, 0.5]]))
-    page = visit(AlignedSentence(pair, ATTACK, [LabelledText(ATTACK, ATTACK)]))
+    page = visit(AlignedSentence(pair, ATTACK, [LabeledText(ATTACK, ATTACK)]))
     words(page, 1).nth(0).hover()
     assert readout(page) == f"“{ATTACK}” ← “{ATTACK}” 50 %, “b” 50 %"
     assert words(page, 0).nth(0).inner_text() == ATTACK

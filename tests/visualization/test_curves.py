@@ -1,4 +1,4 @@
-"""Curves: BLEU by source length with intervals, and trainings."""
+"""Curves: BLEU by source length with intervals, and training runs."""
 
 import itertools
 import xml.etree.ElementTree as ET
@@ -20,7 +20,7 @@ def texts(path) -> list[str]:
 
 
 def filled(path, color: str) -> int:
-    """How many marks have this colour inside."""
+    """How many marks have this color inside."""
     wanted = f"fill: {color}"
     return sum(wanted in (mark.get("style") or "") for mark in ET.parse(path).iter(f"{SVG}use"))
 

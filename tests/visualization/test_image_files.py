@@ -46,7 +46,7 @@ def test_text_of_an_svg_is_text(tmp_path):
     assert "a $5 &lt;title&gt;</text>" in (tmp_path / "a.svg").read_text("utf-8")
 
 
-def test_every_colour_of_an_svg_changes_on_a_dark_page(tmp_path):
+def test_every_color_of_an_svg_changes_on_a_dark_page(tmp_path):
     save_figure(figure(), tmp_path / "a.svg")
     text = (tmp_path / "a.svg").read_text("utf-8")
     style = next(ET.parse(tmp_path / "a.svg").iter("{http://www.w3.org/2000/svg}style")).text or ""

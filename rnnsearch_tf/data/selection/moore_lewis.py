@@ -78,7 +78,7 @@ class PairScorer:
         [H_in(s) − H_pool(s)] + [H_in(t) − H_pool(t)]
 
     H_pool is under a model of a sample of the pool. A pair that is in the sample is scored under a
-    second sample instead: the model has learnt its own pairs, finds them far too likely, and they
+    second sample instead: the model has learned its own pairs, finds them far too likely, and they
     would never be chosen. InputError for too little in-domain text, or too much.
     """
 

@@ -38,14 +38,14 @@ def define_alignment_evaluation(command: Command) -> None:
         "gold links between the words of --source and --reference; instead of translating, link "
         "these words and print alignment error rate, precision and recall. Pharaoh's format (i-j "
         "sure, ipj possible, from 0) or that of NAACL 2003 (sentence i j S|P, from 1). The words "
-        "are the files' own, between blanks, and must be the model's, which was trained with "
+        "are the files' own, separated by whitespace, and must be the model's: train it with "
         "--tokenizer=whitespace or sentencepiece",
     )
     command.define("flip_gold", bool, "the gold links are target-source", False)
     command.define(
         "tune",
         bool,
-        "with --alignments: try every rule, threshold and symmetrisation and print the best, for "
+        "with --alignments: try every rule, threshold and symmetrization and print the best, for "
         "a validation set",
         False,
     )

@@ -27,15 +27,15 @@ def define_alignment(command: Command) -> None:
     command.define(
         "alignment",
         AlignmentName,
-        "attention: of the model, or of two models; aligner: that of rnnsearch-aligner in the "
-        "model directory, with the posteriors of its two directions for the weights of two models. "
-        "They are averaged unless --symmetrize is given (default: aligner, where there is one and "
+        "attention: that of the model, or of two models; aligner: that of rnnsearch-aligner in the "
+        "model directory, with the posteriors of both directions, "
+        "averaged unless --symmetrize is given (default: aligner, if there is one and "
         "no --reverse_model_dir)",
     )
     command.define(
         "reverse_model_dir",
         MODEL_FOLDERS,
-        "a model of the other direction, with the same tokeniser; as --model_dir",
+        "a model of the other direction, with the same tokenizer; as --model_dir",
     )
     command.define(
         "rule",
@@ -47,7 +47,7 @@ def define_alignment(command: Command) -> None:
     command.define(
         "threshold",
         float,
-        f"of --rule=threshold, above 0, at most 1 (default: {LinkRule.threshold}; of the aligner, "
+        f"for --rule=threshold, above 0, at most 1 (default: {LinkRule.threshold}; of the aligner, "
         f"{ALIGNER_LINKS.rule.threshold})",
         limits=THRESHOLD,
     )
@@ -81,7 +81,7 @@ def _wanted(command: Command) -> AlignmentName | None:
 
 
 def link_method(command: Command) -> LinkMethod:
-    """Return the method that the flags describe; UsageError where they do not go together."""
+    """Return the method that the flags describe; UsageError if they do not go together."""
     flags = command.flags
     if by_aligner(command):
         if flags.reverse_model_dir or flags.average_alignments:
@@ -125,7 +125,7 @@ def aligned_models(command: Command) -> list[str]:
 
 
 def word_aligner(command: Command) -> "WordAligner":
-    """Load what the flags name; InputError where models do not go together."""
+    """Load what the flags name; InputError if models do not go together."""
     from rnnsearch_tf.alignment.word_aligner import TrainedAligner, WordAligner
 
     reverse = command.flags.reverse_model_dir

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 PASSED_ON = (
     "Other flags, written --NAME=VALUE, are Beam's options, such as --runner (docs/scale.md); "
-    "without them, the job runs in this process. Paths may be of any filesystem that Beam has: "
-    "gs://, s3://, hdfs:// and others."
+    "without them, the job runs in this process. Paths may be on any filesystem that Beam "
+    "supports: gs://, s3://, hdfs:// and others."
 )
 SHARDS = "a file, or a pattern: * within a folder, ** in all below it"
 
@@ -28,7 +28,7 @@ def pass_options_on(command: Command) -> None:
 
 
 def output_folder(command: Command, inputs: list[str]) -> str:
-    """Return --output as workers find it; UsageError where outputs would replace inputs."""
+    """Return --output as workers find it; UsageError if outputs would replace inputs."""
     from rnnsearch_tf.pipelines.shards import absolute, folder_of
 
     output = absolute(command.flags.output).rstrip("/")
@@ -44,7 +44,7 @@ def run_job(
 ) -> dict[str, int]:
     """Run a pipeline with the options that were passed on, and return its counters.
 
-    The folder of unfinished files is removed afterwards.
+    The folder of unfinished files is removed afterward.
     """
     from rnnsearch_tf.pipelines import jobs
     from rnnsearch_tf.pipelines.shards import remove_folder

@@ -331,7 +331,7 @@ def quiet_start(backend: str = "tensorflow") -> Iterator[None]:
     They write to the file descriptor, before any logging setting is read. When the block fails with
     a bug, what they wrote is shown after all. What is loaded stays: to search a million objects for
     garbage again and again as they are made takes a quarter of the time of loading them. InputError
-    where TensorFlow is not installed.
+    if TensorFlow is not installed.
     """
     require_package("tensorflow")
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")

@@ -46,13 +46,12 @@ def model_folders(command: Command, names: str | None = None) -> list[str]:
 def written_model(command: Command) -> ModelDirectory:
     """Return the one model directory of --model_dir, into which the command writes.
 
-    UsageError for the name of a model that ships, whose folder is the package's.
+    UsageError for the name of the pretrained model, whose folder is inside the package.
     """
     path = command.flags.model_dir
     if find_model(path) != Path(path):
         raise UsageError(
-            f"--model_dir {path}: ships with the package, and nothing is written there; copy "
-            f"{find_model(path)}"
+            f"--model_dir {path}: the pretrained model is read-only; copy {find_model(path)}"
         )
     return ModelDirectory(path)
 
@@ -78,14 +77,14 @@ def trained_models(command: Command) -> list[str]:
     """Return the folders of --model_dir as `checked_models`; InputError for an export."""
     path = command.flags.model_dir
     if find_version(path):
-        raise InputError(f"{path} is an export; give the model that it was made of")
+        raise InputError(f"{path} is an export; give the model directory that it was made from")
     return checked_models(command)
 
 
 def decoding_settings(command: Command, names: str | None = None) -> DecodingConfig:
     """Return the (first) model's own decoding options, changed by the flags that were given.
 
-    Arguments and errors are those of `checked_models`.
+    Arguments and errors as in `checked_models`.
     """
     return command.settings(config_of(model_folders(command, names)[0]).decoding)
 

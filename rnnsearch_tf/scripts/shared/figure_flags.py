@@ -17,13 +17,13 @@ def define_figures(command: Command) -> None:
     command.define(
         "figures",
         OUTPUT_FOLDER,
-        "a folder for a picture of each line's soft alignment: 1.png, 2.png, …",
+        "a folder for figures of each line's soft alignment: 1.png, 2.png, …",
     )
     command.define("figure_format", FigureFormat, "html is an interactive page", "png")
 
 
 def check_figures(command: Command) -> None:
-    """Raise an InputError where pictures are wanted and Matplotlib is not installed."""
+    """Raise an InputError if pictures are wanted and Matplotlib is not installed."""
     if command.flags.figures and command.flags.figure_format != "html":
         require_package("matplotlib")
 

@@ -31,7 +31,7 @@ def _check_input(path: str) -> None:
 
 def _check_file(path: str) -> None:
     if path == "-":
-        raise ValueError("this output needs a file, - is no name")
+        raise ValueError("this output needs a file name, not -")
     target = real_path(path)
     if target.is_dir() or path.endswith(os.sep):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
@@ -61,7 +61,7 @@ def _check_folder(path: str) -> None:
 
 
 def _check_writable(folder: Path) -> None:
-    """Check that something can be made in a folder, by trying: /proc lets root, and fails."""
+    """Check that a folder is writable by trying: os.access would allow root to write to /proc."""
     try:
         Path(tempfile.mkdtemp(dir=folder)).rmdir()
     except OSError as error:
@@ -82,16 +82,16 @@ MODEL_FOLDER = FileType("FOLDER", lambda path: None)  # likewise
 
 
 def check_read_twice(flags: FlagValues, inputs: Iterable[str]) -> None:
-    """Raise a UsageError where the flags of files that are read again name a pipe."""
+    """Raise a UsageError if the flags of files that are read again name a pipe."""
     for name, path in _files(flags, inputs):
         if path.is_fifo():
-            raise UsageError(f"--{name} {path}: is read more than once, which no pipe can be")
+            raise UsageError(f"--{name} {path}: is read more than once, so it cannot be a pipe")
 
 
 def check_distinct(
     flags: FlagValues, inputs: Iterable[str], outputs: Iterable[str], others: Iterable[str] = ()
 ) -> None:
-    """Raise a UsageError where a flag of an output names a file that another flag names.
+    """Raise a UsageError if a flag of an output names a file that another flag names.
 
     `others` are paths of inputs that are a part of a flag's value.
     """

@@ -52,7 +52,7 @@ def define_line_output(command: Command, lines: str) -> None:
     command.define(
         "resume",
         bool,
-        "go on where a run that broke off has left OUTPUT.partial; with the same flags",
+        "continue an interrupted run that has left OUTPUT.partial; use the same flags",
         False,
     )
 
@@ -103,7 +103,7 @@ class LineOutput:
             self._warn(f"line {number:,}: {problem}")
 
     def rest_of(self, items: Iterable[Item]) -> Iterator[Item]:
-        """Yield the items that are not done; InputError where the done ones are others."""
+        """Yield the items that are not done; InputError if the done ones are others."""
         return iter(items)
 
     def kept_lines(self) -> list[bytes]:
@@ -118,7 +118,7 @@ class LineOutput:
     def write(self, blocks: Iterable[str]) -> None:
         """Write the lines of each item that is not done, the last without its end, as they come.
 
-        InputError where another process is writing them; OSError where the disk refuses.
+        InputError if another process is writing them; OSError if the disk refuses.
         """
         if self._path == "-":
             _write(sys.stdout.buffer, map(shown_by(sys.stdout), blocks))
@@ -146,7 +146,7 @@ class _FileOutput(LineOutput):
             with self._locked():
                 pass
             raise InputError(
-                f"{self._partial} has the lines of a run that broke off: --resume goes on after "
+                f"{self._partial} has the lines of an interrupted run: --resume continues after "
                 "them; or remove it"
             )
         if self._found:
@@ -236,7 +236,7 @@ class _FileOutput(LineOutput):
             self.has_failed = bool(record["has_failed"])
         except (InputError, ValueError, KeyError, TypeError) as error:
             raise InputError(
-                f"{self._record}: does not tell what made {self._partial}: start anew without both"
+                f"{self._record}: incomplete: delete it and {self._partial} to start over"
             ) from error
         for name, value in self._made_by["flags"].items():
             if flags.get(name) != value:
@@ -256,7 +256,7 @@ class _FileOutput(LineOutput):
                 with contextlib.suppress(OSError):  # a full disk: the record that is there will do
                     self._write_record(done)
             self._warn(
-                f"{self._partial} has the first {done:,} lines' results: --resume goes on there"
+                f"{self._partial} has the first {done:,} lines' results: --resume continues there"
             )
         else:
             self._partial.unlink()

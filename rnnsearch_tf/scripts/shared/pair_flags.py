@@ -31,16 +31,16 @@ def define_tsv(command: Command, prefix: str = "") -> None:
     command.define(
         f"{prefix}tsv",
         INPUT_FILES,
-        "lines of a source, a tab and its target, plain or .gz; further columns are ignored; or of "
-        "source ||| target, the input of fast_align",
+        "lines of a source, a tab and its target, plain or .gz; further columns are ignored. Also "
+        "lines of source ||| target, the input of fast_align",
     )
 
 
 def find_pairs(command: Command, prefix: str = "", target: str = "target") -> PairFiles | None:
-    """Return the files that the flags name, or None where they name none.
+    """Return the files that the flags name, or None if they name none.
 
     `target` is the name of the target's flag; of several values the first is taken. InputError
-    where there are not as many files on both sides.
+    if there are not as many files on both sides.
     """
     sources, targets, tsv = (
         command.flags[f"{prefix}{name}"].value for name in ("source", target, "tsv")
@@ -55,7 +55,7 @@ def find_pairs(command: Command, prefix: str = "", target: str = "target") -> Pa
 
 
 def needed_pairs(command: Command, prefix: str = "", target: str = "target") -> PairFiles:
-    """Return the files of required flags; arguments and errors as of `find_pairs`."""
+    """Return the files of required flags; arguments and errors as in `find_pairs`."""
     files = find_pairs(command, prefix, target)
     assert files is not None
     return files
@@ -68,4 +68,4 @@ def define_selection(command: Command) -> None:
     command.define("source_language", MosesLanguage, "Moses rules for the source", "en")
     command.define("target_language", MosesLanguage, "Moses rules for the target", "fr")
     command.define("order", int, "n of the n-gram models", 3, Limits(1, 10))
-    command.define("seed", int, "of the sample of the pool", 1, SEED)
+    command.define("seed", int, "seed of the sample of the pool", 1, SEED)

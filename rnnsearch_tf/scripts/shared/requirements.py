@@ -35,11 +35,11 @@ class Requirement:
     def is_missing(self, given: Set[str]) -> bool:
         """Whether none of the sets is given, and one is required.
 
-        UsageError where a part of a set is given, or more than one set.
+        UsageError if a part of a set is given, or more than one set.
         """
         chosen = [names for names in self.alternatives if given & set(names)]
         if len(chosen) > 1:
-            raise UsageError(f"{_joined(chosen[1])} takes the place of {_joined(chosen[0])}")
+            raise UsageError(f"{_joined(chosen[1])} cannot be combined with {_joined(chosen[0])}")
         if chosen and not given >= set(chosen[0]):
             raise UsageError(f"{_joined(chosen[0])} go together (see --help)")
         return self.is_required and not chosen

@@ -1,4 +1,4 @@
-"""Settings of a training in a file, JSON or YAML."""
+"""Settings of a training run in a file, JSON or YAML."""
 
 import re
 from pathlib import Path
@@ -15,8 +15,8 @@ _DIGEST_LENGTH = 64  # of SHA-256 in hexadecimal
 def read_settings_file(path: str, base: Config) -> Config:
     """Read what `rnnsearch-train --print_config` prints, or a part of it, or a config.json.
 
-    What a training fills in, such as the digests, is ignored in a config.json. `base` has the
-    settings that the file lacks. InputError where the file cannot be read, is neither JSON nor
+    What a training run fills in, such as the digests, is ignored in a config.json. `base` has the
+    settings that the file lacks. InputError if the file cannot be read, is neither JSON nor
     YAML, or has an unknown or wrong setting.
     """
     with input_errors(f"--config {path}"):
@@ -25,7 +25,7 @@ def read_settings_file(path: str, base: Config) -> Config:
             raise ValueError("is empty")
         values = typed(dict[str, Any], _parsed(content))
         if values.pop("format", FORMAT) != FORMAT:
-            raise ValueError(f"of another format than {FORMAT}, which this version reads")
+            raise ValueError(f"another format; this version reads format {FORMAT}")
         # A config.json has digests there, a file of settings nothing.
         is_of_a_training = len(str(values.get("source_vocabulary", ""))) == _DIGEST_LENGTH
         settings = base.given_settings()
@@ -33,7 +33,7 @@ def read_settings_file(path: str, base: Config) -> Config:
             if name == SEAL or (name in FILLED_IN and (is_of_a_training or not value)):
                 continue
             if name in FILLED_IN:
-                raise ValueError(f"{name}: is no setting, but what a training fills in")
+                raise ValueError(f"{name}: is not a setting; training fills it in")
             own = settings.get(name)
             if isinstance(own, dict) and isinstance(value, dict):
                 value = {**own, **value}
@@ -42,7 +42,7 @@ def read_settings_file(path: str, base: Config) -> Config:
 
 
 def _parsed(content: bytes) -> Any:
-    """Parse JSON, or else YAML; a ValueError where it is neither."""
+    """Parse JSON, or else YAML; a ValueError if it is neither."""
     if content.lstrip().startswith(b"{"):
         return parse_json(content, _without_duplicates)
     import yaml  # here: without it, as where the client alone is installed, a command still starts
@@ -50,7 +50,7 @@ def _parsed(content: bytes) -> Any:
     class Loader(yaml.SafeLoader):
         """PyYAML's, which takes 1e-3 for a number, as YAML 1.2 does and 1.1 does not.
 
-        And a key that is there twice, of which PyYAML's takes the last, is an error.
+        And a key that occurs twice, of which PyYAML's takes the last, is an error.
         """
 
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:
@@ -75,4 +75,4 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _check_keys(keys: list[str]) -> None:
     for key in keys:
         if keys.count(key) > 1:
-            raise ValueError(f"{key}: is there twice")
+            raise ValueError(f"{key}: occurs twice")

@@ -9,7 +9,7 @@ _OF_WORDS = ("source_vocabulary_size", "target_vocabulary_size")
 
 
 def check_subword_flags(command: Command, config: Config) -> None:
-    """Raise UsageError where a flag has no use with the tokeniser of the settings."""
+    """Raise UsageError if a flag has no use with the tokenizer of the settings."""
     in_subwords = config.tokenizer == SENTENCEPIECE
     for name in _OF_WORDS if in_subwords else _OF_SUBWORDS:
         if name in command.flags and command.flags[name].value:

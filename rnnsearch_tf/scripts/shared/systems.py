@@ -21,13 +21,13 @@ def named_systems(command: Command) -> dict[str, str]:
         if len(name) < 2 or not path or Path(value.split(",")[0]).exists():
             name = path = value
         if name in systems:
-            raise UsageError(f"--system {value}: there are two systems of the name {name}")
+            raise UsageError(f"--system {value}: there are two systems named {name}")
         systems[name] = path
     return systems
 
 
 def translation_lines(flag: str, paths: str, sources: Sequence[str]) -> list[str]:
-    """Read files of a flag, a translation for each source; InputError where one is missing."""
+    """Read files of a flag, a translation for each source; InputError if one is missing."""
     check_path(flag, INPUT_FILES, paths)
     lines = [line for path in paths.split(",") for line in read_lines(path)]
     if len(lines) != len(sources):

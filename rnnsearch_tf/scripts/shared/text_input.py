@@ -19,7 +19,7 @@ _LINES_AHEAD = 4096
 def input_lines(path: str) -> Iterator[bytes]:
     """Read lines of a file, plain or .gz, or of standard input (-), one by one, on request.
 
-    They need not be UTF-8. InputError where the file cannot be read.
+    They need not be UTF-8. InputError if the file cannot be read.
     """
     return raw_lines_of(_standard_input()) if path == "-" else raw_lines(path)
 
@@ -66,7 +66,7 @@ def _standard_input() -> Iterator[bytes]:
     """Read lines, most without their ends.
 
     A thread that waits in Python's own reader would crash the interpreter at its end. Raises an
-    InputError where it cannot be read, or begins as a binary file.
+    InputError if it cannot be read, or begins as a binary file.
     """
     try:
         descriptor = sys.stdin.fileno()
@@ -78,7 +78,7 @@ def _standard_input() -> Iterator[bytes]:
     with input_errors("standard input"):
         while chunk := os.read(descriptor, 1 << 16):
             if not has_begun and b"\0" in chunk:
-                raise InputError("standard input: binary, or UTF-16; text has to be UTF-8")
+                raise InputError("standard input: binary, or UTF-16; text must be UTF-8")
             has_begun = True
             first, *others = chunk.split(b"\n")
             parts.append(first)

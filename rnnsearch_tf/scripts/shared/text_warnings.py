@@ -38,7 +38,7 @@ def warn_of_cut_lines(
         (source_name, source, translator.source_lengths),
         ("target line", target, translator.target_lengths),
     ):
-        # Few bytes are few words; pieces may be of a normalised line, which can be longer.
+        # Few bytes are few words; pieces may be of a normalized line, which can be longer.
         long = [i for i, line in enumerate(lines) if has_pieces or len(line.encode()) > max_length]
         for some in windows(long, _WINDOW):
             for i, length in zip(some, lengths([lines[i] for i in some]), strict=True):

@@ -23,14 +23,14 @@ def define_translation_format(command: Command) -> None:
     )
     command.define(
         "word_scores", bool,
-        "write WORD:LOG P for each word and </s>, with blanks between, after the scores and "
-        "' ||| '; their sum is that of the sentence",
+        "write WORD:LOG P for each word and </s>, separated by spaces, after the scores and "
+        "' ||| '; they sum to the log p of the sentence",
         False,
     )  # fmt: skip
     command.define(
         "n_best",
         int,
-        "different translations of each line, best first; above 1, each is a line 'NUMBER ||| TEXT "
+        "distinct translations of each line, best first; above 1, each is a line 'NUMBER ||| TEXT "
         "||| LOG P ||| LOG P / TOKENS^LENGTH_PENALTY', lines numbered from 0; there may be fewer",
         1,
         BEAM_SIZE,
@@ -48,7 +48,7 @@ def define_translation_format(command: Command) -> None:
 def translation_format(command: Command) -> Callable[[Translation, int], str]:
     """Return the function that formats the result of a line, given its number from 0.
 
-    UsageError where flags do not go together.
+    UsageError if flags do not go together.
     """
     flags = command.flags
     is_json = flags.alignment == "json"
@@ -67,7 +67,7 @@ def translation_format(command: Command) -> Callable[[Translation, int], str]:
 
 
 def check_n_best(command: Command, decoding: DecodingConfig) -> None:
-    """Raise a UsageError where more translations are asked for than the beam is wide."""
+    """Raise a UsageError if more translations are asked for than the beam is wide."""
     n_best, beam_size = command.flags.n_best, decoding.beam_size
     if n_best > beam_size:
         raise UsageError(f"--n_best {n_best}: must be from 1 to the beam size, {beam_size}")

@@ -21,9 +21,9 @@ def test_the_matrix_holds_the_weights(visit, server):
     expected = weights(line)
     told = np.array([[float(text[:-2]) for text, _ in row] for row in cells])
     np.testing.assert_allclose(told, 100 * expected, atol=0.5)
-    greys = np.round(255 * expected).astype(int)
-    assert [[colour for _, colour in row] for row in cells] == [
-        [f"rgb({grey}, {grey}, {grey})" for grey in row] for row in greys
+    grays = np.round(255 * expected).astype(int)
+    assert [[color for _, color in row] for row in cells] == [
+        [f"rgb({gray}, {gray}, {gray})" for gray in row] for row in grays
     ]
     expect(page.locator("#matrix thead th")).to_have_text([*line.split(), "</s>"])
     expect(rows.locator("th")).to_have_text([*line.upper().split(), "</s>"])

@@ -80,9 +80,9 @@ CONTRAST = """() => {
   };
   const ground = (element) => {
     for (let e = element; e; e = e.parentElement) {
-      const colour = getComputedStyle(e).backgroundColor;
-      const alpha = parse(colour)[3] ?? 1;
-      if (alpha === 1) return colour;
+      const color = getComputedStyle(e).backgroundColor;
+      const alpha = parse(color)[3] ?? 1;
+      if (alpha === 1) return color;
       if (alpha !== 0) throw new Error("half-transparent");
     }
     throw new Error("no ground");

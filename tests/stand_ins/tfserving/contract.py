@@ -51,7 +51,7 @@ SIGNATURES: dict[str, tuple[dict[str, tuple[int, int]], dict[str, tuple[int, int
         dict.fromkeys(("source_language", "target_language", "alignment", "completions"), _TEXTS),
     ),
 }
-_INITIALISATION = "__saved_model_init_op"  # in every SavedModel of TensorFlow 2
+_INITIALIZATION = "__saved_model_init_op"  # in every SavedModel of TensorFlow 2
 LOWEST = np.finfo(np.float32).min  # the score of a slot without a translation
 UNKNOWN, END = b"[UNK]", b"</s>"
 
@@ -74,7 +74,7 @@ def check_contract(
 
     Args:
         path: a version's folder.
-        reference: the model that was exported, with its search options.
+        reference: the model that was exported, with its decoding options.
         open_session: in place of `CSession`.
 
     Raises:
@@ -97,7 +97,7 @@ def _check_signatures(session: CSession) -> None:
     signatures = {
         name: (_described(signature.inputs), _described(signature.outputs))
         for name, signature in session.signatures.items()
-        if name != _INITIALISATION
+        if name != _INITIALIZATION
     }
     missing = set(SIGNATURES) - set(signatures)
     known = set(signatures) <= set(SIGNATURES)

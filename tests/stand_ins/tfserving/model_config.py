@@ -39,7 +39,7 @@ def read_model_config(path: str, may_label_unavailable: bool) -> list[ModelConfi
         _check(config)
         if config.version_labels and not may_label_unavailable:
             raise ValueError(
-                f"{path}: {config.name}: no labelled version is loaded yet; labels need "
+                f"{path}: {config.name}: no labeled version is loaded yet; labels need "
                 "--allow_version_labels_for_unavailable_models"
             )
     return configs
