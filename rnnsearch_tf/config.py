@@ -231,7 +231,7 @@ class TrainingConfig:
     jit_compile: bool = setting(False, "whether XLA compiles the update, once for each shape")
     subword_sampling: float = setting(
         0.0,
-        "α: in each epoch, the training text is segmented anew, with probability proportional to "
+        "α: in each epoch, the training text is segmented again, with probability proportional to "
         "p^α (subword regularization, Kudo 2018); 0: always the most probable segmentation",
         Limits(0, 1),
     )

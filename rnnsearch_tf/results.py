@@ -46,8 +46,8 @@ class Hypothesis:
         text: detokenized text.
         tokens: Ty target words, `</s>` last; of a blank sentence, `</s>` alone. Empty where the
             server was not asked for them.
-        score: log p(y|x) in nats, `</s>` counted; −inf, with an empty text, if no translation has
-            a finite one, because weights overflow.
+        score: log p(y|x) in nats, `</s>` counted; −inf if no translation has a finite one: weights
+            overflow, or none begins with the prefix of `complete`.
         normalized_score: log p(y|x) / |y|^length_penalty in nats, by which hypotheses are ranked;
             None if the server was not asked for it.
         alignment: α, float32 [Ty, Tx], a row for each token and a column for each source token,

@@ -33,7 +33,7 @@ class WordAligner:
 
     def __init__(self, forward: Translator, reverse: Translator | None = None):
         for translator in (forward, reverse):
-            if translator is not None and not _aligns(translator):
+            if translator is not None and not translator.aligns:
                 architecture = translator.config.model.architecture
                 raise InputError(f"{architecture} has no attention and aligns nothing")
         if reverse is not None:
@@ -80,11 +80,6 @@ class TrainedAligner(WordAligner):
             )
             for x, y, (alpha, beta) in zip(source, target, weights, strict=True)
         ]
-
-
-def _aligns(translator: Translator) -> bool:
-    model = translator.model  # None of an export, whose config is its first model's
-    return (translator.config.model if model is None else model).has_attention
 
 
 def _check_words(forward: Alignment, reverse: Alignment) -> None:

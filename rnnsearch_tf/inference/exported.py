@@ -82,6 +82,13 @@ def card_of(version: Path) -> Iterator[dict[str, Any]]:
         raise InputError(f"{path}: {reason}") from error
 
 
+def aligns(version: Path) -> bool:
+    """Whether an export aligns, by the attention of any of its models or by an aligner."""
+    with card_of(version) as card:
+        models = [read_settings(ModelConfig, one["model"]) for one in card["models"]]
+        return card.get("alignment") == "aligner" or any(model.has_attention for model in models)
+
+
 def load_vocabularies(version: Path) -> tuple[Vocabulary, Vocabulary]:
     """Read the vocabularies of an export; InputError if a file is missing or not the model's."""
     with card_of(version) as card:

@@ -70,6 +70,7 @@ class Translator:
         with_decoding: makes an engine with other decoding options; None for an export, which has
             its own options.
         origin: where the engine was loaded from.
+        aligns: of an export, whether it has attention or an aligner.
 
     Attributes:
         config, vocabularies: as given.
@@ -85,6 +86,7 @@ class Translator:
         vocabularies: tuple[Vocabulary, Vocabulary],
         with_decoding: Callable[[DecodingConfig], TextModel] | None = None,
         origin: str = "memory",
+        aligns: bool = True,
     ):
         self.config = config
         self.vocabularies = vocabularies
@@ -95,6 +97,7 @@ class Translator:
         # Tracing a search takes seconds: engines for other options are kept.
         self._with_decoding = with_decoding and functools.lru_cache(maxsize=4)(with_decoding)
         self._origin = origin
+        self._aligns = aligns
 
     def __repr__(self) -> str:
         config, (source, target) = self.config, self.vocabularies
@@ -141,7 +144,14 @@ class Translator:
         # Subwords' operations are there once their tokenizers are made; the graph needs them.
         tokenizers = tokenizers_for(config, version / exported.SUBWORDS)
         vocabularies = exported.load_vocabularies(version)
-        return cls(load_export(version), config, tokenizers, vocabularies, origin=str(version))
+        return cls(
+            load_export(version),
+            config,
+            tokenizers,
+            vocabularies,
+            origin=str(version),
+            aligns=exported.aligns(version),
+        )
 
     @classmethod
     def of(cls, text_model: TextModel, origin: str = "memory") -> "Translator":
@@ -165,6 +175,13 @@ class Translator:
     def aligner(self) -> HmmAligner | None:
         """The aligner in memory; None if attention aligns, and for an export."""
         return self._engine.aligner if isinstance(self._engine, TextModel) else None
+
+    @property
+    def aligns(self) -> bool:
+        """Whether `align` has something to align by: attention or an aligner."""
+        if not isinstance(self._engine, TextModel):
+            return self._aligns
+        return self.aligner is not None or self._engine.model.has_attention
 
     # To a type checker, a str might as well be a sequence of them.
     @overload

@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # Keras and TensorFlow are loaded only where they are needed
 BEST, LAST = "best", "last"
 
 SHIPPED = Path(__file__).parents[1] / "pretrained"  # the pretrained model
-DEFAULT = "europarl-en-fr"  # one of them, by which `rnnsearch-translate` translates
+DEFAULT = "europarl-en-fr"  # by which `rnnsearch-translate` translates
 
 _RENAMED_LOG_FIELDS = {"train_guide_loss": "train_guided_alignment_loss"}  # since version 0.1.0
 
@@ -134,7 +134,7 @@ class ModelDirectory:
         """
         self.load_vocabularies()
         if dataclasses.replace(self.load_config(), decoding=config.decoding) != config:
-            raise InputError(f"{self._config_path}: no longer the settings of this training")
+            raise InputError(f"{self._config_path}: no longer the settings of this training run")
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:

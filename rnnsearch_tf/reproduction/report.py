@@ -219,6 +219,7 @@ def _table_3(models: Sequence[ModelResults]) -> str:
 
 def _settings(settings: dict[str, Any]) -> str:
     paper = dataclasses.asdict(PRESETS["rnnsearch-50"])
+    paper["training"]["batching"] = "sorted"
     hidden = ["architecture", "max_length", "source_language", "target_language"]
     if settings["tokenizer"] == SENTENCEPIECE:
         hidden += ["source_vocabulary_size", "target_vocabulary_size"]

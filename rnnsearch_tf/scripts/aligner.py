@@ -98,7 +98,7 @@ def _check_flags(config: Config) -> None:
         raise UsageError(f"--{given[0]}: the words are those of --model_dir")
     if FLAGS.links:
         if config.tokenizer == SENTENCEPIECE:
-            raise UsageError("--links needs whitespace-separated words: --tokenizer=whitespace")
+            raise UsageError("--links: needs words, and the tokens of --model_dir are subwords")
         check_read_twice(FLAGS, _PAIRS)
         check_distinct(FLAGS, _PAIRS, ("links",))
 

@@ -84,7 +84,7 @@ def _labels(paths: Sequence[str]) -> list[str]:
     names = [Path(path).resolve().name.removesuffix(".json") for path in paths]
     labels = names if len(set(names)) == len(names) else list(paths)
     if len(set(labels)) < len(labels):
-        raise UsageError(f"{','.join(paths)}: the same model twice")
+        raise UsageError(f"{','.join(paths)}: the same path twice")
     return labels
 
 

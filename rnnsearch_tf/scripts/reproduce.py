@@ -45,7 +45,7 @@ COMMAND.define("test", str, "stem of the test set, likewise", "test")
 COMMAND.define("test_lengths", str, "stem of the set for BLEU by length (default: the test set)")
 COMMAND.define(
     "system", str, "another system for Table 1, NAME:FILE: its translations of the test set, line "
-    "by line; one named Moses is compared with the paper's", repeated=True,
+    "by line; one named Moses has the paper's Moses scores in its row", repeated=True,
 )  # fmt: skip
 COMMAND.group("Run")
 COMMAND.define(
@@ -54,7 +54,7 @@ COMMAND.define(
 COMMAND.define("preset_size", Size, "settings to start from", "small")
 COMMAND.define("models", str, "models to train and evaluate", ",".join(MODELS))
 COMMAND.define(
-    "trained_on", str, "hardware of models that were trained before, for Table 2",
+    "trained_on", str, "hardware of models in --output that is not recorded there, for Table 2",
     "not recorded",
 )  # fmt: skip
 COMMAND.group("Text")

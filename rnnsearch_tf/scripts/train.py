@@ -132,7 +132,7 @@ COMMAND.define(
     "workers",
     str,
     "hosts of --strategy=multi_worker, such as a:2222,b:2222 or node[01-04]; the first is the "
-    "chief, which alone evaluates and writes files",
+    "chief, which alone evaluates and writes to --model_dir",
 )
 COMMAND.define("worker_index", int, "index of this machine in --workers, from 0", limits=Limits())
 COMMAND.define(

@@ -106,7 +106,7 @@ def _unusable_gpus() -> str:
 class Workers:
     """The machines that train together; a single one without a cluster.
 
-    Worker 0 is the chief: only it evaluates and writes files.
+    Worker 0 is the chief: only it evaluates and writes to the model directory.
     """
 
     def __init__(self, strategy: tf.distribute.Strategy):

@@ -79,15 +79,15 @@ class RunningMetrics:
 
         NLL in nats per token and per sentence, the mean of the gradient's norm, the shares of
         clipped and of skipped updates, and `train_<name>_loss` of each auxiliary loss, in nats for
-        each token or linked word that it is counted over.
+        each token or linked word that it is counted over. NaN if all updates were skipped.
         """
         nll = self.losses.get("nll", LossTotal(0.0, 0.0))
-        counted = max(self.updates - self.skipped, 1)
+        counted = self.updates - self.skipped
         return {
-            "train_nll_per_token": nll.sum / max(nll.count, 1),
-            "train_nll_per_sentence": nll.sum / max(self.sentences, 1),
-            "gradient_norm": self.gradient_norm / counted,
-            "clipped": self.clipped / counted,
+            "train_nll_per_token": _ratio(nll.sum, nll.count),
+            "train_nll_per_sentence": _ratio(nll.sum, self.sentences),
+            "gradient_norm": _ratio(self.gradient_norm, counted),
+            "clipped": _ratio(self.clipped, counted),
             "skipped": self.skipped / max(self.updates, 1),
             **{
                 f"train_{name}_loss": total.sum / total.count
@@ -95,6 +95,10 @@ class RunningMetrics:
                 if name != "nll" and total.count
             },
         }
+
+
+def _ratio(total: float, count: float) -> float:
+    return total / count if count else math.nan
 
 
 def evaluation_record(

@@ -11,13 +11,13 @@ from matplotlib import font_manager
 DEFAULT = "sans-serif"
 _NO_GLYPH_OF_ITS_OWN = ("Cc", "Cf", "Zs", "Zl", "Zp")  # categories: controls, joiners, spaces
 NO_FONT = (
-    "no installed font has some of the letters that are drawn: they are boxes in this picture. "
+    "no installed font has some of the letters that are drawn: they are boxes in this figure. "
     "Install a font that has them (the Noto fonts have most scripts), or write .svg or .html, "
     "which are shown in the viewer's fonts"
 )
 
 NOT_SHAPED = (
-    "letters that join, or run from the right, are drawn one by one from the left in this picture: "
+    "letters that join, or run from the right, are drawn one by one from the left in this figure: "
     "Matplotlib 3.11 shapes them, and so does the viewer of .svg and .html"
 )
 _SHAPES = (3, 11)  # Matplotlib's version that shapes text

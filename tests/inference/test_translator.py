@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from rnnsearch_tf import progress
 from rnnsearch_tf.config import DecodingConfig
+from rnnsearch_tf.digests import sealed
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.inference import translator as module
-from rnnsearch_tf.inference.exported import find_version, load_config, new_version
+from rnnsearch_tf.inference.exported import CARD, card_of, find_version, load_config, new_version
 from rnnsearch_tf.inference.text_model import MAX_WEIGHTS
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.layers.precision import dtype_policy
@@ -476,3 +477,24 @@ def test_models_are_in_float32_whatever_a_program_has_set(model_dir):
     with dtype_policy("mixed_bfloat16"):
         model: Any = Translator.load(model_dir).model
     assert {layer.compute_dtype for layer in model.layers} == {"float32"}
+
+
+def test_an_export_aligns_by_any_of_its_models_or_by_an_aligner(export_dir, tmp_path):
+    with card_of(export_dir / "1") as card:
+        [model] = card["models"]
+
+    def aligns(alignment: str, *architectures: str) -> bool:
+        models = [{**model, "model": {**model["model"], "architecture": a}} for a in architectures]
+        content = sealed({**card, "alignment": alignment, "models": models})
+        (tmp_path / CARD).write_text(json.dumps(content))
+        return module.exported.aligns(tmp_path)
+
+    assert aligns("attention", "rnnsearch") and aligns("attention", "rnnencdec", "rnnsearch")
+    assert aligns("aligner", "rnnencdec") and not aligns("attention", "rnnencdec")
+
+
+def test_a_model_without_attention_aligns_by_its_aligner(translator, monkeypatch):
+    monkeypatch.setattr(type(translator.model), "has_attention", property(lambda model: False))
+    assert not translator.aligns
+    monkeypatch.setattr(translator._engine, "aligner", object())
+    assert translator.aligns

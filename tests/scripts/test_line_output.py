@@ -186,7 +186,7 @@ def test_what_is_done_is_not_overwritten_or_mixed(capsys, broken_off, tmp_path):
     assert (tmp_path / "copy" / "out").read_text() == ANSWERS
     for content in ("5", "[" * 100_000, json.dumps({"command": "a", "flags": 1})):
         (tmp_path / "out.partial.json").write_text(content)
-        assert "incomplete: delete it and PARTIAL to start over" in refused("--resume")
+        assert "missing or damaged; delete PARTIAL to start over" in refused("--resume")
 
 
 def test_links_and_scores_are_resumed(capsys, engine, monkeypatch, tmp_path):

@@ -45,6 +45,7 @@ class ScriptedTranslator:
         )
         self.model = self.config.model
         self.aligner = None
+        self.aligns = self.model.has_attention
         self.max_pairs = 0  # aligned at once
         self.source_tokenizer = self.target_tokenizer = tokenizer_for(WHITESPACE, "")
         known = types.SimpleNamespace(encode=lambda tokens: [EOS])  # and nothing is unknown

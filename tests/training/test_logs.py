@@ -46,8 +46,19 @@ MEANS = {
 
 def test_metrics_are_means_over_the_updates_that_were_not_skipped(metrics):
     assert metrics.means() == MEANS
-    assert RunningMetrics().means()["train_nll_per_token"] == 0
     assert "train_guided_alignment_loss" not in RunningMetrics().means()
+
+
+def test_without_an_update_that_was_not_skipped_there_are_no_means(tmp_path):
+    metrics = RunningMetrics()
+    metrics.add(update(math.nan, 8.0, 2.0, math.inf), 1.0, 0.25)
+    record = evaluation_record(1.0, 1, 0.25, metrics, None)
+    ModelDirectory(tmp_path).write_log([record])
+    [read] = ModelDirectory(tmp_path).read_log()
+    for name in ("train_nll_per_token", "train_nll_per_sentence", "gradient_norm", "clipped"):
+        assert math.isnan(read[name])
+    assert "training nan nats/token" in evaluation_text(record, is_best=True)
+    assert read["skipped"] == 1 and update_notes(update_logs(update(1, 1, 1, 1), metrics, 1))
 
 
 def test_a_loss_that_is_counted_over_nothing_has_no_mean():

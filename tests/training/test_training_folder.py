@@ -83,7 +83,7 @@ def test_a_folder_that_is_changed_while_the_training_goes_on(tmp_path, flags, mo
     changes = {
         "target.vocab: not the vocabulary": lambda: exchange_words(path / "target.vocab"),
         "no config.json": lambda: remove(path / "config.json"),
-        "no longer the settings of this training": lambda: begin_another(path),
+        "no longer the settings of this training run": lambda: begin_another(path),
     }
 
     def step(self, batch, stop):

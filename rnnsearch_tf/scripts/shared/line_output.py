@@ -236,7 +236,7 @@ class _FileOutput(LineOutput):
             self.has_failed = bool(record["has_failed"])
         except (InputError, ValueError, KeyError, TypeError) as error:
             raise InputError(
-                f"{self._record}: incomplete: delete it and {self._partial} to start over"
+                f"{self._record}: missing or damaged; delete {self._partial} to start over"
             ) from error
         for name, value in self._made_by["flags"].items():
             if flags.get(name) != value:
