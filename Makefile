@@ -17,6 +17,12 @@
 # make reproduce DATA=folder   the paper's four models, evaluated, with a report in OUTPUT;
 #                              also OUTPUT, SIZE, TRAIN, VALID, TEST, TEST_LENGTHS, FLAGS
 
+# Where PYTHON is given, an environment of another one is not used in its place.
+SAME_PYTHON = @[ $(origin PYTHON) = file ] || \
+    [ "$$($(PYTHON) $(VERSION))" = "$$($1/bin/python $(VERSION))" ] || \
+    { echo "$1 has another Python than $(PYTHON): remove it, and run make again"; exit 1; }
+VERSION := -c 'import sys; print(sys.version_info[:2])'
+
 .NOTPARALLEL: # all install into the same environment
 PYTHON ?= python3
 VENV := .venv
@@ -57,21 +63,26 @@ NO_DATA := make reproduce needs DATA=folder with train, valid and test, each .en
 .PHONY: demo test test-fast test-lowest test-beam fuzz kill-test check docs site dist walk protos bench reproduce data-is-named clean
 
 demo: $(VENV)/installed
+	$(call SAME_PYTHON,$(VENV))
 	$(BIN)/rnnsearch-demo --output demo
 
 # A process for each of two cores, and one for tests that wait (tests/conftest.py).
 test: $(VENV)/installed-test
+	$(call SAME_PYTHON,$(VENV))
 	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 test-fast: $(VENV)/installed-test
+	$(call SAME_PYTHON,$(VENV))
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder \
 	    -m "not slow and not distributed and not browser and not serving"
 
 test-lowest: $(LOWEST)/installed
+	$(call SAME_PYTHON,$(LOWEST))
 	$(LOWEST)/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder \
 	    -m "not slow and not distributed and not browser and not serving"
 
 test-beam: $(BEAM)/installed
+	$(call SAME_PYTHON,$(BEAM))
 	$(BEAM)/bin/python -m pytest tests/pipelines
 
 fuzz: $(VENV)/installed-test
@@ -123,17 +134,11 @@ data-is-named:
 # A stamp is written last, so an install that broke off is done again, from the beginning: it may have
 # been another Python's.
 MAKE_VENV = $(PYTHON) -m venv $(if $(wildcard $@),,--clear)
-# Where PYTHON is given, an environment of another Python is made anew.
-VERSION := -c 'import sys; print(sys.version_info[:2])'
-ifneq ($(origin PYTHON),file)
-OLD := $(foreach env,$(VENV) $(LOWEST) $(BEAM),$(shell [ ! -x $(env)/bin/python ] || \
-    [ "$$($(PYTHON) $(VERSION))" = "$$($(env)/bin/python $(VERSION))" ] || rm -f $(env)/installed*))
-endif
 
 $(VENV)/installed: setup.py pyproject.toml
 	@[ ! -e $(VENV) ] || [ -e $(VENV)/by-make ] || [ -e $@ ] || \
 	    { echo "$(VENV) was not made by make: move it, or choose another with VENV=FOLDER"; exit 1; }
-	$(MAKE_VENV) $(VENV)
+	$(MAKE_VENV) $(VENV) || { rm -rf $(VENV); exit 1; }
 	@touch $(VENV)/by-make
 	@echo "Installing rnnsearch_tf with TensorFlow in $(VENV): $(DOWNLOAD)"
 	$(BIN)/python -m pip install $(QUIET_PIP) --editable ".[all]"

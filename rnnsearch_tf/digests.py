@@ -30,7 +30,10 @@ def file_digest(path: str | Path) -> str:
 
 def json_digest(value: Any) -> str:
     """Return the SHA-256 of what JSON holds, whatever the order of the fields of its objects."""
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+    digest = hashlib.sha256()
+    for part in json.JSONEncoder(sort_keys=True).iterencode(value):  # a text may be large
+        digest.update(part.encode())
+    return digest.hexdigest()
 
 
 def folder_digests(folder: Path) -> dict[str, str]:

@@ -98,14 +98,19 @@ def move_over(temporary: Path, path: Path) -> None:
     """
     synchronize(temporary)
     if path.exists():
-        old = path.stat()
-        with contextlib.suppress(OSError):  # only root gives files away, and not on every disk
-            if sys.platform != "win32":
-                os.chown(temporary, old.st_uid, old.st_gid)
-        with contextlib.suppress(OSError):
-            temporary.chmod(stat.S_IMODE(old.st_mode) & 0o777)
+        take_mode(temporary, path)
     os.replace(temporary, path)
     synchronize(path.parent)
+
+
+def take_mode(path: Path, old: Path) -> None:
+    """Give a file the mode and, where permitted, the owner of another."""
+    status = old.stat()
+    with contextlib.suppress(OSError):  # only root gives files away, and not on every disk
+        if sys.platform != "win32":
+            os.chown(path, status.st_uid, status.st_gid)
+    with contextlib.suppress(OSError):
+        path.chmod(stat.S_IMODE(status.st_mode) & 0o777)
 
 
 def write_atomically(path: str | Path, content: bytes) -> None:

@@ -141,7 +141,8 @@ def _watch(reader: socket.socket, say: Callable[[int], int]) -> None:
                 if number == signal.SIGINT:
                     open_line()
                 for last_word in _last_words:
-                    last_word()
+                    with contextlib.suppress(Exception):  # the process ends in any case
+                        last_word()
                 os._exit(say(number))
 
 

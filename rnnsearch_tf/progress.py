@@ -140,13 +140,11 @@ def counted(items: Iterable[Item], name: str, total: int | None = None) -> Itera
 def close_bars() -> None:
     """Erase all bars, for the last words of a process."""
     global _bars
-    is_locked = _lock.acquire(timeout=1)  # a forced end does not wait for a blocked terminal
-    if _bars is not None:
-        with contextlib.suppress(OSError):
-            _bars.stop()
-        _bars = None
-    if is_locked:
-        _lock.release()
+    with _lock:
+        if _bars is not None:
+            with contextlib.suppress(OSError):
+                _bars.stop()
+            _bars = None
 
 
 def _duration(seconds: float) -> str:

@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import sacrebleu
+from sacrebleu.metrics.ter import TERSignature
 
-from rnnsearch_tf.text.unspaced import HAN, UNSPACED
+from rnnsearch_tf.text.unspaced import HAN, SOUTHEAST_ASIAN, UNSPACED
 
 SAMPLES = 1_000  # that a bootstrap draws, each of as many sentences as there are
 MIN_TO_RESAMPLE = 10  # sentences; a bootstrap of fewer says little
@@ -97,11 +98,19 @@ class Metric:
         return [metric.sentence_score(ours, [theirs]).score for ours, theirs in pairs]
 
 
+class _CharacterTERSignature(TERSignature):
+    def __init__(self, args: dict[str, Any]):
+        super().__init__(args)
+        self.info["tok"] = "tercom-char"
+
+
 class _CharacterTER(sacrebleu.TER):
-    """TER over the characters of all scripts without spaces; sacreBLEU splits some of them."""
+    """TER over characters, also of the scripts without spaces that sacreBLEU does not split."""
+
+    _SIGNATURE_TYPE = _CharacterTERSignature
 
     def _preprocess_segment(self, sent: str) -> str:
-        return super()._preprocess_segment(re.sub(f"({UNSPACED})", r" \1 ", sent))
+        return super()._preprocess_segment(re.sub(f"({SOUTHEAST_ASIAN})", r" \1 ", sent))
 
 
 def _ter(tokens: str) -> sacrebleu.TER:

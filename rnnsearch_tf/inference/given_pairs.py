@@ -15,19 +15,17 @@ Line = str | bytes  # bytes are UTF-8; invalid ones count as U+FFFD
 Target = Line | Translation | Hypothesis
 
 
-def checked_lines(text: Any) -> Sequence[Line]:
-    """Return a sentence as a list of one, and a list of them as it is.
+def checked_lines(text: Any) -> list[Line]:
+    """Return a list of the sentences, or of the single one.
 
     TypeError if it is neither.
     """
     return [text] if isinstance(text, Line) else list_of_lines(_checked_list(text))
 
 
-def list_of_lines(lines: Any) -> Sequence[Line]:
-    """Return a list of sentences as it is; TypeError for one sentence alone, and other values."""
-    for _ in each_line(lines):
-        pass
-    return lines
+def list_of_lines(lines: Iterable[Line]) -> list[Line]:
+    """Return a list of the sentences; TypeError for a string, or for what is not a sentence."""
+    return list(each_line(lines))
 
 
 def _checked_list(values: Any) -> Any:

@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
+import keras
 import tensorflow as tf
 
 
@@ -20,12 +21,11 @@ class PreparedWeights(tf.Module):
     def __init__(self, compute: Callable[[], Any]):
         super().__init__()
         values = compute()
-        name = uuid.uuid4().hex  # tensors of other exports may be in the same process
 
         def leaf(place: int, x: Any) -> Any:
-            if not tf.is_tensor(x):
+            if x is None or isinstance(x, keras.Variable):
                 return x
-            return _Tensor(lambda: tf.nest.flatten(compute())[place], x, f"{name}_{place}")
+            return _Tensor(lambda: tf.nest.flatten(compute())[place], x)
 
         leaves = [leaf(place, x) for place, x in enumerate(tf.nest.flatten(values))]
         nest = tf.nest.pack_sequence_as(values, leaves)
@@ -40,16 +40,20 @@ class PreparedWeights(tf.Module):
 
 
 class _Tensor(tf.saved_model.experimental.TrackableResource):
-    """A tensor that every loader of SavedModels computes after it has read the weights."""
+    """A tensor that every loader of SavedModels computes after it has read the weights.
 
-    def __init__(self, compute: Callable[[], tf.Tensor], like: tf.Tensor, name: str):
+    Like a lookup table, it is not destroyed with the object of a SavedModel in Python, of which a
+    signature may be all that is left: its memory is freed with the process, or the session.
+    """
+
+    def __init__(self, compute: Callable[[], tf.Tensor], like: tf.Tensor):
         super().__init__()
         self._compute = compute
-        self._spec = tf.TensorSpec(like.shape, like.dtype, name)
+        self._spec = tf.TensorSpec(like.shape, like.dtype, uuid.uuid4().hex)
         self._initialize()
 
     def _create_resource(self) -> tf.Tensor:
-        spec = self._spec
+        spec = self._spec  # to whose name Python's loader adds a number of its own
         return tf.raw_ops.VarHandleOp(dtype=spec.dtype, shape=spec.shape, shared_name=spec.name)
 
     def _initialize(self) -> tf.Operation:

@@ -237,7 +237,7 @@ class Translator:
             TypeError: the text is not a string.
         """
         lines = checked_lines(text)
-        is_single = lines is not text
+        is_single = isinstance(text, Line)
         stream = self.translate_stream(
             lines, beam_size=beam_size, n_best=n_best, return_alignment=return_alignment
         )

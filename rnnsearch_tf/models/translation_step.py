@@ -45,7 +45,7 @@ class StepState(NamedTuple):
 
 
 class StepWeights(NamedTuple):
-    """What a step multiplies by, in the dtype of its products: joined weights, or a variable."""
+    """Factors of a step, in the dtype of its products: joined weights, or a single variable."""
 
     vectors: Any  # E [K, m]
     of_words: Any  # W_z, W_r, W and V_o [m, 3n + 2l]

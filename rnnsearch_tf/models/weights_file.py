@@ -28,9 +28,13 @@ def write_weights(
     The path ends in ".weights.h5"; the config is that of the model's directory; `updates` are those
     that made the weights. OSError if the disk refuses.
     """
-    model.save_weights(path)
+    optimizer = getattr(model, "optimizer", None)
+    model.optimizer = None  # which Keras would write, too, for a model that was compiled
+    try:
+        model.save_weights(path)
+    finally:
+        model.optimizer = optimizer
     with h5py.File(path, "r+") as file:
-        file.pop("optimizer", None)  # of a model that was compiled
         if updates is not None:
             file.attrs[_UPDATES] = updates
         # Bytes of a fixed length stand in the attribute itself, not elsewhere in the file.

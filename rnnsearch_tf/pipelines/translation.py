@@ -10,7 +10,7 @@ from apache_beam.io.filesystem import CompressionTypes
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.ml.inference.base import KeyedModelHandler, ModelHandler, RunInference
 
-from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.errors import InputError, input_errors
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.pipelines.jobs import NAMESPACE, count
 from rnnsearch_tf.pipelines.shards import outputs_of, read_lines, write_lines
@@ -171,11 +171,13 @@ def _write(shard: tuple[str, Mapping[str, Iterable[Any]]], unfinished: str) -> s
 def _copy(folder: str, target: Path) -> None:
     """Copy a model from any of Beam's filesystems: of an export's versions the highest."""
     folder = folder.rstrip("/")
-    [versions] = FileSystems.match([f"{folder}/*/saved_model.pb"])
-    numbers = [Path(found.path).parent.name for found in versions.metadata_list]
-    if highest := max(filter(str.isdecimal, numbers), key=int, default=""):
-        folder = f"{folder}/{highest}"
-    for copy, path in outputs_of(f"{folder}/**", str(target)):
+    with input_errors(folder):
+        [graphs] = FileSystems.match([f"{folder}/*/saved_model.pb"])
+        is_model_directory = FileSystems.exists(f"{folder}/config.json")
+    names = [found.path.split("/")[-2] for found in graphs.metadata_list]
+    highest = max(filter(str.isdecimal, names), key=int, default="")
+    part = "" if is_model_directory or not highest else f"/{highest}"
+    for copy, path in outputs_of(f"{folder}{part}/**", f"{target}{part}"):
         if Path(copy).relative_to(target).parts[0] in ("checkpoints", "tensorboard"):
             continue
         Path(copy).parent.mkdir(parents=True, exist_ok=True)

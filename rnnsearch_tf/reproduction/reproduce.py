@@ -82,17 +82,17 @@ class _Work:
         if self._has_ended(directory, config):
             say(f"\n{MODELS[name]}: {directory.path} has been trained before")
             return None
-        before = _content(directory.log_path)
-        earlier = self._machines()
+        before, earlier = _state(directory), self._machines()
         say(f"\n{MODELS[name]}: training in {directory.path}")
         # Before it, for a run that is killed.
         self._write_machines({**earlier, name: _with_this_machine(earlier.get(name, ""))})
-        stopped_by = train(config, directory.path, self._texts.training, self._texts.validation)
-        if stopped_by or _content(directory.log_path) != before:
-            directory.lexicon_path.unlink(missing_ok=True)  # of earlier weights
-        else:
-            self._write_machines(earlier)
-        return stopped_by
+        try:
+            return train(config, directory.path, self._texts.training, self._texts.validation)
+        finally:
+            if _state(directory) == before:
+                self._write_machines(earlier)
+            else:
+                directory.lexicon_path.unlink(missing_ok=True)  # of earlier weights
 
     def _has_ended(self, directory: ModelDirectory, config: Config) -> bool:
         """Whether the training has ended, by its log and settings; checkpoints may be gone.
@@ -177,5 +177,7 @@ def _saved(path: Path, expected: Any) -> Any:
         return typed(expected, read_json(path) if path.exists() else {})
 
 
-def _content(path: Path) -> bytes | None:
-    return path.read_bytes() if path.exists() else None
+def _state(directory: ModelDirectory) -> tuple[bytes | None, list[Path]]:
+    """Return what every run that trains changes: the log, and which checkpoints there are."""
+    log = directory.log_path
+    return log.read_bytes() if log.exists() else None, sorted(directory.checkpoints_path.glob("*"))

@@ -1,8 +1,6 @@
 """Scripts that put no spaces between words, as classes of characters for regular expressions."""
 
 HAN = "[\u2e80-\u2fdf\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
-_OTHERS = (
-    "\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f"  # Hiragana, Katakana
-    "\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Tibetan, Myanmar, Khmer
-)
-UNSPACED = HAN.replace("[", f"[{_OTHERS}")
+SOUTHEAST_ASIAN = "[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff]"  # and Tibetan
+_KANA = "\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f"
+UNSPACED = f"[{_KANA}{SOUTHEAST_ASIAN[1:-1]}{HAN[1:-1]}]"

@@ -29,7 +29,7 @@ class EarlyStopping(keras.callbacks.EarlyStopping):
 class ModelWithOptimizer:
     """A model with its optimizer, as callbacks expect it.
 
-    The model itself must not have an optimizer: Keras would write it into every file of weights.
+    The model itself has no optimizer: Keras would save it with the model, a second time.
     What callbacks set, such as `stop_training`, is set on the model.
     """
 

@@ -161,7 +161,7 @@ def _train(
 
 @contextlib.contextmanager
 def _seeded(seed: int) -> Iterator[None]:
-    """Seed what a model draws when it is built; a caller's own random numbers go on after it."""
+    """Seed what a model draws when it is built; Python's and NumPy's numbers go on after it."""
     before = random.getstate(), np.random.get_state()
     keras.utils.set_random_seed(seed)
     try:

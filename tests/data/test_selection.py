@@ -4,6 +4,7 @@ import errno
 import gzip
 import itertools
 import math
+import os
 import random
 import subprocess
 import sys
@@ -13,8 +14,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rnnsearch_tf import files as file_system
 from rnnsearch_tf.data.lines import read_lines
 from rnnsearch_tf.data.parallel_corpus import ParallelText
+from rnnsearch_tf.data.selection import sampling
 from rnnsearch_tf.data.selection.moore_lewis import best_pairs, entropy_differences, score_pairs
 from rnnsearch_tf.data.selection.ngram_model import UNK, NgramModel, frequent_words
 from rnnsearch_tf.data.selection.sampling import first_occurrences, two_samples
@@ -305,6 +308,35 @@ def test_the_sides_are_replaced_together_or_not_at_all(files, tmp_path, capsys, 
     monkeypatch.setattr("rnnsearch_tf.data.selection.sampling.synchronize", synchronize)
     assert "No space left" in fails(capsys, files, scores=tmp_path / "scores")
     assert len(synced) == 2
+
+
+def test_a_break_between_the_renames_leaves_no_wrong_pairs(tmp_path, monkeypatch):
+    paths = [tmp_path / name for name in ("kept.en", "kept.fr")]
+    for path in paths:
+        path.write_text("old\n")
+        path.chmod(0o600)
+
+    def write(content: bytes) -> None:
+        with sampling.writing(paths) as opened:
+            for file in opened:
+                file.write(content)
+
+    write(b"new\n")
+    assert [path.read_text() for path in paths] == ["new\n"] * 2
+    assert [path.stat().st_mode & 0o777 for path in paths] == [0o600] * 2
+    rename = file_system.move_over
+    renamed: list[Path] = []
+
+    def break_off(temporary: Path, path: Path) -> None:
+        if renamed:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        renamed.append(path)
+        rename(temporary, path)
+
+    monkeypatch.setattr(file_system, "move_over", break_off)
+    with pytest.raises(OSError, match="Input/output"):
+        write(b"newer\n")
+    assert paths[1].read_text() == "newer\n" and not paths[0].exists()
 
 
 def test_too_much_text_is_one_line(files, capsys, monkeypatch):

@@ -101,9 +101,14 @@ def test_models_translate_together_by_it(exact, few, lexicon):
         assert a.score == pytest.approx(b.score, abs=1e-4)
 
 
-def test_an_export_has_it_too(few, tmp_path):
-    nbest = one_signature.saved(few, "nbest", tmp_path / "export")
-    expected = Translator.of(few).translate(SENTENCES, n_best=3)
+@pytest.mark.parametrize("bfloat16", [False, True])
+def test_an_export_has_it_too(few, tmp_path, bfloat16):
+    """With weights that are joined when it is loaded."""
+    options = dataclasses.replace(few.config.decoding, bfloat16=bfloat16)
+    expected = Translator.of(few.with_decoding(options)).translate(SENTENCES, n_best=3)
+    prepared = few.with_decoding(options)
+    prepared.prepare()
+    nbest = one_signature.saved(prepared, "nbest", tmp_path / "export")
     found = nbest(text=tf.constant(SENTENCES))["translations"].numpy()
     for texts, result in zip(found, expected, strict=True):
         written = [hypothesis.text for hypothesis in result.hypotheses if hypothesis.text]

@@ -468,6 +468,14 @@ def test_words_that_are_no_tokens_are_read_as_text(translator):
     assert translator.score("it is cold.", served) == translator.score("it is cold.", text)
 
 
+def test_tokens_of_an_iterators_lines_are_counted(translator):
+    assert translator.source_lengths(iter(["it is cold .", "it"])) == [4, 1]
+    assert translator.words_of_pairs(iter(["a"]), map(str.lower, ["B"]))[1][0].words == (
+        "b",
+        "</s>",
+    )
+
+
 def test_a_beam_that_is_too_wide(translator):
     with pytest.raises(InputError, match="beam_size"):
         translator.translate("a", beam_size=1001)

@@ -271,7 +271,25 @@ def test_the_options_in_the_documentation_are_beams():
 
 def test_a_model_elsewhere_is_copied(export_dir, tmp_path):
     """Beam's own filesystem in place of a remote one."""
-    translation._copy(f"{export_dir}/", tmp_path / "copy")
-    copied = {path.relative_to(tmp_path / "copy"): path for path in files(tmp_path / "copy")}
-    assert copied.keys() == {path.relative_to(export_dir) for path in files(export_dir)}
-    assert all(path.read_bytes() == (export_dir / n).read_bytes() for n, path in copied.items())
+
+    def copied(folder: Path, name: str) -> set[str]:
+        translation._copy(f"{folder}/", tmp_path / name)
+        found = {str(path.relative_to(tmp_path / name)): path for path in files(tmp_path / name)}
+        assert all(path.read_bytes() == (folder / n).read_bytes() for n, path in found.items())
+        return set(found)
+
+    versions = shutil.copytree(export_dir, tmp_path / "versions")
+    whole = {str(path.relative_to(versions)) for path in files(versions)}
+    shutil.copytree(versions / "1", versions / "0")
+    assert copied(versions, "export") == whole
+    model = tmp_path / "model"
+    for name in (
+        "config.json",
+        "best.weights.h5",
+        "checkpoints/ckpt-1.index",
+        "tensorboard/events",
+    ):
+        (model / name).parent.mkdir(parents=True, exist_ok=True)
+        (model / name).touch()
+    shutil.copytree(versions / "1", model / "1")
+    assert copied(model, "directory") == {"config.json", "best.weights.h5", *whole}

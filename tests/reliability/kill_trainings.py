@@ -7,9 +7,10 @@ a start takes half the time; what happens before the fork is not under test.
 
     python tests/reliability/kill_trainings.py --folder=kill-test
 
-Every kill and every end is a line of FOLDER/seed-N/one/events.jsonl or …/workers/events.jsonl; the
-same command resumes an interrupted test. Each training run is killed about 20 times before it ends;
-then another begins in an empty folder, with an empty cache, until there were enough kills.
+Every kill and every end is a line of FOLDER/seed-N-CODE/one/events.jsonl, or of the same file of
+workers; the same command resumes an interrupted test. Each training run is killed about 20 times
+before it ends; then another begins in an empty folder, with an empty cache, until there were enough
+kills.
 """
 
 import argparse

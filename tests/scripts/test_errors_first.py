@@ -92,7 +92,7 @@ CASES = [
 ]  # fmt: skip
 
 USAGE = [
-    ("train", [*TRAIN, "--model_dir=lr=1,bs=2"], "cannot contain a comma"),
+    ("train", [*TRAIN, "--model_dir=lr=1,bs=2"], "must not contain a comma"),
     ("train", [*TRAIN, "--optimizer=adadelta"], "0.0015 is that of adam"),
     ("train", [*TRAIN, "--subwords=300"], "--subwords goes with --tokenizer=sentencepiece"),
     ("train", [*TRAIN, "--data_dir=x"], "--data_dir goes with --wmt14"),

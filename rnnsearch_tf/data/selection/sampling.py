@@ -11,7 +11,7 @@ import numpy as np
 
 from rnnsearch_tf.data.lines import compressed
 from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText, each_pair
-from rnnsearch_tf.files import is_stream, real_path, replacing, synchronize
+from rnnsearch_tf.files import is_stream, real_path, replacing, synchronize, take_mode
 
 Item = TypeVar("Item")
 
@@ -122,5 +122,6 @@ def writing(paths: Sequence[str | Path]) -> Iterator[list[IO[bytes]]]:
             ]
         for temporary in temporaries:
             synchronize(temporary)
-        if paths and not is_stream(paths[0]):
-            real_path(paths[0]).unlink(missing_ok=True)
+        if paths and not is_stream(paths[0]) and (old := real_path(paths[0])).exists():
+            take_mode(temporaries[0], old)
+            old.unlink()
