@@ -146,7 +146,7 @@ def _title(title: str) -> str:
 
 def _by_length(bins: Sequence[LengthBin]) -> list[str]:
     rows = [_row(_span(b), (f"{b.sentences:,}", with_interval(b.bleu, b.interval))) for b in bins]
-    return [_row("source tokens", ("sentences", "BLEU")), *rows]
+    return [_row("source words", ("sentences", "BLEU")), *rows]
 
 
 def _systems(scores: TranslationScores) -> list[str]:
@@ -160,7 +160,7 @@ def _systems(scores: TranslationScores) -> list[str]:
         others = (with_interval(d.other, d.other_interval) for d in each)
         lines.append(_row(comparison.other, others))
         lines.append(_row("  difference, p", (_change(d.score, d.other, d.p_value) for d in each)))
-    lines.append("BLEU by source tokens")
+    lines.append("BLEU by source words")
     for comparison in scores.comparisons:
         lines.append(_row(comparison.other, ("this", "other", "difference, p")))
         for ours, theirs in zip(scores.by_length, comparison.by_length, strict=True):

@@ -40,7 +40,7 @@ def fall(model: ModelResults) -> tuple[float, str] | None:
     points = max(best.bleu - worst.bleu, 0.0)
     fraction = points / best.bleu if best.bleu else 0.0
     return fraction, (
-        f"{best.bleu:.2f} at {_span(best)} to {worst.bleu:.2f} at {_span(worst)} tokens, "
+        f"{best.bleu:.2f} at {_span(best)} to {worst.bleu:.2f} at {_span(worst)} words, "
         f"−{points:.2f} BLEU ({fraction:.0%})"
     )
 

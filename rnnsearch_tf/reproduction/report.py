@@ -165,7 +165,7 @@ def _figure_2(models: Sequence[ModelResults]) -> str:
         (f"{b[0].low}–{b[0].high}", f"{b[0].sentences:,}", *(f"{model.bleu:.2f}" for model in b))
         for b in zip(*(model.by_length for model in models), strict=True)
     ]
-    return _table(("source tokens", "sentences", *(model.name for model in models)), rows)
+    return _table(("source words", "sentences", *(model.name for model in models)), rows)
 
 
 def _table_2(models: Sequence[ModelResults]) -> str:
@@ -196,7 +196,7 @@ def _figure_3(model: ModelResults | None) -> str:
     low, high = assessment.ALIGNED_LENGTHS
     caption = (
         f"Test sentences (at most {assessment.ALIGNED}) drawn at random from those of {low} to "
-        f"{high} source tokens without unknown words. Source along the top, translation down the "
+        f"{high} source words without unknown words. Source along the top, translation down the "
         "side; black 0, white 1."
     )
     return "\n\n".join([*pictures, caption])
@@ -204,7 +204,7 @@ def _figure_3(model: ModelResults | None) -> str:
 
 def _table_3(models: Sequence[ModelResults]) -> str:
     low, high = assessment.LONG_LENGTHS
-    lengths = f"of {low} to {high} source tokens"
+    lengths = f"of {low} to {high} source words"
     shown = [model for model in models if model.max_length == 50] or list(models)
     tables = []
     for examples in zip(*(model.examples for model in shown), strict=True):

@@ -170,7 +170,7 @@ def _label_bins(axes: Axes, bins: Sequence[LengthBin]) -> None:
         lowered = i > 0 and not lowered and places[i] - places[i - 1] < room
         labels.append("\n" * lowered + label)
     axes.set_xticks(places, labels)
-    axes.set(xlabel="source length (tokens)", ylabel="BLEU")
+    axes.set(xlabel="source length (words)", ylabel="BLEU")
 
 
 def _draw_field(

@@ -59,7 +59,7 @@ def write_sample(
             f"{label}: sentence {i + 1:,}, {metric.title} {scores[i]:.2f}",
             _texts(text, i),
             {
-                "source tokens": len(pair.source_tokens) - 1,
+                "source words": len(pair.source_tokens) - 1,
                 "log p": log_p,
                 **_scores(text, i, tokens),
             },

@@ -129,7 +129,7 @@ def test_a_column_of_few_sentences_fails_no_claim():
 
 
 def test_a_fall_is_from_the_best_bin_to_the_worst_past_training():
-    numbers = "25.00 at 1–30 to 14.00 at 61–97 tokens, −11.00 BLEU (44%)"
+    numbers = "25.00 at 1–30 to 14.00 at 61–97 words, −11.00 BLEU (44%)"
     assert fall(AS_THE_PAPER[1]) == (pytest.approx(0.44), numbers)
 
 
