@@ -138,7 +138,7 @@ MAKE_VENV = $(PYTHON) -m venv $(if $(wildcard $@),,--clear)
 $(VENV)/installed: setup.py pyproject.toml
 	@[ ! -e $(VENV) ] || [ -e $(VENV)/by-make ] || [ -e $@ ] || \
 	    { echo "$(VENV) was not made by make: move it, or choose another with VENV=FOLDER"; exit 1; }
-	$(MAKE_VENV) $(VENV) || { rm -rf $(VENV); exit 1; }
+	$(MAKE_VENV) $(VENV) || { touch $(VENV)/by-make; exit 1; }
 	@touch $(VENV)/by-make
 	@echo "Installing rnnsearch_tf with TensorFlow in $(VENV): $(DOWNLOAD)"
 	$(BIN)/python -m pip install $(QUIET_PIP) --editable ".[all]"

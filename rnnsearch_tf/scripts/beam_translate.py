@@ -9,12 +9,14 @@ from rnnsearch_tf.models.model_directory import find_model
 from rnnsearch_tf.scripts.shared.beam_flags import (
     PASSED_ON,
     SHARDS,
+    check_resumed,
     output_folder,
     pass_options_on,
     run_job,
 )
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.file_flags import REMOTE_PATH
+from rnnsearch_tf.scripts.shared.line_output import model_digests
 from rnnsearch_tf.scripts.shared.translation_lines import (
     check_n_best,
     define_translation_format,
@@ -89,6 +91,8 @@ def run() -> int:
     for pattern in patterns:
         shards.matching(pattern)
     output = output_folder(COMMAND, patterns)
+    is_remote = "://" in model
+    check_resumed(COMMAND, output, model if is_remote else model_digests([model], "best"))
     handler = translation.TranslatorHandler(model, FLAGS.n_best, FLAGS.alignment is not None)
     unfinished = shards.unfinished_folder(output)
     counters = run_job(

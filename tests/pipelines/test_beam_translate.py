@@ -172,6 +172,21 @@ def workers_of(process: subprocess.Popen[bytes]) -> list[int]:
     return found
 
 
+def test_other_flags_and_another_model_do_not_resume(export_dir, tmp_path, capsys):
+    (tmp_path / "a.en").write_text("It is cold.\n")
+    given = flags(export_dir, tmp_path / "a.en", tmp_path / "out")
+    given[1] = f"--input={tmp_path}/a.en"
+    assert beam_translate.run(given) == 0
+    (tmp_path / "b.en").write_text("It is cold.\n")
+    resumed = [*given, "--resume", f"--input={tmp_path}/b.en"]
+    assert "--n_best was 1, not 2" in fails(capsys, *resumed, "--n_best=2")
+    other = fails(capsys, *resumed, "--model_dir=europarl-en-fr")
+    assert "the files were made with another model" in other
+    assert translations(tmp_path / "out").keys() == {"a.en"}
+    assert beam_translate.run(resumed) == 0
+    assert translations(tmp_path / "out").keys() == {"a.en", "b.en"}
+
+
 @pytest.mark.slow
 def test_a_killed_worker_loses_and_doubles_nothing(text, expected, export_dir, tmp_path):
     """The job fails, each file is whole or not there, and --resume makes those that are not."""

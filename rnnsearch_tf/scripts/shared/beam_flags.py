@@ -1,14 +1,17 @@
 """Parts that the scripts on Apache Beam share: sharded files, and options that are Beam's own."""
 
 import contextlib
+import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.errors import InputError, UsageError, input_errors
 from rnnsearch_tf.scripts.shared.command import Command
 
 if TYPE_CHECKING:
     import apache_beam as beam
+
+_FREE = ("model_dir", "input", "output", "resume")  # flags that may differ when a job is resumed
 
 PASSED_ON = (
     "Other flags, written --NAME=VALUE, are Beam's options, such as --runner (docs/scale.md); "
@@ -37,6 +40,31 @@ def output_folder(command: Command, inputs: list[str]) -> str:
         if f"{output}/" == folder or ("**" in pattern and f"{output}/".startswith(folder)):
             raise UsageError(f"--output {output}: {pattern} reads files there")
     return output
+
+
+def check_resumed(command: Command, output: str, model: Any) -> None:
+    """Write what makes the files of an output folder beside it; with --resume, compare it.
+
+    `model` tells the model, as a value that JSON has. InputError if other flags or another model
+    have made the files that are there.
+    """
+    from rnnsearch_tf.pipelines.shards import read_file, write_file
+
+    flags = {name: command.flags[name].value for name in command.flags if name not in _FREE}
+    path = f"{output}.made-by.json"
+    content = read_file(path) if command.flags.resume else None
+    if content is None:
+        with input_errors(path):
+            write_file(path, json.dumps({"flags": flags, "model": model}, indent=2).encode())
+        return
+    with input_errors(path):
+        earlier = json.loads(content)
+        before, model_before = dict(earlier["flags"]), earlier["model"]
+    for name, value in flags.items():
+        if before.get(name) != value:
+            raise InputError(f"{path}: --{name} was {before.get(name)}, not {value}")
+    if model_before != model:
+        raise InputError(f"{path}: the files were made with another model")
 
 
 def run_job(
