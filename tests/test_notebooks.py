@@ -180,8 +180,8 @@ def test_attention(execute, model_dir):
         EPOCHS=1,
         PAIRS_PER_BIN=1,
     )
-    assert Path("rnnencdec", "last.weights.h5").exists()
-    assert not Path("rnnsearch").exists()
+    assert Path("rnnencdec-300", "last.weights.h5").exists()
+    assert not Path("rnnsearch-300").exists()
     assert "<svg" in outputs["at-once"][0].data["text/html"]
     assert "<svg" in outputs["load"][0].data["text/html"]
     weights = re.findall(r"α = (0\.\d+)$", printed(outputs["attention-by-hand"]), re.M)

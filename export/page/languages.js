@@ -44,6 +44,9 @@ function setLanguage(element, tag) {
 function showExamples(sentences) {
   const box = document.getElementById("examples");
   box.hidden = !sentences.length;
-  box.replaceChildren(...sentences.map((sentence) => make("button", { type: "button" }, sentence)));
+  const shown = Array.from(box.children, (button) => button.textContent);
+  if (shown.join("\n") !== sentences.join("\n")) { // else a button may have the focus
+    box.replaceChildren(...sentences.map((sentence) => make("button", { type: "button" }, sentence)));
+  }
   for (const button of box.children) setLanguage(button, languages.source);
 }

@@ -352,5 +352,6 @@ def test_the_policy_of_nginx_is_that_of_the_page_and_forbids_frames():
     assert HEADERS["Content-Security-Policy"] == f"{of_page}; frame-ancestors 'none'"
     assert HEADERS["X-Content-Type-Options"] == "nosniff"
     assert HEADERS["Referrer-Policy"] == "no-referrer"
+    assert HEADERS["Cache-Control"] == "no-cache"
     assert "unsafe" not in of_page
     assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=", html)

@@ -405,6 +405,14 @@ def test_an_example_is_translated_with_a_click(visit, server):
     expect(page.locator("#introduction")).to_be_visible()
 
 
+def test_an_example_keeps_the_focus_when_the_model_tells_the_same_languages_again(visit, server):
+    page = visit(server.url)
+    example = page.get_by_role("group", name="Examples").get_by_role("button").first
+    example.focus()
+    page.evaluate("showLanguages({ ...languages })")
+    expect(example).to_be_focused()
+
+
 def test_the_languages_are_the_models(visit, server):
     languages = {"source_language": "pt-BR", "target_language": "ja"}
     server.signatures["describe"] = lambda lines: (200, {"predictions": [languages]})
