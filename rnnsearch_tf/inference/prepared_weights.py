@@ -50,14 +50,17 @@ class _Tensor(tf.saved_model.experimental.TrackableResource):
         super().__init__()
         self._compute = compute
         self._spec = tf.TensorSpec(like.shape, like.dtype, uuid.uuid4().hex)
-        self._initialize()
+        self._assign(like)
 
     def _create_resource(self) -> tf.Tensor:
         spec = self._spec  # to whose name Python's loader adds a number of its own
         return tf.raw_ops.VarHandleOp(dtype=spec.dtype, shape=spec.shape, shared_name=spec.name)
 
     def _initialize(self) -> tf.Operation:
-        return tf.raw_ops.AssignVariableOp(resource=self.resource_handle, value=self._compute())
+        return self._assign(self._compute())
+
+    def _assign(self, value: tf.Tensor) -> tf.Operation:
+        return tf.raw_ops.AssignVariableOp(resource=self.resource_handle, value=value)
 
     def read(self) -> tf.Tensor:
         """Return the tensor."""

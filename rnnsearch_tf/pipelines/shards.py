@@ -90,22 +90,6 @@ def write_lines(path: str, lines: Iterable[bytes], folder: str) -> None:
         move_over(Path(temporary), Path(path))
 
 
-def read_file(path: str) -> bytes | None:
-    """Read a small file; None if it is not there."""
-    if not FileSystems.exists(path):
-        return None
-    with FileSystems.open(path, compression_type=_RAW) as file:
-        return file.read()
-
-
-def write_file(path: str, content: bytes) -> None:
-    """Write a small file; its folder is made if it is missing."""
-    with contextlib.suppress(OSError):  # it is there
-        FileSystems.mkdirs(FileSystems.split(path)[0])
-    with FileSystems.create(path, compression_type=_RAW) as file:
-        file.write(content)
-
-
 def remove_folder(path: str) -> None:
     """Remove a folder of unfinished files, if it is there."""
     if FileSystems.exists(path):

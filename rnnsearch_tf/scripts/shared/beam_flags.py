@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from rnnsearch_tf.errors import InputError, UsageError, input_errors
+from rnnsearch_tf.json_files import parse_json
 from rnnsearch_tf.scripts.shared.command import Command
 
 if TYPE_CHECKING:
@@ -48,17 +49,18 @@ def check_resumed(command: Command, output: str, model: Any) -> None:
     `model` tells the model, as a value that JSON has. InputError if other flags or another model
     have made the files that are there.
     """
-    from rnnsearch_tf.pipelines.shards import read_file, write_file
+    from apache_beam.io.filesystems import FileSystems
+
+    from rnnsearch_tf.pipelines.shards import read_lines, write_lines
 
     flags = {name: command.flags[name].value for name in command.flags if name not in _FREE}
     path = f"{output}.made-by.json"
-    content = read_file(path) if command.flags.resume else None
-    if content is None:
-        with input_errors(path):
-            write_file(path, json.dumps({"flags": flags, "model": model}, indent=2).encode())
-        return
     with input_errors(path):
-        earlier = json.loads(content)
+        if not (command.flags.resume and FileSystems.exists(path)):
+            content = json.dumps({"flags": flags, "model": model}, indent=2)
+            write_lines(path, content.encode().splitlines(), FileSystems.split(path)[0])
+            return
+        earlier = parse_json(b"\n".join(read_lines(path)))
         before, model_before = dict(earlier["flags"]), earlier["model"]
     for name, value in flags.items():
         if before.get(name) != value:
