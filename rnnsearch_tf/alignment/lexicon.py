@@ -1,12 +1,12 @@
 """Lexicon learned from attention: the most frequent translations of each source word."""
 
-import itertools
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
 from rnnsearch_tf.alignment.links import LinkRule
 from rnnsearch_tf.data.parallel_corpus import Corpus, each_pair
+from rnnsearch_tf.data.selection.sampling import random_pairs
 from rnnsearch_tf.errors import input_errors
 from rnnsearch_tf.files import write_atomically
 from rnnsearch_tf.inference.lexicon_file import Lexicon
@@ -22,8 +22,8 @@ _MAX_TRANSLATIONS = 10
 def lexicon_of(
     translator: Translator, training: Corpus, max_pairs: int = MAX_PAIRS
 ) -> dict[str, tuple[str, ...]]:
-    """Align the first `max_pairs` training pairs by a model's attention, and learn a lexicon."""
-    pairs = itertools.islice(each_pair(training), max_pairs)
+    """Align training pairs, at most `max_pairs` drawn at random, and learn a lexicon from them."""
+    pairs = each_pair(random_pairs(training, max_pairs))
     alignments = translator.align_stream(pairs)
     return learn_lexicon(counted(alignments, "aligned pair"))
 

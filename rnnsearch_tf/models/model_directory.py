@@ -106,6 +106,11 @@ class ModelDirectory:
                 raise InputError(f"{path}: not the SentencePiece model this model was made with")
         return paths
 
+    @property
+    def has_checkpoint(self) -> bool:
+        """Whether there is a checkpoint of a training run."""
+        return any(self.checkpoints_path.glob("ckpt-*.index"))
+
     def check_resumable(self) -> None:
         """Check that the training run in this folder, if there is one, can be resumed.
 
@@ -113,13 +118,12 @@ class ModelDirectory:
         """
         written = (self.weights_path(BEST), self.weights_path(LAST), self.log_path)
         files = [path.name for path in written if path.exists()]
-        has_checkpoint = any(self.checkpoints_path.glob("ckpt-*.index"))
-        if not self.is_complete() and (files or has_checkpoint):
+        if not self.is_complete() and (files or self.has_checkpoint):
             raise InputError(
                 f"{self.path}: trained before, and its config.json is gone: put it back, or train "
                 "in another folder"
             )
-        if files and not has_checkpoint:
+        if files and not self.has_checkpoint:
             raise InputError(
                 f"{self.path}: trained before, and its checkpoints are gone: put them back, or "
                 f"train from scratch in another folder, or here without {', '.join(files)}"

@@ -1,6 +1,5 @@
 """rnnsearch-aligner: a word aligner, learned from sentence pairs alone."""
 
-import itertools
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
@@ -8,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from rnnsearch_tf.alignment.extraction import ALIGNER_LINKS
 from rnnsearch_tf.alignment.formats import pharaoh
 from rnnsearch_tf.config import MOSES_NAMES, SENTENCEPIECE, Config
-from rnnsearch_tf.data.parallel_corpus import each_pair
+from rnnsearch_tf.data.parallel_corpus import Corpus, each_pair
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.files import replacing
 from rnnsearch_tf.limits import COUNT
@@ -21,7 +20,7 @@ from rnnsearch_tf.scripts.shared.file_flags import (
     check_path,
     check_read_twice,
 )
-from rnnsearch_tf.scripts.shared.pair_flags import PairFiles, define_pairs, needed_pairs
+from rnnsearch_tf.scripts.shared.pair_flags import define_pairs, needed_pairs
 from rnnsearch_tf.windows import windows
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ COMMAND = Command(
 FLAGS = COMMAND.flags
 COMMAND.group("Data")
 define_pairs(COMMAND, "source side of the training pairs", "their translations")
-COMMAND.define("pairs", int, "train on the first so many pairs", 200_000, COUNT)
+COMMAND.define("pairs", int, "train on at most so many pairs, drawn at random", 200_000, COUNT)
 COMMAND.group("Words")
 COMMAND.define(
     "model_dir", MODEL_FOLDER, "a trained model, whose words are aligned: write aligner.npz there"
@@ -74,6 +73,7 @@ def run() -> None:
         check_path("model_dir", OUTPUT_FILE, str(directory.aligner_path))
     with quiet_start():
         from rnnsearch_tf.aligner.hmm_aligner import HmmAligner
+        from rnnsearch_tf.data.selection.sampling import random_pairs
         from rnnsearch_tf.progress import counted, say
         from rnnsearch_tf.text.tokenizers import with_prefixes, word_tokenizers_for
 
@@ -81,8 +81,8 @@ def run() -> None:
             tokenizers = directory.load_tokenizers()
         else:
             tokenizers = word_tokenizers_for(with_prefixes(config))
-    first = itertools.islice(_pairs(training, tokenizers), FLAGS.pairs)
-    aligner = HmmAligner.train(counted(first, "read pair"))
+    drawn = random_pairs(training, FLAGS.pairs)
+    aligner = HmmAligner.train(_pairs(drawn, tokenizers))
     if directory:
         aligner.save(directory.aligner_path)
         say(f"{directory.aligner_path} written: it replaces attention in alignments from now on")
@@ -104,7 +104,7 @@ def _check_flags(config: Config) -> None:
 
 
 def _pairs(
-    training: PairFiles, tokenizers: "Iterable[Tokenizer]"
+    training: Corpus, tokenizers: "Iterable[Tokenizer]"
 ) -> "Iterator[tuple[Sentence, Sentence]]":
     """Yield the words of the pairs, as `Translator.align` gives them."""
     for window in windows(each_pair(training), _AT_ONCE):

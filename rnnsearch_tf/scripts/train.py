@@ -213,19 +213,19 @@ def _on_jax() -> Any:
 
 
 def _base() -> Config:
-    """Return the settings of --config over --preset."""
+    """Return the settings of --config over those of --initial_model, and these over --preset."""
     if FLAGS.preset not in PRESETS:
         raise UsageError(f"--preset {FLAGS.preset}: choose one of {', '.join(PRESETS)}")
     config = PRESETS[FLAGS.preset]
-    if FLAGS.config is not None:
-        config = read_settings_file(FLAGS.config, config)
-    # A resumed training run keeps its own settings, even where the initial model's differ.
-    is_resumed = False
-    if FLAGS.config is not None and FLAGS.model_dir is not None:
-        own = Path(FLAGS.model_dir) / "config.json"
-        is_resumed = real_path(FLAGS.config) == real_path(own)
-    if FLAGS.initial_model is not None and not is_resumed:
+    if FLAGS.initial_model is not None:
         config = InitialModel(FLAGS.initial_model).settings_over(config)
+    if FLAGS.config is None:
+        return config
+    config = read_settings_file(FLAGS.config, config)
+    if FLAGS.model_dir is not None and FLAGS.initial_model is None:
+        own = ModelDirectory(FLAGS.model_dir)
+        if real_path(FLAGS.config) == real_path(own.path / "config.json"):  # it is resumed
+            config = dataclasses.replace(config, initial_model=own.load_config().initial_model)
     return config
 
 
@@ -284,6 +284,9 @@ def _validation_files() -> PairFiles | None:
             raise UsageError("--valid_split: --train_alignments needs a separate validation set")
         if size > 1 and size != int(size):
             raise UsageError(f"--valid_split {size}: must be a whole number, or below 1")
+        files = (FLAGS.train_source or FLAGS.train_tsv or "").split(",")
+        if len(set(files)) < len(files):
+            raise UsageError("--valid_split: a file given twice would be trained on all the same")
     return find_pairs(COMMAND, "valid_")
 
 

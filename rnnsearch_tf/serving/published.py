@@ -87,7 +87,7 @@ def publish(
                 size=f"{count_values(best):,}, stored in {weights_dtype}",
                 license=license_name,
                 data=data,
-                epochs=f"{record['epoch']:g} epochs, " if "epoch" in record else "",
+                training=", ".join(_training(config, record)),
                 scores="\n".join(scores),
             )
             (folder / "README.md").write_text(card, "utf-8")
@@ -111,8 +111,16 @@ def _card(config: Config, **others: str) -> str:
         target_language=config.target_language,
         units="joint " * config.joint_subwords + "subwords" if is_split else "words",
         requirement="rnnsearch-tf[subwords]" if is_split else "rnnsearch-tf",
-        training_length=config.training.max_length,
     )
+
+
+def _training(config: Config, record: dict[str, Any]) -> Iterator[str]:
+    """Yield what the card tells of the training run."""
+    if config.initial_model:
+        yield "from the weights of another model"
+    if "epoch" in record:
+        yield f"{record['epoch']:g} epoch{'s' * (record['epoch'] != 1)}"
+    yield f"sentences of up to {config.training.max_length} tokens"
 
 
 def _validation_rows(record: dict[str, Any]) -> Iterator[str]:

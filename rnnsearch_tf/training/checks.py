@@ -97,10 +97,10 @@ def check_same(directory: ModelDirectory, config: Config) -> None:
     different = [n for n, value in stored.items() if n not in unknown and asked[n] != value]
     if different:
         said = (_DIGESTED.get(n, f"{n} is {stored[n]}, not {asked[n]}") for n in different)
-        is_same_text = not set(_DIGESTED) & set(different)
+        is_same_text = not set(_DIGESTED) & set(different) - {"initial_model"}
         same = f"--config={directory.path / 'config.json'}"
         if stored["initial_model"]:
-            same += " and --initial_model"
+            same += ", without --initial_model"
         way_out = f"resume it with {same}, or " if is_same_text else ""
         raise InputError(
             f"{directory.path} holds a training run with other settings: "

@@ -19,6 +19,11 @@ _PREFIXES = ("source_prefixes", "target_prefixes")
 _OF_TEXT = ("source_language", "target_language", "tokenizer", "subwords", "joint_subwords")
 
 
+def prefixes_of(config: Config) -> dict[str, str]:
+    """Return the abbreviations of a model's Moses rules, fields of `Config`."""
+    return {name: getattr(config, name) for name in _PREFIXES}
+
+
 class InitialModel:
     """A model directory whose best weights a training run begins from.
 
@@ -30,15 +35,19 @@ class InitialModel:
     def __init__(self, path: str | Path):
         self.directory = ModelDirectory(find_model(path))
         self._config = self.directory.load_config()
-        # The abbreviations of its Moses rules, fields of `Config`.
-        self.prefixes = {name: getattr(self._config, name) for name in _PREFIXES}
+        self.prefixes = prefixes_of(self._config)
         # The files of its SentencePiece models; none where its tokens are words.
         self.subwords = self.directory.subword_files()
 
     def settings_over(self, config: Config) -> Config:
-        """Return a config with the architecture, sizes and tokenizer of this model."""
-        of_text = {name: getattr(self._config, name) for name in _OF_TEXT}
-        return dataclasses.replace(config, model=self._config.model, **of_text)
+        """Return a config with this model's architecture, sizes, tokenizer and decoding options.
+
+        But with 0 candidate words: these need a lexicon, which a new model has not.
+        """
+        own = self._config
+        of_text = {name: getattr(own, name) for name in _OF_TEXT}
+        decoding = dataclasses.replace(own.decoding, candidate_words=0)
+        return dataclasses.replace(config, model=own.model, decoding=decoding, **of_text)
 
     def check(self, config: Config) -> None:
         """Check that a training run with these settings can begin from this model.

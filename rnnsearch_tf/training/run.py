@@ -26,7 +26,7 @@ from rnnsearch_tf.tf_functions import check_backend
 from rnnsearch_tf.training.callbacks import ProgressBar
 from rnnsearch_tf.training.checks import check_inputs, check_jax, check_same
 from rnnsearch_tf.training.distribution import Workers
-from rnnsearch_tf.training.initial_model import InitialModel
+from rnnsearch_tf.training.initial_model import InitialModel, prefixes_of
 from rnnsearch_tf.training.summaries import Summaries
 from rnnsearch_tf.training.trainer import Trainer
 from rnnsearch_tf.training.validation import ValidationSet
@@ -50,7 +50,9 @@ def train(
     """Train a model, or resume a training run that was stopped.
 
     Args:
-        config: settings; vocabulary sizes are upper bounds, and the digests are filled in here.
+        config: settings; vocabulary sizes are upper bounds, and the digests are filled in here. The
+            config of a model directory whose training run began from another model resumes that
+            run without the `initial_model`.
         model_dir: a new folder, or one that a run with the same settings and text has made.
         training: sentence pairs.
         validation: sentence pairs that choose the best weights.
@@ -82,13 +84,15 @@ def train(
         digest = initial.directory.check_weights()
         config = dataclasses.replace(config, initial_model=digest, **initial.prefixes)
         known, subwords = initial.directory.load_vocabularies(), initial.subwords
+    directory = ModelDirectory(model_dir)
+    if config.initial_model and not initial:
+        config, known = _resumed(config, directory)
     if validation is not None and not isinstance(validation, ParallelText):
         validation = read_all(validation)
     digest = "" if validation is None else validation.fingerprint()
     if validation is not None and not validation.source:
         raise InputError("the validation set is empty")
     config = dataclasses.replace(config, validation_text=digest)
-    directory = ModelDirectory(model_dir)
     if directory.is_complete() and (stored := directory.load_config()).training_text:
         text_digest = training.fingerprint()  # before another text is prepared, which takes long
         check_same(directory, dataclasses.replace(stored, training_text=text_digest))
@@ -100,6 +104,14 @@ def train(
         _on_chief(workers, lambda: stack.enter_context(directory.locked()))
         _create(directory, text, workers)
         return _train(directory, text, workers.strategy, initial, validation, callbacks)
+
+
+def _resumed(config: Config, directory: ModelDirectory) -> tuple[Config, Sequence[Vocabulary]]:
+    """Take words and abbreviations from the directory; its checkpoint has the weights."""
+    if not (directory.is_complete() and directory.has_checkpoint):
+        raise InputError(f"{directory.path}: no checkpoint yet to resume: give the initial model")
+    prefixes = prefixes_of(directory.load_config())
+    return dataclasses.replace(config, **prefixes), directory.load_vocabularies()
 
 
 def _create(directory: ModelDirectory, text: TrainingData, workers: Workers) -> None:

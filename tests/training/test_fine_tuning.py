@@ -1,5 +1,7 @@
 """Training that begins from a trained model."""
 
+import dataclasses
+import json
 import shutil
 from pathlib import Path
 
@@ -59,9 +61,31 @@ def test_it_is_resumed_by_the_command_that_is_advised(tmp_path, model_dir, other
     trained([*flags, "--label_smoothing=0.2", "--source_vocabulary_size=999"], path)
     again = [*flags, f"--model_dir={path}", "--epochs=1", "--batch_size=32"]
     assert train.run(again) == 1
-    assert f"resume it with --config={path / 'config.json'} and" in capsys.readouterr().err
-    assert train.run([*again, f"--config={path / 'config.json'}"]) == 0
-    assert "nothing is left to do" in capsys.readouterr().err
+    own = f"--config={path / 'config.json'}"
+    assert f"resume it with {own}, without --initial_model, or" in capsys.readouterr().err
+    for flags in (again, [*other_text, *again[3:]]):  # also without the initial model
+        assert train.run([*flags, own]) == 0
+        assert "nothing is left to do" in capsys.readouterr().err
+    shutil.rmtree(path / "checkpoints")
+    for file in (*path.glob("*.h5"), path / "training.jsonl"):
+        file.unlink()
+    assert train.run([*other_text, *again[3:], own]) == 1
+    assert "no checkpoint yet to resume: give the initial model" in capsys.readouterr().err
+
+
+def test_settings_are_those_of_a_file_over_those_of_the_initial_model(tmp_path, model_dir, capsys):
+    def printed(*flags: str) -> dict:
+        assert train.run([f"--initial_model={model_dir}", "--print_config", *flags]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    file = tmp_path / "settings.yaml"
+    file.write_text("model: {dropout: 0.2}\ndecoding: {length_penalty: 0.7}\n")
+    initial = ModelDirectory(model_dir).load_config()
+    own, given = printed(), printed(f"--config={file}")
+    assert own["decoding"] == dataclasses.asdict(initial.decoding) != given["decoding"]
+    assert own["model"] == dataclasses.asdict(initial.model)
+    assert given["model"] == {**own["model"], "dropout": 0.2}
+    assert given["decoding"] == {**own["decoding"], "length_penalty": 0.7}
 
 
 @pytest.mark.parametrize(

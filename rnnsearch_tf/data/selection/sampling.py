@@ -12,6 +12,7 @@ import numpy as np
 from rnnsearch_tf.data.lines import compressed
 from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText, each_pair
 from rnnsearch_tf.files import is_stream, real_path, replacing, synchronize, take_mode
+from rnnsearch_tf.progress import counted
 
 Item = TypeVar("Item")
 
@@ -39,9 +40,9 @@ def two_samples_of_rows(size: int, count: int, seed: int) -> tuple[list[int], li
     return _halves(_reservoir(range(size), 2 * count, seed)[0])
 
 
-def random_pairs(corpus: Corpus, count: int, seed: int) -> ParallelText:
+def random_pairs(corpus: Corpus, count: int, seed: int = 1) -> ParallelText:
     """Draw `count` pairs, or all where there are fewer, in a random order."""
-    return _sample(_reservoir(_numbered(corpus), count, seed)[0]).text
+    return _sample(_reservoir(counted(_numbered(corpus), "read pair"), count, seed)[0]).text
 
 
 def _numbered(corpus: Corpus) -> Iterator[tuple[int, str, str]]:
