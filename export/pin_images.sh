@@ -1,6 +1,7 @@
 #!/bin/sh
 # Writes the images that the compose files and kustomization.yaml use to .env, with the digests
 # that their tags have today: from then on the same images run, whatever becomes of the tags.
+# Other lines of .env stay.
 #   ./pin_images.sh        TensorFlow Serving for CPUs
 #   ./pin_images.sh gpu    TensorFlow Serving for NVIDIA GPUs
 # Needs docker with buildx, which asks the registry and downloads no image.
@@ -25,10 +26,12 @@ serving=$(pinned "tensorflow/serving:$tag")
 nginx=$(pinned nginx:1.30-alpine)
 prometheus=$(pinned prom/prometheus:v3.5.0)
 grafana=$(pinned grafana/grafana:12.2.0)
+others=$(grep -Ev '^(TF_SERVING|NGINX|PROMETHEUS|GRAFANA)_IMAGE=' .env 2>/dev/null || :)
 cat >.env <<END
 TF_SERVING_IMAGE=$serving
 NGINX_IMAGE=$nginx
 PROMETHEUS_IMAGE=$prometheus
-GRAFANA_IMAGE=$grafana
+GRAFANA_IMAGE=$grafana${others:+
+$others}
 END
 cat .env

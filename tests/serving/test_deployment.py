@@ -205,11 +205,14 @@ def test_tensorflow_has_as_many_threads_as_cpus(server):
 def test_what_compose_mounts_is_there_and_read_only():
     for service in compose().values():
         for volume in service["volumes"]:
-            host, target, mode = volume.rsplit(":", 2)
-            assert mode == "ro"
-            if host.startswith("${EXPORT_DIR"):
-                assert target == the_model().base_path
+            if isinstance(volume, dict):
+                assert volume["source"].startswith("${EXPORT_DIR")
+                assert volume["target"] == the_model().base_path
+                assert volume["read_only"]
+                assert not volume["bind"]["create_host_path"]
             else:
+                host, _, mode = volume.rsplit(":", 2)
+                assert mode == "ro"
                 assert (EXPORT / host).exists(), host
 
 
@@ -354,10 +357,10 @@ def test_ports_have_one_name_and_number_throughout():
 
 
 def test_probes():
-    for probe in ("startupProbe", "readinessProbe"):
-        asked = container()[probe]["httpGet"]
-        assert asked == {"path": stable_metadata(), "port": "http"}
-    assert container()["livenessProbe"]["tcpSocket"] == {"port": "grpc"}
+    asked = container()["startupProbe"]["httpGet"]
+    assert asked == {"path": stable_metadata(), "port": "http"}
+    for probe in ("readinessProbe", "livenessProbe"):
+        assert container()[probe]["tcpSocket"] == {"port": "grpc"}
 
 
 def test_a_pod_that_stops_answers_what_it_has_begun():

@@ -1,5 +1,6 @@
 """nginx.conf in nginx: the page, the way to the model server, headers and limits."""
 
+import gzip
 import json
 import os
 import re
@@ -168,6 +169,14 @@ def test_too_many_requests_are_refused_to_the_address_that_sends_them(front):
     assert refused.json() == {"error": "Too many requests: wait a few seconds."}
     assert front.ask("/v1/models/rnnsearch", host="127.0.0.3").status == 200
     assert front.ask("/", host="127.0.0.2").status == 200
+
+
+def test_a_compressed_request_is_refused(front):
+    body = gzip.compress(json.dumps({"instances": ["One."]}).encode())
+    headers = {"Content-Encoding": "gzip"}
+    answer = front.ask("/v1/models/rnnsearch:predict", "POST", body=body, headers=headers)
+    assert answer.status == 415
+    assert answer.json() == {"error": "Send the request without compression."}
 
 
 def test_behind_an_ingress_each_client_has_a_limit_of_its_own(front_in_kubernetes):

@@ -46,7 +46,9 @@ SERVICE_PROPERTIES: dict[str, Callable[[dict[str, Any]], bool]] = {
     "the default seccomp profile": lambda service: "seccomp" not in str(service["security_opt"]),
     "a root file system for reading": lambda service: service["read_only"],
     "files of the host for reading": lambda service: all(
-        volume.endswith(":ro") for volume in service["volumes"] if volume[0] in "./$"
+        volume["read_only"] if isinstance(volume, dict) else volume.endswith(":ro")
+        for volume in service["volumes"]
+        if isinstance(volume, dict) or volume[0] in "./"
     ),
     "no more of the host": lambda service: (
         not ({"privileged", "network_mode", "pid", "ipc", "devices"} & set(service))
@@ -214,6 +216,10 @@ def test_images_are_pinned(tmp_path):
     assert re.fullmatch(rf"nginx:[\w.-]+@{DIGEST}", images["NGINX_IMAGE"])
     used = {re.findall(r"\$\{(\w+)", service["image"])[0] for service in services().values()}
     assert used == set(images)
+    pinned = (tmp_path / ".env").read_text()
+    (tmp_path / ".env").write_text("EXPORT_DIR=/exports\nTF_SERVING_IMAGE=mine\nLISTEN=0.0.0.0")
+    assert pin(tmp_path, f"Digest: {DIGEST}").returncode == 0
+    assert (tmp_path / ".env").read_text() == pinned + "EXPORT_DIR=/exports\nLISTEN=0.0.0.0\n"
 
 
 def test_the_image_for_gpus_is_pinned_when_it_is_asked_for(tmp_path):
