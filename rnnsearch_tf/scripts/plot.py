@@ -50,12 +50,17 @@ def run() -> None:
 
 def _plot_trainings(paths: Sequence[str]) -> None:
     directories = [ModelDirectory(find_model(path)) for path in paths]
-    for directory in directories:
-        directory.load_config()  # for its checks
+    models = [directory.load_config().model for directory in directories]
     logs = [directory.read_log() for directory in directories]
     from rnnsearch_tf.visualization.curves import draw_training
 
-    draw_training(FLAGS.output, dict(zip(_labels(paths), logs, strict=True)))
+    names = _labels(paths)
+    regularized = [
+        name
+        for name, model in zip(names, models, strict=True)
+        if model.label_smoothing or model.r_drop
+    ]
+    draw_training(FLAGS.output, dict(zip(names, logs, strict=True)), regularized)
 
 
 def _plot_evaluations(paths: Sequence[str]) -> None:

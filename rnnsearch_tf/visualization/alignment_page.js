@@ -343,14 +343,18 @@ const sections = [...document.querySelectorAll("main section")];
 const figures = sections.map((section) => JSON.parse(section.dataset.figures));
 if (sections.length > 1 && Object.keys(figures[0]).length) new Overview(sections, figures);
 
+// Each is drawn when it comes near, or when the page is printed.
+const waiting = new Set(document.querySelectorAll(".alignment"));
 const near = new IntersectionObserver(
   (entries) => {
-    for (const { isIntersecting, target } of entries) {
-      if (!isIntersecting) continue;
-      near.unobserve(target);
-      new AlignmentView(target, JSON.parse(target.previousElementSibling.textContent));
-    }
+    for (const { isIntersecting, target } of entries) if (isIntersecting) draw(target);
   },
   { rootMargin: "1000px" },
 );
-for (const box of document.querySelectorAll(".alignment")) near.observe(box);
+for (const box of waiting) near.observe(box);
+addEventListener("beforeprint", () => waiting.forEach(draw));
+
+function draw(box) {
+  near.unobserve(box);
+  if (waiting.delete(box)) new AlignmentView(box, JSON.parse(box.previousElementSibling.textContent));
+}

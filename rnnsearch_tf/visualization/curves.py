@@ -1,6 +1,7 @@
 """Plots of BLEU over source length (Fig. 2 of the paper), of training runs, and of calibration."""
 
 import math
+import textwrap
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,8 @@ _RESOLUTION = 250  # dots per inch of a PNG
 _LETTER = 0.026  # of the axis, the width of a letter of a label
 _LABELS = 12  # that two lines have room for
 _LONG_NAME = 24  # letters; the legend has one column for longer names
+_LEGEND_WIDTH = 50  # letters of a line
+_LEGEND_LINES, _LEGEND_LINE = 4, 0.19  # that there is room for; inches of each more
 
 
 def draw_bleu_by_length(
@@ -56,23 +59,30 @@ def draw_bleu_by_length(
         _finish(figure, path, _legend_title(bins, bool(compared)))
 
 
-def draw_training(path: str | Path, logs: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+def draw_training(
+    path: str | Path,
+    logs: Mapping[str, Sequence[Mapping[str, Any]]],
+    regularized: Collection[str] = (),  # names of training runs whose loss is not −log p alone
+) -> None:
     """Draw −log p per token, and BLEU on the validation set, over updates.
 
     Of each training run's `ModelDirectory.read_log`, these are `train_nll_per_token` (dashed),
-    `nll_per_token` and `bleu`, where an evaluation has them. InputError if there is nothing to
-    draw of one.
+    `nll_per_token` and `bleu`, where an evaluation has them. With label smoothing or R-Drop, the
+    first is a loss with these terms, and is labeled so. InputError if there is nothing to draw of
+    one.
     """
     with figure_style():
         figure = _new_figure(5)
         nll_axes, bleu_axes = figure.subplots(2, 1, sharex=True)
         for i, (name, records) in enumerate(logs.items()):
-            look = {"color": _COLORS[i % len(_COLORS)], "marker": "."}
-            training, validation = _plain(f"{name}, training"), _plain(f"{name}, validation")
+            solid = {**_look(i), "linestyle": "-", "markersize": 3}
+            dashed = {**solid, "linestyle": "--"}
+            loss = "training loss" if name in regularized else "training"
+            training, validation = _plain(f"{name}, {loss}"), _plain(f"{name}, validation")
             drawn = [
-                _draw_field(nll_axes, records, "train_nll_per_token", "--", **look, label=training),
-                _draw_field(nll_axes, records, "nll_per_token", "-", **look, label=validation),
-                _draw_field(bleu_axes, records, "bleu", "-", **look),
+                _draw_field(nll_axes, records, "train_nll_per_token", **dashed, label=training),
+                _draw_field(nll_axes, records, "nll_per_token", **solid, label=validation),
+                _draw_field(bleu_axes, records, "bleu", **solid),
             ]
             if not any(drawn):
                 raise InputError(f"{name}: no evaluation to draw")
@@ -109,10 +119,14 @@ def _finish(figure: Figure, path: str | Path, title: str | None = None) -> None:
     """Add grids, and a legend above the axes, where it covers no data, and write the picture."""
     for axes in figure.axes:
         axes.grid(alpha=0.3)
-    names = figure.axes[0].get_legend_handles_labels()[1]
+    handles, names = figure.axes[0].get_legend_handles_labels()
     columns = 1 if max(map(len, names), default=0) > _LONG_NAME else 2
-    figure.legend(loc="outside upper left", ncols=columns, frameon=False, fontsize=9,
-                  title=title, title_fontsize=8, alignment="left", handlelength=3)  # fmt: skip
+    names = [textwrap.fill(name, _LEGEND_WIDTH) for name in names]
+    lines = sum(name.count("\n") + 1 for name in names) / columns
+    figure.set_figheight(figure.get_figheight() + _LEGEND_LINE * max(lines - _LEGEND_LINES, 0))
+    figure.legend(handles, names, loc="outside upper left", ncols=columns, frameon=False,
+                  fontsize=9, title=title, title_fontsize=8, alignment="left",
+                  handlelength=3)  # fmt: skip
     save_figure(figure, path)
 
 
@@ -173,11 +187,9 @@ def _label_bins(axes: Axes, bins: Sequence[LengthBin]) -> None:
     axes.set(xlabel="source length (words)", ylabel="BLEU")
 
 
-def _draw_field(
-    axes: Axes, records: Sequence[Mapping[str, Any]], field: str, style: str, **look: str
-) -> bool:
+def _draw_field(axes: Axes, records: Sequence[Mapping[str, Any]], field: str, **look: Any) -> bool:
     """Draw a field of a training run's evaluations that have it; return whether any has."""
     points = [(record["updates"], record[field]) for record in records if field in record]
     if points:
-        axes.plot(*zip(*points, strict=True), style, **look)
+        axes.plot(*zip(*points, strict=True), **look)
     return bool(points)

@@ -19,6 +19,8 @@ _SETTINGS = {
     **dict.fromkeys(("xtick.color", "ytick.color"), INK),
     "text.usetex": False,  # whatever the user's own settings are
     "savefig.bbox": None,
+    "axes.grid": False,
+    "image.origin": "upper",
     "svg.fonttype": "none",  # text stays text
     "svg.hashsalt": "rnnsearch_tf",
     "pdf.fonttype": 42,  # whole fonts, whose text can be searched and copied

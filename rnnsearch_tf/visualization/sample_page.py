@@ -2,12 +2,14 @@
 
 import difflib
 import re
+import unicodedata
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from rnnsearch_tf.evaluation.metrics import METRICS, language_tokens, text_metrics
 from rnnsearch_tf.results import Alignment
+from rnnsearch_tf.text.unspaced import UNSPACED
 from rnnsearch_tf.visualization import alignment_page
 from rnnsearch_tf.visualization.alignment_page import AlignedSentence, LabeledText
 
@@ -25,7 +27,9 @@ class SampleText(NamedTuple):
 
 
 _RANKED_BY = "chrf"  # on a short sentence, more telling than BLEU
-_WORD = re.compile(r"\w+|[^\w\s]")
+# Vowel signs and accents, which \w lacks, belong to their word.
+_MARKS = "".join(c for c in map(chr, range(0x300, 0x3100)) if unicodedata.category(c)[0] == "M")
+_WORD = re.compile(rf"{UNSPACED}|(?:(?!{UNSPACED})[\w{_MARKS}])+|[^\w\s]")
 
 
 def extremes(scores: Sequence[float], count: int) -> tuple[list[int], list[int]]:

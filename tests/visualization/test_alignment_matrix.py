@@ -47,6 +47,16 @@ def test_a_png_has_the_papers_gray_scale(tmp_path):
     np.testing.assert_allclose(painted / 255, picture, atol=1e-6)
 
 
+def test_what_is_not_finite_is_black_and_the_users_style_draws_no_grid():
+    words = ["a", "b"], ["c", "d"]
+    weights = np.array([[1.0, 0.0], [0.25, 0.75]], np.float32)
+    expected = paint_alignment(weights, *words)
+    with matplotlib.rc_context({"axes.grid": True, "image.origin": "lower"}):
+        np.testing.assert_array_equal(paint_alignment(weights, *words), expected)
+    unknown = paint_alignment(np.array([[np.nan, 0.0], [0.25, 0.75]]), *words)
+    np.testing.assert_array_equal(unknown, paint_alignment(weights * [[0], [1]], *words))
+
+
 def test_an_svg_has_the_words_as_text_in_order(tmp_path):
     source, target = ["$x$", *SOURCE], [*TARGET[:-1], "中文", "العربية"]
     with warnings.catch_warnings():

@@ -214,6 +214,13 @@ def test_a_cell_that_is_pointed_at_tells_its_weight(visit):
     assert page.locator("path").count() == 1
 
 
+def test_all_are_drawn_when_they_come_near_or_are_printed(visit):
+    page = visit(*[HOUSE] * 40)
+    assert 0 < page.locator(".stage").count() < 40
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator(".stage").count() == 40
+
+
 def test_lines_join_the_words(visit):
     page = visit(HOUSE)
     word = words(page, 1).nth(0)

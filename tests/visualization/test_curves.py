@@ -55,15 +55,21 @@ def test_legend_and_marks_are_outside_the_axes_and_no_labels_overlap(tmp_path, m
     spans = [*((low, low + 9) for low in range(1, 60, 10)), (51, 63), (61, 107)]
     system = [LengthBin(*span, 9, 20.0, interval=3.0) for span in spans]
     names = ["one", "other", "a long name that is wider than half of the figure (against one)"]
+    many = [*names, *(f"a folder with a name of its own, number {i}" for i in range(9)), "x" * 99]
     draw_bleu_by_length(tmp_path / "a.svg", dict.fromkeys(names, system), marks=[30, 50])
     long = [LengthBin(low, low + 9, 9, 20.0) for low in range(1, 400, 10)]
     draw_bleu_by_length(tmp_path / "c.svg", {"one": long[:15]})
     draw_bleu_by_length(tmp_path / "d.svg", {"one": long})
     draw_training(tmp_path / "b.svg", dict.fromkeys(names, TRAINED))
+    draw_training(tmp_path / "e.svg", dict.fromkeys(many, TRAINED))
+    looks = [(line.get_color(), line.get_marker()) for line in drawn[-1].axes[1].get_lines()]
+    assert len({*looks}) == len(many)
     for figure in drawn:
         FigureCanvasAgg(figure).draw()
         (legend,) = figure.legends
+        assert legend.get_window_extent().x1 <= figure.bbox.x1
         for axes in figure.axes:
+            assert axes.get_window_extent().height > figure.dpi  # an inch
             assert box(legend, axes)[1] > 1
             labels = [box(label, axes) for label in axes.get_xticklabels() if label.get_text()]
             marks = [box(text, axes) for text in axes.texts]
@@ -107,11 +113,11 @@ def test_trainings_are_curves_of_what_their_logs_have(tmp_path):
     unevaluated = [{"updates": 10, "train_nll_per_token": 5.0}]
     old = [{"updates": 10, "nll_per_token": 5.0, "bleu": 1.0}]
     logs = {"all": TRAINED, "unevaluated": unevaluated, "old": old}
-    draw_training(tmp_path / "a.svg", logs)
+    draw_training(tmp_path / "a.svg", logs, regularized=["unevaluated"])
     labels = texts(tmp_path / "a.svg")
     curves = [text for text in labels if text.split(",")[0] in logs]
     assert curves == [
-        "all, training", "all, validation", "unevaluated, training", "old, validation"
+        "all, training", "all, validation", "unevaluated, training loss", "old, validation"
     ]  # fmt: skip
     assert "updates" in labels and "BLEU (validation set)" in labels
 

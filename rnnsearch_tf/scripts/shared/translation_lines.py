@@ -40,8 +40,8 @@ def define_translation_format(command: Command) -> None:
         AlignmentFormat,
         "pharaoh: after the translation and ' ||| ', links i-j from source word i to target word "
         "j, counted from 0: each target word is linked to the source word with the greatest "
-        "weight, or not linked if that is </s>. json: a JSON object per line, with words, scores "
-        "and weights",
+        "weight, or not linked if that is </s>. Words are the tokens that json shows, not what the "
+        "line has between spaces. json: a JSON object per line, with words, scores and weights",
     )
 
 
