@@ -18,9 +18,9 @@ Target = Line | Translation | Hypothesis
 def checked_lines(text: Any) -> list[Line]:
     """Return a list of the sentences, or of the single one.
 
-    TypeError if it is neither.
+    TypeError if it is neither; InputError as `each_line`.
     """
-    return [text] if isinstance(text, Line) else list_of_lines(_checked_list(text))
+    return list_of_lines([text] if isinstance(text, Line) else _checked_list(text))
 
 
 def list_of_lines(lines: Iterable[Line]) -> list[Line]:
@@ -41,7 +41,10 @@ def is_series(values: Any) -> bool:
 
 
 def each_line(lines: Iterable[Line]) -> Iterator[Line]:
-    """Give the sentences one by one; TypeError for a string, or for what is not a sentence."""
+    """Give the sentences one by one; TypeError for a string, or for what is not a sentence.
+
+    InputError for a str that is not Unicode, such as one cut inside of an emoji.
+    """
     if isinstance(lines, Line):
         raise TypeError("one sentence where an iterable of them belongs")
     if not is_series(lines):
@@ -49,7 +52,17 @@ def each_line(lines: Iterable[Line]) -> Iterator[Line]:
     for number, line in enumerate(lines):
         if not isinstance(line, Line):
             raise TypeError(f"sentence {number:,}: expected a str, not {_described(line)}")
-        yield line
+        yield checked_text(line, f"sentence {number:,}")
+
+
+def checked_text(text: Any, name: str) -> Any:
+    """Return what is given; InputError for a str that has no UTF-8."""
+    try:
+        if isinstance(text, str):
+            text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(f"{name} is not Unicode: {error.reason}") from error
+    return text
 
 
 def _described(value: Any) -> str:
@@ -69,7 +82,7 @@ def checked_pairs(source: Sequence[Line], target: Any) -> list[tuple[Line, Targe
 
 
 def each_pair(pairs: Iterable[tuple[Line, Target]]) -> Iterator[tuple[Line, Target]]:
-    """Give the pairs one by one; TypeError for what is not a pair."""
+    """Give the pairs one by one; TypeError for what is not a pair, InputError as `each_line`."""
     for number, pair in enumerate(pairs):
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise TypeError(
@@ -80,13 +93,16 @@ def each_pair(pairs: Iterable[tuple[Line, Target]]) -> Iterator[tuple[Line, Targ
             raise TypeError(f"sentence {number:,}: expected a str, not {_described(source)}")
         if not isinstance(target, Target):
             raise TypeError(f"translation {number:,}: expected a str, not {_described(target)}")
-        yield source, target
+        yield (
+            checked_text(source, f"sentence {number:,}"),
+            checked_text(target, f"translation {number:,}"),
+        )
 
 
 def checked_target(target: Any) -> Target:
     """Return a single translation; InputError for a list, TypeError for what is not a string."""
     if isinstance(target, Target):
-        return target
+        return checked_text(target, "the translation")
     _checked_list(target)
     raise InputError("one sentence, but a list of translations")
 

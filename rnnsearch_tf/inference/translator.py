@@ -326,6 +326,7 @@ class Translator:
             if not isinstance(line, Line):
                 given_pairs.checked_lines(line)
                 raise TypeError("expected a sentence, a str, and the beginning of its translation")
+            given_pairs.checked_text(line, "the text")
         engine = self._engine_for(None, n_best)
         if getattr(engine, "complete", None) is None:
             raise InputError("this export has no completions; export with --completions")

@@ -115,7 +115,12 @@ class Encoder(PreciseLayer):
         return annotations, summary
 
     def compute_output_spec(self, source: Any, mask: Any = None, training: bool = False) -> Any:
-        """Return the outputs of a functional model, without tracing `call`."""
+        """Return the outputs of a functional model, without tracing `call`.
+
+        ValueError for an input of the default dtype of `keras.Input`, float32.
+        """
+        if "int" not in keras.backend.standardize_dtype(source.dtype):
+            raise ValueError(f"the source is {source.dtype}: make it keras.Input(…, dtype='int32')")
         networks = 1 if self.backward_cell is None else 2
         size = networks * self.units + (self.embedding.size if self.with_words else 0)
         return self.symbol(*source.shape, size), self.symbol(source.shape[0], self.units)

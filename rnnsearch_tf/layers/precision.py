@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import keras
+import numpy as np
 from keras import ops
 
 from rnnsearch_tf.tensor_types import Float, Tensor
@@ -23,9 +24,8 @@ class PreciseLayer(keras.layers.Layer):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> "PreciseLayer":
         """Have Keras keep the arguments for `get_config`, which it does for plain values alone."""
-        if type(kwargs.get("dtype")) is keras.DTypePolicy:
-            kwargs["dtype"] = kwargs["dtype"].name
-        return super().__new__(cls, *args, **kwargs)
+        plain = {name: _plain(value) for name, value in kwargs.items()}
+        return super().__new__(cls, *map(_plain, args), **plain)
 
     def __init__(self, **kwargs: Any):
         super().__init__(autocast=False, **kwargs)
@@ -45,6 +45,13 @@ class PreciseLayer(keras.layers.Layer):
     def symbol(self, *shape: int | None) -> keras.KerasTensor:
         """An output of a functional model, for which `call` need not be traced."""
         return keras.KerasTensor(shape, dtype=self.variable_dtype)
+
+
+def _plain(value: Any) -> Any:
+    """Return an argument's plain value, of a NumPy number or a dtype policy."""
+    if isinstance(value, np.generic):
+        return value.item()
+    return value.name if type(value) is keras.DTypePolicy else value
 
 
 def joined(*weights: Float[Tensor, "*rows _"]) -> Float[Tensor, "*rows _"]:

@@ -17,7 +17,7 @@ from rnnsearch_tf.layers.decoder import Decoder, DecoderState
 from rnnsearch_tf.layers.deep_output import MaxoutDeepOutput
 from rnnsearch_tf.layers.encoder import Encoder
 from rnnsearch_tf.layers.precision import dtype_policy
-from rnnsearch_tf.models.losses import LOSSES, LossTotal, token_losses
+from rnnsearch_tf.models.losses import LOSSES, LossTotal, WordMask, token_losses
 from rnnsearch_tf.models.translation_step import Candidates, StepWeights, TranslationStep
 from rnnsearch_tf.tensor_types import Float, Int, Tensor
 
@@ -105,8 +105,9 @@ class TranslationModel(keras.Model):
         return super().compute_loss(x, x["target"] if y is None else y, y_pred, *args, **kwargs)
 
     def compute_metrics(self, x: Any, y: Any, y_pred: Any, *args: Any, **kwargs: Any) -> Any:
-        """Compute the metrics of `compile`, of the same y as the loss."""
-        return super().compute_metrics(x, x["target"] if y is None else y, y_pred, *args, **kwargs)
+        """Compute the metrics of `compile`, of the same y as the loss, without padding."""
+        y = x["target"] if y is None else y
+        return super().compute_metrics(x, y, WordMask()([y_pred, y]), *args, **kwargs)
 
     @property
     def has_attention(self) -> bool:
@@ -169,7 +170,8 @@ class TranslationModel(keras.Model):
             training: whether dropout acts.
 
         Returns:
-            float32, of the N tokens of `target` (`</s>` counted) sentence by sentence.
+            float32, of the N tokens of `target` (`</s>` counted) sentence by sentence. JAX's `jit`
+            cannot know N: use `compute_losses` there.
         """
         return token_losses(self.readout, self._read(source, target, training), target, training)
 

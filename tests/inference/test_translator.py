@@ -303,6 +303,22 @@ def test_what_is_no_text_in_a_stream(translator, stream, given, said):
         list(getattr(translator, stream)(given))
 
 
+def test_half_an_emoji_is_refused_after_the_lines_before_it(translator):
+    half = json.loads('"Hi \\ud83d"')
+    results = translator.translate_stream(["It is cold.", half], lines_at_once=9)
+    assert next(results).text
+    with pytest.raises(InputError, match="sentence 1 is not Unicode: surrogates not allowed"):
+        next(results)
+    for call in (
+        lambda: translator.translate(half),
+        lambda: translator.score("a", half),
+        lambda: list(translator.align_stream([(half, "a")])),
+        lambda: translator.complete("a", half),
+    ):
+        with pytest.raises(InputError, match="is not Unicode"):
+            call()
+
+
 def test_no_lines_at_once(translator):
     with pytest.raises(ValueError, match="0 at once: must be at least 1"):
         list(translator.translate_stream(["a"], lines_at_once=0))

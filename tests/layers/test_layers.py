@@ -475,6 +475,17 @@ def masked(x: np.ndarray, *lengths: int) -> Any:
     return keras.layers.Masking()(np.where(mask(*lengths)[..., None], x, 0.0))
 
 
+def test_sizes_of_numpy_and_an_input_without_a_dtype():
+    words = keras.Input((None,), dtype="int32")
+    encoder = Encoder(np.int64(K), M, np.int32(N))
+    model = keras.Model(words, encoder(words)[0])
+    again = keras.models.clone_model(model)
+    again.set_weights(model.get_weights())
+    close(again(ids(B, TX)), model(ids(B, TX)))
+    with pytest.raises(ValueError, match="the source is float32: make it"):
+        encoder(keras.Input((None,)))
+
+
 @pytest.mark.parametrize("make", [lambda: BahdanauAttention(N_ALIGN, "glorot"), LastAnnotation])
 def test_an_attention_takes_the_mask_of_its_annotations(make):
     annotations, states = masked(normal(B, TX, N), 3, 2), normal(B, TY, N)
