@@ -5,7 +5,6 @@ import gc
 import os
 import signal
 import sys
-import typing
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -29,10 +28,6 @@ shape_checks.install()
 # Where it is set, these processes and all that they start would compile every module anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
-
-if sys.version_info < (3, 12):
-    # `isinstance` works the members of a protocol out anew; TensorFlow asks for each operation.
-    typing._get_protocol_attrs = functools.cache(typing._get_protocol_attrs)  # type: ignore[attr-defined]
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A job in a shell's background ignores it, and so would the commands that tests interrupt.
@@ -186,6 +181,7 @@ def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     A `Translator` of what lies in it is loaded, and traces its searches, once for equal options.
     """
     from rnnsearch_tf.inference.translator import Translator
+    from rnnsearch_tf.models.model_directory import ModelDirectory
 
     base = tmp_path_factory.getbasetemp()
     root = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared"
@@ -193,9 +189,16 @@ def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     load = Translator.load
     load_once = functools.cache(load)
 
-    def load_shared(path: Any, *options: Any, **named: Any) -> Translator:
-        is_shared = isinstance(path, str | Path) and root in Path(path).parents
-        return (load_once if is_shared else load)(path, *options, **named)
+    def load_shared(
+        path: Any, decoding: Any = None, weights: str = "best", alignment: Any = None
+    ) -> Translator:
+        if not (isinstance(path, str | Path) and root in Path(path).parents):
+            return load(path, decoding, weights, alignment)
+        if (Path(path) / "config.json").exists():  # what the defaults stand for in a model
+            decoding = decoding or ModelDirectory(path).load_config().decoding
+            if alignment is None and not (Path(path) / "aligner.npz").exists():
+                alignment = "attention"
+        return load_once(Path(path), decoding, weights, alignment)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Translator, "load", load_shared)

@@ -115,6 +115,16 @@ def test_what_cannot_be_installed_is_told_in_a_line(name, monkeypatch, tmp_path)
     assert "\n" not in message
 
 
+AS_TESTS_DO = f"""
+import gc, sys
+sys.path.insert(0, {str(Path(__file__).parent / "stand_ins")!r})
+import quick_graphs
+quick_graphs.install()
+gc.freeze()
+gc.set_threshold(50_000, 10, 10)
+"""
+
+
 @pytest.fixture(scope="module")
 def kernel(tmp_path_factory):
     """The kernel of all notebooks: each would start TensorFlow anew."""
@@ -125,6 +135,10 @@ def kernel(tmp_path_factory):
             patch.setenv(name, folder)
         manager = KernelManager(kernel_name="python3")
         manager.start_kernel()
+        client = manager.blocking_client()
+        client.start_channels()
+        client.execute(AS_TESTS_DO, reply=True, timeout=SECONDS)
+        client.stop_channels()
         yield manager
         manager.shutdown_kernel(now=True)
 

@@ -116,10 +116,17 @@ def test_a_file_gives_the_same_links_and_a_damaged_one_an_error(
     dice = np.random.default_rng(1)
     places = dice.integers(len(whole), size=40).tolist()
     damaged = [whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :] for place in places]
-    for content in (b"", b"text", whole[:-30], *damaged):
+    for content in (b"", b"text", whole[:-30]):
+        path.write_bytes(content)
+        with pytest.raises(InputError, match=r"aligner\.npz"):
+            HmmAligner.load(path)
+    path.write_bytes(whole)
+    expected = np.concatenate([alpha.ravel() for alpha, _ in HmmAligner.load(path).align(*text)])
+    for content in damaged:
         path.write_bytes(content)
         with contextlib.suppress(InputError):  # a bit in a header may matter to nobody
-            HmmAligner.load(path).align(*text)
+            found = [alpha.ravel() for alpha, _ in HmmAligner.load(path).align(*text)]
+            np.testing.assert_array_equal(np.concatenate(found), expected)
 
 
 @pytest.mark.parametrize(

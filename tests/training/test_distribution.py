@@ -92,13 +92,15 @@ def two_devices(tmp_path_factory, flags) -> Path:
             fit_folder=folder / "fit",
         )
     )
+    assert "training on 2 CPUs" in written
     assert "resuming from" in written and "ckpt-1: epoch 1, batch 5" in written
     return folder
 
 
 def test_three_devices_give_the_weights_and_both_losses_of_one(tmp_path, flags, one_device):
     three = tmp_path / "three"
-    finish(start([*flags, "--strategy=mirrored", f"--model_dir={three}"], devices=3))
+    (said,) = finish(start([*flags, "--strategy=mirrored", f"--model_dir={three}"], devices=3))
+    assert "training on 3 CPUs" in said
     assert_same_weights(three, one_device)
     losses = [
         [record["train_guided_alignment_loss"] for record in ModelDirectory(path).read_log()]

@@ -95,7 +95,8 @@ def updates_on_jax(path: str, names: Sequence[str]) -> None:
     from rnnsearch_tf.training.jax_batches import choose_devices
     from rnnsearch_tf.training.jax_train_step import JaxTrainStep
 
-    choose_devices("mirrored" if "=2" in os.environ.get("XLA_FLAGS", "") else "one")
+    several = "=2" in os.environ.get("XLA_FLAGS", "")
+    choose_devices("mirrored" if several else "one")
     results: dict[str, np.ndarray] = {}
     for name in names:
         keras.utils.set_random_seed(1)
@@ -107,6 +108,7 @@ def updates_on_jax(path: str, names: Sequence[str]) -> None:
         with dtype_policy(policy):
             model = build()
         step = JaxTrainStep(model, config, UPDATES)
+        assert step.devices == ("2 CPUs, by JAX" if several else "1 CPU, by JAX")
         results |= {
             f"{name}: {key}": value
             for key, value in trained(step, model, first_weights(model), optimizer).items()

@@ -114,11 +114,15 @@ def test_signals_at_random_moments_change_nothing(tmp_path, flags, reference):
     """The first has no record yet, nor best weights but those of its checkpoint."""
     path = tmp_path / "model"
     killed_in_its_first_checkpoint(path, reference)
+    ended = 0
     for number in (signal.SIGTERM, signal.SIGKILL):
         if not end(start(flags, path), at_a_random_moment(path), number):
             killed_in_its_first_checkpoint(path, reference)
-        elif number == signal.SIGTERM:
+            continue
+        ended += 1
+        if number == signal.SIGTERM:
             assert weights(path, "best")
+    assert ended  # on a busy machine, a moment may be missed
     assert train.run([*flags, f"--model_dir={path}"]) == 0
     assert_same(path, reference)
     assert_clean(path)
