@@ -198,7 +198,7 @@ def test_tensorflow_has_as_many_threads_as_cpus(server):
     }
     values = SERVERS[server]()
     cpus = limits[server]()
-    assert values["tensorflow_intra_op_parallelism"] == cpus
+    assert values["tensorflow_intra_op_parallelism"] == "1"
     assert values["tensorflow_inter_op_parallelism"] == cpus
 
 
