@@ -319,14 +319,15 @@ class Translator:
             without text, whose score is −inf.
 
         Raises:
-            InputError: more translations than the beam is wide, or an export without completions.
+            InputError: more translations than the beam is wide, an export without completions, or
+                a str that is not Unicode.
             TypeError: the text or the prefix is not a string.
         """
-        for line in (text, prefix):
+        for name, line in (("the text", text), ("the prefix", prefix)):
             if not isinstance(line, Line):
                 given_pairs.checked_lines(line)
                 raise TypeError("expected a sentence, a str, and the beginning of its translation")
-            given_pairs.checked_text(line, "the text")
+            given_pairs.checked_text(line, name)
         engine = self._engine_for(None, n_best)
         if getattr(engine, "complete", None) is None:
             raise InputError("this export has no completions; export with --completions")

@@ -63,22 +63,6 @@ class SentenceLoss(keras.losses.Loss):
         return ops.sum(ops.where(ops.equal(tokens, 0), 0.0, losses), axis=1)
 
 
-class WordMask(keras.layers.Layer):
-    """Gives predictions the mask of words that are not padding, which Keras's metrics look at."""
-
-    def __init__(self, **kwargs: Any):
-        super().__init__(autocast=False, **kwargs)
-        self.supports_masking = True
-
-    def call(self, predictions_and_words: Any) -> Any:
-        """Return the predictions."""
-        return predictions_and_words[0]
-
-    def compute_mask(self, predictions_and_words: Any, previous_mask: Any) -> Any:
-        """Return which words are not padding."""
-        return ops.not_equal(predictions_and_words[1], 0)
-
-
 def nll(model: Any, batch: Mapping[str, Any], outputs: DecoderState, training: bool) -> LossTotal:
     """Σ −log p(y_i | y_<i, x) over the target tokens, and their number (`</s>` counted).
 

@@ -17,7 +17,7 @@ from rnnsearch_tf.layers.decoder import Decoder, DecoderState
 from rnnsearch_tf.layers.deep_output import MaxoutDeepOutput
 from rnnsearch_tf.layers.encoder import Encoder
 from rnnsearch_tf.layers.precision import dtype_policy
-from rnnsearch_tf.models.losses import LOSSES, LossTotal, WordMask, token_losses
+from rnnsearch_tf.models.losses import LOSSES, LossTotal, token_losses
 from rnnsearch_tf.models.translation_step import Candidates, StepWeights, TranslationStep
 from rnnsearch_tf.tensor_types import Float, Int, Tensor
 
@@ -77,7 +77,8 @@ class TranslationModel(keras.Model):
 
         Batches are {"source": ids, "target": ids}, as `data.batching.training_batches` makes them;
         compile with `losses.SentenceLoss` and, on TensorFlow, `optimizers.build_optimizer`, both
-        under the strategy.
+        under the strategy. The loss leaves padding out. Keras's metrics count it, but for those
+        that can leave an id out: `SparseCategoricalCrossentropy(from_logits=True, ignore_class=0)`.
 
         Raises:
             ValueError: a strategy of several machines, which Keras's loop does not support;
@@ -105,9 +106,8 @@ class TranslationModel(keras.Model):
         return super().compute_loss(x, x["target"] if y is None else y, y_pred, *args, **kwargs)
 
     def compute_metrics(self, x: Any, y: Any, y_pred: Any, *args: Any, **kwargs: Any) -> Any:
-        """Compute the metrics of `compile`, of the same y as the loss, without padding."""
-        y = x["target"] if y is None else y
-        return super().compute_metrics(x, y, WordMask()([y_pred, y]), *args, **kwargs)
+        """Compute the metrics of `compile`, of the same y as the loss."""
+        return super().compute_metrics(x, x["target"] if y is None else y, y_pred, *args, **kwargs)
 
     @property
     def has_attention(self) -> bool:

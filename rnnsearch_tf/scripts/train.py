@@ -49,8 +49,9 @@ from rnnsearch_tf.training.initial_model import InitialModel
 COMMAND = Command(
     "rnnsearch-train",
     "train RNNsearch or RNNencdec (Bahdanau, Cho & Bengio 2015) on parallel text, or resume "
-    "training. A flag overrides --config, and --config overrides --preset. The "
-    "defaults below are those of the preset (use --help with --preset or --config to see others).",
+    "training. A flag overrides --config, which overrides --initial_model, which overrides "
+    "--preset. The defaults below are those of the preset (use --help with --preset or --config to "
+    "see others).",
     "rnnsearch-train --train_source=train.en --train_target=train.fr \\\n"
     "    --valid_source=valid.en --valid_target=valid.fr --model_dir=model",
     alone="print_config",
@@ -110,15 +111,15 @@ COMMAND.define(
 COMMAND.define(
     "initial_model",
     MODEL_FOLDER,
-    "a trained model to start from (fine-tuning): its weights, sizes, words and tokenizer; a "
-    "larger vocabulary size adds new words",
+    "a trained model to start from (fine-tuning): its weights, sizes, words, tokenizer and "
+    "decoding options; a larger vocabulary size adds new words",
 )
 COMMAND.define("preset", str, f"settings to start from: {', '.join(PRESETS)}", "rnnsearch-small")
 COMMAND.define(
     "config",
     INPUT_FILE,
     "settings that override the preset: all or part of what --print_config prints, as JSON "
-    "or YAML; or a model directory's config.json",
+    "or YAML; or a model directory's config.json, which also resumes its training run",
 )
 COMMAND.define("print_config", bool, "print the settings as JSON, and do nothing else", False)
 COMMAND.define(

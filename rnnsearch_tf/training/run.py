@@ -109,7 +109,10 @@ def train(
 def _resumed(config: Config, directory: ModelDirectory) -> tuple[Config, Sequence[Vocabulary]]:
     """Take words and abbreviations from the directory; its checkpoint has the weights."""
     if not (directory.is_complete() and directory.has_checkpoint):
-        raise InputError(f"{directory.path}: no checkpoint yet to resume: give the initial model")
+        raise InputError(
+            f"{directory.path}: nothing to resume yet, and the settings are of a training run that "
+            "began from another model: give this initial model"
+        )
     prefixes = prefixes_of(directory.load_config())
     return dataclasses.replace(config, **prefixes), directory.load_vocabularies()
 

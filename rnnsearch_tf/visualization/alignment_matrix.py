@@ -88,7 +88,7 @@ def _alignment_figure(
 
     figure = Figure()
     axes = figure.add_axes((0, 0, 1, 1))
-    weights = np.nan_to_num(pair.weights)  # NaN would be transparent, and so white
+    weights = np.nan_to_num(pair.weights, posinf=0.0)  # NaN would be transparent, and so white
     axes.imshow(weights, cmap="gray", vmin=0, vmax=1, interpolation="none")
     axes.xaxis.tick_top()
     axes.tick_params(length=0)

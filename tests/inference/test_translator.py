@@ -313,10 +313,11 @@ def test_half_an_emoji_is_refused_after_the_lines_before_it(translator):
         lambda: translator.translate(half),
         lambda: translator.score("a", half),
         lambda: list(translator.align_stream([(half, "a")])),
-        lambda: translator.complete("a", half),
     ):
         with pytest.raises(InputError, match="is not Unicode"):
             call()
+    with pytest.raises(InputError, match="the prefix is not Unicode"):
+        translator.complete("a", half)
 
 
 def test_no_lines_at_once(translator):

@@ -3,7 +3,9 @@
 import errno
 import json
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -172,11 +174,21 @@ def test_errors(capsys, model_dir, corpus, script, flags, status, message):
     assert (corpus / "valid.en").read_bytes() == before
 
 
-def test_all_pairs_are_linked_however_many_it_is_trained_on(corpus, tmp_path):
+def test_all_pairs_are_linked_however_many_it_is_trained_on(corpus, tmp_path, monkeypatch):
+    def train(pairs: Iterable[Any]) -> HmmAligner:
+        drawn.extend(pairs)
+        return trained(drawn)
+
+    drawn: list[Any] = []
+    trained = HmmAligner.train
+    monkeypatch.setattr(HmmAligner, "train", train)
     links = tmp_path / "links"
     flags = [f"--links={links}", "--pairs=5", "--source_language=de"]  # sacremoses' abbreviations
     assert aligner.run([*pairs(corpus, "valid"), *flags]) == 0
     assert len(links.read_text().splitlines()) == 20
+    text = [line.split() for line in (corpus / "valid.en").read_text("utf-8").splitlines()]
+    assert len(drawn) == 5
+    assert any(source[:2] not in [line[:2] for line in text[:5]] for source, _ in drawn)
 
 
 def test_an_aligner_that_may_not_be_read_is_told(monkeypatch, model):

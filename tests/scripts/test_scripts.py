@@ -325,12 +325,15 @@ def test_long_lines_are_scored_in_part_which_is_told(capsys, model_dir, tmp_path
 def test_a_lexicon_is_learned_and_used(capsys, model_dir, corpus, tmp_path):
     copy = tmp_path / "model"
     shutil.copytree(model_dir, copy)
-    flags = [f"--model_dir={copy}", f"--source={corpus / 'train.en'}",
-             f"--target={corpus / 'train.fr'}"]  # fmt: skip
+    others = [corpus / "train.en", corpus / "train.fr"]
+    for path in others:
+        (tmp_path / path.name).write_text("blank\n" * 50)  # of several files not the first alone
+    flags = [f"--model_dir={copy}", f"--source={tmp_path / 'train.en'},{others[0]}",
+             f"--target={tmp_path / 'train.fr'},{others[1]}"]  # fmt: skip
     assert lexicon.run([*flags, "--pairs=50"]) == 0
     lines = (copy / "lexicon.tsv").read_text("utf-8").splitlines()
     words = {line.split("\t")[0] for line in lines}
-    assert words
+    assert words - {"blank"}
     assert f"lexicon.tsv: {len(words):,} words" in capsys.readouterr().err
     (tmp_path / "in").write_text("Zork is here.\n" * 3)
     assert translate.run([f"--model_dir={copy}", f"--input={tmp_path / 'in'}", "--replace_unknown",

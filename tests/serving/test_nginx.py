@@ -171,6 +171,33 @@ def test_too_many_requests_are_refused_to_the_address_that_sends_them(front):
     assert front.ask("/", host="127.0.0.2").status == 200
 
 
+def test_open_requests_are_limited_for_each_address_and_for_all(front):
+    def begun(host: str) -> socket.socket:
+        """A request that waits for its body; as quick as many at once may be."""
+        place = ("127.0.0.1", int(front.url.rpartition(":")[2]))
+        connection = socket.create_connection(place, source_address=(host, 0))
+        connection.sendall(
+            b"POST /v1/models/rnnsearch:predict HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{"
+        )
+        return connection
+
+    def status(host: str) -> int:
+        time.sleep(0.3)  # in which the rate allows three more
+        return front.ask("/v1/models/rnnsearch", host=host).status
+
+    one, other, third = "127.0.0.4", "127.0.0.5", "127.0.0.6"
+    held = [begun(one) for _ in range(20)]
+    assert status(one) == 429
+    assert status(other) == 200
+    held.pop().close()
+    assert status(one) == 200
+    held += [begun(host) for host in [one, *[other] * 19, *[third] * 11]]
+    assert status("127.0.0.7") == 429
+    for connection in held:
+        connection.close()
+    assert status("127.0.0.7") == 200
+
+
 def test_a_compressed_request_is_refused(front):
     body = gzip.compress(json.dumps({"instances": ["One."]}).encode())
     headers = {"Content-Encoding": "gzip"}
@@ -192,7 +219,9 @@ def test_behind_an_ingress_each_client_has_a_limit_of_its_own(front_in_kubernete
 
 
 def test_the_two_configurations_differ_in_names_and_addresses_alone():
-    about = re.compile(r"#|resolver|set \$model_server|proxy_pass|(set_)?real_ip")
+    about = re.compile(
+        r"#|resolver|set \$model_server|proxy_pass|(set_)?real_ip|limit_conn open \d"
+    )
     one, other = (
         [
             line

@@ -53,15 +53,6 @@ def test_the_loss_on_training_batches_is_that_of_given_targets(trained):
     assert trained.evaluate(batches(), verbose=0) == trained.evaluate(with_targets, verbose=0)
 
 
-def test_metrics_leave_padding_out(trained):
-    batch = next(iter(batches()))
-    found, target = trained(batch).numpy().argmax(-1), batch["target"].numpy()
-    words = target != 0
-    measured = trained.evaluate(batch, verbose=0, return_dict=True)
-    assert measured["accuracy"] == pytest.approx((found == target)[words].mean())
-    assert not words.all()
-
-
 def test_a_guide_is_not_silently_left_out(trained):
     guided = batches().map(lambda batch: {**batch, "guide": 0})
     with pytest.raises(ValueError, match="fit has no guided alignment loss"):

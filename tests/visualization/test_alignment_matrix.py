@@ -53,7 +53,7 @@ def test_what_is_not_finite_is_black_and_the_users_style_draws_no_grid():
     expected = paint_alignment(weights, *words)
     with matplotlib.rc_context({"axes.grid": True, "image.origin": "lower"}):
         np.testing.assert_array_equal(paint_alignment(weights, *words), expected)
-    unknown = paint_alignment(np.array([[np.nan, 0.0], [0.25, 0.75]]), *words)
+    unknown = paint_alignment(np.array([[np.nan, np.inf], [0.25, 0.75]]), *words)
     np.testing.assert_array_equal(unknown, paint_alignment(weights * [[0], [1]], *words))
 
 
