@@ -31,9 +31,9 @@ srun --cpus-per-task="${SLURM_CPUS_PER_TASK:-8}" --kill-on-bad-exit=1 rnnsearch-
     --valid_source="$folder/valid.en.gz" \
     --valid_target="$folder/valid.fr.gz"
 status=$?
-# A worker was lost, or the time is over (SIGTERM, 300 s before): all resume in a new run of the job.
-# Not after 0, the end, or 2, wrong flags.
-if [ "$status" -ne 0 ] && [ "$status" -ne 2 ] && [ "${SLURM_RESTART_COUNT:-0}" -lt 100 ]; then
+# A worker was lost (75), or ended by a signal, such as SIGTERM 300 s before the time is over: all
+# resume in a new run of the job. Not after 0, the end, or an error that would come again.
+if { [ "$status" -eq 75 ] || [ "$status" -ge 128 ]; } && [ "${SLURM_RESTART_COUNT:-0}" -lt 100 ]; then
     scontrol requeue "$SLURM_JOB_ID"
 fi
 exit "$status"

@@ -13,15 +13,22 @@ _Item = TypeVar("_Item")
 class InputError(Exception):
     """Bad input: the text says in one line what is wrong and where.
 
-    The console scripts print that line and exit with status 1, without a traceback.
+    The console scripts print that line and exit with `status`, without a traceback.
     """
+
+    status = 1
 
 
 class UsageError(InputError):
-    """Flags that are missing, have impossible values or do not go together; or such arguments.
+    """Flags that are missing, have impossible values or do not go together; or such arguments."""
 
-    The console scripts exit with status 2.
-    """
+    status = 2
+
+
+class LostWorkerError(InputError):
+    """Another machine of a training run no longer answers: the same command on all resumes it."""
+
+    status = 75  # EX_TEMPFAIL in sysexits.h
 
 
 @contextlib.contextmanager

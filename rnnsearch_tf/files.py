@@ -86,7 +86,7 @@ def opened_stream(path: str | Path) -> IO[bytes]:
 
 def _descriptor(path: str | Path) -> int | None:
     """Return the number of the open file that a path such as /dev/stdout stands for."""
-    standard = {"/dev/stdout": 1, "/dev/stderr": 2}.get(str(path))
+    standard = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}.get(str(path))
     numbered = re.fullmatch(r"/(?:dev|proc/self)/fd/(\d+)", str(path))
     return int(numbered[1]) if numbered else standard
 
@@ -134,6 +134,13 @@ def check_space(path: str | Path, size: int) -> None:
         Path(path).unlink(missing_ok=True)
 
 
+# Errors of file systems that sync no folders, and of folders that may not be read.
+_NO_SYNC = (
+    errno.EINVAL, errno.EBADF, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EACCES,
+    errno.EPERM,
+)  # fmt: skip
+
+
 def synchronize(path: str | Path) -> None:
     """Wait until a file, or a folder's list of files, is on the disk."""
     flags = os.O_RDONLY
@@ -141,14 +148,15 @@ def synchronize(path: str | Path) -> None:
         if Path(path).is_dir():
             return
         flags = os.O_RDWR
-    descriptor = os.open(path, flags)
     try:
-        os.fsync(descriptor)
-    except OSError as error:  # some network file systems sync no folders
-        if error.errno not in (errno.EINVAL, errno.EBADF) or not Path(path).is_dir():
+        descriptor = os.open(path, flags)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        if error.errno not in _NO_SYNC or not Path(path).is_dir():
             raise
-    finally:
-        os.close(descriptor)
 
 
 @contextlib.contextmanager
@@ -204,6 +212,8 @@ def make_once(folder: Path, is_whole: Callable[[Path], bool], make: Callable[[Pa
                 with new_folder(folder) as empty:
                     make(empty)
     except OSError as error:
+        if is_whole(folder):  # another machine's, which NFS shows late
+            return
         reason = error.strerror or str(error)
         raise InputError(f"{folder.parent}: cannot be written: {reason}") from error
 

@@ -123,7 +123,8 @@ class Bar:
         if not seconds or not count:
             return []
         if self._total is None:
-            return [f"{count / seconds:,.0f}/s"]
+            each = seconds / count
+            return [f"{1 / each:,.0f}/s" if each < 0.5 else f"{each:,.1f} s each"]
         return [f"{_duration(seconds / count * (self._total - done))} left"]
 
 

@@ -205,15 +205,19 @@ def test_errors_name_the_file_that_was_asked_for(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
 
-def test_a_folder_that_cannot_be_synced_is_left(tmp_path, monkeypatch):
-    def refuse(_):
-        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+@pytest.mark.parametrize(
+    ("call", "code"), [("fsync", errno.EINVAL), ("fsync", errno.ENOTSUP), ("open", errno.EACCES)]
+)
+def test_a_folder_that_cannot_be_synced_is_left(tmp_path, monkeypatch, call, code):
+    def refuse(*_):
+        raise OSError(code, os.strerror(code))
 
-    monkeypatch.setattr(os, "fsync", refuse)
-    files.synchronize(tmp_path)
     (tmp_path / "file").touch()
-    with pytest.raises(OSError, match="Invalid argument"):
-        files.synchronize(tmp_path / "file")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, call, refuse)
+        files.synchronize(tmp_path)
+        with pytest.raises(OSError, match=os.strerror(code)):
+            files.synchronize(tmp_path / "file")
 
 
 def test_the_folder_is_on_the_disk_after_a_file_or_folder_got_its_name(tmp_path, monkeypatch):

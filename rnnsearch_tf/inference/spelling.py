@@ -10,6 +10,7 @@ from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, UNK
 _WORD = r"[\p{L}\p{M}'’-][\p{Ll}\p{Lo}\p{Lm}\p{M}'’-]+"  # no acronym
 _LETTERS = 4, 40  # shorter words are one letter away from too many others
 _NONE = tf.int64.max
+_GAP = "\0"  # no letter
 _AT_ONCE = 64  # words, whose errors take up to 38 kB each
 
 
@@ -23,7 +24,8 @@ class SpellingCorrection(tf.Module):
     people's, the first letter has none, nor have words of fewer than four letters or with capitals
     after the first, such as acronyms. A word that is like no other stays.
 
-    A table has the known words with a letter left out, so that no search is needed.
+    Tables have the known words with a letter left out, with a gap in its place, and with the letter
+    behind them, so that no search is needed.
     """
 
     def __init__(self, source: TextVectorizer):
@@ -35,12 +37,15 @@ class SpellingCorrection(tf.Module):
         in_lower_case = tf.strings.lower(known, "utf-8").numpy()
         self._in_lower_case = _table((in_lower_case[i], i) for i in ids)
         can_have_errors = _can_have_errors(known).numpy()
-        self._shortened = _table(
-            (words[i][:place] + words[i][place + 1 :], i)
+        places = [
+            (i, words[i][:place], words[i][place], words[i][place + 1 :])
             for i in ids
             if can_have_errors[i]
             for place in range(1, len(words[i]))
-        )
+        ]
+        self._shortened = _table((before + after, i) for i, before, _, after in places)
+        self._replaced = _table((before + _GAP + after, i) for i, before, _, after in places)
+        self._moved = _table((before + after + _GAP + x, i) for i, before, x, after in places)
 
     def correct(self, tokens: tf.RaggedTensor) -> tf.RaggedTensor:
         """Put known words in place of unknown ones in the tokens of sentences, string [B, None]."""
@@ -69,10 +74,13 @@ class SpellingCorrection(tf.Module):
         yield self._known_ids(_exchanged(words))
         yield self._known_ids(_exchanged(tf.strings.lower(words, "utf-8")))  # that of a first word
         letters = _letters(words)
-        shorter = _join(tf.where(_is_at(letters), "", letters[:, tf.newaxis]))
+        each = letters[:, tf.newaxis]
+        shorter = _join(tf.where(_is_at(letters), "", each))
         words = words[:, tf.newaxis]
         yield tf.concat([self._shortened.lookup(words), self._known_ids(shorter)], axis=1)
-        yield self._shortened.lookup(shorter)
+        replaced = _join(tf.where(_is_at(letters) & (each != ""), _GAP, each))
+        moved = tf.strings.join([shorter, letters[:, 1:]], _GAP)
+        yield tf.concat([self._replaced.lookup(replaced), self._moved.lookup(moved)], axis=1)
 
     def _known_ids(self, words: tf.Tensor) -> tf.Tensor:
         ids = self._source.lookup(words)

@@ -71,9 +71,12 @@ class TextModel(tf.Module):
         aligner: HmmAligner | None = None,  # aligns in place of attention
     ):
         super().__init__()
-        self.config = config
         self.source = source
         self.target = target
+        if self.has_subwords:  # a training run says so, other options may not
+            decoding = dataclasses.replace(config.decoding, allow_unknown=False)
+            config = dataclasses.replace(config, decoding=decoding)
+        self.config = config
         model = models[0] if len(models) == 1 else Ensemble(models)
         weights = [weight for member in models for weight in member.weights]
         # Behind a function, where the module finds no Keras variables: TensorFlow's C++ loader

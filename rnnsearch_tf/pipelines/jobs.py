@@ -19,7 +19,12 @@ NAMESPACE = "rnnsearch"
 # Beam's DirectRunner first looks for the Prism runner, a program that it downloads.
 _LOCAL = "--runner=FnApiRunner"
 _LOST_WORKER = "Channel closed prematurely"  # the data channel between runner and worker
+_FAILED = re.compile(r"pipeline .*failed", re.IGNORECASE)  # of a job server, and of Dataflow
 _INPUT_ERROR = re.compile(r"InputError: (.*?)(?: \[while running .*)?$", re.MULTILINE)
+
+
+class LostJobError(InputError):
+    """The job server does not answer; the job may go on."""
 
 
 def count(name: str, number: int = 1) -> None:
@@ -53,8 +58,8 @@ def run(build: Callable[[beam.Pipeline], object], options: Sequence[str]) -> dic
 
     Raises:
         UsageError: there is no such runner.
-        InputError: a worker has raised one, with its message, or has died; the job server does not
-            answer; or the job has failed or was cancelled.
+        InputError: a worker has raised one, with its message, or has died; the job has failed or
+            was cancelled; or, as LostJobError, the job server does not answer.
     """
     try:
         pipeline = beam.Pipeline(options=PipelineOptions([_LOCAL, *options]))
@@ -63,17 +68,23 @@ def run(build: Callable[[beam.Pipeline], object], options: Sequence[str]) -> dic
     build(pipeline)
     try:
         result = pipeline.run()
-        state = result.wait_until_finish()
+        try:
+            state = result.wait_until_finish()
+        except KeyboardInterrupt:
+            result.cancel()
+            raise
     except (grpc.RpcError, grpc.FutureTimeoutError) as error:
-        raise InputError(f"the job server does not answer: {first_line(error)}") from error
+        raise LostJobError(f"the job server does not answer: {first_line(error)}") from error
     except Exception as error:
         if found := _INPUT_ERROR.findall(str(error)):
             raise InputError(found[-1]) from error
         if _LOST_WORKER in str(error):
             raise InputError(
                 "a worker has died, and this runner starts no other; files that were written are "
-                "whole: run the command again"
+                "whole: the same command with --resume writes the others"
             ) from error
+        if _FAILED.search(str(error)):
+            raise InputError(f"{first_line(error)}; the runner's log says why") from error
         raise
     if state not in (None, PipelineState.DONE):
         raise InputError(f"the job has ended in state {state}; the runner's log says why")

@@ -5,7 +5,7 @@ import gzip
 import os
 import re
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -85,9 +85,21 @@ def write_lines(path: str, lines: Iterable[bytes], folder: str) -> None:
     with contextlib.suppress(OSError):  # it is there
         FileSystems.mkdirs(FileSystems.split(path)[0])
     if "://" in path:
+        if FileSystems.exists(path):  # HDFS renames to no name that is taken
+            FileSystems.delete([path])
         FileSystems.rename([temporary], [path])
     else:
         move_over(Path(temporary), Path(path))
+
+
+def check_written(outputs: Sequence[str]) -> None:
+    """Raise an InputError if one of a job's outputs is not there, as on a worker's own disk."""
+    for path in outputs:
+        if not FileSystems.exists(path):
+            raise InputError(
+                f"{path}: the job has ended, and the file is not here; if its workers are on other "
+                "machines, --output must be on a filesystem that all share"
+            )
 
 
 def remove_folder(path: str) -> None:

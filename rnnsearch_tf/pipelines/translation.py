@@ -1,5 +1,6 @@
 """Translation of sharded corpora: an output shard for each input shard, lines in order."""
 
+import hashlib
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -48,7 +49,7 @@ class TranslatorHandler(ModelHandler):
         if "://" not in self._model:
             return Translator.load(self._model)
         with tempfile.TemporaryDirectory() as folder:
-            _copy(self._model, Path(folder))
+            _copy(find_version(self._model), Path(folder))
             return Translator.load(folder)
 
     def run_inference(
@@ -168,16 +169,38 @@ def _write(shard: tuple[str, Mapping[str, Iterable[Any]]], unfinished: str) -> s
     return output
 
 
-def _copy(folder: str, target: Path) -> None:
-    """Copy a model from any of Beam's filesystems: of an export's versions the highest."""
+def find_version(folder: str) -> str:
+    """Return the folder of a model on any of Beam's filesystems: the highest of several versions.
+
+    A job keeps it, whatever is exported meanwhile.
+    """
     folder = folder.rstrip("/")
     with input_errors(folder):
         [graphs] = FileSystems.match([f"{folder}/*/saved_model.pb"])
         is_model_directory = FileSystems.exists(f"{folder}/config.json")
     names = [found.path.split("/")[-2] for found in graphs.metadata_list]
     highest = max(filter(str.isdecimal, names), key=int, default="")
-    part = "" if is_model_directory or not highest else f"/{highest}"
-    for copy, path in outputs_of(f"{folder}{part}/**", f"{target}{part}"):
+    return folder if is_model_directory or not highest else f"{folder}/{highest}"
+
+
+def model_digests(folder: str) -> dict[str, str]:
+    """Return the SHA-256 of the files that tell the model in a folder, by name."""
+    digests = {}
+    for name in ("model.json", "config.json", "best.weights.h5"):
+        path = f"{folder}/{name}"
+        with input_errors(path):
+            if FileSystems.exists(path):
+                digest = hashlib.sha256()
+                with FileSystems.open(path, compression_type=CompressionTypes.UNCOMPRESSED) as file:
+                    while block := file.read(1 << 24):
+                        digest.update(block)
+                digests[name] = digest.hexdigest()
+    return digests
+
+
+def _copy(folder: str, target: Path) -> None:
+    """Copy a model from any of Beam's filesystems."""
+    for copy, path in outputs_of(f"{folder}/**", str(target)):
         if Path(copy).relative_to(target).parts[0] in ("checkpoints", "tensorboard"):
             continue
         Path(copy).parent.mkdir(parents=True, exist_ok=True)

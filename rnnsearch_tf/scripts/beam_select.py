@@ -108,6 +108,7 @@ def run() -> None:
     counters = run_job(
         COMMAND,
         lambda pipeline: selection.select_shards(pipeline, pool, chosen, unfinished),
+        [path for shard in pool for path in (shard.kept_source, shard.kept_target)],
         unfinished,
     )
     kept, pairs = (counters.get(name, 0) for name in ("kept_pairs", "pairs"))

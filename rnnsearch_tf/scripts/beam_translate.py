@@ -1,10 +1,11 @@
 """rnnsearch-beam-translate: sharded text to translations, on Apache Beam."""
 
 import sys
+from typing import Any
 
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.extras import require_package
-from rnnsearch_tf.inference.exported import check_models, config_of
+from rnnsearch_tf.inference.exported import check_models, config_of, find_version
 from rnnsearch_tf.models.model_directory import find_model
 from rnnsearch_tf.scripts.shared.beam_flags import (
     PASSED_ON,
@@ -82,7 +83,8 @@ def run() -> int:
     pass_options_on(COMMAND)
     model = FLAGS.model_dir
     if "://" not in model:
-        model = shards.absolute(str(find_model(model)))
+        model = str(find_model(model))
+        model = shards.absolute(str(find_version(model) or model))
         check_models([model], "best")
         check_n_best(COMMAND, config_of(model).decoding)
     patterns = [shards.absolute(pattern) for pattern in FLAGS.input]
@@ -91,8 +93,12 @@ def run() -> int:
     for pattern in patterns:
         shards.matching(pattern)
     output = output_folder(COMMAND, patterns)
-    is_remote = "://" in model
-    check_resumed(COMMAND, output, model if is_remote else model_digests([model], "best"))
+    if "://" in model:
+        model = translation.find_version(model)
+        digests: Any = translation.model_digests(model)
+    else:
+        digests = model_digests([model], "best")
+    check_resumed(COMMAND, output, digests)
     handler = translation.TranslatorHandler(model, FLAGS.n_best, FLAGS.alignment is not None)
     unfinished = shards.unfinished_folder(output)
     counters = run_job(
@@ -100,6 +106,7 @@ def run() -> int:
         lambda pipeline: translation.translate_shards(
             pipeline, patterns, output, unfinished, handler, to_text, FLAGS.feature, FLAGS.resume
         ),
+        [path for pattern in patterns for path, _ in shards.outputs_of(pattern, output)],
         unfinished,
     )
     say(", ".join(f"{counters.get(name, 0):,} {name.replace('_', ' ')}" for name in _COUNTERS))

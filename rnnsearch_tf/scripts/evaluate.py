@@ -123,7 +123,14 @@ def run() -> int:
     warn_of_unknown_words(COMMAND, evaluator.translator, *text)
     if not ours:
         warn_of_cut_lines(COMMAND, evaluator.translator, text.source)
-    translations, replaced = _translations(evaluator, text.source, ours)
+    translations, replaced = ours or [], None
+    unwritten: OSError | None = None
+    if not ours:
+        translations, replaced = evaluator.translate_and_replace(text.source)
+    try:
+        _write_translations(translations)
+    except OSError as error:  # the scores are printed anyway
+        unwritten = error
     others, missing = _others(systems, given, text)
     scores = evaluator.evaluate(translations, text.source, references)
     if replaced is not None:
@@ -135,6 +142,8 @@ def run() -> int:
     if FLAGS.calibration:
         scores = scores._replace(calibration=_calibration(evaluator, text))
     write_figures(FLAGS.json, scores.as_dict(), scores.table())
+    if unwritten:
+        raise unwritten
     if FLAGS.sample_html:
         _write_sample(evaluator.translator, text, translations)
     is_calibrated = scores.calibration is not None or not FLAGS.calibration
@@ -198,15 +207,10 @@ def _references(text: ParallelText) -> "list[Reference]":
     return list(zip(text.target, *sets, strict=True))
 
 
-def _translations(
-    evaluator: "Evaluator", sources: list[str], given: list[str] | None
-) -> tuple[list[str], list[str] | None]:
-    """Return the translations, which are written at once, and those with [UNK] replaced, if any."""
-    ours, replaced = (given, None) if given else evaluator.translate_and_replace(sources)
+def _write_translations(lines: list[str]) -> None:
     if FLAGS.translations:
-        content = "".join(single_line(line) + "\n" for line in ours)
+        content = "".join(single_line(line) + "\n" for line in lines)
         write_atomically(FLAGS.translations, content.encode())
-    return ours, replaced
 
 
 def _write_sample(translator: "Translator", text: ParallelText, translations: list[str]) -> None:

@@ -69,9 +69,10 @@ def run() -> int:
     tokens = sum(min(length, max_length) + 1 for length in lengths)
     nll = Nll(-sum(scores) / tokens, -sum(scores) / len(pairs_scored))
     blank = len(scores) - len(pairs_scored)
-    without = f" ({blank:,} blank pairs left out)" if blank else ""
+    without = f" ({blank:,} blank left out)" if blank else ""
+    number = "1 pair" if len(pairs_scored) == 1 else f"{len(pairs_scored):,} pairs"
     say(
-        f"{len(pairs_scored):,} pairs{without}: {nll.per_token:.4f} nats per token, "
+        f"{number}{without}: {nll.per_token:.4f} nats per token, "
         f"perplexity {nll.perplexity:.2f}, {nll.per_sentence:.2f} nats per sentence"
     )
     return int(output.has_failed)

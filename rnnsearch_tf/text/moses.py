@@ -72,6 +72,7 @@ _APOSTROPHES: dict[str, tuple[Rule, ...]] = {
     "it": _ELISIONS,
 }
 _APOSTROPHE_APART: tuple[Rule, ...] = (("'", " ' "),)  # in other languages
+_CURLY_AT_END: Rule = (rf"([{LETTER}\p{{N}}])’(\s*)$", r"\1'\2")
 _APOSTROPHE_AT_END: Rule = (rf"([{LETTER}])'(\s*)$", r"\1 '\2")
 _FINAL_DOT_APOSTROPHE: Rule = (r"\.'$", " . '")
 _DOTTED_WORD = r".*[^.]\."
@@ -213,7 +214,8 @@ class MosesTokenizer(Tokenizer):
         return _detach_final_dots(tf.strings.split(text), kept_dot)
 
     def begun(self, text: tf.Tensor) -> tf.Tensor:
-        """Set an English apostrophe at the end apart, as that of a contraction, not of a word."""
+        """Read ’ at the end as ', and set an English one apart: of a contraction, not of a word."""
+        text = apply(_CURLY_AT_END, text)
         return apply(_APOSTROPHE_AT_END, text) if self.language == "en" else text
 
     @graph_function(input_signature=[tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)])

@@ -10,6 +10,7 @@ from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.json_files import parse_json, typed
 
 _PORT = 2222  # of hosts that are named without one
+_JOB_PORTS = 10_000  # so many, from this one on: below those that Linux gives to clients
 _EXAMPLE = '{"cluster": {"worker": ["host:port", …]}, "task": {"type": "worker", "index": 0}}'
 _ROLES = ("chief", "worker")  # a chief of its own, as Vertex AI has it, is the first worker
 _PART = r"(?:[\w.:-]|\[[\d,-]+\])+"
@@ -77,7 +78,9 @@ def _of_slurm(environment: Mapping[str, str]) -> Cluster:
             raise InputError(f"{name} {reprlib.repr(value(name))}: is not a number")
         return int(value(name))
 
-    workers = expand_hosts(value("SLURM_STEP_NODELIST"), "SLURM_STEP_NODELIST")
+    # A port of the job's own: another one may have a worker on the same machine.
+    port = _JOB_PORTS + number("SLURM_JOB_ID") % _JOB_PORTS
+    workers = expand_hosts(value("SLURM_STEP_NODELIST"), "SLURM_STEP_NODELIST", port)
     tasks = number("SLURM_STEP_NUM_TASKS")
     if tasks != len(workers):
         raise InputError(
@@ -94,16 +97,16 @@ def _checked(workers: list[str], index: int, name: str) -> Cluster:
     return Cluster(workers, index)
 
 
-def expand_hosts(text: str, name: str) -> list[str]:
+def expand_hosts(text: str, name: str, port: int = _PORT) -> list[str]:
     """Expand a list of hosts as SLURM writes it, `node[01-03,7],other:2223`, to host:port each.
 
-    A host without a port has 2222. InputError, which begins with the name, for other text, and for
-    a host that occurs twice.
+    A host without a port has `port`. InputError, which begins with the name, for other text, and
+    for a host that occurs twice.
     """
     if not re.fullmatch(rf"{_PART}(?:,{_PART})*", text, re.ASCII):
         raise InputError(f"{name} {reprlib.repr(text)}: must be hosts, such as a:2222,b:2222")
     parts = re.findall(_PART, text, re.ASCII)
-    hosts = [host if ":" in host else f"{host}:{_PORT}" for p in parts for host in _expand(p, name)]
+    hosts = [host if ":" in host else f"{host}:{port}" for p in parts for host in _expand(p, name)]
     for host in hosts:
         if not _HOST.fullmatch(host):
             raise InputError(f"{name}: {reprlib.repr(host)} is not HOST:PORT, such as a:2222")

@@ -12,7 +12,7 @@ import tensorflow as tf
 from numpy.typing import ArrayLike
 
 from rnnsearch_tf.config import StrategyName
-from rnnsearch_tf.errors import InputError, first_line
+from rnnsearch_tf.errors import InputError, LostWorkerError, first_line
 from rnnsearch_tf.tf_functions import graph_function
 from rnnsearch_tf.training.cluster import Cluster, find_cluster
 
@@ -43,6 +43,7 @@ def build_strategy(name: str, cluster: Cluster | None = None) -> tf.distribute.S
         task_type="worker",
         task_id=cluster.index,
         rpc_layer="grpc",
+        num_accelerators={"GPU": len(tf.config.get_visible_devices("GPU"))},
     )
     try:
         return tf.distribute.MultiWorkerMirroredStrategy(resolver)
@@ -117,11 +118,18 @@ class Workers:
 
     @contextlib.contextmanager
     def needed(self) -> Iterator[None]:
-        """Run a block that needs the other workers; InputError if one no longer answers."""
+        """Run a block that needs the other workers.
+
+        LostWorkerError if one no longer answers; InputError if one has another number of GPUs.
+        """
         try:
             yield
         except _WORKER_GONE as error:
-            raise InputError(f"another worker is gone: {first_line(error)}") from error
+            raise LostWorkerError(f"another worker is gone: {first_line(error)}") from error
+        except tf.errors.InternalError as error:
+            if "joining a group" not in str(error):
+                raise
+            raise InputError(f"the workers' numbers of GPUs differ: {first_line(error)}") from error
 
     def check(self, problem: str | None) -> None:
         """Wait until all workers have called this; fail together if one has a problem."""

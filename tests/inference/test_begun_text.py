@@ -36,6 +36,7 @@ def words(tmp_path_factory) -> TextVectorizer:
         ("Il fait ", (["Il", "fait"], "", True)),
         ("Il fait\u00a0", (["Il", "fait"], "", True)),
         ("Zork l'", (["[UNK]"], "l'", False)),
+        ("Zork l’", (["[UNK]"], "l'", False)),
         ("Il zork", (["Il", "[UNK]"], "", True)),  # no word begins so
         ("Il </s", (["Il", *["[UNK]"] * 3], "", True)),
         ("Il " * 12 + "fa", (["Il"] * 9, "", True)),
@@ -49,6 +50,7 @@ def test_an_english_apostrophe_begins_a_contraction(tmp_path):
     Vocabulary([*SPECIAL_TOKENS, "I", "don", "'t", "'", "dogs"]).save(tmp_path / "en.vocab")
     english = TextVectorizer(tokenizer_for("moses", "en"), tmp_path / "en.vocab")
     assert read(english, "I don'") == (["I", "don"], "'", False)
+    assert read(english, "I don’") == (["I", "don"], "'", False)
     assert read(english, "dogs' ") == (["dogs", "'"], "", True)
     blanks = TextVectorizer(tokenizer_for("whitespace", "en"), tmp_path / "en.vocab")
     assert read(blanks, "don' ") == (["[UNK]"], "", True)

@@ -77,6 +77,8 @@ def correct(tmp_path_factory):
         ("womon", "woman"),  # of two, the more frequent
         ("dont", "don't"),
         ("coaat", "coat"),
+        ("wehit", "white"),  # one in another place
+        ("woenm", "women"),
     ],
 )
 def test_an_error_is_corrected(correct, word, read):
@@ -88,6 +90,7 @@ def test_an_error_is_corrected(correct, word, read):
     [
         "ohuse",  # the first letter
         "hsuoe",  # two errors
+        "blads",  # one left out and another added, elsewhere
         "teh",  # too short to tell
         "COTA",  # an acronym, not a coat
         "1991",  # a number

@@ -182,6 +182,8 @@ def test_other_flags_and_another_model_do_not_resume(export_dir, tmp_path, capsy
     assert "--n_best was 1, not 2" in fails(capsys, *resumed, "--n_best=2")
     other = fails(capsys, *resumed, "--model_dir=europarl-en-fr")
     assert "the files were made with another model" in other
+    again = fails(capsys, *given, "--n_best=2")  # nor do they replace a part
+    assert "use another --output, or remove this file and the output" in again
     assert translations(tmp_path / "out").keys() == {"a.en"}
     assert beam_translate.run(resumed) == 0
     assert translations(tmp_path / "out").keys() == {"a.en", "b.en"}

@@ -308,7 +308,7 @@ def test_blank_pairs_are_left_out_of_the_means(capsys, model_dir, tmp_path):
         assert len(said.out.splitlines()) == lines.count("\n")
         means.append(said.err.splitlines()[-1].split(": "))
     assert means[0][-1] == means[1][-1]
-    assert means[1][-2].endswith("1 pairs (2 blank pairs left out)")
+    assert means[1][-2].endswith("1 pair (2 blank left out)")
 
 
 def test_long_lines_are_scored_in_part_which_is_told(capsys, model_dir, tmp_path):

@@ -10,6 +10,7 @@ from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.training.cluster import Cluster, expand_hosts, find_cluster
 
 SLURM = {
+    "SLURM_JOB_ID": "1234567",
     "SLURM_PROCID": "2",
     "SLURM_STEP_NODELIST": "gpu[01-02],big7",
     "SLURM_STEP_NUM_TASKS": "3",
@@ -104,7 +105,7 @@ def test_a_tf_config_without_this_machine_is_refused(cluster, kind, index):
 
 
 def test_a_job_step_of_slurm():
-    workers = ["gpu01:2222", "gpu02:2222", "big7:2222"]
+    workers = ["gpu01:14567", "gpu02:14567", "big7:14567"]
     assert find_cluster(None, None, SLURM) == Cluster(workers, 2)
 
 

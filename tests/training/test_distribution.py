@@ -6,6 +6,7 @@ Several GPUs are stood in for by logical CPUs, several machines by processes on 
 import signal
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import fit_on_devices
 import numpy as np
@@ -17,7 +18,7 @@ from training_process import start_workers
 from training_result import assert_same_weights, updates, weights
 
 from rnnsearch_tf.config import ModelConfig, TrainingConfig
-from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.errors import InputError, LostWorkerError
 from rnnsearch_tf.models.losses import SentenceLoss
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
@@ -215,11 +216,28 @@ def test_an_unknown_strategy_is_named():
         build_strategy("tpu")
 
 
+def test_several_machines_use_their_gpus(monkeypatch):
+    def build(resolver: Any) -> str:
+        return f"{resolver.num_accelerators()['GPU']} GPUs of each"
+
+    monkeypatch.setattr(tf.config, "get_visible_devices", lambda kind: [kind] * 2)
+    monkeypatch.setattr(tf.distribute, "MultiWorkerMirroredStrategy", build)
+    assert build_strategy("multi_worker", Cluster(["a:1", "b:1"], 0)) == "2 GPUs of each"
+
+
+def test_other_numbers_of_gpus_are_told_and_other_internal_errors_are_bugs():
+    workers = Workers(build_strategy("one"))
+    with pytest.raises(InputError, match="numbers of GPUs differ"), workers.needed():
+        raise tf.errors.InternalError(None, None, "Device 1 is joining a group with size 2")
+    with pytest.raises(tf.errors.InternalError), workers.needed():
+        raise tf.errors.InternalError(None, None, "other")
+
+
 def test_a_worker_that_is_gone_is_told_in_a_line():
     text = "It is gone.\nIts task has crashed."
     workers = Workers(build_strategy("one"))
     with (
-        pytest.raises(InputError, match=r"^another worker is gone: It is gone\.$"),
+        pytest.raises(LostWorkerError, match=r"^another worker is gone: It is gone\.$"),
         workers.needed(),
     ):
         raise tf.errors.UnavailableError(None, None, text)

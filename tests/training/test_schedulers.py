@@ -6,12 +6,15 @@ import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
 import jsonschema
 import kubernetes_validate
 import pytest
 import yaml
 
+from rnnsearch_tf.errors import InputError, LostWorkerError, UsageError
+from rnnsearch_tf.scripts.shared.command import BUG
 from rnnsearch_tf.scripts.train import COMMAND
 from rnnsearch_tf.training.cluster import Cluster, find_cluster
 
@@ -245,7 +248,8 @@ def test_a_lost_worker_ends_all_and_all_begin_anew(trainjob, statefulset):
     assert policy["restartStrategy"] == "BlockingRecreate"
     assert policy["maxRestarts"] > 10
     (given_up,) = job["template"]["spec"]["podFailurePolicy"]["rules"]
-    assert given_up["onExitCodes"]["values"] == [2]  # the status of wrong flags
+    assert LostWorkerError.status not in given_up["onExitCodes"]["values"]
+    assert {InputError.status, UsageError.status, BUG} == {*given_up["onExitCodes"]["values"]}
     assert statefulset["StatefulSet"]["spec"]["podManagementPolicy"] == "Parallel"
     assert read("vertex.yaml")["scheduling"]["restartJobOnWorkerRestart"] is True
 
@@ -294,17 +298,17 @@ def test_slurm_starts_the_same_training(submit):
     assert flags(arguments) == settings(template()["args"])
 
 
-@pytest.mark.parametrize("status", [1, 137, 143])
+@pytest.mark.parametrize("status", [75, 137, 143])
 def test_slurm_requeues_what_was_lost(submit, status):
     assert submit("folder", status=status)[0] == status
     assert submit("folder", status=status)[2]["scontrol"] == "requeue 17\n"
 
 
-def test_slurm_requeues_neither_wrong_flags_nor_for_ever(submit, monkeypatch):
-    assert submit("folder", status=2)[0] == 2
+def test_slurm_requeues_neither_errors_that_come_again_nor_for_ever(submit, monkeypatch):
+    for status in (1, 2, 70):
+        assert submit("folder", status=status)[::2] == (status, {"srun": ANY})
     monkeypatch.setenv("SLURM_RESTART_COUNT", "100")
-    status, _, notes = submit("folder", status=1)
-    assert (status, set(notes)) == (1, {"srun"})
+    assert submit("folder", status=75)[::2] == (75, {"srun": ANY})
 
 
 def test_slurms_script_needs_a_folder_with_text(submit):

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 _FREE = ("model_dir", "input", "output", "resume")  # flags that may differ when a job is resumed
 
+_WAY_OUT = "; use another --output, or remove this file and the output"
+
 PASSED_ON = (
     "Other flags, written --NAME=VALUE, are Beam's options, such as --runner (docs/scale.md); "
     "without them, the job runs in this process. Paths may be on any filesystem that Beam "
@@ -44,7 +46,7 @@ def output_folder(command: Command, inputs: list[str]) -> str:
 
 
 def check_resumed(command: Command, output: str, model: Any) -> None:
-    """Write what makes the files of an output folder beside it; with --resume, compare it.
+    """Write what makes the files of an output folder beside it, or compare what is written there.
 
     `model` tells the model, as a value that JSON has. InputError if other flags or another model
     have made the files that are there.
@@ -56,7 +58,7 @@ def check_resumed(command: Command, output: str, model: Any) -> None:
     flags = {name: command.flags[name].value for name in command.flags if name not in _FREE}
     path = f"{output}.made-by.json"
     with input_errors(path):
-        if not (command.flags.resume and FileSystems.exists(path)):
+        if not FileSystems.exists(path):
             content = json.dumps({"flags": flags, "model": model}, indent=2)
             write_lines(path, content.encode().splitlines(), FileSystems.split(path)[0])
             return
@@ -64,23 +66,31 @@ def check_resumed(command: Command, output: str, model: Any) -> None:
         before, model_before = dict(earlier["flags"]), earlier["model"]
     for name, value in flags.items():
         if before.get(name) != value:
-            raise InputError(f"{path}: --{name} was {before.get(name)}, not {value}")
+            raise InputError(f"{path}: --{name} was {before.get(name)}, not {value}{_WAY_OUT}")
     if model_before != model:
-        raise InputError(f"{path}: the files were made with another model")
+        raise InputError(f"{path}: the files were made with another model{_WAY_OUT}")
 
 
 def run_job(
-    command: Command, build: Callable[["beam.Pipeline"], Any], unfinished: str
+    command: Command, build: Callable[["beam.Pipeline"], Any], outputs: list[str], unfinished: str
 ) -> dict[str, int]:
     """Run a pipeline with the options that were passed on, and return its counters.
 
-    The folder of unfinished files is removed afterward.
+    The folder of unfinished files is removed afterward, unless the job may go on. InputError if
+    one of the outputs is not there.
     """
     from rnnsearch_tf.pipelines import jobs
-    from rnnsearch_tf.pipelines.shards import remove_folder
+    from rnnsearch_tf.pipelines.shards import check_written, remove_folder
 
+    may_go_on = False
     try:
-        return jobs.run(build, command.passed_on)
+        counters = jobs.run(build, command.passed_on)
+    except jobs.LostJobError:
+        may_go_on = True
+        raise
     finally:
-        with contextlib.suppress(OSError):
-            remove_folder(unfinished)
+        if not may_go_on:
+            with contextlib.suppress(OSError):
+                remove_folder(unfinished)
+    check_written(outputs)
+    return counters

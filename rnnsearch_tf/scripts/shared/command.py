@@ -176,7 +176,8 @@ class Command:
 
         Returns:
             The status of `main`, whose None is 0; 1 for bad input, or too little memory or disk; 2
-            for bad usage; 70 for a bug; 128 + the signal's number when stopped by one.
+            for bad usage; 70 for a bug; 75 for a lost machine; 128 + the signal's number when
+            stopped by one.
         """
         open_closed_streams()
         if arguments is None:
@@ -189,7 +190,7 @@ class Command:
         except flags.Error as error:
             return self._fail(f"{error} (see --help)", 2)
         except InputError as error:
-            return self._fail(str(error), 2 if isinstance(error, UsageError) else 1)
+            return self._fail(str(error), error.status)
         except BrokenPipeError:
             return 128 + _SIGPIPE
         except KeyboardInterrupt as error:

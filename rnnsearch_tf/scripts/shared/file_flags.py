@@ -25,6 +25,8 @@ class FileType:
 
 
 def _check_input(path: str) -> None:
+    if path == "-":
+        raise ValueError("this input needs a file name, not -")
     if not is_stream(path):  # what is read from a stream is gone
         check_is_text(path)
 

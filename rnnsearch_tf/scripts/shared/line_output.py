@@ -32,6 +32,7 @@ from rnnsearch_tf.progress import counted
 from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.file_flags import OUTPUT_LINES, check_distinct
 from rnnsearch_tf.scripts.shared.text_output import shown_by
+from rnnsearch_tf.terminal import printable
 
 Item = TypeVar("Item")
 Measure = Callable[[IO[bytes]], tuple[int, int]]
@@ -112,8 +113,7 @@ class LineOutput:
 
     def counted(self, items: Iterable[Item], name: str, total: int | None = None) -> Iterator[Item]:
         """Yield items, and show the progress unless the terminal shows their lines."""
-        on_terminal = self._path == "-" and sys.stdout.isatty()
-        return iter(items) if on_terminal else counted(items, name, total)
+        return iter(items) if self._is_on_terminal() else counted(items, name, total)
 
     def write(self, blocks: Iterable[str]) -> None:
         """Write the lines of each item that is not done, the last without its end, as they come.
@@ -124,7 +124,15 @@ class LineOutput:
             _write(sys.stdout.buffer, map(shown_by(sys.stdout), blocks))
             return
         with opened_stream(self._path) as file:
-            _write(file, blocks)
+            _write(file, map(printable, blocks) if self._is_on_terminal() else blocks)
+
+    def _is_on_terminal(self) -> bool:
+        if self._path == "-":
+            return sys.stdout.isatty()
+        if not is_stream(self._path):
+            return False
+        with opened_stream(self._path) as file:
+            return file.isatty()
 
 
 class _FileOutput(LineOutput):

@@ -27,9 +27,10 @@ def input_lines(path: str) -> Iterator[bytes]:
 def is_live(path: str) -> bool:
     """Whether the writer of the input may wait for answers before it writes more."""
     try:
-        return path == "-" and not stat.S_ISREG(os.fstat(sys.stdin.fileno()).st_mode)
+        found = os.fstat(sys.stdin.fileno()) if path == "-" else os.stat(path)
     except OSError:  # an object in its place
         return False
+    return not stat.S_ISREG(found.st_mode)
 
 
 def live_windows(lines: Iterable[bytes], size: int) -> Iterator[list[bytes]]:

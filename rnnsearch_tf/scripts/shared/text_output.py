@@ -55,11 +55,13 @@ def shown_by(stream: TextIO) -> Callable[[str], str]:
 
 
 def write_figures(path: str | None, figures: dict[str, Any], table: str) -> None:
-    """Write figures as JSON where a file is named, and print the table.
+    """Write figures as JSON where a file is named, and print the table, also if that fails.
 
     Where the file is -, the JSON is printed instead of the table.
     """
     content = json.dumps(figures, indent=2) + "\n"
-    if path and path != "-":  # first: a closed pipe refuses the table
-        write_atomically(path, content.encode())
-    show((content if path == "-" else table).removesuffix("\n"))
+    try:
+        if path and path != "-":  # first: a closed pipe refuses the table
+            write_atomically(path, content.encode())
+    finally:
+        show((content if path == "-" else table).removesuffix("\n"))
