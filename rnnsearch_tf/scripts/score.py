@@ -70,9 +70,9 @@ def run() -> int:
     nll = Nll(-sum(scores) / tokens, -sum(scores) / len(pairs_scored))
     blank = len(scores) - len(pairs_scored)
     without = f" ({blank:,} blank left out)" if blank else ""
-    number = "1 pair" if len(pairs_scored) == 1 else f"{len(pairs_scored):,} pairs"
+    total = "1 pair" if len(pairs_scored) == 1 else f"{len(pairs_scored):,} pairs"
     say(
-        f"{number}{without}: {nll.per_token:.4f} nats per token, "
+        f"{total}{without}: {nll.per_token:.4f} nats per token, "
         f"perplexity {nll.perplexity:.2f}, {nll.per_sentence:.2f} nats per sentence"
     )
     return int(output.has_failed)

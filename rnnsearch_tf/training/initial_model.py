@@ -2,7 +2,7 @@
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,7 +19,7 @@ _PREFIXES = ("source_prefixes", "target_prefixes")
 _OF_TEXT = ("source_language", "target_language", "tokenizer", "subwords", "joint_subwords")
 
 
-def prefixes_of(config: Config) -> dict[str, str]:
+def prefixes_of(config: Config) -> dict[str, Any]:
     """Return the abbreviations of a model's Moses rules, fields of `Config`."""
     return {name: getattr(config, name) for name in _PREFIXES}
 
