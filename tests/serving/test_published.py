@@ -80,7 +80,9 @@ def test_the_card_has_metadata_and_scores(published):
     [best] = [line for line in text.splitlines() if line.startswith("| validation set |  | BLEU")]
     records = ModelDirectory(published).read_log()
     assert f"{max(record['bleu'] for record in records):.2f}" in best
-    assert f"| training | {records[-1]['epoch']:g} epochs, sentences of up to" in text
+    epoch = records[-1]["epoch"]
+    told = "1 epoch" if epoch == 1 else f"{epoch:g} epochs"
+    assert f"| training | {told}, sentences of up to" in text
     assert "- attention\n" in metadata and "n' = " in text
 
 
