@@ -129,7 +129,7 @@ class LineOutput:
     def _is_on_terminal(self) -> bool:
         if self._path == "-":
             return sys.stdout.isatty()
-        if not is_stream(self._path):
+        if not is_stream(self._path) or Path(self._path).is_fifo():  # its reader would see the end
             return False
         with opened_stream(self._path) as file:
             return file.isatty()
