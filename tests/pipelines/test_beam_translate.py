@@ -19,6 +19,7 @@ pytest.importorskip("apache_beam", reason="apache_beam is not installed: make te
 
 from apache_beam.io.tfrecordio import _TFRecordUtil as TFRecord
 
+from rnnsearch_tf.inference import exported
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.pipelines import jobs, shards, translation
 from rnnsearch_tf.scripts import beam_translate
@@ -290,7 +291,7 @@ def test_a_model_elsewhere_is_copied(export_dir, tmp_path):
     """Beam's own filesystem in place of a remote one."""
 
     def copied(folder: Path, name: str) -> set[str]:
-        translation._copy(f"{folder}/", tmp_path / name)
+        translation._copy(str(folder), tmp_path / name)
         found = {str(path.relative_to(tmp_path / name)): path for path in files(tmp_path / name)}
         assert all(path.read_bytes() == (folder / n).read_bytes() for n, path in found.items())
         return set(found)
@@ -298,7 +299,10 @@ def test_a_model_elsewhere_is_copied(export_dir, tmp_path):
     versions = shutil.copytree(export_dir, tmp_path / "versions")
     whole = {str(path.relative_to(versions)) for path in files(versions)}
     shutil.copytree(versions / "1", versions / "0")
-    assert copied(versions, "export") == whole
+    version = translation.find_version(f"{versions}/")
+    assert Path(version) == versions / "1"
+    assert {f"1/{name}" for name in copied(versions / "1", "export")} == whole
+    assert exported.find_version(tmp_path / "export") == tmp_path / "export"
     model = tmp_path / "model"
     for name in (
         "config.json",
@@ -309,4 +313,10 @@ def test_a_model_elsewhere_is_copied(export_dir, tmp_path):
         (model / name).parent.mkdir(parents=True, exist_ok=True)
         (model / name).touch()
     shutil.copytree(versions / "1", model / "1")
+    assert translation.find_version(f"{model}/") == str(model)
     assert copied(model, "directory") == {"config.json", "best.weights.h5", *whole}
+    before = translation.model_digests(str(model))
+    assert before.keys() == {"config.json", "best.weights.h5"}
+    (model / "best.weights.h5").write_bytes(b"other")
+    assert translation.model_digests(str(model)) != before
+    assert translation.model_digests(version).keys() == {"model.json"}
