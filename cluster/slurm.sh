@@ -31,9 +31,10 @@ srun --cpus-per-task="${SLURM_CPUS_PER_TASK:-8}" --kill-on-bad-exit=1 rnnsearch-
     --valid_source="$folder/valid.en.gz" \
     --valid_target="$folder/valid.fr.gz"
 status=$?
-# A worker was lost (75), or ended by a signal, such as SIGTERM 300 s before the time is over: all
-# resume in a new run of the job. Not after 0, the end, or an error that would come again.
-if { [ "$status" -eq 75 ] || [ "$status" -ge 128 ]; } && [ "${SLURM_RESTART_COUNT:-0}" -lt 100 ]; then
-    scontrol requeue "$SLURM_JOB_ID"
-fi
+# A worker was lost, or the time is over (SIGTERM, 300 s before): all resume in a new run of the job.
+# Not after 0, the end, or 2 and 70, wrong flags and a bug. 1 may be the lock of a lost machine.
+case $status in
+    0 | 2 | 70) ;;
+    *) [ "${SLURM_RESTART_COUNT:-0}" -ge 100 ] || scontrol requeue "$SLURM_JOB_ID" ;;
+esac
 exit "$status"

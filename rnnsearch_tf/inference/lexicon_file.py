@@ -29,9 +29,10 @@ def read_lexicon(path: str | Path) -> dict[str, tuple[str, ...]]:
     lexicon: dict[str, tuple[str, ...]] = {}
     with input_errors(path), open(path, encoding="utf-8", newline="\n") as file:
         for number, line in enumerate(file, 1):
-            if line.startswith("\ufeff") or line.endswith("\r\n"):
-                found = "a byte order mark" if line.startswith("\ufeff") else "Windows line ends"
-                raise InputError(f"{path}: has {found}: save it as plain UTF-8 with Unix line ends")
+            if line.endswith("\r\n"):
+                raise InputError(f"{path}: line {number:,} has a Windows line end: save it without")
+            if number == 1 and line.startswith("\ufeff"):
+                raise InputError(f"{path}: line 1 has a byte order mark: save it without")
             word, *translations = line.removesuffix("\n").split("\t")
             if not (word and translations and all(translations[1:]) and translations[-1]) or (
                 "\r" in line

@@ -186,7 +186,7 @@ def find_version(folder: str) -> str:
 def model_digests(folder: str) -> dict[str, str]:
     """Return the SHA-256 of the files that tell the model in a folder, by name."""
     digests = {}
-    for name in ("model.json", "config.json", "best.weights.h5"):
+    for name in ("model.json", "config.json", "best.weights.h5", "lexicon.tsv", "aligner.npz"):
         path = f"{folder}/{name}"
         with input_errors(path):
             if FileSystems.exists(path):

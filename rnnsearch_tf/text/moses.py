@@ -72,7 +72,7 @@ _APOSTROPHES: dict[str, tuple[Rule, ...]] = {
     "it": _ELISIONS,
 }
 _APOSTROPHE_APART: tuple[Rule, ...] = (("'", " ' "),)  # in other languages
-_CURLY_AT_END: Rule = (rf"([{LETTER}\p{{N}}])’(\s*)$", r"\1'\2")
+_CURLY_AT_END: Rule = (rf"([{LETTER}\p{{N}}])’$", r"\1'")
 _APOSTROPHE_AT_END: Rule = (rf"([{LETTER}])'(\s*)$", r"\1 '\2")
 _FINAL_DOT_APOSTROPHE: Rule = (r"\.'$", " . '")
 _DOTTED_WORD = r".*[^.]\."

@@ -48,8 +48,10 @@ def build_strategy(name: str, cluster: Cluster | None = None) -> tf.distribute.S
     try:
         return tf.distribute.MultiWorkerMirroredStrategy(resolver)
     except tf.errors.OpError as error:
+        is_gone = isinstance(error, (*_WORKER_GONE, tf.errors.DeadlineExceededError))
+        kind = LostWorkerError if is_gone else InputError
         count = len(cluster.workers)
-        raise InputError(f"{count} workers could not connect: {first_line(error)}") from error
+        raise kind(f"{count} workers could not connect: {first_line(error)}") from error
 
 
 # Built once in a process: the collective operations of two strategies would have the same keys.

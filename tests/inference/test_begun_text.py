@@ -37,6 +37,7 @@ def words(tmp_path_factory) -> TextVectorizer:
         ("Il fait\u00a0", (["Il", "fait"], "", True)),
         ("Zork l'", (["[UNK]"], "l'", False)),
         ("Zork l’", (["[UNK]"], "l'", False)),
+        ("Zork l’ ", (["[UNK]"] * 3, "", True)),  # as within a line: a quotation mark
         ("Il zork", (["Il", "[UNK]"], "", True)),  # no word begins so
         ("Il </s", (["Il", *["[UNK]"] * 3], "", True)),
         ("Il " * 12 + "fa", (["Il"] * 9, "", True)),

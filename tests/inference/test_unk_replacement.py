@@ -106,8 +106,8 @@ def test_a_lexicon_has_what_is_linked_most():
     ("content", "said"),
     [
         (b"a\tb\nc\n", "line 2 is not word, tab, word"),
-        (b"a\tb\r\n", "has Windows line ends"),
-        (b"\xef\xbb\xbfa\tb\n", "has a byte order mark"),
+        (b"a\tb\r\n", "line 1 has a Windows line end"),
+        (b"\xef\xbb\xbfa\tb\n", "line 1 has a byte order mark"),
         (b"a\t\n", "line 1 is not"),
         (b"a\tb\n\n", "line 2 is not"),
         (b"a\tb\t\tc\n", "line 1 is not"),
