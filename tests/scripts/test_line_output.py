@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -359,3 +360,14 @@ def test_models_that_are_not_known_are_not_compared(broken_off, tmp_path, monkey
     (tmp_path / "out.partial.json").write_text(json.dumps({**record, "models": None}))
     assert translate.run([*broken_off, "--resume"]) == 0
     assert (tmp_path / "out").read_text() == ANSWERS
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_a_named_pipe_is_opened_once(model_dir, tmp_path):
+    pipe, lines = tmp_path / "pipe", tmp_path / "in"
+    os.mkfifo(pipe)
+    lines.write_text("It is cold.\n")
+    flags = [f"--model_dir={model_dir}", "--beam_size=3", f"--input={lines}", f"--output={pipe}"]
+    with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE, text=True) as reader:
+        assert translate.run(flags) == 0
+        assert reader.communicate()[0].count("\n") == 1
