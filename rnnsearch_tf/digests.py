@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from rnnsearch_tf.errors import InputError, input_errors
 from rnnsearch_tf.json_files import read_json, typed
@@ -19,12 +19,17 @@ def file_digest(path: str | Path) -> str:
 
     InputError if the file cannot be read, or not again, as a pipe.
     """
-    digest = hashlib.sha256()
     if Path(path).is_fifo():
         raise InputError(f"{path}: a pipe, but this is read more than once: use a file")
     with input_errors(path), open(path, "rb") as file:
-        while block := file.read(_BLOCK):
-            digest.update(block)
+        return stream_digest(file)
+
+
+def stream_digest(file: IO[bytes]) -> str:
+    """Return the SHA-256 of what is left to read of an open file, in hexadecimal."""
+    digest = hashlib.sha256()
+    while block := file.read(_BLOCK):
+        digest.update(block)
     return digest.hexdigest()
 
 

@@ -11,7 +11,7 @@ _WORD = r"[\p{L}\p{M}'’-][\p{Ll}\p{Lo}\p{Lm}\p{M}'’-]+"  # no acronym
 _LETTERS = 4, 40  # shorter words are one letter away from too many others
 _NONE = tf.int64.max
 _GAP = "\0"  # no letter
-_AT_ONCE = 64  # words, whose errors take up to 38 kB each
+_AT_ONCE = 64  # words, whose errors take up to 76 kB each
 
 
 class SpellingCorrection(tf.Module):

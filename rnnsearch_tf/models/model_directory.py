@@ -26,6 +26,11 @@ BEST, LAST = "best", "last"
 SHIPPED = Path(__file__).parents[1] / "pretrained"  # the pretrained model
 DEFAULT = "europarl-en-fr"  # by which `rnnsearch-translate` translates
 
+# Beside the weights, the files that answers depend on; some models lack some.
+MODEL_FILES = (
+    "config.json", "source.vocab", "target.vocab", *SUBWORD_FILES, "lexicon.tsv", "aligner.npz",
+)  # fmt: skip
+
 _RENAMED_LOG_FIELDS = {"train_guide_loss": "train_guided_alignment_loss"}  # since version 0.1.0
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from apache_beam.io.filesystem import CompressionTypes
+from apache_beam.io.filesystem import BeamIOError, CompressionTypes
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.io.tfrecordio import _TFRecordUtil as TFRecord  # its transforms lose the order
 
@@ -85,9 +85,13 @@ def write_lines(path: str, lines: Iterable[bytes], folder: str) -> None:
     with contextlib.suppress(OSError):  # it is there
         FileSystems.mkdirs(FileSystems.split(path)[0])
     if "://" in path:
-        if FileSystems.exists(path):  # HDFS renames to no name that is taken
-            FileSystems.delete([path])
-        FileSystems.rename([temporary], [path])
+        try:
+            FileSystems.rename([temporary], [path])
+        except BeamIOError:
+            if not FileSystems.exists(path):
+                raise
+            FileSystems.delete([path])  # HDFS renames to no name that is taken
+            FileSystems.rename([temporary], [path])
     else:
         move_over(Path(temporary), Path(path))
 

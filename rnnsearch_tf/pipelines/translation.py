@@ -1,6 +1,5 @@
 """Translation of sharded corpora: an output shard for each input shard, lines in order."""
 
-import hashlib
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,8 +10,10 @@ from apache_beam.io.filesystem import CompressionTypes
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.ml.inference.base import KeyedModelHandler, ModelHandler, RunInference
 
+from rnnsearch_tf.digests import stream_digest
 from rnnsearch_tf.errors import InputError, input_errors
 from rnnsearch_tf.inference.translator import Translator
+from rnnsearch_tf.models.model_directory import MODEL_FILES
 from rnnsearch_tf.pipelines.jobs import NAMESPACE, count
 from rnnsearch_tf.pipelines.shards import outputs_of, read_lines, write_lines
 from rnnsearch_tf.results import Translation
@@ -186,15 +187,12 @@ def find_version(folder: str) -> str:
 def model_digests(folder: str) -> dict[str, str]:
     """Return the SHA-256 of the files that tell the model in a folder, by name."""
     digests = {}
-    for name in ("model.json", "config.json", "best.weights.h5", "lexicon.tsv", "aligner.npz"):
+    for name in ("model.json", *MODEL_FILES, "best.weights.h5"):
         path = f"{folder}/{name}"
         with input_errors(path):
             if FileSystems.exists(path):
-                digest = hashlib.sha256()
                 with FileSystems.open(path, compression_type=CompressionTypes.UNCOMPRESSED) as file:
-                    while block := file.read(1 << 24):
-                        digest.update(block)
-                digests[name] = digest.hexdigest()
+                    digests[name] = stream_digest(file)
     return digests
 
 

@@ -123,10 +123,8 @@ def run() -> int:
     warn_of_unknown_words(COMMAND, evaluator.translator, *text)
     if not ours:
         warn_of_cut_lines(COMMAND, evaluator.translator, text.source)
-    translations, replaced = ours or [], None
+    translations, replaced = (ours, None) if ours else evaluator.translate_and_replace(text.source)
     unwritten: OSError | None = None
-    if not ours:
-        translations, replaced = evaluator.translate_and_replace(text.source)
     try:
         _write_translations(translations)
     except OSError as error:  # the scores are printed anyway

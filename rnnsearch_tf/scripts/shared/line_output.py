@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
-from rnnsearch_tf.config import SUBWORD_FILES
 from rnnsearch_tf.digests import file_digest, folder_digests
 from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.files import (
@@ -28,6 +27,7 @@ from rnnsearch_tf.files import (
 from rnnsearch_tf.inference.exported import find_version
 from rnnsearch_tf.interrupts import last_word
 from rnnsearch_tf.json_files import read_json
+from rnnsearch_tf.models.model_directory import MODEL_FILES
 from rnnsearch_tf.progress import counted
 from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.file_flags import OUTPUT_LINES, check_distinct
@@ -124,7 +124,7 @@ class LineOutput:
             _write(sys.stdout.buffer, map(shown_by(sys.stdout), blocks))
             return
         with opened_stream(self._path) as file:
-            _write(file, map(printable, blocks) if self._is_on_terminal() else blocks)
+            _write(file, map(printable, blocks) if file.isatty() else blocks)
 
     def _is_on_terminal(self) -> bool:
         if self._path == "-":
@@ -302,9 +302,5 @@ def model_digests(paths: Sequence[str], weights: str) -> list[dict[str, str]]:
 def _digests(path: str, weights: str) -> dict[str, str]:
     if version := find_version(path):
         return folder_digests(version)
-    names = (
-        *("config.json", "source.vocab", "target.vocab", *SUBWORD_FILES),
-        *(f"{weights}.weights.h5", "lexicon.tsv", "aligner.npz"),
-    )
-    files = {name: Path(path) / name for name in names}
+    files = {name: Path(path) / name for name in (*MODEL_FILES, f"{weights}.weights.h5")}
     return {name: file_digest(file) for name, file in files.items() if file.is_file()}
