@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
+import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.decoding.continuations import BLOCK
 from rnnsearch_tf.models.translation_step import Candidates
 from rnnsearch_tf.tensor_types import Int, Tensor
 from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 class CandidateLists(tf.Module):

@@ -36,7 +36,9 @@ def search(
     max_lengths, min_lengths = bounds or _bounds(source, options)
     if begun is not None:
         max_lengths = tf.maximum(max_lengths, begun.prefix.max_tokens())
-    step = model.bind(source, candidates, options.bfloat16, weights)
+    if weights is None:
+        weights = model.step_weights(options.bfloat16, all_words=candidates is None)
+    step = model.bind(source, candidates, weights)
     words = None if candidates is None else candidates.words
     state = tf.nest.map_structure(lambda x: tf.expand_dims(x, 1), step.start())
     carried = step.carried

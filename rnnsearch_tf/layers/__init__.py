@@ -1,7 +1,7 @@
 """The layers of the paper, in `keras.ops` only: they run on every Keras backend."""
 
 from rnnsearch_tf.layers.attention import BahdanauAttention, LastAnnotation
-from rnnsearch_tf.layers.decoder import Decoder, DecoderState
+from rnnsearch_tf.layers.decoder import Decoder, DecoderOutputs
 from rnnsearch_tf.layers.deep_output import MaxoutDeepOutput
 from rnnsearch_tf.layers.encoder import Encoder
 from rnnsearch_tf.layers.gru import ContextGRUCell, GRUCell
@@ -11,7 +11,7 @@ __all__ = [
     "BahdanauAttention",
     "ContextGRUCell",
     "Decoder",
-    "DecoderState",
+    "DecoderOutputs",
     "Encoder",
     "GRUCell",
     "LastAnnotation",

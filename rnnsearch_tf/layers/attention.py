@@ -36,10 +36,15 @@ def align(
     v_a: Float[Tensor, "n_a"],
     mask: Bool[Tensor, "B Tx"] | None = None,
 ) -> Float[Tensor, "B Q Tx"]:
-    """Return α, the softmax of v_aᵀ tanh(q_i + k_j) over j  (6), zero where the mask is false."""
+    """Return α, the softmax of v_aᵀ tanh(q_i + k_j) over j  (6), zero where the mask is false.
+
+    Of a sentence of padding alone, α is 1/Tx.
+    """
     hidden = ops.tanh(ops.expand_dims(query, 2) + ops.expand_dims(keys, 1))  # [B, Q, Tx, n']
     energies = ops.matmul(ops.reshape(hidden, (-1, keys.shape[-1])), v_a[:, None])
     energies = ops.reshape(energies, ops.shape(hidden)[:-1])
+    if energies.shape[-1] == 1:  # Keras warns of a softmax over one element
+        return ops.ones_like(energies)
     if mask is not None:
         energies = ops.where(ops.expand_dims(mask, 1), energies, MASKED)
     return ops.softmax(energies, axis=-1)
@@ -157,7 +162,7 @@ class BahdanauAttention(PreciseLayer):
 
 @keras.saving.register_keras_serializable("rnnsearch_tf")
 class LastAnnotation(PreciseLayer):
-    """The fixed context of RNNencdec: c_i = →h_Tx for every i (end of appendix A.2.2).
+    """The fixed context of RNNencdec: c_i = →h_Tx for every i (appendix A.2.2).
 
     It replaces `BahdanauAttention`, with α_i = 1 at the sentence's last word. It has no
     weights. The last column of the annotations is taken, so a forward encoder must keep its state

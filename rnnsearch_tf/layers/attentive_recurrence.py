@@ -30,10 +30,10 @@ from rnnsearch_tf.tensor_types import Bool, Float, Tensor
 class Weights(NamedTuple):
     """Weights of the loop, those that the same vector is multiplied by side by side."""
 
-    state: Float[Tensor, "n _"]  # W_a, U_z and U_r
-    context: Float[Tensor, "two_n three_n"]  # C_z, C_r and C
-    candidate: Float[Tensor, "n n"]  # U
-    energy: Float[Tensor, "n_a"]  # v_a
+    W_a_U_gates: Float[Tensor, "n _"]  # W_a, U_z and U_r
+    C: Float[Tensor, "two_n three_n"]  # C_z, C_r and C
+    U: Float[Tensor, "n n"]
+    v_a: Float[Tensor, "n_a"]
 
 
 class Outputs(NamedTuple):
@@ -42,6 +42,11 @@ class Outputs(NamedTuple):
     states: Float[Tensor, "Ty B n"]  # s_i, after each update
     contexts: Float[Tensor, "Ty B two_n"]
     alignments: Float[Tensor, "Ty B Tx"]
+
+
+def outputs_like(start: Float[Tensor, "B n"], annotations: Float[Tensor, "B Tx two_n"]) -> Any:
+    """Return `Outputs` of the shapes and dtypes that those at one position have, for `scan`."""
+    return Outputs(start, annotations[:, 0], annotations[:, :, 0])
 
 
 def attentive_recurrence(
@@ -53,16 +58,16 @@ def attentive_recurrence(
     mask: Bool[Tensor, "B Tx"] | None,  # false at padding of the source
     dtype: str,  # of the products with weights
 ) -> Outputs:
-    """Read given target words."""
+    """Return the states, contexts and alignments of given target words."""
     if keras.backend.backend() != "tensorflow":
-        return _read(inputs, start, annotations, keys, weights, mask, dtype)[0]
+        return _unroll(inputs, start, annotations, keys, weights, mask, dtype)[0]
 
     @ops.custom_gradient
     def outputs_with_gradient(
         inputs: Any, start: Any, annotations: Any, keys: Any, *weights: Any
     ) -> Any:
         given = (annotations, keys, Weights(*weights))
-        outputs, kept = _read(inputs, start, *given, mask, dtype)
+        outputs, kept = _unroll(inputs, start, *given, mask, dtype)
 
         def gradient(*upstream: Any) -> tuple[Any, ...]:
             return _gradient(Outputs(*upstream), inputs, start, outputs, kept, *given, dtype)
@@ -77,24 +82,23 @@ class _Kept(NamedTuple):
     gates: Gates
 
 
-def _read(
+def _unroll(
     inputs: Any, start: Any, annotations: Any, keys: Any, weights: Weights, mask: Any, dtype: str
 ) -> tuple[Outputs, _Kept]:
-    state_matrix, context_matrix, U = (ops.cast(w, dtype) for w in weights[:3])
+    W_a_U_gates, C, U = (ops.cast(w, dtype) for w in weights[:3])
     units = keys.shape[-1]  # n'
 
     def step(state: Any, word_inputs: Any) -> Any:
-        query, recurrent = split_columns(product(state, state_matrix), units)
-        alignment = align(ops.expand_dims(query, 1), keys, weights.energy, mask)  # [B, 1, Tx]
+        query, recurrent = split_columns(product(state, W_a_U_gates), units)
+        alignment = align(ops.expand_dims(query, 1), keys, weights.v_a, mask)  # [B, 1, Tx]
         context = ops.squeeze(product_of_each(alignment, annotations), 1)
-        of_inputs = word_inputs + product(context, context_matrix)
-        of_gates, of_candidate = split_columns(of_inputs, 2 * state.shape[-1])
-        state, gates = gated_update(of_gates + recurrent, of_candidate, state, U)
+        inputs_i = word_inputs + product(context, C)
+        gate_inputs, candidate_inputs = split_columns(inputs_i, 2 * state.shape[-1])
+        state, gates = gated_update(gate_inputs + recurrent, candidate_inputs, state, U)
         return state, (Outputs(state, context, alignment[:, 0]), _Kept(query, gates))
 
-    no_outputs = Outputs(start, annotations[:, 0], annotations[:, :, 0])
-    like = (no_outputs, _Kept(keys[:, 0], Gates(start, start, start)))
-    return scan(step, start, inputs, like)[1]
+    kept_like = _Kept(keys[:, 0], Gates(start, start, start))
+    return scan(step, start, inputs, (outputs_like(start, annotations), kept_like))[1]
 
 
 def _gradient(
@@ -110,7 +114,8 @@ def _gradient(
 ) -> tuple[Any, ...]:
     """Return the gradients of inputs, start, annotations, keys and each of the weights.
 
-    With a_i = W E y + U s_{i-1} + C c_i, what enters the gates and the candidate, from i = Ty to 1:
+    `of_x` is ∂L/∂x. With a_i the inputs of gates and candidate, C c_i a part of them, from i = Ty
+    to 1:
 
         ∂a_i, ∂s_{i-1}     as in `gated_update_gradient`
         ∂c_i += Cᵀ ∂a_i,  ∂α_ij += h_j · ∂c_i,  ∂h_j += α_ij ∂c_i
@@ -118,27 +123,27 @@ def _gradient(
         ∂s_{i-1} += W_aᵀ ∂q_i + U_zᵀ ∂a_z + U_rᵀ ∂a_r
         ∂W_a = Σ_i ∂q_i s_{i-1}ᵀ,  ∂C = Σ_i ∂a_i c_iᵀ,  ∂U = Σ_i ∂a [r ∘ s_{i-1}]ᵀ
     """
-    state_matrix, context_matrix, U = (ops.cast(ops.transpose(w), dtype) for w in weights[:3])
-    annotations_transposed = ops.transpose(annotations, (0, 2, 1))
+    W_a_U_gates_T, C_T, U_T = (ops.cast(ops.transpose(w), dtype) for w in weights[:3])
+    annotations_T = ops.transpose(annotations, (0, 2, 1))
     before = previous_states(outputs.states, start)
 
     def step(carry: Any, position: Any) -> Any:
         of_state, of_hidden_sum, of_v_sum = carry
         upstream_i, state, alignment, (query, gates) = position
         of_state, of_gates, of_candidate = gated_update_gradient(
-            of_state + upstream_i.states, state, gates, U
+            of_state + upstream_i.states, state, gates, U_T
         )
         of_inputs = ops.concatenate([of_gates, of_candidate], axis=-1)
-        of_context = upstream_i.contexts + product(of_inputs, context_matrix)
-        of_alignment = product_of_each(ops.expand_dims(of_context, 1), annotations_transposed)
+        of_context = upstream_i.contexts + product(of_inputs, C_T)
+        of_alignment = product_of_each(ops.expand_dims(of_context, 1), annotations_T)
         of_alignment = upstream_i.alignments + ops.squeeze(of_alignment, 1)
         of_hidden, of_v = align_gradient(of_alignment, alignment, query, keys)
-        of_query = weights.energy * ops.sum(of_hidden, axis=1)
-        of_state += product(ops.concatenate([of_query, of_gates], axis=-1), state_matrix)
+        of_query = weights.v_a * ops.sum(of_hidden, axis=1)
+        of_state += product(ops.concatenate([of_query, of_gates], axis=-1), W_a_U_gates_T)
         carry = (of_state, of_hidden_sum + of_hidden, of_v_sum + of_v)
         return carry, (of_inputs, of_query, of_context)
 
-    zeros = tuple(ops.zeros_like(x) for x in (start, keys, weights.energy))
+    zeros = tuple(ops.zeros_like(x) for x in (start, keys, weights.v_a))
     (of_start, of_hidden, of_v), (of_inputs, of_queries, of_contexts) = scan(
         step,
         zeros,
@@ -151,9 +156,9 @@ def _gradient(
     )
     of_gates, of_candidates = split_columns(of_inputs, 2 * start.shape[-1])
     of_weights = Weights(
-        state=outer_product(before, ops.concatenate([of_queries, of_gates], axis=-1), dtype),
-        context=outer_product(outputs.contexts, of_inputs, dtype),
-        candidate=outer_product(kept.gates.r * before, of_candidates, dtype),
-        energy=of_v,
+        W_a_U_gates=outer_product(before, ops.concatenate([of_queries, of_gates], axis=-1), dtype),
+        C=outer_product(outputs.contexts, of_inputs, dtype),
+        U=outer_product(kept.gates.r * before, of_candidates, dtype),
+        v_a=of_v,
     )
-    return of_inputs, of_start, of_annotations, weights.energy * of_hidden, *of_weights
+    return of_inputs, of_start, of_annotations, weights.v_a * of_hidden, *of_weights

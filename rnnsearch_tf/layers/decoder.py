@@ -10,7 +10,12 @@ from keras import ops
 from rnnsearch_tf.config import InitialWeights, StepOrder, check_choice, choices
 from rnnsearch_tf.layers import initializers
 from rnnsearch_tf.layers.attention import BahdanauAttention, LastAnnotation
-from rnnsearch_tf.layers.attentive_recurrence import Outputs, Weights, attentive_recurrence
+from rnnsearch_tf.layers.attentive_recurrence import (
+    Outputs,
+    Weights,
+    attentive_recurrence,
+    outputs_like,
+)
 from rnnsearch_tf.layers.embedding import WordEmbedding
 from rnnsearch_tf.layers.gated_recurrence import previous_states
 from rnnsearch_tf.layers.gru import ContextGRUCell
@@ -19,7 +24,7 @@ from rnnsearch_tf.layers.scan import scan
 from rnnsearch_tf.tensor_types import Bool, Float, Int, Tensor
 
 
-class DecoderState(NamedTuple):
+class DecoderOutputs(NamedTuple):
     """Outputs of the decoder, from which y_i is predicted."""
 
     state: Float[Tensor, "*rows n"]  # s_{i-1} or s_i, by the step order
@@ -30,7 +35,7 @@ class DecoderState(NamedTuple):
 
 @keras.saving.register_keras_serializable("rnnsearch_tf")
 class InitialState(PreciseLayer):
-    """s_0 = tanh(W_s ←h_1 + b_s)  (appendix A.2.2).
+    """s_0 = tanh(W_s ←h_1 + b_s)  (appendix A.2.2), in RNNencdec of →h_Tx.
 
     Weights, stored transposed: `W_s` [n, n], `b_s` [n]. `units` is n.
     """
@@ -146,7 +151,7 @@ class Decoder(PreciseLayer):
         summary: Float[Tensor, "B n"],
         annotations_mask: Bool[Tensor, "B Tx"] | None = None,
         training: bool = False,
-    ) -> DecoderState:
+    ) -> DecoderOutputs:
         """Read given target sentences (teacher forcing).
 
         Args:
@@ -166,64 +171,59 @@ class Decoder(PreciseLayer):
         inputs = self.cell.project(previous if self.updates_first else words)
         start = self.initial_state(summary)
         # By the exact type: a subclass may compute other energies.
-        readers = {
-            BahdanauAttention: self._read_attentive,
-            LastAnnotation: self._read_constant_context,
+        ways = {
+            BahdanauAttention: self._unroll_attentive,
+            LastAnnotation: self._unroll_constant_context,
         }
-        read = readers.get(type(self.attention), self._read_step_by_step)
-        recurrent = self.cell.recurrent_weights
-        states, contexts, alignments = read(inputs, start, recurrent, annotations, annotations_mask)
+        unroll = ways.get(type(self.attention), self._unroll_step_by_step)
+        states, contexts, alignments = unroll(inputs, start, annotations, annotations_mask)
         if not self.updates_first:
             states = previous_states(states, start)
-        outputs = DecoderState(states, previous, contexts, alignments)
-        return DecoderState(*(ops.transpose(x, (1, 0, 2)) for x in outputs))
+        outputs = DecoderOutputs(states, previous, contexts, alignments)
+        return DecoderOutputs(*(ops.transpose(x, (1, 0, 2)) for x in outputs))
 
     def compute_output_spec(self, target: Any, annotations: Any, *_: Any, **named: Any) -> Any:
         """Return the outputs of a functional model, without tracing `call`."""
         _, positions, context_size = annotations.shape
         sizes = (self.cell.units, self.embedding.size, context_size, positions)
-        return DecoderState(*(self.symbol(*target.shape, size) for size in sizes))
+        return DecoderOutputs(*(self.symbol(*target.shape, size) for size in sizes))
 
-    def _read_step_by_step(
-        self, inputs: Any, start: Any, recurrent: Any, annotations: Any, mask: Any
-    ) -> Outputs:
+    def _unroll_step_by_step(self, inputs: Any, start: Any, annotations: Any, mask: Any) -> Outputs:
         """Look, then update: the step of the paper, with automatic gradients."""
         keys = self.attention.keys(annotations)
+        recurrent = self.cell.recurrent_weights  # joined once, outside the loop
 
         def step(state: Any, word_inputs: Any) -> tuple[Any, Outputs]:
-            read = self.attention(state, annotations, keys=keys, annotations_mask=mask)
-            context, alignment = map(self.wide, read)
+            looked = self.attention(state, annotations, keys=keys, annotations_mask=mask)
+            context, alignment = map(self.wide, looked)
             state = self.cell.update(
-                word_inputs + self.cell.read_context(context), state, recurrent
+                word_inputs + self.cell.project_context(context), state, recurrent
             )
             return state, Outputs(state, context, alignment)
 
-        like = Outputs(start, annotations[:, 0], annotations[:, :, 0])
-        return scan(step, start, inputs, like)[1]
+        return scan(step, start, inputs, outputs_like(start, annotations))[1]
 
-    def _read_attentive(
-        self, inputs: Any, start: Any, recurrent: Any, annotations: Any, mask: Any
-    ) -> Outputs:
-        """Read with `BahdanauAttention`, by a recurrence that has a gradient of its own."""
+    def _unroll_attentive(self, inputs: Any, start: Any, annotations: Any, mask: Any) -> Outputs:
+        """Unroll with `BahdanauAttention`, by a recurrence that has a gradient of its own."""
         attention, cell = self.attention, self.cell
-        of_gates, of_candidate = recurrent
+        U_gates, U = cell.recurrent_weights
         weights = Weights(
-            state=joined(attention.W_a, of_gates),
-            context=joined(cell.C_z, cell.C_r, cell.C),
-            candidate=of_candidate,
-            energy=joined(attention.v_a),
+            W_a_U_gates=joined(attention.W_a, U_gates),
+            C=joined(cell.C_z, cell.C_r, cell.C),
+            U=U,
+            v_a=joined(attention.v_a),
         )
         keys = attention.keys(annotations)
         return attentive_recurrence(
             inputs, start, annotations, keys, weights, mask, self.compute_dtype
         )
 
-    def _read_constant_context(
-        self, inputs: Any, start: Any, recurrent: Any, annotations: Any, mask: Any
+    def _unroll_constant_context(
+        self, inputs: Any, start: Any, annotations: Any, mask: Any
     ) -> Outputs:
-        """Read with an attention that ignores the states, so that the context is the same."""
+        """Unroll with an attention that ignores the states, so that the context is the same."""
         context, alignment = self.attention(start, annotations, annotations_mask=mask)
-        states = self.cell.read(inputs + self.cell.read_context(context), start, recurrent)
+        states = self.cell.unroll(inputs + self.cell.project_context(context), start)
         steps = ops.shape(inputs)[0]
         return Outputs(states, *(ops.repeat(x[None], steps, axis=0) for x in (context, alignment)))
 

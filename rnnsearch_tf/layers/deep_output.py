@@ -46,7 +46,9 @@ class MaxoutDeepOutput(PreciseLayer):
         vocabulary_size: K, the number of target words.
         dropout: dropout rate of the maxout units.
         initial_weights: "paper" (appendix B.1) or "glorot".
-        tied_to: an embedding of the K words, m = l, whose E is W_o (Press & Wolf 2017).
+        tied_to: an embedding of the K words, m = l, whose E is W_o (Press & Wolf 2017). E is no
+            weight of this layer: it is trained and saved where its embedding is, as in a
+            `TranslationModel`, which has the config of both.
         lexical: whether contexts end in Σ_j α_ij E x_j, m = l, which `LexicalModel` reads.
 
     Examples:
@@ -114,9 +116,9 @@ class MaxoutDeepOutput(PreciseLayer):
         training: bool = False,
     ) -> Float[Tensor, "*rows l"]:
         """The hidden layer t_i."""
-        read = ops.concatenate([state, words, context], axis=-1)
+        inputs = ops.concatenate([state, words, context], axis=-1)
         matrix = ops.concatenate([self.U_o, self.V_o, self.C_o])
-        pairs = product(read, ops.cast(matrix, self.compute_dtype), self.b_o)
+        pairs = product(inputs, ops.cast(matrix, self.compute_dtype), self.b_o)
         return self.activate(pairs, context, training)
 
     def activate(
@@ -135,19 +137,16 @@ class MaxoutDeepOutput(PreciseLayer):
         self, hidden: Float[Tensor, "*rows l"], columns: Columns | None = None
     ) -> Float[Tensor, "*rows _"]:
         """W_o t + b, of all words or of those that `columns` are of."""
-        return product(hidden, *(self.columns() if columns is None else columns))
+        return product(hidden, *(columns or Columns(self.factor(self.W_o), self.b)))
 
-    def columns(self, words: Int[Tensor, "C"] | None = None) -> Columns:
-        """Return what the logits of all words, or of some, need; once, outside a loop."""
-        b = ops.convert_to_tensor(self.b)
-        if words is None:
-            return Columns(self.factor(self.W_o), b)
+    def columns(self, words: Int[Tensor, "C"], dtype: str) -> Columns:
+        """Return what the logits of some words need, by their ids; once, outside a loop."""
         embedding = self._embedding()
         if embedding is None:
             W_o = ops.take(self.W_o, words, axis=1)
         else:  # to transpose all of E takes as long as the steps of a short search
             W_o = ops.transpose(ops.take(embedding.E, words, axis=0))
-        return Columns(self.factor(W_o), ops.take(b, words))
+        return Columns(ops.cast(W_o, dtype), ops.take(self.b, words))
 
     def call(
         self,

@@ -97,13 +97,14 @@ class Encoder(PreciseLayer):
 
         Returns:
             The annotations of 2n elements (n with the forward network alone; m more with words),
-            and the summary that s_0 is made from: ←h_1, or →h_Tx without a backward network.
+            and the summary that s_0 is made from: ←h_1, or →h_Tx without a backward network. Both
+            have the same dropout.
         """
         real = ops.transpose(_real(source, mask))  # [Tx, B]
         words = self.embedding(ops.transpose(source), training=training)  # [Tx, B, m]
-        states = self._read(self.forward_cell, words, real)  # [Tx, B, n]
+        states = self._unroll(self.forward_cell, words, real)  # [Tx, B, n]
         if self.backward_cell is not None:
-            backward = self._read(self.backward_cell, words, real, reverse=True)
+            backward = self._unroll(self.backward_cell, words, real, reverse=True)
             states = ops.concatenate([states, backward], axis=2)  # [Tx, B, 2n]
         annotations = self.dropout(ops.transpose(states, (1, 0, 2)), training=training)
         if self.backward_cell is None:
@@ -129,7 +130,7 @@ class Encoder(PreciseLayer):
         """Return the Keras masks of the annotations, bool [B, Tx], and of the summary, None."""
         return [_real(source, mask), None]
 
-    def _read(
+    def _unroll(
         self,
         cell: GRUCell,
         words: Float[Tensor, "Tx B m"],
@@ -139,7 +140,7 @@ class Encoder(PreciseLayer):
         inputs = cell.project(words)  # [Tx, B, 3n]
         inputs = ops.where(ops.expand_dims(real, 2), inputs, CLOSED)
         start = ops.zeros_like(inputs[0, :, : self.units])
-        return cell.read(inputs, start, cell.recurrent_weights, reverse)
+        return cell.unroll(inputs, start, reverse)
 
 
 def _real(source: Any, mask: Any) -> Any:

@@ -45,7 +45,7 @@ def gated_update_gradient(
     upstream: Float[Tensor, "R n"],
     state: Float[Tensor, "R n"],
     gates: Gates,
-    U_transposed: Float[Tensor, "n n"],
+    U_T: Float[Tensor, "n n"],  # transposed once more
 ) -> tuple[Float[Tensor, "R n"], Float[Tensor, "R two_n"], Float[Tensor, "R n"]]:
     """Return the gradients of the state, of the gates' inputs and of the candidate's.
 
@@ -59,7 +59,7 @@ def gated_update_gradient(
     z, r, candidate = gates
     taken = upstream * z
     candidate_gradient = taken * (1 - ops.square(candidate))
-    reset_state_gradient = product(candidate_gradient, U_transposed)
+    reset_state_gradient = product(candidate_gradient, U_T)
     through_reset = reset_state_gradient * r
     z_gradient = taken * (1 - z) * (candidate - state)
     r_gradient = through_reset * (1 - r) * state
@@ -77,11 +77,11 @@ def gated_recurrence(
 ) -> Float[Tensor, "T B n"]:
     """Read inputs from the first to the last, or the other way: the states after each."""
     if keras.backend.backend() != "tensorflow":
-        return _read(inputs, start, U_gates, U, dtype, reverse)[0]
+        return _unroll(inputs, start, U_gates, U, dtype, reverse)[0]
 
     @ops.custom_gradient
     def states_with_gradient(inputs: Any, start: Any, U_gates: Any, U: Any) -> Any:
-        states, gates = _read(inputs, start, U_gates, U, dtype, reverse)
+        states, gates = _unroll(inputs, start, U_gates, U, dtype, reverse)
 
         def gradient(upstream: Any) -> tuple[Any, ...]:
             return _gradient(upstream, inputs, start, states, gates, U_gates, U, dtype, reverse)
@@ -91,15 +91,15 @@ def gated_recurrence(
     return states_with_gradient(inputs, start, U_gates, U)
 
 
-def _read(
+def _unroll(
     inputs: Any, start: Any, U_gates: Any, U: Any, dtype: str, reverse: bool
 ) -> tuple[Any, Gates]:
-    gate_matrix, candidate_matrix = ops.cast(U_gates, dtype), ops.cast(U, dtype)
+    U_gates, U = ops.cast(U_gates, dtype), ops.cast(U, dtype)
 
     def step(state: Any, inputs_t: Any) -> Any:
-        of_gates, of_candidate = split_columns(inputs_t, 2 * state.shape[-1])
-        of_gates = of_gates + product(state, gate_matrix)
-        state, gates = gated_update(of_gates, of_candidate, state, candidate_matrix)
+        gate_inputs, candidate_inputs = split_columns(inputs_t, 2 * state.shape[-1])
+        gate_inputs = gate_inputs + product(state, U_gates)
+        state, gates = gated_update(gate_inputs, candidate_inputs, state, U)
         return state, (state, gates)
 
     return scan(step, start, inputs, (start, Gates(start, start, start)), reverse)[1]
@@ -116,16 +116,16 @@ def _gradient(
     dtype: str,
     reverse: bool,
 ) -> tuple[Any, ...]:
-    """Return the gradients of inputs, start, U_gates and U."""
-    gate_matrix, candidate_matrix = (ops.cast(ops.transpose(w), dtype) for w in (U_gates, U))
+    """Return the gradients of inputs, start, U_gates and U; `of_x` is ∂L/∂x."""
+    U_gates_T, U_T = (ops.cast(ops.transpose(weights), dtype) for weights in (U_gates, U))
     before = previous_states(states, start, reverse)
 
     def step(of_state: Any, position: Any) -> Any:
         upstream_t, state, gates_t = position
         of_state, of_gates, of_candidate = gated_update_gradient(
-            of_state + upstream_t, state, gates_t, candidate_matrix
+            of_state + upstream_t, state, gates_t, U_T
         )
-        of_state += product(of_gates, gate_matrix)
+        of_state += product(of_gates, U_gates_T)
         return of_state, ops.concatenate([of_gates, of_candidate], axis=-1)
 
     of_start, of_inputs = scan(

@@ -48,24 +48,25 @@ class _GatedUnit(PreciseLayer):
         recurrent: tuple[Any, Any],
     ) -> Float[Tensor, "*rows n"]:
         """Return the next states from what words and contexts contribute, and the states."""
-        gates, candidate = split_columns(inputs, 2 * self.units)
+        gate_inputs, candidate_inputs = split_columns(inputs, 2 * self.units)
         U_gates, U = (self.factor(weights) for weights in recurrent)
-        return gated_update(gates + product(state, U_gates), candidate, state, U)[0]
+        gate_inputs = gate_inputs + product(state, U_gates)
+        return gated_update(gate_inputs, candidate_inputs, state, U)[0]
 
     @property
     def recurrent_weights(self) -> tuple[Any, Any]:
         """U_z and U_r side by side, and U."""
         return joined(self.U_z, self.U_r), joined(self.U)
 
-    def read(
+    def unroll(
         self,
         inputs: Float[Tensor, "T B three_n"],
         start: Float[Tensor, "B n"],
-        recurrent: tuple[Any, Any],
         reverse: bool = False,
     ) -> Float[Tensor, "T B n"]:
-        """Return the states after each of the inputs, read one after the other."""
-        return gated_recurrence(inputs, start, *recurrent, self.compute_dtype, reverse)
+        """Return the states after each of the inputs, from the first or from the last."""
+        U_gates, U = self.recurrent_weights
+        return gated_recurrence(inputs, start, U_gates, U, self.compute_dtype, reverse)
 
 
 @keras.saving.register_keras_serializable("rnnsearch_tf")
@@ -147,7 +148,9 @@ class ContextGRUCell(_GatedUnit):
         matrix = initializers.matrix(self.initial_weights)
         self._add_matrices(("C", "C_z", "C_r"), context_shape[-1], matrix)
 
-    def read_context(self, context: Float[Tensor, "*rows two_n"]) -> Float[Tensor, "*rows three_n"]:
+    def project_context(
+        self, context: Float[Tensor, "*rows two_n"]
+    ) -> Float[Tensor, "*rows three_n"]:
         """C_z c, C_r c and C c in one product, to be added to `project`'s output."""
         return product(context, self.factor(self.C_z, self.C_r, self.C))
 
@@ -159,5 +162,5 @@ class ContextGRUCell(_GatedUnit):
     ) -> Float[Tensor, "*rows n"]:
         """Return the next states, from the words' vectors e, the states s and the contexts c."""
         words, state, context = (self.wide(x) for x in (words, state, context))
-        inputs = self.project(words) + self.read_context(context)
+        inputs = self.project(words) + self.project_context(context)
         return self.update(inputs, state, self.recurrent_weights)

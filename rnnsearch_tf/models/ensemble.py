@@ -13,13 +13,13 @@ from rnnsearch_tf.models.translation_step import (
     Candidates,
     Carried,
     Memory,
-    StepState,
+    StepOutputs,
     StepWeights,
     TranslationStep,
 )
 from rnnsearch_tf.tensor_types import Float, Int, Tensor
 
-States = tuple[StepState, ...]
+States = tuple[StepOutputs, ...]
 
 
 class Ensemble:
@@ -38,14 +38,11 @@ class Ensemble:
         self,
         source: Int[Tensor, "B Tx"],
         candidates: Candidates | None = None,
-        bfloat16: bool = False,
         weights: Sequence[StepWeights] | None = None,
     ) -> EnsembleStep:
         """Encode source ids, and return the decoders; as `TranslationModel.bind`."""
-        if weights is None:
-            weights = self.step_weights(bfloat16, all_words=candidates is None)
-        parts = zip(self._models, weights, strict=True)
-        return EnsembleStep([model.bind(source, candidates, bfloat16, w) for model, w in parts])
+        parts = zip(self._models, weights or [None] * len(self._models), strict=True)
+        return EnsembleStep([model.bind(source, candidates, w) for model, w in parts])
 
     def step_weights(self, bfloat16: bool, all_words: bool) -> list[StepWeights]:
         """Compute those of each model; as `TranslationModel.step_weights`."""

@@ -4,7 +4,7 @@
 
 * model: a `TranslationModel`;
 * batch: its tensors by name, as `data.batching.training_batches` makes them;
-* outputs: the `DecoderState` [B, Ty, ...] of the batch, which all losses share; in training with
+* outputs: the `DecoderOutputs` [B, Ty, ...] of the batch, which all losses share; in training with
   R-Drop, of two readings of it, one behind the other: [2B, Ty, ...];
 * training: whether dropout acts.
 
@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
-from rnnsearch_tf.layers.decoder import DecoderState
+from rnnsearch_tf.layers.decoder import DecoderOutputs
 from rnnsearch_tf.layers.deep_output import MaxoutDeepOutput
 from rnnsearch_tf.layers.precision import joined, outer_product, product
 from rnnsearch_tf.tensor_types import Float, Int, Shaped, Tensor
@@ -44,6 +44,10 @@ class SentenceLoss(keras.losses.Loss):
     the same loss without computing logits of padding, in less time and memory.
     """
 
+    def __init__(self, *args: Any, **kwargs: Any):
+        # Keras turns ids into floats of this dtype, and a narrow `floatx` would round them.
+        super().__init__(*args, **{"dtype": "float32", **kwargs})
+
     def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
         """Compute the loss; without a Keras mask, which `call` needs not and Keras misapplies.
 
@@ -58,30 +62,30 @@ class SentenceLoss(keras.losses.Loss):
     ) -> Float[Tensor, "B"]:
         """Return −log p of each sentence, float32, from target ids and logits."""
         logits = ops.cast(y_pred, "float32")
-        tokens = ops.cast(y_true, "int32")  # Keras may have turned ids into floats
+        tokens = ops.cast(y_true, "int32")
         losses = ops.sparse_categorical_crossentropy(tokens, logits, from_logits=True)
         return ops.sum(ops.where(ops.equal(tokens, 0), 0.0, losses), axis=1)
 
 
-def nll(model: Any, batch: Mapping[str, Any], outputs: DecoderState, training: bool) -> LossTotal:
+def nll(model: Any, batch: Mapping[str, Any], outputs: DecoderOutputs, training: bool) -> LossTotal:
     """Σ −log p(y_i | y_<i, x) over the target tokens, and their number (`</s>` counted).
 
     In training, it is that of smoothed labels, and of two readings, where the config has it so.
     """
     regularization = (model.config.label_smoothing, model.config.r_drop) if training else (0.0, 0.0)
-    if keras.config.backend() != "jax":
-        losses = token_losses(model.readout, outputs, batch["target"], training, *regularization)
-        return LossTotal(ops.sum(losses), ops.cast(ops.size(losses), "float32"))
-    # Without shapes that depend on values: logits of padding are computed, and left out.
-    tokens = ops.reshape(batch["target"], (-1,))
-    losses = _losses_of(tokens, model.readout, outputs, training, *regularization)
-    is_real = ops.not_equal(tokens, 0)
-    total = ops.sum(ops.where(is_real, losses, 0.0))
-    return LossTotal(total, ops.sum(ops.cast(is_real, "float32")))
+    target = batch["target"]
+    fixed_size = keras.config.backend() == "jax"  # where shapes cannot depend on values
+    losses = token_losses(
+        model.readout, outputs, target, training, *regularization, padding=fixed_size
+    )
+    is_real = ops.reshape(ops.not_equal(target, 0), (-1,))
+    if fixed_size:
+        losses = ops.where(is_real, losses, 0.0)
+    return LossTotal(ops.sum(losses), ops.sum(ops.cast(is_real, "float32")))
 
 
 def guided_alignment(
-    model: Any, batch: Mapping[str, Any], outputs: DecoderState, training: bool
+    model: Any, batch: Mapping[str, Any], outputs: DecoderOutputs, training: bool
 ) -> LossTotal:
     """Σ H(A_i, α_i) over the target words with a link, and their number; of the first reading."""
     alignment = outputs.alignment
@@ -92,7 +96,7 @@ def guided_alignment(
     return LossTotal(ops.sum(losses), ops.sum(ops.cast(is_linked, "float32")))
 
 
-LOSSES: dict[str, Callable[[Any, Mapping[str, Any], DecoderState, bool], LossTotal]] = {
+LOSSES: dict[str, Callable[[Any, Mapping[str, Any], DecoderOutputs, bool], LossTotal]] = {
     "nll": nll,
     "guided_alignment": guided_alignment,
 }
@@ -100,123 +104,120 @@ LOSSES: dict[str, Callable[[Any, Mapping[str, Any], DecoderState, bool], LossTot
 
 def token_losses(
     readout: MaxoutDeepOutput,
-    outputs: DecoderState,  # [B, Ty, ...], that the tokens are predicted from; of R-Drop [2B, ...]
+    outputs: DecoderOutputs,  # [B, Ty, ...], that the tokens are predicted from; of R-Drop [2B, ...]
     target: Int[Tensor, "B Ty"],  # ids, padding 0
     training: bool = False,  # whether dropout acts
     smoothing: float = 0.0,  # see `output_cross_entropy`
     r_drop: float = 0.0,  # likewise
-) -> Float[Tensor, "N"]:
-    """−log p(y_i | y_1 … y_{i-1}, x) of the target's tokens, sentence by sentence, in nats.
+    padding: bool = False,  # whether there are losses of padding too, [B·Ty] in all
+) -> Float[Tensor, "_"]:
+    """−log p(y_i | y_1 … y_{i-1}, x) of the N tokens of the target, sentence by sentence, in nats.
 
     Padding is gathered out before the softmax, where most of the time goes.
     """
     tokens = ops.reshape(target, (-1,))
-    places = ops.nonzero(tokens)[0]
-    return _losses_of(tokens, readout, outputs, training, smoothing, r_drop, places)
-
-
-def _losses_of(
-    tokens: Any,
-    readout: MaxoutDeepOutput,
-    outputs: DecoderState,
-    training: bool,
-    smoothing: float,
-    r_drop: float,
-    places: Any = None,  # among all tokens [B Ty]; None: at each
-) -> Any:
-    read = (outputs.state, outputs.words, outputs.context)
-    state, words, context = (ops.reshape(x, (-1, x.shape[-1])) for x in read)
-    if places is not None:
+    inputs = [
+        ops.reshape(x, (-1, x.shape[-1])) for x in (outputs.state, outputs.words, outputs.context)
+    ]
+    if not padding:
+        places = ops.nonzero(tokens)[0]
         rows = ops.concatenate([places, places + ops.size(tokens)]) if r_drop else places
         tokens = ops.take(tokens, places)
-        state, words, context = (ops.take(x, rows, axis=0) for x in (state, words, context))
-    hidden = readout.maxout(state, words, context, training)
+        inputs = [ops.take(x, rows, axis=0) for x in inputs]
     return output_cross_entropy(
-        hidden, readout.W_o, readout.b, tokens, readout.compute_dtype, smoothing, r_drop
+        readout.maxout(*inputs, training),
+        readout.W_o,
+        readout.b,
+        tokens,
+        readout.compute_dtype,
+        smoothing,
+        r_drop,
     )
 
 
 def output_cross_entropy(
-    hidden: Float[Tensor, "_ l"],  # t, the maxout layer at N real positions; of R-Drop [2N, l]
-    weights: Float[Tensor, "l K"],  # W_o
-    bias: Float[Tensor, "K"],  # b
+    t: Float[Tensor, "_ l"],  # the maxout layer at N positions; of R-Drop [2N, l]
+    W_o: Float[Tensor, "l K"],
+    b: Float[Tensor, "K"],
     targets: Int[Tensor, "N"],  # the tokens' ids
-    dtype: str | None = None,  # of the products; by default that of `hidden`
+    dtype: str | None = None,  # of the products; by default that of t
     smoothing: float = 0.0,  # ε
-    r_drop: float = 0.0,  # α; the rows are then those of two readings, one behind the other
+    r_drop: float = 0.0,  # λ; the rows are then those of two readings, one behind the other
 ) -> Float[Tensor, "N"]:
-    """−log softmax(hidden · weights + bias)[targets] of each token, in nats, as `hidden` is.
+    """−log softmax(t W_o + b)[targets] of each token, in nats, in the dtype of t.
 
     The output product and the softmax are one function with a gradient of its own. With
     p = softmax(logits), g the upstream gradient and 1_y the one-hot vector of the target:
 
         ∂logits = g (p − 1_y)
-        ∂t = g W_o (p − 1_y),  ∂W_o = Σ (g t) (p − 1_y)ᵀ,  ∂b = Σ g (p − 1_y)
+        ∂t = g (p − 1_y) W_oᵀ,  ∂W_o = Σ g tᵀ (p − 1_y),  ∂b = Σ g (p − 1_y)
 
     g is multiplied into the small factors, and 1 is taken from p in place. With label smoothing ε
     (Szegedy et al. 2016), the cross-entropy is that of (1 − ε) 1_y + ε/K, which replaces
     1_y: −log p_y + ε (log p_y − Σ_k log p_k / K) = −log p_y + ε (logit_y − Σ_k logit_k / K).
 
-    R-Drop (Liang et al. 2021) has two readings with logits z, z' and probabilities p, p'. The loss
-    of a token is the mean of both cross-entropies and α/4 (KL(p‖p') + KL(p'‖p)), where
+    R-Drop (Liang et al. 2021) has two readings with logits v, v' and probabilities p, p'. The loss
+    of a token is the mean of both cross-entropies and λ/4 (KL(p‖p') + KL(p'‖p)), where
 
-        KL(p‖p') + KL(p'‖p) = Σ_k (p_k − p'_k) (z_k − z'_k)
+        KL(p‖p') + KL(p'‖p) = Σ_k (p_k − p'_k) (v_k − v'_k)
     """
     if r_drop:
         targets = ops.concatenate([targets, targets])
-    dtype = dtype or keras.backend.standardize_dtype(hidden.dtype)
-    at_targets = ops.stack([ops.arange(ops.shape(targets)[0], dtype="int32"), targets], axis=1)
+    dtype = dtype or keras.backend.standardize_dtype(t.dtype)
 
     @ops.custom_gradient
-    def losses(hidden: Any, weights: Any, bias: Any) -> Any:
-        matrix = ops.cast(weights, dtype)
-        logits = product(hidden, matrix, bias)
-        probabilities = ops.softmax(logits)  # [N, K]
-        chosen = _at(probabilities, targets)
+    def losses(t: Any, W_o: Any, b: Any) -> Any:
+        matrix = ops.cast(W_o, dtype)
+        logits = product(t, matrix, b)
+        p = ops.softmax(logits)  # [N, K]
+        p_y = _at(p, targets)
 
         def gradient(*given: Any, upstream: Any = None) -> tuple[Any, Any, Any]:
-            upstream = given[0] if upstream is None else upstream  # by name on PyTorch
-            upstream = ops.expand_dims(upstream, 1)  # [N, 1]
-            difference = ops.scatter_update(probabilities, at_targets, chosen - (1 - smoothing))
-            if smoothing:
-                difference -= smoothing / weights.shape[1]
+            g = given[0] if upstream is None else upstream  # by name on PyTorch
+            g = ops.expand_dims(g, 1)  # [N, 1]
+            difference = _without_labels(p, p_y, targets, smoothing)
             if r_drop:
-                difference += r_drop / 2 * _disagreement_gradient(logits, probabilities)
-                upstream = ops.concatenate([upstream, upstream]) / 2
-            narrow = ops.cast(difference, dtype)
-            of_hidden = ops.cast(ops.matmul(narrow, ops.transpose(matrix)), hidden.dtype)
-            return (
-                upstream * of_hidden,
-                outer_product(upstream * hidden, narrow, dtype),
-                outer_product(upstream, narrow, dtype)[0],
-            )
+                difference += r_drop / 2 * _disagreement_gradient(logits, p)
+                g = ops.concatenate([g, g]) / 2
+            difference = ops.cast(difference, dtype)
+            of_t = ops.cast(ops.matmul(difference, ops.transpose(matrix)), t.dtype)
+            of_W_o = outer_product(g * t, difference, dtype)
+            return g * of_t, of_W_o, outer_product(g, difference, dtype)[0]
 
-        of_targets = _minus_log(chosen, hidden, matrix, bias, targets)
+        of_rows = _minus_log(p_y, t, matrix, b, targets)
         if smoothing:
-            of_targets += smoothing * (_at(logits, targets) - ops.mean(logits, axis=1))
-        if r_drop:
-            first, second = ops.split(of_targets, 2)
-            of_targets = (first + second + r_drop / 2 * _disagreement(logits, probabilities)) / 2
-        return of_targets, gradient
+            of_rows += smoothing * (_at(logits, targets) - ops.mean(logits, axis=1))
+        if not r_drop:
+            return of_rows, gradient
+        first, second = ops.split(of_rows, 2)
+        return (first + second + r_drop / 2 * _disagreement(logits, p)) / 2, gradient
 
-    return losses(hidden, joined(weights), joined(bias))
+    return losses(t, joined(W_o), joined(b))
 
 
-def _disagreement(
-    logits: Float[Tensor, "_ K"], probabilities: Float[Tensor, "_ K"]
-) -> Float[Tensor, "N"]:
+def _without_labels(
+    p: Float[Tensor, "N K"], p_y: Float[Tensor, "N"], targets: Int[Tensor, "N"], smoothing: float
+) -> Float[Tensor, "N K"]:
+    """p − (1 − ε) 1_y − ε/K."""
+    rows = ops.arange(ops.shape(targets)[0], dtype="int32")
+    at_targets = ops.stack([rows, targets], axis=1)
+    difference = ops.scatter_update(p, at_targets, p_y - (1 - smoothing))
+    return difference - smoothing / p.shape[1] if smoothing else difference
+
+
+def _disagreement(logits: Float[Tensor, "_ K"], p: Float[Tensor, "_ K"]) -> Float[Tensor, "N"]:
     """KL(p‖p') + KL(p'‖p) of each token's two readings."""
-    (z, other_z), (p, other_p) = (ops.split(x, 2) for x in (logits, probabilities))
-    return ops.sum((p - other_p) * (z - other_z), axis=1)
+    (first, second), (first_p, second_p) = (ops.split(x, 2) for x in (logits, p))
+    return ops.sum((first_p - second_p) * (first - second), axis=1)
 
 
 def _disagreement_gradient(
-    logits: Float[Tensor, "_ K"], probabilities: Float[Tensor, "_ K"]
+    logits: Float[Tensor, "_ K"], p: Float[Tensor, "_ K"]
 ) -> Float[Tensor, "_ K"]:
-    """∂/∂z = p − p' + p ∘ (d − Σ_k p_k d_k) with d = z − z', and likewise for z'."""
+    """∂/∂v = p − p' + p ∘ (d − Σ_k p_k d_k) with d = v − v', and likewise for v'."""
     d = _less_other(logits)
-    mean = ops.sum(probabilities * d, axis=1, keepdims=True)
-    return _less_other(probabilities) + probabilities * (d - mean)
+    mean = ops.sum(p * d, axis=1, keepdims=True)
+    return _less_other(p) + p * (d - mean)
 
 
 def _less_other(x: Float[Tensor, "_ K"]) -> Float[Tensor, "_ K"]:
@@ -238,19 +239,19 @@ def alignment_cross_entropy(
 
 
 def _minus_log(
-    chosen: Float[Tensor, "N"],
-    hidden: Float[Tensor, "N l"],
+    p_y: Float[Tensor, "N"],
+    t: Float[Tensor, "N l"],
     matrix: Float[Tensor, "l K"],
-    bias: Float[Tensor, "K"],
+    b: Float[Tensor, "K"],
     targets: Int[Tensor, "N"],
 ) -> Float[Tensor, "N"]:
     """−log p of the targets, computed again from the logits where p underflows."""
 
     def from_logits() -> Any:
-        logits = product(hidden, matrix, bias)
+        logits = product(t, matrix, b)
         return ops.logsumexp(logits, axis=1) - _at(logits, targets)
 
-    return ops.cond(ops.any(chosen < _MIN_PROBABILITY), from_logits, lambda: -ops.log(chosen))
+    return ops.cond(ops.any(p_y < _MIN_PROBABILITY), from_logits, lambda: -ops.log(p_y))
 
 
 def _at(values: Any, targets: Any) -> Any:

@@ -13,7 +13,7 @@ from keras import ops
 
 from rnnsearch_tf.config import ModelConfig
 from rnnsearch_tf.layers.attention import BahdanauAttention, LastAnnotation
-from rnnsearch_tf.layers.decoder import Decoder, DecoderState
+from rnnsearch_tf.layers.decoder import Decoder, DecoderOutputs
 from rnnsearch_tf.layers.deep_output import MaxoutDeepOutput
 from rnnsearch_tf.layers.encoder import Encoder
 from rnnsearch_tf.layers.precision import dtype_policy
@@ -37,9 +37,9 @@ class TranslationModel(keras.Model):
     Attributes:
         config: architecture and sizes.
         encoder: source ids to annotations.
-        decoder: the recurrence of the target side; `bind` translates word by word.
+        decoder: the recurrence of the target side, for given translations.
         readout: decoder outputs to logits.
-        decoder_outputs: a model of the same inputs whose output is the `DecoderState` [B, Ty, ...]
+        decoder_outputs: a model of the same inputs whose output is the `DecoderOutputs` [B, Ty, ...]
             that the readout reads, for uses that need no logits (alignments) or only those of real
             tokens (losses).
 
@@ -118,7 +118,6 @@ class TranslationModel(keras.Model):
         self,
         source: Int[Tensor, "B Tx"],
         candidates: Candidates | None = None,
-        bfloat16: bool = False,
         weights: StepWeights | None = None,
     ) -> TranslationStep:
         """Encode source ids, and return the model before their first target word.
@@ -126,17 +125,21 @@ class TranslationModel(keras.Model):
         Args:
             source: ids.
             candidates: the words that are predicted; None: all.
-            bfloat16: whether each step's products are in bfloat16.
-            weights: from `step_weights` of the same options; by default computed here.
+            weights: from `step_weights`; by default computed here, in the policy's dtype.
         """
         annotations, summary = self.encoder(source)
         mask = ops.not_equal(source, 0)
         return TranslationStep(
-            self.decoder, self.readout, annotations, summary, mask, candidates, bfloat16, weights
+            self.decoder, self.readout, annotations, summary, mask, candidates, weights
         )
 
     def step_weights(self, bfloat16: bool, all_words: bool) -> StepWeights:
-        """Compute what `bind` would of the weights; `all_words`: without candidates."""
+        """Compute what `bind` needs of the weights, outside a loop.
+
+        Args:
+            bfloat16: whether each step's products are in bfloat16.
+            all_words: whether all words are predicted, not candidates.
+        """
         return StepWeights.of(self.decoder, self.readout, bfloat16, all_words)
 
     def compute_losses(
@@ -156,35 +159,30 @@ class TranslationModel(keras.Model):
         source, target = batch["source"], batch["target"]
         if training and self.config.r_drop:
             source, target = (ops.concatenate([ids, ids]) for ids in (source, target))
-        outputs = self._read(source, target, training)
+        outputs = self._teacher_force(source, target, training)
         return {name: LOSSES[name](self, batch, outputs, training) for name in names}
 
     def token_losses(
-        self, source: Int[Tensor, "B Tx"], target: Int[Tensor, "B Ty"], training: bool = False
+        self, source: Int[Tensor, "B Tx"], target: Int[Tensor, "B Ty"]
     ) -> Float[Tensor, "N"]:
-        """−log p(y_i | y_1 … y_{i-1}, x) of the target's tokens, in nats.
-
-        Args:
-            source: ids.
-            target: ids.
-            training: whether dropout acts.
+        """−log p(y_i | y_1 … y_{i-1}, x) of the tokens of given ids, in nats, without dropout.
 
         Returns:
             float32, of the N tokens of `target` (`</s>` counted) sentence by sentence. JAX's `jit`
             cannot know N: use `compute_losses` there.
         """
-        return token_losses(self.readout, self._read(source, target, training), target, training)
+        return token_losses(self.readout, self._teacher_force(source, target), target)
 
     def alignment(
         self, source: Int[Tensor, "B Tx"], target: Int[Tensor, "B Ty"]
     ) -> Float[Tensor, "B Ty Tx"]:
         """α of given pairs of ids, float32."""
-        return self._read(source, target, training=False).alignment
+        return self._teacher_force(source, target).alignment
 
-    def _read(
-        self, source: Int[Tensor, "B Tx"], target: Int[Tensor, "B Ty"], training: bool
-    ) -> DecoderState:
-        """Read given pairs by teacher forcing: decoder outputs [B, Ty, ...]."""
+    def _teacher_force(
+        self, source: Int[Tensor, "B Tx"], target: Int[Tensor, "B Ty"], training: bool = False
+    ) -> DecoderOutputs:
+        """Compute the decoder outputs [B, Ty, ...] of given pairs."""
         return self.decoder_outputs({"source": source, "target": target}, training=training)
 
     def get_config(self) -> dict[str, Any]:
@@ -230,7 +228,6 @@ def _layers(config: ModelConfig) -> tuple[Encoder, Decoder, MaxoutDeepOutput]:
         name="source_side",
         **shared,
     )
-    encoder.supports_masking = False  # the decoder is given the mask
     decoder = Decoder(
         config.target_vocabulary_size,
         config.embedding_size,

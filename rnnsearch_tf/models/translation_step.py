@@ -32,12 +32,14 @@ class Memory(NamedTuple):
 class Carried(NamedTuple):
     """The part of a step's outputs that the next state is computed from."""
 
-    state: Float[Tensor, "*rows n"]  # s_{i-1} or s_i, by the step order
-    pending: Float[Tensor, "*rows three_n"]  # what the next update takes beside the next word
+    state: Float[Tensor, "*rows n"]  # s: s_{i-1} or s_i, by the step order
+    # U_z s, U_r s and 0: inputs of the next update, beside those of the next word. In the order
+    # look_generate_update C_z c_i, C_r c_i and C c_i are in them.
+    pending: Float[Tensor, "*rows three_n"]
 
 
-class StepState(NamedTuple):
-    """Outputs of a step, for the next word: [B, ...], or [B, Q, ...] for Q hypotheses each."""
+class StepOutputs(NamedTuple):
+    """What a word is predicted from: [B, ...], or [B, Q, ...] for Q hypotheses each."""
 
     carried: Carried
     hidden: Float[Tensor, "*rows l"]  # t_i
@@ -51,7 +53,7 @@ class StepWeights(NamedTuple):
     of_words: Any  # W_z, W_r, W and V_o [m, 3n + 2l]
     biases: Any  # of the same columns, in the dtype of the variables
     of_states: Any  # U_z, U_r and U_o [n, 2n + 2l]
-    candidate: Any  # U [n, n]
+    U: Any  # of the proposed state [n, n]
     of_contexts: Any  # C_z, C_r, C and C_o [2n, 3n + 2l]
     columns: Columns | None  # of all words; None if they are of candidates
 
@@ -75,20 +77,28 @@ class StepWeights(NamedTuple):
             of_words=factor(cell.W_z, cell.W_r, cell.W, readout.V_o),
             biases=joined(cell.b_z, cell.b_r, cell.b, readout.b_o),
             of_states=factor(cell.U_z, cell.U_r, readout.U_o),
-            candidate=factor(cell.U),
+            U=factor(cell.U),
             of_contexts=factor(cell.C_z, cell.C_r, cell.C, readout.C_o),
             columns=Columns(factor(readout.W_o), readout.b) if all_words else None,
         )
 
 
 class TranslationStep:
-    """A model bound to the source sentences that it translates.
+    """A model bound to the source sentences that it translates, by `TranslationModel.bind`.
+
+    Greedy search, by `predict_token` and `advance` in turn:
+
+        outputs = step.start()
+        for _ in range(max_length):
+            words = ops.argmax(step.predict_token(outputs), axis=-1)
+            outputs = step.advance(outputs.carried, words)
 
     It computes what `Decoder` and `MaxoutDeepOutput` do, with fewer and smaller products. The
     context is needed in products alone, and C c_i = Σ_j α_ij (C h_j): the products are taken of the
     annotations, once, and the attention averages their results. A state is multiplied by U_z, U_r
-    and U_o at once, a word by W_z, W_r, W and V_o. With `bfloat16`, products are in it whatever the
-    policy of the layers, all but the small one of the attention's query.
+    and U_o at once, a word by W_z, W_r, W and V_o. Products are in the dtype of the weights, whatever
+    the policy of the layers; those of the attention's query and of the lexical model in the
+    policy's.
     """
 
     def __init__(
@@ -99,22 +109,18 @@ class TranslationStep:
         summary: Float[Tensor, "B n"],  # that s_0 is made from
         mask: Bool[Tensor, "B Tx"],  # false at padding
         candidates: Candidates | None = None,  # the words that are predicted; None: all
-        bfloat16: bool = False,
-        weights: StepWeights | None = None,  # by default computed here
+        weights: StepWeights | None = None,  # by default computed here, in the policy's dtype
     ):
         if weights is None:
-            weights = StepWeights.of(decoder, readout, bfloat16, all_words=candidates is None)
+            weights = StepWeights.of(decoder, readout, False, all_words=candidates is None)
         self._decoder = decoder
         self._readout = readout
         self._units = decoder.cell.units  # n
         self._summary = summary
         self._weights = weights
-        if candidates is None:
-            self._columns = weights.columns
-        else:
-            columns = readout.columns(candidates.words)
-            W_o = ops.cast(columns.W_o, weights.of_words.dtype)
-            self._columns = columns._replace(W_o=W_o)
+        self._columns = weights.columns
+        if candidates is not None:
+            self._columns = readout.columns(candidates.words, weights.of_words.dtype)
         self._has_penalty = candidates is not None
         keys = decoder.attention.keys(annotations)
         penalty = () if candidates is None else candidates.penalty
@@ -123,36 +129,37 @@ class TranslationStep:
             values = ops.concatenate([values, annotations[..., -readout.units :]], axis=-1)
         self.memory = Memory(keys, values, mask, penalty)
 
-    def start(self) -> StepState:
+    def start(self) -> StepOutputs:
         """Return what y_1 is predicted from, [B, ...]."""
         state = self._decoder.initial_state(self._summary)
-        of_word = ops.expand_dims(
-            self._weights.biases, 0
-        )  # E y_0 = 0: the biases alone, in every row
+        of_word = ops.expand_dims(self._weights.biases, 0)  # in every row, as E y_0 = 0
         if self._decoder.updates_first:
-            pending, _ = self._read_state(state)
-            return self._update_and_look(state, pending, of_word, self.memory)
+            pending, _ = self._recurrent_products(state)
+            return self._step(Carried(state, pending), of_word, self.memory)
         return self._outputs(state, of_word, *self._look(state, self.memory))
 
     @staticmethod
-    def carried(outputs: StepState) -> Carried:
+    def carried(outputs: StepOutputs) -> Carried:
         """Return what `advance` reads."""
         return outputs.carried
 
     def advance(
         self, previous: Carried, word: Int[Tensor, "*rows"], memory: Memory | None = None
-    ) -> StepState:
-        """Return what y_{i+1} is predicted from, by the ids of y_i, [B] or [B, Q].
+    ) -> StepOutputs:
+        """Return what y_{i+1} is predicted from.
 
-        `previous` is carried from what y_i was predicted from. By default, `memory` is all of it.
+        Args:
+            previous: `carried` of the outputs that y_i was predicted from.
+            word: ids of y_i, [B] or [B, Q].
+            memory: of some sentences; by default of all.
         """
         vectors = self._decoder.wide(ops.take(self._weights.vectors, word, axis=0))
         of_word = product(vectors, self._weights.of_words, self._weights.biases)
         memory = self.memory if memory is None else memory
-        return self._update_and_look(previous.state, previous.pending, of_word, memory)
+        return self._step(previous, of_word, memory)
 
     def predict_token(
-        self, outputs: StepState, memory: Memory | None = None
+        self, outputs: StepOutputs, memory: Memory | None = None
     ) -> Float[Tensor, "*rows K_or_C"]:
         """Return the logits of the next token, of all K words or of the C candidates."""
         logits = self._readout.logits(outputs.hidden, self._columns)
@@ -161,16 +168,14 @@ class TranslationStep:
         penalty = (self.memory if memory is None else memory).penalty
         return logits + (ops.expand_dims(penalty, 1) if len(logits.shape) == 3 else penalty)
 
-    def _update_and_look(
-        self, state: Tensor, pending: Tensor, of_word: Tensor, memory: Memory
-    ) -> StepState:
-        """Take a step, in the decoder's order, with products of the word [W_z W_r W V_o] E y."""
-        pending = pending + self._for_update(of_word)
-        if self._decoder.updates_first:
+    def _step(self, previous: Carried, of_word: Tensor, memory: Memory) -> StepOutputs:
+        """Take a step in the decoder's order, with [W_z W_r W V_o] E y of the last word y_i."""
+        state, inputs = previous.state, previous.pending + self._for_update(of_word)
+        if self._decoder.updates_first:  # c_{i+1} by s_i, then s_{i+1} with it
             of_context, alignment = self._look(state, memory)
-            state = self._update(pending + self._for_update(of_context), state)
-        else:
-            state = self._update(pending, state)
+            state = self._update(inputs + self._for_update(of_context), state)
+        else:  # s_i with c_i, which is in `pending`, then c_{i+1} by s_i
+            state = self._update(inputs, state)
             of_context, alignment = self._look(state, memory)
         return self._outputs(state, of_word, of_context, alignment)
 
@@ -189,22 +194,22 @@ class TranslationStep:
         """The columns that t̃ takes: [*rows, 2l]."""
         return products[..., 3 * self._units : 3 * self._units + 2 * self._readout.units]
 
-    def _update(self, pending: Tensor, state: Tensor) -> Tensor:
-        gates, candidate = split_columns(pending, 2 * self._units)
-        return gated_update(gates, candidate, state, self._weights.candidate)[0]
+    def _update(self, inputs: Tensor, state: Tensor) -> Tensor:
+        gate_inputs, candidate_inputs = split_columns(inputs, 2 * self._units)
+        return gated_update(gate_inputs, candidate_inputs, state, self._weights.U)[0]
 
     def _outputs(
         self, state: Tensor, of_word: Tensor, of_context: Tensor, alignment: Tensor
-    ) -> StepState:
+    ) -> StepOutputs:
         """Read out, and add to what the next update takes."""
-        pending, pairs = self._read_state(state)
+        pending, pairs = self._recurrent_products(state)
         if not self._decoder.updates_first:  # the next update takes this context
             pending = pending + self._for_update(of_context)
         pairs = pairs + self._for_readout(of_context) + self._for_readout(of_word)  # t̃_i
         hidden = self._readout.activate(pairs, of_context)
-        return StepState(Carried(state, pending), hidden, alignment)
+        return StepOutputs(Carried(state, pending), hidden, alignment)
 
-    def _read_state(self, state: Tensor) -> tuple[Tensor, Tensor]:
+    def _recurrent_products(self, state: Tensor) -> tuple[Tensor, Tensor]:
         """Return U_z s, U_r s and 0, for the next update, and U_o s, for the readout."""
         recurrent, pairs = split_columns(product(state, self._weights.of_states), 2 * self._units)
         no_padding = [[0, 0]] * (len(state.shape) - 1)

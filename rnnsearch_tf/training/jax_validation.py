@@ -18,7 +18,7 @@ from rnnsearch_tf.inference.loading import vectorizers_for
 from rnnsearch_tf.models.losses import LossTotal
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
-from rnnsearch_tf.models.translation_step import StepState
+from rnnsearch_tf.models.translation_step import StepOutputs
 from rnnsearch_tf.text.vocabulary import EOS, PAD
 from rnnsearch_tf.training.jax_batches import FixedShapes
 from rnnsearch_tf.training.jax_train_step import told_memory
@@ -77,7 +77,7 @@ class JaxValidationSet:
         with keras.StatelessScope(list(zip(self._model.weights, weights, strict=True))):
             step = self._model.bind(source)
 
-            def advance(outputs: StepState, _: None) -> tuple[StepState, jax.Array]:
+            def advance(outputs: StepOutputs, _: None) -> tuple[StepOutputs, jax.Array]:
                 logits = step.predict_token(outputs).at[:, PAD].set(-jnp.inf)
                 word = jnp.argmax(logits, axis=-1).astype(jnp.int32)
                 return step.advance(step.carried(outputs), word), word

@@ -529,6 +529,14 @@ def test_the_encoder_honors_a_keras_mask_and_hands_its_own_on():
     assert (array(decoder(ids, *padded).alignment) > 0)[:, 0].tolist() == mask(3, 5).tolist()
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_source_of_one_token_has_all_the_attention():
+    attention = BahdanauAttention(N_ALIGN)
+    context, alignment = attention(normal(B, N), annotations := normal(B, 1, 2 * N))
+    assert array(alignment).tolist() == [[1.0]] * B
+    close(context, annotations[:, 0])
+
+
 @pytest.mark.parametrize("backwards", [False, True])
 def test_the_cell_in_keras_rnn_reads_as_the_encoder(backwards):
     source = np.array([[4, 9, 1, 0, 0], [3, 8, 5, 7, 1]])

@@ -146,7 +146,8 @@ def test_bfloat16_changes_logits_little(architecture, order):
     def logits(step: typing.Any) -> np.ndarray:
         return ops.convert_to_numpy(step.predict_token(step.advance(step.start().carried, words)))
 
-    exact, approximate = logits(model.bind(source)), logits(model.bind(source, bfloat16=True))
+    weights = model.step_weights(bfloat16=True, all_words=True)
+    exact, approximate = logits(model.bind(source)), logits(model.bind(source, weights=weights))
     assert 0 < np.abs(exact - approximate).max() < 0.02 * np.abs(exact).max()
 
 
@@ -361,6 +362,16 @@ def test_the_lexical_model_adds_the_attended_source_words(order):
 def test_a_lexical_model_needs_attention_and_one_size(options):
     with pytest.raises(ValueError, match="lexical_model: "):
         dataclasses.replace(SIZES, lexical_model=True, **options)
+
+
+def test_the_layers_of_a_model_can_be_used_with_its_masks():
+    model = build(RNNSEARCH, STEP_ORDERS[0])
+    inputs = batch(PAIRS)
+    annotations, summary = model.encoder(inputs["source"])
+    outputs = model.decoder(inputs["target"], annotations, summary)
+    expected = ops.convert_to_numpy(model.alignment(**inputs))
+    np.testing.assert_allclose(outputs.alignment, expected, atol=1e-6)
+    assert (expected[inputs["source"][:, None].repeat(5, 1) == 0] == 0).all()
 
 
 def test_dropout_acts_in_training_alone():

@@ -13,7 +13,7 @@ from rnnsearch_tf.decoding.scoring import LengthNormalization
 from rnnsearch_tf.layers import attention as attention_module
 from rnnsearch_tf.layers import precision
 from rnnsearch_tf.layers.attention import BahdanauAttention
-from rnnsearch_tf.layers.decoder import Decoder, DecoderState
+from rnnsearch_tf.layers.decoder import Decoder, DecoderOutputs
 from rnnsearch_tf.layers.deep_output import MaxoutDeepOutput
 from rnnsearch_tf.layers.gru import GRUCell
 from rnnsearch_tf.models import losses
@@ -90,7 +90,7 @@ def test_fields_of_named_tuples_are_checked():
     decoder = Decoder(11, 3, N, BahdanauAttention(7))
     inputs = normal(B, TX, 2 * N), normal(B, N), np.ones([B, TX], bool)
     outputs = decoder(np.ones([B, 4], "int32"), *inputs)
-    assert isinstance(outputs, DecoderState)
+    assert isinstance(outputs, DecoderOutputs)
     readout = MaxoutDeepOutput(4, 11)
     readout(outputs.state, outputs.words, outputs.context)
     step = TranslationStep(decoder, readout, *inputs)
