@@ -32,30 +32,17 @@ class Bars(Live):
     """
 
     def __init__(self) -> None:
-        self._rows: dict[object, Row] = {}
+        self.rows: dict[object, Row] = {}
         super().__init__(
             console=Console(stderr=True, markup=False, highlight=False, emoji=False),
             auto_refresh=False,
             transient=True,
             redirect_stdout=sys.stdout.isatty(),
-            get_renderable=lambda: drawn(self._rows.values(), self.console.width - _MARGIN),
+            get_renderable=lambda: drawn(self.rows.values(), self.console.width - _MARGIN),
         )
         stream = sys.stderr
         self.start()
         _move_handlers(stream, sys.stderr)
-
-    def show(self, bar: object, row: Row) -> None:
-        """Draw a bar, or draw it anew."""
-        self._rows[bar] = row
-        self.refresh()
-
-    def remove(self, bar: object) -> bool:
-        """Erase a bar and return True; the last one is for `stop` to erase: return False."""
-        others = self._rows.keys() - {bar}
-        if others:
-            self._rows.pop(bar, None)
-            self.refresh()
-        return bool(others)
 
     def stop(self) -> None:
         """Erase all bars, and give the terminal back."""

@@ -96,8 +96,11 @@ class Bar:
     def close(self) -> None:
         """Erase the bar."""
         with _lock, contextlib.suppress(OSError):
-            if _bars is not None and not _bars.remove(self):
+            if _bars is None or _bars.rows.keys() <= {self}:
                 close_bars()
+            else:
+                _bars.rows.pop(self, None)
+                _bars.refresh()
 
     def _draw(self, done: int, notes: list[str]) -> None:
         global _bars
@@ -107,7 +110,8 @@ class Bar:
         part = done / self._total if self._total else None
         with _lock, contextlib.suppress(OSError):  # the terminal is gone
             _bars = _bars or Bars()
-            _bars.show(self, Row(self._labels(done), part, list(map(printable, notes))))
+            _bars.rows[self] = Row(self._labels(done), part, list(map(printable, notes)))
+            _bars.refresh()
 
     def _labels(self, done: int) -> tuple[str, str, str]:
         """Return name, percentage and count."""

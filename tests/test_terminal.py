@@ -197,10 +197,11 @@ def test_threads_have_one_terminal(monkeypatch):
 
     class SlowBars:
         def __init__(self) -> None:
+            self.rows: dict[object, object] = {}
             time.sleep(0.05)
             made.append(self)
 
-        def show(self, *_: object) -> None:
+        def refresh(self) -> None:
             pass
 
     monkeypatch.setattr("rnnsearch_tf.bars.Bars", SlowBars)

@@ -1,7 +1,5 @@
 """Begun translations as text: what the search must begin with."""
 
-from typing import NamedTuple
-
 import tensorflow as tf
 
 from rnnsearch_tf.decoding.prefix import Begun, Prefix, Spelling, fits
@@ -16,15 +14,13 @@ _NO_TEXT = "\0"  # in place of a special token: a cleaned text has no NUL
 _NO_LETTER = r"[^\p{L}\p{N}\p{M}].*"
 
 
-class BegunText(NamedTuple):
-    """The beginnings of R translations."""
-
-    tokens: tf.RaggedTensor  # string [R, None]; the words that must come first, as they were given
-    begun: Begun
-
-
-def read_begun(text: tf.Tensor, target: TextVectorizer, max_length: int) -> BegunText:
+def read_begun(
+    text: tf.Tensor, target: TextVectorizer, max_length: int
+) -> tuple[tf.RaggedTensor, Begun]:
     """Read begun translations, string [R].
+
+    Returns the words that must come first, as they were given, string [R, None], and what the
+    search takes.
 
     The first `max_length` tokens are read. A space at the end says that the last word is whole:
     another word or punctuation follows. Without it the last word (where words are not separated by
@@ -59,7 +55,7 @@ def read_begun(text: tf.Tensor, target: TextVectorizer, max_length: int) -> Begu
         ~is_open & (lengths > 0),
     )
     given = tf.RaggedTensor.from_tensor(tokens.to_tensor(""), lengths=forced)
-    return BegunText(given, Begun(prefix, spelling))
+    return given, Begun(prefix, spelling)
 
 
 def with_first(words: tf.RaggedTensor, first: tf.Tensor) -> tf.RaggedTensor:

@@ -20,12 +20,7 @@ def checked_lines(text: Any) -> list[Line]:
 
     TypeError if it is neither; InputError as `each_line`.
     """
-    return list_of_lines([text] if isinstance(text, Line) else _checked_list(text))
-
-
-def list_of_lines(lines: Iterable[Line]) -> list[Line]:
-    """Return a list of the sentences; TypeError for a string, or for what is not a sentence."""
-    return list(each_line(lines))
+    return list(each_line([text] if isinstance(text, Line) else _checked_list(text)))
 
 
 def _checked_list(values: Any) -> Any:
@@ -50,13 +45,13 @@ def each_line(lines: Iterable[Line]) -> Iterator[Line]:
     if not is_series(lines):
         raise TypeError(f"expected an iterable of sentences, not {_described(lines)}")
     for number, line in enumerate(lines):
-        if not isinstance(line, Line):
-            raise TypeError(f"sentence {number:,}: expected a str, not {_described(line)}")
         yield checked_text(line, f"sentence {number:,}")
 
 
-def checked_text(text: Any, name: str) -> Any:
-    """Return what is given; InputError for a str that has no UTF-8."""
+def checked_text(text: Any, name: str, kind: Any = Line) -> Any:
+    """Return what is given; TypeError for another kind, InputError for a str that has no UTF-8."""
+    if not isinstance(text, kind):
+        raise TypeError(f"{name}: expected a str, not {_described(text)}")
     try:
         if isinstance(text, str):
             text.encode()
@@ -89,20 +84,16 @@ def each_pair(pairs: Iterable[tuple[Line, Target]]) -> Iterator[tuple[Line, Targ
                 f"pair {number:,}: expected a sentence and its translation, not {_described(pair)}"
             )
         source, target = pair
-        if not isinstance(source, Line):
-            raise TypeError(f"sentence {number:,}: expected a str, not {_described(source)}")
-        if not isinstance(target, Target):
-            raise TypeError(f"translation {number:,}: expected a str, not {_described(target)}")
         yield (
             checked_text(source, f"sentence {number:,}"),
-            checked_text(target, f"translation {number:,}"),
+            checked_text(target, f"translation {number:,}", Target),
         )
 
 
 def checked_target(target: Any) -> Target:
     """Return a single translation; InputError for a list, TypeError for what is not a string."""
     if isinstance(target, Target):
-        return checked_text(target, "the translation")
+        return checked_text(target, "the translation", Target)
     _checked_list(target)
     raise InputError("one sentence, but a list of translations")
 
@@ -142,16 +133,13 @@ def _tokens_or_text(target: Target, in_pieces: bool, vocabulary: Vocabulary) -> 
     result = target.hypotheses[0] if isinstance(target, Translation) else target
     if not isinstance(result, Hypothesis):
         return result
-    if in_pieces:
-        has_tokens = bool(result.pieces) and all(piece in vocabulary for piece in result.pieces)
-    else:
-        is_of_words = bool(result.tokens) and not result.pieces
-        # A served model of subwords sends its words, which are no tokens of a model of words.
-        has_tokens = is_of_words and all(token in vocabulary for token in result.tokens)
+    # A served model of subwords sends its words, which are no tokens of a model of words.
+    tokens, others = (result.pieces, ()) if in_pieces else (result.tokens, result.pieces)
+    has_tokens = tokens and not others and all(token in vocabulary for token in tokens)
     return result if has_tokens else result.text
 
 
-def tokenized(lines: Sequence[Line], tokenizer: Tokenizer) -> list[list[bytes]]:
+def tokenized(lines: Iterable[Line], tokenizer: Tokenizer) -> list[list[bytes]]:
     """Split lines into tokens."""
     return tokenizer.tokenize(tf.constant(list(lines), tf.string)).to_list()
 

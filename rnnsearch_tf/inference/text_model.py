@@ -315,19 +315,19 @@ class TextModel(tf.Module):
         """Translate source tokens [R, None], by what begins with a prefix, string [R]."""
         read = self.corrected(tokens)
         source = self.source.ids(read).to_tensor(PAD)
-        begun = None
+        given = begun = None
         if prefix is not None:
-            begun = read_begun(prefix, self.target, self.config.decoding.max_length)
-        found = self.search(source, n_best, begun and begun.begun)
+            given, begun = read_begun(prefix, self.target, self.config.decoding.max_length)
+        found = self.search(source, n_best, begun)
         ids, lengths, log_probs, scores, token_scores = (x[:, :n_best] for x in found)
         # The model is not asked about a blank sentence: its one translation is empty.
         blank = (tokens.row_lengths() == 0)[:, None]
-        if begun is not None:
-            blank &= ((begun.tokens.row_lengths() == 0) & (begun.begun.prefix.rest == ""))[:, None]
+        if given is not None and begun is not None:
+            blank &= ((given.row_lengths() == 0) & (begun.prefix.rest == ""))[:, None]
         ids = tf.where(blank[:, :, None], EOS, ids)
         lengths = tf.where(blank, [[1] + [0] * (n_best - 1)], lengths)
         return without_repeats(
-            self._texts(tokens, read, source, ids, lengths, begun and begun.tokens),
+            self._texts(tokens, read, source, ids, lengths, given),
             tf.where(blank, 0.0, log_probs),
             tf.where(blank, 0.0, scores),
             ids,

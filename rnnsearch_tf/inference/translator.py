@@ -293,7 +293,7 @@ class Translator:
 
         with side_by_side() as apply:
             for window in lines:
-                part = given_pairs.list_of_lines(window)
+                part = list(given_pairs.each_line(window))
                 yield from map_parts(apply, translate_part, part)
 
     def complete(self, text: Line, prefix: Line, *, n_best: int = 1) -> Translation:
@@ -324,9 +324,6 @@ class Translator:
             TypeError: the text or the prefix is not a string.
         """
         for name, line in (("the text", text), ("the prefix", prefix)):
-            if not isinstance(line, Line):
-                given_pairs.checked_lines(line)
-                raise TypeError("expected a sentence, a str, and the beginning of its translation")
             given_pairs.checked_text(line, name)
         engine = self._engine_for(None, n_best)
         if getattr(engine, "complete", None) is None:
@@ -482,19 +479,19 @@ class Translator:
 
     def source_lengths(self, lines: Sequence[Line]) -> list[int]:
         """Count the model's tokens of each line, without `</s>`."""
-        lines = given_pairs.list_of_lines(lines)
-        return [len(tokens) for tokens in tokenized(lines, self.source_tokenizer)]
+        rows = tokenized(given_pairs.each_line(lines), self.source_tokenizer)
+        return [len(tokens) for tokens in rows]
 
     def target_lengths(self, lines: Sequence[Line]) -> list[int]:
         """Count the model's tokens of each translation, without `</s>`."""
-        lines = given_pairs.list_of_lines(lines)
-        return [len(tokens) for tokens in tokenized(lines, self.target_tokenizer)]
+        rows = tokenized(given_pairs.each_line(lines), self.target_tokenizer)
+        return [len(tokens) for tokens in rows]
 
     def words_of_pairs(
         self, source: Sequence[Line], target: Sequence[Line]
     ) -> tuple[list[Words], list[Words]]:
         """Split pairs into the words that `align` gives."""
-        pairs = zip(*map(given_pairs.list_of_lines, (source, target)), strict=True)
+        pairs = zip(*map(given_pairs.each_line, (source, target)), strict=True)
         tokens = self._tokens(list(pairs))
         x, y = (side.words(rows) for side, rows in zip(self._sides, tokens, strict=True))
         return x, y

@@ -5,6 +5,7 @@ One initializer may serve several weights: each call draws new numbers.
 
 import contextlib
 import contextvars
+import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -30,47 +31,38 @@ def zeros() -> Iterator[None]:
 
 def recurrent(scheme: InitialWeights) -> initializers.Initializer:
     """U, U_z, U_r: random orthogonal, each matrix by itself, in both schemes."""
-    _check(scheme)
-    return _draw(initializers.Orthogonal)
+    return _initializer(scheme, initializers.Orthogonal, initializers.Orthogonal)
 
 
 def alignment(scheme: InitialWeights) -> initializers.Initializer:
     """W_a and U_a: N(0, 0.001²) in the paper's scheme, otherwise Glorot uniform."""
-    return _normal_or_glorot(scheme, 0.001)
+    return _initializer(scheme, _normal(0.001), initializers.GlorotUniform)
 
 
 def energy(scheme: InitialWeights) -> initializers.Initializer:
     """v_a: zero in the paper's scheme, otherwise N(0, 0.1²)."""
-    _check(scheme)
-    return initializers.Zeros() if scheme == "paper" else _normal(0.1)
+    return _initializer(scheme, None, _normal(0.1))
 
 
 def matrix(scheme: InitialWeights) -> initializers.Initializer:
     """Any other weight matrix: N(0, 0.01²) in the paper's scheme, otherwise Glorot uniform."""
-    return _normal_or_glorot(scheme, 0.01)
+    return _initializer(scheme, _normal(0.01), initializers.GlorotUniform)
 
 
 def embedding(scheme: InitialWeights) -> initializers.Initializer:
     """E: N(0, 0.01²) in the paper's scheme, otherwise N(0, 0.1²)."""
-    _check(scheme)
-    return _normal(0.01 if scheme == "paper" else 0.1)
+    return _initializer(scheme, _normal(0.01), _normal(0.1))
 
 
-def _normal(deviation: float) -> initializers.Initializer:
-    return _draw(initializers.RandomNormal, stddev=deviation)
+def _normal(deviation: float) -> Any:
+    return functools.partial(initializers.RandomNormal, stddev=deviation)
 
 
-def _normal_or_glorot(scheme: InitialWeights, deviation: float) -> initializers.Initializer:
-    _check(scheme)
-    return _normal(deviation) if scheme == "paper" else _draw(initializers.GlorotUniform)
-
-
-def _draw(distribution: type[initializers.Initializer], **settings: Any) -> Any:
-    if _zeros.get():
+def _initializer(scheme: InitialWeights, paper: Any, glorot: Any) -> initializers.Initializer:
+    """Return an initializer of one of the schemes' distributions; None is zero."""
+    check_choice("initial weights", scheme, choices(InitialWeights))
+    distribution = paper if scheme == "paper" else glorot
+    if distribution is None or _zeros.get():
         return initializers.Zeros()
     # With a plain seed, or none, an initializer draws the same numbers at every call.
-    return distribution(seed=random.SeedGenerator(), **settings)
-
-
-def _check(scheme: InitialWeights) -> None:
-    check_choice("initial weights", scheme, choices(InitialWeights))
+    return distribution(seed=random.SeedGenerator())

@@ -104,7 +104,7 @@ LOSSES: dict[str, Callable[[Any, Mapping[str, Any], DecoderOutputs, bool], LossT
 
 def token_losses(
     readout: MaxoutDeepOutput,
-    outputs: DecoderOutputs,  # [B, Ty, ...], that the tokens are predicted from; of R-Drop [2B, ...]
+    outputs: DecoderOutputs,  # [B, Ty, ...], of R-Drop [2B, ...]; that tokens are predicted from
     target: Int[Tensor, "B Ty"],  # ids, padding 0
     training: bool = False,  # whether dropout acts
     smoothing: float = 0.0,  # see `output_cross_entropy`
@@ -198,7 +198,7 @@ def output_cross_entropy(
 def _without_labels(
     p: Float[Tensor, "N K"], p_y: Float[Tensor, "N"], targets: Int[Tensor, "N"], smoothing: float
 ) -> Float[Tensor, "N K"]:
-    """p − (1 − ε) 1_y − ε/K."""
+    """Return p − (1 − ε) 1_y − ε/K."""
     rows = ops.arange(ops.shape(targets)[0], dtype="int32")
     at_targets = ops.stack([rows, targets], axis=1)
     difference = ops.scatter_update(p, at_targets, p_y - (1 - smoothing))

@@ -39,9 +39,9 @@ class TranslationModel(keras.Model):
         encoder: source ids to annotations.
         decoder: the recurrence of the target side, for given translations.
         readout: decoder outputs to logits.
-        decoder_outputs: a model of the same inputs whose output is the `DecoderOutputs` [B, Ty, ...]
-            that the readout reads, for uses that need no logits (alignments) or only those of real
-            tokens (losses).
+        decoder_outputs: a model of the same inputs whose output is the `DecoderOutputs`
+            [B, Ty, ...] that the readout reads, for uses that need no logits (alignments) or only
+            those of real tokens (losses).
 
     Examples:
         A sentence of three tokens, K_x = 11, and a translation of four, K_y = 13:

@@ -96,9 +96,9 @@ class TranslationStep:
     It computes what `Decoder` and `MaxoutDeepOutput` do, with fewer and smaller products. The
     context is needed in products alone, and C c_i = Σ_j α_ij (C h_j): the products are taken of the
     annotations, once, and the attention averages their results. A state is multiplied by U_z, U_r
-    and U_o at once, a word by W_z, W_r, W and V_o. Products are in the dtype of the weights, whatever
-    the policy of the layers; those of the attention's query and of the lexical model in the
-    policy's.
+    and U_o at once, a word by W_z, W_r, W and V_o. Products are in the dtype of `StepWeights`,
+    whatever the policy of the layers; those of the attention's query and of the lexical model are
+    in the policy's.
     """
 
     def __init__(

@@ -70,14 +70,11 @@ COMMAND.define_settings(DecodingConfig, skip=(
 COMMAND.show_defaults(lambda: _defaults())
 
 
-def _size_for_help() -> Size:
-    """Return --preset_size, which may be none: help does without the checks of flags."""
-    return FLAGS.preset_size if FLAGS.preset_size in choices(Size) else "small"
-
-
 def _defaults() -> dict[str, Any]:
     """Return the settings that `--help` shows."""
-    config = preset("rnnsearch-50", _size_for_help())
+    # Help does without the checks of flags.
+    size: Size = FLAGS.preset_size if FLAGS.preset_size in choices(Size) else "small"
+    config = preset("rnnsearch-50", size)
     return {**vars(config), **setting_values(config)}
 
 

@@ -1,9 +1,7 @@
 """Export of model directories to SavedModels for TensorFlow Serving."""
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import tensorflow as tf
 
@@ -62,11 +60,12 @@ def export(
             that exists, a disk that refuses.
     """
     model_dirs = [find_model(path) for path in as_list(model_dirs)]
+    names = ", ".join(map(str, model_dirs))
     target = new_version(export_dir, version)
     check_choice("weights_dtype", weights_dtype, WEIGHT_DTYPES, InputError)
     read = [ModelDirectory(path).check_weights(weights) for path in model_dirs]
     text_model = load_text_model(model_dirs, decoding, weights, weights_dtype, alignment)
-    _check_finite(text_model, model_dirs)
+    _check_finite(text_model, names)
     if weights_dtype == FULL:  # which is not chosen to save memory
         text_model.prepare()
     if not completions:
@@ -74,19 +73,28 @@ def export(
     aligned = "attention" if text_model.aligner is None else "aligner"
     card = model_card(model_dirs, weights, weights_dtype, text_model.config.decoding, aligned)
     if [model["weights_sha256"] for model in card["models"]] != read:
-        raise InputError(f"{_names(model_dirs)}: the weights have just changed; export again")
+        raise InputError(f"{names}: the weights have just changed; export again")
     try:
         with new_folder(target) as temporary:
-            _save(text_model, temporary)
+            # `save` traces them itself: what is traced before it would be traced, and saved, again.
+            tf.saved_model.save(
+                text_model,
+                str(temporary),
+                signatures(text_model),
+                tf.saved_model.SaveOptions(experimental_custom_gradients=False),  # of no use here
+            )
             write_warmup_requests(text_model, temporary)
             _write_subwords(text_model, temporary)
-            _write_card(temporary, card)
+            card = sealed({**card, "files": folder_digests(temporary)})
+            (temporary / CARD).write_text(
+                json.dumps(card, indent=2, ensure_ascii=False) + "\n", "utf-8"
+            )
     except (OSError, tf.errors.OpError) as error:
         raise InputError(f"{target}: cannot be written: {first_line(error)}") from error
     return target
 
 
-def _check_finite(text_model: TextModel, model_dirs: Sequence[str | Path]) -> None:
+def _check_finite(text_model: TextModel, names: str) -> None:
     """Check that a pair of sentences has a finite score; weights may be finite and too large."""
     sides = (text_model.source, text_model.target)
     tokens = (tf.constant([frequent_words(side)[:_PROBED]], tf.string) for side in sides)
@@ -94,23 +102,8 @@ def _check_finite(text_model: TextModel, model_dirs: Sequence[str | Path]) -> No
     [score] = text_model.score_tokens.python_function(*tokens)["score"].numpy()
     if score == LOWEST:
         raise InputError(
-            f"{_names(model_dirs)}: scores are not finite, the weights too large or damaged; not "
-            "exported"
+            f"{names}: scores are not finite, the weights too large or damaged; not exported"
         )
-
-
-def _names(model_dirs: Sequence[str | Path]) -> str:
-    return ", ".join(map(str, model_dirs))
-
-
-def _save(text_model: TextModel, path: Path) -> None:
-    # `save` traces them itself: what is traced before it would be traced, and saved, again.
-    tf.saved_model.save(
-        text_model,
-        str(path),
-        signatures(text_model),
-        tf.saved_model.SaveOptions(experimental_custom_gradients=False),  # it will not be trained
-    )
 
 
 def _write_subwords(text_model: TextModel, path: Path) -> None:
@@ -119,9 +112,3 @@ def _write_subwords(text_model: TextModel, path: Path) -> None:
     for tokenizer, name in zip(tokenizers, SUBWORD_FILES, strict=True):
         if isinstance(tokenizer, SentencePieceTokenizer):
             write_atomically(path / SUBWORDS / name, tokenizer.model)
-
-
-def _write_card(path: Path, card: dict[str, Any]) -> None:
-    """Write model.json, the last file of an export."""
-    card = sealed({**card, "files": folder_digests(path)})
-    (path / CARD).write_text(json.dumps(card, indent=2, ensure_ascii=False) + "\n", "utf-8")

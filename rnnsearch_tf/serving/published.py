@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import rnnsearch_tf
-from rnnsearch_tf.config import SENTENCEPIECE, SUBWORD_FILES, Config, DecodingConfig
+from rnnsearch_tf.config import SENTENCEPIECE, Config, DecodingConfig
 from rnnsearch_tf.errors import InputError, first_line, input_errors
 from rnnsearch_tf.evaluation.metrics import METRICS, Score
 from rnnsearch_tf.files import Paths, as_list, new_folder
 from rnnsearch_tf.json_files import read_json, typed
-from rnnsearch_tf.models.model_directory import BEST, LAST, ModelDirectory, find_model
+from rnnsearch_tf.models.model_directory import BEST, LAST, MODEL_FILES, ModelDirectory, find_model
 from rnnsearch_tf.models.weights_file import copy_weights, count_values
 from rnnsearch_tf.serving.model_card import evaluation_of
 
@@ -22,10 +22,6 @@ _TEMPLATE = Path(__file__).with_name("published.md")
 _STUDY = (
     "study and teaching\nof attention, as the soft alignment of every translation can be read and "
     "drawn"
-)
-_COPIED = (
-    *("source.vocab", "target.vocab", *SUBWORD_FILES),
-    *("lexicon.tsv", "aligner.npz", "training.jsonl"),
 )
 
 
@@ -75,7 +71,7 @@ def publish(
         with new_folder(target) as folder:
             best = ModelDirectory(folder).weights_path(BEST)
             copy_weights(directory.find_weights(weights), best, weights_dtype)
-            for name in _COPIED:
+            for name in (*MODEL_FILES, "training.jsonl"):
                 if (directory.path / name).exists():
                     shutil.copyfile(directory.path / name, folder / name)
             if weights == LAST:  # which are the best ones of the folder

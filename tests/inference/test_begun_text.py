@@ -14,7 +14,7 @@ WORDS = ["Il", "fait", "froid", "faisait", ".", "l'"]
 
 def read(target: TextVectorizer, text: str, max_length: int = 9) -> tuple[list[str], str, bool]:
     """The forced words (as the model knows them), the rest, and whether a word ends."""
-    prefix = read_begun(tf.constant([text]), target, max_length).begun.prefix
+    prefix = read_begun(tf.constant([text]), target, max_length)[1].prefix
     forced = [target.vocabulary.tokens[i] for i in prefix.forced.numpy()[0] if i]
     return forced, prefix.rest.numpy()[0].decode(), bool(prefix.ends_word.numpy()[0])
 
@@ -59,10 +59,10 @@ def test_an_english_apostrophe_begins_a_contraction(tmp_path):
 
 def test_sentences_side_by_side(words):
     texts = tf.constant(["Il fait fr", "", "Zork ", b"Il \xff"])
-    read = read_begun(texts, words, 9)
-    assert read.tokens.to_list() == [[b"Il", b"fait"], [], [b"Zork"], [b"Il", "\ufffd".encode()]]
-    assert read.begun.prefix.forced.numpy().tolist() == [[3, 4], [0, 0], [UNK, 0], [3, UNK]]
-    assert read.begun.prefix.max_tokens().numpy().tolist() == [5, 1, 2, 3]
+    given, begun = read_begun(texts, words, 9)
+    assert given.to_list() == [[b"Il", b"fait"], [], [b"Zork"], [b"Il", "\ufffd".encode()]]
+    assert begun.prefix.forced.numpy().tolist() == [[3, 4], [0, 0], [UNK, 0], [3, UNK]]
+    assert begun.prefix.max_tokens().numpy().tolist() == [5, 1, 2, 3]
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def test_pieces(pieces):
 
 
 def test_pieces_that_stand_behind_a_whole_word(pieces):
-    spelling = read_begun(tf.constant(["la "]), pieces, 9).begun.spelling
+    spelling = read_begun(tf.constant(["la "]), pieces, 9)[1].spelling
     known = dict(zip(pieces.vocabulary.tokens, spelling.begins_word.numpy().tolist(), strict=True))
     spelled = dict(zip(pieces.vocabulary.tokens, spelling.texts.numpy().tolist(), strict=True))
     assert known[","] and known["</s>"] and known["<0x2E>"]

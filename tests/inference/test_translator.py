@@ -394,7 +394,7 @@ def test_of_a_prefix_beyond_the_limits_as_many_tokens_are_read_as_of_any_text(tr
 def test_what_cannot_be_completed(translator, exported):
     with pytest.raises(InputError, match="n_best 4: must be from 1 to the beam size, 3"):
         translator.complete("It is cold.", "Il", n_best=4)
-    with pytest.raises(TypeError, match="expected a sentence"):
+    with pytest.raises(TypeError, match="the prefix: expected a str, not None"):
         translator.complete("It is cold.", None)
     with pytest.raises(InputError, match="export with --completions"):
         exported.complete("It is cold.", "Il")

@@ -73,14 +73,7 @@ def evaluate_alignments(command: Command, text: ParallelText) -> None:
         raise UsageError("--alignments: the links are those of one --reference")
     methods = _methods(command)
     aligned_models(command)  # for its checks
-    with quiet_start():
-        from rnnsearch_tf.config import WHITESPACE
-        from rnnsearch_tf.data.sentence_pairs import tokenize
-        from rnnsearch_tf.text.tokenizers import tokenizer_for
-
-        spaces = tokenizer_for(WHITESPACE, "")
-    sides = [tokenize(side, spaces).row_lengths().numpy().tolist() for side in text]
-    lengths = list(zip(*sides, strict=True))
+    lengths = [(len(x.split()), len(y.split())) for x, y in zip(*text, strict=True)]
     gold = read_gold(flags.alignments, lengths, flags.flip_gold)
     with quiet_start():
         aligner = word_aligner(command)

@@ -161,12 +161,7 @@ class Command:
 
     def entry(self, main: Callable[[], int | None]) -> Callable[..., int]:
         """Make the function of the console script, which takes the arguments of `run`."""
-
-        @functools.wraps(main)
-        def run(arguments: list[str] | None = None) -> int:
-            return self.run(main, arguments)
-
-        return run
+        return functools.partial(self.run, main)
 
     def run(self, main: Callable[[], int | None], arguments: list[str] | None = None) -> int:
         """Parse the flags, run `main`, and turn errors into one line and an exit status.
