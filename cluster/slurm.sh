@@ -19,8 +19,13 @@ if ! [ -r "$text" ]; then # or it would be tried 100 times
     echo "$text: cannot be read" >&2
     exit 2
 fi
-# Said again: SLURM 22.05 and 23.02 do not pass it on.
-srun --cpus-per-task="${SLURM_CPUS_PER_TASK:-8}" --kill-on-bad-exit=1 rnnsearch-train \
+# A worker leaves it at 2 or 70, wrong flags or a bug: srun gives the highest status of all workers.
+given_up=$folder/.given-up-$SLURM_JOB_ID
+rm -f "$given_up"
+# --cpus-per-task again: SLURM 22.05 and 23.02 do not pass it on.
+srun --cpus-per-task="${SLURM_CPUS_PER_TASK:-8}" --kill-on-bad-exit=1 \
+    bash -c '"$@"; status=$?; case $status in 2 | 70) touch "$0" ;; esac; exit $status' "$given_up" \
+    rnnsearch-train \
     --strategy=multi_worker \
     --preset=rnnsearch-50 \
     --batch_size=320 \
@@ -32,9 +37,10 @@ srun --cpus-per-task="${SLURM_CPUS_PER_TASK:-8}" --kill-on-bad-exit=1 rnnsearch-
     --valid_target="$folder/valid.fr.gz"
 status=$?
 # A worker was lost, or the time is over (SIGTERM, 300 s before): all resume in a new run of the job.
-# Not after 0, the end, or 2 and 70, wrong flags and a bug. 1 may be the lock of a lost machine.
-case $status in
-    0 | 2 | 70) ;;
-    *) [ "${SLURM_RESTART_COUNT:-0}" -ge 100 ] || scontrol requeue "$SLURM_JOB_ID" ;;
-esac
+# 1 may be the lock of a lost machine.
+if [ -e "$given_up" ]; then
+    rm -f "$given_up"
+elif [ "$status" -ne 0 ] && [ "${SLURM_RESTART_COUNT:-0}" -lt 100 ]; then
+    scontrol requeue "$SLURM_JOB_ID"
+fi
 exit "$status"

@@ -9,7 +9,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.config import Config
+from rnnsearch_tf.config import SENTENCEPIECE, Config
 from rnnsearch_tf.data.batching import ordered_batches
 from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.data.sentence_pairs import Pairs, to_sentences, tokenize
@@ -19,7 +19,7 @@ from rnnsearch_tf.models.losses import LossTotal
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.models.translation_step import StepOutputs
-from rnnsearch_tf.text.vocabulary import EOS, PAD
+from rnnsearch_tf.text.vocabulary import EOS, PAD, UNK
 from rnnsearch_tf.training.jax_batches import FixedShapes
 from rnnsearch_tf.training.jax_train_step import told_memory
 from rnnsearch_tf.training.logs import Evaluation
@@ -47,6 +47,8 @@ class JaxValidationSet:
         ]
         self._pairs = Pairs(*sides)
         lengths = self._pairs.lengths(np.arange(len(self._pairs)))
+        # As in `TextModel`, no [UNK] among subwords.
+        self._never = [PAD, UNK] if config.tokenizer == SENTENCEPIECE else [PAD]
         self._fixed = FixedShapes(_PAIRS_AT_ONCE, int(lengths.max()))
         self._nll = jax.jit(self._pure_nll)
         self._greedy = jax.jit(self._pure_greedy)
@@ -78,7 +80,7 @@ class JaxValidationSet:
             step = self._model.bind(source)
 
             def advance(outputs: StepOutputs, _: None) -> tuple[StepOutputs, jax.Array]:
-                logits = step.predict_token(outputs).at[:, PAD].set(-jnp.inf)
+                logits = step.predict_token(outputs).at[:, jnp.array(self._never)].set(-jnp.inf)
                 word = jnp.argmax(logits, axis=-1).astype(jnp.int32)
                 return step.advance(step.carried(outputs), word), word
 

@@ -255,9 +255,15 @@ def test_a_lost_worker_ends_all_and_all_begin_anew(trainjob, statefulset):
 
 # SLURM's script, with stand-ins for srun and scontrol.
 
+# One worker ends with WORKER, another with STATUS, which is the higher one.
 SRUN = """#!/bin/sh
 printf '%s\\n' "$@" > "$NOTES/srun"
+shift 2
+"$@"
 exit $STATUS
+"""
+TRAIN = """#!/bin/sh
+exit $WORKER
 """
 SCONTROL = """#!/bin/sh
 echo "$@" > "$NOTES/scontrol"
@@ -267,7 +273,7 @@ echo "$@" > "$NOTES/scontrol"
 @pytest.fixture
 def submit(tmp_path, monkeypatch):
     """A function that runs slurm.sh as sbatch would, where srun ends with a status."""
-    for name, text in (("srun", SRUN), ("scontrol", SCONTROL)):
+    for name, text in (("srun", SRUN), ("scontrol", SCONTROL), ("rnnsearch-train", TRAIN)):
         (tmp_path / name).write_text(text)
         (tmp_path / name).chmod(0o755)
     (tmp_path / "notes").mkdir()
@@ -278,8 +284,11 @@ def submit(tmp_path, monkeypatch):
     monkeypatch.setenv("NOTES", str(tmp_path / "notes"))
     monkeypatch.setenv("SLURM_JOB_ID", "17")
 
-    def run(*arguments: str, status: int = 0) -> tuple[int, str, dict[str, str]]:
+    def run(
+        *arguments: str, status: int = 0, worker: int | None = None
+    ) -> tuple[int, str, dict[str, str]]:
         monkeypatch.setenv("STATUS", str(status))
+        monkeypatch.setenv("WORKER", str(status if worker is None else worker))
         command = ["bash", str(CLUSTER / "slurm.sh"), *arguments]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         notes = {path.name: path.read_text() for path in (tmp_path / "notes").iterdir()}
@@ -291,7 +300,9 @@ def submit(tmp_path, monkeypatch):
 def test_slurm_starts_the_same_training(submit):
     status, said, notes = submit("folder")
     assert (status, said, set(notes)) == (0, "", {"srun"})
-    cores, end, command, *arguments = notes["srun"].replace("=folder/", f"={MOUNT}/").splitlines()
+    written = notes["srun"].replace("=folder/", f"={MOUNT}/").splitlines()
+    cores, end, *_shell, _script, _mark, command = written[:7]
+    arguments = written[7:]
     assert (cores, end) == ("--cpus-per-task=8", "--kill-on-bad-exit=1")
     assert [command] == template()["command"]
     assert flags(arguments) == settings(template()["args"])
@@ -306,6 +317,9 @@ def test_slurm_requeues_what_was_lost(submit, status):
 def test_slurm_requeues_neither_errors_that_come_again_nor_for_ever(submit, monkeypatch):
     for status in (2, 70):
         assert submit("folder", status=status)[::2] == (status, {"srun": ANY})
+        # Of the other workers, killed or lost with it, the status is higher.
+        assert submit("folder", status=137, worker=status)[::2] == (137, {"srun": ANY})
+    assert [path.name for path in Path("folder").iterdir()] == ["train.en.gz"]
     monkeypatch.setenv("SLURM_RESTART_COUNT", "100")
     assert submit("folder", status=75)[::2] == (75, {"srun": ANY})
 
