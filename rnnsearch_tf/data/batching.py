@@ -36,34 +36,27 @@ _GUIDE = tf.TensorSpec([None, None, None], tf.float32)
 _Lengths = TypeVar("_Lengths", np.ndarray, tf.Tensor)
 
 
-def kept_lengths(pairs: Pairs, max_length: int, block_size: int = 1_000_000) -> np.ndarray:
-    """Count the pairs to train on by the length of their longer side, int64 [max_length + 1].
+def count_lengths(pairs: Pairs, max_length: int, block_size: int = 1_000_000) -> np.ndarray:
+    """Count pairs by the length of their longer side, int64 [max_length + 2].
 
-    Pairs with a blank side, or with more than `max_length` tokens on the longer side, are left out.
-    InputError if none is left.
+    Pairs with a blank side are counted as 0, those with more than `max_length` tokens on the longer
+    side as `max_length + 1`; the others are trained on. InputError if there are no others.
     """
-    counts: np.ndarray = np.zeros(max_length + 1, np.int64)
+    counts: np.ndarray = np.zeros(max_length + 2, np.int64)
     for start in range(0, len(pairs), block_size):
         rows = np.arange(start, min(start + block_size, len(pairs)))
-        lengths = pairs.usable_lengths(rows)
-        counts += np.bincount(lengths[_is_kept(lengths, max_length)], minlength=max_length + 1)
-    if not counts.any():
+        lengths = np.minimum(pairs.usable_lengths(rows), max_length + 1)
+        counts += np.bincount(lengths, minlength=max_length + 2)
+    if not counts[1:-1].any():
         raise InputError(
             f"none of the {len(pairs):,} pairs has 1 to {max_length} words on both sides"
         )
     return counts
 
 
-def count_blank(pairs: Pairs, block_size: int = 1_000_000) -> int:
-    """Count the pairs with a blank side, which are left out."""
-    starts = range(0, len(pairs), block_size)
-    blocks = (np.arange(start, min(start + block_size, len(pairs))) for start in starts)
-    return sum(int(np.sum(pairs.usable_lengths(rows) == 0)) for rows in blocks)
-
-
 def kept_rows(pairs: Pairs, max_length: int) -> np.ndarray:
     """Select the pairs to train on, int64 [kept]; for corpora that fit into memory."""
-    kept_lengths(pairs, max_length)
+    count_lengths(pairs, max_length)
     return np.flatnonzero(_is_kept(pairs.usable_lengths(np.arange(len(pairs))), max_length))
 
 
@@ -122,10 +115,12 @@ def training_batches(
 
 def batch_count(pairs: Pairs, config: TrainingConfig, block_size: int = 1_000_000) -> int:
     """Count the batches that `training_batches` makes of one pass; the same in every pass."""
-    counts = kept_lengths(pairs, config.max_length, block_size)
+    counts = count_lengths(pairs, config.max_length, block_size)[1:-1]
     if config.batching == "sorted" or config.draws_text:
         return -(-int(counts.sum()) // config.batch_size)
-    in_buckets = np.bincount(_bucket(np.arange(len(counts)), config.bucket_width), weights=counts)
+    in_buckets = np.bincount(
+        _bucket(np.arange(1, len(counts) + 1), config.bucket_width), weights=counts
+    )
     return int(np.ceil(in_buckets / config.batch_size).sum())
 
 

@@ -12,8 +12,8 @@ import tensorflow as tf
 
 from rnnsearch_tf.data import prepared_corpus
 from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText, unchanged
-from rnnsearch_tf.data.prepared_corpus import Block, PreparedText, Writer
-from rnnsearch_tf.digests import is_intact, json_digest
+from rnnsearch_tf.data.prepared_corpus import SIDES, Block, PreparedText, SideWriter
+from rnnsearch_tf.digests import is_intact, json_digest, write_digests
 from rnnsearch_tf.errors import InputError, until_error
 from rnnsearch_tf.files import make_once
 from rnnsearch_tf.progress import Bar, say
@@ -54,15 +54,20 @@ def prepare(
 
 
 def _write(folder: Path, corpus: Corpus, source: Tokenizer, target: Tokenizer) -> None:
-    started = time.monotonic()
-    with Writer(folder) as writer, contextlib.closing(Bar("prepared pair")) as bar:
+    started, pairs = time.monotonic(), 0
+    with contextlib.ExitStack() as files, contextlib.closing(Bar("prepared pair")) as bar:
+        sides = [SideWriter(folder, name, files) for name in SIDES]
         bar.update(0)
-        for block in _tokenized(corpus, source, target):
-            writer.add(*block)
-            bar.update(writer.pairs)
-        writer.finish()
-    per_second = writer.pairs / max(time.monotonic() - started, 1e-9)
-    say(f"prepared the training text: {writer.pairs:,} pairs, {per_second:,.0f} pairs/s")
+        for blocks in _tokenized(corpus, source, target):
+            for side, block in zip(sides, blocks, strict=True):
+                side.add(block)
+            pairs += len(blocks[0].lengths)
+            bar.update(pairs)
+    for side in sides:
+        side.finish()
+    write_digests(folder)
+    per_second = pairs / max(time.monotonic() - started, 1e-9)
+    say(f"prepared the training text: {pairs:,} pairs, {per_second:,.0f} pairs/s")
 
 
 def _tokenized(

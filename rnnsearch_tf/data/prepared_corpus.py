@@ -18,7 +18,6 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 
 from rnnsearch_tf.data.sentence_pairs import Pairs, Sentences
-from rnnsearch_tf.digests import write_digests
 from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, UNK, Vocabulary
 
 SIDES = ("source", "target")
@@ -34,7 +33,7 @@ class Block(NamedTuple):
 
 
 class PreparedText:
-    """The corpus that a `Writer` has written into a folder: source and target sentences."""
+    """The corpus that `SideWriter`s have written into a folder: source and target sentences."""
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -80,31 +79,11 @@ class PreparedSide:
                 yield line[:-1]
 
 
-class Writer(contextlib.ExitStack):
-    """Writes the files of a `PreparedText` to an empty folder, by blocks; a context manager."""
+class SideWriter:
+    """Writes the files of a `PreparedSide` to an empty folder, by blocks.
 
-    def __init__(self, folder: Path):
-        super().__init__()
-        self._folder = folder
-        self._sides = [_SideWriter(folder, name, self) for name in SIDES]
-        self.pairs = 0  # written so far
-
-    def add(self, source: Block, target: Block) -> None:
-        """Write some pairs."""
-        for side, block in zip(self._sides, (source, target), strict=True):
-            side.add(block)
-        self.pairs += len(source.lengths)
-
-    def finish(self) -> None:
-        """Write types, counts and the digests of all files."""
-        self.close()
-        for side in self._sides:
-            side.finish()
-        write_digests(self._folder)
-
-
-class _SideWriter:
-    """The writer of one side; of all text, it keeps only types and counts in memory."""
+    Of all text, it keeps only types and counts in memory.
+    """
 
     def __init__(self, folder: Path, name: str, files: contextlib.ExitStack):
         self._folder, self._name = folder, name
@@ -116,6 +95,7 @@ class _SideWriter:
         self._counts: np.ndarray = np.zeros(0, np.int64)
 
     def add(self, block: Block) -> None:
+        """Write some sentences."""
         numbers = self._numbers_of(block.types)
         self._counts[numbers] += block.counts
         self._words.write(numbers[block.words].tobytes())
@@ -124,6 +104,7 @@ class _SideWriter:
         self._end += len(block.words)
 
     def finish(self) -> None:
+        """Write types and counts."""
         with self._open("types") as file:
             file.writelines(token + b"\n" for token in self._numbers)
         with self._open("counts") as file:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rnnsearch_tf.config import MOSES, Config, TrainingConfig
-from rnnsearch_tf.data.batching import count_blank, kept_lengths
+from rnnsearch_tf.data.batching import count_lengths
 from rnnsearch_tf.data.parallel_corpus import Corpus
 from rnnsearch_tf.data.preparation import prepare
 from rnnsearch_tf.data.prepared_alignments import prepare_alignments
@@ -61,7 +61,8 @@ class TrainingData:
                 (source_starts, target_starts),
                 None if config.tokenizer == MOSES else training,
             )
-        self._kept = int(kept_lengths(self.pairs, config.training.max_length).sum())
+        lengths = count_lengths(self.pairs, config.training.max_length)
+        self._blank, self._kept, self._long = lengths[0], lengths[1:-1].sum(), lengths[-1]
         without_unknown = dataclasses.replace(config.decoding, allow_unknown=False)
         self.config = dataclasses.replace(
             config,
@@ -96,10 +97,9 @@ class TrainingData:
             self._prepared.source.unknown(self.source_vocabulary),
             self._prepared.target.unknown(self.target_vocabulary),
         )
-        blank = count_blank(self.pairs)
         return (
-            f"{self._kept:,} of {len(self.pairs):,} pairs are used ({blank:,} have a blank "
-            f"side, {len(self.pairs) - self._kept - blank:,} are too long); "
+            f"{self._kept:,} of {len(self.pairs):,} pairs are used ({self._blank:,} have a blank "
+            f"side, {self._long:,} are too long); "
             f"vocabularies {len(self.source_vocabulary):,} and {len(self.target_vocabulary):,}, "
             f"unknown {unknown[0]:.1%} and {unknown[1]:.1%} of all words"
         )

@@ -13,8 +13,8 @@ from rnnsearch_tf.data.sentence_pairs import Pairs, to_sentences, tokenize
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.evaluation.calibration import Calibration, calibration
 from rnnsearch_tf.evaluation.length_bins import bleu_by_length
-from rnnsearch_tf.evaluation.likelihood import Nll, nll
-from rnnsearch_tf.evaluation.metrics import Reference, language_tokens
+from rnnsearch_tf.evaluation.likelihood import Nll
+from rnnsearch_tf.evaluation.metrics import Reference
 from rnnsearch_tf.evaluation.scores import SetScores, TranslationScores, score_set
 from rnnsearch_tf.evaluation.unk_free import unk_free_sentences
 from rnnsearch_tf.inference.translator import LINES_AT_ONCE, Translator
@@ -25,6 +25,7 @@ from rnnsearch_tf.text.vocabulary import PAD
 from rnnsearch_tf.tf_functions import graph_function
 
 _IDS = tf.TensorSpec([None, None], tf.int32)
+_PAIRS_AT_ONCE = 80
 
 
 class Evaluator:
@@ -94,8 +95,13 @@ class Evaluator:
         return Pairs(source, target)
 
     def nll(self, pairs: Pairs) -> Nll:
-        """Compute −log p of given pairs by teacher forcing; ValueError without a model."""
-        return nll(self._token_losses, pairs)
+        """Compute −log p of given pairs, without dropout; ValueError without a model."""
+        total, tokens = 0.0, 0
+        for batch in ordered_batches(pairs, _PAIRS_AT_ONCE, "scored batch"):
+            losses = self._token_losses(batch["source"], batch["target"])
+            total += float(tf.reduce_sum(losses))
+            tokens += int(tf.size(losses))
+        return Nll(total / tokens, total / len(pairs))
 
     @functools.cached_property
     def _token_losses(self) -> tf.types.experimental.PolymorphicFunction:
@@ -130,10 +136,6 @@ class Evaluator:
 
         return predict
 
-    def unk_free(self, sources: Sequence[str], references: Sequence[Reference]) -> list[int]:
-        """Return the indices of sentences without unknown words (see `unk_free_sentences`)."""
-        return unk_free_sentences(self.translator, sources, references)
-
     def source_lengths(self, lines: Sequence[str]) -> list[int]:
         """Return the number of words of each source sentence."""
         return tokenize(lines, self._word_tokenizers[0]).row_lengths().numpy().tolist()
@@ -144,15 +146,8 @@ class Evaluator:
         references: Sequence[Reference],
         rows: Sequence[int] | None = None,
     ) -> SetScores:
-        """Score detokenized translations, all or those of some rows, by every metric.
-
-        Scores have 95% confidence intervals.
-        """
-        tokens = language_tokens(references)
-        if rows is not None:
-            translations = [translations[i] for i in rows]
-            references = [references[i] for i in rows]
-        return score_set(translations, references, self._word_tokenizers[1], tokens)
+        """Score translations by every metric; as `score_set`."""
+        return score_set(translations, references, self._word_tokenizers[1], rows)
 
     def evaluate(
         self,
@@ -161,7 +156,7 @@ class Evaluator:
         references: Sequence[Reference],  # detokenized; as many of each sentence
     ) -> TranslationScores:
         """Score translations of a test set: all, those without unknown words, and by length."""
-        unk_free = self.unk_free(sources, references)
+        unk_free = unk_free_sentences(self.translator, sources, references)
         return TranslationScores(
             self.score(translations, references),
             self.score(translations, references, unk_free) if unk_free else None,

@@ -188,8 +188,3 @@ def bleu(
 ) -> Score:
     """Score detokenized text by sacreBLEU's BLEU, 0 to 100; arguments as in `Metric.score`."""
     return METRICS["bleu"].score(translations, references, intervals, tokens)
-
-
-def bleu_signature(references: Sequence[str]) -> str:
-    """Return sacreBLEU's signature of what `bleu` computes with these references."""
-    return bleu(references, references).signature

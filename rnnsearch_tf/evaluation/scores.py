@@ -16,6 +16,7 @@ from rnnsearch_tf.evaluation.metrics import (
     MIN_TO_RESAMPLE,
     Reference,
     Score,
+    language_tokens,
     reference_sets,
     with_interval,
 )
@@ -56,24 +57,23 @@ def in_words(lines: Sequence[str], tokenizer: Tokenizer) -> list[str]:
     return [line.decode() for line in joined.numpy()]
 
 
-def references_in_words(references: Sequence[Reference], tokenizer: Tokenizer) -> list[Reference]:
-    """Split references as `in_words` splits lines."""
-    sets = [in_words(lines, tokenizer) for lines in reference_sets(references)]
-    return list(zip(*sets, strict=True))
-
-
 def score_set(
     translations: Sequence[str],
     references: Sequence[Reference],
     tokenizer: Tokenizer,
-    tokens: str = "",
+    rows: Sequence[int] | None = None,
 ) -> SetScores:
-    """Score detokenized translations by every metric, with 95% confidence intervals.
+    """Score detokenized translations, all or those of some rows, by every metric.
 
-    `tokens` as in `Metric.score`.
+    Scores have 95% confidence intervals.
     """
+    tokens = language_tokens(references)
+    if rows is not None:
+        translations = [translations[i] for i in rows]
+        references = [references[i] for i in rows]
     text = translations, references
-    words = in_words(translations, tokenizer), references_in_words(references, tokenizer)
+    sets = [in_words(lines, tokenizer) for lines in reference_sets(references)]
+    words = in_words(translations, tokenizer), list(zip(*sets, strict=True))
     scores = {}
     for name, metric in METRICS.items():
         ours, theirs = words if metric.on_words else text

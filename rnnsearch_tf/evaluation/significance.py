@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from sacrebleu.significance import PairedTest
 
 from rnnsearch_tf.evaluation import metrics
-from rnnsearch_tf.evaluation.length_bins import LengthBin, bleu_by_length, length_bins
+from rnnsearch_tf.evaluation.length_bins import LengthBin, length_bins
 from rnnsearch_tf.evaluation.metrics import Metric, Reference
 from rnnsearch_tf.json_files import plain
 
@@ -54,18 +54,15 @@ def compare(
     lengths: Sequence[int],
 ) -> Comparison:
     """Compare two systems by every metric of detokenized text, and by source length in words."""
-    tokens = metrics.language_tokens(references)
     differences = {
-        name: difference(metric, translations, others, references, tokens)
+        name: difference(metric, translations, others, references)
         for name, metric in metrics.text_metrics().items()
     }
     by_length = []
-    bins = bleu_by_length(others, references, lengths)
-    for length_bin, rows in zip(bins, length_bins(lengths).values(), strict=True):
-        ours, theirs = ([side[i] for i in rows] for side in (translations, others))
-        right = [references[i] for i in rows]
-        p_value = difference(metrics.METRICS["bleu"], ours, theirs, right, tokens).p_value
-        by_length.append(length_bin._replace(p_value=p_value))
+    for (low, high), rows in length_bins(lengths).items():
+        bleu = difference(metrics.METRICS["bleu"], translations, others, references, rows)
+        scores = bleu.other, bleu.other_interval, bleu.p_value
+        by_length.append(LengthBin(low, high, len(rows), *scores))
     return Comparison(other, differences, by_length)
 
 
@@ -74,12 +71,15 @@ def difference(
     translations: Sequence[str],
     others: Sequence[str],
     references: Sequence[Reference],
-    tokens: str = "",
+    rows: Sequence[int] | None = None,
 ) -> Difference:
-    """Compare two systems by one metric on some sentences; `tokens` as in `Metric.score`."""
+    """Compare two systems by one metric, on all sentences or on those of some rows."""
+    metric_object = metric.new(metrics.language_tokens(references))
+    if rows is not None:
+        translations, others = ([side[i] for i in rows] for side in (translations, others))
+        references = [references[i] for i in rows]
     systems = [("this", list(translations)), ("other", list(others))]
     sets = metrics.reference_sets(references)
-    metric_object = metric.new(tokens or metrics.language_tokens(references))
     test = PairedTest(systems, {"": metric_object}, sets, "bs", metrics.SAMPLES)
     signatures, results = test()
     [(title, signature)] = signatures.items()

@@ -12,8 +12,9 @@ from rnnsearch_tf.data.batching import kept_rows
 from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.evaluation.evaluator import Evaluator
 from rnnsearch_tf.evaluation.length_bins import bleu_by_length
-from rnnsearch_tf.evaluation.metrics import METRICS, language_tokens
+from rnnsearch_tf.evaluation.metrics import METRICS
 from rnnsearch_tf.evaluation.significance import difference
+from rnnsearch_tf.evaluation.unk_free import unk_free_sentences
 from rnnsearch_tf.inference.loading import load_text_model
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.models.model_directory import ModelDirectory
@@ -44,7 +45,7 @@ def assess(
     evaluator = Evaluator(Translator.of(text_model))
     pairs = evaluator.pairs(sample)
     training = pairs.take(kept_rows(pairs, config.training.max_length)[:TRAINING_SAMPLE])
-    unk_free = evaluator.unk_free(*text.test)
+    unk_free = unk_free_sentences(evaluator.translator, *text.test)
     translations, replaced = evaluator.translate_and_replace(text.test.source)
     without_unk = evaluator.translate_without_unk(text.test.source)
     by_length = (
@@ -87,14 +88,12 @@ def assess_systems(path: Path, text: Texts, models: Sequence[ModelResults]) -> l
         return []
     evaluator = Evaluator(Translator.load(path))
     references = text.test.target
-    unk_free = evaluator.unk_free(*text.test)
-    tokens = language_tokens(references)
+    unk_free = unk_free_sentences(evaluator.translator, *text.test)
 
     def p_value(ours: Sequence[str], theirs: Sequence[str], rows: Sequence[int]) -> float | None:
         if not rows:
             return None
-        ours, theirs, right = ([side[i] for i in rows] for side in (ours, theirs, references))
-        return difference(METRICS["bleu"], ours, theirs, right, tokens).p_value
+        return difference(METRICS["bleu"], ours, theirs, references, rows).p_value
 
     results = []
     for name, lines in text.systems.items():

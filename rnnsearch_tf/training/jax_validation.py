@@ -13,7 +13,7 @@ from rnnsearch_tf.config import SENTENCEPIECE, Config
 from rnnsearch_tf.data.batching import ordered_batches
 from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.data.sentence_pairs import Pairs, to_sentences, tokenize
-from rnnsearch_tf.evaluation.metrics import bleu, bleu_signature
+from rnnsearch_tf.evaluation.metrics import bleu
 from rnnsearch_tf.inference.loading import vectorizers_for
 from rnnsearch_tf.models.losses import LossTotal
 from rnnsearch_tf.models.model_directory import ModelDirectory
@@ -39,7 +39,7 @@ class JaxValidationSet:
     ):
         self._model = model
         self._references = text.target
-        self.bleu_signature = bleu_signature(text.target)
+        self.bleu_signature = bleu(text.target, text.target).signature
         self._vectorizers = vectorizers_for(directory)
         sides = [
             to_sentences(tokenize(lines, side.tokenizer), side.vocabulary)

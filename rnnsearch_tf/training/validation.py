@@ -5,7 +5,7 @@ import dataclasses
 from rnnsearch_tf.config import Config, DecodingConfig
 from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.evaluation.evaluator import Evaluator
-from rnnsearch_tf.evaluation.metrics import bleu, bleu_signature
+from rnnsearch_tf.evaluation.metrics import bleu
 from rnnsearch_tf.evaluation.unk_free import mostly_unknown
 from rnnsearch_tf.inference.loading import vectorizers_for
 from rnnsearch_tf.inference.text_model import TextModel
@@ -30,7 +30,7 @@ class ValidationSet:
         self, model: TranslationModel, config: Config, directory: ModelDirectory, text: ParallelText
     ):
         self.text = text
-        self.bleu_signature = bleu_signature(text.target)
+        self.bleu_signature = bleu(text.target, text.target).signature
         greedy = dataclasses.replace(config, decoding=GREEDY)
         self.translator = Translator.of(TextModel([model], greedy, *vectorizers_for(directory)))
         self._evaluator = Evaluator(self.translator)

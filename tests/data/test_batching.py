@@ -12,7 +12,7 @@ from rnnsearch_tf.config import Batching, TrainingConfig
 from rnnsearch_tf.data.batching import (
     SORTED_BATCHES,
     batch_count,
-    kept_lengths,
+    count_lengths,
     kept_rows,
     ordered_batches,
     training_batches,
@@ -95,22 +95,22 @@ def test_a_whole_tiny_batch(tmp_path, prepared):
 def test_pairs_with_max_length_words_stay_and_longer_ones_go():
     pairs = pairs_of_lengths((5, 5), (6, 1), (1, 6), (2, 5), (5, 1))
     assert kept_rows(pairs, 5).tolist() == [0, 3, 4]
-    assert kept_lengths(pairs, 5).tolist() == [0, 0, 0, 0, 0, 3]
+    assert count_lengths(pairs, 5).tolist() == [0, 0, 0, 0, 0, 3, 2]
 
 
 def test_pairs_with_a_blank_side_go():
     pairs = pairs_of_lengths((0, 3), (3, 0), (0, 0), (1, 1))
     assert kept_rows(pairs, 5).tolist() == [3]
-    assert kept_lengths(pairs, 3).tolist() == [0, 1, 0, 0]
+    assert count_lengths(pairs, 3).tolist() == [3, 1, 0, 0, 0]
 
 
 def test_lengths_do_not_depend_on_the_block_size():
-    whole = kept_lengths(MANY, 7).tolist()
-    in_blocks = kept_lengths(MANY, 7, block_size=4).tolist()
-    assert in_blocks == whole == [0, 1, 3, 5, 3, 3, 2, 2]
+    whole = count_lengths(MANY, 7).tolist()
+    in_blocks = count_lengths(MANY, 7, block_size=4).tolist()
+    assert in_blocks == whole == [2, 1, 3, 5, 3, 3, 2, 2, 0]
 
 
-@pytest.mark.parametrize("count", [kept_lengths, kept_rows])
+@pytest.mark.parametrize("count", [count_lengths, kept_rows])
 def test_nothing_left_is_an_error(count):
     with pytest.raises(InputError, match="none of the 2 pairs has 1 to 5 words on both sides"):
         count(pairs_of_lengths((6, 1), (0, 2)), 5)

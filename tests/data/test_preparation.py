@@ -1,6 +1,7 @@
 """Text to words in files: right, made once, never half, in memory that does not grow."""
 
 import concurrent.futures
+import contextlib
 import inspect
 import signal
 import sys
@@ -18,7 +19,7 @@ from known_pairs import lists
 
 from rnnsearch_tf.config import Config, TrainingConfig
 from rnnsearch_tf.data import parallel_corpus, preparation, prepared_corpus
-from rnnsearch_tf.data.batching import batch_count, kept_lengths, training_batches
+from rnnsearch_tf.data.batching import batch_count, count_lengths, training_batches
 from rnnsearch_tf.data.parallel_corpus import ParallelFiles, ParallelText
 from rnnsearch_tf.data.preparation import prepare
 from rnnsearch_tf.data.sentence_pairs import Pairs, Sentences, tokenize
@@ -123,7 +124,7 @@ def test_blank_text_is_prepared_and_then_refused(tmp_path):
     prepared = prepare(ParallelText(["", " "], ["", "a"]), ENGLISH, FRENCH, tmp_path)
     pairs = prepared.pairs(prepared.source.vocabulary(10), prepared.target.vocabulary(10))
     with pytest.raises(InputError, match="none of the 2 pairs has 1 to 5 words"):
-        kept_lengths(pairs, 5)
+        count_lengths(pairs, 5)
 
 
 # --- made once ------------------------------------------------------------------------------------
@@ -234,17 +235,17 @@ def test_a_damaged_cache_is_told_and_made_again(tmp_path, capsys, name):
 
 def prepare_and_wait(cache: Path) -> int:
     """Prepare TEXT, tell standard error that it is begun, and wait in the middle of it."""
-    add = prepared_corpus.Writer.add
+    add = prepared_corpus.SideWriter.add
 
-    def add_and_wait(self, *blocks):
-        add(self, *blocks)
+    def add_and_wait(self, block):
+        add(self, block)
         print("begun", file=sys.stderr)
         while True:  # one long sleep may miss a signal that comes just before it
             time.sleep(0.1)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parallel_corpus, "BLOCK_PAIRS", 2)
-        patch.setattr(prepared_corpus.Writer, "add", add_and_wait)
+        patch.setattr(prepared_corpus.SideWriter, "add", add_and_wait)
         prepare(TEXT, ENGLISH, FRENCH, cache)
     return 0
 
@@ -332,7 +333,7 @@ def test_a_full_disk_is_told_and_leaves_nothing(tmp_path, monkeypatch, method):
     def refuse(*arguments):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(prepared_corpus.Writer, method, refuse)
+    monkeypatch.setattr(prepared_corpus.SideWriter, method, refuse)
     with pytest.raises(InputError) as caught:
         prepare(TEXT, ENGLISH, FRENCH, tmp_path)
     assert str(caught.value) == f"{tmp_path}: cannot be written: No space left on device"
@@ -365,15 +366,16 @@ def test_memory_of_writing_does_not_grow_with_the_corpus(tmp_path):
         folder.mkdir()
 
         def write():
-            with prepared_corpus.Writer(folder) as writer:
+            with contextlib.ExitStack() as files:
+                writer = prepared_corpus.SideWriter(folder, "source", files)
                 for _ in range(blocks):
-                    writer.add(block, block)
-                writer.finish()
+                    writer.add(block)
+            writer.finish()
 
         return peak_bytes(write)
 
-    small, large = peak(10), peak(400)
-    assert sum(path.stat().st_size for path in (tmp_path / "400").iterdir()) > 10_000_000
+    small, large = peak(10), peak(800)
+    assert sum(path.stat().st_size for path in (tmp_path / "800").iterdir()) > 10_000_000
     assert large < small + 100_000
 
 

@@ -1,17 +1,20 @@
 """Likelihood of given pairs, per token and per sentence, and perplexity."""
 
 import math
+import types
+from typing import Any
 
 import numpy as np
 import pytest
 from known_pairs import pairs_of
 
 from rnnsearch_tf.config import ModelConfig
-from rnnsearch_tf.evaluation.likelihood import Nll, nll, perplexity
+from rnnsearch_tf.evaluation.evaluator import Evaluator
+from rnnsearch_tf.evaluation.likelihood import Nll, perplexity
 from rnnsearch_tf.models.translation_model import TranslationModel
 
 
-def test_nll_of_a_model_that_knows_nothing_is_log_k():
+def test_nll_of_a_model_that_knows_nothing_is_log_k(monkeypatch):
     model = TranslationModel(
         ModelConfig(
             source_vocabulary_size=11,
@@ -25,7 +28,12 @@ def test_nll_of_a_model_that_knows_nothing_is_log_k():
     model.set_weights([np.zeros(w.shape) for w in model.get_weights()])
     # 7 target words with </s>
     pairs = pairs_of([[4], [5, 6, 7], [3]], [[9, 12, 4], [], [5]])
-    likelihood = nll(model.token_losses, pairs, batch_size=2)
+    tokenizers = types.SimpleNamespace(word_tokenizer=None)
+    translator: Any = types.SimpleNamespace(
+        vocabularies=(), model=model, source_tokenizer=tokenizers, target_tokenizer=tokenizers
+    )
+    monkeypatch.setattr("rnnsearch_tf.evaluation.evaluator._PAIRS_AT_ONCE", 2)
+    likelihood = Evaluator(translator).nll(pairs)
     assert likelihood.per_token == pytest.approx(math.log(13))
     assert likelihood.per_sentence == pytest.approx(math.log(13) * 7 / 3)
     assert likelihood.perplexity == pytest.approx(13)

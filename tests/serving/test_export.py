@@ -18,7 +18,7 @@ from without_python_tensorflow import without_python_tensorflow
 
 from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.evaluation.metrics import bleu_signature
+from rnnsearch_tf.evaluation.metrics import bleu
 from rnnsearch_tf.inference.exported import versions
 from rnnsearch_tf.inference.loading import load_text_model
 from rnnsearch_tf.models.model_directory import ModelDirectory
@@ -97,7 +97,7 @@ def test_the_card_says_what_was_exported(folder, model_dir):
         assert model["weights_sha256"].encode() == weights.attrs["sha256"]
     lines = (model_dir / "training.jsonl").read_text("utf-8").splitlines()
     assert model["evaluation"] in map(json.loads, lines)
-    assert model["evaluation"]["bleu_signature"] == bleu_signature(["a"])
+    assert model["evaluation"]["bleu_signature"] == bleu(["a"], ["a"]).signature
     assert card["decoding"] == {**config["decoding"], "beam_size": 3}
     assert card["normalized_score"] == "log p(y|x) / |y|^0.6, |y| counting </s>"
     both = json.loads((folder / "11" / "model.json").read_text("utf-8"))
