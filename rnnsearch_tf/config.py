@@ -4,7 +4,7 @@ import dataclasses
 import json
 import math
 import typing
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
 from rnnsearch_tf.digests import sealed, unsealed
@@ -272,6 +272,14 @@ def selection_score(config: TrainingConfig, nll_per_token: float, bleu: float) -
     if not math.isfinite(nll_per_token):
         return -math.inf
     return -nll_per_token if config.early_stopping == "nll" or bleu == 0 else bleu
+
+
+def stops_early(config: TrainingConfig, records: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether none of the last `patience` evaluations has improved on the best score before."""
+    if config.early_stopping == "none" or not records:
+        return False
+    scores = [selection_score(config, one["nll_per_token"], one["bleu"]) for one in records]
+    return len(scores) - scores.index(max(scores)) > config.patience
 
 
 @dataclasses.dataclass(frozen=True)

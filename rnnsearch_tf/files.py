@@ -161,17 +161,19 @@ def synchronize(path: str | Path) -> None:
 
 @contextlib.contextmanager
 def file_lock(
-    path: str | Path, wait: bool = True, before_waiting: Callable[[], None] = lambda: None
+    path: str | Path,
+    busy: InputError | None = None,
+    before_waiting: Callable[[], None] = lambda: None,
 ) -> Iterator[IO[bytes]]:
     """Hold a lock that ends with the process, however the process ends; yield the file, to append.
 
-    The file stays: another process may already wait for the lock on it. BlockingIOError where
-    another process holds the lock, and `wait` is false; OSError if it cannot be locked.
+    The file stays: another process may already wait for the lock on it. Where another process
+    holds it, this one waits, or raises `busy`. OSError if it cannot be locked.
     """
     with open(path, "ab") as file:
         if not _try_lock(file):
-            if not wait:
-                raise BlockingIOError(errno.EAGAIN, "locked by another process", str(path))
+            if busy:
+                raise busy
             before_waiting()
             while not _try_lock(file):
                 time.sleep(_RETRY_SECONDS)

@@ -17,7 +17,7 @@ from rnnsearch_tf.evaluation.likelihood import Nll
 from rnnsearch_tf.evaluation.metrics import Reference
 from rnnsearch_tf.evaluation.scores import SetScores, TranslationScores, score_set
 from rnnsearch_tf.evaluation.unk_free import unk_free_sentences
-from rnnsearch_tf.inference.translator import LINES_AT_ONCE, Translator
+from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.progress import counted, say
 from rnnsearch_tf.results import Translation
 from rnnsearch_tf.text.tokenizers import splits_words
@@ -43,13 +43,9 @@ class Evaluator:
         self._tokenizers = translator.source_tokenizer, translator.target_tokenizer
         self._word_tokenizers = [tokenizer.word_tokenizer for tokenizer in self._tokenizers]
 
-    def translate(
-        self, lines: Sequence[str], name: str = "line", lines_at_once: int = LINES_AT_ONCE
-    ) -> list[str]:
+    def translate(self, lines: Sequence[str], name: str = "line") -> list[str]:
         """Translate with the decoding options as they are; the progress counts `name`."""
-        stream = self.translator.translate_stream(
-            lines, text_alone=True, lines_at_once=lines_at_once
-        )
+        stream = self.translator.translate_stream(lines, text_alone=True)
         return self._texts(list(counted(stream, name, len(lines))))
 
     def translate_and_replace(self, lines: Sequence[str]) -> tuple[list[str], list[str] | None]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from rnnsearch_tf.config import SENTENCEPIECE, SUBWORD_FILES, AlignmentName, Config, check_choice
 from rnnsearch_tf.digests import file_digest
-from rnnsearch_tf.errors import InputError, first_line, input_errors
+from rnnsearch_tf.errors import InputError, input_errors
 from rnnsearch_tf.files import check_space, file_lock, replacing, synchronize, write_atomically
 from rnnsearch_tf.json_files import finite_or_none, parse_json, typed
 from rnnsearch_tf.text.vocabulary import Vocabulary
@@ -151,16 +151,12 @@ class ModelDirectory:
 
         InputError if it cannot be made, or another training run is active in it.
         """
+        busy = InputError(f"{self.path}: another training run is active here")
         with contextlib.ExitStack() as stack:
-            try:
+            with input_errors(f"{self.path}: cannot be written"):
                 self.path.mkdir(parents=True, exist_ok=True)
                 synchronize(self.path.parent)
-                stack.enter_context(file_lock(self.path / ".lock", wait=False))
-            except BlockingIOError as error:
-                raise InputError(f"{self.path}: another training run is active here") from error
-            except OSError as error:
-                reason = error.strerror or first_line(error)
-                raise InputError(f"{self.path}: cannot be written: {reason}") from error
+                stack.enter_context(file_lock(self.path / ".lock", busy))
             yield
 
     def load_config(self) -> Config:

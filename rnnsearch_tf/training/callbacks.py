@@ -1,29 +1,13 @@
 """Keras callbacks that report a training run; `trainer.Trainer` documents their logs."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import keras
 
-from rnnsearch_tf.config import TrainingConfig, selection_score
 from rnnsearch_tf.progress import Bar
 from rnnsearch_tf.training.logs import update_notes
 
 Logs = dict[str, float]
-
-
-class EarlyStopping(keras.callbacks.EarlyStopping):
-    """Keras's, of the score by which the best weights are chosen."""
-
-    def __init__(self, config: TrainingConfig):
-        super().__init__("score", patience=config.patience, mode="max")
-        self._config = config
-
-    def evaluated(self, number: int, record: Mapping[str, Any]) -> None:
-        """Read an evaluation's record, number 0 first; it stops the model's training when due."""
-        if self._config.early_stopping != "none":
-            score = selection_score(self._config, record["nll_per_token"], record["bleu"])
-            self.on_epoch_end(number, {"score": score})
 
 
 class ModelWithOptimizer:

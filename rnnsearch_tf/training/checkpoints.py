@@ -13,7 +13,7 @@ from rnnsearch_tf.progress import say
 from rnnsearch_tf.training.state import SavedState, TrainingState
 
 # Errors for a truncated or foreign checkpoint: TensorFlow's, some of which its reader does not mean
-# to raise, and the ValueError of `TrainingState.from_json` for one of another version.
+# to raise, and the ValueError of `SavedState.deserialize` for one of another version.
 _UNREADABLE = (tf.errors.OpError, AssertionError, IndexError, RuntimeError, ValueError)
 
 

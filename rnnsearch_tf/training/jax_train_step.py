@@ -1,6 +1,7 @@
 """The update of `train_step`, on JAX: one compiled function for each shape of a batch."""
 
 import contextlib
+import functools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -41,7 +42,10 @@ class JaxTrainStep:
         self.optimizer = _optimizer(config, total_updates)
         self.optimizer.build(self._weights)
         averaged = self._weights if config.weight_average else []
-        self._averages = [_zeros_like(weight) for weight in averaged]
+        self._averages = [
+            keras.Variable("zeros", shape=weight.shape, dtype=weight.dtype, trainable=False)
+            for weight in averaged
+        ]
         self._seeds = seeds(model)
         self._parts = (self._weights, self.optimizer.variables, self._averages)
         self.compilations = 0
@@ -97,10 +101,10 @@ class JaxTrainStep:
         clipped = [gradient * scale for gradient in gradients]
         new_weights, new_slots = self.optimizer.stateless_apply(slots, clipped, weights)
         # A gradient that is not finite changes no weight, as in `optimizers`.
-        is_finite = jnp.isfinite(norm)
-        new_weights = _chosen(is_finite, new_weights, weights)
+        choose = functools.partial(jnp.where, jnp.isfinite(norm))
+        new_weights = list(map(choose, new_weights, weights))
         new_slots = [
-            new if variable is self.optimizer.iterations else jnp.where(is_finite, new, old)
+            new if variable is self.optimizer.iterations else choose(new, old)
             for variable, new, old in zip(self.optimizer.variables, new_slots, slots, strict=True)
         ]
         averages = self._moved(averages, new_weights, updates)
@@ -140,14 +144,3 @@ def _optimizer(config: TrainingConfig, total_updates: int) -> keras.optimizers.O
     if config.optimizer == "adadelta":
         return keras.optimizers.Adadelta(rate, rho=0.95, epsilon=1e-6)
     return keras.optimizers.Adam(rate)
-
-
-def _zeros_like(weight: keras.Variable) -> keras.Variable:
-    return keras.Variable("zeros", shape=weight.shape, dtype=weight.dtype, trainable=False)
-
-
-def _chosen(
-    condition: jax.Array, values: list[jax.Array], others: list[jax.Array]
-) -> list[jax.Array]:
-    pairs = zip(values, others, strict=True)
-    return [jnp.where(condition, value, other) for value, other in pairs]

@@ -7,7 +7,7 @@ import dataclasses
 import math
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from rnnsearch_tf.evaluation.likelihood import perplexity
 from rnnsearch_tf.models.losses import LossTotal
@@ -29,15 +29,6 @@ class Evaluation(NamedTuple):
     nll_per_token: float  # nats, </s> counted
     nll_per_sentence: float  # nats
     bleu: float  # sacreBLEU of greedy translations, 0 to 100
-
-
-class Validation(Protocol):
-    """A validation set, which evaluates the model as it is."""
-
-    bleu_signature: str  # sacreBLEU's, of its evaluations
-
-    def __call__(self) -> Evaluation:
-        """Evaluate it."""
 
 
 @dataclasses.dataclass

@@ -29,18 +29,6 @@ class TrainingState:
     skipped_in_a_row: int = 0
     metrics: RunningMetrics = dataclasses.field(default_factory=RunningMetrics)
 
-    def to_json(self) -> str:
-        """Write it as JSON, for `from_json`."""
-        return json.dumps(dataclasses.asdict(self))
-
-    @classmethod
-    def from_json(cls, text: str) -> "TrainingState":
-        """Read what `to_json` of this version wrote; else ValueError."""
-        values = parse_json(text)
-        metrics = _build(RunningMetrics, _build(cls, values).metrics)
-        metrics.losses = {name: LossTotal(*total) for name, total in metrics.losses.items()}
-        return cls(**{**values, "metrics": metrics})
-
 
 class SavedState(tf.train.experimental.PythonState):
     """A `TrainingState` as a part of a TensorFlow checkpoint; restoring replaces it."""
@@ -49,12 +37,15 @@ class SavedState(tf.train.experimental.PythonState):
         self.state = state
 
     def serialize(self) -> str:
-        """Write the state, for TensorFlow."""
-        return self.state.to_json()
+        """Write the state as JSON, for TensorFlow."""
+        return json.dumps(dataclasses.asdict(self.state))
 
     def deserialize(self, string_value: str) -> None:
-        """Read the state, for TensorFlow; as `TrainingState.from_json`."""
-        self.state = TrainingState.from_json(string_value)
+        """Read the state, for TensorFlow; ValueError for that of another version."""
+        values = parse_json(string_value)
+        metrics = _build(RunningMetrics, _build(TrainingState, values).metrics)
+        metrics.losses = {name: LossTotal(*total) for name, total in metrics.losses.items()}
+        self.state = TrainingState(**{**values, "metrics": metrics})
 
 
 class SavedVariable(tf.train.experimental.PythonState):

@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf import interrupts
-from rnnsearch_tf.config import Config, selection_score
+from rnnsearch_tf.config import Config, selection_score, stops_early
 from rnnsearch_tf.data.batching import batch_count, training_batches
 from rnnsearch_tf.data.sampled_pairs import SampledPairs
 from rnnsearch_tf.data.sentence_pairs import Pairs
@@ -20,13 +20,12 @@ from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.models.model_directory import BEST, LAST, ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.progress import say
-from rnnsearch_tf.training.callbacks import EarlyStopping, ModelWithOptimizer
+from rnnsearch_tf.training.callbacks import ModelWithOptimizer
 from rnnsearch_tf.training.checkpoints import Checkpoints
 from rnnsearch_tf.training.distribution import Workers
 from rnnsearch_tf.training.logs import (
     Evaluation,
     RunningMetrics,
-    Validation,
     evaluation_logs,
     evaluation_record,
     evaluation_text,
@@ -34,6 +33,7 @@ from rnnsearch_tf.training.logs import (
 )
 from rnnsearch_tf.training.state import TrainingState
 from rnnsearch_tf.training.train_step import TrainStep, UpdateMetrics
+from rnnsearch_tf.training.validation import ValidationSet
 
 _SECONDS_BETWEEN_CHECKPOINTS = 600.0
 
@@ -63,7 +63,7 @@ class Trainer:
         directory: ModelDirectory,  # complete
         pairs: Pairs,
         *,
-        evaluate: Validation | None = None,  # without, the last weights are best
+        evaluate: ValidationSet | None = None,  # without, the last weights are best
         strategy: tf.distribute.Strategy | None = None,  # the one that the model was built under
         callbacks: Sequence[keras.callbacks.Callback] = (),  # they run on the chief alone
         alignments: WordAlignments | None = None,  # for the guided alignment loss
@@ -85,8 +85,6 @@ class Trainer:
         self._train_step = self._build_step(model)
         optimizer = self._train_step.optimizer
         self._checkpoints = Checkpoints(directory.checkpoints_path, **self._train_step.saved)
-        self._early_stopping = EarlyStopping(self._config)
-        self._early_stopping.set_model(model)
         self._callbacks = keras.callbacks.CallbackList(
             list(callbacks) if self._workers.is_chief else [],
             model=ModelWithOptimizer(model, optimizer),
@@ -136,8 +134,6 @@ class Trainer:
         """Restore the newest checkpoint, and the records of the evaluations before it."""
         number = self._checkpoints.restore()
         updates = self._state.updates
-        if self._state.best == 0 and self._config.early_stopping != "nll":
-            self._state.best = -math.inf  # from before a BLEU of 0 was ranked by NLL
         self._workers.check_same(
             str(updates),
             f"{self._directory.path}: its checkpoint is not the chief's; the model directory must "
@@ -158,12 +154,8 @@ class Trainer:
             if number is None:
                 self._checkpoints.begin()
         self._workers.check(None)  # the others wait for the chief's files
-        self._early_stopping.on_train_begin()
         self._model.stop_training = False
-        for i, record in enumerate(kept):
-            self._model.stop_training = False  # with a smaller patience it has stopped earlier
-            self._early_stopping.evaluated(i, record)
-        self._stopped = self._model.stop_training
+        self._stopped = stops_early(self._config, kept)
 
     def _missing(self, records: int) -> str | None:
         """Say which file of the evaluations before the checkpoint is no longer whole, if one."""
@@ -278,9 +270,10 @@ class Trainer:
             self._directory.check_unchanged(self._stored_config)
             if is_best:
                 self._directory.save_weights(self._model, BEST, self._state.updates)
-            self._directory.write_log([*self._directory.read_log(), record])
+            records = [*self._directory.read_log(), record]
+            self._directory.write_log(records)
             self._say(evaluation_text(record, is_best))
-        self._early_stopping.evaluated(state.evaluations - 1, record)
+            self._model.stop_training |= stops_early(self._config, records)
         self._callbacks.on_epoch_end(state.evaluations - 1, evaluation_logs(record))
         # Callbacks run on the chief alone, but all workers must stop after the same update.
         stop = np.array([self._model.stop_training], np.float64)

@@ -15,7 +15,6 @@ from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.progress import say
 from rnnsearch_tf.training.logs import Evaluation
 
-_SENTENCES_AT_ONCE = 64
 GREEDY = DecodingConfig(beam_size=1, max_length_ratio=2.0)
 
 
@@ -42,13 +41,6 @@ class ValidationSet:
     def __call__(self) -> Evaluation:
         """Evaluate the model as it is now."""
         likelihood = self._evaluator.nll(self._pairs)
-        score = bleu(self._translations(), self.text.target).score
+        translations = self._evaluator.translate(self.text.source, "validation")
+        score = bleu(translations, self.text.target).score
         return Evaluation(likelihood.per_token, likelihood.per_sentence, score)
-
-    def _translations(self) -> list[str]:
-        """Translate, the longest sentences first: a few at a time are then of one length."""
-        source = self.text.source
-        order = sorted(range(len(source)), key=lambda row: -len(source[row]))
-        lines = [source[row] for row in order]
-        texts = self._evaluator.translate(lines, "validation", _SENTENCES_AT_ONCE)
-        return [text for _, text in sorted(zip(order, texts, strict=True))]

@@ -81,7 +81,7 @@ def damaged_checkpoint(folder: Path) -> Iterator[Damaged]:
         _forget(variables)
         checkpoints = Checkpoints(directory.checkpoints_path, model=model, optimizer=optimizer)
         checkpoints.restore()
-        return [variable.numpy() for variable in variables], checkpoints.state.to_json()
+        return [variable.numpy() for variable in variables], str(checkpoints.state)
 
     path = directory.checkpoints_path
     damaged = Damaged("checkpoint", path, [file.name for file in path.iterdir()], read)

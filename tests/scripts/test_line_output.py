@@ -277,9 +277,9 @@ def test_a_line_without_a_result_is_told_by_the_status_of_the_resumed_run(
 def test_lines_of_a_run_that_began_meanwhile_stay(capsys, flags, tmp_path, monkeypatch):
     lock = line_output.file_lock
 
-    def late(path: Path, wait: bool) -> Any:
+    def late(path: Path, busy: Exception) -> Any:
         path.write_text("theirs\n")
-        return lock(path, wait=wait)
+        return lock(path, busy)
 
     monkeypatch.setattr(line_output, "file_lock", late)
     assert "another process is writing it" in fails(capsys, *flags)[-1]

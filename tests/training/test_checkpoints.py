@@ -1,5 +1,6 @@
 """Checkpoints: the newest two, whole or not at all, with the state of the training."""
 
+import dataclasses
 import json
 import resource
 from pathlib import Path
@@ -141,7 +142,7 @@ OLD_STATE = {  # as version 0.1.0 wrote it
     [
         json.dumps(OLD_STATE),
         "[]",
-        json.dumps({**json.loads(TrainingState().to_json()), "metrics": {"updates": 7}}),
+        json.dumps({**dataclasses.asdict(TrainingState()), "metrics": {"updates": 7}}),
     ],
 )
 def test_a_checkpoint_of_another_version_is_skipped_with_a_line(

@@ -23,20 +23,18 @@ from scripted_train_step import ScriptedTrainStep
 from tensorboard.backend.event_processing.event_multiplexer import EventMultiplexer
 from terminal_screen import TerminalScreen
 
-from rnnsearch_tf.config import Config, ModelConfig, TrainingConfig
+from rnnsearch_tf.config import Config, TrainingConfig, stops_early
 from rnnsearch_tf.data import subwords
 from rnnsearch_tf.data.parallel_corpus import ParallelFiles, ParallelText
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.models import losses
 from rnnsearch_tf.models.model_directory import ModelDirectory, find_model
-from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.presets import PRESETS
 from rnnsearch_tf.progress import say
 from rnnsearch_tf.scripts import train
 from rnnsearch_tf.serving.model_card import evaluation_of
 from rnnsearch_tf.training import run as training_run
 from rnnsearch_tf.training import trainer
-from rnnsearch_tf.training.callbacks import EarlyStopping
 from rnnsearch_tf.training.logs import Evaluation
 from rnnsearch_tf.training.train_step import TrainStep
 
@@ -661,16 +659,11 @@ def test_print_config_shows_what_a_preset_means(capsys):
     ],
 )
 def test_training_ends_early_by_the_score_that_chooses_the_best_weights(evaluations, ends_after):
-    model = TranslationModel(ModelConfig("rnnsearch", 9, 9, 2, 2, 2, 2))
-    stopping = EarlyStopping(TrainingConfig(early_stopping="bleu", patience=2))
-    stopping.set_model(model)
-    stopping.on_train_begin()
-    model.stop_training = False
-    ended = None
-    for number, (nll, bleu) in enumerate(evaluations):
-        stopping.evaluated(number, {"nll_per_token": nll, "bleu": bleu})
-        ended = ended or (number + 1 if model.stop_training else None)
-    assert ended == ends_after
+    config = TrainingConfig(early_stopping="bleu", patience=2)
+    records = [{"nll_per_token": nll, "bleu": bleu} for nll, bleu in evaluations]
+    ends = (n for n in range(len(records) + 1) if stops_early(config, records[:n]))
+    assert next(ends, None) == ends_after
+    assert not stops_early(TrainingConfig(early_stopping="none"), records)
 
 
 @pytest.mark.usefixtures("scripted")

@@ -161,7 +161,12 @@ class Command:
 
     def entry(self, main: Callable[[], int | None]) -> Callable[..., int]:
         """Make the function of the console script, which takes the arguments of `run`."""
-        return functools.partial(self.run, main)
+
+        @functools.wraps(main)  # as a function it can be pickled, by its name
+        def run(arguments: list[str] | None = None) -> int:
+            return self.run(main, arguments)
+
+        return run
 
     def run(self, main: Callable[[], int | None], arguments: list[str] | None = None) -> int:
         """Parse the flags, run `main`, and turn errors into one line and an exit status.

@@ -151,7 +151,7 @@ class _FileOutput(LineOutput):
         self._size = 0  # bytes of the lines that are done
         self._found = self._partial.stat().st_size if self._partial.exists() else 0
         if self._found and not command.flags.resume:
-            with self._locked():
+            with file_lock(self._partial, _AnotherProcessError(self._partial)):
                 pass
             raise InputError(
                 f"{self._partial} has the lines of an interrupted run: --resume continues after "
@@ -193,9 +193,10 @@ class _FileOutput(LineOutput):
 
     def write(self, blocks: Iterable[str]) -> None:
         try:
-            with self._locked() as file, last_word(self._tell):
+            busy = _AnotherProcessError(self._partial)
+            with file_lock(self._partial, busy) as file, last_word(self._tell):
                 if file.tell() != self._found:
-                    raise _AnotherProcessError(self._partial)
+                    raise busy
                 file.truncate(self._size)
                 _write(file, self._recorded(blocks))
                 if not os.path.samestat(os.fstat(file.fileno()), self._partial.stat()):
@@ -209,15 +210,6 @@ class _FileOutput(LineOutput):
                 error.filename = str(self._partial)
             self._tell()
             raise
-
-    @contextlib.contextmanager
-    def _locked(self) -> Iterator[IO[bytes]]:
-        with contextlib.ExitStack() as stack:
-            try:
-                file = stack.enter_context(file_lock(self._partial, wait=False))
-            except BlockingIOError as error:
-                raise _AnotherProcessError(self._partial) from error
-            yield file
 
     def _recorded(self, blocks: Iterable[str]) -> Iterator[str]:
         """Write what makes the lines beside them, before the first one and from time to time."""
