@@ -14,6 +14,7 @@ from rnnsearch_tf import demo
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.scripts import demo as demo_script
 from rnnsearch_tf.scripts import translate
+from rnnsearch_tf.synthetic.grammar import generate
 
 pytestmark = pytest.mark.slow
 
@@ -88,6 +89,7 @@ def test_an_export_needs_core_tensorflow_alone(exported):
 
 def test_a_stopped_demonstration_says_so_by_its_status(tmp_path, monkeypatch):
     monkeypatch.setattr(demo, "train", lambda *_: signal.SIGTERM)
+    monkeypatch.setattr(demo, "generate", lambda n, *rest: generate(min(n, 50), *rest))
     assert demo_script.run([f"--output={tmp_path / 'demo'}"]) == 128 + signal.SIGTERM
 
 

@@ -166,13 +166,6 @@ def test_unequal_counts_are_found_in_whichever_block(tmp_path, monkeypatch):
             list(corpus.blocks())
 
 
-def test_a_line_is_told_in_a_later_block(tmp_path, monkeypatch):
-    monkeypatch.setattr(parallel_corpus, "BLOCK_PAIRS", 2)
-    corpus = files(tmp_path, b"a\nb\nc\nd\n", b"a\nb\nc\n\xe9\n")
-    with pytest.raises(InputError, match=r"a.fr: line 4 is not UTF-8"):
-        list(corpus.blocks())
-
-
 @pytest.mark.parametrize("block_pairs", [1, 2, 3, 4, 10])
 def test_the_pairs_before_an_error_are_given(tmp_path, monkeypatch, block_pairs):
     monkeypatch.setattr(parallel_corpus, "BLOCK_PAIRS", block_pairs)

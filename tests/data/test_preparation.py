@@ -5,7 +5,6 @@ import contextlib
 import inspect
 import signal
 import sys
-import threading
 import time
 import tracemalloc
 from collections import Counter
@@ -292,22 +291,6 @@ def test_a_second_preparation_waits_for_the_first(tmp_path, begun):
         second.result(timeout=60)
     assert corpus.read == 1
     assert content(tmp_path)["digests.json"]
-
-
-def test_preparations_at_once_read_the_text_once(tmp_path):
-    corpus = Counted()
-    together = threading.Barrier(4)
-
-    def begin() -> prepared_corpus.PreparedText:
-        together.wait()
-        return prepare(corpus, ENGLISH, FRENCH, tmp_path)
-
-    with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        prepared = [future.result() for future in [pool.submit(begin) for _ in range(4)]]
-    assert corpus.read == 1
-    assert {tuple(text.source.vocabulary(9).tokens) for text in prepared} == {
-        tuple(prepared[0].source.vocabulary(9).tokens)
-    }
 
 
 def test_text_that_cannot_be_read_leaves_nothing(tmp_path, monkeypatch):

@@ -6,8 +6,6 @@ import itertools
 import math
 import os
 import random
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -342,19 +340,6 @@ def test_a_break_between_the_renames_leaves_no_wrong_pairs(tmp_path, monkeypatch
 def test_too_much_text_is_one_line(files, capsys, monkeypatch):
     monkeypatch.setattr("nltk.lm.counter.MAX_NGRAMS", 50)
     assert "too much text for a language model of order 3" in fails(capsys, files)
-
-
-def test_help_names_every_flag_and_loads_no_library(capsys):
-    assert select_pairs.run(["--help"]) == 0
-    text = capsys.readouterr().out
-    flags = select_pairs.COMMAND.flags
-    assert all(f"--{name}=" in text or f"--[no]{name}" in text for name in flags)
-    code = (
-        "import sys; from rnnsearch_tf.scripts import select_pairs as script\n"
-        "sys.exit(script.run(['--help']) or bool({'tensorflow', 'nltk'} & set(sys.modules)))"
-    )
-    finished = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
-    assert finished.returncode == 0, finished.stderr.decode()
 
 
 def test_captions_are_found_among_speeches(real_text):

@@ -29,15 +29,6 @@ def test_a_batch_has_its_rows_in_the_order_asked_for():
     assert sentences.batch(np.array([2]), width=2).tolist() == [[4, 3, 1]]
 
 
-def test_words_of_a_language():
-    assert tokenize(["Dogs don't sleep."], ENGLISH)[0].numpy().tolist() == [
-        b"Dogs", b"don", b"'t", b"sleep", b".",
-    ]  # fmt: skip
-    assert tokenize(["L'autre dort."], FRENCH)[0].numpy().tolist() == [
-        b"L'", b"autre", b"dort", b".",
-    ]  # fmt: skip
-
-
 def test_more_lines_than_are_tokenized_at_once_keep_their_order():
     lines = [f"line {i}" for i in range(4001)]
     tokens = tokenize(lines, ENGLISH)

@@ -45,13 +45,6 @@ def test_blocks_are_not_larger_than_asked_for(monkeypatch):
         assert [len(block.source) for block in Wmt14().blocks()] == [5, 5, 2]
 
 
-def test_random_text_of_tfds_own_mock():
-    with tfds.testing.mock_data(num_examples=7):
-        source, target = joined(Wmt14(["commoncrawl"]))
-    assert len(source) == len(target) == 7
-    assert all(isinstance(sentence, str) for sentence in source + target)
-
-
 def test_fingerprints_tell_subsets_and_directions_apart(tmp_path):
     fingerprints = [
         Wmt14().fingerprint(),

@@ -426,20 +426,6 @@ def test_a_length_penalty_makes_it_wait_for_longer_ones():
     np.testing.assert_allclose(hypotheses.scores[0, 0], expected, rtol=1e-6)
 
 
-@pytest.mark.parametrize("options", [{}, {"n_best": 5}, {"scoring": MEAN}], ids=str)
-def test_a_sentence_does_not_depend_on_its_batch(options):
-    longest = [2, 13, 5, 1, 11]
-    model = Recurrence(seed=3, batch=5, vocabulary=7)
-    together = model.search(beam_size=5, max_lengths=longest, **options)
-    first = model.first
-    for sentence in range(5):
-        model.first = first[sentence : sentence + 1]
-        alone = model.search(beam_size=5, max_lengths=[longest[sentence]], **options)
-        assert words_of(together, sentence) == words_of(alone)
-        np.testing.assert_allclose(together.scores[sentence], alone.scores[0], rtol=1e-5)
-        np.testing.assert_allclose(together.log_probs[sentence], alone.log_probs[0], rtol=1e-5)
-
-
 @pytest.mark.parametrize("scoring", [LengthNormalization(0.6), Coverage(0.2)])
 @pytest.mark.parametrize("n_best", [1, 5])
 def test_sentences_may_leave_the_batch(scoring, n_best):
@@ -470,36 +456,6 @@ def test_sentences_may_leave_the_batch(scoring, n_best):
     assert len(sizes) > 2
     assert sizes == sorted(sizes, reverse=True)
     assert all(batch == sorted(set(batch)) for batch in batches)
-
-
-def test_the_state_follows_its_hypothesis():
-    """Each hypothesis carries its own words; they must be those the search says it has."""
-    model = Recurrence(seed=11, batch=2, vocabulary=7)
-    prefixes = []
-
-    def predict(state):
-        if state["prefix"].shape[1] > 1:
-            prefixes.append(state["prefix"].numpy())
-        return model.predict(state)
-
-    def advance(state, words):
-        prefix = tf.concat([state["prefix"], words[:, :, tf.newaxis]], axis=2)
-        return {**model.advance(state, words), "prefix": prefix}
-
-    hypotheses = beam_search(
-        predict,
-        advance,
-        {**model.state, "prefix": tf.zeros([2, 1, 0], tf.int32)},
-        beam_size=5,
-        n_best=5,
-        max_lengths=tf.constant([7, 7]),
-        eos_id=EOS,
-    )
-    for sentence in range(2):
-        for words in words_of(hypotheses, sentence):
-            if len(words) > 1:
-                carried = prefixes[len(words) - 2][sentence].tolist()
-                assert list(words[:-1]) in carried
 
 
 def test_ties_go_to_the_lower_word_and_to_eos_last():

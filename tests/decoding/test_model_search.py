@@ -64,16 +64,17 @@ class MeanOfReferences:
     ],
     ids=lambda kinds: "+".join(f"{a} {order}" for a, order in kinds),
 )
-def test_hypotheses_and_scores_are_those_of_the_equations(kinds):
+@pytest.mark.parametrize("k", [1, 4])
+def test_hypotheses_and_scores_are_those_of_the_equations(kinds, k):
     models = [drawn_model(a, order, seed) for seed, (a, order) in enumerate(kinds)]
-    options = DecodingConfig(beam_size=4, max_length=7, max_length_ratio=2.0, length_penalty=0.6)
+    options = DecodingConfig(beam_size=k, max_length=7, max_length_ratio=2.0, length_penalty=0.6)
     source = tf.ragged.constant(SOURCE, dtype=tf.int32).to_tensor()
     model = models[0] if len(models) == 1 else Ensemble(models)
-    found = model_search.search(model, source, options, n_best=4)
+    found = model_search.search(model, source, options, n_best=k)
     oracle = MeanOfReferences(models)
     for i, sentence in enumerate(SOURCE):
         longest = min(2 * len(sentence), 8)
-        expected = naive_beam_search(oracle, i, k=4, longest=longest, banned=(0,), alpha=0.6)
+        expected = naive_beam_search(oracle, i, k=k, longest=longest, banned=(0,), alpha=0.6)
         words = [tuple(row[row > 0].tolist()) for row in found.tokens[i].numpy()]
         assert words == [words for _, _, words in expected]
         np.testing.assert_allclose(found.log_probs[i], [p for _, p, _ in expected], atol=1e-5)

@@ -69,16 +69,6 @@ def test_without_known_sentences_there_are_no_scores_of_them():
     assert evaluator_of_words().evaluate(TRANSLATIONS, *TEXT).no_unknown is None
 
 
-def test_rows_of_a_set_and_bounds_of_bins_may_be_chosen():
-    evaluator = evaluator_of_words()
-    assert evaluator.score(TRANSLATIONS, TEXT.target, [0, 12]) == score_set(
-        [TRANSLATIONS[0], TRANSLATIONS[12]], [TEXT.target[0], TEXT.target[12]], FRENCH
-    )
-    lengths = evaluator.source_lengths(TEXT.source)
-    bins = bleu_by_length(TRANSLATIONS, TEXT.target, lengths, [7, 15])
-    assert [b[:3] for b in bins] == [(1, 7, 11), (8, 15, 2)]
-
-
 # --- a model --------------------------------------------------------------------------------------
 
 

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from rnnsearch_tf.config import Architecture, DecodingConfig, ModelConfig
-from rnnsearch_tf.decoding.model_search import search
+from rnnsearch_tf.config import Architecture, ModelConfig
 from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.models.translation_step import Candidates
@@ -84,22 +83,3 @@ def test_alignments_of_those_that_attend_are_averaged(members):
     expected = np.mean([member.alignment(SOURCE, TARGET) for member in members[:2]], axis=0)
     np.testing.assert_allclose(alignment, expected, atol=1e-6)
     np.testing.assert_allclose(alignment.sum(axis=2), 1, atol=1e-6)
-
-
-def test_a_search_scores_what_it_finds_as_the_ensemble_does(members):
-    ensemble = Ensemble(members)
-    options = DecodingConfig(beam_size=4, max_length_ratio=2.0)
-    hypotheses = search(ensemble, tf.constant(SOURCE), options)
-    losses = ensemble.token_losses(tf.constant(SOURCE), hypotheses.tokens[:, 0]).numpy()
-    rows = np.repeat([0, 1], hypotheses.lengths[:, 0])
-    for i in (0, 1):
-        log_prob = float(hypotheses.log_probs[i, 0])
-        assert -losses[rows == i].sum() == pytest.approx(log_prob, abs=1e-4)
-
-
-def test_twice_the_same_model_is_that_model(members):
-    options = DecodingConfig(beam_size=3, max_length_ratio=2.0)
-    alone = search(members[0], tf.constant(SOURCE), options)
-    twice = search(Ensemble([members[0]] * 2), tf.constant(SOURCE), options)
-    np.testing.assert_array_equal(alone.tokens, twice.tokens)
-    np.testing.assert_allclose(alone.log_probs[:, 0], twice.log_probs[:, 0], atol=1e-5)

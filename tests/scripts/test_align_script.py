@@ -63,12 +63,6 @@ def test_pictures_are_drawn(capsys, pairs, tmp_path):
     assert "--figure_format 'gif': choose one of png, svg, pdf, html" in said
 
 
-def test_a_file_is_written(capsys, pairs, tmp_path):
-    assert align.run([*pairs, f"--output={tmp_path / 'links'}"]) == 0
-    assert (tmp_path / "links").read_text() == LINKS
-    assert capsys.readouterr().out == ""
-
-
 def test_rules_and_directions(capsys, pairs, models):
     def links(*flags: str) -> str:
         assert align.run([*pairs, *flags]) == 0

@@ -218,13 +218,3 @@ def test_the_aligner_sees_the_words_that_the_model_reads(model):
     [given], _ = translator.words_of_pairs([f"The {wrong} ."], ["x"])
     assert given.words[1] == wrong
     assert translator.words_read([given]) == [["The", word, "."]]
-
-
-def test_a_damaged_aligner_is_told(capsys, model, corpus, tmp_path):
-    copy = shutil.copytree(model, tmp_path / "model")
-    path = copy / "aligner.npz"
-    content = path.read_bytes()
-    path.write_bytes(content[: len(content) // 2])
-    flags = [f"--model_dir={copy}", *pairs(corpus, "valid")]
-    assert align.run(flags) == 1
-    assert "aligner.npz: not an aligner, or damaged" in capsys.readouterr().err

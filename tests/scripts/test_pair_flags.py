@@ -146,15 +146,6 @@ def test_a_text_of_unknown_words_is_told_once(capsys, engine, files):
     assert "100% of the words of the target" in line
 
 
-def test_bytes_that_are_not_utf8_are_told_once(capsys, engine, files):
-    (files / "latin").write_bytes(b"line 1\n" + b"\xe9t\xe9\n" * 98)
-    flags = [made_model(files / "model"), f"--output={files / 'out'}"]
-    assert translate.run([*flags, f"--input={files / 'latin'}"]) == 0
-    first, *others = capsys.readouterr().err.splitlines()
-    assert "line 2 is not UTF-8" in first and "later lines" in first
-    assert not any("UTF-8" in line for line in others)
-
-
 def test_a_binary_standard_input_is_an_error(capsys, engine, files, monkeypatch):
     model = made_model(files / "model")
     with open(files / "both.tsv.gz", "rb") as stdin:

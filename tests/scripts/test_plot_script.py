@@ -91,14 +91,6 @@ def test_what_it_refuses(capsys, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["good.json"]
 
 
-def test_a_training_that_has_not_been_evaluated(capsys, model_dir, tmp_path):
-    folder = tmp_path / "new"
-    folder.mkdir()
-    (folder / "config.json").write_bytes((model_dir / "config.json").read_bytes())
-    flags = [f"--model_dir={folder}", f"--output={tmp_path / 'a.svg'}"]
-    assert "new: no evaluation to draw" in fails(capsys, plot, *flags)
-
-
 @pytest.mark.parametrize("name", ["a.svg", "a.png", "a.pdf"])
 def test_a_picture_is_replaced_whole(tmp_path, name):
     (tmp_path / name).write_text("old")

@@ -6,7 +6,7 @@ import tensorflow as tf
 from tfserving import dtypes
 from tfserving.c_session import CSession
 from tfserving.graph_ops import core_ops, graph_ops
-from tfserving.status import Code, StatusError
+from tfserving.status import StatusError
 from tfserving.tensor_proto import to_array, to_proto
 from without_python_tensorflow import without_python_tensorflow
 
@@ -52,34 +52,10 @@ def test_ops_that_are_not_tensorflows_are_seen(c_session):
     assert graph_ops(meta_graph) - core_ops() == {"SentencepieceOp"}
 
 
-def test_outputs_can_be_chosen(c_session):
-    chosen = ["target_language"]
-    assert list(c_session.run("describe", {"text": [b"It is cold."]}, chosen)) == chosen
-
-
 def test_no_rows(c_session):
     found = c_session.run("align", {"text": []})
     assert found["translation"].shape == (0,)
     assert found["alignment"].shape[0] == 0
-
-
-@pytest.mark.parametrize(
-    ("code", "signature", "inputs", "outputs"),
-    [
-        (Code.FAILED_PRECONDITION, "translate", {"text": [b"a"]}, ()),
-        (Code.INVALID_ARGUMENT, "align", {}, ()),
-        (Code.INVALID_ARGUMENT, "align", {"text": [b"a"], "more": [b"b"]}, ()),
-        (Code.INVALID_ARGUMENT, "align", {"text": np.float32([1])}, ()),
-        (Code.INVALID_ARGUMENT, "align", {"text": dtypes.strings([b"a"], ())}, ()),
-        (Code.INVALID_ARGUMENT, "align", {"text": [b"a"]}, ("translations",)),
-        (Code.INVALID_ARGUMENT, "score", {"text": [b"a"], "translation": [b"a", b"b"]}, ()),
-    ],
-)
-def test_errors_have_their_codes(c_session, code, signature, inputs, outputs):
-    with pytest.raises(StatusError) as caught:
-        c_session.run(signature, inputs, outputs)
-    assert caught.value.code == code
-    assert caught.value.message
 
 
 def test_what_is_no_saved_model(tmp_path):

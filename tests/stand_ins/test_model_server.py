@@ -32,7 +32,7 @@ from tensorflow_serving.apis import (
 )
 from tfserving import Server, dtypes, running
 from tfserving.batching_parameters import read_batching_parameters
-from tfserving.model_config import read_model_config, single_model
+from tfserving.model_config import read_model_config
 from tfserving.tensor_proto import to_array
 from tfserving.tls import write_ssl_config
 
@@ -578,13 +578,6 @@ def test_an_alignment_of_many_sentences_of_mixed_lengths(labeled, alone):
     assert_as_alone(rows, expected * 8)
 
 
-def test_more_than_a_batch_is_refused(batching):
-    with channel(batching) as connection:
-        for request in (predict_request(text=["a"] * 5), predict_request(text="a")):
-            assert code_of(predict, connection, request) == grpc.StatusCode.INVALID_ARGUMENT
-    assert rest(batching, ":predict", {"instances": ["a"] * 5}).status == 400
-
-
 # --- Versions that come and go; the end ---
 
 
@@ -709,8 +702,3 @@ def test_the_model_config_file(tmp_path):
 def test_configurations_that_are_refused(tmp_path, text, message):
     with pytest.raises(ValueError, match=message):
         read_model_config(config_file(tmp_path, text), False)
-
-
-def test_a_relative_base_path_is_refused():
-    with pytest.raises(ValueError, match="not absolute"):
-        single_model(MODEL, "exports")

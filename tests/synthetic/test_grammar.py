@@ -75,17 +75,6 @@ def test_impossible_bounds() -> None:
         generate(-1, 0)
 
 
-def test_tokens_are_those_of_moses() -> None:
-    moses = pytest.importorskip("sacremoses")
-    english, french = moses.MosesTokenizer("en"), moses.MosesTokenizer("fr")
-    to_english, to_french = moses.MosesDetokenizer("en"), moses.MosesDetokenizer("fr")
-    for p in [*pairs()[:1500], *generate(50, 1, 50, 70)]:
-        assert tuple(english.tokenize(p.source, escape=False)) == p.source_tokens
-        assert tuple(french.tokenize(p.target, escape=False)) == p.target_tokens
-        assert to_english.detokenize(list(p.source_tokens), unescape=False) == p.source
-        assert to_french.detokenize(list(p.target_tokens), unescape=False) == p.target
-
-
 def test_every_word_is_aligned() -> None:
     for p in pairs():
         assert list(p.alignment) == sorted(set(p.alignment))

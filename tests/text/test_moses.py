@@ -377,41 +377,6 @@ def test_a_line_does_not_depend_on_its_neighbors(language):
     assert detokenize(language, together) == [detokenize(language, [row])[0] for row in together]
 
 
-class Echo(tf.Module):
-    """Tokenizes and joins again, as a serving module would."""
-
-    def __init__(self, language: str) -> None:
-        super().__init__()
-        self.tokenizer = MosesTokenizer(language)
-
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
-    def echo(self, text: tf.Tensor) -> tf.Tensor:
-        return self.tokenizer.detokenize(self.tokenizer.tokenize(text))
-
-
-@pytest.mark.parametrize("language", ["en", "fr"])
-def test_saved_model_and_its_methods_reload(language, tmp_path):
-    module = Echo(language)
-    tf.saved_model.save(module, str(tmp_path), signatures={"serving_default": module.echo})
-    loaded = tf.saved_model.load(str(tmp_path))
-    text = tf.constant(SENTENCES)
-    tokens = TOKENIZERS[language].tokenize(text)
-    lines = TOKENIZERS[language].detokenize(tokens).numpy().tolist()
-    assert loaded.tokenizer.tokenize(text).to_list() == tokens.to_list()
-    assert loaded.tokenizer.detokenize(tokens).numpy().tolist() == lines
-    assert loaded.echo(text).numpy().tolist() == lines
-    served = loaded.signatures["serving_default"](text)
-    assert next(iter(served.values())).numpy().tolist() == lines
-
-
-@pytest.mark.parametrize("language", ["en", "fr"])
-def test_in_a_dataset(language):
-    tokenizer = TOKENIZERS[language]
-    dataset = tf.data.Dataset.from_tensor_slices(SENTENCES).batch(7).map(tokenizer.tokenize)
-    rows = [row for batch in dataset for row in batch.to_list()]
-    assert rows == tokenizer.tokenize(tf.constant(SENTENCES)).to_list()
-
-
 @pytest.mark.parametrize("language", ["en", "fr"])
 def test_real_text_as_in_sacremoses(language, real_text):
     for name in ("multi30k/valid", "europarl/valid", "wmt_news/newstest2013"):

@@ -166,17 +166,6 @@ def test_batches_are_uneven(flags, corpus):
     assert any(size % 3 for size in sizes)
 
 
-@pytest.mark.parametrize(
-    "text", [None, "", "[]", '{"cluster": {}}', '{"cluster": {"worker": ["a:1"]}, "task": {}}']
-)
-def test_without_a_cluster_multi_worker_says_what_it_needs(monkeypatch, text):
-    monkeypatch.delenv("TF_CONFIG", raising=False)
-    if text is not None:
-        monkeypatch.setenv("TF_CONFIG", text)
-    with pytest.raises(InputError, match="TF_CONFIG"):
-        build_strategy("multi_worker")
-
-
 def test_the_devices_of_a_training(monkeypatch):
     assert described_devices(build_strategy("one")) == "1 CPU"
     mirrored = build_strategy("mirrored")

@@ -267,11 +267,3 @@ def test_a_link_of_a_word_that_is_not_there_leaves_nothing_behind(tmp_path, caps
     )
     assert "bad.links: line 7: there is no link 0-99 between" in said
     assert not (tmp_path / "model").exists()
-
-
-def test_alignments_of_another_text(tmp_path, corpus):
-    text = ParallelFiles([corpus / "valid.en"], [corpus / "valid.fr"])
-    alignments = WordAlignmentFiles([corpus / "train.links"], [corpus / "train.en"])
-    with pytest.raises(InputError, match="pairs, where the text has 20"):
-        train_model(GUIDED, tmp_path / "model", text, alignments=alignments)
-    assert not (tmp_path / "model").exists()

@@ -69,12 +69,6 @@ def test_averages_of_the_weights_by_hand():
     assert np.abs(expected - weight.numpy()).max() > 1e-3
 
 
-def test_first_step_of_adam_is_the_learning_rate():
-    weight = keras.Variable([0.0, 0.0])
-    Adam(0.01).apply([tf.constant([3.0, -0.2])], [weight])
-    np.testing.assert_allclose(weight.numpy(), [-0.01, 0.01], rtol=1e-4)
-
-
 # --- what a training run gets ---------------------------------------------------------------------
 
 
@@ -185,9 +179,3 @@ def test_update_and_apply_are_one():
         results.append(weight.numpy())
         assert int(optimizer.iterations.numpy()) == 2
     np.testing.assert_array_equal(*results)
-
-
-def test_an_optimizer_goes_to_a_config_and_back():
-    optimizer = build_optimizer(TrainingConfig(clip_norm=0.5), 10)
-    again = Adadelta.from_config(optimizer.get_config())
-    assert (again.clip_norm, again.rho) == (0.5, 0.95)

@@ -189,17 +189,6 @@ def test_a_truncated_checkpoint_is_skipped(tmp_path, two_checkpoints, capsys, fl
         np.testing.assert_array_equal(again, whole)
 
 
-def test_a_trained_folder_without_checkpoints_is_not_trained_from_scratch(
-    tmp_path, two_checkpoints, capsys, flags
-):
-    path = copy_with_damage(two_checkpoints, tmp_path / "model")
-    shutil.rmtree(path / "checkpoints")
-    before = contents(path)
-    assert train.run([*flags, "--epochs=2", f"--model_dir={path}"]) == 1
-    assert "its checkpoints are gone" in capsys.readouterr().err.splitlines()[-1]
-    assert contents(path) == before
-
-
 def test_no_whole_checkpoint_is_an_error_and_nothing_is_written(
     tmp_path, two_checkpoints, capsys, flags
 ):

@@ -5,9 +5,7 @@ import json
 
 import numpy as np
 import pytest
-import sacrebleu
 
-from rnnsearch_tf.evaluation.metrics import METRICS, Metric
 from rnnsearch_tf.results import Alignment
 from rnnsearch_tf.visualization.sample_page import SampleText, differences, extremes, write_sample
 
@@ -63,11 +61,3 @@ def test_the_page_has_sentences_texts_scores_and_alignments(tmp_path):
     assert '"target":["xyz","</s>"]' not in page  # no "<" in the data
     assert '"target":["xyz","\\u003c/s>"]' in page
     assert "The 2 sentences of the lowest chrF2 and the 2 of the highest, of 5." in page
-
-
-def test_a_new_metric_is_on_the_page(tmp_path, monkeypatch):
-    new = Metric("chrF2++", lambda _: sacrebleu.CHRF(word_order=2))
-    monkeypatch.setitem(METRICS, "chrf_words", new)
-    text = SampleText(SOURCES, REFERENCES, TRANSLATIONS, ("en", "fr"))
-    write_sample(tmp_path / "a.html", text, align, score, 1)
-    assert "chrF2++&quot;: 100.0" in (tmp_path / "a.html").read_text("utf-8")
