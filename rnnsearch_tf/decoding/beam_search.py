@@ -38,8 +38,8 @@ from rnnsearch_tf.decoding.continuations import best_continuations
 from rnnsearch_tf.decoding.scoring import LOG_PROBABILITY, Kept, ScoringRule, State
 from rnnsearch_tf.tensor_types import Bool, Float, Int, Tensor
 
-Predict = Callable[[State], Any]  # logits of the next word [B, Q, K]
-Advance = Callable[[State, Any], State]  # from a state and its next words, int32 [B, Q]
+Predict = Callable[[State], Any]  # logits of the next word [B, Q, K], from outputs of `advance`
+Advance = Callable[[State, Any], State]  # from what is carried, and words int32 [B, Q]
 
 # Sentences leave the batch when no more than this part of it is live.
 _LEAVE_AT = 0.75
@@ -98,7 +98,7 @@ class _Rules:
 def beam_search(
     predict: Predict,
     advance: Advance,
-    state: State,  # a nest of tensors [B, 1, ...], before the first word
+    state: State,  # a nest of tensors [B, 1, ...], which the first word is predicted from
     *,
     take: Callable[[Int[Tensor, "b"]], tuple[Predict, Advance]] | None = None,
     carried: Callable[[State], State] = lambda state: state,
@@ -120,8 +120,8 @@ def beam_search(
 
     `best_continuations` says what K must be where it is not static. `take` returns both functions
     for some sentences of the batch, given their indices: finished sentences leave the batch then,
-    and the results are the same. `carried` returns the part of a state that `advance` reads, for
-    which it is called; the rest is not kept from step to step.
+    and the results are the same. `carried` picks from what `advance` has returned the part that its
+    next call takes; the rest is dropped once a word is predicted.
 
     The last token of a hypothesis of maximum length is eos, whose log p counts: all hypotheses are
     complete, and their log p is the model's. A sentence stops once its `n_best`-th best finished

@@ -34,14 +34,19 @@ def best_continuations(
 ) -> Continuations:
     """Find the k most probable continuations of each sentence.
 
-    The vocabulary is cut into N blocks of S words, and eos is a block of its own behind them. The k
-    best continuations lie in the k blocks with the greatest maxima, over all hypotheses together: a
+    These are the k greatest, over all Q hypotheses and K words together, of
+
+        before_words + log softmax(logits)    for any word but eos
+        before_eos + log softmax(logits)      for eos
+
+    without sorting Q·K numbers: the vocabulary is cut into N blocks of S words, and eos is a block
+    of its own behind them. The k best continuations lie in the k blocks with the greatest maxima: a
     word in any other block has k maxima ahead of it. Taking blocks and words in the order of their
     index keeps this true of ties.
 
-    A hypothesis whose logits hold a NaN or +inf has no continuation. Where K is not static, it is a
-    multiple of `BLOCK`, at least k times that. Where `before_eos` is inf, eos follows with a log p
-    of inf, whatever the logits.
+    A hypothesis whose logits hold a NaN or +inf has no continuation. Where `before_eos` is inf, eos
+    follows with a log p of inf, whatever the logits: so the search keeps a finished hypothesis.
+    Where K is not static, it is a multiple of `BLOCK`, at least k times that.
     """
     if k == before_words.shape[1] == 1:
         return _best_continuation(logits, before_words, before_eos, eos_id, banned_ids)
@@ -66,7 +71,8 @@ def best_continuations(
     chosen = -tf.math.top_k(-chosen, chosen.shape[1]).values  # [B, m], rising
 
     parents, block = chosen // (count + 1), chosen % (count + 1)  # [B, m]
-    rows = tf.minimum(chosen - parents, slots * count - 1)  # anywhere for eos
+    # The row of a block is parents · N + block. That of eos does not exist, and is not used.
+    rows = tf.minimum(chosen - parents, slots * count - 1)
     rows = tf.gather(tf.reshape(blocks, [-1, slots * count, size]), rows, batch_dims=1)
     rows += tf.gather(barred, block)  # [B, m, S]
     log_probs = _finite(tf.expand_dims(tf.gather(base, parents, batch_dims=1), 2) + rows)

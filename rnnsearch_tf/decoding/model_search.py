@@ -25,13 +25,15 @@ def search(
     n_best: int = 1,  # hypotheses that must be the best there are
     candidates: Candidates | None = None,  # the words to choose from, special tokens first
     begun: Begun | None = None,  # beginnings, in ids, whose words are among the candidates
-    bounds: tuple[Int[Tensor, "B"], Int[Tensor, "B"] | None] | None = None,  # not by the options
+    # Most tokens and fewest words of each translation, as for `beam_search`, in place of those
+    # of the options.
+    bounds: tuple[Int[Tensor, "B"], Int[Tensor, "B"] | None] | None = None,
     weights: Any = None,  # from the model's `step_weights`; by default computed here
 ) -> Hypotheses:
     """Search for the best translations, best first; p is over the candidates of a sentence.
 
     Behind `n_best` hypotheses stands what else was finished by then. Where a beginning needs more
-    tokens than the options allow, it has them. `bounds` are those of `beam_search`.
+    tokens than the options allow, it has them.
     """
     max_lengths, min_lengths = bounds or _bounds(source, options)
     if begun is not None:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from rnnsearch_tf.decoding.beam_search import Advance, Predict
-from rnnsearch_tf.tensor_types import Bool, Int, Shaped, Tensor
+from rnnsearch_tf.tensor_types import Bool, Float, Int, Shaped, Tensor
 from rnnsearch_tf.text.vocabulary import PAD, SPECIAL_TOKENS
 
 # A forced word replaces this one, since it may itself be banned, as [UNK] is.
@@ -97,22 +97,14 @@ def constrained(
         free = (word == 0) & (state.rest == "") & ~is_next
 
         def let_through() -> tf.Tensor:
-            columns = tf.range(tf.shape(logits)[2])
-            is_forced = (word > 0)[:, :, tf.newaxis]
-            unfinished = tf.where(is_forced[:, :, 0], "", state.rest)
+            unfinished = tf.where(word > 0, "", state.rest)
             allowed = tf.cond(
                 tf.reduce_all(unfinished == ""),
                 lambda: tf.fill(tf.shape(logits), True),
                 lambda: fits(unfinished, spelling),
             )
-            allowed &= columns != PAD
             allowed &= spelling.begins_word | ~is_next[:, :, tf.newaxis]
-            allowed = tf.where(is_forced, columns == word[:, :, tf.newaxis], allowed)
-            others = tf.reduce_logsumexp(tf.where(allowed, -math.inf, logits), axis=2)
-            own = tf.gather(logits, word, batch_dims=2)[:, :, tf.newaxis]
-            kept = tf.where(allowed, logits, -math.inf)
-            kept = tf.where(is_forced, tf.where(columns == _STAND_IN, own, -math.inf), kept)
-            return tf.where(columns == PAD, others[:, :, tf.newaxis], kept)
+            return _restricted(logits, allowed, word)
 
         return tf.cond(tf.reduce_all(free), lambda: logits, let_through)
 
@@ -129,6 +121,23 @@ def constrained(
         )
 
     return constrained_predict, constrained_advance
+
+
+def _restricted(
+    logits: Float[Tensor, "B Q K"], allowed: Bool[Tensor, "B Q K"], word: Int[Tensor, "B Q"]
+) -> Float[Tensor, "B Q K"]:
+    """Leave the logits of the allowed words, or of the forced word, that of `_STAND_IN`.
+
+    The mass of all others goes to padding, which is never chosen: so log p stays the model's.
+    """
+    columns = tf.range(tf.shape(logits)[2])
+    is_forced = (word > 0)[:, :, tf.newaxis]
+    allowed = tf.where(is_forced, columns == word[:, :, tf.newaxis], allowed & (columns != PAD))
+    others = tf.reduce_logsumexp(tf.where(allowed, -math.inf, logits), axis=2)
+    own = tf.gather(logits, word, batch_dims=2)[:, :, tf.newaxis]
+    kept = tf.where(allowed, logits, -math.inf)
+    kept = tf.where(is_forced, tf.where(columns == _STAND_IN, own, -math.inf), kept)
+    return tf.where(columns == PAD, others[:, :, tf.newaxis], kept)
 
 
 def with_forced(tokens: Int[Tensor, "B k T"], prefix: Prefix) -> Int[Tensor, "B k T"]:
