@@ -23,7 +23,7 @@ import tensorflow as tf
 import workloads
 from workloads import Workload
 
-import rnnsearch_tf
+from rnnsearch_tf.provenance import library_versions, processor
 from rnnsearch_tf.threads import cores
 
 # Both return when the work is done.
@@ -254,24 +254,12 @@ def circumstances() -> dict[str, Any]:
     return {
         "peak_rss_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "date": now.isoformat(timespec="seconds"),
-        "cpu": cpu_model(),
+        "cpu": processor(),
         "cores": os.cpu_count(),
         "threads": cores(),
         "dtype_policy": keras.config.dtype_policy().name,
-        "rnnsearch_tf": rnnsearch_tf.__version__,
-        "tensorflow": tf.__version__,
-        "keras": keras.__version__,
+        **library_versions(),
     }
-
-
-def cpu_model() -> str:
-    """Name of the CPU, with the family and model numbers that tell AMD EPYCs apart."""
-    facts: dict[str, str] = {}
-    for line in Path("/proc/cpuinfo").read_text("utf-8").splitlines():
-        name, _, value = line.partition(":")
-        facts.setdefault(name.strip(), value.strip())
-    name = facts.get("model name", "unknown")
-    return f"{name} (family {facts.get('cpu family')}, model {facts.get('model')})"
 
 
 def say(fields: dict[str, Any]) -> None:

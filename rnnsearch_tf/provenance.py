@@ -57,10 +57,10 @@ def hardware() -> str:
         details = tf.config.experimental.get_device_details(gpus[0])
         return f"{len(gpus)} × {details.get('device_name', 'GPU')}"
     count = cores()
-    return f"CPU, {count} {'core' if count == 1 else 'cores'} of {_processor()}"
+    return f"CPU, {count} {'core' if count == 1 else 'cores'} of {processor()}"
 
 
-def _processor() -> str:
+def processor() -> str:
     """Return its name; on Linux with family and model, which tell like-named ones apart."""
     try:
         lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
