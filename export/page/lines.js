@@ -89,7 +89,11 @@ class AlignmentLines {
     this.stage.addEventListener("focusout", () => this.set("focused", null));
     this.stage.addEventListener("click", (event) => {
       const word = wordAt(event);
-      if (word) this.set("pinned", word === this.pinned ? null : word);
+      if (!word) return;
+      moveFocus(word.parentElement.querySelector("[tabindex='0']"), word);
+      const isPinned = word === this.pinned;
+      if (isPinned) word.blur();
+      this.set("pinned", isPinned ? null : word);
     });
     this.stage.addEventListener("keydown", (event) => this.key(event));
   }

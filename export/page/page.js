@@ -2,6 +2,7 @@
 // The page: when to translate, and what to say when that fails.
 
 const PAUSE_MS = 400;
+const COMPOSING_MS = 1_500; // while a word is composed, as every word on some phones
 const TOLD_FOR_MS = 60_000; // a server may change to another version of the model meanwhile
 
 const source = document.getElementById("source");
@@ -32,11 +33,10 @@ function wish() {
 function edited(event) {
   markOutdated();
   results.forgetOffers();
-  if (event.isComposing) return;
   clearTimeout(pause);
   if (wish() === asked) return;
   if (event.inputType === "insertLineBreak") translate();
-  else pause = setTimeout(translate, PAUSE_MS);
+  else pause = setTimeout(translate, event.isComposing ? COMPOSING_MS : PAUSE_MS);
 }
 
 async function translate() {
@@ -166,8 +166,9 @@ function setTrouble(failure) {
 function useExample(event) {
   const example = event.target.closest("button");
   if (!example) return;
-  source.value = example.textContent;
-  markOutdated();
+  source.focus();
+  source.select();
+  document.execCommand("insertText", false, example.textContent); // which Ctrl+Z takes back
   translate();
 }
 

@@ -13,9 +13,17 @@ class Results {
     this.chooser = document.getElementById("chosen");
     this.chooser.addEventListener("change", () => this.chooseLine(Number(this.chooser.value)));
     this.translation = document.getElementById("translation");
-    this.translation.addEventListener("click", (event) => {
-      const word = event.target.closest("button.word");
+    const ask = (event) => {
+      const word = event.target.closest(".word[role=button]");
       if (word) offer(Number(word.dataset.word));
+    };
+    this.translation.addEventListener("click", (event) => {
+      if (getSelection().isCollapsed) ask(event); // or text is being selected
+    });
+    this.translation.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" && event.key !== " ") return;
+      event.preventDefault();
+      ask(event);
     });
     this.clear();
   }
@@ -76,7 +84,7 @@ class Results {
     this.drawCandidates();
     this.drawTranslation();
     this.drawAlignment();
-    this.translation.querySelector("button.word")?.focus();
+    this.translation.querySelector(".word[role=button]")?.focus();
   }
 
   forgetCompletion() {
@@ -114,7 +122,9 @@ class Results {
   drawTranslation() {
     const several = this.lines.length > 1;
     const shown = this.sentences.map((best, i) => (i === this.chosen ? this.standing() : best));
-    const texts = shown.map((line) => [line.translation, line.wordScores]);
+    // The last digits of a score depend on what else the server was asked.
+    const rounded = (scores = []) => scores.map((score) => score.toFixed(3));
+    const texts = shown.map((line) => [line.translation, rounded(line.wordScores)]);
     const wished = JSON.stringify([this.chosen, this.completes, texts]);
     // Text that stays is left alone: a screen reader would read it once more.
     const lines = () => shown.map((line, i) => shadedLine(line, i === this.chosen && this.completes));
@@ -172,7 +182,8 @@ class Results {
   }
 }
 
-// A line of text; its words are the more shaded, the less probable they were, and buttons on request.
+// A line of text; its words are the more shaded, the less probable they were, and on request they
+// act as buttons. They are none, because the text of buttons cannot be selected.
 function shadedLine({ translation, words = [], wordScores = [] }, withButtons) {
   const line = make("p");
   let end = 0;
@@ -181,8 +192,8 @@ function shadedLine({ translation, words = [], wordScores = [] }, withButtons) {
     line.append(translation.slice(end, place));
     end = place + words[i].length;
     const attributes = { class: "word", title: probability(wordScores[i]), "data-word": i };
-    if (withButtons) attributes.type = "button";
-    const word = make(withButtons ? "button" : "span", attributes, words[i]);
+    if (withButtons) Object.assign(attributes, { role: "button", tabindex: "0" });
+    const word = make("span", attributes, words[i]);
     word.style.setProperty("--doubt", 1 - Math.exp(wordScores[i]));
     line.append(word);
   });

@@ -95,12 +95,14 @@ function placesOf(words, text) {
   });
 }
 
-// Where a word begins in a text, but not within another word or a number; -1 where it does not.
+// Where a word begins in a text, but not within another word, a compound or a number; -1 where it
+// does not.
 function wholeWord(word, text, start) {
   for (let place = text.indexOf(word, start); place >= 0; place = text.indexOf(word, place + 1)) {
     const [before, behind] = [text[place - 1], text[place + word.length]];
     const around = [before + word[0], word.at(-1) + behind, before + behind];
-    if (!around.some((pair) => /^[\p{L}\p{N}]{2}$/u.test(pair))) return place;
+    const isPart = around.some((pair) => /^[\p{L}\p{N}]{2}$|^[\p{L}\p{N}]-$|^-[\p{L}\p{N}]$/u.test(pair));
+    if (!isPart) return place;
   }
   return -1;
 }

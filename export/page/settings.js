@@ -9,9 +9,11 @@ function defaultSettings() {
   return { server, model: "rnnsearch", version: "", label: "" };
 }
 
-// The page's own address goes before what this browser has kept, and that before the defaults.
+// Those of the page's own address; without any there, what this browser has kept. A link leads
+// everybody to the same model, so the two are not mixed.
 function loadSettings() {
-  return { ...defaultSettings(), ...keptSettings(), ...settingsInAddress() };
+  const given = settingsInAddress();
+  return { ...defaultSettings(), ...(Object.keys(given).length ? given : keptSettings()) };
 }
 
 // Keeps what differs from the defaults, and names it in the page's address, to be shared.
@@ -36,9 +38,7 @@ function keptSettings() {
 }
 
 function settingsInAddress() {
-  const given = knownSettings(Object.fromEntries(new URLSearchParams(location.search)));
-  // A version in a link is not to meet a label that was kept.
-  return "version" in given || "label" in given ? { version: "", label: "", ...given } : given;
+  return knownSettings(Object.fromEntries(new URLSearchParams(location.search)));
 }
 
 function knownSettings(values) {

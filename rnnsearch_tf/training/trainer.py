@@ -314,14 +314,19 @@ class Trainer:
             self._directory.check_unchanged(self._stored_config)
             with self._train_step.averaged_weights():
                 self._directory.save_weights(self._model, LAST, self._state.updates)
-                has_best = self._directory.weights_path(BEST).exists()
-                if self._state.best == -math.inf and not has_best:
+                if self._last_are_best():
                     self._directory.save_weights(self._model, BEST, self._state.updates)
             # Last: a resumed run makes only what comes after its checkpoint, so the weights and the
             # log must be on the disk by then. What a run killed before this line has written, the
             # next one writes again.
             self._checkpoints.save()
         self._last_save = time.monotonic()
+
+    def _last_are_best(self) -> bool:
+        """Whether there are no better weights: none with a score, or none that are evaluated yet."""
+        if self._evaluate is None or not self._state.evaluations:
+            return True
+        return self._state.best == -math.inf and not self._directory.weights_path(BEST).exists()
 
     def _say(self, text: str) -> None:
         if self._workers.is_chief:

@@ -29,6 +29,7 @@ from rnnsearch_tf.data.parallel_corpus import ParallelFiles, ParallelText
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.models import losses
 from rnnsearch_tf.models.model_directory import ModelDirectory, find_model
+from rnnsearch_tf.models.weights_file import read_updates
 from rnnsearch_tf.presets import PRESETS
 from rnnsearch_tf.progress import say
 from rnnsearch_tf.scripts import train
@@ -579,6 +580,26 @@ def test_a_resumed_training_has_its_own_subwords(tmp_path, text, monkeypatch):
     (damaged / "target.spm").write_bytes(b"other")
     with pytest.raises(InputError, match=r"target\.spm: not the SentencePiece model this model"):
         training_run.train(again, damaged, text[0], cache_dir=tmp_path / "b")
+
+
+@pytest.mark.usefixtures("scripted")
+@pytest.mark.parametrize("is_evaluated", [True, False])
+def test_until_weights_are_evaluated_the_last_are_the_best(
+    tmp_path, text, evaluated_as, is_evaluated
+):
+    evaluated_as(*[Evaluation(1.0, 9.0, 5.0)] * is_evaluated)
+    for updates in (1, 4, 14):  # of 12 in an epoch
+        stop: Any = keras.callbacks.LambdaCallback(
+            on_train_batch_end=lambda _, logs, after=updates: (
+                signal.raise_signal(signal.SIGTERM) if logs["updates"] == after else None
+            )
+        )
+        valid = text[1] if is_evaluated else None
+        stopped = training_run.train(tiny(epochs=2), tmp_path, text[0], valid, callbacks=[stop])
+        assert stopped == signal.SIGTERM
+        best, last = (read_updates(tmp_path / f"{which}.weights.h5") for which in ("best", "last"))
+        assert last == updates + 1
+        assert best == (12 if is_evaluated and updates == 14 else last)
 
 
 @pytest.mark.usefixtures("scripted")

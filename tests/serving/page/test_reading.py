@@ -23,7 +23,7 @@ def test_nothing_but_the_matrix_scrolls_sideways_on_a_phone(visit, server):
     )
     assert min(sizes) >= 12
     small = page.evaluate(
-        """() => [...document.querySelectorAll("button:not(.word), select, textarea, summary, " +
+        """() => [...document.querySelectorAll("button, select, textarea, summary, " +
                   "input:not([type=radio]), #candidates label")]
              .filter(control => control.checkVisibility())
              .map(control => [control.id, control.getBoundingClientRect()])

@@ -101,7 +101,7 @@ def test_space_at_the_end_asks_nothing_new(visit, server):
     assert server.lines() == [["one"]]
 
 
-def test_a_word_under_composition_is_left_alone(visit, server):
+def test_a_word_under_composition_is_waited_for(visit, server):
     page = visit(server.url, clock=True)
     page.locator("#source").press_sequentially("a ")
     keyboard = page.context.new_cdp_session(page)
@@ -109,13 +109,15 @@ def test_a_word_under_composition_is_left_alone(visit, server):
         keyboard.send(
             "Input.imeSetComposition", {"text": text, "selectionStart": 1, "selectionEnd": 1}
         )
-        page.clock.run_for(10_000)
+        page.clock.run_for(1_000)
     assert page.locator("#source").input_value() == "a ée"
     assert server.lines() == []
+    page.clock.run_for(1_000)  # some phones compose every word until a space
+    expect(page.locator("#translation")).to_have_text("A ÉE")
     keyboard.send("Input.insertText", {"text": "été"})
     page.clock.run_for(400)
     expect(page.locator("#translation")).to_have_text("A ÉTÉ")
-    assert server.lines() == [["a été"]]
+    assert server.lines() == [["a ée"], ["a été"]]
 
 
 def test_blank_text_clears_the_page(visit, server):
@@ -232,7 +234,7 @@ def older(answer: Answer) -> Answer:
 def test_a_word_is_exchanged_and_the_model_goes_on_from_it(visit, server):
     page = visit(server.url)
     translate(page, "one two three")
-    words, offers = page.locator("#translation button.word"), page.locator("#offered button")
+    words, offers = page.locator("#translation .word[role=button]"), page.locator("#offered button")
     words.nth(1).click()
     expect(offers).to_have_text(["A", "D", "(end)"])
     assert server.asked[-1][1:] == ("complete", [{"text": "one two three", "prefix": "ONE "}])
@@ -260,12 +262,44 @@ def test_a_word_in_place_of_an_unknown_one_is_offered_as_it_stands(visit, server
     server.signatures["complete"] = lambda lines: (200, {"predictions": [row]})
     page = visit(server.url)
     translate(page, "one two")
-    page.locator("#translation button.word").nth(1).click()
+    page.locator("#translation .word[role=button]").nth(1).click()
     offers = page.locator("#offered button")
     expect(offers).to_have_text(["Zork", "B"])
     offers.first.click()
-    page.locator("#translation button.word").last.click()  # behind the replaced word
+    page.locator("#translation .word[role=button]").last.click()  # behind the replaced word
     expect(offers).to_have_text(["B", "(end)"])
+
+
+def test_places_of_words_behind_a_compound_in_place_of_an_unknown_word(visit, server):
+    page = visit(server.url)
+    found = page.evaluate(
+        "placesOf(['La', '[UNK]', 'et', 'Paris', '.', '</s>'], 'La Seine-et-Marne et Paris.')"
+    )
+    assert found == [0, -1, 18, 21, 26, -1]
+
+
+def test_a_translation_can_be_selected_and_its_words_used_by_keys(visit, server):
+    page = visit(server.url)
+    translate(page, "one two three")
+    words = page.locator("#translation .word[role=button]")
+    first, last = (word.bounding_box() for word in (words.first, words.last))
+    page.mouse.move(first["x"] + 1, first["y"] + 5)
+    page.mouse.down()
+    page.mouse.move(last["x"] + last["width"] - 1, last["y"] + 5, steps=5)
+    page.mouse.up()
+    assert page.evaluate("getSelection().toString()") == "ONE TWO THREE"
+    expect(page.locator("#offers")).to_be_hidden()
+    words.nth(1).press("Enter")
+    expect(page.locator("#offered button")).to_have_text(["A", "D", "(end)"])
+
+
+def test_an_example_can_be_taken_back(visit, server):
+    page = visit(server.url)
+    translate(page, "one two three")
+    page.locator("#examples button").first.click()
+    expect(page.locator("#translation")).not_to_have_text("ONE TWO THREE")
+    page.keyboard.press("Control+z")
+    assert page.locator("#source").input_value() == "one two three"
 
 
 def test_a_number_in_place_of_an_unknown_word_is_offered_whole(visit, server):
@@ -275,20 +309,20 @@ def test_a_number_in_place_of_an_unknown_word_is_offered_whole(visit, server):
     server.signatures["complete"] = lambda lines: (200, {"predictions": [row]})
     page = visit(server.url)
     translate(page, "one two")
-    page.locator("#translation button.word").nth(1).click()
+    page.locator("#translation .word[role=button]").nth(1).click()
     expect(page.locator("#offered button")).to_have_text(["12.5"])
 
 
 def test_words_are_no_buttons_where_the_model_completes_nothing(visit, server):
     page = visit(server.url)
     translate(page, "one two")
-    expect(page.locator("#translation button.word")).to_have_count(2)
+    expect(page.locator("#translation .word[role=button]")).to_have_count(2)
     expect(page.locator("#shading-hint")).to_contain_text("Click a word")
     server.signatures["describe"] = lambda lines: told(completions="no", alignment="aligner")
     page = visit(server.url)
     translate(page, "one two")
-    expect(page.locator("#translation span.word")).to_have_count(2)
-    expect(page.locator("#translation button.word")).to_have_count(0)
+    expect(page.locator("#translation .word")).to_have_count(2)
+    expect(page.locator("#translation .word[role=button]")).to_have_count(0)
     expect(page.locator("#shading-hint")).to_be_visible()
     expect(page.locator("#offers-hint")).to_be_hidden()
     expect(page.locator("#matrix-view .hint")).to_contain_text("probabilities, by an aligner")
@@ -303,7 +337,7 @@ def test_of_several_lines_the_chosen_one_is_exchanged(visit, server):
     page = visit(server.url)
     translate(page, "one\ntwo", "ONETWO")
     expect(page.locator("#translation p").first.locator("button")).to_have_count(0)
-    page.locator("#translation button.word").click()
+    page.locator("#translation .word[role=button]").click()
     expect(page.locator("#offered button")).to_have_count(3)
     assert server.asked[-1][2] == [{"text": "two", "prefix": ""}]
     page.locator("#offered button").first.click()
@@ -320,7 +354,7 @@ def test_an_answer_for_another_line_offers_nothing(visit, server):
     }
     for line, leave in leave_by.items():
         translate(page, "one\ntwo", "ONETWO")
-        page.locator("#translation button.word").click()
+        page.locator("#translation .word[role=button]").click()
         expect(page.locator("#offers-note")).to_contain_text("Looking")
         leave()
         wait_until_aborted(page, {"text": line, "prefix": ""})
@@ -337,7 +371,7 @@ def test_a_choice_stays_when_the_list_comes(visit, server):
     late = threading.Event()
     server.signatures["nbest"] = lambda lines: late.wait(60) and nbest(lines)
     page.locator("#source").fill("one two")
-    page.locator("#translation button.word").nth(1).click()
+    page.locator("#translation .word[role=button]").nth(1).click()
     page.locator("#offered button").nth(1).click()
     expect(page.locator("#translation")).to_have_text("ONE D")
     late.set()
@@ -356,7 +390,7 @@ def test_no_other_words(visit, server):
         ((500, {"error": "ill"}), "The server refused: HTTP 500."),
     ):
         server.signatures["complete"] = lambda lines, answer=answer: answer
-        page.locator("#translation button.word").click()
+        page.locator("#translation .word[role=button]").click()
         expect(note).to_contain_text(said)
     expect(page.locator("#translation")).to_have_text("ONE")
 
