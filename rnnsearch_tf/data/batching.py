@@ -7,12 +7,15 @@ A batch is a dict of tensors, the same for evaluation and training:
     guide   float32 [B, Ty, Tx]   `WordAlignments.guide`, only if alignments are given
 
 Pairs are first put together by their lengths alone; their tokens are read when the batch is due. So
-memory holds a few batches however large the corpus is, and resuming a pass costs little.
+memory holds a few batches however large the corpus is, and a pass is resumed after the time that it
+takes to put the earlier batches together: about 10 s for 36 million pairs.
 """
 
 import itertools
-from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+import operator
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import TypeVar
 
 import numpy as np
 import tensorflow as tf
@@ -25,6 +28,7 @@ from rnnsearch_tf.data.word_alignments import WordAlignments
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.progress import counted
 from rnnsearch_tf.tf_functions import untuned
+from rnnsearch_tf.windows import windows
 
 SORTED_BATCHES = 20  # batches whose pairs are sorted together (appendix B.2)
 
@@ -33,7 +37,7 @@ _BATCHES_AHEAD = 4
 _IDS = tf.TensorSpec([None, None], tf.int32)
 _GUIDE = tf.TensorSpec([None, None, None], tf.float32)
 
-_Lengths = TypeVar("_Lengths", np.ndarray, tf.Tensor)
+_Lengths = TypeVar("_Lengths", int, np.ndarray)
 
 
 def count_lengths(pairs: Pairs, max_length: int, block_size: int = 1_000_000) -> np.ndarray:
@@ -90,27 +94,24 @@ def training_batches(
     if alignments is not None:
         specs["guide"] = _GUIDE
 
-    def read(some: Pairs, places: np.ndarray, rows: np.ndarray, width: int) -> Any:
-        source, target = some.source.batch(places, width), some.target.batch(places, width)
-        if alignments is None:
-            return source, target
-        return source, target, alignments.guide(rows, source, target)
+    def batches() -> Iterator[dict[str, np.ndarray]]:
+        kept = _shuffled(pairs, config, epoch, block_size)
+        if sampled is not None:
+            parts = _drawn(kept, sampled, config, epoch, skip)
+        else:
+            sort = config.batching == "sorted"
+            whole = _sorted_batches(kept, config) if sort else _bucket_batches(kept, config)
+            left = itertools.islice(whole, skip, None)
+            parts = ((pairs, rows, rows, width) for rows, width in left)
+        for some, places, rows, width in parts:
+            source, target = some.source.batch(places, width), some.target.batch(places, width)
+            batch = {"source": source, "target": target}
+            if alignments is not None:
+                batch["guide"] = alignments.guide(rows, source, target)
+            yield batch
 
-    def read_best(rows: np.ndarray, width: np.ndarray) -> Any:
-        return read(pairs, rows, rows, int(width))
-
-    kept = _shuffled(pairs, config, epoch, block_size)
-    if sampled is not None:
-        batches = tf.data.Dataset.from_generator(
-            lambda: itertools.starmap(read, _drawn(kept, sampled, config, epoch, skip)),
-            output_signature=tuple(specs.values()),
-        )
-    else:
-        sort = config.batching == "sorted"
-        batches = _sorted_batches(kept, config) if sort else _bucket_batches(kept, config)
-        batches = batches.skip(skip).map(_in_numpy(read_best, *specs.values()))
-    named = batches.map(lambda *tensors: dict(zip(specs, tensors, strict=True)))
-    return untuned(named.prefetch(_BATCHES_AHEAD))
+    dataset = tf.data.Dataset.from_generator(batches, output_signature=specs)
+    return untuned(dataset.prefetch(_BATCHES_AHEAD))
 
 
 def batch_count(pairs: Pairs, config: TrainingConfig, block_size: int = 1_000_000) -> int:
@@ -155,53 +156,54 @@ def _bucket(length: _Lengths, width: int) -> _Lengths:
     return -(-(length + 1) // width)
 
 
-def _shuffled(pairs: Pairs, config: TrainingConfig, epoch: int, block_size: int) -> tf.data.Dataset:
+def _shuffled(
+    pairs: Pairs, config: TrainingConfig, epoch: int, block_size: int
+) -> Iterator[tuple[int, int]]:
     """Order the pairs that are short enough: row and length, pair by pair."""
     order = Permutation(len(pairs), config.seed, epoch)
-
-    def block(start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    for start in range(0, len(pairs), block_size):
         rows = order(np.arange(start, min(start + block_size, len(pairs))))
         lengths = pairs.usable_lengths(rows)
         kept = _is_kept(lengths, config.max_length)
-        return rows[kept], lengths[kept]
-
-    numbers = tf.TensorSpec([None], tf.int64)
-    starts = tf.data.Dataset.range(0, len(pairs), block_size)
-    return starts.map(_in_numpy(block, numbers, numbers)).unbatch()
+        yield from zip(rows[kept].tolist(), lengths[kept].tolist(), strict=True)
 
 
-def _bucket_batches(kept: tf.data.Dataset, config: TrainingConfig) -> tf.data.Dataset:
+def _bucket_batches(
+    kept: Iterator[tuple[int, int]], config: TrainingConfig
+) -> Iterator[tuple[np.ndarray, int]]:
     """Emit rows and width of a batch when a bucket is full; at the end, what the buckets hold."""
-    width = config.bucket_width
-    bounds = list(range(width, config.max_length + 1 + width, width))
-    batches = kept.bucket_by_sequence_length(
-        lambda row, length: tf.cast(length, tf.int32) + 1,  # </s>
-        bucket_boundaries=[bound + 1 for bound in bounds],
-        bucket_batch_sizes=[config.batch_size] * (len(bounds) + 1),
-    )
-    return batches.map(lambda rows, lengths: (rows, _bucket(lengths[0], width) * width))
+    buckets: defaultdict[int, list[int]] = defaultdict(list)
+    for row, length in kept:
+        width = _bucket(length, config.bucket_width) * config.bucket_width
+        buckets[width].append(row)
+        if len(buckets[width]) == config.batch_size:
+            yield np.array(buckets.pop(width)), width
+    for width, rows in sorted(buckets.items()):
+        yield np.array(rows), width
 
 
-def _sorted_batches(kept: tf.data.Dataset, config: TrainingConfig) -> tf.data.Dataset:
+def _sorted_batches(
+    kept: Iterator[tuple[int, int]], config: TrainingConfig
+) -> Iterator[tuple[np.ndarray, int]]:
     """Sort the pairs of 20 batches at a time; width 0 pads to the longest sentence."""
-    size = config.batch_size
-
-    def sort(rows: tf.Tensor, lengths: tf.Tensor) -> tf.Tensor:
-        return tf.gather(rows, tf.argsort(lengths, stable=True))
-
-    windows = kept.batch(SORTED_BATCHES * size).map(sort)
-    batches = windows.unbatch().batch(size)
-    return batches.map(lambda rows: (rows, tf.constant(0, tf.int64)))
+    for window in windows(kept, SORTED_BATCHES * config.batch_size):
+        for batch in windows(sorted(window, key=operator.itemgetter(1)), config.batch_size):
+            yield np.array(batch)[:, 0], 0
 
 
 def _drawn(
-    kept: tf.data.Dataset, sampled: SampledPairs, config: TrainingConfig, epoch: int, skip: int
+    kept: Iterator[tuple[int, int]],
+    sampled: SampledPairs,
+    config: TrainingConfig,
+    epoch: int,
+    skip: int,
 ) -> Iterator[tuple[Pairs, np.ndarray, np.ndarray, int]]:
     """Draw the pairs of 20 batches at a time: the pairs, places among them, rows and width."""
     in_buckets = config.batching == "buckets"
     first, done = divmod(skip, SORTED_BATCHES)
-    windows = untuned(kept.batch(SORTED_BATCHES * config.batch_size).skip(first))
-    for number, (rows, _) in enumerate(windows.as_numpy_iterator(), first):
+    chunks = windows(kept, SORTED_BATCHES * config.batch_size)
+    for number, chunk in enumerate(itertools.islice(chunks, first, None), first):
+        rows = np.array(chunk)[:, 0]
         drawn = sampled.draw(rows, config.seed, epoch, number)
         lengths = drawn.lengths(np.arange(len(rows)))
         order = np.argsort(lengths, kind="stable")
@@ -212,13 +214,3 @@ def _drawn(
             width = _bucket(lengths[places].max(), config.bucket_width) * config.bucket_width
             yield drawn, places, rows[places], width if in_buckets else 0
         done = 0
-
-
-def _in_numpy(function: Callable[..., Any], *specs: tf.TensorSpec) -> Callable[..., Any]:
-    """Wrap a function of arrays as a function of tensors, with specs of its results."""
-
-    def call(*tensors: tf.Tensor) -> tuple[tf.Tensor, ...]:
-        results = tf.numpy_function(function, tensors, [spec.dtype for spec in specs])
-        return tuple(tf.ensure_shape(x, spec.shape) for x, spec in zip(results, specs, strict=True))
-
-    return call

@@ -323,7 +323,7 @@ class Trainer:
         self._last_save = time.monotonic()
 
     def _last_are_best(self) -> bool:
-        """Whether there are no better weights: none with a score, or none that are evaluated yet."""
+        """Whether no weights are better: none have a score, or none are evaluated yet."""
         if self._evaluate is None or not self._state.evaluations:
             return True
         return self._state.best == -math.inf and not self._directory.weights_path(BEST).exists()
