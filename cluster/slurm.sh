@@ -28,6 +28,7 @@ srun --cpus-per-task="${SLURM_CPUS_PER_TASK:-8}" --kill-on-bad-exit=1 \
     rnnsearch-train \
     --strategy=multi_worker \
     --preset=rnnsearch-50 \
+    --evaluation_interval=10000 \
     --batch_size=320 \
     --model_dir="$folder/model" \
     --cache_dir="$folder/cache" \

@@ -2,16 +2,18 @@
 
 import contextlib
 import itertools
+import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from rnnsearch_tf.data.lines import blocks_of_lines, is_compressed
 from rnnsearch_tf.digests import file_digest, json_digest
-from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.errors import InputError, input_errors
 from rnnsearch_tf.files import Paths, as_list
 
 BLOCK_PAIRS = 4_000  # maximum pairs of a block
+_LARGE = 10_000_000  # bytes, which take 10 ms to read again
 
 
 class ParallelText(NamedTuple):
@@ -78,11 +80,22 @@ class _TextFiles:
         self, kind: str, read: Callable[..., Any], files: Sequence[tuple[str | Path, ...]]
     ):
         self._kind, self._read, self._files = kind, read, files
+        self._digests: dict[Any, str] = {}  # of large files, by path, size and times
 
     def fingerprint(self) -> str:
-        """Return the SHA-256 of the files."""
-        files = [[[is_compressed(path), file_digest(path)] for path in one] for one in self._files]
+        """Return the SHA-256 of the files; one that has not changed since is not read again."""
+        files = [[[is_compressed(path), self._digest(path)] for path in one] for one in self._files]
         return json_digest([self._kind, files])
+
+    def _digest(self, path: str | Path) -> str:
+        with input_errors(path):
+            found = os.stat(path)
+        if found.st_size < _LARGE:
+            return file_digest(path)
+        state = path, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+        if state not in self._digests:
+            self._digests[state] = file_digest(path)
+        return self._digests[state]
 
     def blocks(self) -> Iterator[ParallelText]:
         """Read the pairs in order, a block at a time.

@@ -7,6 +7,7 @@ A folder, beside that of the prepared text whose words are linked, holds
 * `digests.json`: the SHA-256 of both.
 """
 
+import contextlib
 import inspect
 import itertools
 import sys
@@ -27,7 +28,7 @@ from rnnsearch_tf.data.word_alignments import (
 from rnnsearch_tf.digests import is_intact, json_digest, write_digests
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.files import make_once
-from rnnsearch_tf.progress import say
+from rnnsearch_tf.progress import Bar, say
 
 _AT_ONCE = 100  # sentences that are padded to the longest of them
 
@@ -71,7 +72,11 @@ def _write(
 ) -> None:
     done, end, left_out = 0, 0, 0
     between_blanks = spaced and (list(map(_split_count, pair)) for pair in each_pair(spaced))
-    with open(folder / "links", "wb") as links, open(folder / "starts", "wb") as starts:
+    with (
+        open(folder / "links", "wb") as links,
+        open(folder / "starts", "wb") as starts,
+        contextlib.closing(Bar("aligned pair", len(pairs))) as bar,
+    ):
         starts.write(bytes(8))
         for block in files.blocks():
             rows = np.arange(done, done + len(block.counts))
@@ -88,6 +93,7 @@ def _write(
             links.write(block.links.tobytes())
             starts.write((end + np.cumsum(block.counts)).tobytes())
             end += len(block.links)
+            bar.update(done)
     if done != len(pairs):
         more = "at least " if done > len(pairs) else ""
         raise InputError(f"alignments of {more}{done:,} pairs, where the text has {len(pairs):,}")

@@ -244,3 +244,15 @@ def test_a_line_without_a_tab_is_named_after_the_pairs_before_it(tmp_path, monke
         TabSeparatedFiles([write(tmp_path / "empty.tsv", b"")]).read()
     with pytest.raises(InputError, match=r"mark\.tsv: line 1 has no tab between"):
         TabSeparatedFiles([write(tmp_path / "mark.tsv", b"\xef\xbb\xbf")]).read()
+
+
+def test_a_large_file_is_hashed_again_only_after_a_change(tmp_path, monkeypatch):
+    read = []
+    monkeypatch.setattr(parallel_corpus, "_LARGE", 0)
+    monkeypatch.setattr(parallel_corpus, "file_digest", lambda path: read.append(path) or "0")
+    paths = [write(tmp_path / name, b"a\n") for name in ("en", "fr")]
+    files = ParallelFiles(*([path] for path in paths))
+    assert files.fingerprint() == files.fingerprint()
+    write(paths[1], b"a b\n")
+    files.fingerprint()
+    assert read == [*paths, paths[1]]

@@ -30,7 +30,7 @@ def two_samples(corpus: Corpus, count: int, seed: int) -> tuple[Sample, Sample, 
     Each has `count` pairs, or half the corpus where that is less. The last result is the size of
     the corpus.
     """
-    drawn, size = _reservoir(_numbered(corpus), 2 * count, seed)
+    drawn, size = _reservoir(counted(_numbered(corpus), "read pair"), 2 * count, seed)
     first, second = _halves(drawn)
     return _sample(first), _sample(second), size
 
@@ -81,9 +81,8 @@ def first_occurrences(pool: Corpus) -> np.ndarray:
 
     Equality is that of `pair_digest`.
     """
-    digests = np.fromiter(
-        (int.from_bytes(pair_digest(*pair), "big") for pair in each_pair(pool)), np.uint64
-    )
+    pairs = counted(each_pair(pool), "compared pair")
+    digests = np.fromiter((int.from_bytes(pair_digest(*pair), "big") for pair in pairs), np.uint64)
     is_first: np.ndarray = np.zeros(len(digests), bool)
     is_first[np.unique(digests, return_index=True)[1]] = True
     return is_first
