@@ -67,7 +67,10 @@ class HmmAligner(tf.Module):
         if not any(len(x) and len(y) for x, y in zip(*sides, strict=True)):
             raise InputError("no sentence pair has words on both sides")
         source, target = numbers
-        return cls((list(source), list(target)), *train_directions(*sides))
+        aligner = cls((list(source), list(target)), *train_directions(*sides))
+        if not aligner._likely().any():
+            raise InputError("too little text for an aligner: it would link no words")
+        return aligner
 
     def posteriors(
         self, source: tf.RaggedTensor, target: tf.RaggedTensor
@@ -112,10 +115,15 @@ class HmmAligner(tf.Module):
             for alpha, beta, tx, ty in zip(alphas.numpy(), betas.numpy(), *sizes, strict=True)
         ]
 
+    def _likely(self) -> np.ndarray:
+        """Whether a cell matters, in either direction, bool [C]."""
+        lexicons = (np.asarray(one.lexicon)[:-1] for one in (self._forward, self._reverse))
+        return np.maximum(*lexicons) > _NEGLIGIBLE
+
     def save(self, path: str | Path) -> None:
         """Write the parameters, without those that hardly matter."""
         directions = [Direction(*map(np.asarray, one)) for one in (self._forward, self._reverse)]
-        likely = np.maximum(*(one.lexicon[:-1] for one in directions)) > _NEGLIGIBLE
+        likely = self._likely()
         arrays: dict[str, Any] = {"keys": self._cells.keys.numpy()[likely]}
         for side, words in zip(("source", "target"), self._words, strict=True):
             arrays[f"{side}_words"] = np.frombuffer("\n".join(words).encode(), np.uint8)

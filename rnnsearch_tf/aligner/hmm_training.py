@@ -109,7 +109,9 @@ class _Counts:
         lexicon = tf.exp(tf.math.digamma(counts) - tf.gather(tf.math.digamma(totals), e))
         self._unlinked[0] = 0  # padding
         unlinked = self._unlinked.clip(0) + _COUNT
-        jumps = (self._jumps + 1) / (self._chances + 1)
+        # One more jump at the mean rate, for a distance that no sentence has room for.
+        mean = tf.reduce_mean(self._direction.jumps).numpy()
+        jumps = (self._jumps + 1) / (self._chances + 1 / mean)
         return Direction(
             tf.cast(tf.concat([lexicon, [0.0]], axis=0), tf.float32),
             tf.constant(unlinked / unlinked.sum(), tf.float32),

@@ -76,9 +76,7 @@ def select_shards(
     samples = AsList(pool | "Sample" >> beam.FlatMap(_sampled, plan))
     read = pool | "Read" >> beam.FlatMap(_blocks)
     blocks = (
-        read
-        | "ToWorkers" >> beam.Reshuffle()
-        | "Score" >> beam.ParDo(_Score(selection), plan, samples)
+        read | "ToWorkers" >> beam.Reshuffle() | "Score" >> beam.ParDo(_Score(selection), samples)
     )
     parts = {"sizes": sizes, "blocks": blocks}
     if selection.drop_duplicates:
@@ -111,13 +109,11 @@ class _Score(beam.DoFn):
         self._shared = Shared()
 
     def process(
-        self, block: tuple[tuple[int, int], Pairs], plan: _Plan, samples: list[tuple[int, str, str]]
+        self, block: tuple[tuple[int, int], Pairs], samples: list[tuple[int, str, str]]
     ) -> Iterator[tuple[int, tuple[int, np.ndarray]]]:
         (number, start), pairs = block
-        first_row = plan.starts[number] + start
-        rows = range(first_row, first_row + len(pairs[0]))
         scorer = self._shared.acquire(lambda: self._scorer(samples))
-        scores = scorer(ParallelText(*pairs), [row in plan.samples[0] for row in rows])
+        scores = scorer(ParallelText(*pairs))
         count("pairs", len(scores))
         yield number, (start, scores)
 

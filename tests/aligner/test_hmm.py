@@ -161,3 +161,17 @@ def test_long_pairs_are_left_out(capsys) -> None:
 def test_text_without_words_is_refused() -> None:
     with pytest.raises(InputError, match="no sentence pair has words on both sides"):
         HmmAligner.train([(["a"], []), ([], ["b"])])
+
+
+def test_too_little_text_is_refused() -> None:
+    pair = [[f"{side}{i}" for i in range(12)] for side in "ef"]
+    with pytest.raises(InputError, match="too little text for an aligner"):
+        HmmAligner.train([(pair[0], pair[1])])
+
+
+def test_jumps_that_no_sentence_has_room_for_are_not_the_likeliest() -> None:
+    words = [["a", "b", "c"], ["b", "d", "a"], ["c", "a", "d"], ["d", "c", "b"]] * 5
+    aligner = HmmAligner.train([(row, [word.upper() for word in row]) for row in words])
+    jumps = aligner._forward.jumps.numpy()
+    assert jumps.argmax() == WINDOW + 1
+    assert jumps[[0, 1, -1]].max() < 0.1

@@ -6,6 +6,7 @@ Moore & Lewis (2010), Intelligent Selection of Language Model Training Data.
 
 import contextlib
 import functools
+import itertools
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -14,7 +15,7 @@ import tensorflow as tf
 from rnnsearch_tf.config import MOSES
 from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText, read_all
 from rnnsearch_tf.data.selection.ngram_model import NgramModel, frequent_words
-from rnnsearch_tf.data.selection.sampling import two_samples
+from rnnsearch_tf.data.selection.sampling import pair_digest, two_samples
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.progress import Bar
 from rnnsearch_tf.text.nonbreaking_prefixes import read_prefixes
@@ -77,32 +78,38 @@ class PairScorer:
 
         [H_in(s) − H_pool(s)] + [H_in(t) − H_pool(t)]
 
-    H_pool is under a model of a sample of the pool. A pair that is in the sample is scored under a
-    second sample instead: the model has learned its own pairs, finds them far too likely, and they
-    would never be chosen. InputError for too little in-domain text, or too much.
+    H_pool is under a model of a sample of the pool. A pair that is in the sample, or equals one of
+    it, is scored under a second sample without it instead: the model has learned its own pairs,
+    finds them far too likely, and they would never be chosen. InputError for too little in-domain
+    text, or too much.
     """
 
     def __init__(
         self,
         in_domain: ParallelText,
-        samples: tuple[ParallelText, ParallelText],  # of the pool, without a row in common
+        samples: tuple[ParallelText, ParallelText],  # of the pool
         languages: tuple[str, str],  # of source and target, for Moses' rules
         order: int,  # n of the n-gram models
     ):
         self._tokenizers = [
             tokenizer_for(MOSES, language, read_prefixes(language)) for language in languages
         ]
+        first, second = samples
+        self._learned = {pair_digest(*pair) for pair in zip(*first, strict=True)}
+        others = [not learned for learned in self._are_learned(second)]
+        second = ParallelText(*(list(itertools.compress(side, others)) for side in second))
         self._models = [
             entropy_differences(
                 _tokens(in_domain[side], tokenizer),
-                (_tokens(sample[side], tokenizer) for sample in samples),
+                (_tokens(sample[side], tokenizer) for sample in (first, second)),
                 order,
             )
             for side, tokenizer in enumerate(self._tokenizers)
         ]
 
-    def __call__(self, pairs: ParallelText, in_first: Sequence[bool]) -> np.ndarray:
-        """Score pairs, given whether each is in the first sample; inf where a side is blank."""
+    def __call__(self, pairs: ParallelText) -> np.ndarray:
+        """Score pairs; inf where a side is blank."""
+        in_first = self._are_learned(pairs)
         scores: np.ndarray = np.zeros(len(in_first))
         for lines, tokenizer, differences in zip(
             pairs, self._tokenizers, self._models, strict=True
@@ -110,6 +117,10 @@ class PairScorer:
             for row, sentence in enumerate(_tokens(lines, tokenizer)):
                 scores[row] += differences[1 if in_first[row] else 0](sentence)
         return scores
+
+    def _are_learned(self, pairs: ParallelText) -> list[bool]:
+        """Whether each pair equals one of the first sample."""
+        return [pair_digest(*pair) in self._learned for pair in zip(*pairs, strict=True)]
 
 
 def score_pairs(
@@ -126,15 +137,14 @@ def score_pairs(
     """
     text = read_all(in_domain)
     first, second, count = two_samples(pool, len(text.source), seed)
-    scorer = PairScorer(text, (first.text, second.text), languages, order)
+    scorer = PairScorer(text, (first, second), languages, order)
     scores: np.ndarray = np.zeros(count)
     done = 0
     with contextlib.closing(Bar("scored pair", count)) as bar:
         bar.update(0)
         for block in pool.blocks():
-            rows = range(done, done + len(block.source))
-            scores[rows.start : rows.stop] = scorer(block, [row in first.rows for row in rows])
-            done = rows.stop
+            scores[done : done + len(block.source)] = scorer(block)
+            done += len(block.source)
             bar.update(done)
     return scores
 

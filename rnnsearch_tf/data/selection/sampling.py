@@ -5,7 +5,7 @@ import hashlib
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, NamedTuple, TypeVar
+from typing import IO, TypeVar
 
 import numpy as np
 
@@ -17,22 +17,15 @@ from rnnsearch_tf.progress import counted
 Item = TypeVar("Item")
 
 
-class Sample(NamedTuple):
-    """Pairs drawn from a corpus, with their rows in it."""
-
-    rows: frozenset[int]
-    text: ParallelText
-
-
-def two_samples(corpus: Corpus, count: int, seed: int) -> tuple[Sample, Sample, int]:
-    """Draw two samples without a pair in common, each pair as likely as any other.
+def two_samples(corpus: Corpus, count: int, seed: int) -> tuple[ParallelText, ParallelText, int]:
+    """Draw two samples without a row in common, each row as likely as any other.
 
     Each has `count` pairs, or half the corpus where that is less. The last result is the size of
     the corpus.
     """
-    drawn, size = _reservoir(counted(_numbered(corpus), "read pair"), 2 * count, seed)
-    first, second = _halves(drawn)
-    return _sample(first), _sample(second), size
+    drawn, size = _reservoir(counted(each_pair(corpus), "read pair"), 2 * count, seed)
+    first, second = map(_text, _halves(drawn))
+    return first, second, size
 
 
 def two_samples_of_rows(size: int, count: int, seed: int) -> tuple[list[int], list[int]]:
@@ -42,11 +35,7 @@ def two_samples_of_rows(size: int, count: int, seed: int) -> tuple[list[int], li
 
 def random_pairs(corpus: Corpus, count: int, seed: int = 1) -> ParallelText:
     """Draw `count` pairs, or all where there are fewer, in a random order."""
-    return _sample(_reservoir(counted(_numbered(corpus), "read pair"), count, seed)[0]).text
-
-
-def _numbered(corpus: Corpus) -> Iterator[tuple[int, str, str]]:
-    return ((row, *pair) for row, pair in enumerate(each_pair(corpus)))
+    return _text(_reservoir(counted(each_pair(corpus), "read pair"), count, seed)[0])
 
 
 def _reservoir(items: Iterable[Item], count: int, seed: int) -> tuple[list[Item], int]:
@@ -71,9 +60,8 @@ def _halves(drawn: list[Item]) -> tuple[list[Item], list[Item]]:
     return drawn[:middle], drawn[middle:]
 
 
-def _sample(drawn: list[tuple[int, str, str]]) -> Sample:
-    text = ParallelText([source for _, source, _ in drawn], [target for _, _, target in drawn])
-    return Sample(frozenset(row for row, _, _ in drawn), text)
+def _text(pairs: list[tuple[str, str]]) -> ParallelText:
+    return ParallelText([source for source, _ in pairs], [target for _, target in pairs])
 
 
 def first_occurrences(pool: Corpus) -> np.ndarray:
