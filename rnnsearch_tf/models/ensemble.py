@@ -41,8 +41,10 @@ class Ensemble:
         weights: Sequence[StepWeights] | None = None,
     ) -> EnsembleStep:
         """Encode source ids, and return the decoders; as `TranslationModel.bind`."""
-        parts = zip(self._models, weights or [None] * len(self._models), strict=True)
-        return EnsembleStep([model.bind(source, candidates, w) for model, w in parts])
+        if weights is None:
+            return EnsembleStep([model.bind(source, candidates) for model in self._models])
+        parts = zip(self._models, weights, strict=True)
+        return EnsembleStep([model.bind(source, candidates, own) for model, own in parts])
 
     def step_weights(self, bfloat16: bool, all_words: bool) -> list[StepWeights]:
         """Compute those of each model; as `TranslationModel.step_weights`."""

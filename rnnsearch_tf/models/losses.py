@@ -72,12 +72,10 @@ def nll(model: Any, batch: Mapping[str, Any], outputs: DecoderOutputs, training:
 
     In training, it is that of smoothed labels, and of two readings, where the config has it so.
     """
-    regularization = (model.config.label_smoothing, model.config.r_drop) if training else (0.0, 0.0)
-    target = batch["target"]
+    config, target = model.config, batch["target"]
+    smoothing, r_drop = (config.label_smoothing, config.r_drop) if training else (0.0, 0.0)
     fixed_size = keras.config.backend() == "jax"  # where shapes cannot depend on values
-    losses = token_losses(
-        model.readout, outputs, target, training, *regularization, padding=fixed_size
-    )
+    losses = token_losses(model.readout, outputs, target, training, smoothing, r_drop, fixed_size)
     is_real = ops.reshape(ops.not_equal(target, 0), (-1,))
     if fixed_size:
         losses = ops.where(is_real, losses, 0.0)
@@ -116,16 +114,15 @@ def token_losses(
     Padding is gathered out before the softmax, where most of the time goes.
     """
     tokens = ops.reshape(target, (-1,))
-    inputs = [
-        ops.reshape(x, (-1, x.shape[-1])) for x in (outputs.state, outputs.words, outputs.context)
-    ]
+    inputs = (outputs.state, outputs.words, outputs.context)
+    state, words, context = (ops.reshape(x, (-1, x.shape[-1])) for x in inputs)
     if not padding:
         places = ops.nonzero(tokens)[0]
         rows = ops.concatenate([places, places + ops.size(tokens)]) if r_drop else places
         tokens = ops.take(tokens, places)
-        inputs = [ops.take(x, rows, axis=0) for x in inputs]
+        state, words, context = (ops.take(x, rows, axis=0) for x in (state, words, context))
     return output_cross_entropy(
-        readout.maxout(*inputs, training),
+        readout.maxout(state, words, context, training),
         readout.W_o,
         readout.b,
         tokens,

@@ -1,6 +1,7 @@
 """Parallel text: files plain or compressed, and what a user is told when they are wrong."""
 
 import gzip
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -248,8 +249,13 @@ def test_a_line_without_a_tab_is_named_after_the_pairs_before_it(tmp_path, monke
 
 def test_a_large_file_is_hashed_again_only_after_a_change(tmp_path, monkeypatch):
     read = []
+
+    def digest(path: Path) -> str:
+        read.append(path)
+        return "0"
+
     monkeypatch.setattr(parallel_corpus, "_LARGE", 0)
-    monkeypatch.setattr(parallel_corpus, "file_digest", lambda path: read.append(path) or "0")
+    monkeypatch.setattr(parallel_corpus, "file_digest", digest)
     paths = [write(tmp_path / name, b"a\n") for name in ("en", "fr")]
     files = ParallelFiles(*([path] for path in paths))
     assert files.fingerprint() == files.fingerprint()

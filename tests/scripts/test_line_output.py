@@ -18,6 +18,7 @@ from scripted_aligner import installed
 from scripted_engine import ScriptedEngine, answer, engine, made_model
 
 from rnnsearch_tf import progress, threads
+from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.inference import side_by_side
 from rnnsearch_tf.scripts import align, score, translate
 from rnnsearch_tf.scripts.shared import line_output
@@ -277,7 +278,7 @@ def test_a_line_without_a_result_is_told_by_the_status_of_the_resumed_run(
 def test_lines_of_a_run_that_began_meanwhile_stay(capsys, flags, tmp_path, monkeypatch):
     lock = line_output.file_lock
 
-    def late(path: Path, busy: Exception) -> Any:
+    def late(path: Path, busy: InputError) -> Any:
         path.write_text("theirs\n")
         return lock(path, busy)
 
