@@ -19,13 +19,14 @@ if ! [ -r "$text" ]; then # or it would be tried 100 times
     echo "$text: cannot be read" >&2
     exit 2
 fi
-# A worker leaves it at 2 or 70, wrong flags or a bug: srun gives the highest status of all workers.
+# Workers write into it at 2 and 70, wrong flags and a bug: srun gives the highest status of all.
 given_up=$folder/.given-up-$SLURM_JOB_ID
-rm -f "$given_up"
+: > "$given_up"
+# It waits for the worker, which gets SIGTERM too and saves.
+worker='trap : TERM; "$@"; status=$?; case $status in 2 | 70) echo $status >> "$0" ;; esac; exit $status'
 # --cpus-per-task again: SLURM 22.05 and 23.02 do not pass it on.
 srun --cpus-per-task="${SLURM_CPUS_PER_TASK:-8}" --kill-on-bad-exit=1 \
-    bash -c '"$@"; status=$?; case $status in 2 | 70) touch "$0" ;; esac; exit $status' "$given_up" \
-    rnnsearch-train \
+    bash -c "$worker" "$given_up" rnnsearch-train \
     --strategy=multi_worker \
     --preset=rnnsearch-50 \
     --evaluation_interval=10000 \
@@ -39,9 +40,9 @@ srun --cpus-per-task="${SLURM_CPUS_PER_TASK:-8}" --kill-on-bad-exit=1 \
 status=$?
 # A worker was lost, or the time is over (SIGTERM, 300 s before): all resume in a new run of the job.
 # 1 may be the lock of a lost machine.
-if [ -e "$given_up" ]; then
-    rm -f "$given_up"
-elif [ "$status" -ne 0 ] && [ "${SLURM_RESTART_COUNT:-0}" -lt 100 ]; then
+reason=$(cat "$given_up")
+rm -f "$given_up"
+if [ "$status" -ne 0 ] && [ -z "$reason" ] && [ "${SLURM_RESTART_COUNT:-0}" -lt 100 ]; then
     scontrol requeue "$SLURM_JOB_ID"
 fi
 exit "$status"

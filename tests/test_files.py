@@ -229,6 +229,14 @@ def test_a_new_folder_is_on_the_disk_first_and_others_may_read_it(tmp_path, monk
     assert stat.S_IMODE(path.stat().st_mode) == 0o755
 
 
+def test_errors_name_the_file_that_was_asked_for(tmp_path):
+    (tmp_path / "folder").mkdir()
+    for path in (tmp_path / "none" / "file", tmp_path / "folder"):
+        with pytest.raises(OSError) as caught:
+            write_atomically(path, b"")
+        assert caught.value.filename == str(path)
+
+
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG])
 def test_a_full_disk_is_told_by_the_file(tmp_path, code):
     with pytest.raises(OSError, match="") as caught, files.replacing(tmp_path / "new"):

@@ -39,7 +39,7 @@ class Carried(NamedTuple):
 
 
 class StepOutputs(NamedTuple):
-    """What a word is predicted from: [B, ...], or [B, Q, ...] for Q hypotheses each."""
+    """The outputs of a step, for the next word: [B, ...], or [B, Q, ...] for Q hypotheses each."""
 
     carried: Carried
     hidden: Float[Tensor, "*rows l"]  # t_i

@@ -259,11 +259,20 @@ def test_a_lost_worker_ends_all_and_all_begin_anew(trainjob, statefulset):
 SRUN = """#!/bin/sh
 printf '%s\\n' "$@" > "$NOTES/srun"
 shift 2
-"$@"
+"$@" &
+if [ -n "$STOPPED" ]; then
+    sleep 0.3
+    pkill -TERM -P $!
+    kill $!
+fi
+wait $!
 exit $STATUS
 """
 TRAIN = """#!/bin/sh
-exit $WORKER
+[ -z "$STOPPED" ] && exit $WORKER
+trap 'sleep 0.3; touch "$NOTES/saved"; exit 143' TERM
+sleep 9 > "$NOTES/slept" 2>&1 &
+wait
 """
 SCONTROL = """#!/bin/sh
 echo "$@" > "$NOTES/scontrol"
@@ -283,6 +292,7 @@ def submit(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     monkeypatch.setenv("NOTES", str(tmp_path / "notes"))
     monkeypatch.setenv("SLURM_JOB_ID", "17")
+    monkeypatch.setenv("STOPPED", "")
 
     def run(
         *arguments: str, status: int = 0, worker: int | None = None
@@ -312,6 +322,13 @@ def test_slurm_starts_the_same_training(submit):
 def test_slurm_requeues_what_was_lost(submit, status):
     assert submit("folder", status=status)[0] == status
     assert submit("folder", status=status)[2]["scontrol"] == "requeue 17\n"
+
+
+def test_slurm_waits_for_a_worker_that_is_stopped_and_saves(submit, monkeypatch):
+    monkeypatch.setenv("STOPPED", "yes")
+    status, said, notes = submit("folder", status=143)
+    assert (status, said) == (143, "")
+    assert {"saved", "scontrol"} <= set(notes)
 
 
 def test_slurm_requeues_neither_errors_that_come_again_nor_for_ever(submit, monkeypatch):
