@@ -22,7 +22,8 @@ _STORED = _FOLDER / "stored.json"
 _OURS, _PEER = "rnnsearch_tf", "peer"
 _WORKLOADS = ("multi30k", "paper25")
 _CANDIDATES = 1_000  # words of a search that no other implementation has
-_CONDITIONS = ("date", "cpu", "threads", "rnnsearch_tf", "tensorflow", "keras")
+_CONDITIONS = ("date", "cpu", "threads", "rnnsearch_tf", "tensorflow", "keras", "version", "tag")
+_DISTURBED = 0.03  # of all cores, used by other processes
 
 _OF_CANDIDATES = f" of {_CANDIDATES:,} candidate words"
 
@@ -35,14 +36,21 @@ def main() -> None:
     arguments = _arguments()
     figures: Figures = {}
     conditions: dict[str, Any] = {}
+    disturbed = 0
     for repetition in range(arguments.repeat):
         for who, policy, command in _commands(arguments):
             print(f"{repetition + 1}/{arguments.repeat} {shlex.join(command)}", file=sys.stderr)
             for line in _run(command):
+                print(json.dumps(line), file=sys.stderr)  # a later failure loses nothing
+                disturbed += line.get("foreign_cpu", 0.0) > _DISTURBED
                 for name, value in _figures_of(line).items():
                     row = figures.setdefault(f"{line['workload']}, {name}, {policy}", {})
                     row.setdefault(who, []).append(value)
                 conditions.update((name, line[name]) for name in _CONDITIONS if name in line)
+    if disturbed:
+        print(f"other programs disturbed {disturbed} measurements", file=sys.stderr)
+    if arguments.store and disturbed:
+        raise SystemExit(f"{_STORED.name} is not written: measure again on an idle machine")
     if arguments.store:
         _STORED.write_text(json.dumps({"figures": figures, **conditions}, indent=1) + "\n", "utf-8")
     stored = json.loads(_STORED.read_text("utf-8"))
@@ -99,7 +107,10 @@ def _commands(arguments: argparse.Namespace) -> Iterator[tuple[str, str, list[st
                 yield _PEER, policy, [*peer, "--workload", workload, *precision]
             for script in ("training_speed.py", "search_speed.py"):
                 ours = [sys.executable, str(_FOLDER / script), "--workload", workload, *peers]
-                ours += ["--dtype_policy", policy]
+                if script == "training_speed.py":
+                    ours += ["--dtype_policy", policy]
+                elif precision:  # models search in float32, or with this option
+                    ours += ["--bfloat16"]
                 yield _OURS, policy, ours
             yield _OURS, policy, [*ours, "--candidates", str(_CANDIDATES)]  # of the search
 

@@ -23,7 +23,7 @@ import tensorflow as tf
 import workloads
 from workloads import Workload
 
-from rnnsearch_tf.provenance import library_versions, processor
+from rnnsearch_tf.provenance import hardware, library_versions, processor
 from rnnsearch_tf.threads import cores
 
 # Both return when the work is done.
@@ -77,11 +77,15 @@ def argument_parser(description: str | None, part: str) -> argparse.ArgumentPars
 
 def start(arguments: argparse.Namespace) -> Harness:
     """Set cores, seeds and the dtype policy; to be called before TensorFlow does anything."""
+    if arguments.gpu and arguments.peers:
+        raise SystemExit("--gpu: the peers' harness hides the GPU")
     if not arguments.gpu:
         _use_cores(workloads.THREADS)
     harness = peers_harness(arguments.peers) if arguments.peers else own_harness(arguments.wait)
     if keras.config.backend() != "tensorflow" or not arguments.gpu:
         tf.config.set_visible_devices([], "GPU")  # the backend's memory is not to be taken
+    if arguments.gpu and _device().startswith(("CPU", "1 CPU")):
+        raise SystemExit(f"--gpu: {keras.config.backend()} sees no accelerator")
     keras.config.set_dtype_policy(arguments.dtype_policy)
     keras.utils.set_random_seed(workloads.SEED)
     return harness
@@ -255,11 +259,21 @@ def circumstances() -> dict[str, Any]:
         "peak_rss_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "date": now.isoformat(timespec="seconds"),
         "cpu": processor(),
+        "device": _device(),
         "cores": os.cpu_count(),
         "threads": cores(),
         "dtype_policy": keras.config.dtype_policy().name,
         **library_versions(),
     }
+
+
+def _device() -> str:
+    """Describe the devices that Keras's backend uses."""
+    if keras.config.backend() != "jax":
+        return hardware()
+    from rnnsearch_tf.training.jax_batches import described_jax_devices
+
+    return described_jax_devices()
 
 
 def say(fields: dict[str, Any]) -> None:

@@ -20,7 +20,7 @@ from typing import Any
 import measure
 
 from rnnsearch_tf.config import Batching, TrainingConfig
-from rnnsearch_tf.data.batching import batch_count, training_batches
+from rnnsearch_tf.data.batching import batch_count, count_lengths, training_batches
 from rnnsearch_tf.data.parallel_corpus import ParallelFiles
 from rnnsearch_tf.data.preparation import prepare
 from rnnsearch_tf.data.sentence_pairs import Pairs
@@ -67,6 +67,7 @@ def main() -> None:
 def _read(pairs: Pairs, batching: Batching) -> dict[str, Any]:
     """Read an epoch, and skip all but one batch of another."""
     config = TrainingConfig(batching=batching)
+    kept = int(count_lengths(pairs, config.max_length)[1:-1].sum())
     with _Meter() as reading:
         count = sum(1 for _ in training_batches(pairs, config, epoch=1))
     with _Meter() as skipping:
@@ -75,8 +76,8 @@ def _read(pairs: Pairs, batching: Batching) -> dict[str, Any]:
         raise SystemExit(f"{count} batches where {batch_count(pairs, config)} were expected")
     return {
         "batches": count,
-        "reading": reading.report(len(pairs)),
-        "skipping": skipping.report(len(pairs)),
+        "reading": reading.report(kept),
+        "skipping": skipping.report(kept),
     }
 
 

@@ -4,11 +4,13 @@ Prints one line of JSON. The update is the trainer's own `TrainStep`: forward, b
 and optimizer, on batches in memory, without dropout.
 """
 
+import dataclasses
 from typing import Any
 
 import keras
 import measure
 import numpy as np
+import workloads
 
 from rnnsearch_tf import threads
 from rnnsearch_tf.config import ModelConfig, OptimizerName, TrainingConfig
@@ -29,7 +31,8 @@ def main() -> None:
     if not arguments.jit_compile:
         limit_operations(workload.model)
     model = TranslationModel(workload.model)
-    update = build_update(model, arguments.optimizer, arguments.jit_compile)
+    length = workloads.settings_of(workload.name)["training"].get("length")
+    update = build_update(model, arguments.optimizer, arguments.jit_compile, length)
     result = harness.time_training(workload, update)
     harness.report(
         {
@@ -52,7 +55,10 @@ def limit_operations(model: ModelConfig) -> None:
 
 
 def build_update(
-    model: TranslationModel, optimizer: OptimizerName, jit_compile: bool = False
+    model: TranslationModel,
+    optimizer: OptimizerName,
+    jit_compile: bool = False,
+    length: int | None = None,
 ) -> measure.Update:
     """Build the trainer's update, with the gradient's norm clipped to 1.
 
@@ -60,6 +66,7 @@ def build_update(
         model: to be trained.
         optimizer: "adam" or "adadelta".
         jit_compile: whether XLA compiles it.
+        length: of every sentence, to which JAX then pads; otherwise it pads to one of a few shapes.
     """
     training = TrainingConfig(
         optimizer=optimizer,
@@ -67,6 +74,8 @@ def build_update(
         clip_norm=1.0,
         jit_compile=jit_compile,
     )
+    if length:
+        training = dataclasses.replace(training, max_length=length - 1, bucket_width=length)
     train_step = _train_step(model, training)
 
     def update(source: np.ndarray, target: np.ndarray) -> float:

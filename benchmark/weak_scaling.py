@@ -20,21 +20,26 @@ from rnnsearch_tf.models.translation_model import TranslationModel
 
 _ROW = "{workload}, training, words/s, float32"  # of stored.json
 _BYTES_PER_WEIGHT = 4
+_STORED_FOR = "rnnsearch-50"  # whose sizes the workload paper25 has
 
 
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--preset", choices=list(PRESETS), default="rnnsearch-50")
-    parser.add_argument("--workload", default="paper25", help="of stored.json")
-    parser.add_argument("--update_seconds", type=float, help="of one worker, in its place")
+    parser.add_argument("--preset", choices=list(PRESETS), default=_STORED_FOR)
+    parser.add_argument(
+        "--update_seconds", type=float, help=f"of one worker; by default that of {_STORED_FOR}"
+    )
     parser.add_argument("--gbits", type=float, nargs="+", default=[1, 10, 25, 100])
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2, 4, 8, 16, 32, 64])
     arguments = parser.parse_args()
     if min(*arguments.gbits, *arguments.workers, arguments.update_seconds or 1) <= 0:
         parser.error("numbers must be above 0")
-    weights = TranslationModel(PRESETS[arguments.preset].model).count_params()
-    seconds = arguments.update_seconds or measured_update(arguments.workload)
+    model = PRESETS[arguments.preset].model
+    if not arguments.update_seconds and model != PRESETS[_STORED_FOR].model:
+        parser.error(f"--preset={arguments.preset} needs --update_seconds, as measured for it")
+    weights = TranslationModel(model).count_params()
+    seconds = arguments.update_seconds or measured_update("paper25")
     print(f"{arguments.preset}: {weights:,} weights; an update by one worker: {seconds:.2f} s\n")
     size = _BYTES_PER_WEIGHT * weights
     print("\n".join(table(size, seconds, arguments.workers, arguments.gbits)))

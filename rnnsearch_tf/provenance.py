@@ -52,7 +52,7 @@ def library_versions() -> dict[str, str]:
 
 def hardware() -> str:
     """Return the accelerators that TensorFlow sees, else the processor, and their number."""
-    gpus = tf.config.list_physical_devices("GPU")
+    gpus = tf.config.get_visible_devices("GPU")
     if gpus:
         details = tf.config.experimental.get_device_details(gpus[0])
         return f"{len(gpus)} × {details.get('device_name', 'GPU')}"

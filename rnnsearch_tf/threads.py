@@ -24,7 +24,7 @@ def limit_operations(threads: int) -> None:
     the environment takes precedence.
     """
     is_chosen = "TF_NUM_INTRAOP_THREADS" in os.environ
-    if threads < 1 or is_chosen or tf.config.list_physical_devices("GPU"):
+    if threads < 1 or is_chosen or tf.config.get_visible_devices("GPU"):
         return
     with contextlib.suppress(RuntimeError):  # TensorFlow runs already
         tf.config.threading.set_intra_op_parallelism_threads(threads)
@@ -33,4 +33,4 @@ def limit_operations(threads: int) -> None:
 def halves_pay(units: int) -> bool:
     """Return whether an update takes less time in two halves, by the number of hidden units."""
     at_once = int(os.environ.get("TF_NUM_INTEROP_THREADS") or cores())
-    return at_once > 1 and units <= _SMALL and not tf.config.list_physical_devices("GPU")
+    return at_once > 1 and units <= _SMALL and not tf.config.get_visible_devices("GPU")

@@ -17,7 +17,7 @@ def machine(monkeypatch):
     def build(cores: int, gpus: int = 0, **environment: str) -> list[int]:
         devices: list[Any] = ["a GPU"] * gpus
         monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(cores)), raising=False)
-        monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind: devices)
+        monkeypatch.setattr(tf.config, "get_visible_devices", lambda kind: devices)
         for name in ("TF_NUM_INTEROP_THREADS", "TF_NUM_INTRAOP_THREADS"):
             monkeypatch.delenv(name, raising=False)
         for name, value in environment.items():
