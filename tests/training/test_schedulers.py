@@ -275,6 +275,7 @@ sleep 9 > "$NOTES/slept" 2>&1 &
 wait
 """
 SCONTROL = """#!/bin/sh
+[ -z "$STOPPED" ] || [ -e "$NOTES/saved" ] || exit 1
 echo "$@" > "$NOTES/scontrol"
 """
 

@@ -6,7 +6,6 @@ Moore & Lewis (2010), Intelligent Selection of Language Model Training Data.
 
 import contextlib
 import functools
-import itertools
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -79,9 +78,9 @@ class PairScorer:
         [H_in(s) − H_pool(s)] + [H_in(t) − H_pool(t)]
 
     H_pool is under a model of a sample of the pool. A pair that is in the sample, or equals one of
-    it, is scored under a second sample without it instead: the model has learned its own pairs,
-    finds them far too likely, and they would never be chosen. InputError for too little in-domain
-    text, or too much.
+    it, is scored under a second sample instead: the model has learned its own pairs, finds them
+    far too likely, and they would never be chosen. InputError for too little in-domain text, or
+    too much.
     """
 
     def __init__(
@@ -94,14 +93,11 @@ class PairScorer:
         self._tokenizers = [
             tokenizer_for(MOSES, language, read_prefixes(language)) for language in languages
         ]
-        first, second = samples
-        self._learned = {pair_digest(*pair) for pair in zip(*first, strict=True)}
-        others = [not learned for learned in self._are_learned(second)]
-        second = ParallelText(*(list(itertools.compress(side, others)) for side in second))
+        self._learned = {pair_digest(*pair) for pair in zip(*samples[0], strict=True)}
         self._models = [
             entropy_differences(
                 _tokens(in_domain[side], tokenizer),
-                (_tokens(sample[side], tokenizer) for sample in (first, second)),
+                (_tokens(sample[side], tokenizer) for sample in samples),
                 order,
             )
             for side, tokenizer in enumerate(self._tokenizers)
@@ -109,7 +105,7 @@ class PairScorer:
 
     def __call__(self, pairs: ParallelText) -> np.ndarray:
         """Score pairs; inf where a side is blank."""
-        in_first = self._are_learned(pairs)
+        in_first = [pair_digest(*pair) in self._learned for pair in zip(*pairs, strict=True)]
         scores: np.ndarray = np.zeros(len(in_first))
         for lines, tokenizer, differences in zip(
             pairs, self._tokenizers, self._models, strict=True
@@ -117,10 +113,6 @@ class PairScorer:
             for row, sentence in enumerate(_tokens(lines, tokenizer)):
                 scores[row] += differences[1 if in_first[row] else 0](sentence)
         return scores
-
-    def _are_learned(self, pairs: ParallelText) -> list[bool]:
-        """Whether each pair equals one of the first sample."""
-        return [pair_digest(*pair) in self._learned for pair in zip(*pairs, strict=True)]
 
 
 def score_pairs(
