@@ -315,15 +315,14 @@ class TextModel(tf.Module):
         """Translate source tokens [R, None], by what begins with a prefix, string [R]."""
         read = self.corrected(tokens)
         source = self.source.ids(read).to_tensor(PAD)
+        # The model is not asked about a blank sentence: its one translation is empty.
+        blank = (tokens.row_lengths() == 0)[:, None]
         given = begun = None
         if prefix is not None:
             given, begun = read_begun(prefix, self.target, self.config.decoding.max_length)
+            blank &= ((given.row_lengths() == 0) & (begun.prefix.rest == ""))[:, None]
         found = self.search(source, n_best, begun)
         ids, lengths, log_probs, scores, token_scores = (x[:, :n_best] for x in found)
-        # The model is not asked about a blank sentence: its one translation is empty.
-        blank = (tokens.row_lengths() == 0)[:, None]
-        if given is not None and begun is not None:
-            blank &= ((given.row_lengths() == 0) & (begun.prefix.rest == ""))[:, None]
         ids = tf.where(blank[:, :, None], EOS, ids)
         lengths = tf.where(blank, [[1] + [0] * (n_best - 1)], lengths)
         return without_repeats(
