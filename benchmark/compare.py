@@ -37,6 +37,7 @@ def main() -> None:
     figures: Figures = {}
     conditions: dict[str, Any] = {}
     disturbed = 0
+    workloads.use_cores()  # the peer's processes too
     for repetition in range(arguments.repeat):
         for who, policy, command in _commands(arguments):
             print(f"{repetition + 1}/{arguments.repeat} {shlex.join(command)}", file=sys.stderr)

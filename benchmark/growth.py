@@ -125,7 +125,8 @@ def operations(model: ModelConfig, length: int, what: str) -> float:
                    mW + nW + nn' + T(n' + W)            search, and 2nW for a source word
         output     lK
 
-    The backward pass takes twice the forward pass. Elementwise work is not counted.
+    The backward pass takes twice the forward pass. A search has one hypothesis at its first step.
+    Elementwise work is not counted.
     """
     n, m, keys = model.hidden_size, model.embedding_size, model.attention_size
     width = 3 * n + 2 * model.maxout_size
@@ -133,7 +134,8 @@ def operations(model: ModelConfig, length: int, what: str) -> float:
     step = (m + n) * width + n * keys + model.maxout_size * model.target_vocabulary_size
     if what == "training":
         return 3 * 2 * (encoder + step + length * (keys + 2 * n) + 2 * n * width)
-    return 2 * (encoder + 2 * n * width + _BEAM * (step + length * (keys + width)))
+    hypotheses = _BEAM - (_BEAM - 1) / length  # of a step, on average
+    return 2 * (encoder + 2 * n * width + hypotheses * (step + length * (keys + width)))
 
 
 def draw(path: Path, points: list[Point]) -> None:

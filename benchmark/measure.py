@@ -80,7 +80,9 @@ def start(arguments: argparse.Namespace) -> Harness:
     if arguments.gpu and arguments.peers:
         raise SystemExit("--gpu: the peers' harness hides the GPU")
     if not arguments.gpu:
-        _use_cores(workloads.THREADS)
+        workloads.use_cores()
+        if keras.config.backend() == "jax":
+            importlib.import_module("jax").config.update("jax_platforms", "cpu")
     harness = peers_harness(arguments.peers) if arguments.peers else own_harness(arguments.wait)
     if keras.config.backend() != "tensorflow" or not arguments.gpu:
         tf.config.set_visible_devices([], "GPU")  # the backend's memory is not to be taken
@@ -89,14 +91,6 @@ def start(arguments: argparse.Namespace) -> Harness:
     keras.config.set_dtype_policy(arguments.dtype_policy)
     keras.utils.set_random_seed(workloads.SEED)
     return harness
-
-
-def _use_cores(number: int) -> None:
-    """Use this many cores and no GPU."""
-    if sys.platform == "linux":
-        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:number])
-    if keras.config.backend() == "jax":
-        importlib.import_module("jax").config.update("jax_platforms", "cpu")
 
 
 def own_harness(wait: float) -> Harness:

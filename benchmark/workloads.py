@@ -12,6 +12,7 @@ import json
 import multiprocessing
 import os
 import random
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -55,6 +56,12 @@ class Workload(NamedTuple):
     timed: int  # batches after those
     test: list[_SearchBatch]
     beams: list[int]
+
+
+def use_cores() -> None:
+    """Leave `THREADS` cores to this process and to those it starts."""
+    if sys.platform == "linux":
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:THREADS])
 
 
 def names(part: str) -> list[str]:
