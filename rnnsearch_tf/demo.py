@@ -124,7 +124,7 @@ def _claim(output: Path) -> None:
     for name in ("text", *SYSTEMS.values(), "figures", "export"):
         if (output / name).exists():
             raise InputError(
-                f"{output / name} is not a demonstration's, or an earlier version's: choose "
+                f"{output / name} was not written by this version of rnnsearch-demo: choose "
                 "another folder, or move it away"
             )
     output.mkdir(parents=True, exist_ok=True)

@@ -126,26 +126,26 @@ class Translation:
     def tokens(self) -> tuple[str, ...]:
         """The tokens of the best hypothesis; ValueError if a server was not asked for them."""
         tokens = self.hypotheses[0].tokens or None
-        return _given(tokens, "no tokens: of a server, ask for them with Client.align")
+        return _given(tokens, "no tokens: with a server, use Client.align")
 
     @property
     def normalized_score(self) -> float:
         """The best hypothesis's log p(y|x) / |y|^length_penalty in nats; ValueError likewise."""
         score = self.hypotheses[0].normalized_score
-        return _given(score, "no normalized score: of a server, ask for it with Client.n_best")
+        return _given(score, "no normalized score: with a server, use Client.n_best")
 
     @property
     def word_scores(self) -> tuple[float, ...]:
         """Log p of each of `tokens`, in nats; ValueError if a server was not asked for them."""
         scores = self.hypotheses[0].word_scores or None
-        return _given(scores, "no word scores: of a server, ask for them with Client.n_best")
+        return _given(scores, "no word scores: with a server, use Client.n_best")
 
     @property
     def alignment(self) -> "np.ndarray":
         """The best hypothesis's α, float32 [Ty, Tx]; ValueError if it was not asked for."""
         return _given(
             self.hypotheses[0].alignment,
-            "no alignment: ask for it with return_alignment=True, of a server with Client.align",
+            "no alignment: use return_alignment=True or, with a server, Client.align",
         )
 
 

@@ -127,7 +127,7 @@ def test_a_demonstration_of_seconds(export_dir, tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize("name", ["text", "rnnsearch", "export"])
 def test_a_demonstration_leaves_what_others_made(tmp_path, name):
     (tmp_path / name).mkdir()
-    with pytest.raises(InputError, match=f"{name} is not a demonstration's"):
+    with pytest.raises(InputError, match=f"{name} was not written by this version"):
         demo.run(tmp_path)
     assert [*tmp_path.iterdir()] == [tmp_path / name]
 

@@ -155,7 +155,9 @@ def test_a_finished_training_is_not_trained_over(files, tmp_path, capsys):
     flags = [*training_flags(files), *BASELINE, f"--model_dir={path}"]
     assert train.run(flags) == 1
     line = capsys.readouterr().err.splitlines()[-1]
-    assert line.startswith(f"rnnsearch-train: {path}: trained before, and its checkpoints are gone")
+    assert line.startswith(
+        f"rnnsearch-train: {path}: has a training run, but its checkpoints are missing"
+    )
     for name in ("best.weights.h5", "training.jsonl"):
         assert (path / name).read_bytes() == (files / "rnnencdec" / name).read_bytes()
 

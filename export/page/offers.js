@@ -31,7 +31,7 @@ class Offers {
       const word = words[place] === UNKNOWN ? translation.slice(start, end).trim() : words[place];
       if (!offers.has(word)) offers.set(word, this.offer(candidate, word, candidate.wordScores[place]));
     }
-    this.clear(offers.size ? "Here also, the most probable translation first:" : "No translation begins so.");
+    this.clear(offers.size ? "Alternatives, best translation first:" : "No translation found.");
     this.list.append(...offers.values());
     const { activeElement: focused } = document;
     if (focused?.closest("#translation")) this.list.firstElementChild?.focus();

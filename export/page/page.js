@@ -179,7 +179,7 @@ function showSettings() {
 
 function setUnapproved(server) {
   unapproved = server;
-  const asking = `The link to this page chose the server ${server}. What you type would go there.`;
+  const asking = `The link that you opened selects ${server}. Your text would be sent there.`;
   setText("consent-text", server && asking);
   document.getElementById("consent").hidden = !server;
 }

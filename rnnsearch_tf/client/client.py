@@ -204,7 +204,7 @@ def _transport(
 
 def _single(lines: Iterable[str]) -> Iterator[tuple[str]]:
     if isinstance(lines, str):
-        raise TypeError("one str where an iterable of them belongs")
+        raise TypeError("expected an iterable of str, not a single str")
     if isinstance(lines, Mapping) or getattr(lines, "ndim", 1) != 1:  # which give their names
         raise TypeError(f"expected an iterable of texts, not a {type(lines).__name__}")
     return ((line,) for line in lines)

@@ -23,7 +23,7 @@ class Failure(enum.Enum):
         errors.TlsError,
         "its certificate is not trusted ({said}); name the authority with ca_certificate",
     )
-    OTHER_NAME = errors.TlsError, "its certificate is not made out to {host}"
+    OTHER_NAME = errors.TlsError, "its certificate is not valid for {host}"
     NO_TLS = errors.TlsError, "does not speak TLS; try {plain}://"
     TLS_FAILED = errors.TlsError, "no secure connection: {said}"
     TOO_LARGE = (
@@ -35,9 +35,9 @@ class Failure(enum.Enum):
         """Make the error of a server, with what was said of it."""
         error, reason = self.value
         here, there = ("REST", "gRPC") if address.is_rest else ("gRPC", "REST")
-        of_closed = f"if it wants TLS, use {address.scheme}s://"
+        of_closed = f"if it requires TLS, use {address.scheme}s://"
         if address.is_secure:
-            of_closed = "it may not speak TLS, or want a client certificate"
+            of_closed = "it may not support TLS, or may require a client certificate"
         return error(
             address,
             reason.format(
@@ -74,7 +74,7 @@ def refusal(
     if code == "UNAVAILABLE" or asked_too_often:
         return errors.UnavailableError(address, f"is unavailable: {said}")
     if code == "DEADLINE_EXCEEDED":
-        return errors.DeadlineError(address, f"gave up for want of time: {said}")
+        return errors.DeadlineError(address, f"did not answer within the deadline: {said}")
     if code in _REFUSED and signature and _NO_SIGNATURE.search(said):
         return errors.SignatureError(address, f"{spec} has no signature {signature}: {said}")
     if code == "NOT_FOUND" or (code in _REFUSED and _NO_LABEL.search(said)):

@@ -42,8 +42,8 @@ class WordAlignmentFiles:
         alignments, sources = as_list(alignments), as_list(sources)
         if len(alignments) != len(sources):
             raise InputError(
-                f"{len(alignments)} files of alignments for {len(sources)} of sentences: "
-                "each needs the other"
+                f"{len(alignments)} alignment files for {len(sources)} files of sentence pairs: "
+                "give one for each"
             )
         self._files = list(zip(alignments, sources, strict=True))
 

@@ -45,7 +45,7 @@ class Metric:
     make: Callable[[str], sacrebleu.metrics.base.Metric]
     # The same with the settings for single sentences, where these differ.
     make_for_sentence: Callable[[str], sacrebleu.metrics.base.Metric] | None = None
-    note: str = ""  # in tables, such as "less is better"
+    note: str = ""  # in tables, such as "lower is better"
     on_words: bool = (
         False  # whether it reads text in words (`scores.in_words`), not detokenized text
     )
@@ -133,7 +133,7 @@ METRICS: dict[str, Metric] = {
     "ter": Metric(
         "TER",
         _ter,
-        note="less is better",
+        note="lower is better",
     ),
     # The paper's: cased BLEU over Moses tokens.
     "tokenized_bleu": Metric(

@@ -168,7 +168,7 @@ def _systems(scores: TranslationScores) -> list[str]:
             both = (with_interval(one.bleu, one.interval) for one in (ours, theirs))
             lines.append(_row(_span(ours), (*both, change)))
     method = f"p by paired bootstrap resampling; BLEU: {first['bleu'].signature}"
-    return [*lines, *_wrapped(f"difference: this less the other; {method}")]
+    return [*lines, *_wrapped(f"difference: this system minus the other; {method}")]
 
 
 def _change(score: float, other: float, p_value: float | None) -> str:
@@ -187,8 +187,8 @@ def _calibration(measured: Calibration) -> list[str]:
 
 def _signatures(scores: SetScores) -> list[str]:
     lines = _wrapped(
-        "± is half of the 95% confidence interval; there is none of fewer than "
-        f"{MIN_TO_RESAMPLE} sentences, nor of a score of 0, and no p of so few."
+        "± is half of the 95% confidence interval. It is omitted for a score of 0 and, like p, for "
+        f"fewer than {MIN_TO_RESAMPLE} sentences."
     )
     for name, score in scores.scores.items():
         metric = METRICS[name]

@@ -131,7 +131,7 @@ def check_options(
         with card_of(version) as card:
             own = card.get("alignment", "attention")
         if alignment != own:
-            raise InputError(f"{version}: an export aligns as it was made to, by {own}")
+            raise InputError(f"{version}: an export always uses its own alignment, {own}")
 
 
 def config_of(path: str | Path) -> Config:

@@ -41,7 +41,7 @@ def each_line(lines: Iterable[Line]) -> Iterator[Line]:
     InputError for a str that is not Unicode, such as one cut inside of an emoji.
     """
     if isinstance(lines, Line):
-        raise TypeError("one sentence where an iterable of them belongs")
+        raise TypeError("expected an iterable of sentences, not a single sentence")
     if not is_series(lines):
         raise TypeError(f"expected an iterable of sentences, not {_described(lines)}")
     for number, line in enumerate(lines):

@@ -113,7 +113,7 @@ class TextModel(tf.Module):
         self._unk_replacement: UnkReplacement | None = None
         if config.decoding.replace_unknown and not self.has_subwords:  # which have no [UNK]
             if not all(member.config.has_attention for member in models):
-                raise InputError("unknown words are replaced by attention, which RNNencdec lacks")
+                raise InputError("replace_unknown needs attention, which RNNencdec does not have")
             self._unk_replacement = UnkReplacement(lexicon)
 
     def with_decoding(self, decoding: DecodingConfig) -> "TextModel":

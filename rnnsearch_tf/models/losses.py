@@ -54,7 +54,9 @@ class SentenceLoss(keras.losses.Loss):
         ValueError for weights that are not one number for each sentence.
         """
         if sample_weight is not None and any(size != 1 for size in sample_weight.shape[1:]):
-            raise ValueError("sample_weight is of sentences; padding is left out without it")
+            raise ValueError(
+                "sample_weight must have one weight per sentence; padding is already excluded"
+            )
         return super().__call__(y_true, ops.multiply(y_pred, 1), sample_weight)
 
     def call(

@@ -125,13 +125,14 @@ class ModelDirectory:
         files = [path.name for path in written if path.exists()]
         if not self.is_complete() and (files or self.has_checkpoint):
             raise InputError(
-                f"{self.path}: trained before, and its config.json is gone: put it back, or train "
-                "in another folder"
+                f"{self.path}: has a training run, but its config.json is missing: restore it, or "
+                "train in another folder"
             )
         if files and not self.has_checkpoint:
             raise InputError(
-                f"{self.path}: trained before, and its checkpoints are gone: put them back, or "
-                f"train from scratch in another folder, or here without {', '.join(files)}"
+                f"{self.path}: has a training run, but its checkpoints are missing: restore them, "
+                "or train from scratch in another folder, or here after deleting "
+                f"{', '.join(files)}"
             )
         if self.is_complete():
             self.load_vocabularies()  # for its checks

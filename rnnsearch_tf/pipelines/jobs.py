@@ -80,8 +80,8 @@ def run(build: Callable[[beam.Pipeline], object], options: Sequence[str]) -> dic
             raise InputError(found[-1]) from error
         if _LOST_WORKER in str(error):
             raise InputError(
-                "a worker has died, and this runner starts no other; files that were written are "
-                "whole: the same command with --resume writes the others"
+                "a worker died, and this runner does not start another; the files written so far "
+                "are complete: run the same command with --resume to write the rest"
             ) from error
         if _FAILED.search(str(error)):
             raise InputError(f"{first_line(error)}; the runner's log says why") from error

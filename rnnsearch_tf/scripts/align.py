@@ -35,8 +35,9 @@ Format = Literal["pharaoh", "json"]
 
 COMMAND = Command(
     "rnnsearch-align",
-    "link the words of given sentence pairs: N pairs in, N lines out, in order. A blank sentence "
-    "has no links, nor has one whose weights are not finite (with a warning, and exit status 1). "
+    "link the words of given sentence pairs: N pairs in, N lines out, in order. A pair with a "
+    "blank side or with weights that are not finite has no links (the latter with a warning, and "
+    "exit status 1). "
     "The model reads the target with teacher forcing, and its attention gives the links, or the "
     "aligner that rnnsearch-aligner has written into its directory. i-j is source "
     "word i and target word j, counted from 0 without </s>. Words are Moses tokens, or "

@@ -40,7 +40,7 @@ COMMAND = Command(
 FLAGS = COMMAND.flags
 COMMAND.group("Data")
 define_pairs(COMMAND, "source side of the training pairs", "their translations")
-COMMAND.define("pairs", int, "train on at most so many pairs, drawn at random", 200_000, COUNT)
+COMMAND.define("pairs", int, "train on at most this many pairs, drawn at random", 200_000, COUNT)
 COMMAND.group("Words")
 COMMAND.define(
     "model_dir", MODEL_FOLDER, "a trained model, whose words are aligned: write aligner.npz there"
@@ -95,7 +95,7 @@ def run() -> None:
 def _check_flags(config: Config) -> None:
     given = [name for name in _WORDS if FLAGS[name].value is not None]
     if FLAGS.model_dir and given:
-        raise UsageError(f"--{given[0]}: the words are those of --model_dir")
+        raise UsageError(f"--{given[0]} cannot be combined with --model_dir")
     if FLAGS.links:
         if config.tokenizer == SENTENCEPIECE:
             raise UsageError("--links: needs words, and the tokens of --model_dir are subwords")

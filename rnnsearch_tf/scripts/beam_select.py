@@ -39,8 +39,8 @@ COMMAND.group("Output")
 COMMAND.define(
     "output",
     REMOTE_PATH,
-    "folder for the kept pairs; below its folders source and target, a file has the same path as "
-    "below the folder in which the pattern begins",
+    "folder for the kept pairs; they are written to its subfolders source and target, where a "
+    "file keeps its path relative to the fixed folder at the start of the pattern",
     required=True,
 )
 COMMAND.define(

@@ -58,8 +58,8 @@ COMMAND.group("Output")
 COMMAND.define(
     "output",
     REMOTE_PATH,
-    "folder for the translations; below it, a file has the same path as below the folder in "
-    "which the pattern begins",
+    "folder for the translations; in it, a file keeps its path relative to the fixed folder at "
+    "the start of the pattern",
     required=True,
 )
 COMMAND.define("resume", bool, "skip files whose output exists, as after a failed job", False)

@@ -80,7 +80,7 @@ COMMAND.define(
 COMMAND.define(
     "calibration", bool,
     "also measure how often the most probable next token is right, by its probability: the "
-    "expected calibration error on the (first) reference; not of an export, nor with "
+    "expected calibration error on the (first) reference; not available for an export, or with "
     "--correct_spelling",
     False,
 )  # fmt: skip
@@ -95,7 +95,7 @@ COMMAND.define(
     "(first) reference, translation, scores, and the interactive alignment",
 )  # fmt: skip
 COMMAND.define(
-    "sample", int, "how many of the lowest and of the highest --sample_html has", 20, COUNT
+    "sample", int, "number of lowest and of highest sentences in --sample_html", 20, COUNT
 )
 define_decoding(COMMAND)
 define_alignment_evaluation(COMMAND)

@@ -21,7 +21,7 @@ FLAGS = COMMAND.flags
 define_model(COMMAND, "the trained model, not an ensemble")
 COMMAND.group("Data")
 define_pairs(COMMAND, "source side of the training pairs", "their translations")
-COMMAND.define("pairs", int, "align at most so many pairs, drawn at random", 50_000, COUNT)
+COMMAND.define("pairs", int, "align at most this many pairs, drawn at random", 50_000, COUNT)
 
 
 @COMMAND.entry

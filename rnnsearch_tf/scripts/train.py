@@ -268,9 +268,9 @@ def _subword_models(config: Config) -> list[str]:
     check_subword_flags(COMMAND, config)
     models = FLAGS.subword_models.split(",") if FLAGS.subword_models else []
     if models and FLAGS.subwords:
-        raise UsageError("--subwords: the subwords are those of --subword_models")
+        raise UsageError("--subwords cannot be combined with --subword_models")
     if models and FLAGS.initial_model:
-        raise UsageError("--subword_models: the subwords are those of --initial_model")
+        raise UsageError("--subword_models cannot be combined with --initial_model")
     if len(models) > 2:
         raise UsageError("--subword_models: SOURCE,TARGET, or one for both sides")
     if len(models) == 2 and FLAGS.joint_subwords:
@@ -287,7 +287,9 @@ def _validation_files() -> PairFiles | None:
             raise UsageError(f"--valid_split {size}: must be a whole number, or below 1")
         files = (FLAGS.train_source or FLAGS.train_tsv or "").split(",")
         if len(set(files)) < len(files):
-            raise UsageError("--valid_split: a file given twice would be trained on all the same")
+            raise UsageError(
+                "--valid_split: give each training file only once, or held-out pairs are trained on"
+            )
     return find_pairs(COMMAND, "valid_")
 
 

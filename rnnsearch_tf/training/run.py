@@ -110,8 +110,8 @@ def _resumed(config: Config, directory: ModelDirectory) -> tuple[Config, Sequenc
     """Take words and abbreviations from the directory; its checkpoint has the weights."""
     if not (directory.is_complete() and directory.has_checkpoint):
         raise InputError(
-            f"{directory.path}: nothing to resume yet, and the settings are of a training run that "
-            "began from another model: give this initial model"
+            f"{directory.path}: there is nothing to resume yet, and the settings are those of a "
+            "training run with an initial model: give it with --initial_model"
         )
     prefixes = prefixes_of(directory.load_config())
     return dataclasses.replace(config, **prefixes), directory.load_vocabularies()

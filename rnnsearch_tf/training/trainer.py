@@ -164,7 +164,7 @@ class Trainer:
             return f"{directory.log_path}: has {records:,} evaluations of {evaluations:,}"
         best = directory.weights_path(BEST)
         if evaluations and not best.exists():
-            return f"{best} is missing: put it back (for use elsewhere, copy it)"
+            return f"{best} is missing: restore it (for use elsewhere, copy it)"
         return None
 
     def _train(self, received: list[int]) -> int | None:

@@ -17,8 +17,8 @@ NO_FONT = (
 )
 
 NOT_SHAPED = (
-    "letters that join, or run from the right, are drawn one by one from the left in this figure: "
-    "Matplotlib 3.11 shapes them, and so does the viewer of .svg and .html"
+    "letters of cursive or right-to-left scripts are drawn separately, from left to right, in this "
+    "figure; Matplotlib 3.11 or newer shapes them, as do viewers of .svg and .html"
 )
 _SHAPES = (3, 11)  # Matplotlib's version that shapes text
 

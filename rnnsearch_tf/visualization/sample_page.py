@@ -72,9 +72,9 @@ def write_sample(
     ]
     introduction = (
         f"The {len(worst):,} sentences of the lowest {metric.title} and the {len(best):,} of the "
-        f"highest, of {len(scores):,}. All scores are each sentence's own, by sacreBLEU (BLEU: "
-        "effective order). Marked words of translation and reference are not in the other, or not "
-        "in the same order."
+        f"highest, of {len(scores):,}. All scores are sentence-level, by sacreBLEU (BLEU: "
+        "effective order). A marked word in the translation does not occur in the reference, or "
+        "not in the same order, and vice versa."
     )
     title = "Worst and best translations"
     page = alignment_page.alignment_page(sentences, title, introduction, *text.languages)

@@ -103,7 +103,7 @@ def test_a_server_that_stays_unavailable(serve, code, monkeypatch):
          "failed with RESOURCE_EXHAUSTED: out of memory"),
         ("INTERNAL", "x" * 1000, ServerError, "failed with INTERNAL: xxx"),
         ("DEADLINE_EXCEEDED", "batching took too long", DeadlineError,
-         "gave up for want of time: batching took too long"),
+         "did not answer within the deadline: batching took too long"),
         ("UNIMPLEMENTED", "unknown method", AddressError, "is not TensorFlow Serving"),
     ],
 )  # fmt: skip
@@ -258,7 +258,7 @@ def test_a_connection_that_ends_before_an_answer_is_tried_again():
 def test_a_server_that_only_ever_closes():
     with raw_server(lambda connection, number, over: read_request(connection)) as url:
         said = failure(UnavailableError, url, attempts=2)
-    assert "closed the connection without an answer; if it wants TLS, use https://" in said
+    assert "closed the connection without an answer; if it requires TLS, use https://" in said
     assert said.endswith("(2 attempts)")
 
 

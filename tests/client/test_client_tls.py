@@ -84,9 +84,9 @@ def test_a_server_that_nobody_vouches_for(serve, files):
 def test_a_certificate_made_out_to_another(serve, files):
     with serve(files.elsewhere) as served:
         said = failure(TlsError, served.url, tls=Tls(files.ca))
-        assert said.endswith("its certificate is not made out to 127.0.0.1")
+        assert said.endswith("its certificate is not valid for 127.0.0.1")
         url = served.url.replace("127.0.0.1", "localhost")
-        assert "not made out to localhost" in failure(TlsError, url, tls=Tls(files.ca))
+        assert "not valid for localhost" in failure(TlsError, url, tls=Tls(files.ca))
 
 
 @both_plain
@@ -103,7 +103,7 @@ def test_a_secure_server_behind_a_plain_address(serve, files):
         scheme = served.url.partition(":")[0]
         url = served.url.replace(scheme, scheme[:-1])
         said = failure(UnavailableError, url, attempts=2)
-        assert f"if it wants TLS, use {scheme}://" in said
+        assert f"if it requires TLS, use {scheme}://" in said
 
 
 @both

@@ -55,7 +55,7 @@ def test_as_many_lines_as_sentences(tmp_path):
 
 
 def test_as_many_files_of_alignments_as_of_sentences():
-    with pytest.raises(InputError, match="1 files of alignments for 2 of sentences"):
+    with pytest.raises(InputError, match="1 alignment files for 2 files of sentence pairs"):
         WordAlignmentFiles(["a"], ["b", "c"])
 
 

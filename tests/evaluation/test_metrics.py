@@ -167,7 +167,7 @@ def test_the_table_says_which_metrics_read_words():
 def test_scores_and_signatures_are_written_with_interval_and_note():
     assert str(Score(26.754, "s")) == "26.75"
     assert str(Score(26.754, "s", 0.0)) == "26.75 ± 0.00"
-    assert METRICS["ter"].with_note("TER") == "TER (less is better)"
+    assert METRICS["ter"].with_note("TER") == "TER (lower is better)"
     assert METRICS["bleu"].with_note("BLEU") == "BLEU"
 
 

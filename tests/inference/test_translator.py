@@ -283,12 +283,28 @@ def test_pairs_that_do_not_fit(translator):
 @pytest.mark.parametrize(
     ("stream", "given", "said"),
     [
-        ("translate_stream", "It is cold.", "one sentence where an iterable of them belongs"),
+        (
+            "translate_stream",
+            "It is cold.",
+            "expected an iterable of sentences, not a single sentence",
+        ),
         ("translate_stream", ["a", None], "sentence 1: expected a str, not None"),
         ("translate_stream", {"en": ["a"]}, "an iterable of sentences, not .* of type dict"),
-        ("translate_windows", ["It is cold."], "one sentence where an iterable of them belongs"),
-        ("source_lengths", "It is cold.", "one sentence where an iterable of them belongs"),
-        ("target_lengths", "Il fait froid.", "one sentence where an iterable of them belongs"),
+        (
+            "translate_windows",
+            ["It is cold."],
+            "expected an iterable of sentences, not a single sentence",
+        ),
+        (
+            "source_lengths",
+            "It is cold.",
+            "expected an iterable of sentences, not a single sentence",
+        ),
+        (
+            "target_lengths",
+            "Il fait froid.",
+            "expected an iterable of sentences, not a single sentence",
+        ),
         (
             "score_stream",
             ("a b", "c"),

@@ -175,7 +175,7 @@ def test_tables():
         "31.75 ± 1.25", "32.75 (33.25)", "*26.75*", "*34.16*",
     ]  # fmt: skip
     assert others[1:] == ["63.25 ± 1.50"]
-    assert rows(text, "all")[0][1:] == ["TER (less is better)"]
+    assert rows(text, "all")[0][1:] == ["TER (lower is better)"]
     assert table_2[1:] == [
         "12.3 M", "1,100", "5", "1.50", r"CPU, 2 cores of a\_machine",
         "20.25 (1.125, 3.08)", "40.25 (2.125, 8.37)",

@@ -264,7 +264,7 @@ def test_tuning(capsys, gold, tmp_path):
 def test_tokens_that_are_not_the_gold_s_words(capsys, gold, models):
     models["en-fr"] = ScriptedTranslator("en-fr", max_length=2)
     line = fails(capsys, evaluate, *gold)
-    assert "line 1 has 3 and 3 words, of which the model reads 2 and 2:" in line
+    assert "line 1 has 3 and 3 words, but the model reads 2 and 2:" in line
 
 
 def test_bad_gold_is_told_before_a_model_is_loaded(capsys, gold, tmp_path):

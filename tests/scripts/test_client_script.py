@@ -52,7 +52,7 @@ def test_standard_streams_and_bytes_that_are_not_utf8(capsys, monkeypatch):
     printed = capsys.readouterr()
     assert printed.out == "GOOD\n�T�\n\nLAST �\n"
     assert printed.err.splitlines() == [
-        "rnnsearch-client: standard input: line 2 is not UTF-8: what is not is read as U+FFFD, "
+        "rnnsearch-client: standard input: line 2 is not UTF-8: invalid bytes are read as U+FFFD, "
         "here and in later lines"
     ]
 

@@ -105,7 +105,7 @@ USAGE = [
     ("train", [*TRAIN, "--valid_source=en"], "--valid_source and --valid_target go together"),
     ("train", [*TRAIN, "--valid_split=1.5"], "--valid_split 1.5: must be a whole number"),
     ("train", ["--train_source=en,en", "--train_target=fr,fr", "--model_dir=new",
-               "--valid_split=9"], "a file given twice would be trained on"),
+               "--valid_split=9"], "give each training file only once"),
     ("train", [*TRAIN, "--wmt14=all"], "--wmt14 cannot be combined with"),
     ("train", [*TRAIN, "--preset=none"], "--preset none: choose one of"),
     ("train", [*TRAIN, "--train_alignments=en"], "needs a --guided_alignment_weight"),

@@ -112,5 +112,7 @@ def test_what_cannot(run, tmp_path, monkeypatch):
 
 def test_a_home_that_the_shell_has_not_written_out():
     for path in ("~/model", "~"):
-        with pytest.raises(UsageError, match=f"--model_dir {path}: the shell reads no ~ there"):
+        with pytest.raises(
+            UsageError, match=f"--model_dir {path}: the shell does not expand ~ here"
+        ):
             check_path("model_dir", OUTPUT_FOLDER, path)

@@ -70,7 +70,10 @@ def test_it_is_resumed_by_the_command_that_is_advised(tmp_path, model_dir, other
     for file in (*path.glob("*.h5"), path / "training.jsonl"):
         file.unlink()
     assert train.run([*other_text, *again[3:], own]) == 1
-    assert "began from another model: give this initial model" in capsys.readouterr().err
+    assert (
+        "training run with an initial model: give it with --initial_model"
+        in capsys.readouterr().err
+    )
 
 
 def test_settings_are_those_of_a_file_over_those_of_the_initial_model(tmp_path, model_dir, capsys):

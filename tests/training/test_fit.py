@@ -76,7 +76,7 @@ def test_weights_of_tokens_are_refused(trained):
     weighted = batches().map(
         lambda batch: (batch, batch["target"], tf.cast(batch["target"] != 0, tf.float32))
     )
-    with pytest.raises(ValueError, match="sample_weight is of sentences"):
+    with pytest.raises(ValueError, match="sample_weight must have one weight per sentence"):
         trained.evaluate(weighted, verbose=0)
 
 

@@ -241,7 +241,7 @@ def test_alignments_and_their_weight_go_together(tmp_path, capsys, corpus, flags
     )
     encdec = [*flags, "--preset=rnnencdec-tiny"]
     assert "rnnencdec has no attention to guide" in refused(capsys, encdec)
-    assert "1 files of alignments for 2 of sentences" in refused(
+    assert "1 alignment files for 2 files of sentence pairs" in refused(
         capsys,
         [
             *flags,

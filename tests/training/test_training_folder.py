@@ -53,7 +53,7 @@ def test_a_vocabulary_that_was_changed(path, train_flags, capsys, name):
 def test_a_config_that_was_removed(path, train_flags, capsys, left):
     for name in {"config.json", *WRITTEN} - {left}:
         remove(path / name)
-    assert "its config.json is gone: put it back, or" in refused(path, train_flags, capsys)
+    assert "its config.json is missing: restore it, or" in refused(path, train_flags, capsys)
 
 
 @pytest.mark.parametrize("left", WRITTEN[:-1])
@@ -61,7 +61,7 @@ def test_checkpoints_that_were_removed(path, train_flags, capsys, left):
     for name in set(WRITTEN) - {left}:
         remove(path / name)
     line = refused(path, train_flags, capsys)
-    assert "its checkpoints are gone: put them back, or" in line and line.endswith(left)
+    assert "its checkpoints are missing: restore them, or" in line and line.endswith(left)
 
 
 def begin_another(path: Path) -> None:

@@ -113,7 +113,7 @@ def _check_words(pairs: list["PairAlignment"], lengths: list[tuple[int, int]]) -
         read = tuple(len(side) - 1 for side in tokens)  # without </s>
         if read != expected:
             raise InputError(
-                f"line {number:,} has {expected[0]:,} and {expected[1]:,} words, of which the "
-                f"model reads {read[0]:,} and {read[1]:,}: gold links can be compared with those "
-                "of a model of --tokenizer=whitespace or sentencepiece, up to its --max_length"
+                f"line {number:,} has {expected[0]:,} and {expected[1]:,} words, but the model "
+                f"reads {read[0]:,} and {read[1]:,}: use a model trained with "
+                "--tokenizer=whitespace or sentencepiece, and lines up to its --max_length"
             )

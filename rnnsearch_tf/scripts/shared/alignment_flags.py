@@ -86,8 +86,8 @@ def link_method(command: Command) -> LinkMethod:
     if by_aligner(command):
         if flags.reverse_model_dir or flags.average_alignments:
             raise UsageError(
-                "the aligner has both directions: no --reverse_model_dir or --average_alignments; "
-                "they are averaged unless --symmetrize is given"
+                "the aligner covers both directions and averages them unless --symmetrize is "
+                "given: omit --reverse_model_dir and --average_alignments"
             )
         weights: LinkWeights = "both" if flags.symmetrize else "average"
         return LinkMethod(_rule(command, ALIGNER_LINKS.rule), weights, flags.symmetrize)

@@ -136,7 +136,7 @@ def check_path(name: str, file_type: FileType, value: str) -> None:
     for path in value.split(",") if file_type.has_several else [value]:
         where = f"--{name} {value}" if path == value else f"--{name} {value}: {path}"
         if path == "~" or path.startswith("~/"):
-            raise UsageError(f"{where}: the shell reads no ~ there: write it out, as $HOME")
+            raise UsageError(f"{where}: the shell does not expand ~ here; use $HOME instead")
         if not (file_type.has_stream and path == "-"):
             with input_errors(where):
                 file_type.check(path)

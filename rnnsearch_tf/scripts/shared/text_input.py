@@ -108,7 +108,7 @@ class Decoder:
             if not self._has_warned:
                 self._has_warned = True
                 self._warn(
-                    f"line {number:,} is not UTF-8: what is not is read as U+FFFD, here and in "
+                    f"line {number:,} is not UTF-8: invalid bytes are read as U+FFFD, here and in "
                     "later lines"
                 )
             return line.decode(errors="replace")

@@ -74,7 +74,7 @@ def test_a_link_to_another_server_sends_nothing_there_before_one_agrees(
 ):
     own = f"{PAGE.as_uri()}/index.html" if from_file else server.url
     page = visit(f"{own}?server={elsewhere.url}/&model=m", clock=True)
-    expect(consent(page)).to_contain_text(f"chose the server {elsewhere.url}.")
+    expect(consent(page)).to_contain_text(f"selects {elsewhere.url}.")
     page.locator("#source").fill("my secret")
     page.clock.run_for(10_000)
     page.locator("#translate").click()

@@ -386,7 +386,7 @@ def test_no_other_words(visit, server):
     note = page.locator("#offers-note")
     for answer, said in (
         (without("complete"), "no signature “complete”"),
-        ((200, {"predictions": [EMPTY]}), "No translation begins so."),
+        ((200, {"predictions": [EMPTY]}), "No translation found."),
         ((500, {"error": "ill"}), "The server refused: HTTP 500."),
     ):
         server.signatures["complete"] = lambda lines, answer=answer: answer
