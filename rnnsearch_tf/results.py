@@ -38,9 +38,9 @@ def received_weights(weights: "np.ndarray") -> "np.ndarray":
 class Hypothesis:
     """One translation of a sentence.
 
-    A server sends what its signature has: `Client.translate` fills only `text` and `score`, only
-    `Client.align` fills `alignment`, only `Client.n_best` fills `normalized_score`. `Translator`
-    fills all, `alignment` on request.
+    A `Client` fills what the signature returns: `translate` fills only `text` and `score`; only
+    `align` fills `alignment`; only `n_best` and `complete` fill `normalized_score`. A `Translator`
+    fills all (`alignment` on request), but `score_words` leaves `normalized_score` None.
 
     Attributes:
         text: detokenized text.

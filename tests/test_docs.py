@@ -19,7 +19,7 @@ PAGES = [
     *(f"docs/{path.name}" for path in ROOT.glob("docs/*.md")),
 ]
 SCRIPTS = {
-    path.stem: "select" if path.stem == "select_pairs" else path.stem.replace("_", "-")
+    path.stem: path.stem.replace("_", "-")
     for path in (ROOT / "rnnsearch_tf" / "scripts").glob("*.py")
     if path.stem != "__init__"
 }

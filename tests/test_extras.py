@@ -16,7 +16,7 @@ from rnnsearch_tf.scripts import (
     demo,
     plot,
     reproduce,
-    select_pairs,
+    select,
     train,
     translate,
 )
@@ -59,7 +59,7 @@ def bare(monkeypatch):
             [*(flag for flag in SELECTION if not flag.startswith("--output")), "--output=none"],
             "apache_beam is not installed: {beam}",
         ),
-        (select_pairs, SELECTION, "nltk is not installed: {select}"),
+        (select, SELECTION, "nltk is not installed: {select}"),
         (
             train,
             ["--model_dir=none", "--wmt14=all"],

@@ -76,8 +76,9 @@ SUBPACKAGES = {
         shared.alignment_evaluation shared.pair_flags shared.systems shared.text_warnings
         shared.settings_file shared.subword_flags align aligner beam_select
         beam_translate client demo evaluate export lexicon plot publish reproduce score
-        select_pairs train translate
+        select train translate
     """,
+    "__main__": "__init__",
 }
 WITHOUT_TENSORFLOW = (
     "layers",

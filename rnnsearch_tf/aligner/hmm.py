@@ -5,7 +5,7 @@ are the hidden states:
 
     p(f, a | e) = Π_i p(a_i | a_{i-1}) p(f_i | e_{a_i})
 
-f_i is read before it is aligned, where attention computes α_i before it knows y_i.
+The aligner has read f_i when it aligns it; attention computes α_i before y_i is known.
 """
 
 from typing import NamedTuple
@@ -59,7 +59,7 @@ def expectations(
 
         p(a_i = j | a_{i-1} = j') = (1 − p_0) s(j − j') / Σ_k s(k − j')
 
-    From a word that no word emitted, the place is kept. Before the first, it is left of the
+    A word aligned to no word keeps the position before it. The initial position is left of the
     sentence. With s = 1 everywhere, this is IBM model 1.
     """
     # One row of padding more: without any, the scans would have no step and no shape.

@@ -15,7 +15,7 @@ from rnnsearch_tf.tf_functions import graph_function
 _WITHOUT_JUMPS = 4  # iterations of IBM model 1, whose jumps are equal
 _WITH_JUMPS = 5
 _PRIOR = 0.01  # of each p(f | e): the parameter of a Dirichlet distribution
-_COUNT = 0.01  # that a word without counts has, of being unlinked
+_COUNT = 0.01  # added to each word's expected count of being unlinked
 _LIKELY = 1e-4  # expectations below count as zero
 _BATCH_CELLS = 400_000
 
@@ -58,8 +58,9 @@ def train_directions(
 ) -> tuple[Cells, tuple[Direction, Direction]]:
     """Train by expectation–maximization: the cells, and the parameters of both directions.
 
-    The lexicon has a sparse Dirichlet prior, by variational Bayes: rare words would otherwise
-    emit what no word of theirs does (Mermer & Saraçlar 2011; Riley & Gildea 2012).
+    The lexicon has a sparse Dirichlet prior (variational Bayes). Without it, rare words become
+    garbage collectors: they align to words that have no counterpart (Mermer & Saraçlar 2011; Riley
+    & Gildea 2012).
     """
     sizes = [1 + max(int(row.max(initial=0)) for row in side) for side in (source, target)]
     cells, batches = _batches(source, target, sizes[1])

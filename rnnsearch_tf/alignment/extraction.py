@@ -27,9 +27,9 @@ class LinkMethod:
         forward:  α and αᵀ, one model by its rows and by its columns
         reverse:  βᵀ and β
         both:     α and β
-        average:  γ and γᵀ with γ_ij = √(α_ij β_ji), which is high where both models agree
-                  (the product of two directions' posteriors: Liang, Taskar & Klein 2006). The
-                  `</s>` of one model rarely attends to a word, so that argmax links nearly all
+        average:  γ and γᵀ with γ_ij = √(α_ij β_ji), high where both models agree (compare the
+                  product of posteriors in Liang, Taskar & Klein 2006). γ is small in the row and
+                  the column of `</s>`, so argmax leaves hardly any word without a link
     """
 
     rule: LinkRule

@@ -119,13 +119,13 @@ class Client:
         return self._results("serving_default", _single(lines), results.translations)
 
     def n_best(self, lines: Iterable[str]) -> Iterator[Translation]:
-        """Translate into several hypotheses: texts, scores, words and theirs; as `translate`."""
+        """Translate into several hypotheses, with scores, words and word scores; as `translate`."""
         return self._results("nbest", _single(lines), results.n_best_lists)
 
     def complete(self, pairs: Iterable[tuple[str, str]]) -> Iterator[Translation]:
         """Complete begun translations: hypotheses that begin with a prefix; as `n_best`.
 
-        Pairs are of a text and a prefix, which ends in a space where its last word is whole.
+        Each pair is a text and a prefix. End the prefix in a space if its last word is complete.
         """
         return self._results("complete", pairs, results.n_best_lists)
 

@@ -6,9 +6,9 @@ A batch is a dict of tensors, the same for evaluation and training:
     target  int32 [B, Ty]         likewise
     guide   float32 [B, Ty, Tx]   `WordAlignments.guide`, only if alignments are given
 
-Pairs are first put together by their lengths alone; their tokens are read when the batch is due. So
-memory holds a few batches however large the corpus is, and a pass is resumed after the time that it
-takes to put the earlier batches together: about 10 s for 36 million pairs.
+Pairs are assigned to batches by their lengths alone; their tokens are read when the batch is due.
+So only a few batches are in memory, however large the corpus is. Resuming a pass repeats the
+assignment of the batches before, which takes about 10 s for 36 million pairs.
 """
 
 import itertools
@@ -75,7 +75,7 @@ def training_batches(
 ) -> tf.data.Dataset:
     """Make the batches of one pass over the pairs that are short enough, in a random order.
 
-    `config.batching` says how pairs come together:
+    `config.batching` says how pairs are grouped:
 
     * buckets: by the longer side of a pair. Both sides are padded to the bucket's bound, a
       multiple of `bucket_width`, so that a batch has one of a few shapes. The last batch of each
@@ -84,9 +84,9 @@ def training_batches(
       batches, which come from short to long, as in the authors' code. Each side is padded to its
       own longest sentence. The last batch may be smaller.
 
-    Where subwords are drawn, those of 20 batches are drawn together and sorted, because lengths are
-    known only then; with buckets, these batches come in a random order, both sides padded to a
-    multiple of `bucket_width`.
+    With sampled subwords, lengths are known only after sampling: the pairs of 20 batches are
+    sampled together and sorted. With buckets, these batches then come in a random order, both sides
+    padded to a multiple of `bucket_width`.
 
     The batches depend on the pairs, `config` and `epoch` alone, so a pass can be resumed.
     """
@@ -130,8 +130,8 @@ def ordered_batches(
 ) -> Iterator[dict[str, tf.Tensor]]:
     """Make batches of all pairs from short to long, padded to the longest; for evaluation.
 
-    Long pairs come in smaller batches, of at most `max_tokens` per side, padding counted. A bar
-    counts the batches, whose description is singular.
+    Long pairs come in smaller batches, of at most `max_tokens` per side, padding counted. A
+    progress bar counts the batches; `description` is its unit, in the singular.
     """
     lengths = pairs.lengths(np.arange(len(pairs)))
     batches: list[list[int]] = []

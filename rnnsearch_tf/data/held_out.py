@@ -39,8 +39,9 @@ class _Part:
 def hold_out(corpus: Corpus, size: float) -> tuple[Corpus, ParallelText]:
     """Hold out a random sample of a corpus's pairs, the same each time.
 
-    Blank sentences are not drawn. The corpus is read twice. A size below 1 is a share of all pairs.
-    InputError for an unusable corpus, or one that has not more pairs than are to be held out.
+    Pairs with a blank side are never drawn. A `size` of 1 or more is a number of pairs; one below 1
+    is a fraction of the pairs without a blank side. The corpus is read twice. InputError for an
+    unusable corpus, or if no pair would be left to train on.
     """
     with unchanged(corpus, corpus.fingerprint()):
         pairs = counted(each_pair(corpus), "read pair")

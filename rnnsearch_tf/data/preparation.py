@@ -35,10 +35,10 @@ def prepare(
 ) -> PreparedText:
     """Split a corpus into tokens and number them, or take a prepared text from the cache.
 
-    A text in the cache is read whole to compare its digests, about 1 GB/s where the disk is as
-    fast; a token takes 4 bytes. A damaged one is told and made again. Texts lie in `cache_dir`, by
-    default `default_cache_dir()`, each under a digest of its corpus and of the tokenizers'
-    fingerprints. InputError for an unusable corpus, or a cache folder that cannot be written.
+    A text in the cache is read whole to check its digests, at up to 1 GB/s; a token takes 4 bytes.
+    A damaged one is reported and prepared again. Texts are kept in `cache_dir`, by default
+    `default_cache_dir()`, each under a digest of its corpus and of the tokenizers' fingerprints.
+    InputError for an unusable corpus, or a cache folder that cannot be written.
     """
     text = corpus.fingerprint()
     tokenizers = source_tokenizer.fingerprint(), target_tokenizer.fingerprint()

@@ -20,7 +20,17 @@ from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, Vocabulary
 class TrainingData:
     """A corpus as ids, with the vocabularies made from it.
 
-    InputError for an unusable corpus or cache folder, no short pair, or unusable links.
+    Attributes:
+        config: the given settings, with vocabulary sizes, digests and abbreviations filled in.
+        source_vocabulary: of the source tokens.
+        target_vocabulary: of the target tokens.
+        subwords: contents of the SentencePiece models of both sides; empty if the tokens are words.
+        pairs: all pairs, including those that are too long to train on.
+        sampled: the pairs with sampled segmentations; None if the text is not resampled.
+        links: the word alignments of the pairs; None if none are given.
+
+    Raises:
+        InputError: an unusable corpus or cache folder, no pair short enough, unusable alignments.
     """
 
     def __init__(

@@ -112,16 +112,17 @@ def beam_search(
 ) -> Hypotheses:
     """Search for the hypotheses with the highest score; the module's docstring has the rules.
 
-    `predict` and `advance` are called with Q = 1 for the first word and with Q = k afterward.
+    `predict` is called with Q = 1 for the first word and with Q = k afterward, `advance` only with
+    Q = k.
     Tensors that differ between the hypotheses of a sentence belong in `state`. Those that do not,
     such as its annotations, are captured by the two functions as [B, ...] and broadcast over Q: the
     search copies `state` only. Finished and empty slots pass through both functions as well, with
     word 0, and the results are ignored.
 
-    `best_continuations` says what K must be where it is not static. `take` returns both functions
-    for some sentences of the batch, given their indices: finished sentences leave the batch then,
-    and the results are the same. `carried` picks from what `advance` has returned the part that its
-    next call takes; the rest is dropped once a word is predicted.
+    If K is not static, it must be a multiple of `continuations.BLOCK`, and at least k · BLOCK.
+    `take` maps the indices of some sentences to `predict` and `advance` for these alone. With it,
+    finished sentences are removed from the batch, which saves time and changes no result. `carried`
+    selects the part of the state that the next `advance` reads; the rest is dropped.
 
     The last token of a hypothesis of maximum length is eos, whose log p counts: all hypotheses are
     complete, and their log p is the model's. A sentence stops once its `n_best`-th best finished

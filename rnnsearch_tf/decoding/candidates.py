@@ -35,9 +35,9 @@ class CandidateLists(tf.Module):
         self._least = beam_size * BLOCK
 
     def of(self, source: Int[Tensor, "B Tx"], also: Int[Tensor, "B P"] | None = None) -> Candidates:
-        """The candidates of source ids: rising, then 0 up to a size that the search can have.
+        """Return the candidates for source ids: ascending, padded with 0 for `best_continuations`.
 
-        `also` are more words of each sentence's list, or 0.
+        `also` has further words of each sentence's list, padded with 0.
         """
         own = tf.reshape(tf.gather(self._translations, source), [tf.shape(source)[0], -1])
         if also is not None:

@@ -25,15 +25,16 @@ def search(
     n_best: int = 1,  # hypotheses that must be the best there are
     candidates: Candidates | None = None,  # the words to choose from, special tokens first
     begun: Begun | None = None,  # beginnings, in ids, whose words are among the candidates
-    # Most tokens and fewest words of each translation, as for `beam_search`, in place of those
+    # Maximum tokens and minimum words of each translation, as in `beam_search`; by default those
     # of the options.
     bounds: tuple[Int[Tensor, "B"], Int[Tensor, "B"] | None] | None = None,
     weights: Any = None,  # from the model's `step_weights`; by default computed here
 ) -> Hypotheses:
-    """Search for the best translations, best first; p is over the candidates of a sentence.
+    """Search for the best translations, best first.
 
-    Behind `n_best` hypotheses stands what else was finished by then. Where a beginning needs more
-    tokens than the options allow, it has them.
+    If there are candidates, p is over those of each sentence. Hypotheses after the first `n_best`
+    are those that happen to be finished, not the next best. The maximum length is raised where a
+    prefix needs it.
     """
     max_lengths, min_lengths = bounds or _bounds(source, options)
     if begun is not None:

@@ -37,8 +37,8 @@ class Prefix(NamedTuple):
     """The beginnings of B translations, in the words that are predicted."""
 
     forced: Int[Tensor, "B P"]  # the first words, int32, then 0
-    rest: Shaped[Tensor, "B"]  # string; what follows, joined, begins with it: an unfinished word
-    ends_word: Bool[Tensor, "B"]  # whether what follows `forced` is another word
+    rest: Shaped[Tensor, "B"]  # string; the unfinished last word, or "": what follows begins so
+    ends_word: Bool[Tensor, "B"]  # whether a new word must begin after `forced`
 
     def lengths(self) -> Int[Tensor, "B"]:
         """The number of forced words."""
@@ -126,9 +126,9 @@ def constrained(
 def _restricted(
     logits: Float[Tensor, "B Q K"], allowed: Bool[Tensor, "B Q K"], word: Int[Tensor, "B Q"]
 ) -> Float[Tensor, "B Q K"]:
-    """Leave the logits of the allowed words, or of the forced word, that of `_STAND_IN`.
+    """Keep the logits of the allowed words; move that of a forced word to `_STAND_IN`.
 
-    The mass of all others goes to padding, which is never chosen: so log p stays the model's.
+    All other probability mass goes to padding, which is never chosen, so log p is the model's.
     """
     columns = tf.range(tf.shape(logits)[2])
     is_forced = (word > 0)[:, :, tf.newaxis]
@@ -148,7 +148,7 @@ def with_forced(tokens: Int[Tensor, "B k T"], prefix: Prefix) -> Int[Tensor, "B 
 
 
 def fits(rest: Shaped[Tensor, "B Q"], spelling: Spelling) -> Bool[Tensor, "B Q K"]:
-    """Whether a word begins with the rest, or, where words are parts, is how the rest begins."""
+    """Whether a word begins with the rest or, if words are subwords, the rest begins with it."""
     # What goes beyond the longest word decides nothing, and is not repeated K times.
     longest = tf.reduce_max(tf.strings.length(spelling.texts)) + 1
     lengths = tf.strings.length(rest)

@@ -37,7 +37,7 @@ class ScoringRule(Protocol):
     def score(
         self, log_probs: Float[Tensor, "B Q"], lengths: Int[Tensor, "B Q"], kept: Kept
     ) -> Float[Tensor, "B Q"]:
-        """Return the scores of finished hypotheses of so many tokens; the greatest is the best."""
+        """Return the scores of finished hypotheses; `lengths` in tokens; higher is better."""
         ...
 
     def bound(
@@ -45,7 +45,8 @@ class ScoringRule(Protocol):
     ) -> Float[Tensor, "B Q"]:
         """Return upper bounds of the scores that live hypotheses can still reach.
 
-        Further words only lower log p; they may come to `max_lengths` tokens, eos included.
+        Further words can only lower log p. `max_lengths` are the lengths that hypotheses can still
+        reach, in tokens, eos included.
         """
         ...
 

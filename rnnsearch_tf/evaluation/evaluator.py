@@ -108,7 +108,8 @@ class Evaluator:
     def calibration(self, pairs: Pairs, batch_size: int = 16) -> Calibration:
         """Measure the calibration on given pairs, without dropout; ValueError without a model.
 
-        `</s>` and [UNK] are predicted like any token; of p over all words, whatever the search's.
+        `</s>` and [UNK] count as tokens. p is over the whole vocabulary, whatever the decoding
+        options are.
         """
         confidence, correct = [], []
         for batch in ordered_batches(pairs, batch_size, "calibrated batch"):
@@ -119,7 +120,10 @@ class Evaluator:
 
     @functools.cached_property
     def _predictions(self) -> tf.types.experimental.PolymorphicFunction:
-        """Tells p of the most probable token at each real place, and whether it is right: [N]."""
+        """Return a function from ids to p of the most probable token, and whether it is correct.
+
+        Both are of the N positions that are not padding: float32 [N] and bool [N].
+        """
         if (model := self._model) is None:
             raise ValueError("the calibration needs the model, not only its translator")
 

@@ -72,7 +72,7 @@ def load_config(version: Path) -> Config:
 
 @contextlib.contextmanager
 def card_of(version: Path) -> Iterator[dict[str, Any]]:
-    """Read what an export was made of; an error by what it has, or lacks, is an InputError."""
+    """Read an export's card; errors in the block from missing or wrong values are InputErrors."""
     path = version / CARD
     card = read_json(path)
     try:

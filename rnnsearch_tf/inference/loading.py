@@ -56,8 +56,8 @@ def load_text_model(
     """Read a model directory, or several as an ensemble.
 
     Languages and decoding options are the first one's. InputError if a directory is absent,
-    incomplete or damaged, or has other vocabularies than the first; the first has no aligner, and
-    one is to align; or Keras works on another backend than TensorFlow.
+    incomplete or damaged, or has other vocabularies than the first; if `alignment` is "aligner" and
+    the first has none; or if Keras has another backend than TensorFlow.
     """
     check_backend()
     if alignment is not None:

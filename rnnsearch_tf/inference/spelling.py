@@ -15,17 +15,21 @@ _AT_ONCE = 64  # words, whose errors take up to 76 kB each
 
 
 class SpellingCorrection(tf.Module):
-    """Reads an unknown source word as the known one that it is with other capitals or one error.
+    """Replaces unknown source words by known words of similar spelling.
 
-    The first that there is: the word in other capitals; with two neighboring letters exchanged, as
-    it is or in small letters; with a letter more or less; with another letter, or with one letter
-    in another place. Of several, the most frequent one. Of errors, which Damerau (1964), A
-    Technique for Computer Detection and Correction of Spelling Errors, found to be most of
-    people's, the first letter has none, nor have words of fewer than four letters or with capitals
-    after the first, such as acronyms. A word that is like no other stays.
+    The corrections are tried in this order; the first that gives a known word is used:
 
-    Tables have the known words with a letter left out, with a gap in its place, and with the letter
-    behind them, so that no search is needed.
+    1. the same word in another case;
+    2. two adjacent letters swapped, in the word as given, then in lowercase;
+    3. one letter missing or added;
+    4. one letter substituted, or moved to another position.
+
+    If several known words match, the most frequent one is used. A word without a match is kept.
+    Corrections 2 to 4 undo a single typing error (Damerau 1964, A Technique for Computer Detection
+    and Correction of Spelling Errors). They never change the first letter, and are tried only on
+    words of 4 to 40 letters without capitals after the first letter, so not on acronyms.
+
+    Tables index the known words with one letter left out, so that no search is needed.
     """
 
     def __init__(self, source: TextVectorizer):

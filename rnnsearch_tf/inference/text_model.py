@@ -121,9 +121,10 @@ class TextModel(tf.Module):
         return self._with_config(dataclasses.replace(self.config, decoding=decoding))
 
     def prepare(self) -> None:
-        """Have a search find its weights joined; only where weights neither change nor are narrow.
+        """Compute `step_weights` once, instead of in each search.
 
-        It takes memory for them, up to that of the decoder's weights.
+        Call it only if the weights no longer change and `weights_dtype` is "float32". It takes up
+        to as much memory as the decoder's weights.
         """
         bfloat16, all_words = self.config.decoding.bfloat16, self._candidates is None
         self._prepared = PreparedWeights(lambda: self.model.step_weights(bfloat16, all_words))
@@ -178,7 +179,7 @@ class TextModel(tf.Module):
             As `candidates`.
         """
         with tf.control_dependencies([tf.debugging.assert_equal(
-            tf.size(text), tf.size(prefix), "as many texts as prefixes"
+            tf.size(text), tf.size(prefix), "text and prefix must have the same length"
         )]):  # fmt: skip
             return self._translations(text, self.config.decoding.beam_size, tf.identity(prefix))
 

@@ -81,9 +81,9 @@ def in_words(translations: list[Translation], source: Side, target: Side) -> lis
 
 
 def scores_of_words(scores: tf.RaggedTensor, numbers: tf.RaggedTensor) -> tf.RaggedTensor:
-    """Sum log p of tokens, float32 [B, None] with `</s>` last, over each word: likewise.
+    """Sum log p of the tokens of each word, `</s>` last: float32 [B, None] to float32 [B, None].
 
-    `numbers` are the word of each token, int64 [B, None], without `</s>`.
+    `numbers` has the index of each token's word, int64 [B, None], without `</s>`.
     """
     counts = tf.maximum(tf.reduce_max(numbers, axis=1), -1) + 1  # of an empty row, the least int64
     numbers = tf.concat([numbers, counts[:, tf.newaxis]], axis=1)

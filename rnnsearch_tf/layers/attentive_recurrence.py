@@ -28,7 +28,7 @@ from rnnsearch_tf.tensor_types import Bool, Float, Tensor
 
 
 class Weights(NamedTuple):
-    """Weights of the loop, those that the same vector is multiplied by side by side."""
+    """Weights of the loop; matrices that multiply the same vector are concatenated by columns."""
 
     W_a_U_gates: Float[Tensor, "n _"]  # W_a, U_z and U_r
     C: Float[Tensor, "two_n three_n"]  # C_z, C_r and C

@@ -16,7 +16,7 @@ from rnnsearch_tf.tensor_types import Float, Int, Tensor
 
 
 def maxout(pairs: Float[Tensor, "*rows two_l"]) -> Float[Tensor, "*rows l"]:
-    """The greater of each two neighbors."""
+    """Return the maximum of each pair of adjacent units."""
     pairs = ops.reshape(pairs, (*sizes(pairs)[:-1], pairs.shape[-1] // 2, 2))
     return ops.maximum(*ops.unstack(pairs, axis=-1))
 

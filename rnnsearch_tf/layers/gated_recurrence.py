@@ -75,7 +75,7 @@ def gated_recurrence(
     dtype: str,  # of the products
     reverse: bool = False,
 ) -> Float[Tensor, "T B n"]:
-    """Read inputs from the first to the last, or the other way: the states after each."""
+    """Unroll over the inputs, from the last with `reverse`; return the state after each."""
     if keras.backend.backend() != "tensorflow":
         return _unroll(inputs, start, U_gates, U, dtype, reverse)[0]
 

@@ -18,9 +18,9 @@ _zeros = contextvars.ContextVar("whether all initial weights are zero", default=
 
 @contextlib.contextmanager
 def zeros() -> Iterator[None]:
-    """Make all initial weights zero inside, for a model whose weights a file has.
+    """Initialize all weights to zero in the block, for a model whose weights are read from a file.
 
-    At the paper's sizes, it takes a second to draw them.
+    At the paper's sizes, drawing random weights takes a second.
     """
     token = _zeros.set(True)
     try:

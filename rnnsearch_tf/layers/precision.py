@@ -18,7 +18,7 @@ class PreciseLayer(keras.layers.Layer):
 
     Under "mixed_bfloat16" Keras casts the inputs and weights of a layer to bfloat16. Here states,
     gates, softmaxes and sums keep the dtype of the weights, float32: only the factors of a product
-    with a weight are cast, which rounds its result, too. This is more accurate, and quicker where
+    with a weight are cast, which rounds its result, too. This is more accurate, and faster where
     elementwise bfloat16 is slow.
     """
 
@@ -55,7 +55,7 @@ def _plain(value: Any) -> Any:
 
 
 def joined(*weights: Float[Tensor, "*rows _"]) -> Float[Tensor, "*rows _"]:
-    """Join weights by columns; of one, the tensor, where `convert_to_tensor` leaves a variable."""
+    """Concatenate weights by columns; a single variable becomes a tensor."""
     return ops.concatenate(weights, axis=-1)
 
 
@@ -67,7 +67,7 @@ def split_columns(
 
 
 def sizes(x: Tensor) -> tuple[Any, ...]:
-    """Return a shape for `ops.reshape`: of one unknown size -1, which costs a graph nothing."""
+    """Return a shape for `ops.reshape`; a single unknown size is -1, which needs no graph op."""
     if sum(size is None for size in x.shape) == 1:
         return tuple(-1 if size is None else size for size in x.shape)
     return ops.shape(x)

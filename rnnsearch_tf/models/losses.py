@@ -49,9 +49,9 @@ class SentenceLoss(keras.losses.Loss):
         super().__init__(*args, **{"dtype": "float32", **kwargs})
 
     def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
-        """Compute the loss; without a Keras mask, which `call` needs not and Keras misapplies.
+        """Compute the loss, without the Keras mask of `y_pred`: `call` masks padding itself.
 
-        ValueError for weights that are not one number for each sentence.
+        ValueError if `sample_weight` is not one weight per sentence.
         """
         if sample_weight is not None and any(size != 1 for size in sample_weight.shape[1:]):
             raise ValueError(
@@ -72,7 +72,8 @@ class SentenceLoss(keras.losses.Loss):
 def nll(model: Any, batch: Mapping[str, Any], outputs: DecoderOutputs, training: bool) -> LossTotal:
     """Σ −log p(y_i | y_<i, x) over the target tokens, and their number (`</s>` counted).
 
-    In training, it is that of smoothed labels, and of two readings, where the config has it so.
+    In training, label smoothing and R-Drop are applied if the config has them. The number is that
+    of the tokens of one forward pass.
     """
     config, target = model.config, batch["target"]
     smoothing, r_drop = (config.label_smoothing, config.r_drop) if training else (0.0, 0.0)

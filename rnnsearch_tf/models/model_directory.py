@@ -48,7 +48,7 @@ class ModelDirectory:
         training.jsonl      one line per evaluation
         lexicon.tsv         words for [UNK], where rnnsearch-lexicon has been run
         aligner.npz         a word aligner, where rnnsearch-aligner has been run
-        tensorboard/        the same and more, for TensorBoard
+        tensorboard/        the records of training.jsonl and more, for TensorBoard
 
     The folder need not exist yet.
     """
@@ -119,7 +119,8 @@ class ModelDirectory:
     def check_resumable(self) -> None:
         """Check that the training run in this folder, if there is one, can be resumed.
 
-        InputError if config.json, the checkpoints or a vocabulary is missing, but not all files.
+        InputError if the folder has some files of a training run, but config.json, the checkpoints
+        or a vocabulary is missing.
         """
         written = (self.weights_path(BEST), self.weights_path(LAST), self.log_path)
         files = [path.name for path in written if path.exists()]
@@ -191,10 +192,10 @@ class ModelDirectory:
         return self.lexicon_path if self.lexicon_path.exists() else None
 
     def find_aligner(self, alignment: AlignmentName | None = None) -> Path | None:
-        """Find the word aligner that aligns; None if attention does.
+        """Return the path of the word aligner to align with; None to align by attention.
 
-        The aligner does where there is one, unless "attention" is asked for. InputError if the
-        "aligner" is asked for, and there is none.
+        By default (`alignment` None), the aligner is used if there is one. InputError if
+        `alignment` is "aligner" and there is none.
         """
         if self.aligner_path.exists():
             return None if alignment == "attention" else self.aligner_path
@@ -265,9 +266,9 @@ class ModelDirectory:
     def save_weights(
         self, model: "TranslationModel", which: str, updates: int | None = None
     ) -> None:
-        """Write the model's weights, which so many updates have made, whole or not at all.
+        """Write the model's weights after `updates` updates, whole or not at all.
 
-        InputError if the disk refuses, or the config cannot be read.
+        InputError if they cannot be written, or the config cannot be read.
         """
         from rnnsearch_tf.models.weights_file import write_weights
 

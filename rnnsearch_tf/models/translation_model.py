@@ -28,7 +28,8 @@ class TranslationModel(keras.Model):
 
     Inputs: `source` int32 [B, Tx] and `target` int32 [B, Ty], each sentence ending in `</s>`,
     then padding 0. Output: logits [B, Ty, K], where `logits[:, i]` predicts `target[:, i]` from
-    `target[:, :i]`; the model shifts by itself. Layers have Keras's dtype policy of the time.
+    `target[:, :i]`; the model shifts the target itself. The layers use the global Keras dtype
+    policy at the time of construction.
 
     Args:
         config: architecture and sizes, such as `PRESETS["rnnsearch-50"].model`.

@@ -26,7 +26,7 @@ def write_weights(
     """Write a file that `check_weights` accepts, and Keras's `load_weights` reads.
 
     The path ends in ".weights.h5"; the config is that of the model's directory; `updates` are those
-    that made the weights. OSError if the disk refuses.
+    that made the weights. OSError if the file cannot be written.
     """
     optimizer = getattr(model, "optimizer", None)
     model.optimizer = None  # which Keras would write, too, for a model that was compiled
@@ -46,7 +46,7 @@ def copy_weights(source: Path, target: Path, dtype: str) -> None:
     """Write the arrays of a checked file in another dtype, with a digest of their own.
 
     The target ends in ".weights.h5"; the dtype is "float32" or "float16". InputError if a value
-    is too large for it, OSError if the disk refuses.
+    is too large for it, OSError if the file cannot be written.
     """
     with h5py.File(source, "r") as file, h5py.File(target, "w") as copy:
         for path, item in _items(file):
@@ -78,9 +78,9 @@ def check_weights(path: Path, config: Config) -> str:
     """Check a file before a model is built for it; `config` is that of its directory.
 
     Files of version 0.1.0 have neither digest nor training; shapes and values are checked. Returns
-    the SHA-256 of names, shapes and values. InputError for a damaged file, other things than plain
-    arrays, arrays of another model or training, values that are not finite or not those that were
-    written.
+    the SHA-256 of names, shapes and values. InputError for a damaged file, anything but plain
+    arrays, arrays of another model or training run, or values that are not finite or differ from
+    those that were written.
     """
     with _told(path), h5py.File(path, "r") as file:
         arrays = _arrays(file)

@@ -83,7 +83,7 @@ def _in_every_bin(results: Results) -> Iterator[Claim]:
 
 
 def _falls(results: Results) -> Iterator[Claim]:
-    """Claim that RNNencdec drops with length, more than RNNsearch does, and RNNsearch-50 not."""
+    """Claim that RNNencdec degrades with length, RNNsearch less, and RNNsearch-50 not at all."""
     for length in (30, 50):
         encdec, search = (results.get(f"{name}-{length}") for name in ("RNNencdec", "RNNsearch"))
         if encdec is None:

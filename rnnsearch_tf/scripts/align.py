@@ -1,7 +1,6 @@
 """rnnsearch-align: sentence pairs in, links between their words out."""
 
 import json
-import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -103,7 +102,3 @@ def _json(pair: "PairAlignment", links: Links) -> str:
         values["reverse_alignment"] = json_weights(pair.reverse.weights)
     values["links"] = sorted(links)
     return json.dumps(values, ensure_ascii=False)
-
-
-if __name__ == "__main__":
-    sys.exit(run())

@@ -1,6 +1,5 @@
 """rnnsearch-aligner: a word aligner, learned from sentence pairs alone."""
 
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
@@ -132,7 +131,3 @@ def _links(aligner: "HmmAligner", pairs: "Iterator[tuple[Sentence, Sentence]]") 
             yield pharaoh(ALIGNER_LINKS.links(*weights)) + "\n"
     if long:
         say(f"without links: {long:,} pairs of more than {MAX_WORDS} words")
-
-
-if __name__ == "__main__":
-    sys.exit(run())

@@ -1,7 +1,5 @@
 """rnnsearch-beam-select: the pairs of a sharded pool that are most like in-domain text."""
 
-import sys
-
 from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.scripts.shared.beam_flags import (
@@ -114,7 +112,3 @@ def run() -> None:
     kept, pairs = (counters.get(name, 0) for name in ("kept_pairs", "pairs"))
     blank = counters.get("blank_pairs", 0)
     say(f"kept {kept:,} of {pairs:,} pairs; {blank:,} have a blank side")
-
-
-if __name__ == "__main__":
-    sys.exit(run())

@@ -1,6 +1,5 @@
 """rnnsearch-beam-translate: sharded text to translations, on Apache Beam."""
 
-import sys
 from typing import Any
 
 from rnnsearch_tf.errors import UsageError
@@ -111,7 +110,3 @@ def run() -> int:
     )
     say(", ".join(f"{counters.get(name, 0):,} {name.replace('_', ' ')}" for name in _COUNTERS))
     return 1 if counters.get("lines_without_translation") else 0
-
-
-if __name__ == "__main__":
-    sys.exit(run())

@@ -4,7 +4,6 @@ import contextlib
 import itertools
 import math
 import os
-import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Literal
 
@@ -177,7 +176,3 @@ def _lines(path: str) -> Iterator[str]:
     decoder = Decoder(lambda warning: COMMAND.warn(f"{name}: {warning}"))
     for number, line in enumerate(input_lines(path), 1):
         yield decoder(line, number)
-
-
-if __name__ == "__main__":
-    sys.exit(run())

@@ -1,7 +1,5 @@
 """rnnsearch-demo: both models on the built-in grammar, end to end, in minutes."""
 
-import sys
-
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.file_flags import OUTPUT_FOLDER
@@ -31,7 +29,3 @@ def run() -> None:
         from rnnsearch_tf.demo import run as run_demo
 
     run_demo(FLAGS.output)
-
-
-if __name__ == "__main__":
-    sys.exit(run())

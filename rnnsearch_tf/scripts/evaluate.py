@@ -1,6 +1,5 @@
 """rnnsearch-evaluate: scores of a model's translations of a test set."""
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -217,7 +216,3 @@ def _write_sample(translator: "Translator", text: ParallelText, translations: li
     languages = translator.config.source_language, translator.config.target_language
     sample = SampleText(text.source, text.target, translations, languages)
     write_sample(FLAGS.sample_html, sample, translator.align, translator.score, FLAGS.sample)
-
-
-if __name__ == "__main__":
-    sys.exit(run())

@@ -1,6 +1,5 @@
 """rnnsearch-export: a SavedModel from a model directory."""
 
-import sys
 from pathlib import Path
 
 from rnnsearch_tf.config import AlignmentName, WeightsDtype
@@ -108,7 +107,3 @@ def _export(models: list[str]) -> Path:
     if FLAGS.kit is None:
         say("Serve: rnnsearch-export --kit=FOLDER writes the files around TensorFlow Serving")
     return path
-
-
-if __name__ == "__main__":
-    sys.exit(run())

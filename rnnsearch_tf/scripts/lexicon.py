@@ -1,7 +1,6 @@
 """rnnsearch-lexicon: translations of words, learned from the model's own attention."""
 
 import dataclasses
-import sys
 
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.limits import COUNT
@@ -47,7 +46,3 @@ def run() -> None:
     lexicon = lexicon_of(translator, training, FLAGS.pairs)
     write_lexicon(path, lexicon)
     say(f"{path}: {len(lexicon):,} words")
-
-
-if __name__ == "__main__":
-    sys.exit(run())

@@ -1,6 +1,5 @@
 """rnnsearch-plot: curves of training runs or of evaluations."""
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -91,7 +90,3 @@ def _labels(paths: Sequence[str]) -> list[str]:
     if len(set(labels)) < len(labels):
         raise UsageError(f"{','.join(paths)}: the same path twice")
     return labels
-
-
-if __name__ == "__main__":
-    sys.exit(run())

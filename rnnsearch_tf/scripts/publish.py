@@ -1,6 +1,5 @@
 """rnnsearch-publish: a trained model as a folder to share."""
 
-import sys
 from typing import Literal
 
 from rnnsearch_tf.errors import UsageError
@@ -67,7 +66,3 @@ def run() -> None:
         FLAGS.weights_dtype,
     )
     show(FLAGS.output)
-
-
-if __name__ == "__main__":
-    sys.exit(run())

@@ -1,7 +1,6 @@
 """rnnsearch-reproduce: the paper's four models, trained and evaluated, with a report."""
 
 import shlex
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -158,7 +157,3 @@ def _given() -> list[str]:
     """Return the flags that are not at their defaults, as they would be typed."""
     given = [FLAGS[name] for name in FLAGS if FLAGS[name].value != FLAGS[name].default]
     return [line for flag in given for line in flag.serialize().split("\n")]
-
-
-if __name__ == "__main__":
-    sys.exit(run())

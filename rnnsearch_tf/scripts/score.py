@@ -1,7 +1,6 @@
 """rnnsearch-score: likelihood of given translations."""
 
 import math
-import sys
 from collections.abc import Iterable, Iterator
 
 from rnnsearch_tf.results import Hypothesis
@@ -84,7 +83,3 @@ def _lines(stream: "Iterable[float | Hypothesis]", scores: list[float]) -> Itera
         scores.append(score)
         line = f"{score:.4f}"
         yield line if isinstance(scored, float) else f"{line}{SEPARATOR}{scored_words(scored)}"
-
-
-if __name__ == "__main__":
-    sys.exit(run())

@@ -5,7 +5,6 @@ import dataclasses
 import json
 import os
 import shlex
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -311,7 +310,3 @@ def _check_run(config: Config) -> None:
     check_same(directory, config)
     directory.check_resumable()
     directory.read_log()  # for its checks
-
-
-if __name__ == "__main__":
-    sys.exit(run())

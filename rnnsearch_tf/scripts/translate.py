@@ -162,7 +162,3 @@ def _output(
             pair = Alignment(*sides, result.alignment, result.unknown or ())
             draw_figure(COMMAND, number + 1, pair)
         yield to_text(result, number)
-
-
-if __name__ == "__main__":
-    sys.exit(run())

@@ -62,7 +62,7 @@ def signatures(text_model: TextModel) -> dict[str, Callable[..., Outputs]]:
     def score(text: tf.Tensor, translation: tf.Tensor) -> Outputs:
         """Score given translations, and their words; both are read up to `max_length` tokens."""
         tf.debugging.assert_equal(
-            tf.size(text), tf.size(translation), "as many texts as translations"
+            tf.size(text), tf.size(translation), "text and translation must have the same length"
         )
         max_length = text_model.config.decoding.max_length
         source = text_model.source.read(text, max_length).to_tensor("")
@@ -73,7 +73,7 @@ def signatures(text_model: TextModel) -> dict[str, Callable[..., Outputs]]:
 
     @graph_function(input_signature=[_TEXT])
     def describe(text: tf.Tensor) -> Outputs:
-        """Tell of the model what a page shows, whatever the text."""
+        """Return the metadata that the web page shows, the same for every text."""
         told = {
             "source_language": text_model.config.source_language,
             "target_language": text_model.config.target_language,

@@ -70,10 +70,10 @@ class SubwordSampler:
 
 
 def exchange_letters(text: str, share: float, random_numbers: random.Random) -> str:
-    """Exchange two inner neighbors in about a share of all words of a text.
+    """Swap two adjacent inner letters in about this share of the words of a text.
 
-    Words of fewer than four letters are left alone, and longer ones bear their part. Words keep
-    their first and last letter and their places.
+    Words of fewer than four letters are never changed, so longer ones are changed more often. The
+    first and the last letter of a word, and the order of the words, stay.
     """
     words = len(text.split())
     places = [match.span() for match in _WORD.finditer(text)]

@@ -58,9 +58,10 @@ class SentencePieceTokenizer(Tokenizer):
 
     @classmethod
     def load(cls, language: str, path: Path, digest: str = "") -> "SentencePieceTokenizer":
-        """Read a model file, which has a SHA-256 where one is given.
+        """Read a model file; `digest` is its expected SHA-256, in hexadecimal.
 
-        InputError if it is no such file, and where tensorflow-text is not installed.
+        InputError if it cannot be read, is not a SentencePiece model or has another digest, or if
+        tensorflow-text is not installed.
         """
         with input_errors(path):
             model = path.read_bytes()
@@ -151,10 +152,10 @@ def learn_subwords(lines: Iterable[str], size: int) -> bytes:
 
     `size` is K, the pieces with the special tokens and the 256 bytes.
 
-    SentencePiece's defaults hold but for these: Unicode is normalized (NFKC); ids 0 to 2 are
-    padding, `</s>` and [UNK]; there are fewer pieces where the text has no more. InputError where
-    `size` is too small for the characters of the text, the text is empty, or the package
-    sentencepiece is not installed.
+    These options differ from SentencePiece's defaults: byte fallback; ids 0 to 2 are padding,
+    `</s>` and [UNK], and there is no `<s>`; `size` is an upper limit, for texts with fewer pieces.
+    InputError if `size` is too small for the characters of the text, the text is empty, or the
+    package sentencepiece is not installed.
     """
     require_package("sentencepiece")
     import sentencepiece

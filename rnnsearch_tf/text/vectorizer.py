@@ -13,7 +13,7 @@ _ID = (tf.int64, tf.lookup.TextFileIndex.LINE_NUMBER)
 
 
 class TextVectorizer(tf.Module):
-    """The tokenizer and the vocabulary of a language; InputError if its file is none."""
+    """The tokenizer and the vocabulary of a language; InputError as in `Vocabulary.load`."""
 
     def __init__(self, tokenizer: Tokenizer, vocabulary: str | Path):
         super().__init__()

@@ -48,9 +48,10 @@ class Vocabulary:
 
     @classmethod
     def load(cls, path: str | Path, digest: str | None = None) -> "Vocabulary":
-        """Read a vocabulary file, UTF-8, one token per line, which has a digest where one is given.
+        """Read a vocabulary file, UTF-8, one token per line; `digest` is its expected SHA-256.
 
-        InputError, with the file's name, where it cannot be read, is no vocabulary, or another.
+        InputError, which names the file, if it cannot be read, is not a vocabulary, or has another
+        digest.
         """
         with input_errors(path):
             text = Path(path).read_bytes().decode("utf-8")

@@ -35,11 +35,14 @@ class Checkpoints:
         return self._saved.state
 
     def begin(self) -> None:
-        """Write the checkpoint of the start: where weights or a log are, one is from then on."""
+        """Write ckpt-0, so that a directory with weights or a log always has a checkpoint, too."""
         self._write(0)
 
     def save(self) -> None:
-        """Write a checkpoint, and remove all but the one before; InputError with nothing left."""
+        """Write a checkpoint, and keep only it and the one before it.
+
+        InputError if it cannot be written; its partial files are removed.
+        """
         numbers = self._numbers()
         self._write(max(numbers, default=0) + 1)
         for number in sorted(numbers)[:-1]:

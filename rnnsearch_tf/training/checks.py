@@ -29,9 +29,9 @@ _DIGESTED = {
 def check_inputs(config: Config, has_validation_set: bool, has_alignments: bool) -> None:
     """Check that a training run has what its settings need.
 
-    UsageError for early stopping without a validation set, alignments without a weight or an
-    attention, a weight without alignments, drawn text where the tokens are words, or R-Drop without
-    dropout or with XLA.
+    UsageError for early stopping without a validation set, alignments without a weight or without
+    attention, a weight without alignments, subword sampling or letter noise without SentencePiece,
+    or R-Drop without dropout or with XLA.
     """
     if not has_validation_set and config.training.early_stopping != "none":
         raise UsageError("--early_stopping needs a validation set")
@@ -80,10 +80,11 @@ def check_jax(config: Config, strategy: Any = None) -> None:
 
 
 def check_same(directory: ModelDirectory, config: Config) -> None:
-    """Check that a training run has the settings of the one in the directory, where there is one.
+    """Check that a resumed training run has the settings that it began with.
 
-    Settings without the digests of text and vocabularies are compared in the rest. InputError, with
-    what differs and a way out, where it has not.
+    A directory that is not complete passes. A `config` without digests of the text (which has not
+    been read yet) is compared without them. InputError if settings differ; the message names them
+    and says how to continue.
     """
     if not directory.is_complete():
         return

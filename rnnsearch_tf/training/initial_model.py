@@ -29,7 +29,7 @@ class InitialModel:
 
     Architecture, sizes and tokenizer are the initial model's. Its words keep their ids; where the
     new vocabularies are larger, the most frequent new words of the text follow, with random
-    weights. The optimizer begins anew. InputError as in `ModelDirectory.load_config`.
+    weights. The optimizer starts from scratch. InputError as in `ModelDirectory.load_config`.
     """
 
     def __init__(self, path: str | Path):
@@ -42,7 +42,7 @@ class InitialModel:
     def settings_over(self, config: Config) -> Config:
         """Return a config with this model's architecture, sizes, tokenizer and decoding options.
 
-        But with 0 candidate words: these need a lexicon, which a new model has not.
+        Candidate words are off: they need a lexicon, which a new model does not have.
         """
         own = self._config
         of_text = {name: getattr(own, name) for name in _OF_TEXT}

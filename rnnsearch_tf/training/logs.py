@@ -68,9 +68,10 @@ class RunningMetrics:
     def means(self) -> dict[str, float]:
         """Return the fields of these metrics in a record of training.jsonl.
 
-        NLL in nats per token and per sentence, the mean of the gradient's norm, the shares of
-        clipped and of skipped updates, and `train_<name>_loss` of each auxiliary loss, in nats for
-        each token or linked word that it is counted over. NaN if all updates were skipped.
+        NLL in nats per token and per sentence, the mean gradient norm, the fractions of clipped
+        and of skipped updates, and `train_<name>_loss` of each auxiliary loss, in nats per token or
+        linked word. If all updates were skipped, `skipped` is 1, the other values are NaN, and
+        there is no auxiliary loss.
         """
         nll = self.losses.get("nll", LossTotal(0.0, 0.0))
         counted = self.updates - self.skipped

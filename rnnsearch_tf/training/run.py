@@ -176,7 +176,7 @@ def _train(
 
 @contextlib.contextmanager
 def _seeded(seed: int) -> Iterator[None]:
-    """Seed what a model draws when it is built; Python's and NumPy's numbers go on after it."""
+    """Seed the initial weights of a model, and restore Python's and NumPy's random states after."""
     before = random.getstate(), np.random.get_state()
     keras.utils.set_random_seed(seed)
     try:

@@ -156,7 +156,7 @@ class TrainStep:
 
 @contextlib.contextmanager
 def replaced(weights: Sequence[Any], averages: Sequence[Any]) -> Iterator[None]:
-    """Assign averages to the weights, of which they are all or none, for the block."""
+    """Assign the averages to the weights for the block; without averages, change nothing."""
     newest = [(weight, weight.numpy()) for weight, _ in zip(weights, averages, strict=False)]
     for (weight, _), average in zip(newest, averages, strict=True):
         weight.assign(average.numpy())

@@ -41,8 +41,8 @@ _SECONDS_BETWEEN_CHECKPOINTS = 600.0
 class Trainer:
     """Trains a model in a model directory, resuming where the last run there stopped.
 
-    Keras callbacks are told of it. Their epoch is the interval between two evaluations: with
-    `evaluation_interval` 0, a pass over the training pairs. They are given
+    For Keras callbacks, an epoch is the interval between two evaluations (with
+    `evaluation_interval` 0, a pass over the training pairs). Their methods get these logs:
         on_train_begin: updates, made by earlier runs;
         on_train_batch_end: loss (nats per sentence), nll_per_token, perplexity, gradient_norm,
             learning_rate, updates, and of the interval so far: mean_loss, mean_nll_per_token,
@@ -240,7 +240,7 @@ class Trainer:
             self._begin_interval()
 
     def _begin_interval(self) -> None:
-        """Tell callbacks that their epoch begins, and all workers what they made of the rate."""
+        """Begin a callback epoch, and broadcast the learning rate, which callbacks may set."""
         self._callbacks.on_epoch_begin(self._state.evaluations)
         if self._workers.are_several and self._config.learning_rate_schedule == "constant":
             optimizer = self._train_step.optimizer

@@ -19,7 +19,7 @@ from rnnsearch_tf.data.selection import sampling
 from rnnsearch_tf.data.selection.moore_lewis import best_pairs, entropy_differences, score_pairs
 from rnnsearch_tf.data.selection.ngram_model import UNK, NgramModel, frequent_words
 from rnnsearch_tf.data.selection.sampling import first_occurrences, two_samples
-from rnnsearch_tf.scripts import select_pairs
+from rnnsearch_tf.scripts import select
 from rnnsearch_tf.synthetic.grammar import generate
 
 NEWS = ["a b a", "b a b c", "a a"]
@@ -224,7 +224,7 @@ def is_recipe(pair: tuple[str, str]) -> bool:
 
 def test_what_is_selected_is_in_domain_and_in_the_pools_order(files, tmp_path, capsys):
     scores = tmp_path / "scores.gz"
-    assert select_pairs.run(arguments(files, scores=scores)) == 0
+    assert select.run(arguments(files, scores=scores)) == 0
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.splitlines()[-1].startswith("kept 50 of 360 pairs; scores -")
@@ -240,30 +240,30 @@ def test_what_is_selected_is_in_domain_and_in_the_pools_order(files, tmp_path, c
 
 
 def test_gzip_in_gives_what_plain_text_gives_and_out_is_reproducible(files, tmp_path):
-    assert select_pairs.run(arguments(files)) == 0
+    assert select.run(arguments(files)) == 0
     plain = {
         name: write(tmp_path / name, read_lines(path))
         for name, path in files.items()
         if name.startswith(("in_domain", "pool"))
     }
     first = {"output_source": tmp_path / "1.gz", "output_target": tmp_path / "2.gz"}
-    assert select_pairs.run(arguments({**files, **plain}, **first)) == 0
+    assert select.run(arguments({**files, **plain}, **first)) == 0
     assert read_lines(first["output_source"]) == read_lines(files["output_source"])
     assert read_lines(first["output_target"]) == read_lines(files["output_target"])
     before = first["output_source"].read_bytes()
-    assert select_pairs.run(arguments({**files, **plain}, **first)) == 0
+    assert select.run(arguments({**files, **plain}, **first)) == 0
     assert first["output_source"].read_bytes() == before
 
 
 def test_more_than_the_pool_and_no_duplicates(files, capsys):
-    assert select_pairs.run(arguments(files, keep=1_000)) == 0
+    assert select.run(arguments(files, keep=1_000)) == 0
     assert "kept 358 of 360 pairs, all that can be chosen; 1,000 were asked for" in (
         capsys.readouterr().err
     )
     pairs = selected(files)
     assert len(pairs) == 358
     assert len(set(pairs)) < 358
-    assert select_pairs.run([*arguments(files, keep=1_000), "--drop_duplicates"]) == 0
+    assert select.run([*arguments(files, keep=1_000), "--drop_duplicates"]) == 0
     assert selected(files) == list(dict.fromkeys(pairs))
 
 
@@ -273,7 +273,7 @@ def fails(capsys, files: dict[str, str], status: int = 1, **changed: object) -> 
     Path(files["output_source"]).write_text("kept\n")
     before = {path: path.read_bytes() for path in folder.iterdir()}
     capsys.readouterr()
-    assert select_pairs.run(arguments(files, **changed)) == status
+    assert select.run(arguments(files, **changed)) == status
     assert before == {path: path.read_bytes() for path in folder.iterdir()}
     captured = capsys.readouterr()
     assert captured.out == ""

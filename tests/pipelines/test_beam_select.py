@@ -14,7 +14,7 @@ pytest.importorskip("apache_beam", reason="apache_beam is not installed: make te
 from rnnsearch_tf.data.lines import read_lines
 from rnnsearch_tf.data.selection.moore_lewis import best_pairs
 from rnnsearch_tf.pipelines import selection
-from rnnsearch_tf.scripts import beam_select, select_pairs
+from rnnsearch_tf.scripts import beam_select, select
 from rnnsearch_tf.synthetic.grammar import generate
 
 Text = list[tuple[str, str]]
@@ -41,7 +41,7 @@ def selected_locally(folder: Path, keep: int, *options: str) -> list[list[str]]:
     out = [folder / f"local.{name}" for name in (*SIDES, "scores")]
     files = [f"--pool_{side}={folder / 'whole' / side / 'text'}" for side in SIDES]
     outputs = [f"--output_source={out[0]}", f"--output_target={out[1]}", f"--scores={out[2]}"]
-    assert select_pairs.run([*flags(folder, keep), *files, *outputs, *options]) == 0
+    assert select.run([*flags(folder, keep), *files, *outputs, *options]) == 0
     return [read_lines(path) for path in out]
 
 

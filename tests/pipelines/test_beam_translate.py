@@ -197,7 +197,7 @@ def test_a_killed_worker_loses_and_doubles_nothing(text, expected, export_dir, t
     shutil.copytree(text, copies)
     given = flags(export_dir, copies, output)
     with open(tmp_path / "log", "wb") as log:
-        process = start("rnnsearch_tf.scripts.beam_translate", *given, *WORKERS, stderr=log)
+        process = start("rnnsearch_tf", "beam-translate", *given, *WORKERS, stderr=log)
         try:
             deadline = time.monotonic() + 300
             while b"while_body" not in (tmp_path / "log").read_bytes():  # the model is loaded

@@ -143,7 +143,12 @@ def test_links_of_training_pairs_without_a_model(capsys, corpus, tmp_path):
         (aligner, ["--links=x", "--target_language=ja"], 2, "--target_language"),
         (aligner, ["--links={valid}.en"], 2, "another flag names this file too"),
         (aligner, ["--links=x", "--tokenizer=sentencepiece"], 2, "choose one of"),
-        (aligner, ["--model_dir={model}", "--tokenizer=moses"], 2, "cannot be combined with --model_dir"),
+        (
+            aligner,
+            ["--model_dir={model}", "--tokenizer=moses"],
+            2,
+            "cannot be combined with --model_dir",
+        ),
         (
             aligner,
             ["--model_dir=europarl-en-fr"],

@@ -60,7 +60,7 @@ def test_standard_streams_and_bytes_that_are_not_utf8(capsys, monkeypatch):
 def test_each_line_is_answered_before_the_next_is_read():
     with over_http() as served:
         flags = [f"--server={served.url}", "--batch_size=1", "--concurrency=1", PATIENT]
-        command = [sys.executable, "-m", "rnnsearch_tf.scripts.client", *flags]
+        command = [sys.executable, "-m", "rnnsearch_tf", "client", *flags]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
             assert process.stdin is not None
             assert process.stdout is not None
@@ -226,7 +226,7 @@ def test_over_rest_no_tensorflow_is_imported(tmp_path):
 
 def test_over_grpc_standard_error_stays_quiet(tmp_path):
     (tmp_path / "in").write_text("a\n")
-    command = [sys.executable, "-m", "rnnsearch_tf.scripts.client", "--attempts=1"]
+    command = [sys.executable, "-m", "rnnsearch_tf", "client", "--attempts=1"]
     flags = ["--server=grpc://127.0.0.1:1", f"--input={tmp_path / 'in'}", PATIENT]
     done = subprocess.run([*command, *flags], capture_output=True, text=True, check=False)
     said = "rnnsearch-client: grpc://127.0.0.1:1: cannot be reached: Connection refused\n"

@@ -16,7 +16,7 @@ from rnnsearch_tf.scripts import (
     plot,
     reproduce,
     score,
-    select_pairs,
+    select,
     translate,
 )
 from rnnsearch_tf.scripts.shared.command import Command
@@ -36,7 +36,7 @@ OUTPUTS = {
     plot: ("output",),
     reproduce: ("output",),
     score: ("output",),
-    select_pairs: ("output_source", "output_target", "scores"),
+    select: ("output_source", "output_target", "scores"),
     translate: ("output", "figures"),
 }
 EACH = [(script, name) for script, names in OUTPUTS.items() for name in names]

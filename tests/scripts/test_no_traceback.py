@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from rnnsearch_tf.client.json_answer import parse_in_pieces
-from rnnsearch_tf.scripts import plot, reproduce, select_pairs, train, translate
+from rnnsearch_tf.scripts import plot, reproduce, select, train, translate
 from rnnsearch_tf.scripts.shared.command import BUG, Command
 
 SCRIPTS = [
@@ -114,7 +114,7 @@ def test_a_pipe_that_would_be_read_twice(capsys, tmp_path, train_flags):
     assert said.endswith("is read more than once, so it cannot be a pipe")
     names = ("in_domain_source", "in_domain_target", "pool_source", "pool_target")
     files = [f"--{name}={pipe}" for name in (*names, "output_source", "output_target")]
-    said = one_line(capsys, select_pairs, *files, "--keep=1")
+    said = one_line(capsys, select, *files, "--keep=1")
     assert said.endswith("is read more than once, so it cannot be a pipe")
 
 
@@ -219,7 +219,7 @@ def test_settings_of_a_model_or_export_that_cannot_be(capsys, tmp_path, model_di
 
 
 def shell(redirection: str, script: str, *flags: str) -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, "-m", f"rnnsearch_tf.scripts.{script}", *flags]
+    command = [sys.executable, "-m", "rnnsearch_tf", script, *flags]
     return subprocess.run(
         ["sh", "-c", f'exec "$@" {redirection}', "sh", *command], capture_output=True, check=False
     )
@@ -237,6 +237,13 @@ def test_help_that_cannot_be_printed_is_an_error(target):
 def test_errors_that_nobody_hears_have_their_status(target):
     finished = shell(target, "client", "--batch_size=0")
     assert (finished.returncode, finished.stdout, finished.stderr) == (2, b"", b"")
+
+
+def test_a_command_that_does_not_exist():
+    finished = shell("", "trnslate")
+    assert finished.returncode == 1
+    (line,) = finished.stderr.decode().splitlines()
+    assert "score, select, train, translate" in line
 
 
 def test_a_closed_input_is_an_error():

@@ -272,7 +272,7 @@ def test_an_export_translates_as_the_model(capsysbinary, model_dir, export_dir, 
 
 def test_at_a_terminal_each_line_is_answered(model_dir):
     leader, follower = os.openpty()
-    command = [sys.executable, "-m", "rnnsearch_tf.scripts.translate", f"--model_dir={model_dir}"]
+    command = [sys.executable, "-m", "rnnsearch_tf", "translate", f"--model_dir={model_dir}"]
     other = {**os.environ, "KERAS_BACKEND": "jax"}  # a command is not told by it
     with subprocess.Popen(command, stdin=follower, stdout=subprocess.PIPE, env=other) as process:
         assert process.stdout is not None

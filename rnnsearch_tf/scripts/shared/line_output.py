@@ -118,7 +118,7 @@ class LineOutput:
     def write(self, blocks: Iterable[str]) -> None:
         """Write the lines of each item that is not done, the last without its end, as they come.
 
-        InputError if another process is writing them; OSError if the disk refuses.
+        InputError if another process is writing them; OSError if the file cannot be written.
         """
         if self._path == "-":
             _write(sys.stdout.buffer, map(shown_by(sys.stdout), blocks))

@@ -1,9 +1,5 @@
-"""rnnsearch-select: the pairs of a pool that are most like in-domain text.
+"""rnnsearch-select: the pairs of a pool that are most like in-domain text."""
 
-Not named select.py: a script run by its path would import it in place of Python's own select.
-"""
-
-import sys
 from typing import TYPE_CHECKING
 
 from rnnsearch_tf.extras import require_package
@@ -91,7 +87,3 @@ def _summary(scores: "np.ndarray", chosen: "np.ndarray") -> str:
         return kept
     own = scores[chosen]
     return f"{kept}; scores {own.min():.3f} to {own.max():.3f} nats per token"
-
-
-if __name__ == "__main__":
-    sys.exit(run())
