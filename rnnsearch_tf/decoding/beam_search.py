@@ -1,8 +1,8 @@
 """Beam search over a batch of sentences, with a step function and a scoring rule.
 
-The search knows neither model nor text. At each step it gets the logits of the next word from
-`predict`, chooses words, and gives them to `advance`. It is one `tf.while_loop`, so it works inside
-a `tf.function` and a SavedModel, with batch size and lengths unknown until it runs.
+The search knows neither model nor text. A `SearchStep` gives it the logits of the next word, and is
+told the words that it chooses. It is one `tf.while_loop`, so it works inside a `tf.function` and a
+SavedModel, with batch size and lengths unknown until it runs.
 
 Axes: B sentences, k beam slots, K words of the vocabulary, T steps in all, t steps so far.
 Q is the number of hypotheses of a sentence: 1 before the first word, k from then on.
@@ -38,11 +38,34 @@ from rnnsearch_tf.decoding.continuations import best_continuations
 from rnnsearch_tf.decoding.scoring import LOG_PROBABILITY, Kept, ScoringRule, State
 from rnnsearch_tf.tensor_types import Bool, Float, Int, Tensor
 
-Predict = Callable[[State], Any]  # logits of the next word [B, Q, K], from outputs of `advance`
-Advance = Callable[[State, Any], State]  # from what is carried, and words int32 [B, Q]
-
-# Sentences leave the batch when no more than this part of it is live.
+# Finished sentences leave the batch when no more than this part of it is live.
 _LEAVE_AT = 0.75
+
+
+@dataclass(frozen=True)
+class SearchStep:
+    """The functions of a step, for the B sentences that are searched.
+
+    A state is a nest of tensors [B, Q, ...] that differ between the hypotheses of a sentence. What
+    does not, such as its annotations, is captured by the functions as [B, ...] and broadcast over
+    Q: the search copies states only.
+
+    `predict` is called with Q = 1 for the first word and with Q = k afterward, `advance` only with
+    Q = k. Finished and empty slots pass through both with word 0, and the results are ignored.
+
+    Attributes:
+        predict: logits of the next word, [B, Q, K], from a state. If K is not static, it must be a
+            multiple of `continuations.BLOCK`, and at least k · BLOCK.
+        advance: the next state, from what is carried and words, int32 [B, Q].
+        carried: the part of a state that the next `advance` reads; the rest is dropped.
+        select: the step for some sentences, given their indices, int32 [b]. With it, finished
+            sentences leave the batch, which saves time and changes no result.
+    """
+
+    predict: Callable[[State], Any]
+    advance: Callable[[State, Any], State]
+    carried: Callable[[State], State] = lambda state: state
+    select: Callable[[Any], SearchStep] | None = None
 
 
 class Hypotheses(NamedTuple):
@@ -79,7 +102,6 @@ class _Rules:
     beam_size: int
     max_lengths: Int[Tensor, "B"]  # at least 1
     min_lengths: Int[Tensor, "B"] | None
-    carried: Callable[[State], State]
     eos_id: int
     banned_ids: tuple[int, ...]
     scoring: ScoringRule
@@ -96,12 +118,9 @@ class _Rules:
 
 
 def beam_search(
-    predict: Predict,
-    advance: Advance,
+    step: SearchStep,
     state: State,  # a nest of tensors [B, 1, ...], which the first word is predicted from
     *,
-    take: Callable[[Int[Tensor, "b"]], tuple[Predict, Advance]] | None = None,
-    carried: Callable[[State], State] = lambda state: state,
     beam_size: int,  # k
     max_lengths: Int[Tensor, "B"],  # tokens, eos included; below 1 is 1
     min_lengths: Int[Tensor, "B"] | None = None,  # words before eos; `max_lengths` has precedence
@@ -111,18 +130,6 @@ def beam_search(
     n_best: int = 1,  # ranks that must be final
 ) -> Hypotheses:
     """Search for the hypotheses with the highest score; the module's docstring has the rules.
-
-    `predict` is called with Q = 1 for the first word and with Q = k afterward, `advance` only with
-    Q = k.
-    Tensors that differ between the hypotheses of a sentence belong in `state`. Those that do not,
-    such as its annotations, are captured by the two functions as [B, ...] and broadcast over Q: the
-    search copies `state` only. Finished and empty slots pass through both functions as well, with
-    word 0, and the results are ignored.
-
-    If K is not static, it must be a multiple of `continuations.BLOCK`, and at least k · BLOCK.
-    `take` maps the indices of some sentences to `predict` and `advance` for these alone. With it,
-    finished sentences are removed from the batch, which saves time and changes no result. `carried`
-    selects the part of the state that the next `advance` reads; the rest is dropped.
 
     The last token of a hypothesis of maximum length is eos, whose log p counts: all hypotheses are
     complete, and their log p is the model's. A sentence stops once its `n_best`-th best finished
@@ -136,10 +143,12 @@ def beam_search(
         A Markov chain of three words, 0 being eos. Greedy search would begin with 1, which has 0.6:
 
         >>> logits = tf.math.log([[0.0, 0.6, 0.4], [0.5, 0.5, 0.0], [0.9, 0.0, 0.1]])
-        >>> hypotheses = beam_search(
+        >>> step = SearchStep(
         ...     predict=lambda last_words: tf.gather(logits, last_words),
         ...     advance=lambda last_words, words: words,
-        ...     state=tf.zeros([1, 1], tf.int32),
+        ... )
+        >>> hypotheses = beam_search(
+        ...     step, state=tf.zeros([1, 1], tf.int32),
         ...     beam_size=2, max_lengths=tf.constant([4]), eos_id=0,
         ... )
         >>> print(hypotheses.tokens[0, 0].numpy(), f"{tf.exp(hypotheses.log_probs[0, 0]):.2f}")
@@ -152,7 +161,6 @@ def beam_search(
         beam_size=beam_size,
         max_lengths=max_lengths,
         min_lengths=None if min_lengths is None else tf.cast(min_lengths, tf.int32),
-        carried=carried,
         eos_id=eos_id,
         banned_ids=tuple(banned_ids),
         scoring=scoring,
@@ -161,16 +169,16 @@ def beam_search(
 
     # Shapes must not change inside a loop, and the first word makes k hypotheses of one per
     # sentence: it comes before the loops.
-    state, beam = _add_word(predict, state, _empty_beam(max_lengths, scoring.start(state)), rules)
-    if take is None:
-        _, beam = _search_until(0.0, predict, advance, state, beam, rules)
+    state, beam = _add_word(step, state, _empty_beam(max_lengths, scoring.start(state)), rules)
+    if step.select is None:
+        _, beam = _search_until(0.0, step, state, beam, rules)
     else:
-        beam = _search_with_fewer_and_fewer(take, state, beam, rules)
+        beam = _search_with_shrinking_batch(step.select, state, beam, rules)
     return _rank(beam, rules)
 
 
 def _search_until(
-    part: float, predict: Predict, advance: Advance, state: State, beam: _Beam, rules: _Rules
+    part: float, step: SearchStep, state: State, beam: _Beam, rules: _Rules
 ) -> tuple[State, _Beam]:
     """Search until no more than `part` of the sentences is live."""
     enough = part * tf.cast(tf.shape(beam.lengths)[0], tf.float32)
@@ -180,19 +188,15 @@ def _search_until(
         live = tf.reduce_any(_is_live(beam), axis=1)
         return tf.reduce_sum(tf.cast(live, tf.float32)) > enough
 
-    def step(state: State, beam: _Beam) -> tuple[State, _Beam]:
-        state = advance(state, beam.tokens[:, :, -1])
-        return _add_word(predict, state, beam, rules)
+    def add_word(state: State, beam: _Beam) -> tuple[State, _Beam]:
+        return _add_word(step, step.advance(state, beam.tokens[:, :, -1]), beam, rules)
 
     shapes = _loop_shapes(state, beam, rules.beam_size)
-    return tf.while_loop(too_many_live, step, (state, beam), shapes)
+    return tf.while_loop(too_many_live, add_word, (state, beam), shapes)
 
 
-def _search_with_fewer_and_fewer(
-    take: Callable[[Int[Tensor, "b"]], tuple[Predict, Advance]],
-    state: State,
-    beam: _Beam,
-    rules: _Rules,
+def _search_with_shrinking_batch(
+    select: Callable[[Any], SearchStep], state: State, beam: _Beam, rules: _Rules
 ) -> _Beam:
     """Search until no sentence is live; those that are not leave the batch from time to time."""
 
@@ -207,7 +211,7 @@ def _search_with_fewer_and_fewer(
             lambda x: tf.gather(x, sentences), (state, beam)
         )
         some_rules = rules.of(sentences)
-        after = _search_until(_LEAVE_AT, *take(sentences), some_state, some_beam, some_rules)
+        after = _search_until(_LEAVE_AT, select(sentences), some_state, some_beam, some_rules)
         new_words = tf.shape(after[1].tokens)[2] - tf.shape(beam.tokens)[2]
         missing = [[0, 0], [0, 0], [0, new_words]]
         beam = beam._replace(tokens=tf.pad(beam.tokens, missing), steps=tf.pad(beam.steps, missing))
@@ -220,16 +224,16 @@ def _search_with_fewer_and_fewer(
     return beam
 
 
-def _add_word(predict: Predict, state: State, beam: _Beam, rules: _Rules) -> tuple[State, _Beam]:
+def _add_word(step: SearchStep, state: State, beam: _Beam, rules: _Rules) -> tuple[State, _Beam]:
     """Add a word to the live hypotheses, and return what is carried of their parents' state."""
-    logits = predict(state)
+    logits = step.predict(state)
     _check_logits(logits, rules)
     beam, parents = _extend(tf.cast(logits, tf.float32), beam, rules)
     state = _gather(state, parents)
     beam = beam._replace(kept=_extend_kept(beam, state, rules))
     if rules.beam_size > 1:  # of one slot, what is live can always win
         beam = _stop_decided(beam, rules)
-    return rules.carried(state), beam
+    return step.carried(state), beam
 
 
 def _extend(

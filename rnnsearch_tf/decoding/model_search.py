@@ -8,7 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from rnnsearch_tf.config import DecodingConfig
-from rnnsearch_tf.decoding.beam_search import Advance, Hypotheses, Predict, beam_search
+from rnnsearch_tf.decoding.beam_search import Hypotheses, SearchStep, beam_search
 from rnnsearch_tf.decoding.prefix import Begun, constrained, start, with_forced
 from rnnsearch_tf.decoding.scoring import LengthNormalization
 from rnnsearch_tf.models.ensemble import Ensemble
@@ -41,34 +41,17 @@ def search(
         max_lengths = tf.maximum(max_lengths, begun.prefix.max_tokens())
     if weights is None:
         weights = model.step_weights(options.bfloat16, all_words=candidates is None)
-    step = model.bind(source, candidates, weights)
+    bound = model.bind(source, candidates, weights)
     words = None if candidates is None else candidates.words
-    state = tf.nest.map_structure(lambda x: tf.expand_dims(x, 1), step.start())
-    carried = step.carried
-    prefix: Any = ()
+    step = _search_step(bound, bound.memory, words)
+    state = tf.nest.map_structure(lambda x: tf.expand_dims(x, 1), bound.start())
     if begun is not None:
         begun = begun.among(words)
-        prefix = begun.prefix
-        state = start(state, prefix)
-        carried = lambda state: state._replace(of_model=step.carried(state.of_model))  # noqa: E731
-
-    def functions(memory: Any, prefix: Any) -> tuple[Predict, Advance]:
-        of_model = (
-            functools.partial(step.predict_token, memory=memory),
-            lambda state, chosen: step.advance(state, _ids(words, chosen), memory),
-        )
-        return of_model if begun is None else constrained(*of_model, prefix, begun.spelling)
-
-    def take(sentences: tf.Tensor) -> tuple[Predict, Advance]:
-        return functions(
-            *tf.nest.map_structure(lambda x: tf.gather(x, sentences), (step.memory, prefix))
-        )
-
+        step = constrained(step, begun.prefix, begun.spelling)
+        state = start(state, begun.prefix)
     hypotheses = beam_search(
-        *functions(step.memory, prefix),
+        step,
         state,
-        take=take,
-        carried=carried,
         beam_size=options.beam_size,
         max_lengths=max_lengths,
         min_lengths=min_lengths,
@@ -77,8 +60,23 @@ def search(
         scoring=LengthNormalization(options.length_penalty),
         n_best=n_best,
     )
-    tokens = hypotheses.tokens if begun is None else with_forced(hypotheses.tokens, prefix)
+    tokens = hypotheses.tokens if begun is None else with_forced(hypotheses.tokens, begun.prefix)
     return hypotheses._replace(tokens=_ids(words, tokens))
+
+
+def _search_step(bound: Any, memory: Any, words: tf.Tensor | None) -> SearchStep:
+    """The step of a bound model, for the sentences of its memory or some of them."""
+
+    def select(sentences: tf.Tensor) -> SearchStep:
+        own = tf.nest.map_structure(lambda x: tf.gather(x, sentences), memory)
+        return _search_step(bound, own, words)
+
+    return SearchStep(
+        predict=functools.partial(bound.predict_token, memory=memory),
+        advance=lambda state, chosen: bound.advance(state, _ids(words, chosen), memory),
+        carried=bound.carried,
+        select=select,
+    )
 
 
 def _ids(words: tf.Tensor | None, places: tf.Tensor) -> tf.Tensor:

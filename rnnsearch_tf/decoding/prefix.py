@@ -1,7 +1,8 @@
 """Search among the translations that begin with given words.
 
-The search itself does not know of it: `predict` lets through the words that may follow, and gives
-the probability of all others to padding, which is never chosen. So log p is the model's.
+The search itself does not know of it: `constrained` gives it a step that predicts only the words
+that may follow, and the probability of all others for padding, which is never chosen. So log p is
+the model's.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from rnnsearch_tf.decoding.beam_search import Advance, Predict
+from rnnsearch_tf.decoding.beam_search import SearchStep
 from rnnsearch_tf.tensor_types import Bool, Float, Int, Shaped, Tensor
 from rnnsearch_tf.text.vocabulary import PAD, SPECIAL_TOKENS
 
@@ -68,7 +69,7 @@ class Begun(NamedTuple):
 class _Progress(NamedTuple):
     """A state of the model, and what is left of the prefix."""
 
-    of_model: Any
+    model_state: Any
     count: Int[Tensor, "B Q"]  # words so far
     rest: Shaped[Tensor, "B Q"]
 
@@ -79,10 +80,8 @@ def start(state: Any, prefix: Prefix) -> _Progress:
     return _Progress(state, count, prefix.rest[:, tf.newaxis])
 
 
-def constrained(
-    predict: Predict, advance: Advance, prefix: Prefix, spelling: Spelling
-) -> tuple[Predict, Advance]:
-    """Return functions of `_Progress` states in place of those of the model's."""
+def constrained(step: SearchStep, prefix: Prefix, spelling: Spelling) -> SearchStep:
+    """Return the step with `_Progress` states in place of the model's."""
     lengths = prefix.lengths()[:, tf.newaxis]
     forced_words = tf.pad(prefix.forced, [[0, 0], [0, 1]])
 
@@ -90,8 +89,8 @@ def constrained(
         """The words that must follow, [B, Q], 0 where the choice is free."""
         return tf.gather(forced_words, tf.minimum(count, lengths), batch_dims=1)
 
-    def constrained_predict(state: _Progress) -> tf.Tensor:
-        logits = tf.cast(predict(state.of_model), tf.float32)
+    def predict(state: _Progress) -> tf.Tensor:
+        logits = tf.cast(step.predict(state.model_state), tf.float32)
         word = forced(state.count)
         is_next = (state.count == lengths) & prefix.ends_word[:, tf.newaxis]
         free = (word == 0) & (state.rest == "") & ~is_next
@@ -108,19 +107,27 @@ def constrained(
 
         return tf.cond(tf.reduce_all(free), lambda: logits, let_through)
 
-    def constrained_advance(state: _Progress, words: tf.Tensor) -> _Progress:
+    def advance(state: _Progress, words: tf.Tensor) -> _Progress:
         word = forced(state.count)
         is_forced = word > 0
         spelled = tf.strings.length(tf.gather(spelling.texts, words))
         length = tf.strings.length(state.rest)
         read = tf.where(is_forced, 0, tf.minimum(spelled, length))
         return _Progress(
-            advance(state.of_model, tf.where(is_forced, word, words)),
+            step.advance(state.model_state, tf.where(is_forced, word, words)),
             state.count + 1,
             tf.strings.substr(state.rest, read, length - read),
         )
 
-    return constrained_predict, constrained_advance
+    def carried(state: _Progress) -> _Progress:
+        return state._replace(model_state=step.carried(state.model_state))
+
+    def select(sentences: tf.Tensor) -> SearchStep:
+        own = tf.nest.map_structure(lambda x: tf.gather(x, sentences), prefix)
+        return constrained(some(sentences), own, spelling)
+
+    some = step.select or (lambda sentences: step)
+    return SearchStep(predict, advance, carried, step.select and select)
 
 
 def _restricted(

@@ -1,5 +1,6 @@
 """The search on drawn trellises, and against greedy, exhaustive and naive searches in NumPy."""
 
+import dataclasses
 import itertools
 import math
 
@@ -8,7 +9,7 @@ import pytest
 import tensorflow as tf
 from naive_search import EOS, naive_beam_search
 
-from rnnsearch_tf.decoding.beam_search import Hypotheses, beam_search
+from rnnsearch_tf.decoding.beam_search import Hypotheses, SearchStep, beam_search
 from rnnsearch_tf.decoding.scoring import LengthNormalization, ScoringRule
 
 PAD, _, A, B, C, D = range(6)
@@ -38,8 +39,7 @@ class Trellis:
 
     def search(self, max_length: int, batch: int = 1, **options) -> Hypotheses:
         return beam_search(
-            self.predict,
-            self.advance,
+            SearchStep(self.predict, self.advance),
             tf.fill([batch, 1], START),
             max_lengths=tf.fill([batch], max_length),
             eos_id=EOS,
@@ -81,8 +81,7 @@ class Recurrence:
 
     def search(self, max_lengths, **options) -> Hypotheses:
         return beam_search(
-            self.predict,
-            self.advance,
+            SearchStep(self.predict, self.advance),
             self.state,
             max_lengths=tf.constant(max_lengths),
             eos_id=EOS,
@@ -354,8 +353,7 @@ def test_stopping_early_does_not_change_the_best(exponent):
 def test_low_precision_logits_are_normalized_in_float32(dtype):
     logits = tf.cast(tf.random.stateless_normal([1, 1, 997], seed=(2, 3)), dtype)
     hypotheses = beam_search(
-        lambda state: logits + tf.cast(state, dtype),
-        lambda state, words: state,
+        SearchStep(lambda state: logits + tf.cast(state, dtype), lambda state, words: state),
         tf.zeros([1, 1, 1]),
         beam_size=5,
         n_best=5,
@@ -434,21 +432,20 @@ def test_sentences_may_leave_the_batch(scoring, n_best):
     shift = tf.random.stateless_normal([7, 1, 11], seed=(2, 3))
     batches = []
 
-    def take(sentences):
+    def select(sentences):
         batches.append(sentences.numpy().tolist())
         own = tf.gather(shift, sentences)
-        return lambda state: model.predict(state) + own, model.advance
+        return SearchStep(lambda state: model.predict(state) + own, model.advance)
 
     def search(**leave):
-        predict, advance = take(tf.range(7))
         return beam_search(
-            predict, advance, model.state, **leave,
+            dataclasses.replace(select(tf.range(7)), **leave), model.state,
             beam_size=5, n_best=n_best, scoring=scoring, eos_id=EOS,
             max_lengths=tf.constant([2, 13, 5, 1, 11, 7, 3]),
             min_lengths=tf.constant([0, 9, 0, 0, 11, 5, 0]),
         )  # fmt: skip
 
-    together, leaving = search(), search(take=take)
+    together, leaving = search(), search(select=select)
     for name in Hypotheses._fields:
         stay, leave = getattr(together, name), getattr(leaving, name)
         np.testing.assert_allclose(stay, leave, rtol=1e-5)
@@ -460,8 +457,7 @@ def test_sentences_may_leave_the_batch(scoring, n_best):
 
 def test_ties_go_to_the_lower_word_and_to_eos_last():
     hypotheses = beam_search(
-        lambda state: tf.zeros([1, tf.shape(state)[1], 7]),
-        lambda state, words: state,
+        SearchStep(lambda state: tf.zeros([1, tf.shape(state)[1], 7]), lambda state, words: state),
         tf.zeros([1, 1]),
         beam_size=7,
         n_best=7,
@@ -475,8 +471,10 @@ def test_ties_go_to_the_lower_word_and_to_eos_last():
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_logits_without_a_distribution_end_the_search(value):
     hypotheses = beam_search(
-        lambda state: tf.fill([2, tf.shape(state)[1], 1009], tf.constant(value, tf.float32)),
-        lambda state, words: state,
+        SearchStep(
+            lambda state: tf.fill([2, tf.shape(state)[1], 1009], tf.constant(value, tf.float32)),
+            lambda state, words: state,
+        ),
         tf.zeros([2, 1]),
         beam_size=3,
         max_lengths=tf.fill([2], 10**6),
@@ -493,8 +491,9 @@ def test_logits_without_a_distribution_end_the_search(value):
 def test_a_sentence_without_a_finite_score_leaves_the_others_alone():
     logits = tf.math.log([[[0.2, 0.5, 0.3]], [[np.nan, 0.5, 0.3]], [[0.1, 0.7, 0.2]]])
     hypotheses = beam_search(
-        lambda state: tf.repeat(logits, tf.shape(state)[1], axis=1),
-        lambda state, words: state,
+        SearchStep(
+            lambda state: tf.repeat(logits, tf.shape(state)[1], axis=1), lambda state, words: state
+        ),
         tf.zeros([3, 1]),
         beam_size=2,
         n_best=2,
@@ -549,8 +548,7 @@ class Module(tf.Module):
     )
     def search(self, first, max_lengths):
         return beam_search(
-            self.model.predict,
-            self.model.advance,
+            SearchStep(self.model.predict, self.model.advance),
             {"s": first},
             beam_size=5,
             n_best=3,
@@ -602,8 +600,9 @@ def test_what_cannot_be_searched_for_is_refused(options, message):
     }
     with pytest.raises(ValueError, match=message):
         beam_search(
-            lambda state: tf.zeros([2, tf.shape(state)[1], 7]),
-            lambda state, words: state,
+            SearchStep(
+                lambda state: tf.zeros([2, tf.shape(state)[1], 7]), lambda state, words: state
+            ),
             **{**defaults, **options},
         )
 
@@ -628,8 +627,7 @@ def test_what_a_rule_keeps_must_have_the_axes_of_the_state():
 def test_logits_of_another_rank_are_refused():
     with pytest.raises(ValueError, match="logits"):
         beam_search(
-            lambda state: tf.zeros([2, 7]),
-            lambda state, words: state,
+            SearchStep(lambda state: tf.zeros([2, 7]), lambda state, words: state),
             tf.zeros([2, 1]),
             beam_size=3,
             max_lengths=tf.constant([5, 5]),

@@ -10,7 +10,7 @@ from test_beam_search import Recurrence, words_of
 
 from rnnsearch_tf.config import DecodingConfig, ModelConfig
 from rnnsearch_tf.decoding import prefix as module
-from rnnsearch_tf.decoding.beam_search import Hypotheses, beam_search
+from rnnsearch_tf.decoding.beam_search import Hypotheses, SearchStep, beam_search
 from rnnsearch_tf.decoding.model_search import search as search_with_model
 from rnnsearch_tf.decoding.prefix import Begun, Prefix, Spelling
 from rnnsearch_tf.models.ensemble import Ensemble
@@ -27,11 +27,9 @@ EVERY = [(*y, EOS) for n in range(LONGEST) for y in itertools.product(WORDS, rep
 def search(model: Recurrence, prefix: Prefix, *, are_parts: bool, beam: int = 400) -> Hypotheses:
     """Search as `model_search.search` does, with [UNK] banned."""
     spelling = Spelling(tf.constant(TEXTS), tf.constant(BEGINS), are_parts)
-
-    predict, advance = module.constrained(model.predict, model.advance, prefix, spelling)
+    step = module.constrained(SearchStep(model.predict, model.advance), prefix, spelling)
     found = beam_search(
-        predict,
-        advance,
+        step,
         module.start(model.state, prefix),
         beam_size=beam,
         n_best=beam,
