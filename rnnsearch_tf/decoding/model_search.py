@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.decoding.beam_search import Hypotheses, SearchStep, beam_search
-from rnnsearch_tf.decoding.prefix import Begun, constrained, start, with_forced
+from rnnsearch_tf.decoding.prefix import PrefixConstraint, constrained, restore_forced, start
 from rnnsearch_tf.decoding.scoring import LengthNormalization
 from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.models.translation_model import TranslationModel
@@ -24,7 +24,7 @@ def search(
     options: DecodingConfig,
     n_best: int = 1,  # hypotheses that must be the best there are
     candidates: Candidates | None = None,  # the words to choose from, special tokens first
-    begun: Begun | None = None,  # beginnings, in ids, whose words are among the candidates
+    constraint: PrefixConstraint | None = None,  # its words are among the candidates
     # Maximum tokens and minimum words of each translation, as in `beam_search`; by default those
     # of the options.
     bounds: tuple[Int[Tensor, "B"], Int[Tensor, "B"] | None] | None = None,
@@ -37,18 +37,18 @@ def search(
     prefix needs it.
     """
     max_lengths, min_lengths = bounds or _bounds(source, options)
-    if begun is not None:
-        max_lengths = tf.maximum(max_lengths, begun.prefix.max_tokens())
+    if constraint is not None:
+        max_lengths = tf.maximum(max_lengths, constraint.prefix.max_tokens())
     if weights is None:
         weights = model.step_weights(options.bfloat16, all_words=candidates is None)
     bound = model.bind(source, candidates, weights)
     words = None if candidates is None else candidates.words
     step = _search_step(bound, bound.memory, words)
     state = tf.nest.map_structure(lambda x: tf.expand_dims(x, 1), bound.start())
-    if begun is not None:
-        begun = begun.among(words)
-        step = constrained(step, begun.prefix, begun.spelling)
-        state = start(state, begun.prefix)
+    if constraint is not None:
+        constraint = constraint.among(words)
+        step = constrained(step, constraint.prefix, constraint.spelling)
+        state = start(state, constraint.prefix)
     hypotheses = beam_search(
         step,
         state,
@@ -60,7 +60,11 @@ def search(
         scoring=LengthNormalization(options.length_penalty),
         n_best=n_best,
     )
-    tokens = hypotheses.tokens if begun is None else with_forced(hypotheses.tokens, begun.prefix)
+    tokens = (
+        hypotheses.tokens
+        if constraint is None
+        else restore_forced(hypotheses.tokens, constraint.prefix)
+    )
     return hypotheses._replace(tokens=_ids(words, tokens))
 
 

@@ -35,11 +35,11 @@ class Spelling(NamedTuple):
 
 
 class Prefix(NamedTuple):
-    """The beginnings of B translations, in the words that are predicted."""
+    """The prefixes of B translations, in the words that are predicted."""
 
     forced: Int[Tensor, "B P"]  # the first words, int32, then 0
-    rest: Shaped[Tensor, "B"]  # string; the unfinished last word, or "": what follows begins so
-    ends_word: Bool[Tensor, "B"]  # whether a new word must begin after `forced`
+    partial_word: Shaped[Tensor, "B"]  # string; what follows begins with it; "" if it is whole
+    needs_new_word: Bool[Tensor, "B"]  # whether a new word must begin after `forced`
 
     def lengths(self) -> Int[Tensor, "B"]:
         """The number of forced words."""
@@ -47,23 +47,23 @@ class Prefix(NamedTuple):
 
     def max_tokens(self) -> Int[Tensor, "B"]:
         """The tokens that a translation needs for it, eos included; each has a byte at least."""
-        return self.lengths() + tf.strings.length(self.rest) + 1
+        return self.lengths() + tf.strings.length(self.partial_word) + 1
 
 
-class Begun(NamedTuple):
-    """Beginnings of translations, and the written form of words."""
+class PrefixConstraint(NamedTuple):
+    """The prefixes of translations, and the written form of words."""
 
     prefix: Prefix
     spelling: Spelling
 
-    def among(self, words: Int[Tensor, "C"] | None) -> Begun:
+    def among(self, words: Int[Tensor, "C"] | None) -> PrefixConstraint:
         """The same in the places of some words, the special tokens first; None: all."""
         if words is None:
             return self
         size = tf.shape(self.spelling.texts)
         places = tf.scatter_nd(words[:, tf.newaxis], tf.range(tf.size(words)), size)
         forced = tf.where(self.prefix.forced > 0, tf.gather(places, self.prefix.forced), 0)
-        return Begun(self.prefix._replace(forced=forced), self.spelling.of(words))
+        return PrefixConstraint(self.prefix._replace(forced=forced), self.spelling.of(words))
 
 
 class _Progress(NamedTuple):
@@ -77,7 +77,7 @@ class _Progress(NamedTuple):
 def start(state: Any, prefix: Prefix) -> _Progress:
     """Return the state [B, 1, ...] before the first word."""
     count = tf.zeros([tf.shape(prefix.forced)[0], 1], tf.int32)
-    return _Progress(state, count, prefix.rest[:, tf.newaxis])
+    return _Progress(state, count, prefix.partial_word[:, tf.newaxis])
 
 
 def constrained(step: SearchStep, prefix: Prefix, spelling: Spelling) -> SearchStep:
@@ -92,7 +92,7 @@ def constrained(step: SearchStep, prefix: Prefix, spelling: Spelling) -> SearchS
     def predict(state: _Progress) -> tf.Tensor:
         logits = tf.cast(step.predict(state.model_state), tf.float32)
         word = forced(state.count)
-        is_next = (state.count == lengths) & prefix.ends_word[:, tf.newaxis]
+        is_next = (state.count == lengths) & prefix.needs_new_word[:, tf.newaxis]
         free = (word == 0) & (state.rest == "") & ~is_next
 
         def let_through() -> tf.Tensor:
@@ -147,7 +147,7 @@ def _restricted(
     return tf.where(columns == PAD, others[:, :, tf.newaxis], kept)
 
 
-def with_forced(tokens: Int[Tensor, "B k T"], prefix: Prefix) -> Int[Tensor, "B k T"]:
+def restore_forced(tokens: Int[Tensor, "B k T"], prefix: Prefix) -> Int[Tensor, "B k T"]:
     """Put the forced words into the tokens of hypotheses, where others stand in for them."""
     missing = tf.maximum(tf.shape(tokens)[2] - tf.shape(prefix.forced)[1], 0)
     forced = tf.pad(prefix.forced, [[0, 0], [0, missing]])[:, tf.newaxis, : tf.shape(tokens)[2]]

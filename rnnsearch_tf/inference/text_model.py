@@ -13,9 +13,8 @@ from rnnsearch_tf.config import Config, DecodingConfig
 from rnnsearch_tf.decoding.beam_search import Hypotheses
 from rnnsearch_tf.decoding.candidates import CandidateLists
 from rnnsearch_tf.decoding.model_search import search
-from rnnsearch_tf.decoding.prefix import Begun
+from rnnsearch_tf.decoding.prefix import PrefixConstraint
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.inference.begun_text import read_begun, with_first
 from rnnsearch_tf.inference.length_batching import map_by_length
 from rnnsearch_tf.inference.lexicon_file import read_lexicon, required, translation_ids
 from rnnsearch_tf.inference.n_best import (
@@ -27,6 +26,7 @@ from rnnsearch_tf.inference.n_best import (
 )
 from rnnsearch_tf.inference.prepared_weights import PreparedWeights
 from rnnsearch_tf.inference.spelling import SpellingCorrection
+from rnnsearch_tf.inference.target_prefix import read_prefix, with_first
 from rnnsearch_tf.inference.unk_replacement import UnkReplacement
 from rnnsearch_tf.inference.weight_storage import FULL, WeightStorage
 from rnnsearch_tf.inference.words import alignment_of_words
@@ -38,7 +38,7 @@ from rnnsearch_tf.text.vocabulary import EOS, PAD, SPECIAL_TOKENS
 from rnnsearch_tf.tf_functions import graph_function
 
 _BLOCK_TOKENS = 1_000  # source tokens in a block, with padding
-_BEGUN_BLOCK_TOKENS = 200  # where translations are begun
+_PREFIX_BLOCK_TOKENS = 200  # of a search with prefixes
 MAX_WEIGHTS = 1 << 25  # of alignments computed at once, unless of a single pair: 128 MiB
 _TEXT = tf.TensorSpec([None], tf.string, "text")
 _PREFIX = tf.TensorSpec([None], tf.string, "prefix")
@@ -170,7 +170,7 @@ class TextModel(tf.Module):
     def _complete(self, text: tf.Tensor, prefix: tf.Tensor) -> dict[str, tf.Tensor]:
         """Search for different translations that begin with a prefix, string [B] both.
 
-        `read_begun` says what a prefix is. Its log p is part of the scores; its words keep their
+        `read_prefix` says what a prefix is. Its log p is part of the scores; its words keep their
         spelling in `text`, [UNK] in place of those that the vocabulary lacks. A translation has
         room for the whole prefix, whatever limits the search has. A blank prefix is begun by any
         translation. A blank sentence with a prefix is translated like any other.
@@ -252,12 +252,14 @@ class TextModel(tf.Module):
             weights, *(side.tokenizer.word_numbers(tokens) for side, tokens in sides)
         )
 
-    def search(self, source: tf.Tensor, n_best: int = 1, begun: Begun | None = None) -> Hypotheses:
+    def search(
+        self, source: tf.Tensor, n_best: int = 1, constraint: PrefixConstraint | None = None
+    ) -> Hypotheses:
         """Beam search for source ids int32 [B, Tx] with the decoding options."""
         candidates = None
         with self._weights_in_use():
             if self._candidates is not None:
-                candidates = self._candidates.of(source, begun and begun.prefix.forced)
+                candidates = self._candidates.of(source, constraint and constraint.prefix.forced)
             weights = self._prepared and self._prepared.read()
             return search(
                 self.model,
@@ -265,7 +267,7 @@ class TextModel(tf.Module):
                 self.config.decoding,
                 n_best,
                 candidates,
-                begun,
+                constraint,
                 weights=weights,
             )
 
@@ -296,12 +298,12 @@ class TextModel(tf.Module):
         tokens = self.source.read(text, self.config.decoding.max_length)
 
         def of_block(rows: tf.Tensor) -> NBest:
-            begun = None if prefix is None else tf.gather(prefix, rows)
-            return self._search_block(tf.gather(tokens, rows), n_best, begun)
+            some = None if prefix is None else tf.gather(prefix, rows)
+            return self._search_block(tf.gather(tokens, rows), n_best, some)
 
         lengths, block_tokens = tokens.row_lengths() + 1, _BLOCK_TOKENS
         if prefix is not None:  # which takes memory for all words' texts
-            lengths, block_tokens = tf.maximum(lengths, 16), _BEGUN_BLOCK_TOKENS
+            lengths, block_tokens = tf.maximum(lengths, 16), _PREFIX_BLOCK_TOKENS
         hypotheses = map_by_length(of_block, lengths, block_tokens, empty_n_best(n_best))
         return {
             **hypotheses._asdict(),
@@ -318,11 +320,11 @@ class TextModel(tf.Module):
         source = self.source.ids(read).to_tensor(PAD)
         # The model is not asked about a blank sentence: its one translation is empty.
         blank = (tokens.row_lengths() == 0)[:, None]
-        given = begun = None
+        given = constraint = None
         if prefix is not None:
-            given, begun = read_begun(prefix, self.target, self.config.decoding.max_length)
-            blank &= ((given.row_lengths() == 0) & (begun.prefix.rest == ""))[:, None]
-        found = self.search(source, n_best, begun)
+            given, constraint = read_prefix(prefix, self.target, self.config.decoding.max_length)
+            blank &= ((given.row_lengths() == 0) & (constraint.prefix.partial_word == ""))[:, None]
+        found = self.search(source, n_best, constraint)
         ids, lengths, log_probs, scores, token_scores = (x[:, :n_best] for x in found)
         ids = tf.where(blank[:, :, None], EOS, ids)
         lengths = tf.where(blank, [[1] + [0] * (n_best - 1)], lengths)

@@ -66,11 +66,11 @@ def align_gradient(
         ∂v_a = Σ_j ∂e_j u_j
     """
     weighted = alignment * upstream
-    of_energies = weighted - alignment * ops.sum(weighted, axis=1, keepdims=True)
+    grad_energies = weighted - alignment * ops.sum(weighted, axis=1, keepdims=True)
     hidden = ops.tanh(ops.expand_dims(query, 1) + keys)  # u
     rows = ops.reshape(hidden, (-1, keys.shape[-1]))
-    of_v = ops.matmul(ops.reshape(of_energies, (1, -1)), rows)[0]
-    return ops.expand_dims(of_energies, 2) * (1 - ops.square(hidden)), of_v
+    grad_v = ops.matmul(ops.reshape(grad_energies, (1, -1)), rows)[0]
+    return ops.expand_dims(grad_energies, 2) * (1 - ops.square(hidden)), grad_v
 
 
 @keras.saving.register_keras_serializable("rnnsearch_tf")

@@ -114,7 +114,7 @@ def _gradient(
 ) -> tuple[Any, ...]:
     """Return the gradients of inputs, start, annotations, keys and each of the weights.
 
-    `of_x` is ∂L/∂x. With a_i the inputs of gates and candidate, C c_i a part of them, from i = Ty
+    `grad_x` is ∂L/∂x. With a_i the inputs of gates and candidate, C c_i a part of them, from i = Ty
     to 1:
 
         ∂a_i, ∂s_{i-1}     as in `gated_update_gradient`
@@ -128,37 +128,39 @@ def _gradient(
     before = previous_states(outputs.states, start)
 
     def step(carry: Any, position: Any) -> Any:
-        of_state, of_hidden_sum, of_v_sum = carry
+        grad_state, grad_hidden_sum, grad_v_sum = carry
         upstream_i, state, alignment, (query, gates) = position
-        of_state, of_gates, of_candidate = gated_update_gradient(
-            of_state + upstream_i.states, state, gates, U_T
+        grad_state, grad_gates, grad_candidate = gated_update_gradient(
+            grad_state + upstream_i.states, state, gates, U_T
         )
-        of_inputs = ops.concatenate([of_gates, of_candidate], axis=-1)
-        of_context = upstream_i.contexts + product(of_inputs, C_T)
-        of_alignment = product_of_each(ops.expand_dims(of_context, 1), annotations_T)
-        of_alignment = upstream_i.alignments + ops.squeeze(of_alignment, 1)
-        of_hidden, of_v = align_gradient(of_alignment, alignment, query, keys)
-        of_query = weights.v_a * ops.sum(of_hidden, axis=1)
-        of_state += product(ops.concatenate([of_query, of_gates], axis=-1), W_a_U_gates_T)
-        carry = (of_state, of_hidden_sum + of_hidden, of_v_sum + of_v)
-        return carry, (of_inputs, of_query, of_context)
+        grad_inputs = ops.concatenate([grad_gates, grad_candidate], axis=-1)
+        grad_context = upstream_i.contexts + product(grad_inputs, C_T)
+        grad_alignment = product_of_each(ops.expand_dims(grad_context, 1), annotations_T)
+        grad_alignment = upstream_i.alignments + ops.squeeze(grad_alignment, 1)
+        grad_hidden, grad_v = align_gradient(grad_alignment, alignment, query, keys)
+        grad_query = weights.v_a * ops.sum(grad_hidden, axis=1)
+        grad_state += product(ops.concatenate([grad_query, grad_gates], axis=-1), W_a_U_gates_T)
+        carry = (grad_state, grad_hidden_sum + grad_hidden, grad_v_sum + grad_v)
+        return carry, (grad_inputs, grad_query, grad_context)
 
     zeros = tuple(ops.zeros_like(x) for x in (start, keys, weights.v_a))
-    (of_start, of_hidden, of_v), (of_inputs, of_queries, of_contexts) = scan(
+    (grad_start, grad_hidden, grad_v), (grad_inputs, grad_queries, grad_contexts) = scan(
         step,
         zeros,
         (upstream, before, outputs.alignments, kept),
         (inputs[0], kept.query[0], outputs.contexts[0]),
         reverse=True,
     )
-    of_annotations = ops.matmul(
-        ops.transpose(outputs.alignments, (1, 2, 0)), ops.transpose(of_contexts, (1, 0, 2))
+    grad_annotations = ops.matmul(
+        ops.transpose(outputs.alignments, (1, 2, 0)), ops.transpose(grad_contexts, (1, 0, 2))
     )
-    of_gates, of_candidates = split_columns(of_inputs, 2 * start.shape[-1])
-    of_weights = Weights(
-        W_a_U_gates=outer_product(before, ops.concatenate([of_queries, of_gates], axis=-1), dtype),
-        C=outer_product(outputs.contexts, of_inputs, dtype),
-        U=outer_product(kept.gates.r * before, of_candidates, dtype),
-        v_a=of_v,
+    grad_gates, grad_candidates = split_columns(grad_inputs, 2 * start.shape[-1])
+    grad_weights = Weights(
+        W_a_U_gates=outer_product(
+            before, ops.concatenate([grad_queries, grad_gates], axis=-1), dtype
+        ),
+        C=outer_product(outputs.contexts, grad_inputs, dtype),
+        U=outer_product(kept.gates.r * before, grad_candidates, dtype),
+        v_a=grad_v,
     )
-    return of_inputs, of_start, of_annotations, weights.v_a * of_hidden, *of_weights
+    return grad_inputs, grad_start, grad_annotations, weights.v_a * grad_hidden, *grad_weights

@@ -57,14 +57,14 @@ def gated_update_gradient(
         ∂s   = δ ∘ (1 − z) + (Uᵀ ∂a) ∘ r,  to which the caller adds U_zᵀ ∂a_z + U_rᵀ ∂a_r
     """
     z, r, candidate = gates
-    taken = upstream * z
-    candidate_gradient = taken * (1 - ops.square(candidate))
-    reset_state_gradient = product(candidate_gradient, U_T)
-    through_reset = reset_state_gradient * r
-    z_gradient = taken * (1 - z) * (candidate - state)
-    r_gradient = through_reset * (1 - r) * state
-    gates_gradient = ops.concatenate([z_gradient, r_gradient], axis=-1)
-    return upstream - taken + through_reset, gates_gradient, candidate_gradient
+    through_z = upstream * z
+    grad_candidate = through_z * (1 - ops.square(candidate))
+    grad_reset_state = product(grad_candidate, U_T)
+    through_reset = grad_reset_state * r
+    grad_z = through_z * (1 - z) * (candidate - state)
+    grad_r = through_reset * (1 - r) * state
+    grad_gates = ops.concatenate([grad_z, grad_r], axis=-1)
+    return upstream - through_z + through_reset, grad_gates, grad_candidate
 
 
 def gated_recurrence(
@@ -116,25 +116,25 @@ def _gradient(
     dtype: str,
     reverse: bool,
 ) -> tuple[Any, ...]:
-    """Return the gradients of inputs, start, U_gates and U; `of_x` is ∂L/∂x."""
+    """Return the gradients of inputs, start, U_gates and U; `grad_x` is ∂L/∂x."""
     U_gates_T, U_T = (ops.cast(ops.transpose(weights), dtype) for weights in (U_gates, U))
     before = previous_states(states, start, reverse)
 
-    def step(of_state: Any, position: Any) -> Any:
+    def step(grad_state: Any, position: Any) -> Any:
         upstream_t, state, gates_t = position
-        of_state, of_gates, of_candidate = gated_update_gradient(
-            of_state + upstream_t, state, gates_t, U_T
+        grad_state, grad_gates, grad_candidate = gated_update_gradient(
+            grad_state + upstream_t, state, gates_t, U_T
         )
-        of_state += product(of_gates, U_gates_T)
-        return of_state, ops.concatenate([of_gates, of_candidate], axis=-1)
+        grad_state += product(grad_gates, U_gates_T)
+        return grad_state, ops.concatenate([grad_gates, grad_candidate], axis=-1)
 
-    of_start, of_inputs = scan(
+    grad_start, grad_inputs = scan(
         step, ops.zeros_like(start), (upstream, before, gates), inputs[0], reverse=not reverse
     )
-    of_gates, of_candidates = split_columns(of_inputs, 2 * start.shape[-1])
-    of_U_gates = outer_product(before, of_gates, dtype)
-    of_U = outer_product(gates.r * before, of_candidates, dtype)
-    return of_inputs, of_start, of_U_gates, of_U
+    grad_gates, grad_candidates = split_columns(grad_inputs, 2 * start.shape[-1])
+    grad_U_gates = outer_product(before, grad_gates, dtype)
+    grad_U = outer_product(gates.r * before, grad_candidates, dtype)
+    return grad_inputs, grad_start, grad_U_gates, grad_U
 
 
 def previous_states(

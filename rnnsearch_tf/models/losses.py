@@ -180,16 +180,16 @@ def output_cross_entropy(
                 difference += r_drop / 2 * _disagreement_gradient(logits, p)
                 g = ops.concatenate([g, g]) / 2
             difference = ops.cast(difference, dtype)
-            of_t = ops.cast(ops.matmul(difference, ops.transpose(matrix)), t.dtype)
-            of_W_o = outer_product(g * t, difference, dtype)
-            return g * of_t, of_W_o, outer_product(g, difference, dtype)[0]
+            grad_t = ops.cast(ops.matmul(difference, ops.transpose(matrix)), t.dtype)
+            grad_W_o = outer_product(g * t, difference, dtype)
+            return g * grad_t, grad_W_o, outer_product(g, difference, dtype)[0]
 
-        of_rows = _minus_log(p_y, t, matrix, b, targets)
+        row_losses = _minus_log(p_y, t, matrix, b, targets)
         if smoothing:
-            of_rows += smoothing * (_at(logits, targets) - ops.mean(logits, axis=1))
+            row_losses += smoothing * (_at(logits, targets) - ops.mean(logits, axis=1))
         if not r_drop:
-            return of_rows, gradient
-        first, second = ops.split(of_rows, 2)
+            return row_losses, gradient
+        first, second = ops.split(row_losses, 2)
         return (first + second + r_drop / 2 * _disagreement(logits, p)) / 2, gradient
 
     return losses(t, joined(W_o), joined(b))

@@ -50,11 +50,11 @@ class StepWeights(NamedTuple):
     """Factors of a step, in the dtype of its products: joined weights, or a single variable."""
 
     vectors: Any  # E [K, m]
-    of_words: Any  # W_z, W_r, W and V_o [m, 3n + 2l]
+    word_matrix: Any  # W_z, W_r, W and V_o [m, 3n + 2l]
     biases: Any  # of the same columns, in the dtype of the variables
-    of_states: Any  # U_z, U_r and U_o [n, 2n + 2l]
+    state_matrix: Any  # U_z, U_r and U_o [n, 2n + 2l]
     U: Any  # of the proposed state [n, n]
-    of_contexts: Any  # C_z, C_r, C and C_o [2n, 3n + 2l]
+    context_matrix: Any  # C_z, C_r, C and C_o [2n, 3n + 2l]
     columns: Columns | None  # of all words; None if they are of candidates
 
     @classmethod
@@ -74,11 +74,11 @@ class StepWeights(NamedTuple):
             # All of E is cast here: TensorFlow would move a cast of the vectors ahead of their
             # lookup and cast all of E at each step.
             vectors=factor(decoder.embedding.E),
-            of_words=factor(cell.W_z, cell.W_r, cell.W, readout.V_o),
+            word_matrix=factor(cell.W_z, cell.W_r, cell.W, readout.V_o),
             biases=joined(cell.b_z, cell.b_r, cell.b, readout.b_o),
-            of_states=factor(cell.U_z, cell.U_r, readout.U_o),
+            state_matrix=factor(cell.U_z, cell.U_r, readout.U_o),
             U=factor(cell.U),
-            of_contexts=factor(cell.C_z, cell.C_r, cell.C, readout.C_o),
+            context_matrix=factor(cell.C_z, cell.C_r, cell.C, readout.C_o),
             columns=Columns(factor(readout.W_o), readout.b) if all_words else None,
         )
 
@@ -120,11 +120,11 @@ class TranslationStep:
         self._weights = weights
         self._columns = weights.columns
         if candidates is not None:
-            self._columns = readout.columns(candidates.words, weights.of_words.dtype)
+            self._columns = readout.columns(candidates.words, weights.word_matrix.dtype)
         self._has_penalty = candidates is not None
         keys = decoder.attention.keys(annotations)
         penalty = () if candidates is None else candidates.penalty
-        values = product(annotations, weights.of_contexts)
+        values = product(annotations, weights.context_matrix)
         if readout.lexical is not None:
             values = ops.concatenate([values, annotations[..., -readout.units :]], axis=-1)
         self.memory = Memory(keys, values, mask, penalty)
@@ -132,11 +132,11 @@ class TranslationStep:
     def start(self) -> StepOutputs:
         """Return what y_1 is predicted from, [B, ...]."""
         state = self._decoder.initial_state(self._summary)
-        of_word = ops.expand_dims(self._weights.biases, 0)  # in every row, as E y_0 = 0
+        word_products = ops.expand_dims(self._weights.biases, 0)  # in every row, as E y_0 = 0
         if self._decoder.updates_first:
             pending, _ = self._recurrent_products(state)
-            return self._step(Carried(state, pending), of_word, self.memory)
-        return self._outputs(state, of_word, *self._look(state, self.memory))
+            return self._step(Carried(state, pending), word_products, self.memory)
+        return self._outputs(state, word_products, *self._look(state, self.memory))
 
     @staticmethod
     def carried(outputs: StepOutputs) -> Carried:
@@ -154,9 +154,9 @@ class TranslationStep:
             memory: of some sentences; by default of all.
         """
         vectors = self._decoder.wide(ops.take(self._weights.vectors, word, axis=0))
-        of_word = product(vectors, self._weights.of_words, self._weights.biases)
+        word_products = product(vectors, self._weights.word_matrix, self._weights.biases)
         memory = self.memory if memory is None else memory
-        return self._step(previous, of_word, memory)
+        return self._step(previous, word_products, memory)
 
     def predict_token(
         self, outputs: StepOutputs, memory: Memory | None = None
@@ -168,23 +168,23 @@ class TranslationStep:
         penalty = (self.memory if memory is None else memory).penalty
         return logits + (ops.expand_dims(penalty, 1) if len(logits.shape) == 3 else penalty)
 
-    def _step(self, previous: Carried, of_word: Tensor, memory: Memory) -> StepOutputs:
+    def _step(self, previous: Carried, word_products: Tensor, memory: Memory) -> StepOutputs:
         """Take a step in the decoder's order, with [W_z W_r W V_o] E y of the last word y_i."""
-        state, inputs = previous.state, previous.pending + self._for_update(of_word)
+        state, inputs = previous.state, previous.pending + self._for_update(word_products)
         if self._decoder.updates_first:  # c_{i+1} by s_i, then s_{i+1} with it
-            of_context, alignment = self._look(state, memory)
-            state = self._update(inputs + self._for_update(of_context), state)
+            context_products, alignment = self._look(state, memory)
+            state = self._update(inputs + self._for_update(context_products), state)
         else:  # s_i with c_i, which is in `pending`, then c_{i+1} by s_i
             state = self._update(inputs, state)
-            of_context, alignment = self._look(state, memory)
-        return self._outputs(state, of_word, of_context, alignment)
+            context_products, alignment = self._look(state, memory)
+        return self._outputs(state, word_products, context_products, alignment)
 
     def _look(self, state: Tensor, memory: Memory) -> tuple[Tensor, Tensor]:
         """Attend: Σ_j α_ij [C_z C_r C C_o] h_j, behind it that of E x_j, and α_i."""
-        of_context, alignment = self._decoder.attention(
+        context_products, alignment = self._decoder.attention(
             state, memory.values, keys=memory.keys, annotations_mask=memory.mask
         )
-        return self._decoder.wide(of_context), self._decoder.wide(alignment)
+        return self._decoder.wide(context_products), self._decoder.wide(alignment)
 
     def _for_update(self, products: Tensor) -> Tensor:
         """The columns, of a word or a context, that gates and candidate take: [*rows, 3n]."""
@@ -199,18 +199,21 @@ class TranslationStep:
         return gated_update(gate_inputs, candidate_inputs, state, self._weights.U)[0]
 
     def _outputs(
-        self, state: Tensor, of_word: Tensor, of_context: Tensor, alignment: Tensor
+        self, state: Tensor, word_products: Tensor, context_products: Tensor, alignment: Tensor
     ) -> StepOutputs:
         """Read out, and add to what the next update takes."""
         pending, pairs = self._recurrent_products(state)
         if not self._decoder.updates_first:  # the next update takes this context
-            pending = pending + self._for_update(of_context)
-        pairs = pairs + self._for_readout(of_context) + self._for_readout(of_word)  # t̃_i
-        hidden = self._readout.activate(pairs, of_context)
+            pending = pending + self._for_update(context_products)
+        pairs = pairs + self._for_readout(context_products)
+        pairs = pairs + self._for_readout(word_products)  # t̃_i
+        hidden = self._readout.activate(pairs, context_products)
         return StepOutputs(Carried(state, pending), hidden, alignment)
 
     def _recurrent_products(self, state: Tensor) -> tuple[Tensor, Tensor]:
         """Return U_z s, U_r s and 0, for the next update, and U_o s, for the readout."""
-        recurrent, pairs = split_columns(product(state, self._weights.of_states), 2 * self._units)
+        recurrent, pairs = split_columns(
+            product(state, self._weights.state_matrix), 2 * self._units
+        )
         no_padding = [[0, 0]] * (len(state.shape) - 1)
         return ops.pad(recurrent, [*no_padding, [0, self._units]]), pairs

@@ -213,7 +213,7 @@ class MosesTokenizer(Tokenizer):
         kept_dot = _kept_dot_pattern(self.language, self._data)
         return _detach_final_dots(tf.strings.split(text), kept_dot)
 
-    def begun(self, text: tf.Tensor) -> tf.Tensor:
+    def normalize_prefix(self, text: tf.Tensor) -> tf.Tensor:
         """Read ’ at the end as ', and set an English one apart: of a contraction, not of a word."""
         text = apply(_CURLY_AT_END, text)
         return apply(_APOSTROPHE_AT_END, text) if self.language == "en" else text

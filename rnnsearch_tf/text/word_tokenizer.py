@@ -35,8 +35,8 @@ class Tokenizer(tf.Module):
         code += [path.read_text("utf-8") for path in tables if path.exists()]
         return json_digest([code, self.name, self.language, self._data, tf.version.VERSION])
 
-    def begun(self, text: tf.Tensor) -> tf.Tensor:
-        """Return begun lines, string [B], so that `tokenize` reads their ends as within a line."""
+    def normalize_prefix(self, text: tf.Tensor) -> tf.Tensor:
+        """Change prefixes, string [B], so that `tokenize` reads their ends as within a line."""
         return text
 
     @property

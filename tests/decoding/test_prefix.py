@@ -12,7 +12,7 @@ from rnnsearch_tf.config import DecodingConfig, ModelConfig
 from rnnsearch_tf.decoding import prefix as module
 from rnnsearch_tf.decoding.beam_search import Hypotheses, SearchStep, beam_search
 from rnnsearch_tf.decoding.model_search import search as search_with_model
-from rnnsearch_tf.decoding.prefix import Begun, Prefix, Spelling
+from rnnsearch_tf.decoding.prefix import Prefix, PrefixConstraint, Spelling
 from rnnsearch_tf.models.ensemble import Ensemble
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.text.vocabulary import EOS, PAD, UNK
@@ -37,13 +37,15 @@ def search(model: Recurrence, prefix: Prefix, *, are_parts: bool, beam: int = 40
         eos_id=EOS,
         banned_ids=(PAD, UNK),
     )
-    return found._replace(tokens=module.with_forced(found.tokens, prefix))
+    return found._replace(tokens=module.restore_forced(found.tokens, prefix))
 
 
-def begins(y: tuple[int, ...], forced: list[int], rest: str, ends_word: bool, parts: bool) -> bool:
+def begins(
+    y: tuple[int, ...], forced: list[int], rest: str, needs_new_word: bool, parts: bool
+) -> bool:
     """Whether a translation is what the prefix asks for."""
     first, free = list(y[: len(forced)]), y[len(forced) :]
-    if first != forced or UNK in free or (ends_word and free and not BEGINS[free[0]]):
+    if first != forced or UNK in free or (needs_new_word and free and not BEGINS[free[0]]):
         return False
     spelled = [TEXTS[word] for word in free[:-1]]
     if parts:
@@ -103,7 +105,7 @@ def test_without_a_prefix_it_is_the_plain_search():
 def test_among_some_words_it_has_their_places():
     spelling = Spelling(tf.constant(TEXTS), tf.constant(BEGINS), False)
     prefix = Prefix(tf.constant([[6, 4, 0]]), tf.constant(["a"]), tf.constant([False]))
-    few = Begun(prefix, spelling).among(tf.constant([0, 1, 2, 4, 6, 0, 0]))
+    few = PrefixConstraint(prefix, spelling).among(tf.constant([0, 1, 2, 4, 6, 0, 0]))
     assert few.prefix.forced.numpy().tolist() == [[4, 3, 0]]
     assert few.spelling.texts.numpy().tolist()[2:5] == [b"\0", b"ab", b"ba"]
     assert few.prefix.max_tokens().numpy().tolist() == [4]
@@ -126,9 +128,9 @@ def test_a_model_finds_what_enumeration_finds():
     prefix = Prefix(
         tf.constant([[5, UNK], [PAD, PAD]]), tf.constant(["", "b"]), tf.constant([True, False])
     )
-    begun = Begun(prefix, Spelling(tf.constant(TEXTS), tf.constant(BEGINS), True))
+    constraint = PrefixConstraint(prefix, Spelling(tf.constant(TEXTS), tf.constant(BEGINS), True))
     for searched in (models[0], Ensemble(models)):
-        found = search_with_model(searched, source, options, 150, begun=begun)
+        found = search_with_model(searched, source, options, 150, constraint=constraint)
         for i, one in enumerate(wanted):
             every = [y for y in EVERY if begins(y, *one, True)]
             rows = tf.ragged.constant(every).to_tensor(PAD)

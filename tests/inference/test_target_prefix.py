@@ -1,9 +1,9 @@
-"""Begun translations as text: forced words, and an unfinished one."""
+"""Prefixes of translations as text: forced words, and an unfinished one."""
 
 import pytest
 import tensorflow as tf
 
-from rnnsearch_tf.inference.begun_text import read_begun
+from rnnsearch_tf.inference.target_prefix import read_prefix
 from rnnsearch_tf.text.subwords import SentencePieceTokenizer, learn_subwords
 from rnnsearch_tf.text.tokenizers import tokenizer_for
 from rnnsearch_tf.text.vectorizer import TextVectorizer
@@ -13,10 +13,10 @@ WORDS = ["Il", "fait", "froid", "faisait", ".", "l'"]
 
 
 def read(target: TextVectorizer, text: str, max_length: int = 9) -> tuple[list[str], str, bool]:
-    """The forced words (as the model knows them), the rest, and whether a word ends."""
-    prefix = read_begun(tf.constant([text]), target, max_length)[1].prefix
+    """The forced words (as the model knows them), the unfinished one, whether a new one follows."""
+    prefix = read_prefix(tf.constant([text]), target, max_length)[1].prefix
     forced = [target.vocabulary.tokens[i] for i in prefix.forced.numpy()[0] if i]
-    return forced, prefix.rest.numpy()[0].decode(), bool(prefix.ends_word.numpy()[0])
+    return forced, prefix.partial_word.numpy()[0].decode(), bool(prefix.needs_new_word.numpy()[0])
 
 
 @pytest.fixture(scope="module")
@@ -59,10 +59,10 @@ def test_an_english_apostrophe_begins_a_contraction(tmp_path):
 
 def test_sentences_side_by_side(words):
     texts = tf.constant(["Il fait fr", "", "Zork ", b"Il \xff"])
-    given, begun = read_begun(texts, words, 9)
+    given, constraint = read_prefix(texts, words, 9)
     assert given.to_list() == [[b"Il", b"fait"], [], [b"Zork"], [b"Il", "\ufffd".encode()]]
-    assert begun.prefix.forced.numpy().tolist() == [[3, 4], [0, 0], [UNK, 0], [3, UNK]]
-    assert begun.prefix.max_tokens().numpy().tolist() == [5, 1, 2, 3]
+    assert constraint.prefix.forced.numpy().tolist() == [[3, 4], [0, 0], [UNK, 0], [3, UNK]]
+    assert constraint.prefix.max_tokens().numpy().tolist() == [5, 1, 2, 3]
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def test_pieces(pieces):
 
 
 def test_pieces_that_stand_behind_a_whole_word(pieces):
-    spelling = read_begun(tf.constant(["la "]), pieces, 9)[1].spelling
+    spelling = read_prefix(tf.constant(["la "]), pieces, 9)[1].spelling
     known = dict(zip(pieces.vocabulary.tokens, spelling.begins_word.numpy().tolist(), strict=True))
     spelled = dict(zip(pieces.vocabulary.tokens, spelling.texts.numpy().tolist(), strict=True))
     assert known[","] and known["</s>"] and known["<0x2E>"]

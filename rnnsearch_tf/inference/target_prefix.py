@@ -1,23 +1,23 @@
-"""Begun translations as text: what the search must begin with."""
+"""Prefixes of translations as text: what the search must begin with."""
 
 import tensorflow as tf
 
-from rnnsearch_tf.decoding.prefix import Begun, Prefix, Spelling, fits
+from rnnsearch_tf.decoding.prefix import Prefix, PrefixConstraint, Spelling, fits
 from rnnsearch_tf.text.cleaning import valid_utf8
 from rnnsearch_tf.text.subwords import BLANK, BYTE
 from rnnsearch_tf.text.tokenizers import splits_words
 from rnnsearch_tf.text.vectorizer import TextVectorizer
 from rnnsearch_tf.text.vocabulary import PAD, SPECIAL_TOKENS, UNK
 
-_BLANK_END = r"(?s)(.*[\s\x{85}\x{A0}\p{Z}])?"
+_SPACE_AT_END = r"(?s)(.*[\s\x{85}\x{A0}\p{Z}])?"
 _NO_TEXT = "\0"  # in place of a special token: a cleaned text has no NUL
 _NO_LETTER = r"[^\p{L}\p{N}\p{M}].*"
 
 
-def read_begun(
+def read_prefix(
     text: tf.Tensor, target: TextVectorizer, max_length: int
-) -> tuple[tf.RaggedTensor, Begun]:
-    """Read begun translations, string [R].
+) -> tuple[tf.RaggedTensor, PrefixConstraint]:
+    """Read prefixes of translations, string [R].
 
     Returns the words that must come first, as they were given, string [R, None], and what the
     search takes.
@@ -30,32 +30,24 @@ def read_begun(
     """
     spelling = _spelling(target)
     text = valid_utf8(text)
-    tokens = target.read(target.tokenizer.begun(text), max_length)
-    lengths = tokens.row_lengths()
+    tokens = target.read(target.tokenizer.normalize_prefix(text), max_length)
     ids = target.ids(tokens)[:, :-1]
-    texts = tf.gather(spelling.texts, ids.flat_values)
-    texts = ids.with_flat_values(tf.where(ids.flat_values == UNK, tokens.flat_values, texts))
-    places = tf.ragged.range(lengths)
-    if spelling.are_parts:
-        starts = tf.strings.regex_full_match(tokens.flat_values, f"{BLANK}.*")
-    else:
-        starts = tf.ones_like(places.flat_values, tf.bool)
-    last = places.with_flat_values(tf.where(starts, places.flat_values, 0))
-    last = tf.maximum(tf.reduce_max(last, axis=1), 0)  # of an empty row, the least int64
-    is_last = places.flat_values >= tf.gather(last, places.value_rowids())
-    rest = tf.strings.reduce_join(
-        texts.with_flat_values(tf.where(is_last, texts.flat_values, "")).to_tensor(""), axis=1
-    )
-    is_open = ~tf.strings.regex_full_match(text, _BLANK_END)
-    is_open &= (lengths > 0) & (lengths < max_length) & _is_known(ids, is_last, rest, spelling)
-    forced = tf.where(is_open, last, lengths)
+    lengths = tokens.row_lengths()
+    start = _last_word_start(tokens, spelling)
+    positions = tf.ragged.range(lengths)
+    in_last_word = positions.flat_values >= tf.gather(start, positions.value_rowids())
+    last_word = _last_word(tokens, ids, in_last_word, spelling)
+    unfinished = ~tf.strings.regex_full_match(text, _SPACE_AT_END)
+    unfinished &= (lengths > 0) & (lengths < max_length)
+    unfinished &= _is_known(ids, in_last_word, last_word, spelling)
+    forced = tf.where(unfinished, start, lengths)
     prefix = Prefix(
         tf.RaggedTensor.from_tensor(ids.to_tensor(PAD), lengths=forced).to_tensor(PAD),
-        tf.where(is_open, rest, ""),
-        ~is_open & (lengths > 0),
+        tf.where(unfinished, last_word, ""),
+        ~unfinished & (lengths > 0),
     )
     given = tf.RaggedTensor.from_tensor(tokens.to_tensor(""), lengths=forced)
-    return given, Begun(prefix, spelling)
+    return given, PrefixConstraint(prefix, spelling)
 
 
 def with_first(words: tf.RaggedTensor, first: tf.Tensor) -> tf.RaggedTensor:
@@ -85,10 +77,29 @@ def _spelling(target: TextVectorizer) -> Spelling:
     return Spelling(texts, begins | tf.strings.regex_full_match(texts, _NO_LETTER), are_parts=True)
 
 
+def _last_word_start(tokens: tf.RaggedTensor, spelling: Spelling) -> tf.Tensor:
+    """Position of the token with which the last word begins, int64 [R]; 0 of an empty row."""
+    positions = tf.ragged.range(tokens.row_lengths())
+    if spelling.are_parts:
+        begins = tf.strings.regex_full_match(tokens.flat_values, f"{BLANK}.*")
+        positions = positions.with_flat_values(tf.where(begins, positions.flat_values, 0))
+    return tf.maximum(tf.reduce_max(positions, axis=1), 0)  # of an empty row, the least int64
+
+
+def _last_word(
+    tokens: tf.RaggedTensor, ids: tf.RaggedTensor, in_last_word: tf.Tensor, spelling: Spelling
+) -> tf.Tensor:
+    """The characters of the last words, string [R]."""
+    texts = tf.gather(spelling.texts, ids.flat_values)
+    texts = tf.where(ids.flat_values == UNK, tokens.flat_values, texts)
+    texts = ids.with_flat_values(tf.where(in_last_word, texts, ""))
+    return tf.strings.reduce_join(texts.to_tensor(""), axis=1)
+
+
 def _is_known(
-    ids: tf.RaggedTensor, is_last: tf.Tensor, rest: tf.Tensor, spelling: Spelling
+    ids: tf.RaggedTensor, in_last_word: tf.Tensor, last_word: tf.Tensor, spelling: Spelling
 ) -> tf.Tensor:
     """Whether the last words have no unknown token, or a word begins with them: bool [R]."""
-    unknown = ids.with_flat_values((ids.flat_values == UNK) & is_last)
-    begins = fits(rest[:, tf.newaxis], spelling._replace(are_parts=False))
+    unknown = ids.with_flat_values((ids.flat_values == UNK) & in_last_word)
+    begins = fits(last_word[:, tf.newaxis], spelling._replace(are_parts=False))
     return ~tf.reduce_any(unknown.to_tensor(False), axis=1) | tf.reduce_any(begins, axis=[1, 2])
