@@ -11,6 +11,7 @@ from typing import Any
 
 from rnnsearch_tf.progress import open_line
 
+LEFT_BEHIND = "rnnsearch-"  # begins the name of a thread that a command does not wait for
 _GRACE = 0.5  # seconds for Python to run a handler, which it cannot while a graph runs
 _HANDLED = 0  # no signal's number
 _HANGUP = getattr(signal, "SIGHUP", None)  # Windows lacks it
@@ -128,6 +129,15 @@ def forced(say: Callable[[int], int]) -> Iterator[None]:
         signal.set_wakeup_fd(before)
         _watched.remove(writer)
         writer.close()
+
+
+def end(status: int) -> None:
+    """End the process where threads were left behind; otherwise do nothing.
+
+    Python's own end would wait for them, as for a search that takes seconds.
+    """
+    if any(thread.name.startswith(LEFT_BEHIND) for thread in threading.enumerate()):
+        os._exit(status)
 
 
 def _watch(reader: socket.socket, say: Callable[[int], int]) -> None:

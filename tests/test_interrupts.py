@@ -69,6 +69,24 @@ def test_the_first_signal_in_training_waits_for_the_end_of_an_update():
     assert (done.returncode, done.stdout, done.stderr) == (0, "2\n", "")
 
 
+LEFT_BEHIND = """
+import os, signal, sys, time
+from concurrent.futures import ThreadPoolExecutor
+from rnnsearch_tf.interrupts import LEFT_BEHIND
+from rnnsearch_tf.scripts.shared.command import Command
+def main():
+    ThreadPoolExecutor(1, LEFT_BEHIND).submit(time.sleep, 3600)
+    os.kill(os.getpid(), signal.SIGTERM)
+sys.exit(Command("sleeper", "sleeps.").run(main))
+"""
+
+
+def test_a_signal_does_not_wait_for_threads_that_search():
+    done = run(LEFT_BEHIND)
+    assert (done.returncode, done.stdout) == (128 + signal.SIGTERM, "")
+    assert done.stderr == "sleeper: ended by SIGTERM\n"
+
+
 # Python runs the handler at once, and other threads not before the main thread waits.
 WATCHED_LATE = """
 import os, signal, sys, threading

@@ -22,9 +22,12 @@ from rnnsearch_tf.tf_functions import untuned
 
 
 def default_cache_dir() -> Path:
-    """Return the user's cache folder, by the XDG rules."""
+    """Return the user's cache folder, by the XDG rules; InputError for a user without a home."""
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base).expanduser() / "rnnsearch_tf"
+    try:
+        return Path(base).expanduser() / "rnnsearch_tf"
+    except RuntimeError as error:
+        raise InputError("no home directory to keep prepared text in: give --cache_dir") from error
 
 
 def prepare(

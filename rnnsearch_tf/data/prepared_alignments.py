@@ -55,7 +55,8 @@ def prepare_alignments(
     folder = text.with_name(f"{text.name}.alignments-{key}")
 
     def make(empty: Path) -> None:
-        with unchanged(files, digest):
+        read = unchanged(spaced, spaced.fingerprint()) if spaced else contextlib.nullcontext()
+        with unchanged(files, digest), read:
             _write(empty, files, pairs, word_starts, spaced)
 
     make_once(folder, is_intact, make)

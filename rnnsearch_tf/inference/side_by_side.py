@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import tensorflow as tf
 
-from rnnsearch_tf import threads
+from rnnsearch_tf import interrupts, threads
 
 Line = TypeVar("Line", str, bytes, str | bytes)
 Result = TypeVar("Result")
@@ -22,8 +22,13 @@ def side_by_side() -> Iterator[Callable[..., Iterable]]:
     if count == 1:
         yield map
         return
-    with ThreadPoolExecutor(count) as pool:
+    pool = ThreadPoolExecutor(count, thread_name_prefix=interrupts.LEFT_BEHIND)
+    try:
         yield pool.map
+    except BaseException:  # a signal, or a generator that is closed, waits for no search
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown()
 
 
 def map_parts(

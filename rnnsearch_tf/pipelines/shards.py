@@ -96,6 +96,14 @@ def write_lines(path: str, lines: Iterable[bytes], folder: str) -> None:
         move_over(Path(temporary), Path(path))
 
 
+def check_empty(folder: str) -> None:
+    """Raise an InputError if a folder of the output has files, as of another job."""
+    with input_errors(folder):
+        found = FileSystems.match([f"{folder}/**"])[0].metadata_list
+    if found:
+        raise InputError(f"{folder} has files: remove it, or use another --output")
+
+
 def check_written(outputs: Sequence[str]) -> None:
     """Raise an InputError if one of a job's outputs is not there, as on a worker's own disk."""
     for path in outputs:

@@ -40,18 +40,28 @@ class TranslatorHandler(ModelHandler):
 
     def __init__(self, model: str, n_best: int = 1, return_alignment: bool = False):
         super().__init__(min_batch_size=1, max_batch_size=1)
-        self._model = model
+        self._model = find_version(model) if "://" in model else model
+        self._digests = model_digests(self._model)
         self._n_best = n_best
         self._return_alignment = return_alignment
 
     def load_model(self) -> Translator:
-        """Read the model; one that is not on this machine's disk is copied for the time."""
+        """Read the model; one that is not on this machine's disk is copied for the time.
+
+        InputError if its files are no longer those that the handler was made with.
+        """
         limit_operations(1)  # the chunk's parts, and other processes, have the other cores
         if "://" not in self._model:
-            return Translator.load(self._model)
+            return self._load(self._model)
         with tempfile.TemporaryDirectory() as folder:
-            _copy(find_version(self._model), Path(folder))
-            return Translator.load(folder)
+            _copy(self._model, Path(folder))
+            return self._load(folder)
+
+    def _load(self, folder: str) -> Translator:
+        translator = Translator.load(folder)
+        if model_digests(folder) != self._digests:
+            raise InputError(f"{self._model}: it has changed since the job began; start it again")
+        return translator
 
     def run_inference(
         self,

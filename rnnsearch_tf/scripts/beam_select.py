@@ -102,6 +102,8 @@ def run() -> None:
         FLAGS.seed,
         FLAGS.drop_duplicates,
     )
+    for folder in ("source", "target", "scores"):
+        shards.check_empty(f"{output}/{folder}")
     unfinished = shards.unfinished_folder(output)
     counters = run_job(
         COMMAND,

@@ -62,7 +62,7 @@ def publish(
     config = directory.load_config()
     config = dataclasses.replace(config, decoding=decoding or config.decoding)
     directory.load_vocabularies()  # these for their checks
-    directory.check_weights(weights)
+    digest = directory.check_weights(weights)
     record = evaluation_of(directory, weights) or {}
     scores = [*_validation_rows(record)]
     for path in as_list(evaluations):
@@ -71,6 +71,8 @@ def publish(
         with new_folder(target) as folder:
             best = ModelDirectory(folder).weights_path(BEST)
             copy_weights(directory.find_weights(weights), best, weights_dtype)
+            if directory.check_weights(weights) != digest:
+                raise InputError(f"{directory.path}: the weights have just changed; publish again")
             for name in (*MODEL_FILES, "training.jsonl"):
                 if (directory.path / name).exists():
                     shutil.copyfile(directory.path / name, folder / name)

@@ -19,6 +19,7 @@ from rnnsearch_tf.data.word_alignments import WordAlignments
 from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.models.model_directory import BEST, LAST, ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.models.weights_file import read_updates
 from rnnsearch_tf.progress import say
 from rnnsearch_tf.training.callbacks import ModelWithOptimizer
 from rnnsearch_tf.training.checkpoints import Checkpoints
@@ -145,7 +146,7 @@ class Trainer:
         kept = [record for number, record in by_updates.items() if number <= updates]
         kept = kept[: self._state.evaluations]
         # On NFS, others than the chief may see what was there half a minute ago.
-        self._workers.check(self._missing(len(kept)) if self._workers.is_chief else None)
+        self._workers.check(self._missing(kept) if self._workers.is_chief else None)
         if self._workers.is_chief:
             self._checkpoints.remove_newer(number)
             self._directory.remove_leftovers()
@@ -157,15 +158,39 @@ class Trainer:
         self._model.stop_training = False
         self._stopped = stops_early(self._config, kept)
 
-    def _missing(self, records: int) -> str | None:
+    def _missing(self, records: list[dict[str, Any]]) -> str | None:
         """Say which file of the evaluations before the checkpoint is no longer whole, if one."""
-        directory, evaluations = self._directory, self._state.evaluations
-        if records < evaluations:
-            return f"{directory.log_path}: has {records:,} evaluations of {evaluations:,}"
+        directory, state = self._directory, self._state
+        if len(records) < state.evaluations:
+            return (
+                f"{directory.log_path}: has {len(records):,} evaluations of {state.evaluations:,}"
+            )
         best = directory.weights_path(BEST)
-        if evaluations and not best.exists():
+        if not state.evaluations:
+            return None
+        if not best.exists():
             return f"{best} is missing: restore it (for use elsewhere, copy it)"
+        try:
+            directory.check_weights(BEST)
+        except InputError as error:
+            return str(error)
+        updates, best_updates = read_updates(best), self._best_updates(records)
+        if updates and best_updates and updates != best_updates and updates <= state.updates:
+            return (
+                f"{best} has the weights after update {updates:,}, but those after update "
+                f"{best_updates:,} are the best: restore them"
+            )
         return None
+
+    def _best_updates(self, records: list[dict[str, Any]]) -> int | None:
+        """Find the updates after which the best weights were evaluated; None without a score."""
+        scores = (
+            (selection_score(self._config, one["nll_per_token"], one["bleu"]), one["updates"])
+            for one in records
+            if "bleu" in one
+        )
+        best = self._state.best
+        return next((updates for score, updates in scores if score == best > -math.inf), None)
 
     def _train(self, received: list[int]) -> int | None:
         """Update, evaluate and save until the end; return early at a signal."""

@@ -186,6 +186,13 @@ def test_the_users_cache_is_the_default(monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", "/home/someone")
     assert preparation.default_cache_dir() == Path("/home/someone/.cache/rnnsearch_tf")
 
+    def homeless(path: Path) -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "expanduser", homeless)  # as for a user whom the system lacks
+    with pytest.raises(InputError, match=r"no home directory .* give --cache_dir"):
+        preparation.default_cache_dir()
+
 
 def test_training_keeps_its_text_where_it_is_told(tmp_path, capsys, train_flags):
     flags = [*train_flags, "--max_length=1", f"--model_dir={tmp_path / 'model'}"]

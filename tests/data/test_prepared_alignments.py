@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from known_pairs import pairs_of, pairs_of_lengths
 
-from rnnsearch_tf.data import parallel_corpus
-from rnnsearch_tf.data.parallel_corpus import ParallelText
+from rnnsearch_tf.data import parallel_corpus, prepared_alignments
+from rnnsearch_tf.data.parallel_corpus import ParallelFiles, ParallelText
 from rnnsearch_tf.data.prepared_alignments import prepare_alignments
 from rnnsearch_tf.data.sentence_pairs import Pairs
 from rnnsearch_tf.data.word_alignments import WordAlignmentFiles, WordAlignments
@@ -94,6 +94,26 @@ def test_links_of_other_words_than_those_between_blanks_are_left_out(tmp_path, c
     own = prepare_alignments(files, tmp_path / "text", PAIRS, spaced=text)
     assert own.links.tolist() == [[1, 1], [2, 1], [0, 0], [4, 6]]
     assert not capsys.readouterr().err
+
+
+def test_text_that_changes_while_it_is_read(tmp_path, monkeypatch):
+    sides = [tmp_path / "en", tmp_path / "fr"]
+    for side in sides:
+        side.write_text("a b c\n")
+    path = tmp_path / "a.links"
+    path.write_text("0-0\n")
+
+    def changed(corpus):
+        pairs = [*parallel_corpus.each_pair(corpus)]
+        sides[0].write_text("a b\n")
+        return pairs
+
+    monkeypatch.setattr(prepared_alignments, "each_pair", changed)
+    text = ParallelFiles(*([side] for side in sides))
+    files = WordAlignmentFiles([path], [path])
+    with pytest.raises(InputError, match="the text was changed while it was read"):
+        prepare_alignments(files, tmp_path / "text", pairs_of_lengths((3, 3)), spaced=text)
+    assert not list(tmp_path.glob("text.alignments-*"))
 
 
 def test_links_count_the_words_that_pieces_make(tmp_path):

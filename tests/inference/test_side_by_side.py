@@ -47,6 +47,22 @@ def test_as_many_threads_work_as_there_are_cores(cores):
         assert map_parts(apply, function, lines) == lines
 
 
+@pytest.mark.parametrize("cores", [3], indirect=True)
+def test_an_interrupted_search_is_not_waited_for(cores):
+    released, finished = threading.Event(), []
+
+    def function(part):
+        released.wait(60)
+        finished.append(part)
+        return part
+
+    with pytest.raises(KeyboardInterrupt), side_by_side() as apply:
+        apply(function, LINES)
+        raise KeyboardInterrupt
+    assert not finished
+    released.set()
+
+
 def test_where_tensorflow_has_all_cores_parts_follow_one_another(monkeypatch):
     monkeypatch.setattr(threads, "cores", lambda: 3)
     monkeypatch.setattr(tf.config.threading, "get_intra_op_parallelism_threads", lambda: 0)

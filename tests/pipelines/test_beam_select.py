@@ -102,6 +102,16 @@ def test_a_pool_is_not_overwritten(folder, capsys):
     assert "00 is a file of the pool" in capsys.readouterr().err
 
 
+def test_files_of_another_selection_are_not_mixed(folder, capsys, tmp_path):
+    files = [f"--pool_{side}={folder}/pool/{side}/*" for side in SIDES]
+    older = tmp_path / "out" / "target" / "99"
+    older.parent.mkdir(parents=True)
+    older.write_text("Oui.\n")
+    assert beam_select.run([*flags(folder, 5), *files, f"--output={tmp_path / 'out'}"]) == 1
+    assert "out/target has files: remove it, or use another --output" in capsys.readouterr().err
+    assert [path for path in (tmp_path / "out").rglob("*") if path.is_file()] == [older]
+
+
 @pytest.mark.slow
 def test_real_text_in_two_processes(real_text, tmp_path):
     europarl = real_text / "europarl"

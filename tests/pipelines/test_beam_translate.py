@@ -19,6 +19,7 @@ pytest.importorskip("apache_beam", reason="apache_beam is not installed: make te
 
 from apache_beam.io.tfrecordio import _TFRecordUtil as TFRecord
 
+from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.inference import exported
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.pipelines import jobs, shards, translation
@@ -55,6 +56,16 @@ def expected(text, export_dir) -> dict[str, list[str]]:
         str(path.relative_to(text)): [result.text for result in translator.translate(own)]
         for path, own in lines.items()
     }
+
+
+def test_workers_do_not_mix_models(model_dir, tmp_path):
+    model = shutil.copytree(model_dir, tmp_path / "model")
+    handler = translation.TranslatorHandler(str(model))
+    assert handler.load_model().config.source_language == "en"
+    with open(model / "config.json", "a", encoding="utf-8") as file:
+        file.write("\n")
+    with pytest.raises(InputError, match="model: it has changed since the job began"):
+        handler.load_model()
 
 
 def files(folder: Path) -> list[Path]:
@@ -208,7 +219,7 @@ def test_a_killed_worker_loses_and_doubles_nothing(text, expected, export_dir, t
         finally:
             kill(process)
     last = (tmp_path / "log").read_text().splitlines()[-1]
-    assert last.startswith("rnnsearch-beam-translate: a worker has died")
+    assert last.startswith("rnnsearch-beam-translate: a worker died")
     assert not list(output.glob(".unfinished*"))
     done = translations(output)
     assert done.items() <= expected.items()

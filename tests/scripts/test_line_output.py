@@ -356,6 +356,13 @@ def test_a_killed_run_knows_the_input_that_it_had_read(
     assert said == f"{tmp_path / 'out.partial'} was made of another input"
 
 
+def test_a_model_that_changes_while_it_is_loaded(capsys, engine, flags, tmp_path, monkeypatch):
+    digests = iter([["before"], ["after"]])
+    monkeypatch.setattr(translate, "model_digests", lambda *_: next(digests))
+    assert fails(capsys, *flags) == ["the model has just changed; start again"]
+    assert names(tmp_path) == set()
+
+
 def test_models_that_are_not_known_are_not_compared(broken_off, tmp_path, monkeypatch):
     record = json.loads((tmp_path / "out.partial.json").read_text())
     (tmp_path / "out.partial.json").write_text(json.dumps({**record, "models": None}))

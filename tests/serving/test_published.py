@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import yaml
 
+from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.models import model_directory
 from rnnsearch_tf.models.model_directory import DEFAULT, ModelDirectory
@@ -166,6 +167,14 @@ def test_what_is_published_can_be_published_again(published, tmp_path):
     write_published(published, tmp_path / "again", "mit", "Text.")
     copies = [(path / "best.weights.h5").read_bytes() for path in (published, tmp_path / "again")]
     assert copies[0] == copies[1]
+
+
+def test_weights_that_change_meanwhile_are_not_published(model_dir, tmp_path, monkeypatch):
+    digests = iter(["before", "after"])
+    monkeypatch.setattr(ModelDirectory, "check_weights", lambda *_: next(digests))
+    with pytest.raises(InputError, match="the weights have just changed; publish again"):
+        write_published(model_dir, tmp_path / "hub", "mit", "Text.")
+    assert not (tmp_path / "hub").exists()
 
 
 def test_the_last_weights_have_their_own_scores(model_dir, tmp_path):

@@ -474,6 +474,7 @@ def test_with_less_patience_only_the_newest_evaluations_count(tmp_path, text, ev
     [
         ("training.jsonl", b"", "has 0 evaluations of 2"),
         ("best.weights.h5", None, "is missing: restore it"),
+        ("best.weights.h5", b"cut off", "damaged, or of another model"),
     ],
 )
 def test_a_training_without_its_files_is_not_resumed(
@@ -491,6 +492,24 @@ def test_a_training_without_its_files_is_not_resumed(
     path.write_bytes(whole)
     training_run.train(tiny(epochs=3), tmp_path, *text)
     assert len(log(tmp_path)) == 3
+
+
+@pytest.mark.usefixtures("scripted")
+def test_a_training_with_older_best_weights_is_not_resumed(tmp_path, text, evaluated_as):
+    evaluated_as(*(Evaluation(1.0, 9.0, bleu) for bleu in (5.0, 7.0, 6.0)))
+    best = tmp_path / "best.weights.h5"
+    kept = []
+    for epochs in (1, 2):
+        training_run.train(tiny(epochs=epochs), tmp_path, *text)
+        kept.append(best.read_bytes())
+    best.write_bytes(kept[0])
+    updates = [record["updates"] for record in log(tmp_path)]
+    said = f"after update {updates[0]}, but those after update {updates[1]} are the best"
+    with pytest.raises(InputError, match=said):
+        training_run.train(tiny(epochs=3), tmp_path, *text)
+    best.write_bytes(kept[1])
+    training_run.train(tiny(epochs=3), tmp_path, *text)
+    assert best.read_bytes() == kept[1]
 
 
 @pytest.mark.usefixtures("scripted")

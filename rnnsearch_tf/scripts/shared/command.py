@@ -182,7 +182,9 @@ class Command:
         open_closed_streams()
         if arguments is None:
             with interrupts.forced(self._interrupted):
-                return self.run(main, sys.argv[1:])
+                status = self.run(main, sys.argv[1:])
+                interrupts.end(status)
+                return status
         try:
             status = self._run(main, arguments)
             sys.stdout.flush()

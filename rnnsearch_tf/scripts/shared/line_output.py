@@ -81,8 +81,7 @@ def line_output(
     if flags.output != "-" and not is_stream(flags.output):
         check_distinct(flags, [name for name in _INPUTS if name in flags], ["output"])
         compared = {name: flags[name].value for name in flags if name not in _FREE}
-        made_by = {"command": command.name, "flags": compared, "models": made_with()}
-        return _FileOutput(command, made_by, measure)
+        return _FileOutput(command, compared, made_with, measure)
     if flags.resume:
         raise UsageError("--resume needs --output, with the name of a file")
     return LineOutput(flags.output, command.warn)
@@ -138,12 +137,19 @@ class LineOutput:
 class _FileOutput(LineOutput):
     """A file: OUTPUT.partial, with OUTPUT.partial.json beside it, until it is whole."""
 
-    def __init__(self, command: Command, made_by: dict[str, Any], measure: Measure):
+    def __init__(
+        self,
+        command: Command,
+        compared: dict[str, Any],  # flags
+        made_with: Callable[[], Any],
+        measure: Measure,
+    ):
         super().__init__(command.flags.output, command.warn)
         self._target = real_path(self._path)
         self._partial = self._target.with_name(f"{self._target.name}.partial")
         self._record = self._target.with_name(f"{self._partial.name}.json")
-        self._made_by = made_by
+        self._made_with = made_with
+        self._made_by = {"command": command.name, "flags": compared, "models": made_with()}
         self._measure = measure
         self._hashes = array("Q")  # of the items that were read
         self._known = 0, _fingerprint(self._hashes)  # what the record tells of the input
@@ -192,6 +198,8 @@ class _FileOutput(LineOutput):
             return file.read(self._size).splitlines()
 
     def write(self, blocks: Iterable[str]) -> None:
+        if not _are_same(self._made_with(), self._made_by["models"]):  # in the meantime loaded
+            raise InputError("the model has just changed; start again")
         try:
             busy = _AnotherProcessError(self._partial)
             with file_lock(self._partial, busy) as file, last_word(self._tell):
@@ -241,9 +249,8 @@ class _FileOutput(LineOutput):
         for name, value in self._made_by["flags"].items():
             if flags.get(name) != value:
                 raise InputError(f"{self._partial}: --{name} was {flags.get(name)}, not {value}")
-        made_with = self._made_by["models"]
-        is_same = None in (models, made_with) or models == made_with
-        if command != self._made_by["command"] or not is_same:
+        is_same = command == self._made_by["command"]
+        if not (is_same and _are_same(models, self._made_by["models"])):
             raise InputError(f"{self._partial} was made by another command or another model")
 
     def _tell(self) -> None:
@@ -276,6 +283,11 @@ def _write(file: IO[bytes], blocks: Iterable[str]) -> None:
 class _AnotherProcessError(InputError):
     def __init__(self, path: Path):
         super().__init__(f"{path}: another process is writing it")
+
+
+def _are_same(models: Any, others: Any) -> bool:
+    """Whether models may be the same; None stands for models that are not known."""
+    return None in (models, others) or models == others
 
 
 def _hash(item: Any) -> int:
