@@ -1,4 +1,4 @@
-"""Calibration: whether a model's probabilities are how often it is right."""
+"""Calibration: whether a model's probabilities match its accuracy."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,7 +20,7 @@ class Bin(NamedTuple):
     high: float
     tokens: int
     confidence: float  # their mean probability
-    accuracy: float  # the share that is right
+    accuracy: float  # fraction of correct predictions
 
 
 class Calibration(NamedTuple):

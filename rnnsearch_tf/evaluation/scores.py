@@ -182,7 +182,7 @@ def _calibration(measured: Calibration) -> list[str]:
         for one in measured.bins
     ]  # fmt: skip
     error = f"expected calibration error of the next token: {measured.error:.4f}"
-    return [error, _row("", ("tokens", "mean p", "right")), *rows]
+    return [error, _row("", ("tokens", "confidence", "accuracy")), *rows]
 
 
 def _signatures(scores: SetScores) -> list[str]:

@@ -5,7 +5,7 @@
 * model: a `TranslationModel`;
 * batch: its tensors by name, as `data.batching.training_batches` makes them;
 * outputs: the `DecoderOutputs` [B, Ty, ...] of the batch, which all losses share; in training with
-  R-Drop, of two readings of it, one behind the other: [2B, Ty, ...];
+  R-Drop, of two forward passes over it, concatenated: [2B, Ty, ...];
 * training: whether dropout acts.
 
 The training loss is their sum, weighted by `TrainingConfig.loss_weights`, over the sentences of the
@@ -88,7 +88,7 @@ def nll(model: Any, batch: Mapping[str, Any], outputs: DecoderOutputs, training:
 def guided_alignment(
     model: Any, batch: Mapping[str, Any], outputs: DecoderOutputs, training: bool
 ) -> LossTotal:
-    """Σ H(A_i, α_i) over the target words with a link, and their number; of the first reading."""
+    """Σ H(A_i, α_i) over the target words with a link, and their number; of the first pass."""
     alignment = outputs.alignment
     if training and model.config.r_drop:
         alignment = alignment[: ops.shape(batch["guide"])[0]]
@@ -142,7 +142,7 @@ def output_cross_entropy(
     targets: Int[Tensor, "N"],  # the tokens' ids
     dtype: str | None = None,  # of the products; by default that of t
     smoothing: float = 0.0,  # ε
-    r_drop: float = 0.0,  # λ; the rows are then those of two readings, one behind the other
+    r_drop: float = 0.0,  # α; the rows are then those of two forward passes
 ) -> Float[Tensor, "N"]:
     """−log softmax(t W_o + b)[targets] of each token, in nats, in the dtype of t.
 
@@ -156,8 +156,8 @@ def output_cross_entropy(
     (Szegedy et al. 2016), the cross-entropy is that of (1 − ε) 1_y + ε/K, which replaces
     1_y: −log p_y + ε (log p_y − Σ_k log p_k / K) = −log p_y + ε (logit_y − Σ_k logit_k / K).
 
-    R-Drop (Liang et al. 2021) has two readings with logits v, v' and probabilities p, p'. The loss
-    of a token is the mean of both cross-entropies and λ/4 (KL(p‖p') + KL(p'‖p)), where
+    R-Drop (Liang et al. 2021) has two forward passes, of logits v, v' and probabilities p, p'. The
+    loss of a token is the mean of both cross-entropies and α/4 (KL(p‖p') + KL(p'‖p)), where
 
         KL(p‖p') + KL(p'‖p) = Σ_k (p_k − p'_k) (v_k − v'_k)
     """
@@ -177,7 +177,7 @@ def output_cross_entropy(
             g = ops.expand_dims(g, 1)  # [N, 1]
             difference = _without_labels(p, p_y, targets, smoothing)
             if r_drop:
-                difference += r_drop / 2 * _disagreement_gradient(logits, p)
+                difference += r_drop / 2 * _symmetric_kl_gradient(logits, p)
                 g = ops.concatenate([g, g]) / 2
             difference = ops.cast(difference, dtype)
             grad_t = ops.cast(ops.matmul(difference, ops.transpose(matrix)), t.dtype)
@@ -190,7 +190,7 @@ def output_cross_entropy(
         if not r_drop:
             return row_losses, gradient
         first, second = ops.split(row_losses, 2)
-        return (first + second + r_drop / 2 * _disagreement(logits, p)) / 2, gradient
+        return (first + second + r_drop / 2 * _symmetric_kl(logits, p)) / 2, gradient
 
     return losses(t, joined(W_o), joined(b))
 
@@ -205,23 +205,23 @@ def _without_labels(
     return difference - smoothing / p.shape[1] if smoothing else difference
 
 
-def _disagreement(logits: Float[Tensor, "_ K"], p: Float[Tensor, "_ K"]) -> Float[Tensor, "N"]:
-    """KL(p‖p') + KL(p'‖p) of each token's two readings."""
+def _symmetric_kl(logits: Float[Tensor, "_ K"], p: Float[Tensor, "_ K"]) -> Float[Tensor, "N"]:
+    """KL(p‖p') + KL(p'‖p) of each token, over the two forward passes."""
     (first, second), (first_p, second_p) = (ops.split(x, 2) for x in (logits, p))
     return ops.sum((first_p - second_p) * (first - second), axis=1)
 
 
-def _disagreement_gradient(
+def _symmetric_kl_gradient(
     logits: Float[Tensor, "_ K"], p: Float[Tensor, "_ K"]
 ) -> Float[Tensor, "_ K"]:
     """∂/∂v = p − p' + p ∘ (d − Σ_k p_k d_k) with d = v − v', and likewise for v'."""
-    d = _less_other(logits)
+    d = _minus_other(logits)
     mean = ops.sum(p * d, axis=1, keepdims=True)
-    return _less_other(p) + p * (d - mean)
+    return _minus_other(p) + p * (d - mean)
 
 
-def _less_other(x: Float[Tensor, "_ K"]) -> Float[Tensor, "_ K"]:
-    """Each reading less the other."""
+def _minus_other(x: Float[Tensor, "_ K"]) -> Float[Tensor, "_ K"]:
+    """Return each forward pass minus the other."""
     first, second = ops.split(x, 2)
     return ops.concatenate([first - second, second - first])
 

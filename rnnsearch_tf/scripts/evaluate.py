@@ -78,7 +78,7 @@ COMMAND.define(
 )
 COMMAND.define(
     "calibration", bool,
-    "also measure how often the most probable next token is right, by its probability: the "
+    "also measure the accuracy of the most probable next token, by its probability: the "
     "expected calibration error on the (first) reference; not available for an export, or with "
     "--correct_spelling",
     False,

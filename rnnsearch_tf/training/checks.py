@@ -39,7 +39,7 @@ def check_inputs(config: Config, has_validation_set: bool, has_alignments: bool)
         if getattr(config.training, name) and config.tokenizer != SENTENCEPIECE:
             raise UsageError(f"--{name} needs --tokenizer=sentencepiece")
     if config.model.r_drop and not config.model.dropout:
-        raise UsageError("--r_drop needs a --dropout above 0: both readings would be the same")
+        raise UsageError("--r_drop needs a --dropout above 0: both forward passes would be equal")
     if config.model.r_drop and config.training.jit_compile:
         raise UsageError("--r_drop does not go with --jit_compile")  # XLA splits no unknown size
     weight = config.training.guided_alignment_weight

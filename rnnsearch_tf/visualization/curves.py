@@ -106,7 +106,7 @@ def draw_reliability(path: str | Path, measured: Mapping[str, Calibration]) -> N
             points = [b.confidence for b in one.bins], [b.accuracy for b in one.bins]
             label = _plain(f"{name}: ECE {one.error:.3f}")
             axes.plot(*points, **_look(i), label=label)
-        axes.set(xlabel="probability of the most probable next token", ylabel="share that is right",
+        axes.set(xlabel="confidence (probability of the predicted token)", ylabel="accuracy",
                  xlim=(0, 1), ylim=(0, 1))  # fmt: skip
         _finish(figure, path)
 
