@@ -32,7 +32,7 @@ def say(line: str) -> None:
     """
     text = printable(line)
     width = shutil.get_terminal_size().columns
-    if len(text) > width and sys.stderr.isatty():
+    if len(text) > width and _is_terminal():
         text = textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
     with contextlib.suppress(OSError):
         fresh_line()
@@ -48,9 +48,13 @@ def open_line() -> None:
 def fresh_line() -> None:
     """End the line on which a terminal shows ^C."""
     global _line_is_open
-    if _line_is_open and sys.stderr.isatty():
+    if _line_is_open and _is_terminal():
         print(file=sys.stderr)
     _line_is_open = False
+
+
+def _is_terminal() -> bool:
+    return sys.stderr is not None and sys.stderr.isatty()  # a windowed program has none
 
 
 class Bar:
@@ -68,7 +72,7 @@ class Bar:
     ):
         self._name = name
         self._total = total
-        can_have_bars = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        can_have_bars = _is_terminal() and os.environ.get("TERM") != "dumb"
         self._on_terminal = _bars is not None or can_have_bars
         self._seconds = _TERMINAL_SECONDS if self._on_terminal else _LOG_SECONDS
         self._next = time.monotonic() + (self._seconds if begins_at is None else 0)

@@ -118,7 +118,14 @@ class BahdanauAttention(PreciseLayer):
         self.v_a = self.add_weight((self.units,), initializers.energy(scheme), name="v_a")
 
     def keys(self, annotations: Float[Tensor, "B Tx two_n"]) -> Float[Tensor, "B Tx n_a"]:
-        """U_a h_j, which does not depend on i: computed once for a sentence."""
+        """U_a h_j, which does not depend on i: computed once for a sentence.
+
+        ValueError before the layer is built, by its first call or `build`.
+        """
+        if not self.built:
+            raise ValueError(
+                f"{self.name} has no weights yet: build(state_shape, annotations_shape)"
+            )
         return product(annotations, self.factor(self.U_a))
 
     def call(

@@ -110,14 +110,6 @@ class Decoder(PreciseLayer):
     ):
         super().__init__(**kwargs)
         check_choice("step order", step_order, choices(StepOrder))
-        self._settings = {
-            "vocabulary_size": vocabulary_size,
-            "embedding_size": embedding_size,
-            "units": units,
-            "step_order": step_order,
-            "dropout": dropout,
-            "initial_weights": initial_weights,
-        }
         self.updates_first = step_order == "look_update_generate"
         shared: dict[str, Any] = {
             "initial_weights": initial_weights,
@@ -231,7 +223,7 @@ class Decoder(PreciseLayer):
         """Return the arguments of the constructor."""
         attention = keras.saving.serialize_keras_object(self.attention)
         attention.pop("build_config", None)  # the decoder builds it, for the paths of its weights
-        return {**super().get_config(), **self._settings, "attention": attention}
+        return {**super().get_config(), "attention": attention}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Decoder:

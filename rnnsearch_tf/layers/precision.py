@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,12 +24,35 @@ class PreciseLayer(keras.layers.Layer):
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> "PreciseLayer":
-        """Have Keras keep the arguments for `get_config`, which it does for plain values alone."""
-        plain = {name: _plain(value) for name, value in kwargs.items()}
-        return super().__new__(cls, *map(_plain, args), **plain)
+        """Keep the arguments for `get_config`: those of a subclass, if it has its own."""
+        layer = super().__new__(cls, *args, **kwargs)
+        signature = inspect.signature(cls.__init__)
+        given = signature.bind_partial(None, *args, **kwargs)
+        given.apply_defaults()
+        kept: dict[str, Any] = {}
+        vars(layer)["_arguments"] = kept
+        for name, value in list(given.arguments.items())[1:]:  # without self
+            are_more = signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD
+            kept.update(value if are_more else {name: value})
+        return layer
 
     def __init__(self, **kwargs: Any):
         super().__init__(autocast=False, **kwargs)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments of the constructor.
+
+        NotImplementedError if one is an object, unless a subclass has its own `get_config`, to
+        which it is left.
+        """
+        config = super().get_config()
+        for name, value in vars(self)["_arguments"].items():
+            plain = value.item() if isinstance(value, np.generic) else value
+            if isinstance(plain, str | int | float | bool | None):
+                config.setdefault(name, plain)
+            elif name not in config and type(self).get_config is PreciseLayer.get_config:
+                raise NotImplementedError(f"{self.name}: {name} needs a get_config of its own")
+        return config
 
     def add_weight(self, *args: Any, **kwargs: Any) -> Any:
         """Add a weight that Keras never casts by itself, whatever layer or model is around it."""
@@ -45,13 +69,6 @@ class PreciseLayer(keras.layers.Layer):
     def symbol(self, *shape: int | None) -> keras.KerasTensor:
         """An output of a functional model, for which `call` need not be traced."""
         return keras.KerasTensor(shape, dtype=self.variable_dtype)
-
-
-def _plain(value: Any) -> Any:
-    """Return an argument's plain value, of a NumPy number or a dtype policy."""
-    if isinstance(value, np.generic):
-        return value.item()
-    return value.name if type(value) is keras.DTypePolicy else value
 
 
 def joined(*weights: Float[Tensor, "*rows _"]) -> Float[Tensor, "*rows _"]:

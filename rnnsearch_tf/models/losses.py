@@ -53,7 +53,8 @@ class SentenceLoss(keras.losses.Loss):
 
         ValueError if `sample_weight` is not one weight per sentence.
         """
-        if sample_weight is not None and any(size != 1 for size in sample_weight.shape[1:]):
+        shape = getattr(sample_weight, "shape", ())  # a list has none
+        if any(size != 1 for size in shape[1:]):
             raise ValueError(
                 "sample_weight must have one weight per sentence; padding is already excluded"
             )

@@ -22,6 +22,19 @@ from rnnsearch_tf.models.translation_step import Candidates, StepWeights, Transl
 from rnnsearch_tf.tensor_types import Float, Int, Tensor
 
 
+def _target(x: Any, y: Any = None) -> Any:
+    """Return y or the target of arrays, without which Keras ignores `sample_weight`.
+
+    ValueError for batches with a guide.
+    """
+    batch = getattr(x, "element_spec", x)
+    if isinstance(batch, tuple):
+        batch = batch[0]
+    if isinstance(batch, Mapping) and "guide" in batch:
+        raise ValueError("fit has no guided alignment loss, so give it batches without `guide`")
+    return x["target"] if y is None and isinstance(x, Mapping) else y
+
+
 @keras.saving.register_keras_serializable("rnnsearch_tf")
 class TranslationModel(keras.Model):
     """p(y|x) as a functional model, with its layers as attributes.
@@ -73,7 +86,7 @@ class TranslationModel(keras.Model):
         self.readout = readout
         self.decoder_outputs = keras.Model(inputs, outputs, name="decoder_outputs")
 
-    def fit(self, x: Any = None, *args: Any, **kwargs: Any) -> Any:
+    def fit(self, x: Any = None, y: Any = None, *args: Any, **kwargs: Any) -> Any:
         """Train by `keras.Model.fit`, on one device or under MirroredStrategy.
 
         Batches are {"source": ids, "target": ids}, as `data.batching.training_batches` makes them;
@@ -84,7 +97,8 @@ class TranslationModel(keras.Model):
         Raises:
             ValueError: a strategy of several machines, which Keras's loop does not support;
                 batches with a `guide`, which `fit` would ignore; label smoothing; R-Drop; an
-                average of the weights, which Keras assigns to them at the end of each `fit`.
+                average of the weights, which Keras assigns to them at the end of each `fit`; a
+                `class_weight`, which Keras would look up by the positions of words.
         """
         strategy = getattr(self, "distribute_strategy", None)
         if getattr(strategy, "cluster_resolver", None) is not None:
@@ -92,13 +106,21 @@ class TranslationModel(keras.Model):
                 "fit works on one machine; rnnsearch-train --strategy=multi_worker, or "
                 "training.run.train with that strategy, trains on several"
             )
-        if "guide" in (getattr(x, "element_spec", None) or ()):
-            raise ValueError("fit has no guided alignment loss, so give it batches without `guide`")
+        if kwargs.get("class_weight") is not None:
+            raise ValueError("fit has no weights of words; sample_weight has those of sentences")
         if self.config.label_smoothing or self.config.r_drop:
             raise ValueError("fit has neither label smoothing nor R-Drop; training.run.train does")
         if getattr(getattr(self, "optimizer", None), "use_ema", False):
             raise ValueError("fit takes no average of the weights; training.run.train does")
-        return super().fit(x, *args, **kwargs)
+        validation = kwargs.get("validation_data")
+        if isinstance(validation, tuple):
+            x_and_y = validation[0], _target(*validation[:2])
+            kwargs["validation_data"] = (*x_and_y, *validation[2:])
+        return super().fit(x, _target(x, y), *args, **kwargs)
+
+    def evaluate(self, x: Any = None, y: Any = None, *args: Any, **kwargs: Any) -> Any:
+        """Evaluate by `keras.Model.evaluate`; batches and errors as in `fit`."""
+        return super().evaluate(x, _target(x, y), *args, **kwargs)
 
     def compute_loss(
         self, x: Any = None, y: Any = None, y_pred: Any = None, *args: Any, **kwargs: Any

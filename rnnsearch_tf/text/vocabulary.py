@@ -73,7 +73,9 @@ class Vocabulary:
         return hashlib.sha256(self._text()).hexdigest()
 
     def encode(self, tokens: Iterable[str]) -> list[int]:
-        """Look up tokens, unknown ones as [UNK], and add the id of `</s>`."""
+        """Look up tokens, unknown ones as [UNK], and add the id of `</s>`; TypeError for a str."""
+        if isinstance(tokens, str):
+            raise TypeError("expected a list of tokens, not a str")
         return [*(max(self._ids.get(token, UNK), UNK) for token in tokens), EOS]
 
     def unknown(self, tokens: Sequence[str]) -> tuple[int, ...]:

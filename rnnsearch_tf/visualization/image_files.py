@@ -17,10 +17,6 @@ _SETTINGS = {
     **dict.fromkeys(("figure.facecolor", "axes.facecolor"), PAGE),
     **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor"), INK),
     **dict.fromkeys(("xtick.color", "ytick.color"), INK),
-    "text.usetex": False,  # whatever the user's own settings are
-    "savefig.bbox": None,
-    "axes.grid": False,
-    "image.origin": "upper",
     "svg.fonttype": "none",  # text stays text
     "svg.hashsalt": "rnnsearch_tf",
     "pdf.fonttype": 42,  # whole fonts, whose text can be searched and copied
@@ -45,10 +41,10 @@ def image_format(path: str | Path, formats: tuple[str, ...] = (PNG, SVG, PDF)) -
 
 
 def figure_style() -> contextlib.AbstractContextManager[None]:
-    """Set the colors of what is drawn in this context."""
-    import matplotlib
+    """Draw in Matplotlib's default style with our colors, whatever the user's own style is."""
+    import matplotlib.style
 
-    return matplotlib.rc_context(_SETTINGS)
+    return matplotlib.style.context(["default", _SETTINGS])
 
 
 def save_figure(figure: "Figure", path: str | Path) -> None:

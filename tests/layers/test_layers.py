@@ -486,6 +486,46 @@ def test_sizes_of_numpy_and_an_input_without_a_dtype():
         encoder(keras.Input((None,)))
 
 
+class Sharp(BahdanauAttention):
+    """Without a `get_config` of its own; `Sharper` has one, by Keras's pattern."""
+
+    def __init__(self, units: int, temperature: float = 1.0, **options: Any):
+        super().__init__(units, **options)
+        self.temperature = temperature
+
+
+class Sharper(Sharp):
+    def get_config(self) -> dict[str, Any]:
+        return {**super().get_config(), "temperature": self.temperature}
+
+
+@pytest.mark.parametrize("layer_type", [Sharp, Sharper])
+def test_the_config_of_a_subclass_has_all_arguments(layer_type):
+    layer = layer_type(5, temperature=3.0, initial_weights="glorot", dtype="mixed_bfloat16")
+    again = layer_type.from_config(json.loads(json.dumps(layer.get_config())))
+    assert (again.units, again.temperature, again.initial_weights) == (5, 3.0, "glorot")
+    assert again.dtype_policy == layer.dtype_policy
+
+
+def test_objects_among_the_arguments():
+    encoder = Encoder(K, M, N, activity_regularizer=keras.regularizers.L2(1e-3))
+    assert Encoder.from_config(encoder.get_config()).activity_regularizer.l2 == 1e-3
+    readout = MaxoutDeepOutput(M, K, tied_to=encoder.embedding)
+    with pytest.raises(NotImplementedError, match="tied_to needs a get_config of its own"):
+        readout.get_config()
+
+
+def test_ids_of_small_dtypes():
+    encoder = Encoder(K, M, N)
+    expected = encoder(ids(B, TX))[0]
+    close(encoder(ids(B, TX).astype("int8"))[0], expected)
+
+
+def test_keys_before_the_layer_is_built_are_told():
+    with pytest.raises(ValueError, match=r"no weights yet: build\(state_shape, annotations_shape"):
+        BahdanauAttention(N_ALIGN).keys(normal(B, TX, N))
+
+
 @pytest.mark.parametrize("make", [lambda: BahdanauAttention(N_ALIGN, "glorot"), LastAnnotation])
 def test_an_attention_takes_the_mask_of_its_annotations(make):
     annotations, states = masked(normal(B, TX, N), 3, 2), normal(B, TY, N)

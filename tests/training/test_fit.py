@@ -55,8 +55,11 @@ def test_the_loss_on_training_batches_is_that_of_given_targets(trained):
 
 def test_a_guide_is_not_silently_left_out(trained):
     guided = batches().map(lambda batch: {**batch, "guide": 0})
-    with pytest.raises(ValueError, match="fit has no guided alignment loss"):
-        trained.fit(guided)
+    (arrays,) = guided.take(1)
+    for x in (guided, guided.map(lambda batch: (batch, batch["target"])), arrays):
+        for method in (trained.fit, trained.evaluate):
+            with pytest.raises(ValueError, match="fit has no guided alignment loss"):
+                method(x)
 
 
 def test_smoothed_labels_are_not_silently_left_out(trained):
@@ -70,6 +73,24 @@ def test_averages_of_weights_are_not_taken_for_the_weights(trained):
     model.compile(build_optimizer(TrainingConfig(weight_average=0.9), 10), SentenceLoss())
     with pytest.raises(ValueError, match="fit takes no average of the weights"):
         model.fit(batches())
+
+
+def test_weights_of_sentences_count_without_y(trained):
+    (batch,) = batches().take(1)
+    arrays = {name: ids.numpy() for name, ids in batch.items()}
+    weights = np.arange(len(arrays["source"]), dtype="float32")
+    model = compiled()
+    model.set_weights(trained.get_weights())
+    given = model.evaluate(arrays, arrays["target"], sample_weight=weights, verbose=0)
+    assert model.evaluate(arrays, sample_weight=weights, verbose=0) == given
+    assert model.evaluate(arrays, verbose=0)[0] != given[0]
+    history = model.fit(
+        arrays, sample_weight=0 * weights, validation_data=(arrays, None, weights), verbose=0
+    ).history
+    assert history["loss"] == [0.0]
+    np.testing.assert_allclose(history["val_loss"], given[0], rtol=1e-5)
+    with pytest.raises(ValueError, match="fit has no weights of words"):
+        model.fit(arrays, class_weight={2: 0.1})
 
 
 def test_weights_of_tokens_are_refused(trained):

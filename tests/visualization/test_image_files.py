@@ -34,8 +34,12 @@ def test_the_ending_says_which_kind(tmp_path, name, start):
     assert [file.name for file in path.parent.iterdir()] == [name]
 
 
-def test_settings_of_the_user_that_need_latex_are_left_alone(tmp_path):
-    with matplotlib.rc_context({"text.usetex": True, "savefig.bbox": "tight"}):
+@pytest.mark.parametrize(
+    "style",
+    ["dark_background", "seaborn-v0_8", {"text.usetex": True, "savefig.facecolor": "black"}],
+)
+def test_the_style_of_the_user_changes_nothing(tmp_path, style):
+    with matplotlib.style.context(style):
         save_figure(figure(), tmp_path / "a.svg")
     save_figure(figure(), tmp_path / "b.svg")
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
