@@ -105,7 +105,7 @@ class Translation:
         best = self.hypotheses[0]
         return result_html(
             self.source,
-            list(dict.fromkeys(self.source_tokens[place] for place in self.unknown or ())),
+            list(dict.fromkeys(self.source_tokens[position] for position in self.unknown or ())),
             [(hypothesis.text, _ranking(hypothesis)) for hypothesis in self.hypotheses],
             ""
             if best.alignment is None

@@ -139,14 +139,14 @@ def _groups(lengths: Sequence[tuple[int, int]]) -> list[list[int]]:
     """Group pairs of similar lengths, so that each group has at most `_BATCH_CELLS` cells."""
     groups: list[list[int]] = [[]]
     longest = (0, 0)
-    for place in sorted(range(len(lengths)), key=lambda k: (max(lengths[k]), lengths[k])):
-        if not all(lengths[place]):
+    for index in sorted(range(len(lengths)), key=lambda k: (max(lengths[k]), lengths[k])):
+        if not all(lengths[index]):
             continue  # a blank sentence
-        longest = max(longest[0], lengths[place][0]), max(longest[1], lengths[place][1])
+        longest = max(longest[0], lengths[index][0]), max(longest[1], lengths[index][1])
         if (len(groups[-1]) + 1) * longest[0] * longest[1] > _BATCH_CELLS:
             groups.append([])
-            longest = lengths[place]
-        groups[-1].append(place)
+            longest = lengths[index]
+        groups[-1].append(index)
     return [group for group in groups if group]
 
 

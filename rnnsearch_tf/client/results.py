@@ -67,7 +67,7 @@ def alignments(columns: Columns) -> Iterator[Translation]:
 def _unknown(source: Sequence[str], read: Sequence[str]) -> tuple[int, ...]:
     """Find the words that the model reads as [UNK], or as a word that is spelled like them."""
     each = enumerate(zip(source, read, strict=False))
-    return tuple(place for place, (word, other) in each if other == _UNKNOWN or other != word)
+    return tuple(position for position, (word, other) in each if other == _UNKNOWN or other != word)
 
 
 def given_in_words(columns: Columns) -> Iterator[Hypothesis]:

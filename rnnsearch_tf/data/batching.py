@@ -15,7 +15,7 @@ import itertools
 import operator
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import tensorflow as tf
@@ -96,15 +96,12 @@ def training_batches(
 
     def batches() -> Iterator[dict[str, np.ndarray]]:
         kept = _shuffled(pairs, config, epoch, block_size)
-        if sampled is not None:
-            parts = _drawn(kept, sampled, config, epoch, skip)
+        if sampled is None:
+            planned = _planned_batches(kept, pairs, config, skip)
         else:
-            sort = config.batching == "sorted"
-            whole = _sorted_batches(kept, config) if sort else _bucket_batches(kept, config)
-            left = itertools.islice(whole, skip, None)
-            parts = ((pairs, rows, rows, width) for rows, width in left)
-        for some, places, rows, width in parts:
-            source, target = some.source.batch(places, width), some.target.batch(places, width)
+            planned = _sampled_batches(kept, sampled, config, epoch, skip)
+        for some, indices, rows, width in planned:
+            source, target = some.source.batch(indices, width), some.target.batch(indices, width)
             batch = {"source": source, "target": target}
             if alignments is not None:
                 batch["guide"] = alignments.guide(rows, source, target)
@@ -168,6 +165,24 @@ def _shuffled(
         yield from zip(rows[kept].tolist(), lengths[kept].tolist(), strict=True)
 
 
+class _Batch(NamedTuple):
+    """A batch whose tokens are not read yet."""
+
+    pairs: Pairs  # that it is taken from
+    indices: np.ndarray  # in `pairs`
+    rows: np.ndarray  # in the corpus, for the alignments
+    width: int  # both sides are padded to it; 0: each to its longest sentence
+
+
+def _planned_batches(
+    kept: Iterator[tuple[int, int]], pairs: Pairs, config: TrainingConfig, skip: int
+) -> Iterator[_Batch]:
+    is_sorted = config.batching == "sorted"
+    batches = _sorted_batches(kept, config) if is_sorted else _bucket_batches(kept, config)
+    for rows, width in itertools.islice(batches, skip, None):
+        yield _Batch(pairs, rows, rows, width)
+
+
 def _bucket_batches(
     kept: Iterator[tuple[int, int]], config: TrainingConfig
 ) -> Iterator[tuple[np.ndarray, int]]:
@@ -185,20 +200,20 @@ def _bucket_batches(
 def _sorted_batches(
     kept: Iterator[tuple[int, int]], config: TrainingConfig
 ) -> Iterator[tuple[np.ndarray, int]]:
-    """Sort the pairs of 20 batches at a time; width 0 pads to the longest sentence."""
+    """Sort the pairs of 20 batches at a time; the width is 0."""
     for window in windows(kept, SORTED_BATCHES * config.batch_size):
         for batch in windows(sorted(window, key=operator.itemgetter(1)), config.batch_size):
             yield np.array(batch)[:, 0], 0
 
 
-def _drawn(
+def _sampled_batches(
     kept: Iterator[tuple[int, int]],
     sampled: SampledPairs,
     config: TrainingConfig,
     epoch: int,
     skip: int,
-) -> Iterator[tuple[Pairs, np.ndarray, np.ndarray, int]]:
-    """Draw the pairs of 20 batches at a time: the pairs, places among them, rows and width."""
+) -> Iterator[_Batch]:
+    """Sample the subwords of 20 batches at a time."""
     in_buckets = config.batching == "buckets"
     first, done = divmod(skip, SORTED_BATCHES)
     chunks = windows(kept, SORTED_BATCHES * config.batch_size)
@@ -210,7 +225,7 @@ def _drawn(
         batches = np.split(order, range(config.batch_size, len(order), config.batch_size))
         if in_buckets:
             np.random.default_rng([config.seed, epoch, number]).shuffle(batches)
-        for places in batches[done:]:
-            width = _bucket(lengths[places].max(), config.bucket_width) * config.bucket_width
-            yield drawn, places, rows[places], width if in_buckets else 0
+        for indices in batches[done:]:
+            width = _bucket(lengths[indices].max(), config.bucket_width) * config.bucket_width
+            yield _Batch(drawn, indices, rows[indices], width if in_buckets else 0)
         done = 0

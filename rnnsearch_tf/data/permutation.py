@@ -1,4 +1,4 @@
-"""Random orders that are computed place by place, and take no memory."""
+"""Random orders that are computed position by position, and take no memory."""
 
 import numpy as np
 
@@ -23,9 +23,9 @@ class Permutation:
         self._mask = np.uint64((1 << half) - 1)
         self._keys = np.random.SeedSequence(seeds).generate_state(_ROUNDS, np.uint64)
 
-    def __call__(self, places: np.ndarray) -> np.ndarray:
-        """Return the numbers, int64 [N], at places of the order, int [N] from 0 to `size` − 1."""
-        numbers = self._permute(places.astype(np.uint64))
+    def __call__(self, positions: np.ndarray) -> np.ndarray:
+        """Return the numbers, int64 [N], at positions of the order, int [N], 0 to `size` − 1."""
+        numbers = self._permute(positions.astype(np.uint64))
         while len(outside := np.flatnonzero(numbers >= self._size)):
             numbers[outside] = self._permute(numbers[outside])
         return numbers.astype(np.int64)

@@ -105,8 +105,8 @@ class WordAlignments:
         """
         counts = self.starts[rows + 1] - self.starts[rows]
         before = np.cumsum(counts) - counts
-        places = np.arange(counts.sum()) + np.repeat(self.starts[rows] - before, counts)
-        source_words, target_words = self.links[places].T
+        indices = np.arange(counts.sum()) + np.repeat(self.starts[rows] - before, counts)
+        source_words, target_words = self.links[indices].T
         # The last row and column, of no word, are those of `</s>` and padding, whose word is −1.
         linked: np.ndarray = np.zeros((len(rows), target.shape[1] + 1, source.shape[1] + 1), bool)
         linked[np.repeat(np.arange(len(rows)), counts), target_words, source_words] = True

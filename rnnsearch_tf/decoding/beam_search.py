@@ -251,7 +251,7 @@ def _extend(
     if rules.min_lengths is not None:
         too_early = tf.expand_dims(step < rules.min_lengths, 1) & ~is_last  # [B, 1]
         before_eos = tf.where(too_early, -math.inf, before_eos)
-    # A finished hypothesis takes a place before all others, as a continuation by eos.
+    # A finished hypothesis takes a slot before all others, as a continuation by eos.
     log_probs, parents, words = best_continuations(
         logits,
         tf.where(finished | is_last, -math.inf, beam.log_probs),
@@ -320,16 +320,16 @@ def _rank(beam: _Beam, rules: _Rules) -> Hypotheses:
     is_missing = (lengths == 0) & (tf.range(rules.beam_size) == 0)  # [B, k]; where none was found
     lengths = tf.where(is_missing, 1, lengths)
     is_missing = tf.expand_dims(is_missing, 2)
-    places = tf.range(tf.shape(tokens)[2])  # [T]
+    positions = tf.range(tf.shape(tokens)[2])  # [T]
     before = tf.pad(steps[:, :, :-1], [[0, 0], [0, 0], [1, 0]])
     own = tf.minimum(steps - before, 0.0)  # rounding may lift the log of a p of 1
     own = tf.where(is_missing, -math.inf, own)
     return Hypotheses(
-        tokens=tf.where(is_missing & (places == 0), rules.eos_id, tokens),
+        tokens=tf.where(is_missing & (positions == 0), rules.eos_id, tokens),
         lengths=lengths,
         log_probs=log_probs,
         scores=scores,
-        token_log_probs=tf.where(places < tf.expand_dims(lengths, 2), own, 0.0),
+        token_log_probs=tf.where(positions < tf.expand_dims(lengths, 2), own, 0.0),
     )
 
 

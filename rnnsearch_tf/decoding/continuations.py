@@ -14,12 +14,12 @@ BLOCK = 32  # words in a block of a vocabulary whose size is not known before th
 
 
 class Continuations(NamedTuple):
-    """Hypotheses of a sentence with another word, best first, then empty places.
+    """Hypotheses of a sentence with another word, best first, then empty slots.
 
     Ties go to the hypothesis with the lower index, then to the lower word, and to eos last.
     """
 
-    log_probs: Float[Tensor, "B k"]  # of the whole hypothesis, nats; -inf in an empty place
+    log_probs: Float[Tensor, "B k"]  # of the whole hypothesis, nats; -inf in an empty slot
     parents: Int[Tensor, "B k"]  # the hypothesis that is continued, 0 .. Q - 1
     words: Int[Tensor, "B k"]
 
@@ -59,13 +59,13 @@ def best_continuations(
     blocks = tf.reshape(logits, [-1, slots, count, size])  # [B, Q, N, S]
     maxima = tf.reduce_max(blocks, axis=3)  # [B, Q, N]
     normalizer = _log_normalizer(logits, blocks, maxima)  # [B, Q]
-    barred = _barred([eos_id, *banned_ids], count, size)  # [N + 1, S]
+    banned = _ban_mask([eos_id, *banned_ids], count, size)  # [N + 1, S]
 
     base = before_words - normalizer
     affected = sorted({word // size for word in [eos_id, *banned_ids]})
-    words = tf.expand_dims(base, 2) + _without(barred, affected, blocks, maxima)
+    words = tf.expand_dims(base, 2) + _without(banned, affected, blocks, maxima)
     eos = _eos(logits, before_eos, normalizer, eos_id)
-    scores = _finite(tf.concat([words, tf.expand_dims(eos, 2)], axis=2))  # [B, Q, N + 1]
+    scores = _nan_to_neg_inf(tf.concat([words, tf.expand_dims(eos, 2)], axis=2))  # [B, Q, N + 1]
     scores = tf.reshape(scores, [-1, slots * (count + 1)])
     chosen = tf.math.top_k(scores, min(k, scores.shape[1] or k)).indices
     chosen = -tf.math.top_k(-chosen, chosen.shape[1]).values  # [B, m], rising
@@ -74,9 +74,9 @@ def best_continuations(
     # The row of a block is parents · N + block. That of eos does not exist, and is not used.
     rows = tf.minimum(chosen - parents, slots * count - 1)
     rows = tf.gather(tf.reshape(blocks, [-1, slots * count, size]), rows, batch_dims=1)
-    rows += tf.gather(barred, block)  # [B, m, S]
-    log_probs = _finite(tf.expand_dims(tf.gather(base, parents, batch_dims=1), 2) + rows)
-    # The block of eos has it in the first place, and nothing else.
+    rows += tf.gather(banned, block)  # [B, m, S]
+    log_probs = _nan_to_neg_inf(tf.expand_dims(tf.gather(base, parents, batch_dims=1), 2) + rows)
+    # The block of eos has it as its first word, and nothing else.
     is_eos = tf.expand_dims(block == count, 2) & (tf.range(size) == 0)
     eos = tf.expand_dims(tf.gather(scores, chosen, batch_dims=1), 2)
     log_probs = tf.reshape(tf.where(is_eos, eos, log_probs), [-1, chosen.shape[1] * size])
@@ -103,9 +103,9 @@ def _best_continuation(
     normalizer = tf.reduce_max(logits, axis=2) - tf.math.log(
         tf.reduce_max(tf.nn.softmax(logits), axis=2)
     )
-    allowed = logits + _barred([eos_id, *banned_ids], 1, _size(logits, 2))[0]
-    log_probs = _finite(before_words - normalizer + tf.reduce_max(allowed, axis=2))
-    eos = _finite(_eos(logits, before_eos, normalizer, eos_id))
+    allowed = logits + _ban_mask([eos_id, *banned_ids], 1, _size(logits, 2))[0]
+    log_probs = _nan_to_neg_inf(before_words - normalizer + tf.reduce_max(allowed, axis=2))
+    eos = _nan_to_neg_inf(_eos(logits, before_eos, normalizer, eos_id))
     words = tf.argmax(allowed, axis=2, output_type=tf.int32)
     words = tf.where(eos > log_probs, eos_id, words)
     return Continuations(tf.maximum(log_probs, eos), tf.zeros_like(words), words)
@@ -140,22 +140,22 @@ def _size(x: tf.Tensor, axis: int) -> Any:
     return x.shape[axis] or tf.shape(x)[axis]
 
 
-def _barred(words: Sequence[int], count: int | Int[Tensor, ""], size: int) -> Any:
-    """-inf at the places of some words and in the block of eos, 0 elsewhere: float32 [N + 1, S]."""
-    places = tf.range((count + 1) * size)
-    is_barred = tf.reduce_any(tf.expand_dims(places, 1) == list(words), axis=1)
-    is_barred |= places >= count * size
-    return tf.reshape(tf.where(is_barred, -math.inf, 0.0), [-1, size])
+def _ban_mask(words: Sequence[int], count: int | Int[Tensor, ""], size: int) -> Any:
+    """-inf at some words and in the block of eos, 0 elsewhere: float32 [N + 1, S]."""
+    positions = tf.range((count + 1) * size)
+    is_banned = tf.reduce_any(tf.expand_dims(positions, 1) == list(words), axis=1)
+    is_banned |= positions >= count * size
+    return tf.reshape(tf.where(is_banned, -math.inf, 0.0), [-1, size])
 
 
 def _without(
-    barred: Float[Tensor, "N_1 S"],
+    banned: Float[Tensor, "N_1 S"],
     affected: list[int],
     blocks: Float[Tensor, "B Q N S"],
     maxima: Float[Tensor, "B Q N"],
 ) -> Float[Tensor, "B Q N"]:
-    """The maxima without the words that are barred; only the blocks with these are read again."""
-    again = tf.gather(blocks, affected, axis=2) + tf.gather(barred, affected)
+    """The maxima without the words that are banned; only the blocks with these are read again."""
+    again = tf.gather(blocks, affected, axis=2) + tf.gather(banned, affected)
     again = tf.reduce_max(again, axis=3)  # [B, Q, A]
     is_place = tf.expand_dims(tf.range(_size(maxima, 2)), 1) == affected  # [N, A]
     position = tf.argmax(tf.cast(is_place, tf.int32), axis=1)  # of an affected block in `again`
@@ -173,6 +173,6 @@ def _eos(
     return tf.where(before_eos == math.inf, math.inf, log_probs)
 
 
-def _finite(log_probs: Float[Tensor, "*rows"]) -> Float[Tensor, "*rows"]:
+def _nan_to_neg_inf(log_probs: Float[Tensor, "*rows"]) -> Float[Tensor, "*rows"]:
     """-inf in place of NaN, which is not greater: no later comparison meets one."""
     return tf.where(log_probs > -math.inf, log_probs, -math.inf)

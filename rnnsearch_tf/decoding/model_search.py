@@ -83,9 +83,9 @@ def _search_step(bound: Any, memory: Any, words: tf.Tensor | None) -> SearchStep
     )
 
 
-def _ids(words: tf.Tensor | None, places: tf.Tensor) -> tf.Tensor:
-    """The ids of words by their places among the predicted ones."""
-    return places if words is None else tf.gather(words, places)
+def _ids(words: tf.Tensor | None, indices: tf.Tensor) -> tf.Tensor:
+    """The ids of words by their indices among the predicted ones."""
+    return indices if words is None else tf.gather(words, indices)
 
 
 def _bounds(

@@ -57,12 +57,12 @@ class PrefixConstraint(NamedTuple):
     spelling: Spelling
 
     def among(self, words: Int[Tensor, "C"] | None) -> PrefixConstraint:
-        """The same in the places of some words, the special tokens first; None: all."""
+        """The same in indices of some words, the special tokens first; None: of all words."""
         if words is None:
             return self
         size = tf.shape(self.spelling.texts)
-        places = tf.scatter_nd(words[:, tf.newaxis], tf.range(tf.size(words)), size)
-        forced = tf.where(self.prefix.forced > 0, tf.gather(places, self.prefix.forced), 0)
+        indices = tf.scatter_nd(words[:, tf.newaxis], tf.range(tf.size(words)), size)
+        forced = tf.where(self.prefix.forced > 0, tf.gather(indices, self.prefix.forced), 0)
         return PrefixConstraint(self.prefix._replace(forced=forced), self.spelling.of(words))
 
 

@@ -48,8 +48,8 @@ def calibration(
     confidence, correct = np.asarray(confidence, np.float64), np.asarray(correct, np.float64)
     if not np.isfinite(confidence).all():
         raise InputError("the model's probabilities are not finite, so they have no calibration")
-    place = np.clip(np.ceil(confidence * _BINS).astype(int) - 1, 0, _BINS - 1)
-    rows = [(b, place == b) for b in range(_BINS) if (place == b).any()]
+    index = np.clip(np.ceil(confidence * _BINS).astype(int) - 1, 0, _BINS - 1)
+    rows = [(b, index == b) for b in range(_BINS) if (index == b).any()]
     bins = [
         Bin(b / _BINS, (b + 1) / _BINS, int(own.sum()), float(confidence[own].mean()),
             float(correct[own].mean()))

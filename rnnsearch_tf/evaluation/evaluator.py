@@ -45,7 +45,7 @@ class Evaluator:
 
     def translate(self, lines: Sequence[str], name: str = "line") -> list[str]:
         """Translate with the decoding options as they are; the progress counts `name`."""
-        stream = self.translator.translate_stream(lines, text_alone=True)
+        stream = self.translator.translate_stream(lines, text_only=True)
         return self._texts(list(counted(stream, name, len(lines))))
 
     def translate_and_replace(self, lines: Sequence[str]) -> tuple[list[str], list[str] | None]:

@@ -46,8 +46,8 @@ def map_by_length(
     _, results = tf.while_loop(
         has_more, add_block, (tf.constant(0), empty), invariants, parallel_iterations=1
     )
-    places = tf.math.invert_permutation(order)
-    return tf.nest.map_structure(lambda rows: tf.gather(rows, places), results)
+    indices = tf.math.invert_permutation(order)
+    return tf.nest.map_structure(lambda rows: tf.gather(rows, indices), results)
 
 
 def _of_any_length(empty: Any) -> tf.TypeSpec:

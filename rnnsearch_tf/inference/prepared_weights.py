@@ -22,12 +22,12 @@ class PreparedWeights(tf.Module):
         super().__init__()
         values = compute()
 
-        def leaf(place: int, x: Any) -> Any:
+        def leaf(index: int, x: Any) -> Any:
             if x is None or isinstance(x, keras.Variable):
                 return x
-            return _Tensor(lambda: tf.nest.flatten(compute())[place], x)
+            return _Tensor(lambda: tf.nest.flatten(compute())[index], x)
 
-        leaves = [leaf(place, x) for place, x in enumerate(tf.nest.flatten(values))]
+        leaves = [leaf(index, x) for index, x in enumerate(tf.nest.flatten(values))]
         nest = tf.nest.pack_sequence_as(values, leaves)
         self._nest = lambda: nest  # where the module does not find Keras variables
         self._tensors = [x for x in leaves if isinstance(x, _Tensor)]  # where it finds these

@@ -41,15 +41,15 @@ class SpellingCorrection(tf.Module):
         in_lower_case = tf.strings.lower(known, "utf-8").numpy()
         self._in_lower_case = _table((in_lower_case[i], i) for i in ids)
         can_have_errors = _can_have_errors(known).numpy()
-        places = [
-            (i, words[i][:place], words[i][place], words[i][place + 1 :])
+        positions = [
+            (i, words[i][:position], words[i][position], words[i][position + 1 :])
             for i in ids
             if can_have_errors[i]
-            for place in range(1, len(words[i]))
+            for position in range(1, len(words[i]))
         ]
-        self._shortened = _table((before + after, i) for i, before, _, after in places)
-        self._replaced = _table((before + _GAP + after, i) for i, before, _, after in places)
-        self._moved = _table((before + after + _GAP + x, i) for i, before, x, after in places)
+        self._shortened = _table((before + after, i) for i, before, _, after in positions)
+        self._replaced = _table((before + _GAP + after, i) for i, before, _, after in positions)
+        self._moved = _table((before + after + _GAP + x, i) for i, before, x, after in positions)
 
     def correct(self, tokens: tf.RaggedTensor) -> tf.RaggedTensor:
         """Put known words in place of unknown ones in the tokens of sentences, string [B, None]."""
@@ -57,10 +57,10 @@ class SpellingCorrection(tf.Module):
         unknown = tf.where(self._source.lookup(words) == UNK)
 
         def corrected() -> tf.Tensor:
-            each, places = tf.unique(tf.gather_nd(words, unknown))
+            each, indices = tf.unique(tf.gather_nd(words, unknown))
             slices = tf.reshape(tf.pad(each, [[0, -tf.size(each) % _AT_ONCE]]), [-1, _AT_ONCE])
             read = tf.map_fn(self._known_words, slices, parallel_iterations=1)
-            known = tf.gather(tf.reshape(read, [-1]), places)
+            known = tf.gather(tf.reshape(read, [-1]), indices)
             return tf.tensor_scatter_nd_update(words, unknown, known)
 
         return tokens.with_flat_values(tf.cond(tf.size(unknown) > 0, corrected, lambda: words))
@@ -107,17 +107,17 @@ def _letters(words: tf.Tensor) -> tf.Tensor:
 
 
 def _is_at(letters: tf.Tensor) -> tf.Tensor:
-    """Mask of each place but the first, bool [L - 1, L]."""
-    places = tf.range(tf.shape(letters)[1])
-    return places[1:, tf.newaxis] == places
+    """Mask of each position but the first, bool [L - 1, L]."""
+    positions = tf.range(tf.shape(letters)[1])
+    return positions[1:, tf.newaxis] == positions
 
 
 def _exchanged(words: tf.Tensor) -> tf.Tensor:
     """Words, string [U], with two neighbors exchanged, all but the first: string [U, L - 2]."""
     letters = _letters(words)
     step = tf.cast(_is_at(letters), tf.int32)
-    places = tf.range(tf.shape(letters)[1]) + step[:-1] - step[1:]
-    return _join(tf.gather(letters, places, axis=1))
+    positions = tf.range(tf.shape(letters)[1]) + step[:-1] - step[1:]
+    return _join(tf.gather(letters, positions, axis=1))
 
 
 def _join(letters: tf.Tensor) -> tf.Tensor:

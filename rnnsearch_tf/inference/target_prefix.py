@@ -52,10 +52,12 @@ def read_prefix(
 
 def with_first(words: tf.RaggedTensor, first: tf.Tensor) -> tf.RaggedTensor:
     """Put the given words, padded string [R, P], in place of the first ones, string [R, None]."""
-    places = tf.ragged.range(words.row_lengths()).flat_values
+    positions = tf.ragged.range(words.row_lengths()).flat_values
     first = tf.pad(first, [[0, 0], [0, 1]], constant_values="")
     last = tf.shape(first, tf.int64)[1] - 1
-    given = tf.gather_nd(first, tf.stack([words.value_rowids(), tf.minimum(places, last)], axis=1))
+    given = tf.gather_nd(
+        first, tf.stack([words.value_rowids(), tf.minimum(positions, last)], axis=1)
+    )
     return words.with_flat_values(tf.where(given == "", words.flat_values, given))
 
 

@@ -252,7 +252,7 @@ class Translator:
         beam_size: int | None = None,
         n_best: int = 1,
         return_alignment: bool = False,
-        text_alone: bool = False,
+        text_only: bool = False,
     ) -> Iterator[Translation]:
         """Translate any number of sentences as they come; as `translate_windows`.
 
@@ -263,7 +263,7 @@ class Translator:
             beam_size=beam_size,
             n_best=n_best,
             return_alignment=return_alignment,
-            text_alone=text_alone,
+            text_only=text_only,
         )
 
     def translate_windows(
@@ -273,11 +273,11 @@ class Translator:
         beam_size: int | None = None,
         n_best: int = 1,
         return_alignment: bool = False,
-        text_alone: bool = False,
+        text_only: bool = False,
     ) -> Iterator[Translation]:
         """Translate windows of sentences as they come; as `translate`.
 
-        Each window is searched as a whole, before the next one is read. With `text_alone`, a model
+        Each window is searched as a whole, before the next one is read. With `text_only`, a model
         of subwords leaves its tokens as they are, which takes less time.
         """
         engine = self._engine_for(beam_size, n_best)
@@ -288,7 +288,7 @@ class Translator:
             results = read_translations(part, outputs, n_best, self.vocabularies[0])
             if return_alignment:
                 results = list(self._with_alignments(results))
-            is_in_pieces = text_alone and not return_alignment  # α is of words
+            is_in_pieces = text_only and not return_alignment  # α is of words
             return results if is_in_pieces else in_words(results, *self._sides)
 
         with side_by_side() as apply:

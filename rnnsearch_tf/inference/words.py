@@ -16,7 +16,7 @@ class Words(NamedTuple):
     """The words of a sentence."""
 
     words: tuple[str, ...]  # `</s>` last
-    unknown: tuple[int, ...]  # the places of those with a token that the vocabulary lacks
+    unknown: tuple[int, ...]  # the positions of those with a token that the vocabulary lacks
     numbers: Sequence[int]  # the word, from 0, of each token
 
     def sums(self, scores: Sequence[float]) -> tuple[float, ...]:
@@ -46,8 +46,12 @@ class Side:
         words = self._tokenizer.words(pieces).to_list()
         numbers = self._tokenizer.word_numbers(pieces).to_list()
         return [
-            Words(with_end(row), tuple(sorted({of[place] for place in places})), [*of, len(row)])
-            for row, of, places in zip(words, numbers, unknown, strict=True)
+            Words(
+                with_end(row),
+                tuple(sorted({of[position] for position in positions})),
+                [*of, len(row)],
+            )
+            for row, of, positions in zip(words, numbers, unknown, strict=True)
         ]
 
 

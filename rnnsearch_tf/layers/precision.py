@@ -77,10 +77,10 @@ def joined(*weights: Float[Tensor, "*rows _"]) -> Float[Tensor, "*rows _"]:
 
 
 def split_columns(
-    x: Float[Tensor, "*rows _"], place: int
+    x: Float[Tensor, "*rows _"], column: int
 ) -> tuple[Float[Tensor, "*rows _"], Float[Tensor, "*rows _"]]:
-    """Split the last axis at a place; `ops.split` works out the sizes in 24 operations."""
-    return x[..., :place], x[..., place:]
+    """Split the last axis at a column; `ops.split` works out the sizes in 24 operations."""
+    return x[..., :column], x[..., column:]
 
 
 def sizes(x: Tensor) -> tuple[Any, ...]:

@@ -121,9 +121,9 @@ def token_losses(
     inputs = (outputs.state, outputs.words, outputs.context)
     state, words, context = (ops.reshape(x, (-1, x.shape[-1])) for x in inputs)
     if not padding:
-        places = ops.nonzero(tokens)[0]
-        rows = ops.concatenate([places, places + ops.size(tokens)]) if r_drop else places
-        tokens = ops.take(tokens, places)
+        indices = ops.nonzero(tokens)[0]
+        rows = ops.concatenate([indices, indices + ops.size(tokens)]) if r_drop else indices
+        tokens = ops.take(tokens, indices)
         state, words, context = (ops.take(x, rows, axis=0) for x in (state, words, context))
     return output_cross_entropy(
         readout.maxout(state, words, context, training),

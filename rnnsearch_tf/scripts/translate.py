@@ -87,7 +87,7 @@ def run() -> int:
         _checked(_windows(output), translator, output.done),
         n_best=FLAGS.n_best,
         return_alignment=aligns,
-        text_alone=not (aligns or FLAGS.word_scores),
+        text_only=not (aligns or FLAGS.word_scores),
     )
     if not _is_typed():
         results = output.counted(results, "line")

@@ -91,11 +91,11 @@ def finish(english: Sequence[Word], french: Sequence[Word]) -> SentencePair:
     """Elide, contract, capitalize and write out a whole sentence, as Moses' detokenizer does."""
     left = _finished(english, _an, lambda text, _: text)
     right = _finished(french, begins_with_vowel, _elide)
-    places: dict[int, list[int]] = {}
+    positions: dict[int, list[int]] = {}
     for position, word in enumerate(right):
         for link in word.links:
-            places.setdefault(link, []).append(position)
-    alignment = {(i, j) for i, w in enumerate(left) for k in w.links for j in places.get(k, ())}
+            positions.setdefault(link, []).append(position)
+    alignment = {(i, j) for i, w in enumerate(left) for k in w.links for j in positions.get(k, ())}
     source, target = _tokens(left), _tokens(right)
     return SentencePair(
         re.sub(r" ([,.;?'])", r"\1", " ".join(source)),

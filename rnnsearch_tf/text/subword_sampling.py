@@ -76,10 +76,10 @@ def exchange_letters(text: str, share: float, random_numbers: random.Random) -> 
     first and the last letter of a word, and the order of the words, stay.
     """
     words = len(text.split())
-    places = [match.span() for match in _WORD.finditer(text)]
+    spans = [match.span() for match in _WORD.finditer(text)]
     count = int(share * words + random_numbers.random())  # on average, the share
     letters = list(text)
-    for start, end in random_numbers.sample(places, min(count, len(places))):
+    for start, end in random_numbers.sample(spans, min(count, len(spans))):
         i = random_numbers.randrange(start + 1, end - 2)
         letters[i], letters[i + 1] = letters[i + 1], letters[i]
     return "".join(letters)

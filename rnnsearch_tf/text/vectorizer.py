@@ -77,8 +77,8 @@ def _with_last(rows: tf.RaggedTensor, last: Any) -> tf.RaggedTensor:
     ends = tf.expand_dims(splits[1:] - 1, 1)
     is_last = tf.scatter_nd(ends, tf.ones_like(splits[1:]), [splits[-1]])
     before = tf.cumsum(1 - is_last, exclusive=True)  # how many of the rows' own elements
-    places = tf.where(is_last > 0, tf.size(rows.flat_values, tf.int64), before)
-    values = tf.gather(tf.concat([rows.flat_values, [last]], axis=0), places)
+    indices = tf.where(is_last > 0, tf.size(rows.flat_values, tf.int64), before)
+    values = tf.gather(tf.concat([rows.flat_values, [last]], axis=0), indices)
     return tf.RaggedTensor.from_row_splits(values, splits, validate=False)
 
 

@@ -79,8 +79,8 @@ class Vocabulary:
         return [*(max(self._ids.get(token, UNK), UNK) for token in tokens), EOS]
 
     def unknown(self, tokens: Sequence[str]) -> tuple[int, ...]:
-        """Find the tokens, `</s>` last, that are read as [UNK]: their places, from 0."""
-        return tuple(place for place, i in enumerate(self.encode(tokens[:-1])) if i == UNK)
+        """Find the tokens, `</s>` last, that are read as [UNK]: their positions, from 0."""
+        return tuple(position for position, i in enumerate(self.encode(tokens[:-1])) if i == UNK)
 
     def decode(self, ids: Iterable[int]) -> list[str]:
         """Look up ids, up to `</s>` or padding."""

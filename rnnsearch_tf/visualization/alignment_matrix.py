@@ -35,7 +35,7 @@ def draw_alignment(
     source_tokens: Sequence[str],
     target_tokens: Sequence[str],
     max_pixels: int = MAX_PIXELS,  # of a PNG
-    unknown_source: Sequence[int] = (),  # places, from 0, of words that the vocabulary lacks
+    unknown_source: Sequence[int] = (),  # positions, from 0, of words that the vocabulary lacks
     unknown_target: Sequence[int] = (),
 ) -> None:
     """Draw a soft alignment as the paper does: source along the top, black 0, white 1.

@@ -283,15 +283,15 @@ function markCuts(box) {
   for (const element of [box, box.firstElementChild]) sizes.observe(element);
 }
 
-// The list of the sentences with their figures. A column's head sorts the list and the page by it,
+// The list of the sentences with their scores. A column's head sorts the list and the page by it,
 // a sentence's heading leads to it.
 class Overview {
-  constructor(sections, figures) {
-    this.names = Object.keys(figures[0]);
+  constructor(sections, scores) {
+    this.names = Object.keys(scores[0]);
     this.whole = new Set(
-      this.names.filter((name) => figures.every((all) => Number.isInteger(all[name] ?? 0))),
+      this.names.filter((name) => scores.every((all) => Number.isInteger(all[name] ?? 0))),
     );
-    this.entries = sections.map((section, place) => this.entry(section, place, figures[place]));
+    this.entries = sections.map((section, place) => this.entry(section, place, scores[place]));
     this.table = make("table", { "aria-label": "Sentences" });
     const head = this.table.createTHead().insertRow();
     this.heads = ["Sentence", ...this.names].map((name, column) => this.head(name, column));
@@ -303,16 +303,16 @@ class Overview {
     document.querySelector("main").before(box);
   }
 
-  entry(section, place, figures) {
+  entry(section, place, scores) {
     const heading = section.querySelector("h2");
-    const told = this.names.map((name) => `${name} ${this.text(name, figures[name])}`).join(" · ");
-    (section.querySelector("dl") ?? heading).after(make("p", { class: "figures" }, told));
+    const told = this.names.map((name) => `${name} ${this.text(name, scores[name])}`).join(" · ");
+    (section.querySelector("dl") ?? heading).after(make("p", { class: "scores" }, told));
     const row = make("tr");
     const [cell, button] = [make("th", { scope: "row" }), make("button", { type: "button" }, heading.textContent)];
     button.addEventListener("click", () => heading.focus());
     cell.append(button);
-    row.append(cell, ...this.names.map((name) => make("td", {}, this.text(name, figures[name]))));
-    return { section, row, values: [place, ...this.names.map((name) => figures[name] ?? -Infinity)] };
+    row.append(cell, ...this.names.map((name) => make("td", {}, this.text(name, scores[name]))));
+    return { section, row, values: [place, ...this.names.map((name) => scores[name] ?? -Infinity)] };
   }
 
   text(name, figure) {
@@ -340,8 +340,8 @@ class Overview {
 }
 
 const sections = [...document.querySelectorAll("main section")];
-const figures = sections.map((section) => JSON.parse(section.dataset.figures));
-if (sections.length > 1 && Object.keys(figures[0]).length) new Overview(sections, figures);
+const scores = sections.map((section) => JSON.parse(section.dataset.scores));
+if (sections.length > 1 && Object.keys(scores[0]).length) new Overview(sections, scores);
 
 // Each is drawn when it comes near, or when the page is printed.
 const waiting = new Set(document.querySelectorAll(".alignment"));

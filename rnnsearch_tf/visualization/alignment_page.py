@@ -40,8 +40,8 @@ class AlignedSentence:
     alignment: Alignment  # its words, a translation's, and α
     heading: str = ""
     texts: Sequence[LabeledText] = ()  # between heading and alignment
-    # Several sentences are listed with their figures, and sorted by these.
-    figures: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    # Several sentences are listed with their scores, and sorted by these.
+    scores: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
 
 def alignment_page(
@@ -98,11 +98,11 @@ def _section(sentence: AlignedSentence, number: int, languages: tuple[str, str])
     data = json.dumps(content, ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c")
     heading = sentence.heading or f"Sentence {number}"
     hidden = "" if sentence.heading else ' class="unseen"'
-    finite = {name: finite_or_none(value) for name, value in sentence.figures.items()}
-    figures = html.escape(json.dumps(finite))
+    finite = {name: finite_or_none(value) for name, value in sentence.scores.items()}
+    scores = html.escape(json.dumps(finite))
     return "\n".join(
         [
-            f'<section aria-labelledby="sentence-{number}" data-figures="{figures}">',
+            f'<section aria-labelledby="sentence-{number}" data-scores="{scores}">',
             f'<h2 id="sentence-{number}" tabindex="-1"{hidden}>{html.escape(heading)}</h2>',
             *_texts(sentence.texts),
             f'<script type="application/json">{data}</script>',

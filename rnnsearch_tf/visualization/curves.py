@@ -176,14 +176,14 @@ def _label_bins(axes: Axes, bins: Sequence[LengthBin]) -> None:
     """Label the bins on the axis, not all of many, in two lines where they are close together."""
     spans = sorted({(b.low, b.high) for b in bins})
     spans = spans[:: max(math.ceil(len(spans) / _LABELS), 1)]
-    places = [(low + high) / 2 for low, high in spans]
+    positions = [(low + high) / 2 for low, high in spans]
     labels, lowered = [], False
     for i, (low, high) in enumerate(spans):
         label = f"{low}–{high}"
-        room = _LETTER * len(label) * (places[-1] - places[0])
-        lowered = i > 0 and not lowered and places[i] - places[i - 1] < room
+        room = _LETTER * len(label) * (positions[-1] - positions[0])
+        lowered = i > 0 and not lowered and positions[i] - positions[i - 1] < room
         labels.append("\n" * lowered + label)
-    axes.set_xticks(places, labels)
+    axes.set_xticks(positions, labels)
     axes.set(xlabel="source length (words)", ylabel="BLEU")
 
 

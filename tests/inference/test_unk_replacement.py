@@ -219,5 +219,5 @@ def test_the_baseline_has_no_attention_to_do_it_by(model_dir):
     )
     model = TranslationModel(small)
     vectorizers = vectorizers_for(ModelDirectory(model_dir))
-    with pytest.raises(InputError, match="which RNNencdec lacks"):
+    with pytest.raises(InputError, match="which RNNencdec does not have"):
         TextModel([model], Config(decoding=REPLACING), *vectorizers)

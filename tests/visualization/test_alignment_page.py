@@ -362,7 +362,7 @@ def test_several_sentences_are_listed_and_sorted(visit):
             assert page.locator("h2").all_inner_texts() == order
             assert head.filter(has_text=name).get_attribute("aria-sort") == way
             assert page.locator("[aria-sort]").count() == 1
-    assert page.locator(".figures").first.inner_text() == "source tokens 2 · BLEU –"
+    assert page.locator(".scores").first.inner_text() == "source tokens 2 · BLEU –"
     rows.last.get_by_role("button").click()
     assert page.evaluate("document.activeElement.textContent") == "One"
 

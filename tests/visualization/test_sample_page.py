@@ -55,9 +55,9 @@ def test_the_page_has_sentences_texts_scores_and_alignments(tmp_path):
     assert heads[0].endswith("chrF2 0.00") and heads[2].endswith("chrF2 100.00")
     assert '<dd dir="auto" lang="en">one &lt;b&gt;</dd>' in page
     assert '<dd dir="auto" lang="fr">deux <mark>mots</mark></dd>' in page
-    figures = json.loads(html.unescape(page.split('data-figures="')[3].split('"')[0]))
+    scores = json.loads(html.unescape(page.split('data-scores="')[3].split('"')[0]))
     expected = {"source words": 2, "log p": -2.0, "BLEU": 100.0, "chrF2": 100.0, "TER": 0.0}
-    assert figures == pytest.approx(expected)
+    assert scores == pytest.approx(expected)
     assert '"target":["xyz","</s>"]' not in page  # no "<" in the data
     assert '"target":["xyz","\\u003c/s>"]' in page
     assert "The 2 sentences of the lowest chrF2 and the 2 of the highest, of 5." in page

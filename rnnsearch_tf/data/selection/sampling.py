@@ -47,9 +47,9 @@ def _reservoir(items: Iterable[Item], count: int, seed: int) -> tuple[list[Item]
     drawn: list[Item] = []
     seen = 0
     for item in items:
-        place = seen if seen < count else generator.randrange(seen + 1)
-        if place < count:
-            drawn[place : place + 1] = [item]
+        index = seen if seen < count else generator.randrange(seen + 1)
+        if index < count:
+            drawn[index : index + 1] = [item]
         seen += 1
     generator.shuffle(drawn)
     return drawn, seen

@@ -325,7 +325,7 @@ def test_words_are_no_buttons_where_the_model_completes_nothing(visit, server):
     expect(page.locator("#translation .word[role=button]")).to_have_count(0)
     expect(page.locator("#shading-hint")).to_be_visible()
     expect(page.locator("#offers-hint")).to_be_hidden()
-    expect(page.locator("#matrix-view .hint")).to_contain_text("probabilities, by an aligner")
+    expect(page.locator("#matrix-view .hint")).to_contain_text("an aligner's link probabilities")
     expect(page.locator("#by-attention")).to_be_hidden()
 
 
