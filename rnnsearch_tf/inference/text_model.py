@@ -172,14 +172,14 @@ class TextModel(tf.Module):
 
         `read_prefix` says what a prefix is. Its log p is part of the scores; its words keep their
         spelling in `text`, [UNK] in place of those that the vocabulary lacks. A translation has
-        room for the whole prefix, whatever limits the search has. A blank prefix is begun by any
-        translation. A blank sentence with a prefix is translated like any other.
+        room for the whole prefix, whatever limits the search has. A blank prefix does not
+        restrict the search. A blank sentence with a prefix is translated like any other.
 
         Returns:
             As `candidates`.
         """
         with tf.control_dependencies([tf.debugging.assert_equal(
-            tf.size(text), tf.size(prefix), "text and prefix must have the same length"
+            tf.size(text), tf.size(prefix), "give as many texts as prefixes"
         )]):  # fmt: skip
             return self._translations(text, self.config.decoding.beam_size, tf.identity(prefix))
 

@@ -31,6 +31,7 @@ MODEL_FILES = (
     "config.json", "source.vocab", "target.vocab", *SUBWORD_FILES, "lexicon.tsv", "aligner.npz",
 )  # fmt: skip
 
+_LOG_TEXTS = "bleu_signature", "hardware"  # fields of training.jsonl that are not numbers
 _RENAMED_LOG_FIELDS = {"train_guide_loss": "train_guided_alignment_loss"}  # since version 0.1.0
 
 
@@ -221,7 +222,7 @@ class ModelDirectory:
             values = typed(dict[str, Any], parse_json(line))
             typed(int, values.get("updates"), "updates")
             for name, value in values.items():
-                typed(str if name == "bleu_signature" else int | float | None, value, name)
+                typed(str if name in _LOG_TEXTS else int | float | None, value, name)
         return {
             _RENAMED_LOG_FIELDS.get(name, name): math.nan if value is None else value
             for name, value in values.items()

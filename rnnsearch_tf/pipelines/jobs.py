@@ -81,7 +81,8 @@ def run(build: Callable[[beam.Pipeline], object], options: Sequence[str]) -> dic
         if _LOST_WORKER in str(error):
             raise InputError(
                 "a worker died, and this runner does not start another; the files written so far "
-                "are complete: run the same command with --resume to write the rest"
+                "are complete: rnnsearch-beam-translate writes the rest with --resume, "
+                "rnnsearch-beam-select starts again in another --output"
             ) from error
         if _FAILED.search(str(error)):
             raise InputError(f"{first_line(error)}; the runner's log says why") from error

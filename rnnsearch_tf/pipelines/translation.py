@@ -60,7 +60,10 @@ class TranslatorHandler(ModelHandler):
     def _load(self, folder: str) -> Translator:
         translator = Translator.load(folder)
         if model_digests(folder) != self._digests:
-            raise InputError(f"{self._model}: it has changed since the job began; start it again")
+            raise InputError(
+                f"{self._model}: it has changed since the job began; start again with another "
+                "--output"
+            )
         return translator
 
     def run_inference(

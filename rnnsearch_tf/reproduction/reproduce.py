@@ -19,14 +19,12 @@ from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.json_files import plain, read_json, typed
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.progress import say
-from rnnsearch_tf.provenance import code_fingerprint, hardware, library_versions, provenance
+from rnnsearch_tf.provenance import code_fingerprint, library_versions, provenance
 from rnnsearch_tf.reproduction.assessment import DRAWN, SEED, assess, assess_systems
 from rnnsearch_tf.reproduction.models import MODELS, Texts
 from rnnsearch_tf.reproduction.report import Report, write_report
 from rnnsearch_tf.reproduction.results import ModelResults
 from rnnsearch_tf.training.run import train
-
-_THEN = ", then "  # between the machines of one training
 
 
 def reproduce(
@@ -68,7 +66,6 @@ class _Work:
         read = texts.training, texts.validation, texts.test, texts.by_length
         self._digest = json_digest([text.fingerprint() for text in read])
         self._trained_on = trained_on
-        self._hardware_path = output / "hardware.json"
         (output / "results").mkdir(parents=True, exist_ok=True)
 
     @functools.cached_property
@@ -82,17 +79,9 @@ class _Work:
         if self._has_ended(directory, config):
             say(f"\n{MODELS[name]}: {directory.path} has been trained before")
             return None
-        before, earlier = _state(directory), self._machines()
         say(f"\n{MODELS[name]}: training in {directory.path}")
-        # Before it, for a run that is killed.
-        self._write_machines({**earlier, name: _with_this_machine(earlier.get(name, ""))})
-        try:
-            return train(config, directory.path, self._texts.training, self._texts.validation)
-        finally:
-            if _state(directory) == before:
-                self._write_machines(earlier)
-            else:
-                directory.lexicon_path.unlink(missing_ok=True)  # of earlier weights
+        directory.lexicon_path.unlink(missing_ok=True)  # of earlier weights
+        return train(config, directory.path, self._texts.training, self._texts.validation)
 
     def _has_ended(self, directory: ModelDirectory, config: Config) -> bool:
         """Whether the training has ended, by its log and settings; checkpoints may be gone.
@@ -151,33 +140,15 @@ class _Work:
         return json_digest([code, dataclasses.asdict(config), self._digest, digests])
 
     def _machine(self, name: str) -> str:
-        return self._machines().get(name, self._trained_on)
-
-    def _machines(self) -> dict[str, str]:
-        """Return the hardware on which each model was trained here."""
-        return _saved(self._hardware_path, dict[str, str])
-
-    def _write_machines(self, machines: dict[str, str]) -> None:
-        write_atomically(self._hardware_path, json.dumps(machines, indent=1).encode())
+        """Return the machines that a model was trained on, one after the other."""
+        records = ModelDirectory(self.output / name).read_log()
+        return ", then ".join(dict.fromkeys(r.get("hardware", self._trained_on) for r in records))
 
     def _results_path(self, name: str) -> Path:
         return self.output / "results" / f"{name}.json"
-
-
-def _with_this_machine(earlier: str) -> str:
-    """Return the machines that a model was trained on, one after the other, this one last."""
-    machines = earlier.split(_THEN) if earlier else []
-    here = hardware()
-    return _THEN.join(machines if machines[-1:] == [here] else [*machines, here])
 
 
 def _saved(path: Path, expected: Any) -> Any:
     """Read what was saved as JSON; {} where nothing was, InputError if something else was."""
     with input_errors(path):
         return typed(expected, read_json(path) if path.exists() else {})
-
-
-def _state(directory: ModelDirectory) -> tuple[bytes | None, list[Path]]:
-    """Return what every run that trains changes: the log, and which checkpoints there are."""
-    log = directory.log_path
-    return log.read_bytes() if log.exists() else None, sorted(directory.checkpoints_path.glob("*"))

@@ -62,7 +62,7 @@ def signatures(text_model: TextModel) -> dict[str, Callable[..., Outputs]]:
     def score(text: tf.Tensor, translation: tf.Tensor) -> Outputs:
         """Score given translations, and their words; both are read up to `max_length` tokens."""
         tf.debugging.assert_equal(
-            tf.size(text), tf.size(translation), "text and translation must have the same length"
+            tf.size(text), tf.size(translation), "give as many texts as translations"
         )
         max_length = text_model.config.decoding.max_length
         source = text_model.source.read(text, max_length).to_tensor("")

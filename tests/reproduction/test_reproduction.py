@@ -5,6 +5,8 @@ import json
 import shutil
 import signal
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import scripted_train_step
@@ -14,7 +16,7 @@ from tiny_training import SIZES
 from rnnsearch_tf.config import Config
 from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.data.selection.sampling import random_pairs
-from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.reproduction import reproduce as training
 from rnnsearch_tf.reproduction.assessment import assess
 from rnnsearch_tf.reproduction.models import Texts
@@ -31,6 +33,9 @@ SETTINGS = SIZES
 def copy_trained(model_dir: Path, copy: Path, max_length: int) -> None:
     shutil.copytree(model_dir, copy)
     shutil.rmtree(copy / "checkpoints")  # none is needed
+    (record,) = ModelDirectory(copy).read_log()
+    assert record.pop("hardware")
+    ModelDirectory(copy).write_log([record])  # as of a version that did not tell
     config = json.loads((copy / "config.json").read_text("utf-8"))
     config["training"]["max_length"] = max_length
     del config["sha256"]  # of the config before the change
@@ -258,17 +263,10 @@ def test_the_sample_is_of_all_the_text_and_the_same_every_time():
     assert max(map(int, sample.source)) > 50
 
 
-def test_hours_are_of_all_machines_that_a_model_was_trained_on(flags, tmp_path, monkeypatch):
-    def train(config: Config, path: Path, *_: object) -> int:
-        if training.hardware() == "a small GPU":
-            raise InputError("out of memory")
-        (path / "checkpoints").mkdir(parents=True, exist_ok=True)
-        (path / "checkpoints" / str(len(list((path / "checkpoints").iterdir())))).touch()
-        return signal.SIGTERM
-
-    monkeypatch.setattr(training, "train", train)
-    for machine in ("a small GPU", "a GPU", "a CPU", "a small GPU", "a CPU"):
-        monkeypatch.setattr(training, "hardware", lambda machine=machine: machine)
-        reproduce.run([*flags, f"--output={tmp_path}"])
-    machines = json.loads((tmp_path / "hardware.json").read_text())
-    assert machines == {"rnnencdec-30": "a GPU, then a CPU"}
+def test_the_machines_of_a_training_run_are_named_in_their_order(tmp_path):
+    (tmp_path / "model").mkdir()
+    machines: Any = ({}, {"hardware": "a GPU"}, {"hardware": "a CPU"}, {"hardware": "a CPU"})
+    records = [{"updates": n, **machine} for n, machine in enumerate(machines)]
+    ModelDirectory(tmp_path / "model").write_log(records)
+    work: Any = SimpleNamespace(output=tmp_path, _trained_on="A")
+    assert training._Work._machine(work, "model") == "A, then a GPU, then a CPU"
