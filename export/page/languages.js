@@ -11,7 +11,7 @@ function showLanguagesOf({ source_language: source, target_language: target }) {
 
 function languageTag(text) {
   try {
-    return new Intl.Locale(text).baseName;
+    return new Intl.Locale(text.replaceAll("_", "-")).baseName;
   } catch {
     return "";
   }

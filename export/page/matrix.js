@@ -105,7 +105,7 @@ function bodyRow(word, weights) {
 
 function header(word, scope, lang, isUnknown = false) {
   const cell = make("th", { scope });
-  const label = make("span", {}, word);
+  const label = make("span", { dir: "auto" }, word);
   setLanguage(label, lang);
   markWord(cell, word, isUnknown);
   cell.append(label);

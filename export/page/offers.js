@@ -38,7 +38,7 @@ class Offers {
   }
 
   offer(candidate, word, score) {
-    const button = make("button", { type: "button", title: probability(score) });
+    const button = make("button", { type: "button", dir: "auto", title: probability(score) });
     button.textContent = word === END ? "(end)" : word;
     button.addEventListener("click", () => this.use(candidate));
     setLanguage(button, languages.target);

@@ -153,7 +153,7 @@ class Results {
     const sentence = this.sentences[this.chosen];
     const blank = !this.lines[this.chosen];
     this.drawUnknown(sentence?.source ?? [], sentence?.unknown ?? new Set());
-    const read = (sentence?.corrected ?? []).map(([word, other]) => `“${word}” as “${other}”`);
+    const read = (sentence?.corrected ?? []).map(([word, other]) => `“${isolated(word)}” as “${isolated(other)}”`);
     setText("corrected-note", read.length ? `Read ${[...new Set(read)].join(", ")}.` : "");
     document.getElementById("alignment-box").hidden = blank;
     if (blank) return;
@@ -170,7 +170,7 @@ class Results {
   // `unknown` are the places in `source` of the words that the model does not know.
   drawUnknown(source, unknown) {
     const words = [...new Set(source.filter((_, j) => unknown.has(j)))];
-    const list = words.map((word) => `“${word}”`).join(", ");
+    const list = words.map((word) => `“${isolated(word)}”`).join(", ");
     setText("unknown-note", list && `Not in the model's vocabulary, read as [UNK]: ${list}.`);
     document.getElementById("unknown-legend").hidden = !words.length;
   }
@@ -185,7 +185,7 @@ class Results {
 // A line of text; its words are the more shaded, the less probable they were, and on request they
 // act as buttons. They are none, because the text of buttons cannot be selected.
 function shadedLine({ translation, words = [], wordScores = [] }, withButtons) {
-  const line = make("p");
+  const line = make("p", { dir: "auto" });
   let end = 0;
   placesOf(words, translation).forEach((place, i) => {
     if (place < 0) return;

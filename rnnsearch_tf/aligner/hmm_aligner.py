@@ -14,6 +14,7 @@ from rnnsearch_tf.aligner.hmm_training import Cells, train_directions
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.files import replacing
 from rnnsearch_tf.progress import say
+from rnnsearch_tf.text.cleaning import lowercase
 from rnnsearch_tf.tf_functions import graph_function
 
 _NEGLIGIBLE = 1e-5  # p(f | e) below it is not kept
@@ -186,7 +187,7 @@ def _variable(values: Any) -> tf.Variable:
 
 def _looked_up(words: tf.RaggedTensor, table: tf.lookup.StaticHashTable) -> tf.RaggedTensor:
     """Look words up: ids, int64, -1 for unknown words."""
-    return words.with_flat_values(table.lookup(tf.strings.lower(words.flat_values, "utf-8")))
+    return words.with_flat_values(table.lookup(lowercase(words.flat_values)))
 
 
 def _links(e: tf.Tensor, f: tf.Tensor, cells: tf.Tensor, direction: Direction) -> tf.Tensor:

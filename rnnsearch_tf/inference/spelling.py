@@ -4,10 +4,13 @@ from collections.abc import Iterable
 
 import tensorflow as tf
 
+from rnnsearch_tf.text.cleaning import lowercase
+from rnnsearch_tf.text.unspaced import UNSPACED
 from rnnsearch_tf.text.vectorizer import TextVectorizer
 from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, UNK
 
 _WORD = r"[\p{L}\p{M}'’-][\p{Ll}\p{Lo}\p{Lm}\p{M}'’-]+"  # no acronym
+_SYLLABLES = rf"(?s).*({UNSPACED}|\p{{Hangul}}).*"  # or words: another one is no typing error
 _LETTERS = 4, 40  # shorter words are one letter away from too many others
 _NONE = tf.int64.max
 _GAP = "\0"  # no letter
@@ -27,7 +30,8 @@ class SpellingCorrection(tf.Module):
     If several known words match, the most frequent one is used. A word without a match is kept.
     Corrections 2 to 4 undo a single typing error (Damerau 1964, A Technique for Computer Detection
     and Correction of Spelling Errors). They never change the first letter, and are tried only on
-    words of 4 to 40 letters without capitals after the first letter, so not on acronyms.
+    words of 4 to 40 letters without capitals after the first letter, so not on acronyms, and not in
+    Chinese, Japanese, Korean and scripts without spaces.
 
     Tables index the known words with one letter left out, so that no search is needed.
     """
@@ -38,7 +42,7 @@ class SpellingCorrection(tf.Module):
         words = source.vocabulary.tokens
         known = tf.constant(words, tf.string)
         ids = range(len(SPECIAL_TOKENS), len(words))
-        in_lower_case = tf.strings.lower(known, "utf-8").numpy()
+        in_lower_case = lowercase(known).numpy()
         self._in_lower_case = _table((in_lower_case[i], i) for i in ids)
         can_have_errors = _can_have_errors(known).numpy()
         positions = [
@@ -67,7 +71,7 @@ class SpellingCorrection(tf.Module):
 
     def _known_words(self, words: tf.Tensor) -> tf.Tensor:
         """Find the known word for each unknown one, string [U]; itself where there is none."""
-        ids = self._in_lower_case.lookup(tf.strings.lower(words, "utf-8"))
+        ids = self._in_lower_case.lookup(lowercase(words))
         for others in self._with_one_error(words):
             ids = tf.where(ids == _NONE, tf.reduce_min(others, axis=1), ids)
         return tf.where(ids == _NONE, words, self._source.spell(ids))
@@ -76,7 +80,7 @@ class SpellingCorrection(tf.Module):
         """Ids of the known words that have one error as words, string [U]: int64 [U, …] a kind."""
         words = tf.where(_can_have_errors(words), words, "")
         yield self._known_ids(_exchanged(words))
-        yield self._known_ids(_exchanged(tf.strings.lower(words, "utf-8")))  # that of a first word
+        yield self._known_ids(_exchanged(lowercase(words)))  # that of a first word
         letters = _letters(words)
         each = letters[:, tf.newaxis]
         shorter = _join(tf.where(_is_at(letters), "", each))
@@ -95,7 +99,8 @@ def _can_have_errors(words: tf.Tensor) -> tf.Tensor:
     """Whether words, string [N], are long enough, and of letters: bool [N]."""
     letters = _length(words)
     is_long = (letters >= _LETTERS[0]) & (letters <= _LETTERS[1])
-    return is_long & tf.strings.regex_full_match(words, _WORD)
+    has_letters = tf.strings.regex_full_match(words, _WORD)
+    return is_long & has_letters & ~tf.strings.regex_full_match(words, _SYLLABLES)
 
 
 def _length(words: tf.Tensor) -> tf.Tensor:

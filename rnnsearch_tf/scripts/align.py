@@ -40,7 +40,8 @@ COMMAND = Command(
     "The model reads the target with teacher forcing, and its attention gives the links, or the "
     "aligner that rnnsearch-aligner has written into its directory. i-j is source "
     "word i and target word j, counted from 0 without </s>. Words are Moses tokens, or "
-    "whitespace-separated for a model trained with --tokenizer=whitespace or sentencepiece.",
+    "whitespace-separated for a model trained with --tokenizer=whitespace or sentencepiece; with "
+    "sentencepiece, each piece of a script without spaces is a word.",
     "rnnsearch-align --model_dir=model --source=test.en --target=test.fr",
 )
 FLAGS = COMMAND.flags

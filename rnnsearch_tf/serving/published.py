@@ -105,11 +105,22 @@ def _card(config: Config, **others: str) -> str:
         sizes=sizes.format(**vars(config.model)),
         version=rnnsearch_tf.__version__,
         title="RNNsearch" if config.model.has_attention else "RNNencdec",
+        languages="\n".join(_languages(config.source_language, config.target_language)),
         source_language=config.source_language,
         target_language=config.target_language,
         units="joint " * config.joint_subwords + "subwords" if is_split else "words",
         requirement="rnnsearch-tf[subwords]" if is_split else "rnnsearch-tf",
     )
+
+
+def _languages(*codes: str) -> Iterator[str]:
+    """Yield lines of metadata: hubs take language codes alone, and tags such as pt-BR apart."""
+    tags = [code.replace("_", "-") for code in codes]
+    yield "language:"
+    yield from (f'- "{tag.partition("-")[0]}"' for tag in tags)
+    if any("-" in tag for tag in tags):
+        yield "language_bcp47:"
+        yield from (f'- "{tag}"' for tag in tags)
 
 
 def _training(config: Config, record: dict[str, Any]) -> Iterator[str]:

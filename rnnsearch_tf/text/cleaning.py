@@ -24,6 +24,11 @@ def clean(text: tf.Tensor) -> tf.Tensor:
     return tf.strings.strip(apply(_CONTROL_CHARACTERS, apply(SPACES, valid_utf8(text))))
 
 
+def lowercase(text: tf.Tensor) -> tf.Tensor:
+    """Lowercase strings as Python does; TensorFlow does by the locale: Turkish has another i."""
+    return tf.strings.lower(apply(("I", "i"), apply(("İ", "i̇"), text)), "utf-8")
+
+
 def valid_utf8(text: tf.Tensor) -> tf.Tensor:
     """Return strings with U+FFFD in place of invalid bytes."""
     return tf.strings.unicode_transcode(text, "UTF-8", "UTF-8", errors="replace")

@@ -3,6 +3,7 @@
 import hashlib
 import io
 import re
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import tensorflow as tf
 from rnnsearch_tf.config import MOSES_LANGUAGES
 from rnnsearch_tf.errors import InputError, first_line, input_errors, until_error
 from rnnsearch_tf.extras import require_package
+from rnnsearch_tf.text.canonical_composition import composition_rules
 from rnnsearch_tf.text.cleaning import clean
 from rnnsearch_tf.text.moses import MosesTokenizer
 from rnnsearch_tf.text.unspaced import UNSPACED
@@ -22,6 +24,7 @@ from rnnsearch_tf.tf_functions import graph_function
 _TOKENS = tf.RaggedTensorSpec([None, None], tf.string, ragged_rank=1)
 BLANK = "▁"  # in a piece, for a space before it
 BYTE = re.compile("<0x[0-9A-F]{2}>")  # a piece that is a byte of a character
+_OTHER_START = r"[\p{L}\p{N}].*|" + BYTE.pattern  # of a word behind a script without spaces
 _OTHER_SPECIAL_PIECES = ("<unk>", "<s>")  # of models that were learned elsewhere
 
 
@@ -84,7 +87,9 @@ class SentencePieceTokenizer(Tokenizer):
         ids = tf.range(self._pieces.vocab_size())
         pieces = [piece.decode() for piece in self._pieces.id_to_string(ids).numpy()]
         special = (*SPECIAL_TOKENS, *_OTHER_SPECIAL_PIECES)
-        return Vocabulary([*SPECIAL_TOKENS, *(piece for piece in pieces if piece not in special)])
+        # A line has no line break, and the vocabulary's file has a token per line.
+        own = (piece for piece in pieces if piece not in special and piece.splitlines() == [piece])
+        return Vocabulary([*SPECIAL_TOKENS, *own])
 
     def word_starts(self) -> np.ndarray:
         """Say which tokens of the vocabulary begin a word of the raw text, bool [K].
@@ -112,12 +117,15 @@ class SentencePieceTokenizer(Tokenizer):
     def word_numbers(self, tokens: tf.RaggedTensor) -> tf.RaggedTensor:
         """Number the words that pieces, string [B, None], belong to, from 0: int64 [B, None].
 
-        A word begins with a space. In scripts without spaces, each piece is a word.
+        A word begins with a space. In scripts without spaces, each piece is a word; letters and
+        digits of other scripts, and bytes, begin one behind them.
         """
         pieces = tokens.flat_values
-        after_blank = tf.concat([[False], pieces[:-1] == BLANK], axis=0)[: tf.size(pieces)]
-        unspaced = tf.strings.regex_full_match(pieces, f"{UNSPACED}.*") & ~after_blank
-        starts = tf.strings.regex_full_match(pieces, f"{BLANK}.*") | unspaced
+        before = tf.concat([[""], pieces[:-1]], axis=0)[: tf.size(pieces)]
+        starts = tf.strings.regex_full_match(pieces, f"{BLANK}.*")
+        starts |= tf.strings.regex_full_match(pieces, f"{UNSPACED}.*") & (before != BLANK)
+        is_after_unspaced = tf.strings.regex_full_match(before, f".*{UNSPACED}")
+        starts |= is_after_unspaced & tf.strings.regex_full_match(pieces, _OTHER_START)
         numbers = tokens.with_flat_values(tf.cumsum(tf.cast(starts, tf.int64)))
         first = tf.concat([[0], numbers.flat_values], axis=0)
         first = tf.gather(first, tf.minimum(tokens.row_starts() + 1, tf.size(pieces, tf.int64)))
@@ -153,7 +161,8 @@ def learn_subwords(lines: Iterable[str], size: int) -> bytes:
     `size` is K, the pieces with the special tokens and the 256 bytes.
 
     These options differ from SentencePiece's defaults: byte fallback; ids 0 to 2 are padding,
-    `</s>` and [UNK], and there is no `<s>`; `size` is an upper limit, for texts with fewer pieces.
+    `</s>` and [UNK], and there is no `<s>`; `size` is an upper limit, for texts with fewer pieces;
+    text is normalized by `composition_rules`, not by NFKC.
     InputError if `size` is too small for the characters of the text, the text is empty, or the
     package sentencepiece is not installed.
     """
@@ -163,21 +172,25 @@ def learn_subwords(lines: Iterable[str], size: int) -> bytes:
     model = io.BytesIO()
     errors: list[Exception] = []
     try:
-        sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=until_error(lines, errors),
-            model_writer=model,
-            vocab_size=size,
-            hard_vocab_limit=False,
-            byte_fallback=True,
-            pad_id=PAD,
-            eos_id=EOS,
-            unk_id=UNK,
-            bos_id=-1,
-            pad_piece=SPECIAL_TOKENS[PAD],
-            eos_piece=SPECIAL_TOKENS[EOS],
-            unk_piece=SPECIAL_TOKENS[UNK],
-            minloglevel=3,
-        )
+        with tempfile.TemporaryDirectory() as folder:
+            rules = Path(folder, "rules.tsv")
+            rules.write_text(composition_rules(), "utf-8")
+            sentencepiece.SentencePieceTrainer.train(
+                sentence_iterator=until_error(lines, errors),
+                model_writer=model,
+                vocab_size=size,
+                hard_vocab_limit=False,
+                byte_fallback=True,
+                normalization_rule_tsv=str(rules),
+                pad_id=PAD,
+                eos_id=EOS,
+                unk_id=UNK,
+                bos_id=-1,
+                pad_piece=SPECIAL_TOKENS[PAD],
+                eos_piece=SPECIAL_TOKENS[EOS],
+                unk_piece=SPECIAL_TOKENS[UNK],
+                minloglevel=3,
+            )
     except (RuntimeError, OSError) as error:
         if not errors:
             reason = _reason(error)

@@ -75,6 +75,10 @@ def alignment_page(
     )
 
 
+def _tag(language: str) -> str:
+    return language.replace("_", "-")  # pt_BR is no language tag of HTML
+
+
 def write_page(path: str | Path, page: str) -> None:
     """Write an HTML file, and its folder where that is missing."""
     Path(path).parent.mkdir(parents=True, exist_ok=True)
@@ -91,7 +95,7 @@ def _section(sentence: AlignedSentence, number: int, languages: tuple[str, str])
         "target": pair.target_tokens,
         # JSON has no NaN: rows that are not finite are drawn empty.
         "alignment": np.nan_to_num(np.float64(pair.weights)).round(_DIGITS).tolist(),
-        "languages": languages,
+        "languages": [*map(_tag, languages)],
         "unknown": (pair.unknown_source, pair.unknown_target),
     }
     # Without "<", nothing in it can end the element.
@@ -115,7 +119,7 @@ def _section(sentence: AlignedSentence, number: int, languages: tuple[str, str])
 def _texts(texts: Sequence[LabeledText]) -> list[str]:
     rows = []
     for label, text, language, marked in texts:
-        lang = f' lang="{html.escape(language)}"' if language else ""
+        lang = f' lang="{html.escape(_tag(language))}"' if language else ""
         shown = f'<dd dir="auto"{lang}>{_marked(text, marked)}</dd>'
         rows.append(f"<div><dt>{html.escape(label)}</dt>{shown}</div>")
     return ["<dl>", *rows, "</dl>"] if rows else []

@@ -38,6 +38,9 @@ WORDS = [
     "1990",
     "coat",
     "coast",
+    "二十五日",
+    "한국어는",
+    "it",
 ]
 
 
@@ -96,6 +99,8 @@ def test_an_error_is_corrected(correct, word, read):
         "1991",  # a number
         "Bali",  # would be "bald" in small letters
         "zzzz",
+        "二十三日",  # a number, and another word
+        "한국어도",
         "[UNK]",
         "</s>",
         "x" * 20_000,

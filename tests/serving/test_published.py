@@ -16,6 +16,7 @@ from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.models.weights_file import write_weights
 from rnnsearch_tf.scripts import publish, translate
 from rnnsearch_tf.serving.model_card import evaluation_of
+from rnnsearch_tf.serving.published import _languages
 from rnnsearch_tf.serving.published import publish as write_published
 from rnnsearch_tf.training.initial_model import InitialModel
 
@@ -85,6 +86,17 @@ def test_the_card_has_metadata_and_scores(published):
     told = "1 epoch" if epoch == 1 else f"{epoch:g} epochs"
     assert f"| training | {told}, sentences of up to" in text
     assert "- attention\n" in metadata and "n' = " in text
+
+
+@pytest.mark.parametrize(
+    ("codes", "metadata"),
+    [
+        (("en", "fr"), {"language": ["en", "fr"]}),
+        (("no", "pt_BR"), {"language": ["no", "pt"], "language_bcp47": ["no", "pt-BR"]}),
+    ],
+)
+def test_languages_are_codes_and_tags(codes, metadata):
+    assert yaml.safe_load("\n".join(_languages(*codes))) == metadata
 
 
 def test_a_model_without_attention(model_dir, tmp_path):

@@ -11,7 +11,9 @@ def exchanged(text: str, share: float, seed: int = 1) -> str:
     return exchange_letters(text, share, random.Random(seed))
 
 
-@pytest.mark.parametrize("text", ["", "  ", "a an the", "1234 56789 x_yz_", "été"])
+@pytest.mark.parametrize(
+    "text", ["", "  ", "a an the", "1234 56789 x_yz_", "été", "我在谷歌工作", "สวัสดีครับ"]
+)
 def test_short_words_and_digits_stay(text):
     assert exchanged(text, 1.0) == text
 
@@ -22,6 +24,11 @@ def test_two_inner_neighbors_are_exchanged():
         word = exchanged("abcdefgh", 1.0, seed)
         assert (word[0], word[-1], sorted(word)) == ("a", "h", sorted("abcdefgh"))
         assert sum(a != b for a, b in zip(word, "abcdefgh", strict=True)) == 2
+
+
+@pytest.mark.parametrize(("word", "swapped"), [("हिमालय", "हिलमाय"), ("كِتَابُ", "كِاتَبُ")])
+def test_letters_keep_their_marks(word, swapped):
+    assert exchanged(word, 1.0) == swapped
 
 
 def test_the_share_is_that_of_all_words_on_average():

@@ -1,5 +1,7 @@
 """Subwords: any text goes through and comes back, and pieces know their words."""
 
+import io
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -41,6 +43,34 @@ def test_any_text_comes_back(tokenizer):
     ]
 
 
+@pytest.mark.parametrize(
+    ("line", "read"),
+    [
+        ("10⁶ km², 2½ … ﬁ", "10⁶ km², 2½ … ﬁ"),
+        ("你好，世界！（好）", "你好，世界！（好）"),
+        ("می\u200cروم น้ำ ทำ", "می\u200cروم น้ำ ทำ"),
+        ("Vie\u0323\u0302t, Vi\u00ea\u0323t, Vie\u0302\u0323t", "Việt, Việt, Việt"),
+        ("e\u0301te\u0301 \u212b \u0958", "été Å \u0915\u093c"),
+        ("amend\u00adment\ufeff to\u2060o", "amendment too"),
+    ],
+)
+def test_text_is_composed_and_nothing_else(tokenizer, line, read):
+    [text] = tokenizer.detokenize(tokenizer.tokenize(tf.constant([line]))).numpy()
+    assert text.decode() == read
+
+
+def test_a_piece_with_a_line_break_is_left_out(tmp_path):
+    sentencepiece = pytest.importorskip("sentencepiece")
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(TEXT), model_writer=model, vocab_size=60, hard_vocab_limit=False,
+        user_defined_symbols=["\n"], minloglevel=3,
+    )  # fmt: skip
+    vocabulary = SentencePieceTokenizer("en", model.getvalue()).vocabulary()
+    vocabulary.save(tmp_path / "source.vocab")
+    assert Vocabulary.load(tmp_path / "source.vocab").tokens == vocabulary.tokens
+
+
 def test_no_piece_is_unknown_nor_special(tokenizer):
     vocabulary = tokenizer.vocabulary()
     assert vocabulary.tokens[: len(SPECIAL_TOKENS)] == list(SPECIAL_TOKENS)
@@ -57,6 +87,7 @@ def test_words_are_parted_by_blanks_and_unspaced_scripts_by_pieces(tokenizer):
             ["▁", "<0xE2>", "<0x98>", "<0x83>", "▁", "a"],
             ["▁", "日", "本", "。", "▁", "▁", "t"],
             ["a", "n", "▁"],
+            ["▁", "在", "G", "o", "工", "2", "0", "年", "<0xE2>", "<0x98>", "作", "."],
         ]
     ).with_row_splits_dtype(tf.int64)
     numbers = tokenizer.word_numbers(pieces)
@@ -66,9 +97,11 @@ def test_words_are_parted_by_blanks_and_unspaced_scripts_by_pieces(tokenizer):
         [0, 0, 0, 0, 1, 1],
         [0, 0, 1, 1, 2, 3, 3],
         [0, 0, 1],
+        [0, 0, 1, 1, 2, 3, 3, 4, 5, 5, 6, 6],
     ]
     assert decoded(tokenizer.words(pieces)) == [
         ["he", "man."], [], ["☃", "a"], ["日", "本。", "▁", "t"], ["an", "▁"],
+        ["在", "Go", "工", "20", "年", "\ufffd\ufffd", "作."],
     ]  # fmt: skip
     nothing = tf.ragged.constant([[]], tf.string).with_row_splits_dtype(tf.int64)
     assert tokenizer.words(nothing).to_list() == tokenizer.word_numbers(nothing).to_list() == [[]]

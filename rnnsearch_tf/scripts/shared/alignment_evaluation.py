@@ -115,5 +115,6 @@ def _check_words(pairs: list["PairAlignment"], lengths: list[tuple[int, int]]) -
             raise InputError(
                 f"line {number:,} has {expected[0]:,} and {expected[1]:,} words, but the model "
                 f"reads {read[0]:,} and {read[1]:,}: use a model trained with "
-                "--tokenizer=whitespace or sentencepiece, and lines up to its --max_length"
+                "--tokenizer=whitespace (or sentencepiece, where words have spaces between them), "
+                "and lines up to its --max_length"
             )

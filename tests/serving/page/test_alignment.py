@@ -194,7 +194,7 @@ def test_each_word_tells_a_screen_reader_its_weights(visit, server):
 def test_words_that_the_model_does_not_know_are_marked(visit, server):
     page = visit(server.url)
     translate(page, "one platypus two")
-    said = "Not in the model's vocabulary, read as [UNK]: “platypus”."
+    said = "Not in the model's vocabulary, read as [UNK]: “\u2068platypus\u2069”."
     expect(page.locator("#unknown-note")).to_have_text(said)
     expect(page.locator(".words .unknown")).to_have_text(["platypus"])
     expect(page.locator("#matrix th.unknown")).to_have_text(["platypus"])
@@ -203,7 +203,8 @@ def test_words_that_the_model_does_not_know_are_marked(visit, server):
     expect(word).to_have_accessible_description(re.compile("^not in the model's vocabulary"))
     expect(page.locator("#corrected-note")).to_be_empty()
     translate(page, "one wmoan")
-    expect(page.locator("#corrected-note")).to_have_text("Read “wmoan” as “woman”.")
+    said = "Read “\u2068wmoan\u2069” as “\u2068woman\u2069”."
+    expect(page.locator("#corrected-note")).to_have_text(said)
     expect(page.locator("#unknown-note")).to_be_empty()
     expect(page.locator(".words .unknown, #unknown-legend:visible")).to_have_count(0)
 

@@ -29,6 +29,7 @@ def test_translates_when_the_writer_pauses(visit, server):
     assert server.texts() == []
     page.clock.run_for(1)
     expect(page.locator("#translation")).to_have_text("THE MAN")
+    expect(page.locator("#translation p")).to_have_attribute("dir", "auto")  # line by line
     expect(page.locator("#candidates label")).to_have_count(2)
     page.clock.run_for(10_000)
     assert server.lines("align") == [["the man"]]
