@@ -12,7 +12,7 @@ from rnnsearch_tf.digests import is_intact, json_digest, write_digests
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.files import Paths, as_list, make_once
 from rnnsearch_tf.progress import say
-from rnnsearch_tf.text import subwords
+from rnnsearch_tf.text import canonical_composition, subwords
 from rnnsearch_tf.text.subwords import SentencePieceTokenizer, learn_subwords
 
 _MAX_LINES = 2_000_000  # that pieces are learned from: SentencePiece keeps them in memory
@@ -43,7 +43,8 @@ def _learned(config: Config, training: Corpus, cache_dir: str | Path | None) -> 
     require_package("sentencepiece")
     import sentencepiece
 
-    code = inspect.getsource(subwords), sentencepiece.__version__
+    modules = subwords, canonical_composition
+    code = [*map(inspect.getsource, modules), sentencepiece.__version__]
     text = training.fingerprint()
     key = json_digest([text, config.subwords, config.joint_subwords, *code])
     name = f"subwords-{key[:32]}"

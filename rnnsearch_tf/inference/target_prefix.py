@@ -1,14 +1,11 @@
 """Prefixes of translations as text: what the search must begin with."""
 
-import re
-
 import tensorflow as tf
 
 from rnnsearch_tf.decoding.prefix import Prefix, PrefixConstraint, Spelling, fits
 from rnnsearch_tf.text.cleaning import valid_utf8
 from rnnsearch_tf.text.subwords import BLANK, BYTE
 from rnnsearch_tf.text.tokenizers import splits_words
-from rnnsearch_tf.text.unspaced import UNSPACED
 from rnnsearch_tf.text.vectorizer import TextVectorizer
 from rnnsearch_tf.text.vocabulary import PAD, SPECIAL_TOKENS, UNK
 
@@ -75,15 +72,11 @@ def _spelling(target: TextVectorizer) -> Spelling:
     if pieces := [i for i, token in enumerate(known) if BYTE.fullmatch(token)]:
         spelled = [bytes.fromhex(known[i][3:-1]) for i in pieces]
         texts = tf.tensor_scatter_nd_update(texts, [[i] for i in pieces], spelled)
-    begins = tf.strings.regex_full_match(texts, _NO_LETTER)
-    # Behind the piece of a word, where each piece is a word of its own or not; also behind one of
-    # a script without spaces, where the pieces have such a script.
-    unspaced = [token for token in known if re.fullmatch(f".*{UNSPACED}", token)]
-    for before in (f"{BLANK}a", *unspaced[:1]):
-        pairs = tf.stack([tf.fill([len(known)], before), tokens], axis=1)
-        numbers = target.tokenizer.word_numbers(tf.RaggedTensor.from_tensor(pairs))
-        begins |= numbers.to_tensor()[:, 1] > 0
-    return Spelling(texts, begins, are_parts=True)
+    # Behind the piece of a word, where each piece is a word of its own or not.
+    pairs = tf.stack([tf.fill([len(known)], f"{BLANK}a"), tokens], axis=1)
+    numbers = target.tokenizer.word_numbers(tf.RaggedTensor.from_tensor(pairs))
+    begins = numbers.to_tensor()[:, 1] > 0
+    return Spelling(texts, begins | tf.strings.regex_full_match(texts, _NO_LETTER), are_parts=True)
 
 
 def _last_word_start(tokens: tf.RaggedTensor, spelling: Spelling) -> tf.Tensor:

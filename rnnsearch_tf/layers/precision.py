@@ -9,7 +9,7 @@ from typing import Any
 
 import keras
 import numpy as np
-from keras import ops
+from keras import ops, tree
 
 from rnnsearch_tf.tensor_types import Float, Tensor
 
@@ -32,8 +32,11 @@ class PreciseLayer(keras.layers.Layer):
         kept: dict[str, Any] = {}
         vars(layer)["_arguments"] = kept
         for name, value in list(given.arguments.items())[1:]:  # without self
-            are_more = signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD
-            kept.update(value if are_more else {name: value})
+            kind = signature.parameters[name].kind
+            if kind is inspect.Parameter.VAR_KEYWORD:
+                kept.update(value)
+            elif value or kind is not inspect.Parameter.VAR_POSITIONAL:
+                kept[name] = value
         return layer
 
     def __init__(self, **kwargs: Any):
@@ -48,7 +51,7 @@ class PreciseLayer(keras.layers.Layer):
         config = super().get_config()
         for name, value in vars(self)["_arguments"].items():
             plain = value.item() if isinstance(value, np.generic) else value
-            if isinstance(plain, str | int | float | bool | None):
+            if all(isinstance(x, str | int | float | bool | None) for x in tree.flatten(plain)):
                 config.setdefault(name, plain)
             elif name not in config and type(self).get_config is PreciseLayer.get_config:
                 raise NotImplementedError(f"{self.name}: {name} needs a get_config of its own")

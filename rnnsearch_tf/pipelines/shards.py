@@ -99,7 +99,9 @@ def write_lines(path: str, lines: Iterable[bytes], folder: str) -> None:
 def check_empty(folder: str) -> None:
     """Raise an InputError if a folder of the output has files, as of another job."""
     with input_errors(folder):
-        found = FileSystems.match([f"{folder}/**"])[0].metadata_list
+        # HDFS does not list a folder that is not there.
+        there = FileSystems.exists(folder)
+        found = there and FileSystems.match([f"{folder}/**"])[0].metadata_list
     if found:
         raise InputError(f"{folder} has files: remove it, or use another --output")
 

@@ -80,8 +80,12 @@ class _Work:
             say(f"\n{MODELS[name]}: {directory.path} has been trained before")
             return None
         say(f"\n{MODELS[name]}: training in {directory.path}")
-        directory.lexicon_path.unlink(missing_ok=True)  # of earlier weights
-        return train(config, directory.path, self._texts.training, self._texts.validation)
+        before = _digest(directory.weights_path())
+        try:
+            return train(config, directory.path, self._texts.training, self._texts.validation)
+        finally:
+            if _digest(directory.weights_path()) != before:
+                directory.lexicon_path.unlink(missing_ok=True)  # of earlier weights
 
     def _has_ended(self, directory: ModelDirectory, config: Config) -> bool:
         """Whether the training has ended, by its log and settings; checkpoints may be gone.
@@ -135,17 +139,22 @@ class _Work:
     def _key(self, name: str, config: Config) -> str:
         directory = ModelDirectory(self.output / name)
         paths = directory.weights_path(), directory.lexicon_path
-        digests = [file_digest(path) if path.exists() else "" for path in paths]
+        digests = [*map(_digest, paths)]
         code = [code_fingerprint(), library_versions()]
         return json_digest([code, dataclasses.asdict(config), self._digest, digests])
 
     def _machine(self, name: str) -> str:
         """Return the machines that a model was trained on, one after the other."""
         records = ModelDirectory(self.output / name).read_log()
-        return ", then ".join(dict.fromkeys(r.get("hardware", self._trained_on) for r in records))
+        machines = dict.fromkeys(r.get("hardware", self._trained_on) for r in records)
+        return ", then ".join(machines) or self._trained_on
 
     def _results_path(self, name: str) -> Path:
         return self.output / "results" / f"{name}.json"
+
+
+def _digest(path: Path) -> str:
+    return file_digest(path) if path.exists() else ""
 
 
 def _saved(path: Path, expected: Any) -> Any:

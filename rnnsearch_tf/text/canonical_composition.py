@@ -7,7 +7,9 @@ import itertools
 import sys
 import unicodedata
 
-_INVISIBLE = "\u00ad\u2060\ufeff"  # soft hyphen, word joiner, byte order mark
+# Soft hyphen, word joiner, byte order mark, and marks of direction.
+_INVISIBLE = "\u00ad\u2060\ufeff\u200e\u200f"
+_ZERO_WIDTH_SPACE = "\u200b"
 _HANGUL = range(0xAC00, 0xD7A4)  # 11,172 syllables, which are hardly ever written in parts
 _SURROGATES = range(0xD800, 0xE000)
 
@@ -16,9 +18,9 @@ def composition_rules() -> str:
     """Write a rule per line: code points in hexadecimal, a tab, and what they become.
 
     Marks of a letter may come in any order, some of them composed with it. Invisible characters
-    that split words become nothing.
+    that split words become nothing, a space without width becomes one with.
     """
-    rules = dict.fromkeys(_INVISIBLE, "")
+    rules = {**dict.fromkeys(_INVISIBLE, ""), _ZERO_WIDTH_SPACE: " "}
     for code in range(sys.maxunicode + 1):
         if code not in _HANGUL and code not in _SURROGATES:
             rules |= _rules_for(chr(code))

@@ -149,6 +149,7 @@ class Trainer:
         # On NFS, others than the chief may see what was there half a minute ago.
         self._workers.check(self._missing(kept) if self._workers.is_chief else None)
         if self._workers.is_chief:
+            self._forget_overwritten_best()
             self._checkpoints.remove_newer(number)
             self._directory.remove_leftovers()
             if kept != records:
@@ -173,8 +174,8 @@ class Trainer:
             return f"{best} is missing: restore it (for use elsewhere, copy it)"
         try:
             directory.check_weights(BEST)
-        except InputError as error:
-            return str(error)
+        except InputError:
+            return f"{best} is damaged: restore it"
         updates, best_updates = read_updates(best), self._best_updates(records)
         if updates and best_updates and updates != best_updates and updates <= state.updates:
             return (
@@ -182,6 +183,12 @@ class Trainer:
                 f"{best_updates:,} are the best: restore them"
             )
         return None
+
+    def _forget_overwritten_best(self) -> None:
+        """Forget a best score whose weights a run has replaced that ended before its checkpoint."""
+        state, best = self._state, self._directory.weights_path(BEST)
+        if state.evaluations and (read_updates(best) or 0) > state.updates:
+            state.best = -math.inf
 
     def _best_updates(self, records: list[dict[str, Any]]) -> int | None:
         """Find the updates after which the best weights were evaluated; None without a score."""

@@ -135,7 +135,8 @@ def _style(words: Sequence[str]) -> Iterator[list[str]]:
     """
     from rnnsearch_tf.visualization.fonts import font_families
 
-    families = font_families(words)
-    with image_files.figure_style(), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing from font")
-        yield families
+    with image_files.figure_style():
+        families = font_families(words)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Glyph .* missing from font")
+            yield families

@@ -474,7 +474,7 @@ def test_with_less_patience_only_the_newest_evaluations_count(tmp_path, text, ev
     [
         ("training.jsonl", b"", "has 0 evaluations of 2"),
         ("best.weights.h5", None, "is missing: restore it"),
-        ("best.weights.h5", b"cut off", "damaged, or of another model"),
+        ("best.weights.h5", b"cut off", "is damaged: restore it"),
     ],
 )
 def test_a_training_without_its_files_is_not_resumed(
