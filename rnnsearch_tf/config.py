@@ -274,11 +274,16 @@ def selection_score(config: TrainingConfig, nll_per_token: float, bleu: float) -
     return -nll_per_token if config.early_stopping == "nll" or bleu == 0 else bleu
 
 
+def record_score(config: TrainingConfig, record: Mapping[str, Any]) -> float:
+    """Return the score of the weights that a record of training.jsonl, with BLEU, is about."""
+    return selection_score(config, record["nll_per_token"], record["bleu"])
+
+
 def stops_early(config: TrainingConfig, records: Sequence[Mapping[str, Any]]) -> bool:
     """Whether none of the last `patience` evaluations has improved on the best score before."""
     if config.early_stopping == "none" or not records:
         return False
-    scores = [selection_score(config, one["nll_per_token"], one["bleu"]) for one in records]
+    scores = [record_score(config, record) for record in records]
     return len(scores) - scores.index(max(scores)) > config.patience
 
 

@@ -63,7 +63,8 @@ def expectations(
     sentence. With s = 1 everywhere, this is IBM model 1.
     """
     trellis = _trellis(emissions, unlinked, jumps, lengths)
-    start = tf.one_hot(tf.zeros(tf.shape(trellis.normalizer)[:1], tf.int32), trellis.size())
+    sentences, positions = tf.unstack(tf.shape(trellis.is_position))
+    start = tf.one_hot(tf.zeros(sentences, tf.int32), positions)
     leaving, linked, totals = _forward(trellis, start)
     arriving, links = _backward(trellis, tf.ones_like(start), linked, totals)
     return Expectations(
@@ -84,9 +85,6 @@ class _Trellis(NamedTuple):
     distances: tf.Tensor  # j − j', clipped, in rows of `jumps`: int32 [J + 1, J + 1]
     weights: tf.Tensor  # s(j − j'), [J + 1, J + 1]
     normalizer: tf.Tensor  # Σ_k s(k − j'), [B, J + 1]
-
-    def size(self) -> tf.Tensor:
-        return tf.shape(self.weights)[0]
 
 
 def _trellis(

@@ -36,12 +36,15 @@ class TranslatorHandler(ModelHandler):
         model: an export or a model directory, on any of Beam's filesystems.
         n_best: different translations wanted of each line.
         return_alignment: whether hypotheses have their α.
+
+    Attributes:
+        digests: as `model_digests`, when the handler was made.
     """
 
     def __init__(self, model: str, n_best: int = 1, return_alignment: bool = False):
         super().__init__(min_batch_size=1, max_batch_size=1)
         self._model = find_version(model) if "://" in model else model
-        self._digests = model_digests(self._model)
+        self.digests = model_digests(self._model)
         self._n_best = n_best
         self._return_alignment = return_alignment
 
@@ -59,7 +62,7 @@ class TranslatorHandler(ModelHandler):
 
     def _load(self, folder: str) -> Translator:
         translator = Translator.load(folder)
-        if model_digests(folder) != self._digests:
+        if model_digests(folder) != self.digests:
             raise InputError(
                 f"{self._model}: it has changed since the job began; start again with another "
                 "--output"

@@ -1,7 +1,5 @@
 """rnnsearch-beam-translate: sharded text to translations, on Apache Beam."""
 
-from typing import Any
-
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.inference.exported import check_models, config_of, find_version
@@ -92,13 +90,9 @@ def run() -> int:
     for pattern in patterns:
         shards.matching(pattern)
     output = output_folder(COMMAND, patterns)
-    if "://" in model:
-        model = translation.find_version(model)
-        digests: Any = translation.model_digests(model)
-    else:
-        digests = model_digests([model], "best")
-    check_resumed(COMMAND, output, digests)
     handler = translation.TranslatorHandler(model, FLAGS.n_best, FLAGS.alignment is not None)
+    is_remote = "://" in model
+    check_resumed(COMMAND, output, handler.digests if is_remote else model_digests([model], "best"))
     unfinished = shards.unfinished_folder(output)
     counters = run_job(
         COMMAND,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rnnsearch_tf.config import SENTENCEPIECE, DecodingConfig, selection_score
+from rnnsearch_tf.config import SENTENCEPIECE, DecodingConfig, record_score
 from rnnsearch_tf.json_files import finite_or_none
 from rnnsearch_tf.models.model_directory import LAST, ModelDirectory
 from rnnsearch_tf.models.weights_file import read_updates
@@ -86,4 +86,4 @@ def evaluation_of(directory: ModelDirectory, weights: str) -> dict[str, Any] | N
     if weights == LAST or not evaluated:
         return records[-1]
     training = directory.load_config().training
-    return max(evaluated, key=lambda r: selection_score(training, r["nll_per_token"], r["bleu"]))
+    return max(evaluated, key=lambda record: record_score(training, record))

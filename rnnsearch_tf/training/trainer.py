@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf import interrupts
-from rnnsearch_tf.config import Config, selection_score, stops_early
+from rnnsearch_tf.config import Config, record_score, selection_score, stops_early
 from rnnsearch_tf.data.batching import batch_count, training_batches
 from rnnsearch_tf.data.sampled_pairs import SampledPairs
 from rnnsearch_tf.data.sentence_pairs import Pairs
@@ -192,13 +192,13 @@ class Trainer:
 
     def _best_updates(self, records: list[dict[str, Any]]) -> int | None:
         """Find the updates after which the best weights were evaluated; None without a score."""
-        scores = (
-            (selection_score(self._config, one["nll_per_token"], one["bleu"]), one["updates"])
-            for one in records
-            if "bleu" in one
-        )
         best = self._state.best
-        return next((updates for score, updates in scores if score == best > -math.inf), None)
+        if best == -math.inf:
+            return None
+        for record in records:
+            if "bleu" in record and record_score(self._config, record) == best:
+                return int(record["updates"])
+        return None
 
     def _train(self, received: list[int]) -> int | None:
         """Update, evaluate and save until the end; return early at a signal."""
