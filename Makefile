@@ -133,6 +133,8 @@ data-is-named:
 
 # A stamp is written last, so an install that broke off is done again, from the beginning: it may have
 # been another Python's.
+MAKE_VENV = @$(PYTHON) -c 'import sys; sys.exit(not (3, 10) <= sys.version_info < (3, 14))' || \
+    { echo "$(PYTHON) is no Python 3.10 to 3.13: name one, as in make demo PYTHON=python3.12"; exit 1; }
 MAKE_VENV = $(PYTHON) -m venv $(if $(wildcard $@),,--clear)
 
 $(VENV)/installed: setup.py pyproject.toml

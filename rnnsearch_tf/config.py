@@ -381,13 +381,15 @@ class Config:
     def with_settings(self, **settings: Any) -> "Config":
         """Return a copy with other settings, also of its parts: `with_settings(epochs=4)`.
 
-        `max_length` is that of training. ValueError: a value out of range; TypeError: no setting.
+        `max_length` is that of training. ValueError: a value out of range, or another optimizer
+        with the learning rate of this one; TypeError: no setting.
         """
         parts = {}
         for name in ("training", "model", "decoding"):
             part = settings.pop(name, getattr(self, name))
             own = settings.keys() & {field.name for field in dataclasses.fields(part)}
             parts[name] = dataclasses.replace(part, **{n: settings.pop(n) for n in own})
+        check_learning_rate(parts["training"], self.training)
         return dataclasses.replace(self, **parts, **settings)
 
     def given_settings(self) -> dict[str, Any]:
@@ -413,6 +415,15 @@ class Config:
         settings = unsealed(values)
         del settings["format"]
         return read_settings(cls, settings)
+
+
+def check_learning_rate(training: TrainingConfig, before: TrainingConfig) -> None:
+    """Raise a ValueError if the optimizer has changed, and the learning rate has not."""
+    _require(
+        training.optimizer == before.optimizer or training.learning_rate != before.learning_rate,
+        f"optimizer {training.optimizer}: needs its own learning_rate; {before.learning_rate:g} is "
+        f"that of {before.optimizer} (Adadelta's is 1, Adam's 1e-3)",
+    )
 
 
 def setting_values(config: Config) -> dict[str, Any]:

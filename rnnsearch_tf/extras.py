@@ -1,6 +1,7 @@
 """Packages that only some work needs."""
 
 import importlib.util
+import sys
 
 from rnnsearch_tf.errors import InputError
 
@@ -20,6 +21,8 @@ _EXTRAS = {
 def require_package(name: str) -> None:
     """Raise an InputError, with how to install it, for a missing package; import nothing."""
     if not is_installed(name):
+        if name == "tensorflow_text" and sys.platform == "win32":
+            raise InputError("subwords need tensorflow-text, which Windows has only in WSL 2")
         source = f"rnnsearch-tf{_EXTRAS.get(name, '')}"
         raise InputError(f'{name} is not installed: pip install "{source}"')
 

@@ -22,6 +22,7 @@ from rnnsearch_tf.files import (
     replacing,
     write_atomically,
 )
+from rnnsearch_tf.models.model_directory import ModelDirectory
 
 # Holds the lock on the file that it is given until it is killed.
 HOLDER = """
@@ -227,6 +228,16 @@ def test_a_new_folder_is_on_the_disk_first_and_others_may_read_it(tmp_path, monk
         (made / "data").write_bytes(b"x")
     assert synced == [(made / "data", False), (made, False), (tmp_path, True)]
     assert stat.S_IMODE(path.stat().st_mode) == 0o755
+
+
+def test_python_takes_the_home_that_a_shell_would_write_out(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    write_atomically("~/file", b"x")
+    with files.new_folder("~/folders/1") as made:
+        (made / "data").write_bytes(b"x")
+    assert (tmp_path / "file").exists() and (tmp_path / "folders/1/data").exists()
+    assert ModelDirectory("~/model").path == tmp_path / "model"
 
 
 def test_errors_name_the_file_that_was_asked_for(tmp_path):

@@ -151,6 +151,14 @@ class Client:
         """
         return self._start(self._transport.status).result()
 
+    def served_version(self) -> int:
+        """Return the version that answers the client's calls, for example that of its label.
+
+        Raises:
+            ServingError: the call failed.
+        """
+        return self._start(self._transport.version).result()
+
     def _results(
         self,
         signature: str,

@@ -49,6 +49,9 @@ class GrpcTransport:
         self._channel = _channel(address, tls, max_message_bytes)
         self._predict = self._method("PredictionService/Predict", "PredictResponse")
         self._status = self._method("ModelService/GetModelStatus", "GetModelStatusResponse")
+        self._metadata = self._method(
+            "PredictionService/GetModelMetadata", "GetModelMetadataResponse"
+        )
 
     def predict(
         self, call: Call, signature: str, inputs: Mapping[str, Sequence[str]]
@@ -70,6 +73,14 @@ class GrpcTransport:
         request = serving_pb2.GetModelStatusRequest(model_spec=self._model_spec())
         answer = self._answer(call, self._status, request, None)
         return [_version_status(entry) for entry in answer.model_version_status]
+
+    def version(self, call: Call) -> int:
+        """Return the version that answers."""
+        request = serving_pb2.GetModelMetadataRequest(
+            model_spec=self._model_spec(), metadata_field=["signature_def"]
+        )
+        answer = self._answer(call, self._metadata, request, None)
+        return int(answer.model_spec.version.value)
 
     def close(self) -> None:
         """Close the channel."""
@@ -144,7 +155,7 @@ def _error(
 def _unavailable(address: Address, details: str) -> ServingError | None:
     """Tell apart the failures that the library calls UNAVAILABLE; None if the server said it."""
     if _NO_HOST.search(details):
-        return Failure.UNKNOWN_HOST.of(address, details)
+        return Failure.NO_ADDRESS.of(address, details)
     if _OTHER_PROTOCOL.search(details):
         return Failure.OTHER_PROTOCOL.of(address)
     is_unconnected = _NO_CONNECTION.search(details)

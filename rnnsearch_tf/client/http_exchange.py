@@ -2,9 +2,11 @@
 
 import contextlib
 import http.client
+import os
 import socket
 import ssl
 import threading
+import time
 from typing import NamedTuple
 
 from urllib3.connection import CertificateError, HTTPConnection, HTTPSConnection
@@ -23,6 +25,7 @@ from rnnsearch_tf.client.errors import AddressError, AnswerError, ServingError
 from rnnsearch_tf.client.failures import Failure
 
 _PIECE_BYTES = 1 << 20
+_IDLE_SECONDS = 60.0  # a network may drop a connection that is idle for longer, and tell nobody
 _FAILURES = (OSError, http.client.HTTPException, HTTPError, CertificateError)
 _OTHER_NAME = (62, 64)  # OpenSSL's codes for a certificate of another host, of another IP address
 _NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL", "HTTP_REQUEST")
@@ -49,16 +52,20 @@ class HttpExchange:
         self._limit = max_message_bytes
         self._context = tls.context() if address.is_secure else None
         self._lock = threading.Lock()
-        self._idle: list[HTTPConnection] = []
+        self._idle: list[tuple[float, HTTPConnection]] = []  # each with the time of its last use
+        self._process = os.getpid()
         self._is_closed = False
 
     def close(self) -> None:
         """Close the connections; those in use when their calls end."""
         with self._lock:
             self._is_closed = True
-            for connection in self._idle:
-                connection.close()
-            self._idle.clear()
+            self._close_idle()
+
+    def _close_idle(self) -> None:
+        for _, connection in self._idle:
+            connection.close()
+        self._idle.clear()
 
     def send(self, call: Call, path: str, body: bytes | None = None) -> Response:
         """Send a GET request, or a POST request of JSON; `ServingError` without a whole answer."""
@@ -93,7 +100,7 @@ class HttpExchange:
         finally:
             with self._lock:
                 if is_whole and not self._is_closed:
-                    self._idle.append(connection)
+                    self._idle.append((time.monotonic(), connection))
                 else:
                     connection.close()
         return Response(response.status, content)
@@ -116,8 +123,13 @@ class HttpExchange:
         """Take an idle connection, or a new one that has not connected yet."""
         _, host, port = self._address
         with self._lock:
+            last_use = self._idle[-1][0] if self._idle else 0.0
+            is_forked = self._process != os.getpid()  # the parent process uses them too
+            if is_forked or time.monotonic() - last_use > _IDLE_SECONDS:
+                self._process = os.getpid()
+                self._close_idle()
             if self._idle:
-                connection = self._idle.pop()
+                _, connection = self._idle.pop()
             elif self._context is None:
                 connection = HTTPConnection(host, port)
             else:
@@ -139,7 +151,9 @@ def _break_off(connection: HTTPConnection) -> None:
 def _no_answer(address: Address, call: Call, error: Exception) -> ServingError:
     """Make the error for an exchange that failed before the first line of an answer."""
     if isinstance(error, NameResolutionError | LocationParseError):
-        return Failure.UNKNOWN_HOST.of(address, _reason(error))
+        is_temporary = getattr(error.__cause__, "errno", None) == socket.EAI_AGAIN
+        failure = Failure.NO_ADDRESS if is_temporary else Failure.UNKNOWN_HOST
+        return failure.of(address, _reason(error))
     if isinstance(error, NewConnectionError):
         return Failure.UNREACHABLE.of(address, _reason(error))
     if isinstance(error, TimeoutError | HttpTimeoutError):

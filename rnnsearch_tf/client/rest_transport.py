@@ -63,6 +63,14 @@ class RestTransport:
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise AnswerError(self._address, "the answer is not the status of a model") from error
 
+    def version(self, call: Call) -> int:
+        """Return the version that answers."""
+        response = self._exchange.send(call, f"{self._path}/metadata")
+        try:
+            return int(self._content(call, response, None)["model_spec"]["version"])
+        except (LookupError, TypeError, ValueError) as error:
+            raise AnswerError(self._address, "the answer does not name a version") from error
+
     def close(self) -> None:
         """Close the connections."""
         self._exchange.close()

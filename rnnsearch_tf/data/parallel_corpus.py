@@ -5,7 +5,7 @@ import itertools
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from rnnsearch_tf.data.lines import blocks_of_lines, is_compressed
 from rnnsearch_tf.digests import file_digest, json_digest
@@ -51,6 +51,7 @@ class ParallelText(NamedTuple):
             raise InputError(f"{counts[0]:,} source sentences and {counts[1]:,} target sentences")
 
 
+@runtime_checkable
 class Corpus(Protocol):
     """Any number of sentence pairs to train on."""
 

@@ -31,6 +31,7 @@ from rnnsearch_tf.files import make_once
 from rnnsearch_tf.progress import Bar, say
 
 _AT_ONCE = 100  # sentences that are padded to the longest of them
+_ENOUGH_PAIRS = 20  # to tell which words links are of
 
 
 def prepare_alignments(
@@ -38,17 +39,20 @@ def prepare_alignments(
     text: Path,
     pairs: Pairs,
     word_starts: tuple[WordStarts, WordStarts] = (None, None),  # of source and target tokens
-    spaced: Corpus | None = None,  # the text as it was, where its words are whitespace-separated
+    spaced: Corpus | None = None,  # the text as it was; None: the prepared text
+    splits_further: bool = False,  # whether the tokenizer splits what whitespace separates
 ) -> WordAlignments:
     """Read the alignments of a prepared text, or reuse what an earlier training run has read.
 
     Most aligners split `spaced` at ASCII whitespace. Where this gives other words than those of
     the prepared text, as at a no-break space, a pair's links are left out, and their number is
-    logged, unless one of them is of a word that only the prepared text has.
+    logged, unless one of them is of a word that only the prepared text has. Where the tokenizer
+    splits further, most pairs have such a link; if no pair has one, the links are of other words.
 
     InputError for unusable files (see `WordAlignmentFiles.blocks`), a link of a word that its
-    sentence does not have (the message has file and line), links of more or fewer pairs, or a cache
-    folder that cannot be written.
+    sentence does not have (the message has file and line), links of more or fewer pairs or of
+    whitespace-separated words where the tokenizer splits further, or a cache folder that cannot be
+    written.
     """
     digest = files.fingerprint()
     key = json_digest([inspect.getsource(sys.modules[__name__]), digest])[:32]
@@ -57,7 +61,7 @@ def prepare_alignments(
     def make(empty: Path) -> None:
         read = unchanged(spaced, spaced.fingerprint()) if spaced else contextlib.nullcontext()
         with unchanged(files, digest), read:
-            _write(empty, files, pairs, word_starts, spaced)
+            _write(empty, files, pairs, word_starts, spaced, splits_further)
 
     make_once(folder, is_intact, make)
     links = mapped(folder / "links", np.int32).reshape(-1, 2)
@@ -70,8 +74,10 @@ def _write(
     pairs: Pairs,
     word_starts: tuple[WordStarts, WordStarts],
     spaced: Corpus | None,
+    splits_further: bool,
 ) -> None:
     done, end, left_out = 0, 0, 0
+    split_pairs, beyond = 0, False  # pairs with more words than whitespace separates; their links
     between_blanks = spaced and (list(map(_split_count, pair)) for pair in each_pair(spaced))
     with (
         open(folder / "links", "wb") as links,
@@ -87,9 +93,14 @@ def _write(
             sides = zip((pairs.source, pairs.target), word_starts, strict=True)
             lengths = np.stack([_word_counts(*side, rows) for side in sides], axis=1)
             if between_blanks:
-                split = list(itertools.islice(between_blanks, len(rows)))
-                block, dropped = _of_the_same_words(block, np.reshape(split, (-1, 2)), lengths)
-                left_out += dropped
+                split = np.reshape(list(itertools.islice(between_blanks, len(rows))), (-1, 2))
+                if splits_further:
+                    has_more = (split < lengths).any(axis=1) & (block.counts > 0)
+                    split_pairs += int(has_more.sum())
+                    beyond |= bool((block.links >= np.repeat(split, block.counts, axis=0)).any())
+                else:
+                    block, dropped = _of_the_same_words(block, split, lengths)
+                    left_out += dropped
             _check(block, lengths)
             links.write(block.links.tobytes())
             starts.write((end + np.cumsum(block.counts)).tobytes())
@@ -98,6 +109,12 @@ def _write(
     if done != len(pairs):
         more = "at least " if done > len(pairs) else ""
         raise InputError(f"alignments of {more}{done:,} pairs, where the text has {len(pairs):,}")
+    if split_pairs >= _ENOUGH_PAIRS and not beyond:
+        raise InputError(
+            f"{block.path}: its links are of whitespace-separated words, and the model reads Moses "
+            "tokens, which have others: align those (rnnsearch-aligner does), or train on "
+            "pre-tokenized text (--tokenizer=whitespace)"
+        )
     if left_out:
         say(
             f"alignments of {left_out:,} of {done:,} pairs are left out: their "

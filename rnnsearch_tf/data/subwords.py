@@ -32,6 +32,7 @@ def find_subwords(
     """
     if config.tokenizer != SENTENCEPIECE:
         return []
+    require_package("tensorflow_text")  # before models are learned, which takes minutes
     paths = [Path(file) for file in as_list(files)] or _learned(config, training, cache_dir)
     return [
         SentencePieceTokenizer.load(config.source_language, paths[0]),

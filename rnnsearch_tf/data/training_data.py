@@ -69,7 +69,8 @@ class TrainingData:
                 self._prepared.folder,
                 self.pairs,
                 (source_starts, target_starts),
-                None if config.tokenizer == MOSES else training,
+                training,
+                splits_further=config.tokenizer == MOSES,
             )
         lengths = count_lengths(self.pairs, config.training.max_length)
         self._blank, self._kept, self._long = lengths[0], lengths[1:-1].sum(), lengths[-1]

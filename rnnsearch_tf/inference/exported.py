@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from rnnsearch_tf.config import Config, DecodingConfig, ModelConfig, read_settings
+from rnnsearch_tf.config import SENTENCEPIECE, Config, DecodingConfig, ModelConfig, read_settings
 from rnnsearch_tf.digests import unsealed
 from rnnsearch_tf.errors import InputError, first_line
+from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.json_files import read_json, typed
 from rnnsearch_tf.models.model_directory import BEST, ModelDirectory
 from rnnsearch_tf.text.vocabulary import Vocabulary
@@ -104,11 +105,11 @@ def check_models(paths: Sequence[str | Path], weights: str) -> None:
     """Check a model directory, an export, or the model directories of an ensemble.
 
     The values of the weights are not read. InputError if a folder is absent, incomplete or
-    damaged, or has other vocabularies than the first.
+    damaged, or has other vocabularies than the first, or if its tokenizer is not installed.
     """
     if len(paths) == 1 and (version := find_version(paths[0])):
-        load_config(version)  # these for their checks
-        load_vocabularies(version)
+        _check_tokenizer(load_config(version))
+        load_vocabularies(version)  # for its checks
         if weights != BEST:
             raise InputError(f"weights {weights}: an export has one set of weights")
         return
@@ -117,8 +118,14 @@ def check_models(paths: Sequence[str | Path], weights: str) -> None:
         directory.load_vocabularies()  # for its checks
         directory.find_weights(weights)
         config, first = directory.load_config(), directories[0].load_config()
+        _check_tokenizer(config)
         if any(getattr(config, name) != getattr(first, name) for name in _IN_COMMON):
             raise InputError(f"{directory.path}: other vocabularies than {directories[0].path}")
+
+
+def _check_tokenizer(config: Config) -> None:
+    if config.tokenizer == SENTENCEPIECE:
+        require_package("tensorflow_text")
 
 
 def check_options(

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any
 from rnnsearch_tf.config import SENTENCEPIECE, SUBWORD_FILES, AlignmentName, Config, check_choice
 from rnnsearch_tf.digests import file_digest
 from rnnsearch_tf.errors import InputError, input_errors
-from rnnsearch_tf.files import check_space, file_lock, replacing, synchronize, write_atomically
+from rnnsearch_tf.files import (
+    check_space,
+    file_lock,
+    home_path,
+    replacing,
+    synchronize,
+    write_atomically,
+)
 from rnnsearch_tf.json_files import finite_or_none, parse_json, typed
 from rnnsearch_tf.text.vocabulary import Vocabulary
 
@@ -55,7 +62,7 @@ class ModelDirectory:
     """
 
     def __init__(self, path: str | Path):
-        self.path = Path(path)
+        self.path = home_path(path)
         self.source_vocabulary_path = self.path / "source.vocab"
         self.target_vocabulary_path = self.path / "target.vocab"
         self.checkpoints_path = self.path / "checkpoints"

@@ -108,15 +108,23 @@ class TranslationModel(keras.Model):
             )
         if kwargs.get("class_weight") is not None:
             raise ValueError("fit has no weights of words; sample_weight has those of sentences")
-        if self.config.label_smoothing or self.config.r_drop:
-            raise ValueError("fit has neither label smoothing nor R-Drop; training.run.train does")
-        if getattr(getattr(self, "optimizer", None), "use_ema", False):
-            raise ValueError("fit takes no average of the weights; training.run.train does")
+        self._check_fit()
         validation = kwargs.get("validation_data")
         if isinstance(validation, tuple):
             x_and_y = validation[0], _target(*validation[:2])
             kwargs["validation_data"] = (*x_and_y, *validation[2:])
         return super().fit(x, _target(x, y), *args, **kwargs)
+
+    def train_on_batch(self, x: Any, y: Any = None, *args: Any, **kwargs: Any) -> Any:
+        """Make an update by `keras.Model.train_on_batch`; batches and errors as in `fit`."""
+        self._check_fit()
+        return super().train_on_batch(x, _target(x, y), *args, **kwargs)
+
+    def _check_fit(self) -> None:
+        if self.config.label_smoothing or self.config.r_drop:
+            raise ValueError("fit has neither label smoothing nor R-Drop; training.run.train does")
+        if getattr(getattr(self, "optimizer", None), "use_ema", False):
+            raise ValueError("fit takes no average of the weights; training.run.train does")
 
     def evaluate(self, x: Any = None, y: Any = None, *args: Any, **kwargs: Any) -> Any:
         """Evaluate by `keras.Model.evaluate`; batches and errors as in `fit`."""

@@ -4,8 +4,8 @@ import contextlib
 import itertools
 import math
 import os
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.limits import COUNT, INT64, Limits
@@ -13,7 +13,7 @@ from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILE, INPUT_LINES
 from rnnsearch_tf.scripts.shared.finite_values import json_line
 from rnnsearch_tf.scripts.shared.line_output import LineOutput, define_line_output, line_output
-from rnnsearch_tf.scripts.shared.text_input import Decoder, input_lines
+from rnnsearch_tf.scripts.shared.text_input import Decoder, input_lines, is_live, live_windows
 from rnnsearch_tf.scripts.shared.text_output import show
 from rnnsearch_tf.terminal import single_line
 
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 Signature = Literal["serving_default", "score", "nbest", "align"]
 _NOT_FINITE = "no finite score"
+_WINDOWS_OF_CALLS = 8  # of so many calls at once, the last ones wait for each other
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 COMMAND = Command(
     "rnnsearch-client",
@@ -89,7 +93,7 @@ def run() -> int:
     with _client() as client:
         if FLAGS.status:
             return _print_status(client)
-        output = line_output(COMMAND, lambda: _available(client))
+        output = line_output(COMMAND, lambda: _version(client))
         output.write(_results(client, output))
     return int(output.has_failed)
 
@@ -132,14 +136,10 @@ def _print_status(client: "Client") -> int:
     return 0 if any(version.state == "AVAILABLE" for version in versions) else 1
 
 
-def _available(client: "Client") -> list[int] | None:
-    """Return the version that answers, the highest one; None where it is not known.
-
-    A server does not say which version a label names.
-    """
+def _version(client: "Client") -> list[int] | None:
+    """Return the version that answers; None where it is not known."""
     with contextlib.suppress(InputError):
-        versions = () if FLAGS.label else client.status()
-        return sorted(v.version for v in versions if v.state == "AVAILABLE")[-1:] or None
+        return [client.served_version()]
     return None
 
 
@@ -148,7 +148,8 @@ def _results(client: "Client", output: LineOutput) -> Iterator[str]:
     lines = _lines(FLAGS.input)
     if FLAGS.signature == "score":
         pairs = output.rest_of(_pairs(lines, _lines(FLAGS.translation)))
-        for number, score in enumerate(client.score(pairs), output.done + 1):
+        scores = _as_they_come(client.score, pairs, FLAGS.input, FLAGS.translation)
+        for number, score in enumerate(scores, output.done + 1):
             output.check(number, math.isfinite(score), _NOT_FINITE)
             yield f"{score:.6f}"
         return
@@ -157,9 +158,20 @@ def _results(client: "Client", output: LineOutput) -> Iterator[str]:
         "align": (client.align, json_line),
         "serving_default": (client.translate, lambda result: single_line(result.text)),
     }[FLAGS.signature]
-    for number, result in enumerate(call(output.rest_of(lines)), output.done + 1):
+    results = _as_they_come(call, output.rest_of(lines), FLAGS.input)
+    for number, result in enumerate(results, output.done + 1):
         output.check(number, math.isfinite(result.score), _NOT_FINITE)
         yield line(result)
+
+
+def _as_they_come(
+    call: Callable[[Iterable[Item]], Iterator[Result]], items: Iterable[Item], *paths: str
+) -> Iterator[Result]:
+    """Call with all items; where their writer may wait for answers, with those that are there."""
+    if not any(map(is_live, paths)):
+        return call(items)
+    ahead = _WINDOWS_OF_CALLS * FLAGS.batch_size * FLAGS.concurrency
+    return itertools.chain.from_iterable(map(call, live_windows(items, ahead)))
 
 
 def _pairs(texts: Iterable[str], translations: Iterable[str]) -> Iterator[tuple[str, str]]:

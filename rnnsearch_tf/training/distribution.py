@@ -5,6 +5,7 @@ import functools
 import hashlib
 import os
 import subprocess
+import sys
 import typing
 from collections.abc import Iterator, Sequence
 
@@ -18,6 +19,11 @@ from rnnsearch_tf.training.cluster import Cluster, find_cluster
 
 STRATEGIES: tuple[StrategyName, ...] = typing.get_args(StrategyName)
 ONE, MIRRORED, MULTI_WORKER = STRATEGIES
+_GPU_ADVICE = (
+    "it can in WSL 2"
+    if sys.platform == "win32"
+    else 'pip install "rnnsearch-tf[cuda]" brings the CUDA libraries that it needs'
+)
 # Errors of a collective operation when another machine no longer answers.
 _WORKER_GONE = (tf.errors.UnavailableError, tf.errors.AbortedError, tf.errors.CancelledError)
 
@@ -74,10 +80,7 @@ def described_devices(strategy: tf.distribute.Strategy) -> str:
         names = {each.get("device_name", "GPU") for each in details}
         text += f" ({', '.join(sorted(names))})"
     elif unusable := _unusable_gpus():
-        text += (
-            f": TensorFlow cannot use this machine's {unusable}; "
-            'pip install "rnnsearch-tf[cuda]" brings the CUDA libraries that it needs'
-        )
+        text += f": TensorFlow cannot use this machine's {unusable}; {_GPU_ADVICE}"
     elif isinstance(strategy, tf.distribute.MirroredStrategy):
         text += f": --strategy={MIRRORED} has found no GPU"
     resolver = strategy.cluster_resolver
@@ -115,7 +118,6 @@ class Workers:
     def __init__(self, strategy: tf.distribute.Strategy):
         self.strategy = strategy
         resolver = strategy.cluster_resolver
-        self.are_several = resolver is not None
         self.is_chief = resolver is None or not resolver.task_id
 
     @contextlib.contextmanager

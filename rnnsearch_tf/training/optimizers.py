@@ -45,13 +45,16 @@ class _ReduceThenClip(keras.optimizers.Optimizer):
         # clips on each replica and then sums, so that the update depends on their number.
         context = tf.distribute.get_replica_context()
         dense = [tf.convert_to_tensor(gradient) for gradient in gradients]
-        summed = context.all_reduce(tf.distribute.ReduceOp.SUM, dense)
+        # The first replica's learning rate is everyone's: callbacks set it on the chief alone.
+        is_first = context.replica_id_in_sync_group == 0
+        own_rate = tf.where(is_first, tf.cast(learning_rate, dense[0].dtype), 0)
+        *summed, rate = context.all_reduce(tf.distribute.ReduceOp.SUM, [*dense, own_rate])
         clip_norm = float("inf") if self.clip_norm is None else self.clip_norm
         clipped, norm = clip_to_norm(summed, clip_norm)
 
         def update() -> None:
             for gradient, variable in zip(clipped, variables, strict=True):
-                self.update_step(gradient, variable, learning_rate)
+                self.update_step(gradient, variable, rate)
 
         # The norm is the same on every replica, so all of them update or none does.
         tf.cond(tf.math.is_finite(norm), update, lambda: None)

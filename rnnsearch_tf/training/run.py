@@ -12,7 +12,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from rnnsearch_tf.config import Config
+from rnnsearch_tf.config import SENTENCEPIECE, Config
 from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText, read_all
 from rnnsearch_tf.data.training_data import TrainingData
 from rnnsearch_tf.data.word_alignments import WordAlignmentFiles
@@ -63,20 +63,30 @@ def train(
             `config.training.guided_alignment_weight`.
         subwords: files of SentencePiece models, of the source and the target or one for both, in
             place of those learned from the text; a resumed training run has its own.
-        initial_model: a model directory whose best weights it begins from (see `InitialModel`).
+        initial_model: a model directory whose best weights it begins from; its architecture, sizes
+            and tokenizer are those of `InitialModel(initial_model).settings_over(config)`.
 
     Returns:
         The signal that stopped it, or None.
 
     Raises:
+        TypeError: `training` or `validation` is no corpus.
         InputError: unusable text, alignments or initial model, alignments without a weight or the
             reverse, a folder made with other settings or other text, that of the validation set
             included, Keras on another backend than TensorFlow and JAX, and as `Trainer.run`.
     """
     check_backend("jax")
+    for name, corpus in (("training", training), ("validation", validation or training)):
+        if not isinstance(corpus, Corpus):
+            kind = type(corpus).__name__
+            raise TypeError(f"{name}: expected ParallelFiles, ParallelText or Wmt14, not {kind}")
     if keras.config.backend() == "jax":
         check_jax(config, strategy)
     check_inputs(config, validation is not None, alignments is not None)
+    if subwords and (initial_model or config.tokenizer != SENTENCEPIECE):
+        raise InputError(
+            "subwords go with the tokenizer sentencepiece and without an initial model"
+        )
     initial = InitialModel(initial_model) if initial_model else None
     known: Sequence[Vocabulary] = ()
     if initial:

@@ -124,7 +124,12 @@ class Trainer:
         with interrupts.deferred() as received:
             self._say(f"training on {self._train_step.devices}")
             self._callbacks.on_train_begin({"updates": self._state.updates})
-            self._begin_interval()
+            rate = float(np.array(self._train_step.optimizer.learning_rate))
+            self._callbacks.on_epoch_begin(self._state.evaluations)
+            is_constant = self._config.learning_rate_schedule == "constant"
+            if self._state.metrics.updates and is_constant:
+                # The interval's callbacks have changed the rate already, before the checkpoint.
+                self._train_step.optimizer.learning_rate = rate
             stopped_by = self._train(received)
             self._workers.leave()
             self._callbacks.on_train_end()
@@ -270,15 +275,7 @@ class Trainer:
             self._evaluate_weights()
         self._save()
         if not self._is_finished():
-            self._begin_interval()
-
-    def _begin_interval(self) -> None:
-        """Begin a callback epoch, and broadcast the learning rate, which callbacks may set."""
-        self._callbacks.on_epoch_begin(self._state.evaluations)
-        if self._workers.are_several and self._config.learning_rate_schedule == "constant":
-            optimizer = self._train_step.optimizer
-            rate = tf.cast(optimizer.learning_rate, tf.float64)
-            optimizer.learning_rate = float(self._workers.broadcast(rate[None])[0])
+            self._callbacks.on_epoch_begin(self._state.evaluations)
 
     def _evaluate_weights(self) -> None:
         state = self._state

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rnnsearch_tf.files import write_atomically
+from rnnsearch_tf.files import home_path, write_atomically
 from rnnsearch_tf.json_files import finite_or_none
 from rnnsearch_tf.results import Alignment
 
@@ -81,7 +81,7 @@ def _tag(language: str) -> str:
 
 def write_page(path: str | Path, page: str) -> None:
     """Write an HTML file, and its folder where that is missing."""
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    home_path(path).parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, page.encode("utf-8", "replace"))
 
 

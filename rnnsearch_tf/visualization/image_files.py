@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.files import replacing
+from rnnsearch_tf.files import home_path, replacing
 
 if TYPE_CHECKING:  # Matplotlib is optional: an HTML page is made without it
     from matplotlib.figure import Figure
@@ -58,7 +58,7 @@ def save_figure(figure: "Figure", path: str | Path) -> None:
 
     ending = image_format(path)
     FigureCanvasAgg(figure)
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    home_path(path).parent.mkdir(parents=True, exist_ok=True)
     with replacing(path, ending) as temporary, figure_style():
         figure.savefig(temporary, dpi=figure.dpi, metadata=_METADATA.get(ending))
         if ending == SVG:

@@ -167,9 +167,36 @@ def test_a_server_that_comes_up_meanwhile(scheme, monkeypatch):
 
 @each_scheme
 def test_an_unknown_host(scheme):
-    said = failure(AddressError, f"{scheme}://no-such-host.invalid:8500")
+    """Over gRPC, it may be one whose address is not found for the moment."""
+    error = AddressError if scheme == "http" else UnavailableError
+    said = failure(error, f"{scheme}://no-such-host.invalid:8500", attempts=2)
     assert "no address is known for the host no-such-host.invalid" in said
-    assert "attempts" not in said
+    assert said.endswith("(2 attempts)") == (scheme == "grpc")
+
+
+@pytest.mark.parametrize("name", ["os.getpid", "_IDLE_SECONDS"])
+def test_connections_of_a_parent_process_or_from_long_ago_are_left(monkeypatch, name):
+    with over_http() as served, client_of(served) as client:
+        for count in (1, 1, 2):
+            if count == 2:  # after a fork, or a while
+                value = (lambda: -1) if name == "os.getpid" else -1.0
+                monkeypatch.setattr(f"rnnsearch_tf.client.http_exchange.{name}", value)
+            assert list(client.translate(["One."])) == expected(["One."])
+            assert len(served.connections) == count
+
+
+def test_a_resolver_that_fails_for_the_moment(monkeypatch):
+    resolve, failures = socket.getaddrinfo, [socket.gaierror(socket.EAI_AGAIN, "try again")] * 2
+
+    def resolve_later(*arguments: Any, **options: Any) -> Any:
+        if failures:
+            raise failures.pop()
+        return resolve(*arguments, **options)
+
+    with over_http() as served:
+        monkeypatch.setattr(socket, "getaddrinfo", resolve_later)
+        assert list(client_of(served).translate(["One."])) == expected(["One."])
+    assert not failures
 
 
 def test_the_deadline_holds_for_the_resolver_too(monkeypatch):

@@ -4,6 +4,7 @@ import pytest
 import tensorflow as tf
 from tensorflow.core.framework import tensor_pb2
 from tensorflow_serving.apis import (
+    get_model_metadata_pb2,
     get_model_status_pb2,
     model_pb2,
     predict_pb2,
@@ -24,6 +25,8 @@ OFFICIAL = {
     "ModelSpec": model_pb2.ModelSpec,
     "PredictRequest": predict_pb2.PredictRequest,
     "PredictResponse": predict_pb2.PredictResponse,
+    "GetModelMetadataRequest": get_model_metadata_pb2.GetModelMetadataRequest,
+    "GetModelMetadataResponse": get_model_metadata_pb2.GetModelMetadataResponse,
     "GetModelStatusRequest": get_model_status_pb2.GetModelStatusRequest,
     "GetModelStatusResponse": get_model_status_pb2.GetModelStatusResponse,
     "ModelVersionStatus": get_model_status_pb2.ModelVersionStatus,

@@ -96,6 +96,23 @@ def test_links_of_other_words_than_those_between_blanks_are_left_out(tmp_path, c
     assert not capsys.readouterr().err
 
 
+def test_links_of_words_that_the_tokenizer_splits_further_are_refused(tmp_path):
+    """Each pair has "a b." and "x y.", whose points are tokens; `links` are of one pair."""
+    pairs = pairs_of_lengths(*[(3, 3)] * 20)
+    text = ParallelText(["a b."] * 20, ["x y."] * 20)
+    path = tmp_path / "a.links"
+    files = WordAlignmentFiles([path], [path])
+
+    def read(*links: str) -> WordAlignments:
+        path.write_text("".join(f"{line}\n" for line in links))
+        return prepare_alignments(files, tmp_path / "text", pairs, spaced=text, splits_further=True)
+
+    with pytest.raises(InputError, match=r"a.links: its links are of whitespace-separated words"):
+        read(*["0-0 1-1"] * 20)
+    assert read(*["0-0 1-1"] * 19, "2-2").links[-1].tolist() == [2, 2]
+    assert len(read(*["0-0 1-1"] * 19, "").links) == 38  # too few pairs to tell
+
+
 def test_text_that_changes_while_it_is_read(tmp_path, monkeypatch):
     sides = [tmp_path / "en", tmp_path / "fr"]
     for side in sides:

@@ -8,7 +8,16 @@ import subprocess
 import sys
 
 import pytest
-from scripted_model import LINES, Refusal, both, expected, obliging, over_http, translated
+from scripted_model import (
+    LINES,
+    STATUSES,
+    Refusal,
+    both,
+    expected,
+    obliging,
+    over_http,
+    translated,
+)
 
 from rnnsearch_tf.client import Client, Translation
 from rnnsearch_tf.scripts import client as script
@@ -59,8 +68,14 @@ def test_standard_streams_and_bytes_that_are_not_utf8(capsys, monkeypatch):
 
 def test_each_line_is_answered_before_the_next_is_read():
     with over_http() as served:
-        flags = [f"--server={served.url}", "--batch_size=1", "--concurrency=1", PATIENT]
-        command = [sys.executable, "-m", "rnnsearch_tf", "client", *flags]
+        command = [
+            sys.executable,
+            "-m",
+            "rnnsearch_tf",
+            "client",
+            f"--server={served.url}",
+            PATIENT,
+        ]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
             assert process.stdin is not None
             assert process.stdout is not None
@@ -200,6 +215,24 @@ def test_a_failure_leaves_the_output_file_as_it_was_and_is_resumed(serve, capsys
 
 
 @both
+def test_a_resumed_run_has_one_version_of_a_label(serve, capsys, tmp_path):
+    statuses = [{**status, "state": "AVAILABLE"} for status in STATUSES[1:]]
+
+    def behavior(request):
+        if "Sentence 9" in request.inputs["text"]:
+            raise Refusal("INTERNAL", "out of luck")
+        return obliging(request)
+
+    (tmp_path / "in").write_text("".join(f"{line}\n" for line in LINES))
+    with serve(behavior, statuses) as served:
+        flags = [f"--server={served.url}", "--label=stable", f"--input={tmp_path / 'in'}"]
+        flags += ["--batch_size=4", f"--output={tmp_path / 'out'}"]
+        fails(capsys, *flags)
+        statuses[0] = {**statuses[0], "version": "2"}
+        assert "by another command or another model" in fails(capsys, *flags, "--resume")
+
+
+@both
 def test_status(serve, capsys):
     with serve() as served:
         assert script.run([f"--server={served.url}", "--status", PATIENT]) == 0
@@ -265,10 +298,11 @@ def test_both_protocols_find_the_same(served, c_session):
                     list(client.n_best(SENTENCES)),
                     list(client.score(pairs)),
                     client.status(),
+                    client.served_version(),
                 )
             )
     assert results[0] == results[1]  # to the last bit
-    translations, without, alignments, n_best, scores, status = results[0]
+    translations, without, alignments, n_best, scores, status, version = results[0]
     assert [x.text.encode() for x in translations] == direct["translation"].tolist()
     assert [x.score for x in translations] == pytest.approx(direct["score"], abs=1e-5)
     assert (translations[1].text, translations[1].score) == ("", 0.0)
@@ -287,7 +321,7 @@ def test_both_protocols_find_the_same(served, c_session):
         assert ranks == sorted(ranks, reverse=True)
     assert len(n_best[0].hypotheses) > 1
     assert len(scores) == len(SENTENCES)
-    assert [(version.version, version.state) for version in status] == [(1, "AVAILABLE")]
+    assert [(one.version, one.state) for one in status] == [(1, "AVAILABLE")] and version == 1
 
 
 def test_what_the_server_refuses(served):

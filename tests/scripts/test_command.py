@@ -174,7 +174,12 @@ import gc
 from rnnsearch_tf.scripts.shared.command import quiet_start
 with quiet_start():
     assert not gc.isenabled()
+    import tensorflow
 assert gc.isenabled() and gc.get_freeze_count()
+gc.unfreeze()
+with quiet_start():
+    pass
+assert gc.isenabled() and not gc.get_freeze_count()  # a user's models are no part of it
 """
     subprocess.run([sys.executable, "-c", code], check=True)
 

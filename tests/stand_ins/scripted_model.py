@@ -85,7 +85,10 @@ class HttpHandler(http.server.BaseHTTPRequestHandler):
         self.answer(lambda: {"outputs": unnamed_if_single(self.behavior(request))})
 
     def do_GET(self) -> None:
-        self.answer(lambda: {"model_version_status": self.statuses})
+        if self.path.endswith("/metadata"):
+            self.answer(lambda: {"model_spec": {"version": answering_version(self.statuses)}})
+        else:
+            self.answer(lambda: {"model_version_status": self.statuses})
 
     def answer(self, find: Callable[[], Any]) -> None:
         try:
@@ -132,6 +135,14 @@ STATUSES = [
 ]
 
 
+def answering_version(statuses: Any) -> str:
+    """Return the version of which the metadata are: the highest, as without a label."""
+    available = [entry["version"] for entry in statuses if entry["state"] == "AVAILABLE"]
+    if not available:
+        raise Refusal("NOT_FOUND", "no version is available")
+    return max(available)
+
+
 @contextlib.contextmanager
 def over_http(
     behavior: Behavior = obliging,
@@ -174,6 +185,7 @@ def over_grpc(
     import tensorflow as tf
     from tensorflow.core.protobuf import error_codes_pb2
     from tensorflow_serving.apis import (
+        get_model_metadata_pb2,
         get_model_status_pb2,
         model_service_pb2_grpc,
         predict_pb2,
@@ -203,6 +215,11 @@ def over_grpc(
             answer = predict_pb2.PredictResponse()
             for name, column in columns.items():
                 answer.outputs[name].CopyFrom(tensor_proto(column))
+            return answer
+
+        def GetModelMetadata(self, message: Any, context: Any) -> Any:
+            answer = get_model_metadata_pb2.GetModelMetadataResponse()
+            answer.model_spec.version.value = int(answering_version(statuses))
             return answer
 
     class Model(model_service_pb2_grpc.ModelServiceServicer):

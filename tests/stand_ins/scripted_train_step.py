@@ -32,7 +32,8 @@ class ScriptedTrainStep(TrainStep):
         # One operation for a weight: those of Keras's variables are four, and most of the time.
         for weight, ones in zip(self._weights, self._ones, strict=True):
             weight.assign_add(0.01 * amount * ones, read_value=False)
-        return UpdateMetrics({"nll": LossTotal(amount, 1.0)}, len(rows), 1.0, 1.0, float(stop))
+        rate = float(self.optimizer.learning_rate)
+        return UpdateMetrics({"nll": LossTotal(amount, 1.0)}, len(rows), 1.0, rate, float(stop))
 
 
 class SlowTrainStep(ScriptedTrainStep):

@@ -5,11 +5,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import fit_on_devices
+import keras
 import logical_cpus
+import numpy as np
 import pytest
+import tensorflow as tf
 import traced_once
 
+from rnnsearch_tf.config import TrainingConfig
 from rnnsearch_tf.scripts import train
+from rnnsearch_tf.training.distribution import build_strategy
+from rnnsearch_tf.training.optimizers import Adadelta, build_optimizer
 
 
 def run(
@@ -44,4 +50,26 @@ def run(
                 return status
     if fit_folder is not None:
         fit_on_devices.save(fit_folder, *fit_on_devices.fit("mirrored"))
+    return 0
+
+
+def run_own_rates(devices: int, path: Path) -> int:
+    """Update a weight of 1 whose replicas have learning rates of 1, 2, …; write all its copies."""
+
+    class OwnRates(Adadelta):
+        """As if a callback had set the rates, which it does on one machine of several."""
+
+        def _get_current_learning_rate(self) -> tf.Tensor:
+            replica = tf.distribute.get_replica_context().replica_id_in_sync_group
+            return tf.cast(replica, tf.float32) + 1.0
+
+    logical_cpus.use(devices)
+    strategy = build_strategy("mirrored")
+    with strategy.scope():
+        weight = keras.Variable([1.0])
+        settings = build_optimizer(TrainingConfig(), 1).get_config()
+        optimizer = OwnRates.from_config(settings)
+        optimizer.build([weight])
+    strategy.run(lambda: optimizer.update([tf.constant([1.0])], [weight]))
+    np.save(path, strategy.experimental_local_results(weight.value))
     return 0

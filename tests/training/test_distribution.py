@@ -150,6 +150,13 @@ def test_a_worker_with_other_settings_fails_and_so_do_all(tmp_path, flags):
     assert "not those of the chief" in written[1].splitlines()[-1]
 
 
+def test_the_learning_rate_is_the_chiefs(tmp_path):
+    path = tmp_path / "weights.npy"
+    finish(ForkedProcess(train_on_devices.run_own_rates, 2, path))
+    expected = 1 - np.sqrt(1e-6) / np.sqrt(0.05 * 0.5**2 * 4 + 1e-6)  # of the gradient 2, clipped
+    assert np.load(path).ravel() == pytest.approx([expected, expected], abs=1e-5)
+
+
 def test_batches_are_uneven(flags, corpus):
     """The training runs above have batches that neither 2 nor 3 devices share evenly."""
     from rnnsearch_tf.data.batching import training_batches

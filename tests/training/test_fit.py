@@ -66,6 +66,8 @@ def test_smoothed_labels_are_not_silently_left_out(trained):
     config = dataclasses.replace(trained.config, label_smoothing=0.1)
     with pytest.raises(ValueError, match="fit has neither label smoothing nor R-Drop"):
         TranslationModel(config).fit(batches())
+    with pytest.raises(ValueError, match="fit has neither label smoothing nor R-Drop"):
+        TranslationModel(config).train_on_batch(next(iter(batches())))
 
 
 def test_averages_of_weights_are_not_taken_for_the_weights(trained):

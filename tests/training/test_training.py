@@ -622,6 +622,25 @@ def test_until_weights_are_evaluated_the_last_are_the_best(
 
 
 @pytest.mark.usefixtures("scripted")
+def test_a_schedule_that_changes_the_last_rate_is_resumed_exactly(tmp_path, text):
+    rates = []
+
+    def keep(_, logs):
+        rates.append(logs["learning_rate"])
+        if logs["updates"] == 6:  # of 8 in two intervals; one more is made
+            signal.raise_signal(signal.SIGTERM)
+
+    config = tiny(
+        epochs=1, evaluation_interval=4, learning_rate=0.5, learning_rate_schedule="constant"
+    )
+    while len(rates) < 12:
+        halve = keras.callbacks.LearningRateScheduler(lambda epoch, rate: rate / 2)
+        callbacks: Any = [halve, keras.callbacks.LambdaCallback(on_train_batch_end=keep)]
+        training_run.train(config, tmp_path, text[0], callbacks=callbacks)
+    assert rates == [0.25] * 4 + [0.125] * 4 + [0.0625] * 4
+
+
+@pytest.mark.usefixtures("scripted")
 def test_best_weights_are_the_best_on_one_validation_set(tmp_path, text, evaluated_as):
     evaluated_as(Evaluation(3.0, 27.0, 1.5))
     assert training_run.train(tiny(epochs=1), tmp_path, *text) is None

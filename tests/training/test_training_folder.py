@@ -2,12 +2,16 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from rnnsearch_tf.config import Config
+from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.models.losses import LossTotal
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.scripts import train
+from rnnsearch_tf.training import run
 from rnnsearch_tf.training.train_step import TrainStep, UpdateMetrics
 
 WRITTEN = ("best.weights.h5", "last.weights.h5", "training.jsonl", "checkpoints")
@@ -102,3 +106,12 @@ def test_a_folder_that_is_changed_while_the_training_goes_on(tmp_path, flags, mo
 def test_a_folder_without_a_name(flags, capsys):
     assert train.run([*flags, "--model_dir="]) == 2
     assert capsys.readouterr().err == "rnnsearch-train: --model_dir is empty\n"
+
+
+def test_what_is_no_corpus_is_told(tmp_path):
+    files: Any = ("train.en", "train.fr")
+    with pytest.raises(TypeError, match=r"training: expected ParallelFiles, .* not tuple"):
+        run.train(Config(), tmp_path / "model", files)
+    with pytest.raises(TypeError, match=r"validation: expected ParallelFiles, .* not tuple"):
+        run.train(Config(), tmp_path / "model", ParallelText(["a"], ["b"]), files)
+    assert not (tmp_path / "model").exists()

@@ -332,11 +332,12 @@ def quiet_start(backend: str = "tensorflow") -> Iterator[None]:
     """Hide what TensorFlow's libraries write to standard error while they load; load them faster.
 
     They write to the file descriptor, before any logging setting is read. When the block fails with
-    a bug, what they wrote is shown after all. What is loaded stays: to search a million objects for
-    garbage again and again as they are made takes a quarter of the time of loading them. InputError
-    if TensorFlow is not installed.
+    a bug, what they wrote is shown after all. What is loaded the first time stays: to search a
+    million objects for garbage again and again as they are made takes a quarter of the time of
+    loading them. InputError if TensorFlow is not installed.
     """
     require_package("tensorflow")
+    is_first = "tensorflow" not in sys.modules
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ["KERAS_BACKEND"] = backend  # whatever the user's other work has
     logging.getLogger("tensorflow").addFilter(_is_not_of_retracing)
@@ -356,7 +357,8 @@ def quiet_start(backend: str = "tensorflow") -> Iterator[None]:
             os.write(kept, captured.read())
             raise
         finally:
-            gc.freeze()
+            if is_first:  # later, the user's own models would stay too
+                gc.freeze()
             gc.enable()
             sys.stderr.flush()
             os.dup2(kept, 2)

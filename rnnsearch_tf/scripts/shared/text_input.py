@@ -7,6 +7,7 @@ import stat
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple, TypeVar
 
 from rnnsearch_tf.data.lines import raw_lines, raw_lines_of
 from rnnsearch_tf.errors import InputError, input_errors, until_error
@@ -14,6 +15,8 @@ from rnnsearch_tf.errors import InputError, input_errors, until_error
 _PAUSE = 0.02  # seconds without a line, after which those before are answered
 _IDLE = 0.5  # seconds; Windows tells of Ctrl-C between waits
 _LINES_AHEAD = 4096
+
+Line = TypeVar("Line")
 
 
 def input_lines(path: str) -> Iterator[bytes]:
@@ -33,34 +36,40 @@ def is_live(path: str) -> bool:
     return not stat.S_ISREG(found.st_mode)
 
 
-def live_windows(lines: Iterable[bytes], size: int) -> Iterator[list[bytes]]:
+def live_windows(lines: Iterable[Line], size: int) -> Iterator[list[Line]]:
     """Yield lists of `size` lines, or of fewer, when no more of them come for the moment.
 
     An error of the lines is raised after the lines before it.
     """
-    arriving: queue.Queue[bytes | Exception | None] = queue.Queue(_LINES_AHEAD)
+    arriving: queue.Queue[Line | _End] = queue.Queue(_LINES_AHEAD)
     threading.Thread(target=_read, args=(lines, arriving), daemon=True).start()
-    item: bytes | Exception | None = b""
-    while isinstance(item, bytes):
-        window: list[bytes] = []
+    end: _End | None = None
+    while end is None:
+        window: list[Line] = []
         with contextlib.suppress(queue.Empty):
-            while len(window) < size:
+            while len(window) < size and end is None:
                 item = arriving.get(timeout=_PAUSE if window else _IDLE)
-                if not isinstance(item, bytes):
-                    break
-                window.append(item)
+                if isinstance(item, _End):
+                    end = item
+                else:
+                    window.append(item)
         if window:
             yield window
-    if item is not None:
-        raise item
+    for error in end.errors:
+        raise error
 
 
-def _read(lines: Iterable[bytes], arriving: "queue.Queue[bytes | Exception | None]") -> None:
-    """Pass on all lines, and None or an error at their end."""
+class _End(NamedTuple):
+    """Comes after the last line."""
+
+    errors: list[Exception]  # that ended the lines, or none
+
+
+def _read(lines: Iterable[Line], arriving: "queue.Queue[Line | _End]") -> None:
     errors: list[Exception] = []
     for line in until_error(lines, errors):
         arriving.put(line)
-    arriving.put(errors[0] if errors else None)
+    arriving.put(_End(errors))
 
 
 def _standard_input() -> Iterator[bytes]:

@@ -70,7 +70,8 @@ def c_api() -> ctypes.CDLL:
     spec = importlib.util.find_spec("tensorflow")
     assert spec is not None
     assert spec.origin is not None
-    library = ctypes.CDLL(str(Path(spec.origin).parent / "libtensorflow_cc.so.2"))
+    (path,) = Path(spec.origin).parent.glob("libtensorflow_cc.*")  # .so.2, or .2.dylib on a Mac
+    library = ctypes.CDLL(str(path))
     for name, (result, *arguments) in _FUNCTIONS.items():
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
