@@ -133,13 +133,14 @@ data-is-named:
 
 # A stamp is written last, so an install that broke off is done again, from the beginning: it may have
 # been another Python's.
-MAKE_VENV = @$(PYTHON) -c 'import sys; sys.exit(not (3, 10) <= sys.version_info < (3, 14))' || \
+RIGHT_PYTHON = @$(PYTHON) -c 'import sys; sys.exit(not (3, 10) <= sys.version_info < (3, 14))' || \
     { echo "$(PYTHON) is no Python 3.10 to 3.13: name one, as in make demo PYTHON=python3.12"; exit 1; }
 MAKE_VENV = $(PYTHON) -m venv $(if $(wildcard $@),,--clear)
 
 $(VENV)/installed: setup.py pyproject.toml
 	@[ ! -e $(VENV) ] || [ -e $(VENV)/by-make ] || [ -e $@ ] || \
 	    { echo "$(VENV) was not made by make: move it, or choose another with VENV=FOLDER"; exit 1; }
+	$(RIGHT_PYTHON)
 	$(MAKE_VENV) $(VENV) || { touch $(VENV)/by-make; exit 1; }
 	@touch $(VENV)/by-make
 	@echo "Installing rnnsearch_tf with TensorFlow in $(VENV): $(DOWNLOAD)"
@@ -157,6 +158,7 @@ $(VENV)/installed-test: setup.py pyproject.toml $(VENV)/installed
 
 # What the package asks for is known once the package itself is installed.
 $(LOWEST)/installed: setup.py pyproject.toml .ci/lowest_versions.py
+	$(RIGHT_PYTHON)
 	$(MAKE_VENV) $(LOWEST)
 	$(LOWEST)/bin/python -m pip install --quiet --no-deps --editable .
 	$(LOWEST)/bin/python .ci/lowest_versions.py > $(LOWEST)/constraints.txt
@@ -166,6 +168,7 @@ $(LOWEST)/installed: setup.py pyproject.toml .ci/lowest_versions.py
 
 # Apache Beam takes protobuf down to 6.33: not into the environment of the other tests.
 $(BEAM)/installed: setup.py pyproject.toml
+	$(RIGHT_PYTHON)
 	$(MAKE_VENV) $(BEAM)
 	$(BEAM)/bin/python -m pip install --quiet --editable ".[beam,test]"
 	touch $@

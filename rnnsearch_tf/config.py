@@ -382,14 +382,20 @@ class Config:
         """Return a copy with other settings, also of its parts: `with_settings(epochs=4)`.
 
         `max_length` is that of training. ValueError: a value out of range, or another optimizer
-        with the learning rate of this one; TypeError: no setting.
+        without a learning rate; TypeError: no setting.
         """
+        before, optimizer = self.training, settings.get("optimizer", self.training.optimizer)
+        has_rate = not settings.keys().isdisjoint({"learning_rate", "training"})
+        _require(
+            has_rate or optimizer == before.optimizer,
+            f"optimizer {optimizer}: needs its own learning_rate; {before.learning_rate:g} is that "
+            f"of {before.optimizer} (Adadelta's is 1, Adam's 1e-3)",
+        )
         parts = {}
         for name in ("training", "model", "decoding"):
             part = settings.pop(name, getattr(self, name))
             own = settings.keys() & {field.name for field in dataclasses.fields(part)}
             parts[name] = dataclasses.replace(part, **{n: settings.pop(n) for n in own})
-        check_learning_rate(parts["training"], self.training)
         return dataclasses.replace(self, **parts, **settings)
 
     def given_settings(self) -> dict[str, Any]:
@@ -415,15 +421,6 @@ class Config:
         settings = unsealed(values)
         del settings["format"]
         return read_settings(cls, settings)
-
-
-def check_learning_rate(training: TrainingConfig, before: TrainingConfig) -> None:
-    """Raise a ValueError if the optimizer has changed, and the learning rate has not."""
-    _require(
-        training.optimizer == before.optimizer or training.learning_rate != before.learning_rate,
-        f"optimizer {training.optimizer}: needs its own learning_rate; {before.learning_rate:g} is "
-        f"that of {before.optimizer} (Adadelta's is 1, Adam's 1e-3)",
-    )
 
 
 def setting_values(config: Config) -> dict[str, Any]:

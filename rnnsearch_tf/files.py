@@ -64,7 +64,7 @@ def as_list(paths: Paths) -> list[str | Path]:
 
 def real_path(path: str | Path) -> Path:
     """Return the absolute path of the file that symbolic links lead to."""
-    return Path(os.path.realpath(home_path(path)))
+    return Path(os.path.realpath(path))
 
 
 def home_path(path: str | Path) -> Path:
@@ -232,7 +232,7 @@ def new_folder(path: str | Path) -> Iterator[Path]:
     All of it is on the disk then. OSError if `path` is a file or a folder that is not empty by
     then, or the disk refuses.
     """
-    target = home_path(path)
+    target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     # A name that is not a number: a server that watches the folder for versions skips it.
     temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))

@@ -252,4 +252,6 @@ def test_settings_are_changed_by_name_in_whatever_part_they_are():
         config.with_settings(epohcs=7)
     with pytest.raises(ValueError, match="optimizer adam: needs its own learning_rate; 1 is that"):
         config.with_settings(optimizer="adam")
-    assert config.with_settings(optimizer="adam", learning_rate=1e-3).training.optimizer == "adam"
+    for rate in (1e-3, 1.0):
+        changed = config.with_settings(optimizer="adam", learning_rate=rate).training
+        assert (changed.optimizer, changed.learning_rate) == ("adam", rate)

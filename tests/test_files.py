@@ -13,6 +13,8 @@ import portalocker
 import pytest
 
 from rnnsearch_tf import digests, files, interrupts
+from rnnsearch_tf.data.parallel_corpus import ParallelText
+from rnnsearch_tf.data.preparation import prepare
 from rnnsearch_tf.errors import InputError, first_line, input_errors
 from rnnsearch_tf.files import (
     check_space,
@@ -22,7 +24,10 @@ from rnnsearch_tf.files import (
     replacing,
     write_atomically,
 )
+from rnnsearch_tf.inference.exported import new_version
 from rnnsearch_tf.models.model_directory import ModelDirectory
+from rnnsearch_tf.text.word_tokenizer import WhitespaceTokenizer
+from rnnsearch_tf.visualization.alignment_page import write_page
 
 # Holds the lock on the file that it is given until it is killed.
 HOLDER = """
@@ -233,11 +238,14 @@ def test_a_new_folder_is_on_the_disk_first_and_others_may_read_it(tmp_path, monk
 def test_python_takes_the_home_that_a_shell_would_write_out(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
-    write_atomically("~/file", b"x")
-    with files.new_folder("~/folders/1") as made:
-        (made / "data").write_bytes(b"x")
-    assert (tmp_path / "file").exists() and (tmp_path / "folders/1/data").exists()
     assert ModelDirectory("~/model").path == tmp_path / "model"
+    assert new_version("~/exports") == tmp_path / "exports/1"
+    write_page("~/page.html", "")
+    assert (tmp_path / "page.html").exists()
+    text = ParallelText(["a"], ["b"])
+    tokenizers = WhitespaceTokenizer("en"), WhitespaceTokenizer("fr")
+    assert len(prepare(text, *tokenizers, "~/cache").source.vocabulary(9)) == 4
+    assert (tmp_path / "cache").is_dir()
 
 
 def test_errors_name_the_file_that_was_asked_for(tmp_path):

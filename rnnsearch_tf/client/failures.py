@@ -13,8 +13,7 @@ class Failure(enum.Enum):
     """Failures that both protocols have: the error, and its reason, which says what may help."""
 
     UNKNOWN_HOST = errors.AddressError, "no address is known for the host {host}: {said}"
-    # Not found just now, or not found at all, which gRPC does not tell apart.
-    NO_ADDRESS = errors.UnavailableError, "no address is known for the host {host}: {said}"
+    NO_ADDRESS_NOW = errors.UnavailableError, "no address is known for the host {host}: {said}"
     UNREACHABLE = errors.UnavailableError, "cannot be reached: {said}"
     CLOSED = errors.UnavailableError, "closed the connection without an answer; {of_closed}"
     OTHER_PROTOCOL = (  # a gRPC server was called over REST, or the reverse

@@ -24,7 +24,8 @@ def _pattern(*alternatives: str) -> re.Pattern[str]:
 
 
 # The library has one code for all of these, and its words differ from version to version.
-_NO_HOST = _pattern("dns resolution failed", "errors resolving", "address lookup failed")
+_NO_ADDRESS = _pattern("dns resolution failed", "errors resolving", "address lookup failed")
+_UNKNOWN_HOST = _pattern("domain name not found")
 _OTHER_PROTOCOL = _pattern("expected settings frame", "failed parsing http/2", "http1")
 _NO_CONNECTION = _pattern(
     "failed to connect to all addresses", "connections to all backends failing"
@@ -154,8 +155,10 @@ def _error(
 
 def _unavailable(address: Address, details: str) -> ServingError | None:
     """Tell apart the failures that the library calls UNAVAILABLE; None if the server said it."""
-    if _NO_HOST.search(details):
-        return Failure.NO_ADDRESS.of(address, details)
+    if _NO_ADDRESS.search(details):
+        is_unknown = _UNKNOWN_HOST.search(details)
+        failure = Failure.UNKNOWN_HOST if is_unknown else Failure.NO_ADDRESS_NOW
+        return failure.of(address, details)
     if _OTHER_PROTOCOL.search(details):
         return Failure.OTHER_PROTOCOL.of(address)
     is_unconnected = _NO_CONNECTION.search(details)

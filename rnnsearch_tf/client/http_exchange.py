@@ -152,7 +152,7 @@ def _no_answer(address: Address, call: Call, error: Exception) -> ServingError:
     """Make the error for an exchange that failed before the first line of an answer."""
     if isinstance(error, NameResolutionError | LocationParseError):
         is_temporary = getattr(error.__cause__, "errno", None) == socket.EAI_AGAIN
-        failure = Failure.NO_ADDRESS if is_temporary else Failure.UNKNOWN_HOST
+        failure = Failure.NO_ADDRESS_NOW if is_temporary else Failure.UNKNOWN_HOST
         return failure.of(address, _reason(error))
     if isinstance(error, NewConnectionError):
         return Failure.UNREACHABLE.of(address, _reason(error))

@@ -15,7 +15,7 @@ from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText, unchanged
 from rnnsearch_tf.data.prepared_corpus import SIDES, Block, PreparedText, SideWriter
 from rnnsearch_tf.digests import is_intact, json_digest, write_digests
 from rnnsearch_tf.errors import InputError, until_error
-from rnnsearch_tf.files import make_once
+from rnnsearch_tf.files import home_path, make_once
 from rnnsearch_tf.progress import Bar, say
 from rnnsearch_tf.text.tokenizers import Tokenizer
 from rnnsearch_tf.tf_functions import untuned
@@ -46,7 +46,7 @@ def prepare(
     text = corpus.fingerprint()
     tokenizers = source_tokenizer.fingerprint(), target_tokenizer.fingerprint()
     key = json_digest([inspect.getsource(prepared_corpus), *tokenizers, text])[:32]
-    folder = Path(cache_dir or default_cache_dir()) / key
+    folder = home_path(cache_dir or default_cache_dir()) / key
 
     def make(empty: Path) -> None:
         with unchanged(corpus, text):

@@ -47,7 +47,7 @@ def prepare_alignments(
     Most aligners split `spaced` at ASCII whitespace. Where this gives other words than those of
     the prepared text, as at a no-break space, a pair's links are left out, and their number is
     logged, unless one of them is of a word that only the prepared text has. Where the tokenizer
-    splits further, most pairs have such a link; if no pair has one, the links are of other words.
+    splits further, most pairs have such a link; if few have one, the links are of other words.
 
     InputError for unusable files (see `WordAlignmentFiles.blocks`), a link of a word that its
     sentence does not have (the message has file and line), links of more or fewer pairs or of
@@ -77,7 +77,7 @@ def _write(
     splits_further: bool,
 ) -> None:
     done, end, left_out = 0, 0, 0
-    split_pairs, beyond = 0, False  # pairs with more words than whitespace separates; their links
+    split_pairs = beyond = 0  # with more words than whitespace separates; with a link of those
     between_blanks = spaced and (list(map(_split_count, pair)) for pair in each_pair(spaced))
     with (
         open(folder / "links", "wb") as links,
@@ -95,9 +95,8 @@ def _write(
             if between_blanks:
                 split = np.reshape(list(itertools.islice(between_blanks, len(rows))), (-1, 2))
                 if splits_further:
-                    has_more = (split < lengths).any(axis=1) & (block.counts > 0)
-                    split_pairs += int(has_more.sum())
-                    beyond |= bool((block.links >= np.repeat(split, block.counts, axis=0)).any())
+                    split_pairs += int(np.sum((split < lengths).any(axis=1) & (block.counts > 0)))
+                    beyond += len(np.unique(_pairs_beyond(block, split)))
                 else:
                     block, dropped = _of_the_same_words(block, split, lengths)
                     left_out += dropped
@@ -109,7 +108,7 @@ def _write(
     if done != len(pairs):
         more = "at least " if done > len(pairs) else ""
         raise InputError(f"alignments of {more}{done:,} pairs, where the text has {len(pairs):,}")
-    if split_pairs >= _ENOUGH_PAIRS and not beyond:
+    if split_pairs >= _ENOUGH_PAIRS and beyond < split_pairs / 10:
         raise InputError(
             f"{block.path}: its links are of whitespace-separated words, and the model reads Moses "
             "tokens, which have others: align those (rnnsearch-aligner does), or train on "
@@ -133,10 +132,16 @@ def _of_the_same_words(
     """
     pairs = np.repeat(np.arange(len(lengths)), block.counts)
     is_kept = (split == lengths).all(axis=1)
-    is_kept[pairs[(block.links >= split[pairs]).any(axis=1)]] = True
+    is_kept[_pairs_beyond(block, split)] = True
     dropped = int(np.sum(~is_kept & (block.counts > 0)))
     kept = block._replace(links=block.links[is_kept[pairs]], counts=block.counts * is_kept)
     return kept, dropped
+
+
+def _pairs_beyond(block: WordAlignmentBlock, lengths: np.ndarray) -> np.ndarray:
+    """Return the pair of each link that is of a word beyond its pair's lengths, int [B, 2]."""
+    pairs = np.repeat(np.arange(len(lengths)), block.counts)
+    return pairs[(block.links >= lengths[pairs]).any(axis=1)]
 
 
 def _split_count(line: str) -> int:

@@ -10,7 +10,7 @@ from rnnsearch_tf.data.parallel_corpus import Corpus, unchanged
 from rnnsearch_tf.data.preparation import default_cache_dir
 from rnnsearch_tf.digests import is_intact, json_digest, write_digests
 from rnnsearch_tf.extras import require_package
-from rnnsearch_tf.files import Paths, as_list, make_once
+from rnnsearch_tf.files import Paths, as_list, home_path, make_once
 from rnnsearch_tf.progress import say
 from rnnsearch_tf.text import canonical_composition, subwords
 from rnnsearch_tf.text.subwords import SentencePieceTokenizer, learn_subwords
@@ -49,7 +49,7 @@ def _learned(config: Config, training: Corpus, cache_dir: str | Path | None) -> 
     text = training.fingerprint()
     key = json_digest([text, config.subwords, config.joint_subwords, *code])
     name = f"subwords-{key[:32]}"
-    folder = Path(cache_dir or default_cache_dir()) / name
+    folder = home_path(cache_dir or default_cache_dir()) / name
 
     def make(empty: Path) -> None:
         say(f"learning {config.subwords:,} subwords from the training text")

@@ -10,6 +10,7 @@ from rnnsearch_tf.config import SENTENCEPIECE, Config, DecodingConfig, ModelConf
 from rnnsearch_tf.digests import unsealed
 from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.extras import require_package
+from rnnsearch_tf.files import home_path
 from rnnsearch_tf.json_files import read_json, typed
 from rnnsearch_tf.models.model_directory import BEST, ModelDirectory
 from rnnsearch_tf.text.vocabulary import Vocabulary
@@ -33,7 +34,7 @@ def versions(export_dir: Path) -> dict[int, Path]:
 
 def new_version(export_dir: str | Path, version: int | None = None) -> Path:
     """Return the folder of a new version to be exported, by default one above the highest."""
-    export_dir = Path(export_dir)
+    export_dir = home_path(export_dir)
     if version is None:
         version = 1 + max(versions(export_dir), default=0)
     if version < 1:
@@ -49,7 +50,7 @@ def find_version(path: str | Path) -> Path | None:
 
     A model directory is none, even with an export inside.
     """
-    path = Path(path)
+    path = home_path(path)
     if (path / _GRAPH).exists():
         return path
     numbered = {} if ModelDirectory(path).is_complete() else versions(path)

@@ -1,6 +1,6 @@
 """rnnsearch-client: lines in, lines out, by a served model."""
 
-import contextlib
+import functools
 import itertools
 import math
 import os
@@ -93,7 +93,7 @@ def run() -> int:
     with _client() as client:
         if FLAGS.status:
             return _print_status(client)
-        output = line_output(COMMAND, lambda: _version(client))
+        output = line_output(COMMAND, functools.cache(lambda: _version(client)))
         output.write(_results(client, output))
     return int(output.has_failed)
 
@@ -137,10 +137,15 @@ def _print_status(client: "Client") -> int:
 
 
 def _version(client: "Client") -> list[int] | None:
-    """Return the version that answers; None where it is not known."""
-    with contextlib.suppress(InputError):
+    """Return the version that answers; None where the server does not say it."""
+    from rnnsearch_tf.client import UnavailableError
+
+    try:
         return [client.served_version()]
-    return None
+    except UnavailableError:
+        raise
+    except InputError:
+        return None
 
 
 def _results(client: "Client", output: LineOutput) -> Iterator[str]:

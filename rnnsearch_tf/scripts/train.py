@@ -41,7 +41,7 @@ from rnnsearch_tf.scripts.shared.file_flags import (
 from rnnsearch_tf.scripts.shared.pair_flags import PairFiles, define_pairs, find_pairs, needed_pairs
 from rnnsearch_tf.scripts.shared.settings_file import read_settings_file
 from rnnsearch_tf.scripts.shared.subword_flags import check_subword_flags
-from rnnsearch_tf.training.checks import check_inputs, check_jax, check_same
+from rnnsearch_tf.training.checks import check_inputs, check_jax, check_learning_rate, check_same
 from rnnsearch_tf.training.cluster import Cluster, find_cluster
 from rnnsearch_tf.training.initial_model import InitialModel
 
@@ -241,6 +241,7 @@ def _defaults() -> dict[str, Any]:
 def _check_flags(config: Config) -> None:
     """Check what would otherwise be found wrong after a training run, or never."""
     check_has_no_comma("model_dir", FLAGS.model_dir)
+    check_learning_rate(config, PRESETS[FLAGS.preset])
     if config.training.jit_compile and config.training.batching == "sorted":
         COMMAND.warn("--jit_compile compiles once per shape: --batching=buckets has fewer shapes")
 

@@ -12,7 +12,7 @@ import rnnsearch_tf
 from rnnsearch_tf.config import SENTENCEPIECE, Config, DecodingConfig
 from rnnsearch_tf.errors import InputError, first_line, input_errors
 from rnnsearch_tf.evaluation.metrics import METRICS, Score
-from rnnsearch_tf.files import Paths, as_list, new_folder
+from rnnsearch_tf.files import Paths, as_list, home_path, new_folder
 from rnnsearch_tf.json_files import read_json, typed
 from rnnsearch_tf.models.model_directory import BEST, LAST, MODEL_FILES, ModelDirectory, find_model
 from rnnsearch_tf.models.weights_file import copy_weights, count_values
@@ -54,7 +54,7 @@ def publish(
         InputError: an unusable model directory or file of scores, a folder that exists, weights too
             large for the dtype, a disk that refuses.
     """
-    directory, target = ModelDirectory(find_model(model_dir)), Path(output)
+    directory, target = ModelDirectory(find_model(model_dir)), home_path(output)
     if not re.fullmatch(r"[\w.+-]+", license_name, re.ASCII):
         raise InputError(f"license {license_name!r}: expected a name such as cc-by-4.0")
     if target.exists():

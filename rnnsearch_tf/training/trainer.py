@@ -123,8 +123,8 @@ class Trainer:
             return None
         with interrupts.deferred() as received:
             self._say(f"training on {self._train_step.devices}")
-            self._callbacks.on_train_begin({"updates": self._state.updates})
             rate = float(np.array(self._train_step.optimizer.learning_rate))
+            self._callbacks.on_train_begin({"updates": self._state.updates})
             self._callbacks.on_epoch_begin(self._state.evaluations)
             is_constant = self._config.learning_rate_schedule == "constant"
             if self._state.metrics.updates and is_constant:

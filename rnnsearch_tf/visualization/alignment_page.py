@@ -81,7 +81,8 @@ def _tag(language: str) -> str:
 
 def write_page(path: str | Path, page: str) -> None:
     """Write an HTML file, and its folder where that is missing."""
-    home_path(path).parent.mkdir(parents=True, exist_ok=True)
+    path = home_path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, page.encode("utf-8", "replace"))
 
 

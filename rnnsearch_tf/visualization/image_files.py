@@ -58,7 +58,8 @@ def save_figure(figure: "Figure", path: str | Path) -> None:
 
     ending = image_format(path)
     FigureCanvasAgg(figure)
-    home_path(path).parent.mkdir(parents=True, exist_ok=True)
+    path = home_path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path, ending) as temporary, figure_style():
         figure.savefig(temporary, dpi=figure.dpi, metadata=_METADATA.get(ending))
         if ending == SVG:

@@ -39,6 +39,7 @@ from rnnsearch_tf.client import (
     UnavailableError,
     rest_transport,
 )
+from rnnsearch_tf.client.address import parse_address
 from rnnsearch_tf.client.call import Call
 
 pytestmark = pytest.mark.serving
@@ -165,13 +166,30 @@ def test_a_server_that_comes_up_meanwhile(scheme, monkeypatch):
         assert list(client.translate(["One."])) == expected(["One."])
 
 
-@each_scheme
-def test_an_unknown_host(scheme):
-    """Over gRPC, it may be one whose address is not found for the moment."""
-    error = AddressError if scheme == "http" else UnavailableError
-    said = failure(error, f"{scheme}://no-such-host.invalid:8500", attempts=2)
-    assert "no address is known for the host no-such-host.invalid" in said
-    assert said.endswith("(2 attempts)") == (scheme == "grpc")
+def test_an_unknown_host(monkeypatch):
+    def resolve(*arguments: Any, **options: Any) -> Any:
+        raise socket.gaierror(socket.EAI_NONAME, "not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    said = failure(AddressError, "http://no-such-host.invalid:8500")
+    assert "no address is known for the host no-such-host.invalid: not known" in said
+    assert "attempts" not in said
+
+
+@pytest.mark.parametrize(
+    ("details", "error"),
+    [
+        ("Domain name not found", AddressError),
+        ("Could not contact DNS servers", UnavailableError),
+    ],
+)
+def test_an_unknown_host_over_grpc(details, error):
+    from rnnsearch_tf.client.grpc_transport import _unavailable
+
+    address = parse_address("grpc://no-such-host.invalid:8500")
+    said = _unavailable(address, f"DNS resolution failed for no-such-host.invalid:8500: {details}")
+    assert type(said) is error
+    assert "no address is known for the host no-such-host.invalid: DNS resolution" in str(said)
 
 
 @pytest.mark.parametrize("name", ["os.getpid", "_IDLE_SECONDS"])

@@ -82,7 +82,6 @@ CASES = [
     ("demo", ["--output=en"], "--output en: "),
     ("train", [*TRAIN, "--train_target=none"], "--train_target none: No such file"),
     ("train", [*TRAIN, "--valid_source=en", "--valid_target=short"], "short has 1"),
-    ("train", [*TRAIN, "--config=adadelta.yaml"], "0.0015 is that of adam"),
     ("train", [*TRAIN, "--config=bad.yaml"], "unknown field hiden_size (did you mean hidden_s"),
     ("train", [*TRAIN, "--tokenizer=sentencepiece", "--subword_models=none"],
      "--subword_models none: No such file"),
@@ -95,7 +94,8 @@ CASES = [
 
 USAGE = [
     ("train", [*TRAIN, "--model_dir=lr=1,bs=2"], "must not contain a comma"),
-    ("train", [*TRAIN, "--optimizer=adadelta"], "optimizer adadelta: needs its own learning_rate"),
+    ("train", [*TRAIN, "--optimizer=adadelta"], "0.0015 is that of adam"),
+    ("train", [*TRAIN, "--config=adadelta.yaml"], "0.0015 is that of adam"),
     ("train", [*TRAIN, "--subwords=300"], "--subwords goes with --tokenizer=sentencepiece"),
     ("train", [*TRAIN, "--data_dir=x"], "--data_dir goes with --wmt14"),
     *((name, [], "required: ") for name in [*OTHER[1:], "publish", "plot", "reproduce"]),

@@ -4,6 +4,7 @@ Its every fault is the test's own.
 """
 
 import contextlib
+import functools
 import http.server
 import json
 import os
@@ -86,7 +87,8 @@ class HttpHandler(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         if self.path.endswith("/metadata"):
-            self.answer(lambda: {"model_spec": {"version": answering_version(self.statuses)}})
+            version = functools.partial(answering_version, self.path, self.statuses)
+            self.answer(lambda: {"model_spec": {"version": version()}})
         else:
             self.answer(lambda: {"model_version_status": self.statuses})
 
@@ -135,12 +137,12 @@ STATUSES = [
 ]
 
 
-def answering_version(statuses: Any) -> str:
-    """Return the version of which the metadata are: the highest, as without a label."""
+def answering_version(model: str, statuses: Any) -> str:
+    """Return the version of which the metadata are: the highest, or that of a label, the lowest."""
     available = [entry["version"] for entry in statuses if entry["state"] == "AVAILABLE"]
     if not available:
         raise Refusal("NOT_FOUND", "no version is available")
-    return max(available)
+    return (min if "/labels/" in model else max)(available)
 
 
 @contextlib.contextmanager
@@ -219,7 +221,9 @@ def over_grpc(
 
         def GetModelMetadata(self, message: Any, context: Any) -> Any:
             answer = get_model_metadata_pb2.GetModelMetadataResponse()
-            answer.model_spec.version.value = int(answering_version(statuses))
+            answer.model_spec.version.value = int(
+                answering_version(model_of(message.model_spec), statuses)
+            )
             return answer
 
     class Model(model_service_pb2_grpc.ModelServiceServicer):

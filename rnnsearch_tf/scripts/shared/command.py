@@ -154,7 +154,9 @@ class Command:
         given = {name: value for name, value in values.items() if value is not None}
         try:
             if isinstance(config, Config):
-                return config.with_settings(**given)
+                # The rate may come from a file; commands compare it with their preset's.
+                rate = {"learning_rate": config.training.learning_rate}
+                return config.with_settings(**{**rate, **given})
             return dataclasses.replace(config, **given)
         except ValueError as error:
             raise UsageError(f"--{error}") from error

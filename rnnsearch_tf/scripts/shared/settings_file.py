@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from rnnsearch_tf.config import FILLED_IN, FORMAT, Config, check_learning_rate, read_settings
+from rnnsearch_tf.config import FILLED_IN, FORMAT, Config, read_settings
 from rnnsearch_tf.digests import SEAL
 from rnnsearch_tf.errors import input_errors
 from rnnsearch_tf.json_files import parse_json, typed
@@ -38,9 +38,7 @@ def read_settings_file(path: str, base: Config) -> Config:
             if isinstance(own, dict) and isinstance(value, dict):
                 value = {**own, **value}
             settings[name] = value
-        config = read_settings(Config, settings)
-        check_learning_rate(config.training, base.training)
-        return config
+        return read_settings(Config, settings)
 
 
 def _parsed(content: bytes) -> Any:

@@ -1,11 +1,13 @@
 """The text input of scripts: a file or standard input, line by line."""
 
 import contextlib
+import math
 import os
 import queue
 import stat
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeVar
 
@@ -13,6 +15,7 @@ from rnnsearch_tf.data.lines import raw_lines, raw_lines_of
 from rnnsearch_tf.errors import InputError, input_errors, until_error
 
 _PAUSE = 0.02  # seconds without a line, after which those before are answered
+_LONGEST = 0.2  # seconds, after which lines that keep coming wait for the next list
 _IDLE = 0.5  # seconds; Windows tells of Ctrl-C between waits
 _LINES_AHEAD = 4096
 
@@ -37,7 +40,7 @@ def is_live(path: str) -> bool:
 
 
 def live_windows(lines: Iterable[Line], size: int) -> Iterator[list[Line]]:
-    """Yield lists of `size` lines, or of fewer, when no more of them come for the moment.
+    """Yield lists of `size` lines, or of fewer: those that come at once, or within 0.2 seconds.
 
     An error of the lines is raised after the lines before it.
     """
@@ -46,12 +49,14 @@ def live_windows(lines: Iterable[Line], size: int) -> Iterator[list[Line]]:
     end: _End | None = None
     while end is None:
         window: list[Line] = []
+        latest = math.inf
         with contextlib.suppress(queue.Empty):
-            while len(window) < size and end is None:
+            while len(window) < size and end is None and time.monotonic() < latest:
                 item = arriving.get(timeout=_PAUSE if window else _IDLE)
                 if isinstance(item, _End):
                     end = item
                 else:
+                    latest = latest if window else time.monotonic() + _LONGEST
                     window.append(item)
         if window:
             yield window
