@@ -3,6 +3,7 @@
 import functools
 import gc
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -222,6 +223,22 @@ def model_dir(shared_folder: Path, train_flags: list[str]) -> Path:
         assert train.run([*train_flags, f"--model_dir={path}"]) == 0
 
     return made_once(shared_folder, "model", make)
+
+
+@pytest.fixture(scope="session")
+def other_dir(shared_folder: Path, model_dir: Path) -> Path:
+    """A model directory like `model_dir`, with other weights; not to be changed."""
+    from rnnsearch_tf.models.model_directory import ModelDirectory
+
+    def make(path: Path) -> None:
+        shutil.copytree(model_dir, path, dirs_exist_ok=True)
+        directory = ModelDirectory(path)
+        model = directory.load_model()
+        for weight in model.weights:
+            weight.assign(1.5 * weight)
+        directory.save_weights(model, "best", 1)
+
+    return made_once(shared_folder, "other_model", make)
 
 
 @pytest.fixture(scope="session")

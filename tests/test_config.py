@@ -131,7 +131,6 @@ def test_a_change_by_hand_is_told_until_the_digest_is_deleted():
         (ModelConfig, "dropout", -0.1),
         (ModelConfig, "dropout", 1.0),
         (ModelConfig, "dropout", float("nan")),
-        (ModelConfig, "hidden_size", 10**12),
         (TrainingConfig, "batch_size", 0),
         (TrainingConfig, "max_length", 0),
         (TrainingConfig, "bucket_width", 0),

@@ -73,20 +73,6 @@ def test_an_export_carries_its_vocabularies(exported, model_dir):
         assert assets[name] == (model_dir / name).read_bytes()
 
 
-def test_an_export_needs_core_tensorflow_alone(exported):
-    from tensorflow.core.protobuf import saved_model_pb2
-    from tensorflow.python.framework import op_def_registry
-
-    model = saved_model_pb2.SavedModel()
-    model.ParseFromString((exported / "saved_model.pb").read_bytes())
-    graph = model.meta_graphs[0].graph_def
-    functions = {function.signature.name for function in graph.library.function}
-    nodes = [*graph.node, *(node for f in graph.library.function for node in f.node_def)]
-    ops = {node.op for node in nodes} - functions
-    assert all(op_def_registry.get(op) is not None for op in ops)
-    assert not any("PyFunc" in op for op in ops)
-
-
 def test_a_stopped_demonstration_says_so_by_its_status(tmp_path, monkeypatch):
     monkeypatch.setattr(demo, "train", lambda *_: signal.SIGTERM)
     monkeypatch.setattr(demo, "generate", lambda n, *rest: generate(min(n, 50), *rest))

@@ -56,13 +56,6 @@ def test_a_lock_that_another_process_holds_is_refused(tmp_path, holder):
         pass
 
 
-def test_a_killed_process_holds_no_lock(tmp_path, holder):
-    holder.kill()
-    holder.wait()
-    with file_lock(tmp_path / "lock", InputError("busy")):
-        pass
-
-
 def test_a_lock_is_waited_for(tmp_path, holder):
     said = []
 

@@ -74,15 +74,20 @@ def always(code, text):
 @pytest.mark.parametrize("code", ["UNAVAILABLE", "RESOURCE_EXHAUSTED"])
 @both
 def test_a_server_that_stays_unavailable(serve, code, monkeypatch):
-    # Pauses of 0.2 and 0.4 s; the next, of 0.8 s, the deadline leaves no time for.
+    pauses: list[float] = []
     monkeypatch.setattr("random.uniform", lambda low, high: high)
+    monkeypatch.setattr(Call, "pause", lambda call, seconds: pauses.append(seconds))
     with serve(always(code, "queue is full")) as served:
-        said = failure(UnavailableError, served.url, attempts=3)
-        assert said.endswith("is unavailable: queue is full (3 attempts)")
-        assert len(served.requests) == 3
-        said = failure(UnavailableError, served.url, deadline=1, attempts=1_000)
+        said = failure(UnavailableError, served.url, attempts=8)
+        assert said.endswith("is unavailable: queue is full (8 attempts)")
+        assert len(served.requests) == 8
+        assert pauses == pytest.approx([0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 10])
+        pauses.clear()  # those until there is no time for another
+        monkeypatch.setattr(Call, "remaining", lambda call: 60 - sum(pauses))
+        said = failure(UnavailableError, served.url, attempts=1_000)
         assert "is unavailable: queue is full" in said
-        assert len(served.requests) < 20
+        assert pauses[:7] == pytest.approx([0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 10])
+        assert pauses[7:] == [10, 10, 10]
 
 
 @pytest.mark.parametrize(
@@ -225,8 +230,10 @@ def test_the_deadline_holds_for_the_resolver_too(monkeypatch):
         raise socket.gaierror(socket.EAI_NONAME, "no")
 
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
-    assert "within 0.2 s" in failure(DeadlineError, "http://somewhere:8501", deadline=0.2)
-    done.set()
+    try:
+        assert "within 0.2 s" in failure(DeadlineError, "http://somewhere:8501", deadline=0.2)
+    finally:
+        done.set()
 
 
 # Connections of HTTP, broken and kept.
@@ -256,7 +263,8 @@ def raw_server(answer: Answer) -> Iterator[str]:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
     finally:
         over.set()
-        listener.shutdown(socket.SHUT_RDWR)
+        with contextlib.suppress(OSError):  # which a Mac says of a socket that listens
+            listener.shutdown(socket.SHUT_RDWR)
         listener.close()
 
 

@@ -119,9 +119,9 @@ def test_a_model_finds_what_enumeration_finds():
         embedding_size=3, hidden_size=4, attention_size=3, maxout_size=2,
     )  # fmt: skip
     models = [TranslationModel(config) for _ in range(2)]
-    for model in models:
-        for weight in model.weights:
-            weight.assign(np.random.default_rng(3).normal(size=weight.shape))
+    dice = np.random.default_rng(3)
+    for weight in (weight for model in models for weight in model.weights):
+        weight.assign(dice.normal(size=weight.shape))
     options = DecodingConfig(beam_size=150, max_length=3, max_length_ratio=9.0, allow_unknown=False)
     source = tf.constant([[3, 4, 5, EOS], [5, EOS, PAD, PAD]])
     wanted: list[tuple[list[int], str, bool]] = [([5, UNK], "", True), ([], "b", False)]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from rnnsearch_tf.data.batching import ordered_batches
 from rnnsearch_tf.data.parallel_corpus import ParallelFiles, ParallelText
@@ -119,24 +120,30 @@ def test_the_likelihood_is_of_all_tokens(evaluator, text):
 
 
 def test_the_calibration_is_of_the_most_probable_tokens(evaluator, text):
-    """Of the model, and of an ensemble of two equal ones."""
+    """Of the model, and of an ensemble of it and another one."""
     pairs = evaluator.pairs(text)
     model = evaluator.translator.model
-    confidence, correct = [], []
-    for batch in ordered_batches(pairs, 1, "batch"):
-        logits = model({name: batch[name] for name in ("source", "target")}).numpy()[0]
-        p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-        confidence += p.max(axis=1).tolist()
-        correct += (p.argmax(axis=1) == batch["target"].numpy()[0]).tolist()
-    expected = calibration(confidence, correct)
-    assert 0 < sum(correct) < len(correct)
-    twice = copy.copy(evaluator)
-    twice._model = Ensemble([model] * 2)
-    for measured in (twice.calibration(pairs), evaluator.calibration(pairs, 3)):
+    other = TranslationModel(model.config)
+    for weight, own in zip(other.weights, model.weights, strict=True):
+        weight.assign(1.5 * own)
+    together = copy.copy(evaluator)
+    together._model = Ensemble([model, other])
+    for models, measured in (
+        ([model], evaluator.calibration(pairs, 3)),
+        ([model, other], together.calibration(pairs)),
+    ):
+        confidence, correct = [], []
+        for batch in ordered_batches(pairs, 1, "batch"):
+            inputs = {name: batch[name] for name in ("source", "target")}
+            p = np.mean([tf.nn.softmax(each(inputs)).numpy()[0] for each in models], axis=0)
+            confidence += p.max(axis=1).tolist()
+            correct += (p.argmax(axis=1) == batch["target"].numpy()[0]).tolist()
+        assert 0 < sum(correct) < len(correct)
+        expected = calibration(confidence, correct)
         assert measured.tokens == len(correct)
         assert measured.error == pytest.approx(expected.error, abs=1e-5)
-        for one, other in zip(measured.bins, expected.bins, strict=True):
-            np.testing.assert_allclose(one, other, atol=1e-5)
+        for found, wanted in zip(measured.bins, expected.bins, strict=True):
+            np.testing.assert_allclose(found, wanted, atol=1e-5)
 
 
 def test_an_export_has_the_options_it_was_made_with_and_no_model(export_dir, evaluator, text):

@@ -90,17 +90,6 @@ def test_a_sentence_has_its_own_words_whatever_stands_beside_it(exact, few):
     assert changed
 
 
-def test_models_translate_together_by_it(exact, few, lexicon):
-    assert isinstance(exact.model, TranslationModel)
-    twice = TextModel([exact.model] * 2, few.config, exact.source, exact.target, lexicon=lexicon)
-    alone, together = (
-        Translator.of(model).translate(SENTENCES, n_best=3) for model in (few, twice)
-    )
-    for a, b in zip(alone, together, strict=True):
-        assert a.tokens == b.tokens
-        assert a.score == pytest.approx(b.score, abs=1e-4)
-
-
 @pytest.mark.parametrize("bfloat16", [False, True])
 def test_an_export_has_it_too(few, tmp_path, bfloat16):
     """With weights that are joined when it is loaded."""

@@ -38,13 +38,18 @@ def test_parts_are_of_similar_length_and_do_not_depend_on_the_cores(cores):
 def test_as_many_threads_work_as_there_are_cores(cores):
     at_once = threading.Barrier(cores, timeout=20)
 
+    seen = set()
+
     def function(part):
         at_once.wait()
+        seen.add(threading.get_ident())
         return part
 
-    lines = LINES[: 64 * 3]
+    lines = [str(number) for number in range(64 * 2 * cores)]
     with side_by_side() as apply:
         assert map_parts(apply, function, lines) == lines
+    assert len(seen) == cores
+    assert (seen == {threading.get_ident()}) == (cores == 1)
 
 
 @pytest.mark.parametrize("cores", [3], indirect=True)

@@ -163,15 +163,6 @@ def test_an_export_has_its_own_vocabularies(capsys, flags, export_dir, model_dir
 
 
 def test_what_it_refuses(capsys, flags, corpus, tmp_path):
-    (tmp_path / "short").write_text("Un.\n")
-    for name in ("hypotheses", "system"):
-        given = [f"--{name}={tmp_path / 'short'}"]
-        if name == "system":
-            given.append(f"--hypotheses={corpus / 'valid.fr'}")
-        line = fails(capsys, evaluate, *flags, *given)
-        assert "short has 1 lines, the source has 20" in line
-    missing = fails(capsys, evaluate, *flags, f"--hypotheses={tmp_path / 'none'}")
-    assert "none: No such file" in missing
     assert "--sample 0: must be at least 1" in fails(
         capsys, evaluate, *flags, "--sample=0", status=2
     )

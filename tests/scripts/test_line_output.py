@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import threading
@@ -146,6 +147,16 @@ def test_an_input_is_not_replaced(capsys, engine, flags, tmp_path):
     assert (tmp_path / "in").read_text() == text
     (tmp_path / "link").unlink()
     assert names(tmp_path) == set()
+
+
+def test_a_link_stays_and_its_file_keeps_its_mode(engine, flags, tmp_path):
+    file = tmp_path / "file"
+    file.write_text("old\n")
+    file.chmod(0o640)
+    (tmp_path / "out").symlink_to("file")
+    assert translate.run(flags) == 0
+    assert (tmp_path / "out").is_symlink() and file.read_text() == ANSWERS
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640
 
 
 def test_nothing_is_left_where_nothing_is_done(capsys, engine, flags, tmp_path):

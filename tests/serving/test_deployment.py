@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import shutil
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -277,6 +278,7 @@ def model_server() -> Iterator[ModelServer]:
     server.server_close()
 
 
+@pytest.mark.skipif(not shutil.which("timeout"), reason="the command timeout is missing")
 def test_composes_health_check(model_server):
     kind, *command = compose()["serving"]["healthcheck"]["test"]
     assert kind == "CMD"
@@ -291,12 +293,10 @@ def test_composes_health_check(model_server):
     for status in (400, 404, 503):
         model_server.status = status
         assert not healthy()
-
-
-def test_the_health_check_fails_where_nobody_listens():
-    command = compose()["serving"]["healthcheck"]["test"][1:]
-    command[-1] = command[-1].replace("/8501", "/1").replace("$$", "$")
-    assert subprocess.run(command, check=False, stderr=subprocess.DEVNULL).returncode != 0
+    model_server.status = 200
+    assert healthy()
+    command[-1] = command[-1].replace(f"/{port}", "/1")  # where nobody listens
+    assert not healthy()
 
 
 @pytest.mark.parametrize("version", ["1.30", "1.36"])

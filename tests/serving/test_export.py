@@ -21,6 +21,7 @@ from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.evaluation.metrics import bleu
 from rnnsearch_tf.inference.exported import versions
 from rnnsearch_tf.inference.loading import load_text_model
+from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.scripts import export as script
 from rnnsearch_tf.serving.export import export
@@ -63,13 +64,13 @@ SEARCH = DecodingConfig(beam_size=2, length_penalty=0.5)
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory, model_dir, export_dir):
+def folder(tmp_path_factory, model_dir, other_dir, export_dir):
     """Two versions; the second is an ensemble."""
     path = tmp_path_factory.mktemp("versions")
     shutil.copytree(export_dir / "1", path / "1")
     (path / "10").mkdir()
     (path / "not-a-version").mkdir()
-    flags = [f"--model_dir={model_dir},{model_dir}", f"--export_dir={path}", "--beam_size=3"]
+    flags = [f"--model_dir={model_dir},{other_dir}", f"--export_dir={path}", "--beam_size=3"]
     assert script.run(flags) == 0
     return path
 
@@ -101,7 +102,9 @@ def test_the_card_says_what_was_exported(folder, model_dir):
     assert card["decoding"] == {**config["decoding"], "beam_size": 3}
     assert card["normalized_score"] == "log p(y|x) / |y|^0.6, |y| counting </s>"
     both = json.loads((folder / "11" / "model.json").read_text("utf-8"))
-    assert both["models"] == [model, model]
+    first, second = both["models"]
+    assert first == model and second["model"] == model["model"]
+    assert second["weights_sha256"] != model["weights_sha256"]
     assert "mean over the models" in both["score"]
     assert "mean over the models" not in card["score"]
 
@@ -173,12 +176,14 @@ def test_tensorflows_c_runtime_runs_an_export_as_python_does(
                 np.testing.assert_allclose(answers[name][key], tensor.numpy(), atol=1e-5)
 
 
-def test_models_of_one_vocabulary_translate_together(folder, loaded):
-    twice = tf.saved_model.load(str(folder / "11")).signatures["align"]
-    outputs, expected = (align(text=tf.constant(TEXTS[:4])) for align in (twice, loaded["align"]))
-    assert outputs["translation"].numpy().tolist() == expected["translation"].numpy().tolist()
-    np.testing.assert_allclose(outputs["score"], expected["score"], atol=1e-4)
-    np.testing.assert_allclose(outputs["alignment"], expected["alignment"], atol=1e-5)
+def test_models_of_one_vocabulary_translate_together(folder, model_dir, other_dir):
+    exported = Translator.load(folder / "11")
+    translator = Translator.load([model_dir, other_dir]).with_options(beam_size=3)
+    results = (each.translate(TEXTS[:4], return_alignment=True) for each in (exported, translator))
+    for one, expected in zip(*results, strict=True):
+        assert one.tokens == expected.tokens
+        assert one.score == pytest.approx(expected.score, abs=1e-4)
+        np.testing.assert_allclose(one.alignment, expected.alignment, atol=1e-5)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])

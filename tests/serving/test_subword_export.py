@@ -134,7 +134,10 @@ def test_the_model_directory_has_what_reading_needs(subword_dir, tmp_path):
 
 def test_training_is_resumed_and_other_subwords_are_refused(subword_dir):
     config = ModelDirectory(subword_dir).load_config()
+    files = [subword_dir / name for name in ("training.jsonl", "last.weights.h5")]
+    before = [file.read_bytes() for file in files]
     train(config, subword_dir, made_up_text(64), made_up_text(3))
+    assert [file.read_bytes() for file in files] == before  # it was finished
     other = dataclasses.replace(config, subwords=310)
     with pytest.raises(InputError, match=r"other settings: subwords is 320, not 310"):
         train(other, subword_dir, made_up_text(64), made_up_text(3))

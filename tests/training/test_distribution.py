@@ -233,10 +233,11 @@ def test_a_worker_that_is_gone_is_told_in_a_line():
     text = "It is gone.\nIts task has crashed."
     workers = Workers(build_strategy("one"))
     with (
-        pytest.raises(LostWorkerError, match=r"^another worker is gone: It is gone\.$"),
+        pytest.raises(LostWorkerError, match=r"^another worker is gone: It is gone\.$") as caught,
         workers.needed(),
     ):
         raise tf.errors.UnavailableError(None, None, text)
+    assert caught.value.status == 75  # with which schedulers begin again
 
 
 def test_one_worker_broadcasts_to_itself():

@@ -261,8 +261,8 @@ printf '%s\\n' "$@" > "$NOTES/srun"
 shift 2
 "$@" &
 if [ -n "$STOPPED" ]; then
-    sleep 0.3
-    pkill -TERM -P $!
+    until [ -s "$NOTES/begun" ]; do sleep 0.01; done
+    kill -TERM "$(cat "$NOTES/begun")"
     kill $!
 fi
 wait $!
@@ -271,6 +271,7 @@ exit $STATUS
 TRAIN = """#!/bin/sh
 [ -z "$STOPPED" ] && exit $WORKER
 trap 'sleep 0.3; touch "$NOTES/saved"; exit 143' TERM
+echo $$ > "$NOTES/begun"
 sleep 9 > "$NOTES/slept" 2>&1 &
 wait
 """

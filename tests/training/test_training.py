@@ -641,6 +641,23 @@ def test_a_schedule_that_changes_the_last_rate_is_resumed_exactly(tmp_path, text
 
 
 @pytest.mark.usefixtures("scripted")
+def test_a_longer_linear_schedule_is_that_from_where_it_is_resumed(tmp_path, text):
+    def rates(path: Path, epochs: int) -> list[float]:
+        found: list[float] = []
+        keep: Any = keras.callbacks.LambdaCallback(
+            on_train_batch_end=lambda _, logs: found.append(logs["learning_rate"])
+        )
+        config = tiny(epochs=epochs, learning_rate_schedule="linear")
+        assert training_run.train(config, path, text[0], callbacks=[keep]) is None
+        return found
+
+    whole = rates(tmp_path / "whole", 2)
+    assert whole == sorted(whole, reverse=True) and len(set(whole)) == 24
+    assert len(rates(tmp_path / "resumed", 1)) == 12
+    assert rates(tmp_path / "resumed", 2) == whole[12:]
+
+
+@pytest.mark.usefixtures("scripted")
 def test_best_weights_are_the_best_on_one_validation_set(tmp_path, text, evaluated_as):
     evaluated_as(Evaluation(3.0, 27.0, 1.5))
     assert training_run.train(tiny(epochs=1), tmp_path, *text) is None
