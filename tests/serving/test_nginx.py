@@ -7,6 +7,7 @@ import re
 import shutil
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +24,7 @@ NGINX = shutil.which("nginx", path=f"{os.environ['PATH']}{os.pathsep}/usr/sbin")
 pytestmark = [
     pytest.mark.serving,
     pytest.mark.skipif(NGINX is None, reason="nginx is not installed"),
+    pytest.mark.skipif(sys.platform != "linux", reason="needs the addresses 127.0.0.2 to .7"),
 ]
 
 # What the image's own nginx.conf has around conf.d/default.conf.
