@@ -2,7 +2,7 @@
 
 import json
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from forked import ForkedProcess
@@ -12,11 +12,9 @@ from rnnsearch_tf.scripts import train
 _CLUSTER = "TF_CONFIG"  # names the workers
 
 
-def start(
-    flags: list[str], path: Path, run: Callable[[list[str]], int] = train.run
-) -> ForkedProcess:
+def start(flags: list[str], path: Path) -> ForkedProcess:
     """Start `rnnsearch-train`, and wait for its first update or its end."""
-    process = ForkedProcess(run, [*flags, f"--model_dir={path}"])
+    process = ForkedProcess(train.run, [*flags, f"--model_dir={path}"])
     next((line for line in process.stderr if line.startswith("update ")), None)
     return process
 
