@@ -68,7 +68,7 @@ def real_path(path: str | Path) -> Path:
 
 
 def home_path(path: str | Path) -> Path:
-    """Return a path with the user's home in place of ~, which the shell replaces in commands."""
+    """Return a path with the user's home in place of a ~ in front."""
     return Path(os.path.expanduser(path))
 
 

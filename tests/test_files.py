@@ -25,7 +25,7 @@ from rnnsearch_tf.files import (
     write_atomically,
 )
 from rnnsearch_tf.inference.exported import new_version
-from rnnsearch_tf.models.model_directory import ModelDirectory
+from rnnsearch_tf.models.model_directory import ModelDirectory, find_model
 from rnnsearch_tf.text.word_tokenizer import WhitespaceTokenizer
 from rnnsearch_tf.visualization.alignment_page import write_page
 
@@ -231,7 +231,7 @@ def test_a_new_folder_is_on_the_disk_first_and_others_may_read_it(tmp_path, monk
 def test_python_takes_the_home_that_a_shell_would_write_out(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
-    assert ModelDirectory("~/model").path == tmp_path / "model"
+    assert ModelDirectory("~/model").path == find_model("~/model") == tmp_path / "model"
     assert new_version("~/exports") == tmp_path / "exports/1"
     write_page("~/page.html", "")
     assert (tmp_path / "page.html").exists()

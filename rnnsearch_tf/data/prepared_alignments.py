@@ -50,9 +50,8 @@ def prepare_alignments(
     splits further, most pairs have such a link; if few have one, the links are of other words.
 
     InputError for unusable files (see `WordAlignmentFiles.blocks`), a link of a word that its
-    sentence does not have (the message has file and line), links of more or fewer pairs or of
-    whitespace-separated words where the tokenizer splits further, or a cache folder that cannot be
-    written.
+    sentence does not have (the message has file and line), links of more or fewer pairs,
+    recognizably of other words, or a cache folder that cannot be written.
     """
     digest = files.fingerprint()
     key = json_digest([inspect.getsource(sys.modules[__name__]), digest])[:32]

@@ -328,4 +328,4 @@ def find_model(path: str | Path) -> Path:
     """Return a model's folder: `path`, or if there is none, the pretrained model of that name."""
     shipped = SHIPPED / path
     is_name = len(Path(path).parts) == 1 and not Path(path).exists()
-    return shipped if is_name and shipped.is_dir() else Path(path)
+    return shipped if is_name and shipped.is_dir() else home_path(path)

@@ -100,27 +100,34 @@ class TranslationModel(keras.Model):
                 average of the weights, which Keras assigns to them at the end of each `fit`; a
                 `class_weight`, which Keras would look up by the positions of words.
         """
-        strategy = getattr(self, "distribute_strategy", None)
-        if getattr(strategy, "cluster_resolver", None) is not None:
-            raise ValueError(
-                "fit works on one machine; rnnsearch-train --strategy=multi_worker, or "
-                "training.run.train with that strategy, trains on several"
-            )
-        if kwargs.get("class_weight") is not None:
-            raise ValueError("fit has no weights of words; sample_weight has those of sentences")
-        self._check_fit()
+        self._check_fit(kwargs.get("class_weight"))
         validation = kwargs.get("validation_data")
         if isinstance(validation, tuple):
             x_and_y = validation[0], _target(*validation[:2])
             kwargs["validation_data"] = (*x_and_y, *validation[2:])
         return super().fit(x, _target(x, y), *args, **kwargs)
 
-    def train_on_batch(self, x: Any, y: Any = None, *args: Any, **kwargs: Any) -> Any:
+    def train_on_batch(
+        self,
+        x: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        class_weight: Any = None,
+        **kwargs: Any,
+    ) -> Any:
         """Make an update by `keras.Model.train_on_batch`; batches and errors as in `fit`."""
-        self._check_fit()
-        return super().train_on_batch(x, _target(x, y), *args, **kwargs)
+        self._check_fit(class_weight)
+        return super().train_on_batch(x, _target(x, y), sample_weight, **kwargs)
 
-    def _check_fit(self) -> None:
+    def _check_fit(self, class_weight: Any) -> None:
+        strategy = getattr(self, "distribute_strategy", None)
+        if getattr(strategy, "cluster_resolver", None) is not None:
+            raise ValueError(
+                "fit works on one machine; rnnsearch-train --strategy=multi_worker, or "
+                "training.run.train with that strategy, trains on several"
+            )
+        if class_weight is not None:
+            raise ValueError("fit has no weights of words; sample_weight has those of sentences")
         if self.config.label_smoothing or self.config.r_drop:
             raise ValueError("fit has neither label smoothing nor R-Drop; training.run.train does")
         if getattr(getattr(self, "optimizer", None), "use_ema", False):

@@ -138,13 +138,11 @@ def _print_status(client: "Client") -> int:
 
 def _version(client: "Client") -> list[int] | None:
     """Return the version that answers; None where the server does not say it."""
-    from rnnsearch_tf.client import UnavailableError
+    from rnnsearch_tf.client import AddressError, AnswerError, NotFoundError, RequestError
 
     try:
         return [client.served_version()]
-    except UnavailableError:
-        raise
-    except InputError:
+    except (AddressError, AnswerError, NotFoundError, RequestError):  # as of a gateway
         return None
 
 

@@ -162,7 +162,7 @@ def test_an_export_has_its_own_vocabularies(capsys, flags, export_dir, model_dir
     assert 0 < json.loads(results[0])["no_unknown"]["sentences"] < 20
 
 
-def test_what_it_refuses(capsys, flags, corpus, tmp_path):
+def test_what_it_refuses(capsys, flags, tmp_path):
     assert "--sample 0: must be at least 1" in fails(
         capsys, evaluate, *flags, "--sample=0", status=2
     )

@@ -68,6 +68,8 @@ def test_smoothed_labels_are_not_silently_left_out(trained):
         TranslationModel(config).fit(batches())
     with pytest.raises(ValueError, match="fit has neither label smoothing nor R-Drop"):
         TranslationModel(config).train_on_batch(next(iter(batches())))
+    with pytest.raises(ValueError, match="fit has no weights of words"):
+        trained.train_on_batch(next(iter(batches())), None, None, {1: 2.0})
 
 
 def test_averages_of_weights_are_not_taken_for_the_weights(trained):

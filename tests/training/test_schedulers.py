@@ -302,7 +302,7 @@ def submit(tmp_path, monkeypatch):
         monkeypatch.setenv("STATUS", str(status))
         monkeypatch.setenv("WORKER", str(status if worker is None else worker))
         command = ["bash", str(CLUSTER / "slurm.sh"), *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
         notes = {path.name: path.read_text() for path in (tmp_path / "notes").iterdir()}
         return done.returncode, done.stderr, notes
 
