@@ -76,7 +76,7 @@ def _write(
     splits_further: bool,
 ) -> None:
     done, end, left_out = 0, 0, 0
-    split_pairs = beyond = 0  # with more words than whitespace separates; with a link of those
+    split_further = np.zeros(2, np.int64)  # pairs, and those of them whose links show it
     between_blanks = spaced and (list(map(_split_count, pair)) for pair in each_pair(spaced))
     with (
         open(folder / "links", "wb") as links,
@@ -94,8 +94,7 @@ def _write(
             if between_blanks:
                 split = np.reshape(list(itertools.islice(between_blanks, len(rows))), (-1, 2))
                 if splits_further:
-                    split_pairs += int(np.sum((split < lengths).any(axis=1) & (block.counts > 0)))
-                    beyond += len(np.unique(_pairs_beyond(block, split)))
+                    split_further += _split_further(block, split, lengths)
                 else:
                     block, dropped = _of_the_same_words(block, split, lengths)
                     left_out += dropped
@@ -107,7 +106,7 @@ def _write(
     if done != len(pairs):
         more = "at least " if done > len(pairs) else ""
         raise InputError(f"alignments of {more}{done:,} pairs, where the text has {len(pairs):,}")
-    if split_pairs >= _ENOUGH_PAIRS and beyond < split_pairs / 10:
+    if split_further[0] >= _ENOUGH_PAIRS and split_further[1] < split_further[0] / 10:
         raise InputError(
             f"{block.path}: its links are of whitespace-separated words, and the model reads Moses "
             "tokens, which have others: align those (rnnsearch-aligner does), or train on "
@@ -135,6 +134,14 @@ def _of_the_same_words(
     dropped = int(np.sum(~is_kept & (block.counts > 0)))
     kept = block._replace(links=block.links[is_kept[pairs]], counts=block.counts * is_kept)
     return kept, dropped
+
+
+def _split_further(
+    block: WordAlignmentBlock, split: np.ndarray, lengths: np.ndarray
+) -> tuple[int, int]:
+    """Count the linked pairs with more words than `split`, and the pairs that link such words."""
+    has_more = (split < lengths).any(axis=1) & (block.counts > 0)
+    return int(has_more.sum()), len(np.unique(_pairs_beyond(block, split)))
 
 
 def _pairs_beyond(block: WordAlignmentBlock, lengths: np.ndarray) -> np.ndarray:

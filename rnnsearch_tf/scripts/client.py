@@ -93,6 +93,7 @@ def run() -> int:
     with _client() as client:
         if FLAGS.status:
             return _print_status(client)
+        # Asked once: nothing is loaded in the meantime that could have been replaced.
         output = line_output(COMMAND, functools.cache(lambda: _version(client)))
         output.write(_results(client, output))
     return int(output.has_failed)

@@ -91,8 +91,7 @@ COMMAND.define(
     INPUT_FILES,
     "word alignments of the training pairs, line by line (Pharaoh: i-j, source first, from 0, "
     "counting Moses tokens; with sentencepiece or whitespace, whitespace-separated words), which "
-    "guide the attention; "
-    "see --guided_alignment_weight",
+    "guide the attention; see --guided_alignment_weight",
 )
 COMMAND.group("Text")
 COMMAND.define_settings(Config, skip=("model", "training", "decoding", *FILLED_IN))

@@ -76,8 +76,9 @@ def train(
             included, Keras on another backend than TensorFlow and JAX, and as `Trainer.run`.
     """
     check_backend("jax")
-    for name, corpus in (("training", training), ("validation", validation or training)):
-        if not isinstance(corpus, Corpus):
+    for name, corpus in (("training", training), ("validation", validation)):
+        is_left_out = name == "validation" and corpus is None
+        if not (is_left_out or isinstance(corpus, Corpus)):
             kind = type(corpus).__name__
             raise TypeError(f"{name}: expected ParallelFiles, ParallelText or Wmt14, not {kind}")
     if keras.config.backend() == "jax":

@@ -11,10 +11,9 @@ import pytest
 from scripted_model import (
     LINES,
     STATUSES,
-    Refusal,
+    Unlucky,
     both,
     expected,
-    obliging,
     over_http,
     translated,
 )
@@ -35,6 +34,10 @@ def fails(capsys, *arguments, status=1):
     assert not kept or (len(kept) == 1 and kept[0].endswith("--resume continues there"))
     assert line.startswith("rnnsearch-client: ")
     return line
+
+
+def write_lines(path):
+    path.write_text("".join(f"{line}\n" for line in LINES))
 
 
 @both
@@ -189,14 +192,8 @@ def test_input_that_cannot_be_read(capsys, tmp_path):
 
 @both
 def test_a_failure_leaves_the_output_file_as_it_was_and_is_resumed(serve, capsys, tmp_path):
-    is_lucky = False
-
-    def behavior(request):
-        if "Sentence 9" in request.inputs["text"] and not is_lucky:
-            raise Refusal("INTERNAL", "out of luck")
-        return obliging(request)
-
-    (tmp_path / "in").write_text("".join(f"{line}\n" for line in LINES))
+    behavior = Unlucky("Sentence 9")
+    write_lines(tmp_path / "in")
     (tmp_path / "out").write_text("kept\n")
     with serve(behavior) as served:
         flags = [f"--server={served.url}", f"--input={tmp_path / 'in'}", "--batch_size=4"]
@@ -208,7 +205,7 @@ def test_a_failure_leaves_the_output_file_as_it_was_and_is_resumed(serve, capsys
         )
         assert script.run([*flags, PATIENT]) == 1
         assert capsys.readouterr().out == "".join(x.text + "\n" for x in expected(LINES[:8]))
-        is_lucky = True
+        behavior.is_lucky = True
         assert script.run([*flags, f"--output={tmp_path / 'out'}", "--resume"]) == 0
     assert (tmp_path / "out").read_text() == "".join(f"{translated(x)}\n" for x in LINES)
     assert {path.name for path in tmp_path.iterdir()} == {"in", "out"}
@@ -217,15 +214,8 @@ def test_a_failure_leaves_the_output_file_as_it_was_and_is_resumed(serve, capsys
 @both
 def test_a_resumed_run_has_one_version_of_a_label(serve, capsys, tmp_path):
     """Another version without the label begins to be served, and leaves it as it is."""
-    statuses = STATUSES[1:]
-    is_lucky = False
-
-    def behavior(request):
-        if "Sentence 9" in request.inputs["text"] and not is_lucky:
-            raise Refusal("INTERNAL", "out of luck")
-        return obliging(request)
-
-    (tmp_path / "in").write_text("".join(f"{line}\n" for line in LINES))
+    statuses, behavior = STATUSES[1:], Unlucky("Sentence 9")
+    write_lines(tmp_path / "in")
     with serve(behavior, statuses) as served:
         flags = [f"--server={served.url}", "--label=stable", f"--input={tmp_path / 'in'}"]
         flags += ["--batch_size=4", f"--output={tmp_path / 'out'}"]
@@ -235,7 +225,7 @@ def test_a_resumed_run_has_one_version_of_a_label(serve, capsys, tmp_path):
         first = statuses.pop(0)
         assert "by another command or another model" in fails(capsys, *flags, "--resume")
         statuses.append(first)
-        is_lucky = True
+        behavior.is_lucky = True
         assert script.run([*flags, "--resume", PATIENT]) == 0
 
 

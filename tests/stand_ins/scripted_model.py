@@ -4,7 +4,6 @@ Its every fault is the test's own.
 """
 
 import contextlib
-import functools
 import http.server
 import json
 import os
@@ -60,6 +59,19 @@ def obliging(request: Request) -> Columns:
     return {"translation": list(map(translated, texts)), "score": list(map(score_of, texts))}
 
 
+class Unlucky:
+    """Answers as `obliging`, but fails at a sentence until it `is_lucky`."""
+
+    def __init__(self, sentence: str):
+        self.is_lucky = False
+        self._sentence = sentence
+
+    def __call__(self, request: Request) -> Columns:
+        if self._sentence in request.inputs["text"] and not self.is_lucky:
+            raise Refusal("INTERNAL", "out of luck")
+        return obliging(request)
+
+
 class Served(NamedTuple):
     url: str
     requests: list[Request]
@@ -86,11 +98,14 @@ class HttpHandler(http.server.BaseHTTPRequestHandler):
         self.answer(lambda: {"outputs": unnamed_if_single(self.behavior(request))})
 
     def do_GET(self) -> None:
-        if self.path.endswith("/metadata"):
-            version = functools.partial(answering_version, self.path, self.statuses)
-            self.answer(lambda: {"model_spec": {"version": version()}})
-        else:
-            self.answer(lambda: {"model_version_status": self.statuses})
+        is_metadata = self.path.endswith("/metadata")
+        self.answer(self.metadata if is_metadata else self.status)
+
+    def metadata(self) -> Any:
+        return {"model_spec": {"version": answering_version(self.path, self.statuses)}}
+
+    def status(self) -> Any:
+        return {"model_version_status": self.statuses}
 
     def answer(self, find: Callable[[], Any]) -> None:
         try:
