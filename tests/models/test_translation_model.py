@@ -253,6 +253,54 @@ def test_two_readings_without_dropout_agree():
         assert float(twice[name].count) == float(count)
 
 
+def _log_p(logits: np.ndarray) -> np.ndarray:
+    return logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
+
+
+def test_labels_are_smoothed_in_training_alone():
+    model = build(RNNSEARCH)
+    weights, run = equations(model)
+    model.config = dataclasses.replace(model.config, label_smoothing=0.2)
+    plain = smoothed = 0.0
+    for source, target in PAIRS:
+        log_p = _log_p(run(weights, source, target, "look_generate_update").logits)
+        loss = -log_p[np.arange(len(target)), target].sum()
+        plain, smoothed = plain + loss, smoothed + 0.8 * loss - 0.2 * log_p.mean(axis=1).sum()
+    for training, expected in ((False, plain), (True, smoothed)):
+        losses = model.compute_losses(batch(PAIRS), ["nll"], training)
+        assert float(losses["nll"].sum) == pytest.approx(expected, rel=1e-5)
+
+
+def test_r_drop_compares_two_readings_with_dropout_of_their_own():
+    """α = 3: the mean of both losses and 3/4 of the divergences, of the same masks."""
+    config = dataclasses.replace(SIZES, dropout=0.5, r_drop=3.0)
+    model = TranslationModel(config)
+    randomize(model)
+    seeds = [v for layer in model._flatten_layers() for v in layer.non_trainable_variables]
+    first = [np.array(seed) for seed in seeds]
+    assert first
+    found = model.compute_losses(batch(PAIRS), ["nll"], training=True)["nll"]
+    for seed, value in zip(seeds, first, strict=True):
+        seed.assign(value)
+    ids = {name: np.concatenate([side, side]) for name, side in batch(PAIRS).items()}
+    outputs = model.decoder_outputs(ids, training=True)
+    tokens = ids["target"][ids["target"] > 0]
+    rows = [
+        ops.convert_to_numpy(x)[ids["target"] > 0]
+        for x in (outputs.state, outputs.words, outputs.context)
+    ]
+    readout = model.readout
+    hidden = ops.convert_to_numpy(readout.maxout(*rows, training=True))
+    log_p = _log_p(hidden @ np.array(readout.W_o) + np.array(readout.b))
+    losses = -log_p[np.arange(len(tokens)), tokens]
+    one, other = np.split(log_p, 2)
+    assert np.abs(one - other).max() > 0.1
+    divergence = ((np.exp(one) - np.exp(other)) * (one - other)).sum()
+    expected = losses.sum() / 2 + 3 / 4 * divergence
+    assert float(found.sum) == pytest.approx(expected, rel=1e-5)
+    assert float(found.count) == len(tokens) / 2
+
+
 @pytest.mark.parametrize("order", STEP_ORDERS)
 def test_gradients_of_the_distance_are_the_finite_differences(float64, order):
     tf = pytest.importorskip("tensorflow")

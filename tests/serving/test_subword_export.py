@@ -12,20 +12,24 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scripted_train_step
 from scripted_page_server import PAGE
 from tfserving import running
+from training_result import weights
 from without_python_tensorflow import without_python_tensorflow
 
+from rnnsearch_tf.alignment.lexicon import lexicon_of
 from rnnsearch_tf.client import Client
 from rnnsearch_tf.config import Config, DecodingConfig, ModelConfig, TrainingConfig
 from rnnsearch_tf.data.parallel_corpus import ParallelText
-from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.evaluation.evaluator import Evaluator
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.results import Translation
 from rnnsearch_tf.scripts import aligner
 from rnnsearch_tf.serving.export import export
+from rnnsearch_tf.training.initial_model import InitialModel
 from rnnsearch_tf.training.run import train
 
 pytestmark = pytest.mark.serving
@@ -143,6 +147,28 @@ def test_training_is_resumed_and_other_subwords_are_refused(subword_dir):
         train(other, subword_dir, made_up_text(64), made_up_text(3))
 
 
+def test_a_fine_tuning_keeps_the_subwords(subword_dir, tmp_path, monkeypatch):
+    """Its weights are the initial model's after no update but the script's."""
+    scripted_train_step.use(monkeypatch)
+    initial = InitialModel(subword_dir)
+    config = initial.settings_over(Config(training=TrainingConfig(batch_size=16, max_updates=1)))
+    other_text = ParallelText(["שתף ☃"] * 16, ["ねこ"] * 16)
+    path = tmp_path / "model"
+    train(config, path, other_text, initial_model=subword_dir)
+    for name in ("source.spm", "target.spm", "source.vocab", "target.vocab"):
+        assert (path / name).read_bytes() == (subword_dir / name).read_bytes()
+    for weight, before in zip(weights(path), weights(subword_dir, "best"), strict=True):
+        np.testing.assert_allclose(weight - before, np.ravel(weight - before)[0], atol=1e-6)
+    for change in ({"tokenizer": "whitespace"}, {"subwords": 321}, {"joint_subwords": True}):
+        other = dataclasses.replace(config, **change)
+        with pytest.raises(UsageError, match=f"its {next(iter(change))} is"):
+            train(other, tmp_path / "other", other_text, initial_model=subword_dir)
+    with pytest.raises(InputError, match="without an initial model"):
+        files = [subword_dir / "source.spm"]
+        train(config, tmp_path / "other", other_text, subwords=files, initial_model=subword_dir)
+    assert not (tmp_path / "other").exists()
+
+
 @pytest.fixture(scope="module")
 def translator(subword_dir) -> Translator:
     return Translator.load(subword_dir)
@@ -183,6 +209,17 @@ def test_a_completion_begins_with_these_characters(translator, prefix):
     for one in translator.complete(SENTENCE, prefix, n_best=2).hypotheses:
         assert one.text.startswith(prefix.strip())
         assert translator.score(SENTENCE, one) == pytest.approx(one.score, abs=1e-3)
+
+
+def test_a_lexicon_is_of_words(translator):
+    """A source word is one of the text; in a target without spaces, a piece is a word."""
+    text = made_up_text(16)
+    lexicon = lexicon_of(translator, text)
+    words = {word for line in text.source for word in line.split()}
+    assert lexicon and set(lexicon) <= {*words, "</s>"}
+    assert any(len(word) > 2 for word in lexicon)  # of several pieces
+    shown = {word for one in translator.align(*text) for word in one.target_tokens}
+    assert {word for row in lexicon.values() for word in row if word} <= shown
 
 
 def test_a_lexicon_of_words_has_no_subwords(translator):

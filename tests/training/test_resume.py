@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 import scripted_train_step
 import traced_once
@@ -16,10 +17,14 @@ from training_result import (
     assert_same,
     checkpoints,
     log,
+    numbers,
     weights,
 )
 
+from rnnsearch_tf.data.parallel_corpus import ParallelFiles, read_all
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.evaluation.evaluator import Evaluator
+from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.scripts import train
 from rnnsearch_tf.training.checkpoints import Checkpoints
@@ -97,6 +102,22 @@ def end(process: ForkedProcess, moment: Callable[[], bool], number: signal.Signa
 def assert_clean(path: Path) -> None:
     assert not list(path.glob(".*.tmp*"))
     assert len(list(path.glob("checkpoints/*.index"))) == 2
+
+
+def test_the_averages_are_evaluated_and_saved(reference, corpus):
+    """The checkpoint has them beside the newest weights, from which training goes on."""
+    saved = numbers(reference)
+    averages = [array for name, array in saved.items() if "/_variables/" in name]
+    newest = [array for name, array in saved.items() if "/_variables/" not in name]
+    for weight in weights(reference):
+        assert any(np.array_equal(weight, array) for array in averages)
+        assert not any(np.array_equal(weight, array) for array in newest)
+    evaluator = Evaluator(Translator.load(reference, weights="last"))
+    text = read_all(ParallelFiles([corpus / "valid.en"], [corpus / "valid.fr"]))
+    likelihood = evaluator.nll(evaluator.pairs(text))
+    record = log(reference)[-1]
+    assert record["updates"] == 48
+    assert likelihood.per_token == pytest.approx(record["nll_per_token"], rel=1e-5)
 
 
 def test_signals_at_random_moments_change_nothing(tmp_path, flags, reference):

@@ -36,6 +36,15 @@ def test_translates_when_the_writer_pauses(visit, server):
     assert server.lines("nbest") == [["the man"]]
 
 
+def test_a_translation_may_run_from_right_to_left(visit, server):
+    """Its scripted answer is the text itself, which has no capitals."""
+    page = visit(server.url)
+    translate(page, "שלום עולם")
+    for place in ("#source", "#translation p", "#translation .word >> nth=0"):
+        direction = page.locator(place).evaluate("x => getComputedStyle(x).direction")
+        assert direction == "rtl", place
+
+
 def test_a_healthy_page_asks_only_its_server_and_complains_of_nothing(visit, server):
     page = visit(server.url)
     translate(page, "the man")
