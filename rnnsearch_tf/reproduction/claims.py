@@ -1,4 +1,4 @@
-"""Claims of the paper about its models (sections 5.1 and 6), tested on results."""
+"""Claims of the paper about its models (sections 5.1 and 7), tested on results."""
 
 import operator
 from collections.abc import Callable, Iterator, Mapping
