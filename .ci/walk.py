@@ -64,7 +64,7 @@ def practitioner() -> None:
     run("rnnsearch-train", "--model_dir=model", *files[1:], status=2, told="--train_source")
     run(*train, "--max_updates=4", "--max_length=10")
     model = "--model_dir=model"
-    needed = 'pip install "rnnsearch-tf[subwords]"'
+    needed = 'pip install "rnnsearch-tf[subwords] @ git+'
     run("rnnsearch-translate", text="It is cold.\n", status=1, told=needed)  # the pretrained model
     lines = run("rnnsearch-translate", model, text="The man is here.\n\nIt is cold.\n").split("\n")
     assert len(lines) == 4 and not lines[1]
@@ -73,7 +73,7 @@ def practitioner() -> None:
     run(
         *("rnnsearch-translate", model, "--figures=figures"),
         status=1,
-        told='pip install "rnnsearch-tf[plot]"',
+        told='pip install "rnnsearch-tf[plot] @ git+',
     )
 
 

@@ -23,8 +23,12 @@ def require_package(name: str) -> None:
     if not is_installed(name):
         if name == "tensorflow_text" and sys.platform == "win32":
             raise InputError("subwords need tensorflow-text, which Windows has only in WSL 2")
-        source = f"rnnsearch-tf{_EXTRAS.get(name, '')}"
-        raise InputError(f'{name} is not installed: pip install "{source}"')
+        raise InputError(f'{name} is not installed: pip install "{package(_EXTRAS.get(name, ""))}"')
+
+
+def package(extra: str = "") -> str:
+    """Return what pip installs: the package's name alone is nobody's on the package index."""
+    return f"rnnsearch-tf{extra} @ git+https://github.com/rnnsearch-tf/rnnsearch_tf"
 
 
 def is_installed(name: str) -> bool:

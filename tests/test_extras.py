@@ -75,7 +75,7 @@ def test_a_missing_extra_is_one_line_with_the_command(
     assert script.run(flags) == 1
     (line,) = capsys.readouterr().err.splitlines()
     extras_named = "beam", "plot", "select", "wmt14"
-    commands = {name: f'pip install "rnnsearch-tf[{name}]"' for name in extras_named}
+    commands = {name: f'pip install "{extras.package(f"[{name}]")}"' for name in extras_named}
     assert line == f"{script.COMMAND.name}: {said.format(**commands)}"
     assert [path.name for path in tmp_path.iterdir()] == ["text"]
 
@@ -99,7 +99,7 @@ draw_figure(command, 1, Alignment(("a", "b"), ("c",), [[1.0, 0.0]]))
 def test_without_tensorflow_a_command_says_what_to_install(monkeypatch):
     """In an environment of the client alone."""
     monkeypatch.setattr(extras, "is_installed", lambda name: name != "tensorflow")
-    said = 'tensorflow is not installed: pip install "rnnsearch-tf"'
+    said = 'tensorflow is not installed: pip install "rnnsearch-tf @ git+'
     with pytest.raises(InputError, match=re.escape(said)), quiet_start():
         pass
 

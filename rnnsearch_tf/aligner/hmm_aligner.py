@@ -19,6 +19,7 @@ from rnnsearch_tf.tf_functions import graph_function
 
 _NEGLIGIBLE = 1e-5  # p(f | e) below it is not kept
 _WEIGHTS_AT_ONCE = 1 << 22
+_MAX_RATIO = 100  # of a file that is unpacked to the file; `save` makes less than 10
 MAX_WORDS = 300  # of a sentence; the time of training grows with the third power of the length
 
 # What NumPy and zipfile raise, for a damaged file, beside an OSError.
@@ -111,8 +112,9 @@ class HmmAligner(tf.Module):
             tf.ragged.constant(list(map(list, side)), tf.string, 1) for side in (source, target)
         ))  # fmt: skip
         sizes = [[len(words) + 1 for words in side] for side in (source, target)]
+        # Copies: a view would keep the whole block.
         return [
-            (alpha[:ty, :tx], beta[:tx, :ty])
+            (alpha[:ty, :tx].copy(), beta[:tx, :ty].copy())
             for alpha, beta, tx, ty in zip(alphas.numpy(), betas.numpy(), *sizes, strict=True)
         ]
 
@@ -139,6 +141,10 @@ class HmmAligner(tf.Module):
     def load(cls, path: str | Path) -> "HmmAligner":
         """Read what `save` has written; InputError for a file that cannot be read or is damaged."""
         try:
+            with zipfile.ZipFile(path) as archive:
+                size = sum(part.file_size for part in archive.infolist())
+            if size > _MAX_RATIO * Path(path).stat().st_size:
+                raise ValueError
             with np.load(path) as file:
                 parts = _checked(dict(file))
         except (FileNotFoundError, PermissionError) as error:

@@ -6,6 +6,7 @@ from json.decoder import JSONArray, JSONObject  # type: ignore[attr-defined]
 from typing import Any
 
 _PIECE_CHARACTERS = 1 << 16
+_MAX_LISTS = 1_000_000
 _parsed = json.JSONDecoder().raw_decode  # (text, start) -> value and place of its end
 
 
@@ -14,8 +15,11 @@ def parse_in_pieces(body: bytes, pause: Callable[[], None]) -> Any:
 
     Python's parser lets no other thread run before it ends, so it is given no list and no object of
     more than 65,536 characters at a time. `pause` is called before each piece; an error that it
-    raises ends the work.
+    raises ends the work. ValueError for more lists and objects than answers have: empty ones take
+    a hundred times the memory of their text.
     """
+    if body.count(b"[") + body.count(b"{") > _MAX_LISTS:
+        raise ValueError(f"more than {_MAX_LISTS:,} lists and objects")
 
     def value(text: str, start: int) -> tuple[Any, int]:
         """Parse the value that begins at `start`; return it and the place of its end."""

@@ -123,7 +123,7 @@ def batch_count(pairs: Pairs, config: TrainingConfig, block_size: int = 1_000_00
 
 
 def ordered_batches(
-    pairs: Pairs, batch_size: int, description: str, max_tokens: int = 20_000
+    pairs: Pairs, batch_size: int, description: str, max_tokens: int = 5_000
 ) -> Iterator[dict[str, tf.Tensor]]:
     """Make batches of all pairs from short to long, padded to the longest; for evaluation.
 

@@ -4,6 +4,7 @@ import codecs
 import contextlib
 import gzip
 import io
+import itertools
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, cast
@@ -11,6 +12,7 @@ from typing import IO, cast
 from rnnsearch_tf.errors import InputError, input_errors
 from rnnsearch_tf.windows import windows
 
+MAX_LINE_BYTES = 1 << 24
 _HEAD = 8_192  # bytes that tell text from other files
 _COMPRESSIONS = {
     b"\x1f\x8b": "gzip, but not named .gz",
@@ -47,7 +49,18 @@ def blocks_of_lines(path: str | Path, block_size: int) -> Iterator[list[str]]:
 def raw_lines(path: str | Path) -> Iterator[bytes]:
     """Read what `read_lines` reads, line by line, as bytes that need not be UTF-8."""
     with input_errors(path), _opened(path) as file:
-        yield from raw_lines_of(file)
+        yield from raw_lines_of(_bounded(file))
+
+
+def _bounded(file: io.BufferedIOBase) -> Iterator[bytes]:
+    """Yield lines; ValueError for one that would fill the memory, as of a hostile .gz."""
+    for number in itertools.count(1):
+        line = file.readline(MAX_LINE_BYTES + 1)
+        if len(line) > MAX_LINE_BYTES:
+            raise ValueError(f"line {number:,} has more than {MAX_LINE_BYTES:,} bytes")
+        if not line:
+            return
+        yield line
 
 
 def raw_lines_of(lines: Iterable[bytes]) -> Iterator[bytes]:

@@ -11,12 +11,11 @@ from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.files import replacing
 from rnnsearch_tf.limits import COUNT
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.decoding_flags import written_model
+from rnnsearch_tf.scripts.shared.decoding_flags import check_written, written_model
 from rnnsearch_tf.scripts.shared.file_flags import (
     MODEL_FOLDER,
     OUTPUT_FILE,
     check_distinct,
-    check_path,
     check_read_twice,
 )
 from rnnsearch_tf.scripts.shared.pair_flags import define_pairs, needed_pairs
@@ -69,7 +68,7 @@ def run() -> None:
     config = directory.load_config() if directory else COMMAND.settings(Config())
     _check_flags(config)
     if directory:
-        check_path("model_dir", OUTPUT_FILE, str(directory.aligner_path))
+        check_written(directory.aligner_path)
     with quiet_start():
         from rnnsearch_tf.aligner.hmm_aligner import HmmAligner
         from rnnsearch_tf.data.selection.sampling import random_pairs

@@ -5,8 +5,12 @@ import dataclasses
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.limits import COUNT
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.decoding_flags import checked_models, define_model, written_model
-from rnnsearch_tf.scripts.shared.file_flags import OUTPUT_FILE, check_path
+from rnnsearch_tf.scripts.shared.decoding_flags import (
+    check_written,
+    checked_models,
+    define_model,
+    written_model,
+)
 from rnnsearch_tf.scripts.shared.pair_flags import define_pairs, needed_pairs
 
 COMMAND = Command(
@@ -34,7 +38,7 @@ def run() -> None:
         raise InputError(f"{directory.path}: {architecture} has no attention to learn from")
     checked_models(COMMAND)
     path = directory.lexicon_path
-    check_path("model_dir", OUTPUT_FILE, str(path))
+    check_written(path)
     with quiet_start():
         from rnnsearch_tf.alignment.lexicon import lexicon_of, write_lexicon
         from rnnsearch_tf.inference.translator import Translator

@@ -1,5 +1,6 @@
 """rnnsearch-score: likelihood of given translations."""
 
+import itertools
 import math
 from collections.abc import Iterable, Iterator
 
@@ -14,6 +15,7 @@ from rnnsearch_tf.scripts.shared.line_output import (
 from rnnsearch_tf.scripts.shared.pair_flags import define_pairs, needed_pairs
 from rnnsearch_tf.scripts.shared.text_warnings import warn_of_cut_lines, warn_of_unknown_words
 from rnnsearch_tf.scripts.shared.translation_lines import SEPARATOR, scored_words
+from rnnsearch_tf.windows import windows
 
 COMMAND = Command(
     "rnnsearch-score",
@@ -64,7 +66,8 @@ def run() -> int:
     if not pairs_scored:
         return int(output.has_failed)
     max_length = translator.config.decoding.max_length
-    lengths = translator.target_lengths([target for _, target in pairs_scored])
+    targets = windows((target for _, target in pairs_scored), 1_000)
+    lengths = itertools.chain.from_iterable(map(translator.target_lengths, targets))
     tokens = sum(min(length, max_length) + 1 for length in lengths)
     nll = Nll(-sum(scores) / tokens, -sum(scores) / len(pairs_scored))
     blank = len(scores) - len(pairs_scored)

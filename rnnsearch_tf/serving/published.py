@@ -12,6 +12,7 @@ import rnnsearch_tf
 from rnnsearch_tf.config import SENTENCEPIECE, Config, DecodingConfig
 from rnnsearch_tf.errors import InputError, first_line, input_errors
 from rnnsearch_tf.evaluation.metrics import METRICS, Score
+from rnnsearch_tf.extras import package
 from rnnsearch_tf.files import Paths, as_list, home_path, new_folder
 from rnnsearch_tf.json_files import read_json, typed
 from rnnsearch_tf.models.model_directory import BEST, LAST, MODEL_FILES, ModelDirectory, find_model
@@ -51,8 +52,8 @@ def publish(
         weights_dtype: dtype of the weights in the file, "float16" or "float32".
 
     Raises:
-        InputError: an unusable model directory or file of scores, a folder that exists, weights too
-            large for the dtype, a disk that refuses.
+        InputError: an unusable model directory or file of scores, files of it that are links, a
+            folder that exists, weights too large for the dtype, a disk that refuses.
     """
     directory, target = ModelDirectory(find_model(model_dir)), home_path(output)
     if not re.fullmatch(r"[\w.+-]+", license_name, re.ASCII):
@@ -75,7 +76,7 @@ def publish(
                 raise InputError(f"{directory.path}: the weights have just changed; publish again")
             for name in (*MODEL_FILES, "training.jsonl"):
                 if (directory.path / name).exists():
-                    shutil.copyfile(directory.path / name, folder / name)
+                    _copy(directory.path / name, folder / name)
             if weights == LAST:  # which are the best ones of the folder
                 ModelDirectory(folder).write_log([record] if record else [])
             (folder / "config.json").write_text(config.to_json(), "utf-8")
@@ -91,6 +92,13 @@ def publish(
             (folder / "README.md").write_text(card, "utf-8")
     except OSError as error:
         raise InputError(f"{target}: cannot be written: {first_line(error)}") from error
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy a file; InputError for a link, which could publish any file of this machine."""
+    if source.is_symlink():
+        raise InputError(f"{source}: a link, which is not published; put the file in its place")
+    shutil.copyfile(source, target)
 
 
 def _card(config: Config, **others: str) -> str:
@@ -109,7 +117,7 @@ def _card(config: Config, **others: str) -> str:
         source_language=config.source_language,
         target_language=config.target_language,
         units="joint " * config.joint_subwords + "subwords" if is_split else "words",
-        requirement="rnnsearch-tf[subwords]" if is_split else "rnnsearch-tf",
+        requirement=package("[subwords]" if is_split else ""),
     )
 
 

@@ -36,11 +36,13 @@ class SentencePieceTokenizer(Tokenizer):
     tensorflow-text's: a SavedModel with them runs where these are linked or loaded.
 
     ValueError for what is not the content of a SentencePiece model file; InputError where
-    tensorflow-text is not installed.
+    tensorflow-text or sentencepiece is not installed.
     """
 
     def __init__(self, language: str, model: bytes):
         require_package("tensorflow_text")
+        require_package("sentencepiece")
+        import sentencepiece
         import tensorflow_text
 
         super().__init__(name="sentencepiece_tokenizer")
@@ -51,12 +53,14 @@ class SentencePieceTokenizer(Tokenizer):
         has_rules = language in MOSES_LANGUAGES
         self._of_words = MosesTokenizer(language) if has_rules else _OtherWords(language)
         try:
+            # It refuses what crashes tensorflow-text, whose SentencePiece is older.
+            sentencepiece.SentencePieceProcessor(model_proto=model)
             # In a SavedModel, tokenizers of one name would all be the first one.
             self._pieces = tensorflow_text.SentencepieceTokenizer(
                 model, out_type=tf.string, name=f"sentencepiece_{self.digest}"
             )
             self._pieces.vocab_size()
-        except (tf.errors.OpError, ValueError) as error:
+        except (tf.errors.OpError, ValueError, RuntimeError) as error:
             raise ValueError("not a SentencePiece model") from error
 
     @classmethod

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from rnnsearch_tf.config import StrategyName
 from rnnsearch_tf.errors import InputError, LostWorkerError, first_line
+from rnnsearch_tf.extras import package
 from rnnsearch_tf.tf_functions import graph_function
 from rnnsearch_tf.training.cluster import Cluster, find_cluster
 
@@ -22,7 +23,7 @@ ONE, MIRRORED, MULTI_WORKER = STRATEGIES
 _GPU_ADVICE = (
     "it can in WSL 2"
     if sys.platform == "win32"
-    else 'pip install "rnnsearch-tf[cuda]" brings the CUDA libraries that it needs'
+    else f'pip install "{package("[cuda]")}" brings the CUDA libraries that it needs'
 )
 # Errors of a collective operation when another machine no longer answers.
 _WORKER_GONE = (tf.errors.UnavailableError, tf.errors.AbortedError, tf.errors.CancelledError)

@@ -26,6 +26,7 @@ from rnnsearch_tf.training.logs import Evaluation
 from rnnsearch_tf.training.validation import GREEDY
 
 _PAIRS_AT_ONCE = 64
+_TOKENS_AT_ONCE = 20_000  # per side; the logits of all words are computed of each
 _MAX_LENGTH_RATIO = 2  # tokens of a translation for each of the source, `</s>` counted
 
 
@@ -49,7 +50,9 @@ class JaxValidationSet:
         lengths = self._pairs.lengths(np.arange(len(self._pairs)))
         # As in `TextModel`, no [UNK] among subwords.
         self._never = [PAD, UNK] if config.tokenizer == SENTENCEPIECE else [PAD]
-        self._fixed = FixedShapes(_PAIRS_AT_ONCE, int(lengths.max()))
+        longest = int(lengths.max())
+        self._rows = max(1, min(_PAIRS_AT_ONCE, _TOKENS_AT_ONCE // (longest + 1)))
+        self._fixed = FixedShapes(self._rows, longest)
         self._nll = jax.jit(self._pure_nll)
         self._greedy = jax.jit(self._pure_greedy)
 
@@ -59,9 +62,7 @@ class JaxValidationSet:
         nats, tokens, words = 0.0, 0.0, []
         with told_memory():
             # As many pairs in each batch as its fixed shapes have rows.
-            for batch in ordered_batches(
-                self._pairs, _PAIRS_AT_ONCE, "validation batch", sys.maxsize
-            ):
+            for batch in ordered_batches(self._pairs, self._rows, "validation batch", sys.maxsize):
                 fixed = self._fixed(batch)
                 total = jax.device_get(self._nll(weights, fixed))
                 nats, tokens = nats + float(total.sum), tokens + float(total.count)

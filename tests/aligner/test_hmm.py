@@ -149,6 +149,14 @@ def test_arrays_that_are_no_aligner_are_refused(aligner, tmp_path, name, change)
         HmmAligner.load(path)
 
 
+def test_a_file_that_would_fill_the_memory_is_refused(aligner, tmp_path, monkeypatch) -> None:
+    path = tmp_path / "aligner.npz"
+    np.savez_compressed(path, keys=np.zeros(10**6, np.int64))
+    monkeypatch.setattr(np, "load", lambda path: pytest.fail("it was unpacked"))
+    with pytest.raises(InputError, match=r"aligner\.npz: not an aligner, or damaged"):
+        HmmAligner.load(path)
+
+
 def test_long_pairs_are_left_out(capsys) -> None:
     pair = ["a"] * 301, ["b"]
     HmmAligner.train([pair, (["a"], ["b"])])

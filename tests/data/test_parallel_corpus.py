@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rnnsearch_tf.data import parallel_corpus
+from rnnsearch_tf.data import lines, parallel_corpus
 from rnnsearch_tf.data.lines import read_lines
 from rnnsearch_tf.data.parallel_corpus import (
     ParallelFiles,
@@ -262,3 +262,14 @@ def test_a_large_file_is_hashed_again_only_after_a_change(tmp_path, monkeypatch)
     write(paths[1], b"a b\n")
     files.fingerprint()
     assert read == [*paths, paths[1]]
+
+
+def test_a_line_that_would_fill_the_memory_is_refused(tmp_path, monkeypatch):
+    """As of a small .gz that unpacks to gigabytes."""
+    monkeypatch.setattr(lines, "MAX_LINE_BYTES", 1_000)
+    path = tmp_path / "text.gz"
+    path.write_bytes(gzip.compress(b"a\n" + b"b" * 999 + b"\n" + b"c" * 10_000))
+    read = lines.raw_lines(path)
+    assert [next(read), next(read)] == [b"a", b"b" * 999]
+    with pytest.raises(InputError, match=r"text\.gz: line 3 has more than 1,000 bytes"):
+        next(read)

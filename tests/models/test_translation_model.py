@@ -285,12 +285,12 @@ def test_r_drop_compares_two_readings_with_dropout_of_their_own():
     ids = {name: np.concatenate([side, side]) for name, side in batch(PAIRS).items()}
     outputs = model.decoder_outputs(ids, training=True)
     tokens = ids["target"][ids["target"] > 0]
-    rows = [
+    state, words, context = (
         ops.convert_to_numpy(x)[ids["target"] > 0]
         for x in (outputs.state, outputs.words, outputs.context)
-    ]
+    )
     readout = model.readout
-    hidden = ops.convert_to_numpy(readout.maxout(*rows, training=True))
+    hidden = ops.convert_to_numpy(readout.maxout(state, words, context, training=True))
     log_p = _log_p(hidden @ np.array(readout.W_o) + np.array(readout.b))
     losses = -log_p[np.arange(len(tokens)), tokens]
     one, other = np.split(log_p, 2)

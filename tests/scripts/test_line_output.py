@@ -159,6 +159,14 @@ def test_a_link_stays_and_its_file_keeps_its_mode(engine, flags, tmp_path):
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
 
 
+def test_a_private_file_is_private_while_it_is_written(broken_off, capsys, flags, tmp_path):
+    (tmp_path / "out").chmod(0o600)
+    (tmp_path / "out.partial").unlink()
+    (tmp_path / "out.partial.json").unlink()
+    fails(capsys, *flags, f"--input={tmp_path / 'in.gz'}")
+    assert stat.S_IMODE((tmp_path / "out.partial").stat().st_mode) == 0o600
+
+
 def test_nothing_is_left_where_nothing_is_done(capsys, engine, flags, tmp_path):
     interrupt_at(engine, 0, ctrl_c)
     assert fails(capsys, *flags, status=130) == ["interrupted"]

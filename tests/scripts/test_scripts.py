@@ -16,6 +16,7 @@ from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.inference.loading import load_text_model
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.scripts import (
+    aligner,
     evaluate,
     export,
     lexicon,
@@ -340,6 +341,19 @@ def test_a_lexicon_is_learned_and_used(capsys, model_dir, corpus, tmp_path):
                           "--candidate_words=5", "--beam_size=2",
                           f"--output={tmp_path / 'out'}"]) == 0  # fmt: skip
     assert "[UNK]" not in (tmp_path / "out").read_text("utf-8")
+
+
+@pytest.mark.parametrize(("script", "name"), [(lexicon, "lexicon.tsv"), (aligner, "aligner.npz")])
+def test_a_link_in_a_model_directory_is_not_written_through(
+    capsys, model_dir, corpus, tmp_path, script, name
+):
+    copy = shutil.copytree(model_dir, tmp_path / "model")
+    (tmp_path / "own").write_text("mine")
+    (copy / name).symlink_to(tmp_path / "own")
+    pairs = [f"--source={corpus / 'valid.en'}", f"--target={corpus / 'valid.fr'}"]
+    assert script.run([f"--model_dir={copy}", *pairs]) == 1
+    assert f"{name}: a link" in capsys.readouterr().err
+    assert (tmp_path / "own").read_text() == "mine"
 
 
 def test_alignments_are_drawn(model_dir, tmp_path):

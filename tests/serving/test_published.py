@@ -138,6 +138,15 @@ def test_an_existing_folder_is_left_alone(flags, published, capsys):
     assert (published / "README.md").read_bytes() == before
 
 
+def test_a_link_is_not_published(flags, model_dir, tmp_path, capsys):
+    """It may lead to any file of this machine."""
+    copy = shutil.copytree(model_dir, tmp_path / "model")
+    (copy / "lexicon.tsv").symlink_to("/etc/hostname")
+    assert publish.run([*flags, f"--model_dir={copy}", f"--output={tmp_path / 'out'}"]) == 1
+    assert "lexicon.tsv: a link, which is not published" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [

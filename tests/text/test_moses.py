@@ -247,7 +247,7 @@ def test_abbreviations_that_are_read(monkeypatch):
     assert len({tokenizer.fingerprint() for tokenizer in made}) == 3
     monkeypatch.setattr("rnnsearch_tf.extras.is_installed", lambda name: False)
     assert read_prefixes("en") == ""
-    with pytest.raises(InputError, match=r'pip install "rnnsearch-tf\[moses\]"'):
+    with pytest.raises(InputError, match=r'pip install "rnnsearch-tf\[moses\] @ git\+'):
         read_prefixes("de")
 
 

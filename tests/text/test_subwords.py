@@ -1,6 +1,7 @@
 """Subwords: any text goes through and comes back, and pieces know their words."""
 
 import io
+import struct
 
 import numpy as np
 import pytest
@@ -181,9 +182,25 @@ def test_models_that_cannot_be_read(tmp_path, model):
         SentencePieceTokenizer.load("en", path, "0" * 64)
 
 
+def test_a_model_that_crashes_tensorflow_text_is_refused_before(model):
+    """A piece of 300,000 letters: the SentencePiece in tensorflow-text writes past its buffer."""
+    piece = protobuf_field(1, b"a" * 300_000) + b"\x15" + struct.pack("<f", -1.0)
+    with pytest.raises(ValueError, match="not a SentencePiece model"):
+        SentencePieceTokenizer("en", model + protobuf_field(1, piece))
+
+
+def protobuf_field(number: int, content: bytes) -> bytes:
+    """Write a field of a length."""
+    length, size = bytearray(), len(content)
+    while size > 127:
+        length.append(size & 127 | 128)
+        size >>= 7
+    return bytes([number << 3 | 2, *length, size]) + content
+
+
 def test_a_missing_package_is_named(monkeypatch, model):
     monkeypatch.setattr("rnnsearch_tf.extras.is_installed", lambda name: False)
-    with pytest.raises(InputError, match=r'pip install "rnnsearch-tf\[subwords\]"'):
+    with pytest.raises(InputError, match=r'pip install "rnnsearch-tf\[subwords\] @ git\+'):
         SentencePieceTokenizer("en", model)
     with pytest.raises(InputError, match="sentencepiece is not installed"):
         learn_subwords(TEXT, 400)

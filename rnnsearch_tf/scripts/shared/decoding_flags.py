@@ -9,7 +9,7 @@ from rnnsearch_tf.inference.exported import check_models, check_options, config_
 from rnnsearch_tf.inference.lexicon_file import required
 from rnnsearch_tf.models.model_directory import ModelDirectory, find_model
 from rnnsearch_tf.scripts.shared.command import Command
-from rnnsearch_tf.scripts.shared.file_flags import MODEL_FOLDERS
+from rnnsearch_tf.scripts.shared.file_flags import MODEL_FOLDERS, OUTPUT_FILE, check_path
 
 if TYPE_CHECKING:
     from rnnsearch_tf.inference.translator import Translator
@@ -54,6 +54,13 @@ def written_model(command: Command) -> ModelDirectory:
             f"--model_dir {path}: the pretrained model is read-only; copy {find_model(path)}"
         )
     return ModelDirectory(path)
+
+
+def check_written(path: Path) -> None:
+    """Check a file of a model directory that a command writes; InputError for a link."""
+    if path.is_symlink():
+        raise InputError(f"{path}: a link; remove it, or the file that it names would be replaced")
+    check_path("model_dir", OUTPUT_FILE, str(path))
 
 
 def checked_models(command: Command, names: str | None = None) -> list[str]:

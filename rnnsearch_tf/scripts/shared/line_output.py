@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 import os
+import shutil
 import sys
 import time
 from array import array
@@ -206,6 +207,8 @@ class _FileOutput(LineOutput):
                 if file.tell() != self._found:
                     raise busy
                 file.truncate(self._size)
+                if self._target.exists():  # a private file stays private while it is written
+                    shutil.copymode(self._target, self._partial)
                 _write(file, self._recorded(blocks))
                 if not os.path.samestat(os.fstat(file.fileno()), self._partial.stat()):
                     raise _AnotherProcessError(self._partial)
