@@ -107,7 +107,7 @@ def test_the_last_n_best_list_is_written_again(capsys, engine, flags, tmp_path):
     whole = (tmp_path / "out").read_bytes()
     interrupt_at(engine, 1, ctrl_c)
     said = fails(capsys, *flags, status=128 + signal.SIGINT)
-    assert "first 255 lines' results" in said[0] and said[1] == "interrupted"
+    assert "first 256 lines' results" in said[0] and said[1] == "interrupted"
     partial = (tmp_path / "out.partial").read_bytes()
     assert partial.count(b"\n") == 2 * 256
     (tmp_path / "out.partial").write_bytes(partial[: partial.rindex(b"255 |||")])

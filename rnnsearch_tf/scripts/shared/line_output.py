@@ -151,11 +151,11 @@ class _FileOutput(LineOutput):
         self._record = self._target.with_name(f"{self._partial.name}.json")
         self._made_with = made_with
         self._made_by = {"command": command.name, "flags": compared, "models": made_with()}
-        self._measure = measure
         self._hashes = array("Q")  # of the items that were read
         self._known = 0, _fingerprint(self._hashes)  # what the record tells of the input
         self._is_checked = False  # whether what was read is what the record tells
         self._size = 0  # bytes of the lines that are done
+        self._written = 0  # items whose lines this run has written
         self._found = self._partial.stat().st_size if self._partial.exists() else 0
         if self._found and not command.flags.resume:
             with file_lock(self._partial, _AnotherProcessError(self._partial)):
@@ -166,7 +166,8 @@ class _FileOutput(LineOutput):
             )
         if self._found:
             self._read_record()
-            self.done, self._size = self._measured()
+            with open(self._partial, "rb") as file:
+                self.done, self._size = measure(file)
 
     def rest_of(self, items: Iterable[Item]) -> Iterator[Item]:
         items = iter(items)
@@ -230,6 +231,7 @@ class _FileOutput(LineOutput):
                 self._write_record(len(self._hashes))
                 due = time.monotonic() + _SECONDS_BETWEEN_RECORDS
             yield block
+            self._written += 1  # it is asked for the next one when this is in the file
 
     def _write_record(self, count: int) -> None:
         """Tell what made the lines, the first items of the input among it."""
@@ -260,7 +262,7 @@ class _FileOutput(LineOutput):
         """Say what can be resumed; remove what cannot."""
         if not self._partial.exists():
             return
-        done, _ = self._measured()
+        done = self.done + self._written
         if done:
             if self._is_checked and done <= len(self._hashes):
                 with contextlib.suppress(OSError):  # a full disk: the record that is there will do
@@ -271,10 +273,6 @@ class _FileOutput(LineOutput):
         else:
             self._partial.unlink()
             self._record.unlink(missing_ok=True)
-
-    def _measured(self) -> tuple[int, int]:
-        with open(self._partial, "rb") as file:
-            return self._measure(file)
 
 
 def _write(file: IO[bytes], blocks: Iterable[str]) -> None:
