@@ -123,11 +123,13 @@ class TextModel(tf.Module):
     def prepare(self) -> None:
         """Compute `step_weights` once, instead of in each search.
 
-        Call it only if the weights no longer change and `weights_dtype` is "float32". It takes up
-        to as much memory as the decoder's weights.
+        Call it before the first search, only if the weights no longer change and `weights_dtype`
+        is "float32". It takes up to as much memory as the decoder's weights, and 64 MiB.
         """
         bfloat16, all_words = self.config.decoding.bfloat16, self._candidates is None
-        self._prepared = PreparedWeights(lambda: self.model.step_weights(bfloat16, all_words))
+        self._prepared = PreparedWeights(
+            lambda: self.model.step_weights(bfloat16, all_words, tabulate=True)
+        )
 
     @property
     def has_subwords(self) -> bool:

@@ -46,9 +46,11 @@ class Ensemble:
         parts = zip(self._models, weights, strict=True)
         return EnsembleStep([model.bind(source, candidates, own) for model, own in parts])
 
-    def step_weights(self, bfloat16: bool, all_words: bool) -> list[StepWeights]:
+    def step_weights(
+        self, bfloat16: bool, all_words: bool, tabulate: bool = False
+    ) -> list[StepWeights]:
         """Compute those of each model; as `TranslationModel.step_weights`."""
-        return [model.step_weights(bfloat16, all_words) for model in self._models]
+        return [model.step_weights(bfloat16, all_words, tabulate) for model in self._models]
 
     def __call__(self, inputs: Mapping[str, Any]) -> Float[Tensor, "B Ty K"]:
         """Return log p of given targets, float32, in place of the logits of `TranslationModel`."""

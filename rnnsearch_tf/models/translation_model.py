@@ -171,14 +171,16 @@ class TranslationModel(keras.Model):
             self.decoder, self.readout, annotations, summary, mask, candidates, weights
         )
 
-    def step_weights(self, bfloat16: bool, all_words: bool) -> StepWeights:
+    def step_weights(self, bfloat16: bool, all_words: bool, tabulate: bool = False) -> StepWeights:
         """Compute what `bind` needs of the weights, outside a loop.
 
         Args:
             bfloat16: whether each step's products are in bfloat16.
             all_words: whether all words are predicted, not candidates.
+            tabulate: whether the products of all target words are computed here, too, if these take
+                no more than 64 MiB; for weights that many searches use.
         """
-        return StepWeights.of(self.decoder, self.readout, bfloat16, all_words)
+        return StepWeights.of(self.decoder, self.readout, bfloat16, all_words, tabulate)
 
     def compute_losses(
         self, batch: Mapping[str, Any], names: Iterable[str], training: bool = False

@@ -12,6 +12,8 @@ from rnnsearch_tf.layers.gated_recurrence import gated_update
 from rnnsearch_tf.layers.precision import joined, product, split_columns
 from rnnsearch_tf.tensor_types import Bool, Float, Int, Tensor
 
+_MAX_TABLE = 1 << 24  # numbers: 64 MiB
+
 
 class Candidates(NamedTuple):
     """Words that translations are chosen from: those of all sentences, and whose they are."""
@@ -49,6 +51,7 @@ class StepOutputs(NamedTuple):
 class StepWeights(NamedTuple):
     """Factors of a step, in the dtype of its products: joined weights, or a single variable."""
 
+    word_table: Any  # E word_matrix + biases [K, 3n + 2l]; None: each step computes its rows
     vectors: Any  # E [K, m]
     word_matrix: Any  # W_z, W_r, W and V_o [m, 3n + 2l]
     biases: Any  # of the same columns, in the dtype of the variables
@@ -59,9 +62,14 @@ class StepWeights(NamedTuple):
 
     @classmethod
     def of(
-        cls, decoder: Decoder, readout: MaxoutDeepOutput, bfloat16: bool, all_words: bool
+        cls,
+        decoder: Decoder,
+        readout: MaxoutDeepOutput,
+        bfloat16: bool,
+        all_words: bool,
+        tabulate: bool = False,
     ) -> StepWeights:
-        """Compute them from a model's weights; outside a loop."""
+        """Compute them from a model's weights; as `TranslationModel.step_weights`."""
         dtype = "bfloat16" if bfloat16 else decoder.compute_dtype
 
         def factor(*weights: Any) -> Any:
@@ -69,13 +77,17 @@ class StepWeights(NamedTuple):
                 return weights[0]
             return ops.cast(joined(*weights), dtype)
 
-        cell = decoder.cell
+        cell, E = decoder.cell, decoder.embedding.E
+        word_matrix = factor(cell.W_z, cell.W_r, cell.W, readout.V_o)
+        biases = joined(cell.b_z, cell.b_r, cell.b, readout.b_o)
+        has_table = tabulate and E.shape[0] * word_matrix.shape[1] <= _MAX_TABLE
         return cls(
+            word_table=product(decoder.wide(E), word_matrix, biases) if has_table else None,
             # All of E is cast here: TensorFlow would move a cast of the vectors ahead of their
             # lookup and cast all of E at each step.
-            vectors=factor(decoder.embedding.E),
-            word_matrix=factor(cell.W_z, cell.W_r, cell.W, readout.V_o),
-            biases=joined(cell.b_z, cell.b_r, cell.b, readout.b_o),
+            vectors=None if has_table else factor(E),
+            word_matrix=None if has_table else word_matrix,
+            biases=biases,
             state_matrix=factor(cell.U_z, cell.U_r, readout.U_o),
             U=factor(cell.U),
             context_matrix=factor(cell.C_z, cell.C_r, cell.C, readout.C_o),
@@ -120,7 +132,7 @@ class TranslationStep:
         self._weights = weights
         self._columns = weights.columns
         if candidates is not None:
-            self._columns = readout.columns(candidates.words, weights.word_matrix.dtype)
+            self._columns = readout.columns(candidates.words, weights.state_matrix.dtype)
         self._has_penalty = candidates is not None
         keys = decoder.attention.keys(annotations)
         penalty = () if candidates is None else candidates.penalty
@@ -153,10 +165,8 @@ class TranslationStep:
             word: ids of y_i, [B] or [B, Q].
             memory: of some sentences; by default of all.
         """
-        vectors = self._decoder.wide(ops.take(self._weights.vectors, word, axis=0))
-        word_products = product(vectors, self._weights.word_matrix, self._weights.biases)
         memory = self.memory if memory is None else memory
-        return self._step(previous, word_products, memory)
+        return self._step(previous, self._word_products(word), memory)
 
     def predict_token(
         self, outputs: StepOutputs, memory: Memory | None = None
@@ -167,6 +177,14 @@ class TranslationStep:
             return logits
         penalty = (self.memory if memory is None else memory).penalty
         return logits + (ops.expand_dims(penalty, 1) if len(logits.shape) == 3 else penalty)
+
+    def _word_products(self, word: Int[Tensor, "*rows"]) -> Float[Tensor, "*rows _"]:
+        """[W_z W_r W V_o] E y, with the biases."""
+        weights = self._weights
+        if weights.word_table is not None:
+            return ops.take(weights.word_table, word, axis=0)
+        vectors = self._decoder.wide(ops.take(weights.vectors, word, axis=0))
+        return product(vectors, weights.word_matrix, weights.biases)
 
     def _step(self, previous: Carried, word_products: Tensor, memory: Memory) -> StepOutputs:
         """Take a step in the decoder's order, with [W_z W_r W V_o] E y of the last word y_i."""

@@ -13,6 +13,7 @@ import pytest
 from keras import ops
 
 from rnnsearch_tf.config import RNNENCDEC, RNNSEARCH, Architecture, ModelConfig, StepOrder
+from rnnsearch_tf.models import translation_step
 from rnnsearch_tf.models.losses import alignment_cross_entropy
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.models.translation_step import Candidates
@@ -136,6 +137,21 @@ def test_several_hypotheses_share_the_annotations(architecture, order):
     for q in range(2):
         alone = step.predict_token(step.advance(first, words[:, q]))
         np.testing.assert_allclose(together[:, q], alone, atol=1e-6)
+
+
+@both
+def test_a_table_of_words_changes_no_logits(architecture, order, monkeypatch):
+    model = build(architecture, order)
+    weights = model.step_weights(bfloat16=False, all_words=True, tabulate=True)
+    assert weights.word_table.shape == (13, 3 * 5 + 2 * 2)
+    source, words = padded([pair[0] for pair in PAIRS]), np.array([[4, 12], [6, 0], [8, 1]])
+    steps = model.bind(source), model.bind(source, weights=weights)
+    first = steps[0].start().carried
+    doubled = type(first)(*(ops.repeat(x[:, None], 2, axis=1) for x in first))
+    plain, looked_up = (step.predict_token(step.advance(doubled, words)) for step in steps)
+    np.testing.assert_allclose(plain, looked_up, atol=1e-6)
+    monkeypatch.setattr(translation_step, "_MAX_TABLE", 13 * 19 - 1)
+    assert model.step_weights(False, True, tabulate=True).word_table is None
 
 
 @both
