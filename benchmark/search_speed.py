@@ -15,6 +15,7 @@ from rnnsearch_tf import threads
 from rnnsearch_tf.config import DecodingConfig
 from rnnsearch_tf.decoding.candidates import CandidateLists
 from rnnsearch_tf.decoding.model_search import search
+from rnnsearch_tf.inference.prepared_weights import PreparedWeights
 from rnnsearch_tf.inference.side_by_side import side_by_side
 from rnnsearch_tf.models.translation_model import TranslationModel
 
@@ -95,6 +96,9 @@ def _forced_search(
     model: TranslationModel, options: DecodingConfig, lists: CandidateLists | None
 ) -> Callable[..., tf.Tensor]:
     """Make the graph from ids [B, Tx] and a length to the best hypotheses' words [B, length]."""
+    prepared = PreparedWeights(
+        lambda: model.step_weights(options.bfloat16, all_words=lists is None, tabulate=True)
+    )
     ids = tf.TensorSpec([None, None], tf.int32, "source")
 
     @tf.function(input_signature=[ids, tf.TensorSpec([], tf.int32, "length")])
@@ -110,6 +114,7 @@ def _forced_search(
             options,
             candidates=None if lists is None else lists.of(source),
             bounds=(lengths, lengths),
+            weights=prepared.read(),
         )
         return hypotheses.tokens[:, 0]
 

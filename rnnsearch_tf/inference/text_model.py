@@ -118,7 +118,10 @@ class TextModel(tf.Module):
 
     def with_decoding(self, decoding: DecodingConfig) -> "TextModel":
         """Return the same models, not loaded again, with other decoding options."""
-        return self._with_config(dataclasses.replace(self.config, decoding=decoding))
+        other = self._with_config(dataclasses.replace(self.config, decoding=decoding))
+        if self._prepared:
+            other.prepare()
+        return other
 
     def prepare(self) -> None:
         """Compute `step_weights` once, instead of in each search.

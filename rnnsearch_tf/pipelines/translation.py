@@ -62,6 +62,7 @@ class TranslatorHandler(ModelHandler):
 
     def _load(self, folder: str) -> Translator:
         translator = Translator.load(folder)
+        translator.prepare()
         if model_digests(folder) != self.digests:
             raise InputError(
                 f"{self._model}: it has changed since the job began; start again with another "

@@ -118,7 +118,9 @@ def run() -> int:
         from rnnsearch_tf.threads import limit_operations
 
         limit_operations(1)
-        evaluator = Evaluator(open_translator(COMMAND, aligns=bool(FLAGS.sample_html)))
+        translator = open_translator(COMMAND, aligns=bool(FLAGS.sample_html))
+        translator.prepare()
+        evaluator = Evaluator(translator)
     warn_of_unknown_words(COMMAND, evaluator.translator, *text)
     if not ours:
         warn_of_cut_lines(COMMAND, evaluator.translator, text.source)

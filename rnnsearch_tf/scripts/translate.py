@@ -79,6 +79,8 @@ def run() -> int:
 
         limit_operations(1)
         translator = open_translator(COMMAND, aligns=aligns)
+        if not is_live(FLAGS.input):
+            translator.prepare()
     if FLAGS["model_dir"].using_default_value:
         config = translator.config
         languages = f"{config.source_language} to {config.target_language}"
