@@ -8,12 +8,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rnnsearch_tf.client import Client, ServingError, Tls, UnavailableError
+    from rnnsearch_tf.client import Client, ServingError, Tls, UnavailableError, VersionStatus
     from rnnsearch_tf.config import Config, DecodingConfig, ModelConfig, TrainingConfig
-    from rnnsearch_tf.data.parallel_corpus import ParallelFiles, ParallelText
+    from rnnsearch_tf.data.parallel_corpus import ParallelFiles, ParallelText, TabSeparatedFiles
     from rnnsearch_tf.data.wmt14 import Wmt14
     from rnnsearch_tf.data.word_alignments import WordAlignmentFiles
-    from rnnsearch_tf.errors import InputError
+    from rnnsearch_tf.errors import InputError, UsageError
     from rnnsearch_tf.inference.translator import Translator
     from rnnsearch_tf.layers import (
         BahdanauAttention,
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         Decoder,
         Encoder,
         GRUCell,
+        LastAnnotation,
         MaxoutDeepOutput,
     )
     from rnnsearch_tf.models.ensemble import Ensemble
@@ -31,27 +32,33 @@ if TYPE_CHECKING:
     from rnnsearch_tf.serving.export import export
     from rnnsearch_tf.serving.published import publish
     from rnnsearch_tf.text.vocabulary import Vocabulary
+    from rnnsearch_tf.training.initial_model import InitialModel
     from rnnsearch_tf.training.run import train
+    from rnnsearch_tf.visualization.alignment_matrix import draw_alignment
 
 __version__ = "0.2.0.dev0"
 
 __all__ = [
-    "PRESETS", "Alignment", "BahdanauAttention", "Client", "Config", "ContextGRUCell", "Decoder",
-    "DecodingConfig", "Encoder", "Ensemble", "GRUCell", "Hypothesis", "InputError",
-    "MaxoutDeepOutput", "ModelConfig", "ModelDirectory", "ParallelFiles", "ParallelText",
-    "ServingError", "Tls", "TrainingConfig", "Translation", "TranslationModel", "Translator",
-    "UnavailableError", "Vocabulary", "Wmt14", "WordAlignmentFiles", "export", "publish", "train",
+    "PRESETS", "Alignment", "BahdanauAttention", "Client", "Config", "ContextGRUCell",
+    "Decoder", "DecodingConfig", "Encoder", "Ensemble", "GRUCell", "Hypothesis",
+    "InitialModel", "InputError", "LastAnnotation", "MaxoutDeepOutput", "ModelConfig",
+    "ModelDirectory", "ParallelFiles", "ParallelText", "ServingError", "TabSeparatedFiles",
+    "Tls", "TrainingConfig", "Translation", "TranslationModel", "Translator",
+    "UnavailableError", "UsageError", "VersionStatus", "Vocabulary", "Wmt14",
+    "WordAlignmentFiles", "draw_alignment", "export", "publish", "train",
 ]  # fmt: skip
 
 _MODULES = {
-    "client": "Client ServingError Tls UnavailableError",
+    "client": "Client ServingError Tls UnavailableError VersionStatus",
     "config": "Config DecodingConfig ModelConfig TrainingConfig",
-    "data.parallel_corpus": "ParallelFiles ParallelText",
+    "data.parallel_corpus": "ParallelFiles ParallelText TabSeparatedFiles",
     "data.wmt14": "Wmt14",
     "data.word_alignments": "WordAlignmentFiles",
-    "errors": "InputError",
+    "errors": "InputError UsageError",
     "inference.translator": "Translator",
-    "layers": "BahdanauAttention ContextGRUCell Decoder Encoder GRUCell MaxoutDeepOutput",
+    "layers": (
+        "BahdanauAttention ContextGRUCell Decoder Encoder GRUCell LastAnnotation MaxoutDeepOutput"
+    ),
     "models.ensemble": "Ensemble",
     "models.model_directory": "ModelDirectory",
     "models.translation_model": "TranslationModel",
@@ -60,7 +67,9 @@ _MODULES = {
     "serving.export": "export",
     "serving.published": "publish",
     "text.vocabulary": "Vocabulary",
+    "training.initial_model": "InitialModel",
     "training.run": "train",
+    "visualization.alignment_matrix": "draw_alignment",
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 

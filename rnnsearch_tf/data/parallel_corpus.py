@@ -43,7 +43,7 @@ class ParallelText(NamedTuple):
             if not isinstance(side, list | tuple):
                 kind = type(side).__name__
                 raise InputError(f"{name}: expected a list of str, not {kind}; list(…) makes one")
-            for number, line in enumerate(side):
+            for number, line in enumerate(side, 1):
                 if not isinstance(line, str):
                     raise InputError(f"{name} sentence {number:,}: expected a str, not {line!r}")
         counts = len(self.source), len(self.target)

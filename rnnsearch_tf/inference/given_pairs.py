@@ -44,7 +44,7 @@ def each_line(lines: Iterable[Line]) -> Iterator[Line]:
         raise TypeError("expected an iterable of sentences, not a single sentence")
     if not is_series(lines):
         raise TypeError(f"expected an iterable of sentences, not {_described(lines)}")
-    for number, line in enumerate(lines):
+    for number, line in enumerate(lines, 1):
         yield checked_text(line, f"sentence {number:,}")
 
 
@@ -78,7 +78,7 @@ def checked_pairs(source: Sequence[Line], target: Any) -> list[tuple[Line, Targe
 
 def each_pair(pairs: Iterable[tuple[Line, Target]]) -> Iterator[tuple[Line, Target]]:
     """Give the pairs one by one; TypeError for what is not a pair, InputError as `each_line`."""
-    for number, pair in enumerate(pairs):
+    for number, pair in enumerate(pairs, 1):
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise TypeError(
                 f"pair {number:,}: expected a sentence and its translation, not {_described(pair)}"

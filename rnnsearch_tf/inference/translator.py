@@ -58,9 +58,9 @@ class Translator:
     Lists are processed in windows of a few hundred lines, in parts of similar length; results come
     in the order of the input. If TensorFlow runs each operation on one thread
     (`tf.config.threading.set_intra_op_parallelism_threads(1)`), parts of a window are translated
-    in parallel, one on each core. For iterators of any length, use the methods that end in
-    `_stream`, which hold one window at a time. If their input raises an error, the results of all
-    lines before it come first.
+    in parallel, one on each core. For iterators of any length, use `score_words` and the methods
+    that end in `_stream`, which hold one window at a time. If their input raises an error, the
+    results of all lines before it come first.
 
     Args:
         engine: a `TextModel`, or a SavedModel of one.
@@ -122,7 +122,8 @@ class Translator:
             path: the model directory, or a list of them; languages and decoding options are the
                 first one's. Or an export: a version's folder, or the folder of versions, of which
                 the highest is used.
-            decoding: instead of the model's own options; an export always has its own.
+            decoding: all options, instead of the model's own (`with_options` changes some of
+                them); an export always has its own.
             weights: "best" or "last"; an export has one set, and refuses "last".
             alignment: source of the alignments, "attention" or the "aligner" that
                 `rnnsearch-aligner` has written; None: the (first) model's aligner if it has
@@ -379,7 +380,7 @@ class Translator:
             TypeError: a sentence or a translation is not a string.
         """
         if isinstance(source, str | bytes):
-            return self.score([source], [given_pairs.checked_target(target)])[0]
+            return self.score([source], [given_pairs.checked_target(target)], progress)[0]
         pairs = given_pairs.checked_pairs(source, target)
         return _collected(self.score_stream(pairs), len(pairs), progress)
 
@@ -451,14 +452,14 @@ class Translator:
 
         Returns:
             α over the tokens of both, `</s>` included; of either text the first `max_length`
-            tokens are read.
+            tokens are read. Without attention and aligner, all weights are those of `</s>`.
 
         Raises:
             InputError: not as many translations as sentences.
             TypeError: a sentence or a translation is not a string.
         """
         if isinstance(source, str | bytes):
-            return self.align([source], [given_pairs.checked_target(target)])[0]
+            return self.align([source], [given_pairs.checked_target(target)], progress)[0]
         pairs = given_pairs.checked_pairs(source, target)
         return _collected(self.align_stream(pairs), len(pairs), progress)
 
@@ -516,17 +517,17 @@ class Translator:
     def _engine_for(self, beam_size: int | None, n_best: int) -> Any:
         decoding = self.config.decoding
         beam_size = decoding.beam_size if beam_size is None else beam_size
+        with input_errors("decoding options"):
+            wanted = dataclasses.replace(decoding, beam_size=beam_size)
         if not 1 <= n_best <= beam_size:
             raise InputError(f"n_best {n_best}: must be from 1 to the beam size, {beam_size}")
-        if beam_size == decoding.beam_size:
+        if wanted == decoding:
             return self._engine
         if self._with_decoding is None:
             raise InputError(
                 f"beam_size {beam_size}: this model searches with a beam of {decoding.beam_size}"
             )
-        with input_errors("decoding options"):
-            decoding = dataclasses.replace(decoding, beam_size=beam_size)
-        return self._with_decoding(decoding)
+        return self._with_decoding(wanted)
 
     def _tokens(
         self, pairs: Sequence[tuple[Line, Target]]

@@ -114,14 +114,15 @@ def _gradient(
 ) -> tuple[Any, ...]:
     """Return the gradients of inputs, start, annotations, keys and each of the weights.
 
-    `grad_x` is ∂L/∂x. With a_i the inputs of gates and candidate, C c_i a part of them, from i = Ty
-    to 1:
+    `grad_x` is ∂L/∂x. With a_i = [a_zi ; a_ri ; ã_i] the inputs of gates and candidate, of which
+    C c_i is a part (C is C_z, C_r and C, joined), from i = Ty to 1:
 
         ∂a_i, ∂s_{i-1}     as in `gated_update_gradient`
         ∂c_i += Cᵀ ∂a_i,  ∂α_ij += h_j · ∂c_i,  ∂h_j += α_ij ∂c_i
-        ∂q_i, ∂k_j, ∂v_a   as in `align_gradient`
-        ∂s_{i-1} += W_aᵀ ∂q_i + U_zᵀ ∂a_z + U_rᵀ ∂a_r
-        ∂W_a = Σ_i ∂q_i s_{i-1}ᵀ,  ∂C = Σ_i ∂a_i c_iᵀ,  ∂U = Σ_i ∂a [r ∘ s_{i-1}]ᵀ
+        ∂q_i, ∂k_j, ∂v_a   as in `align_gradient`; ∂k_j and ∂v_a are summed over i
+        ∂s_{i-1} += W_aᵀ ∂q_i + U_zᵀ ∂a_zi + U_rᵀ ∂a_ri
+        ∂W_a = Σ_i ∂q_i s_{i-1}ᵀ, likewise ∂U_z and ∂U_r of ∂a_zi and ∂a_ri
+        ∂C = Σ_i ∂a_i c_iᵀ,  ∂U = Σ_i ∂ã_i [r_i ∘ s_{i-1}]ᵀ
     """
     W_a_U_gates_T, C_T, U_T = (ops.cast(ops.transpose(w), dtype) for w in weights[:3])
     annotations_T = ops.transpose(annotations, (0, 2, 1))

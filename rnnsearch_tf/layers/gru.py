@@ -71,15 +71,16 @@ class _GatedUnit(PreciseLayer):
 
 @keras.saving.register_keras_serializable("rnnsearch_tf")
 class GRUCell(_GatedUnit):
-    """One step of the gated hidden unit of Cho et al. (2014), the paper's f.
+    """One step of the gated hidden unit, the paper's f.
 
         z  = σ(W_z e + U_z h)
         r  = σ(W_r e + U_r h)
         h̃  = tanh(W e + U [r ∘ h])
         h' = (1 − z) ∘ h + z ∘ h̃                             (appendix A.1.1)
 
-    Every line has a bias (b_z, b_r, b), which the paper leaves out of its formulas. Unlike
-    `keras.layers.GRU`, z weighs the new state, and the reset gate acts before U.
+    Every line has a bias (b_z, b_r, b), which the paper leaves out of its formulas. z weighs the
+    new state; in Cho et al. (2014) and `keras.layers.GRU` it weighs the old one. The reset gate
+    acts before U, in `keras.layers.GRU` by default behind it.
 
     Weights, stored transposed: `W, W_z, W_r` [m, n], `U, U_z, U_r` [n, n], `b, b_z, b_r` [n].
 

@@ -8,8 +8,9 @@
   R-Drop, of two forward passes over it, concatenated: [2B, Ty, ...];
 * training: whether dropout acts.
 
-The training loss is their sum, weighted by `TrainingConfig.loss_weights`, over the sentences of the
-batch. A new loss needs an entry here and a field `<name>_weight` in `TrainingConfig`.
+The training loss is their sum, weighted by `TrainingConfig.loss_weights`, divided by the number of
+sentences in the batch. A new loss needs an entry here and a field `<name>_weight` in
+`TrainingConfig`.
 """
 
 from __future__ import annotations
@@ -158,7 +159,7 @@ def output_cross_entropy(
     1_y: −log p_y + ε (log p_y − Σ_k log p_k / K) = −log p_y + ε (logit_y − Σ_k logit_k / K).
 
     R-Drop (Liang et al. 2021) has two forward passes, of logits v, v' and probabilities p, p'. The
-    loss of a token is the mean of both cross-entropies and α/4 (KL(p‖p') + KL(p'‖p)), where
+    loss of a token is the mean of both cross-entropies plus α/4 (KL(p‖p') + KL(p'‖p)), where
 
         KL(p‖p') + KL(p'‖p) = Σ_k (p_k − p'_k) (v_k − v'_k)
     """

@@ -15,7 +15,7 @@ from rnnsearch_tf.scripts.shared.alignment_flags import (
     word_aligner,
 )
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.decoding_flags import define_model
+from rnnsearch_tf.scripts.shared.decoding_flags import define_model, define_reading
 from rnnsearch_tf.scripts.shared.figure_flags import check_figures, define_figures, draw_figure
 from rnnsearch_tf.scripts.shared.finite_values import are_finite, json_weights
 from rnnsearch_tf.scripts.shared.line_output import (
@@ -61,6 +61,7 @@ COMMAND.define(
 )
 define_figures(COMMAND)
 define_alignment(COMMAND)
+define_reading(COMMAND)
 
 
 @COMMAND.entry

@@ -6,7 +6,12 @@ from collections.abc import Iterable, Iterator
 
 from rnnsearch_tf.results import Hypothesis
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.decoding_flags import checked_models, define_model, open_translator
+from rnnsearch_tf.scripts.shared.decoding_flags import (
+    checked_models,
+    define_model,
+    define_reading,
+    open_translator,
+)
 from rnnsearch_tf.scripts.shared.line_output import (
     define_line_output,
     line_output,
@@ -28,6 +33,8 @@ define_model(COMMAND)
 COMMAND.group("Data")
 define_pairs(COMMAND, "sentences", "their translations")
 define_line_output(COMMAND, "scores")
+define_reading(COMMAND)
+COMMAND.group("Output")
 COMMAND.define(
     "word_scores", bool,
     "write WORD:LOG P for each word of the translation and </s>, separated by spaces, after the "

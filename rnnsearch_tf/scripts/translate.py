@@ -81,6 +81,8 @@ def run() -> int:
         translator = open_translator(COMMAND, aligns=aligns)
         if not is_live(FLAGS.input):
             translator.prepare()
+    if aligns and not translator.aligns:
+        COMMAND.warn(f"{translator.config.model.architecture} has no attention: there are no links")
     if FLAGS["model_dir"].using_default_value:
         config = translator.config
         languages = f"{config.source_language} to {config.target_language}"

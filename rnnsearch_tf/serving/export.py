@@ -48,7 +48,7 @@ def export(
         model_dirs: the path of the trained model, or those of the members of an ensemble.
         export_dir: the folder that a server watches; created when absent.
         version: a positive number; a server takes the highest. None: one above the highest.
-        decoding: instead of the options in the first model's config.
+        decoding: all options, instead of those in the first model's config.
         weights: "best" or "last".
         weights_dtype: dtype of the weights: "float32", "float16" or "bfloat16".
         completions: whether it has the signature `complete`, which takes seconds to make.

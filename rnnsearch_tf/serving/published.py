@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import rnnsearch_tf
-from rnnsearch_tf.config import SENTENCEPIECE, Config, DecodingConfig
+from rnnsearch_tf.config import SENTENCEPIECE, Config, DecodingConfig, ModelConfig, check_choice
 from rnnsearch_tf.errors import InputError, first_line, input_errors
 from rnnsearch_tf.evaluation.metrics import METRICS, Score
 from rnnsearch_tf.extras import package
@@ -47,7 +47,7 @@ def publish(
         license_name: of the weights, as model hubs have it: "mit", "cc-by-4.0".
         data: what the training text is, and where it comes from.
         evaluations: files of `rnnsearch-evaluate --json`, named after their test sets.
-        decoding: instead of the options in the model's config.
+        decoding: all options, instead of those in the model's config.
         weights: "best" or "last".
         weights_dtype: dtype of the weights in the file, "float16" or "float32".
 
@@ -56,6 +56,7 @@ def publish(
             folder that exists, weights too large for the dtype, a disk that refuses.
     """
     directory, target = ModelDirectory(find_model(model_dir)), home_path(output)
+    check_choice("weights_dtype", weights_dtype, ("float16", "float32"), InputError)
     if not re.fullmatch(r"[\w.+-]+", license_name, re.ASCII):
         raise InputError(f"license {license_name!r}: expected a name such as cc-by-4.0")
     if target.exists():
@@ -110,7 +111,7 @@ def _card(config: Config, **others: str) -> str:
         {**vars(config.model), **vars(config.decoding), **others},
         tag="attention" if config.model.has_attention else "encoder-decoder",
         study=_STUDY if config.model.has_attention else "study and teaching",
-        sizes=sizes.format(**vars(config.model)),
+        sizes=", ".join([sizes.format(**vars(config.model)), *_variants(config.model)]),
         version=rnnsearch_tf.__version__,
         title="RNNsearch" if config.model.has_attention else "RNNencdec",
         languages="\n".join(_languages(config.source_language, config.target_language)),
@@ -119,6 +120,15 @@ def _card(config: Config, **others: str) -> str:
         units="joint " * config.joint_subwords + "subwords" if is_split else "words",
         requirement=package("[subwords]" if is_split else ""),
     )
+
+
+def _variants(config: ModelConfig) -> Iterator[str]:
+    """Yield how a model differs from the paper's."""
+    for name in ("lexical_model", "tied_embeddings"):
+        if getattr(config, name):
+            yield name.replace("_", " ")
+    if config.step_order != ModelConfig().step_order:
+        yield f"step order {config.step_order}"
 
 
 def _languages(*codes: str) -> Iterator[str]:

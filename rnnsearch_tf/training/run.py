@@ -80,10 +80,12 @@ def train(
         is_left_out = name == "validation" and corpus is None
         if not (is_left_out or isinstance(corpus, Corpus)):
             kind = type(corpus).__name__
-            raise TypeError(f"{name}: expected ParallelFiles, ParallelText or Wmt14, not {kind}")
+            raise TypeError(f"{name}: expected ParallelFiles, or another corpus, not {kind}")
     if keras.config.backend() == "jax":
         check_jax(config, strategy)
     check_inputs(config, validation is not None, alignments is not None)
+    if isinstance(subwords, int):
+        raise TypeError("subwords: expected model files; their number is Config.subwords")
     if subwords and (initial_model or config.tokenizer != SENTENCEPIECE):
         raise InputError(
             "subwords go with the tokenizer sentencepiece and without an initial model"

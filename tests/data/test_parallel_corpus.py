@@ -75,8 +75,8 @@ def test_unequal_sides_in_memory_are_told():
 @pytest.mark.parametrize(
     ("sides", "said"),
     [
-        ((["a", float("nan")], ["b", "c"]), "source sentence 1: expected a str, not nan"),
-        ((["a"], [None]), "target sentence 0: expected a str, not None"),
+        ((["a", float("nan")], ["b", "c"]), "source sentence 2: expected a str, not nan"),
+        ((["a"], [None]), "target sentence 1: expected a str, not None"),
         ((np.array(["a"]), ["b"]), "source: expected a list of str, not ndarray"),
     ],
 )

@@ -140,7 +140,7 @@ def test_another_beam(translator, exported):
         translator.translate(SENTENCES, n_best=4)
     with pytest.raises(InputError, match="n_best 0"):
         translator.translate(SENTENCES, n_best=0)
-    with pytest.raises(InputError, match="n_best 1: must be from 1 to the beam size, 0"):
+    with pytest.raises(InputError, match="beam_size 0: must be at least 1"):
         translator.translate(SENTENCES, beam_size=0)
     with pytest.raises(InputError, match="beam_size 2: this model searches with a beam of 3"):
         exported.translate(SENTENCES, beam_size=2)
@@ -254,7 +254,7 @@ def test_no_more_pairs_are_aligned_at_once_than_the_engine_takes(translator, mon
         (3, "a sentence, a str, or a list of them, not 3, of type int"),
         (None, "a sentence, a str, or a list of them, not None, of type NoneType"),
         (iter("ab"), "or a list of them, not <str_.*iterator"),
-        (["a", float("nan")], "sentence 1: expected a str, not nan, of type float"),
+        (["a", float("nan")], "sentence 2: expected a str, not nan, of type float"),
         ({"en": ["a"]}, "or a list of them, not {'en': .*'a'.*}, of type dict"),
         (np.array([["a"]]), "or a list of them, not array.*, of type ndarray"),
     ],
@@ -276,7 +276,7 @@ def test_pairs_that_do_not_fit(translator):
         translator.score("a", ["b"])
     with pytest.raises(TypeError, match="or a list of them, not None"):
         translator.score("a", None)
-    with pytest.raises(TypeError, match="translation 1: expected a str, not nan"):
+    with pytest.raises(TypeError, match="translation 2: expected a str, not nan"):
         translator.score(["a", "b"], ["c", float("nan")])
 
 
@@ -288,7 +288,7 @@ def test_pairs_that_do_not_fit(translator):
             "It is cold.",
             "expected an iterable of sentences, not a single sentence",
         ),
-        ("translate_stream", ["a", None], "sentence 1: expected a str, not None"),
+        ("translate_stream", ["a", None], "sentence 2: expected a str, not None"),
         ("translate_stream", {"en": ["a"]}, "an iterable of sentences, not .* of type dict"),
         (
             "translate_windows",
@@ -308,10 +308,10 @@ def test_pairs_that_do_not_fit(translator):
         (
             "score_stream",
             ("a b", "c"),
-            "pair 0: expected a sentence and its translation, not 'a b'",
+            "pair 1: expected a sentence and its translation, not 'a b'",
         ),
-        ("score_words", [("a", None)], "translation 0: expected a str, not None"),
-        ("align_stream", [(None, "a")], "sentence 0: expected a str, not None"),
+        ("score_words", [("a", None)], "translation 1: expected a str, not None"),
+        ("align_stream", [(None, "a")], "sentence 1: expected a str, not None"),
     ],
 )
 def test_what_is_no_text_in_a_stream(translator, stream, given, said):
@@ -323,7 +323,7 @@ def test_half_an_emoji_is_refused_after_the_lines_before_it(translator):
     half = json.loads('"Hi \\ud83d"')
     results = translator.translate_stream(["It is cold.", half], lines_at_once=9)
     assert next(results).text
-    with pytest.raises(InputError, match="sentence 1 is not Unicode: surrogates not allowed"):
+    with pytest.raises(InputError, match="sentence 2 is not Unicode: surrogates not allowed"):
         next(results)
     for call in (
         lambda: translator.translate(half),

@@ -97,6 +97,7 @@ USAGE = [
     ("train", [*TRAIN, "--optimizer=adadelta"], "0.0015 is that of adam"),
     ("train", [*TRAIN, "--config=adadelta.yaml"], "0.0015 is that of adam"),
     ("train", [*TRAIN, "--subwords=300"], "--subwords goes with --tokenizer=sentencepiece"),
+    ("lexicon", [f"{MODEL},model", *PAIRS], "one model is needed, not an ensemble"),
     ("train", [*TRAIN, "--data_dir=x"], "--data_dir goes with --wmt14"),
     *((name, [], "required: ") for name in [*OTHER[1:], "publish", "plot", "reproduce"]),
     *((name, [], "required: ") for name in ["select", "train"]),

@@ -321,6 +321,9 @@ def test_long_lines_are_scored_in_part_which_is_told(capsys, model_dir, tmp_path
     for side in ("source", "target"):
         assert f"{side} line 2 has 501 tokens: only 500 are read" in said
     assert len((tmp_path / "cut").read_text().splitlines()) == 2
+    whole = [f"--model_dir={model_dir}", *flags, f"--output={tmp_path / 'whole'}"]
+    assert score.run([*whole, "--max_length=501"]) == 0
+    assert "are read" not in capsys.readouterr().err
 
 
 def test_a_lexicon_is_learned_and_used(capsys, model_dir, corpus, tmp_path):

@@ -99,7 +99,7 @@ def test_languages_are_codes_and_tags(codes, metadata):
     assert yaml.safe_load("\n".join(_languages(*codes))) == metadata
 
 
-def test_a_model_without_attention(model_dir, tmp_path):
+def test_a_model_without_attention(model_dir, tmp_path, capsys):
     """Its card promises no alignments."""
     trained, other = ModelDirectory(model_dir), ModelDirectory(tmp_path / "encdec")
     config = trained.load_config()
@@ -108,10 +108,17 @@ def test_a_model_without_attention(model_dir, tmp_path):
     other.create(config, *trained.load_vocabularies())
     write_weights(other.weights_path(), TranslationModel(model), other.load_config())
     write_published(other.path, tmp_path / "published", "mit", "Text.")
+    with pytest.raises(InputError, match="weights_dtype"):
+        write_published(other.path, tmp_path / "half", "mit", "Text.", weights_dtype="bfloat16")
     card = (tmp_path / "published" / "README.md").read_text("utf-8")
     assert "RNNencdec" in card and "- encoder-decoder\n" in card
     assert "attention\n" not in card and "n' = " not in card
     assert isinstance(Translator.load(tmp_path / "published").translate(TEXT).text, str)
+    (tmp_path / "input").write_text(TEXT + "\n")
+    flags = [f"--model_dir={tmp_path / 'published'}", f"--input={tmp_path / 'input'}"]
+    capsys.readouterr()
+    assert translate.run([*flags, "--alignment=pharaoh"]) == 0
+    assert "rnnencdec has no attention: there are no links" in capsys.readouterr().err
 
 
 def test_a_model_is_found_by_its_name(published, monkeypatch, capsys, tmp_path):

@@ -13,7 +13,7 @@ import signal
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import IO, Any
 
 from absl import flags
@@ -135,10 +135,12 @@ class Command:
         """Have one of several sets of flags given, as a whole, and no two; or none, if allowed."""
         self._requirements.append(Requirement(alternatives, required))
 
-    def define_settings(self, config_class: Any, skip: tuple[str, ...] = ()) -> None:
+    def define_settings(
+        self, config_class: Any, skip: Collection[str] = (), only: Collection[str] = ()
+    ) -> None:
         """Add a flag without a default for each field of a config dataclass (see `settings`)."""
         for field in dataclasses.fields(config_class):
-            if field.name not in skip:
+            if field.name not in skip and (not only or field.name in only):
                 about = field.metadata
                 self.define(field.name, field.type, about["help"], limits=about["limits"])
 

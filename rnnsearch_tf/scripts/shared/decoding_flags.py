@@ -34,6 +34,12 @@ def define_decoding(command: Command) -> None:
     command.define_settings(DecodingConfig)
 
 
+def define_reading(command: Command) -> None:
+    """Add the decoding options that matter for given translations."""
+    command.group("Reading (defaults are the model's own)")
+    command.define_settings(DecodingConfig, only=("max_length", "correct_spelling"))
+
+
 def model_folders(command: Command, names: str | None = None) -> list[str]:
     """Return the model directory, or those of the members of the ensemble, unchecked."""
     names = names or command.flags.model_dir
@@ -46,9 +52,13 @@ def model_folders(command: Command, names: str | None = None) -> list[str]:
 def written_model(command: Command) -> ModelDirectory:
     """Return the one model directory of --model_dir, into which the command writes.
 
-    UsageError for the name of the pretrained model, whose folder is inside the package.
+    UsageError for several, and for the name of the pretrained model, whose folder is inside the
+    package; InputError for an export.
     """
     path = command.flags.model_dir
+    if "," in path:
+        raise UsageError("--model_dir: one model is needed, not an ensemble")
+    _check_is_no_export(path)
     if find_model(path) != Path(path):
         raise UsageError(
             f"--model_dir {path}: the pretrained model is read-only; copy {find_model(path)}"
@@ -82,10 +92,13 @@ def checked_models(command: Command, names: str | None = None) -> list[str]:
 
 def trained_models(command: Command) -> list[str]:
     """Return the folders of --model_dir as `checked_models`; InputError for an export."""
-    path = command.flags.model_dir
+    _check_is_no_export(command.flags.model_dir)
+    return checked_models(command)
+
+
+def _check_is_no_export(path: str) -> None:
     if find_version(path):
         raise InputError(f"{path} is an export; give the model directory that it was made from")
-    return checked_models(command)
 
 
 def decoding_settings(command: Command, names: str | None = None) -> DecodingConfig:
