@@ -222,7 +222,7 @@ def _checked_rows(rows: Iterable[tuple[str, ...]], size: int) -> Iterator[tuple[
     """Iterate over the rows, up to one that cannot be sent; TypeError for what is no text."""
     for number, row in enumerate(rows, 1):
         if not isinstance(row, tuple | list) or len(row) != size:
-            raise TypeError(f"pair {number:,}: expected a text and its translation, not {row!r}")
+            raise TypeError(f"pair {number:,}: expected a pair of texts, not {row!r}")
         for text in row:
             if not isinstance(text, str):
                 raise TypeError(f"text {number:,}: expected a str, not {text!r}")
