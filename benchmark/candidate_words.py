@@ -1,9 +1,9 @@
 """Measure what a search among candidate words gains in speed and loses in BLEU.
 
-For each number of candidate words: BLEU and sentences/s of CPU time for each beam size, relative to
-the search among all words; the words of a sentence's list, and the columns of W_o that a batch
-multiplies; and how often the most probable word of the vocabulary is not in the list, at the steps
-of the exact search's translations. One line of JSON each.
+One line of JSON for each number of candidate words: for each beam size, BLEU, and the speed in
+sentences per second of CPU time relative to the search among all words; the mean numbers of words
+in a sentence's list and of columns of W_o that a batch multiplies; and the share of the steps of
+the exact search's translations at which the most probable word is not in the list.
 """
 
 import argparse

@@ -27,7 +27,7 @@ def require_package(name: str) -> None:
 
 
 def package(extra: str = "") -> str:
-    """Return what pip installs: the package's name alone is nobody's on the package index."""
+    """Return the requirement for pip, with the address: the name is not registered on PyPI."""
     return f"rnnsearch-tf{extra} @ git+https://github.com/rnnsearch-tf/rnnsearch_tf"
 
 

@@ -19,7 +19,7 @@ from rnnsearch_tf.tf_functions import graph_function
 
 _NEGLIGIBLE = 1e-5  # p(f | e) below it is not kept
 _WEIGHTS_AT_ONCE = 1 << 22
-_MAX_RATIO = 100  # of a file that is unpacked to the file; `save` makes less than 10
+_MAX_RATIO = 100  # unpacked size / file size; it is below 10 for files that `save` writes
 MAX_WORDS = 300  # of a sentence; the time of training grows with the third power of the length
 
 # What NumPy and zipfile raise, for a damaged file, beside an OSError.

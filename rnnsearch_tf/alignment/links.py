@@ -2,8 +2,8 @@
 
 α_i is computed before word y_i is written, from the state that has read y_1 … y_{i−1} (paper,
 section 3.1; in the order look_update_generate, y_1 … y_{i−2}). So row i of α tells where the
-decoder attends in order to write y_i, and the links of y_i are taken from row i. In neither order
-does the row before or after do better.
+decoder attends in order to write y_i, and the links of y_i are taken from row i. The rows before
+and after it give worse links in both orders.
 """
 
 import dataclasses

@@ -126,8 +126,9 @@ class TextModel(tf.Module):
     def prepare(self) -> None:
         """Compute `step_weights` once, instead of in each search.
 
-        Call it before the first search, only if the weights no longer change and `weights_dtype`
-        is "float32". It takes up to as much memory as the decoder's weights, and 64 MiB.
+        Call it before the first search, and only if the weights no longer change and
+        `weights_dtype` is "float32". It takes at most the memory of the decoder's weights plus
+        64 MiB.
         """
         bfloat16, all_words = self.config.decoding.bfloat16, self._candidates is None
         self._prepared = PreparedWeights(

@@ -168,10 +168,10 @@ class Translator:
         )
 
     def prepare(self) -> None:
-        """Compute once what each search needs of a model's weights: for much text.
+        """Precompute what each search needs from the model's weights, to translate much text.
 
-        Call it before the first search, only if the weights no longer change. It takes 0.1 s and
-        up to as much memory as the decoder's weights, and 64 MiB. An export is always prepared.
+        Call it before the first search, and only if the weights no longer change. It takes 0.1 s
+        and at most the memory of the decoder's weights plus 64 MiB. Exports are always prepared.
         """
         if isinstance(self._engine, TextModel):
             self._engine.prepare()
@@ -451,8 +451,8 @@ class Translator:
             progress: whether standard error shows the progress, when it takes long.
 
         Returns:
-            α over the tokens of both, `</s>` included; of either text the first `max_length`
-            tokens are read. Without attention and aligner, all weights are those of `</s>`.
+            α over the tokens of both, `</s>` included; only the first `max_length` tokens of each
+            text are read. Without attention or an aligner, all of the weight is on `</s>`.
 
         Raises:
             InputError: not as many translations as sentences.

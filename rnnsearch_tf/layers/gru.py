@@ -80,7 +80,7 @@ class GRUCell(_GatedUnit):
 
     Every line has a bias (b_z, b_r, b), which the paper leaves out of its formulas. z weighs the
     new state; in Cho et al. (2014) and `keras.layers.GRU` it weighs the old one. The reset gate
-    acts before U, in `keras.layers.GRU` by default behind it.
+    is applied before U; `keras.layers.GRU` applies it after U by default.
 
     Weights, stored transposed: `W, W_z, W_r` [m, n], `U, U_z, U_r` [n, n], `b, b_z, b_r` [n].
 

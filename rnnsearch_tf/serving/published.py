@@ -98,7 +98,7 @@ def publish(
 def _copy(source: Path, target: Path) -> None:
     """Copy a file; InputError for a link, which could publish any file of this machine."""
     if source.is_symlink():
-        raise InputError(f"{source}: a link, which is not published; put the file in its place")
+        raise InputError(f"{source}: a symbolic link; replace it with the file to publish it")
     shutil.copyfile(source, target)
 
 

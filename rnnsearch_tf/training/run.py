@@ -85,7 +85,7 @@ def train(
         check_jax(config, strategy)
     check_inputs(config, validation is not None, alignments is not None)
     if isinstance(subwords, int):
-        raise TypeError("subwords: expected model files; their number is Config.subwords")
+        raise TypeError("subwords: expected model files; Config.subwords sets how many are learned")
     if subwords and (initial_model or config.tokenizer != SENTENCEPIECE):
         raise InputError(
             "subwords go with the tokenizer sentencepiece and without an initial model"

@@ -287,8 +287,8 @@ def test_labels_are_smoothed_in_training_alone():
         assert float(losses["nll"].sum) == pytest.approx(expected, rel=1e-5)
 
 
-def test_r_drop_compares_two_readings_with_dropout_of_their_own():
-    """α = 3: the mean of both losses and 3/4 of the divergences, of the same masks."""
+def test_r_drop_compares_two_forward_passes_with_different_dropout():
+    """α = 3: the mean of both losses plus 3/4 of the divergences, with the same masks."""
     config = dataclasses.replace(SIZES, dropout=0.5, r_drop=3.0)
     model = TranslationModel(config)
     randomize(model)

@@ -355,7 +355,7 @@ def test_a_link_in_a_model_directory_is_not_written_through(
     (copy / name).symlink_to(tmp_path / "own")
     pairs = [f"--source={corpus / 'valid.en'}", f"--target={corpus / 'valid.fr'}"]
     assert script.run([f"--model_dir={copy}", *pairs]) == 1
-    assert f"{name}: a link" in capsys.readouterr().err
+    assert f"{name}: a symbolic link" in capsys.readouterr().err
     assert (tmp_path / "own").read_text() == "mine"
 
 

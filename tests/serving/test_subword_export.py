@@ -147,8 +147,8 @@ def test_training_is_resumed_and_other_subwords_are_refused(subword_dir):
         train(other, subword_dir, made_up_text(64), made_up_text(3))
 
 
-def test_a_fine_tuning_keeps_the_subwords(subword_dir, tmp_path, monkeypatch):
-    """Its weights are the initial model's after no update but the script's."""
+def test_fine_tuning_keeps_the_subwords(subword_dir, tmp_path, monkeypatch):
+    """Training starts from the initial model's weights: the scripted update adds a constant."""
     scripted_train_step.use(monkeypatch)
     initial = InitialModel(subword_dir)
     config = initial.settings_over(Config(training=TrainingConfig(batch_size=16, max_updates=1)))

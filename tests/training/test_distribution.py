@@ -191,7 +191,8 @@ def test_the_devices_of_a_training(monkeypatch):
     ("hidden", "told"),
     [
         (None, "1 CPU: TensorFlow cannot use this machine's NVIDIA H200; pip install "
-               '"rnnsearch-tf[cuda]" brings the CUDA libraries that it needs'),
+               '"rnnsearch-tf[cuda] @ git+https://github.com/rnnsearch-tf/rnnsearch_tf" '
+              "brings the CUDA libraries that it needs"),
         ("", "1 CPU"),
         ("-1", "1 CPU"),
     ],

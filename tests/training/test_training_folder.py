@@ -115,6 +115,6 @@ def test_what_is_no_corpus_is_told(tmp_path):
     with pytest.raises(TypeError, match=r"validation: expected ParallelFiles, .* not tuple"):
         run.train(Config(), tmp_path / "model", ParallelText(["a"], ["b"]), files)
     number: Any = 4000
-    with pytest.raises(TypeError, match=r"their number is Config\.subwords"):
+    with pytest.raises(TypeError, match=r"Config\.subwords sets how many"):
         run.train(Config(), tmp_path / "model", ParallelText(["a"], ["b"]), subwords=number)
     assert not (tmp_path / "model").exists()

@@ -69,7 +69,7 @@ def written_model(command: Command) -> ModelDirectory:
 def check_written(path: Path) -> None:
     """Check a file of a model directory that a command writes; InputError for a link."""
     if path.is_symlink():
-        raise InputError(f"{path}: a link; remove it, or the file that it names would be replaced")
+        raise InputError(f"{path}: a symbolic link; remove it, so that its target is not replaced")
     check_path("model_dir", OUTPUT_FILE, str(path))
 
 
