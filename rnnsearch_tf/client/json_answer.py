@@ -7,6 +7,7 @@ from typing import Any
 
 _PIECE_CHARACTERS = 1 << 16
 _MAX_LISTS = 1_000_000
+_MAX_VALUES = 1 << 24  # an answer of 256 MiB has fewer weights
 _parsed = json.JSONDecoder().raw_decode  # (text, start) -> value and place of its end
 
 
@@ -15,11 +16,11 @@ def parse_in_pieces(body: bytes, pause: Callable[[], None]) -> Any:
 
     Python's parser lets no other thread run before it ends, so it is given no list and no object of
     more than 65,536 characters at a time. `pause` is called before each piece; an error that it
-    raises ends the work. ValueError for more lists and objects than answers have: empty ones take
-    a hundred times the memory of their text.
+    raises ends the work. ValueError for more lists and objects, or more values, than answers have:
+    as Python objects, they take up to 50 times the memory of their text.
     """
-    if body.count(b"[") + body.count(b"{") > _MAX_LISTS:
-        raise ValueError(f"more than {_MAX_LISTS:,} lists and objects")
+    if body.count(b"[") + body.count(b"{") > _MAX_LISTS or body.count(b",") > _MAX_VALUES:
+        raise ValueError(f"more than {_MAX_LISTS:,} lists and objects, or {_MAX_VALUES:,} values")
 
     def value(text: str, start: int) -> tuple[Any, int]:
         """Parse the value that begins at `start`; return it and the place of its end."""

@@ -49,10 +49,10 @@ def blocks_of_lines(path: str | Path, block_size: int) -> Iterator[list[str]]:
 def raw_lines(path: str | Path) -> Iterator[bytes]:
     """Read what `read_lines` reads, line by line, as bytes that need not be UTF-8."""
     with input_errors(path), _opened(path) as file:
-        yield from raw_lines_of(_bounded(file))
+        yield from raw_lines_of(bounded(file))
 
 
-def _bounded(file: io.BufferedIOBase) -> Iterator[bytes]:
+def bounded(file: IO[bytes] | io.BufferedIOBase) -> Iterator[bytes]:
     """Yield lines; ValueError for one that would fill the memory, as of a hostile .gz."""
     for number in itertools.count(1):
         line = file.readline(MAX_LINE_BYTES + 1)

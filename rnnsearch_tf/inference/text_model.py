@@ -120,7 +120,12 @@ class TextModel(tf.Module):
         """Return the same models, not loaded again, with other decoding options."""
         other = self._with_config(dataclasses.replace(self.config, decoding=decoding))
         if self._prepared:
-            other.prepare()
+            own, new = self.config.decoding, decoding
+            is_same = (own.bfloat16, own.candidate_words) == (new.bfloat16, new.candidate_words)
+            if is_same:
+                other._prepared = self._prepared
+            else:
+                other.prepare()
         return other
 
     def prepare(self) -> None:
@@ -128,7 +133,7 @@ class TextModel(tf.Module):
 
         Call it before the first search, and only if the weights no longer change and
         `weights_dtype` is "float32". It takes at most the memory of the decoder's weights plus
-        64 MiB.
+        64 MiB, of each model, until the process ends.
         """
         bfloat16, all_words = self.config.decoding.bfloat16, self._candidates is None
         self._prepared = PreparedWeights(

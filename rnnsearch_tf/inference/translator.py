@@ -171,7 +171,8 @@ class Translator:
         """Precompute what each search needs from the model's weights, to translate much text.
 
         Call it before the first search, and only if the weights no longer change. It takes 0.1 s
-        and at most the memory of the decoder's weights plus 64 MiB. Exports are always prepared.
+        and at most the memory of the decoder's weights plus 64 MiB, of each model, until the
+        process ends; again for other `candidate_words` and `bfloat16`. Exports are left alone.
         """
         if isinstance(self._engine, TextModel):
             self._engine.prepare()

@@ -104,6 +104,20 @@ def test_an_export_has_it_too(few, tmp_path, bfloat16):
         assert [text.decode() for text in texts if text] == written
 
 
+def test_prepared_weights_are_shared_where_options_need_the_same(few):
+    options = few.config.decoding
+    prepared = few.with_decoding(options)
+    prepared.prepare()
+    wider = prepared.with_decoding(dataclasses.replace(options, beam_size=4))
+    assert wider._prepared is prepared._prepared
+    plain = few.with_decoding(wider.config.decoding)
+    ours, theirs = (Translator.of(model).translate(SENTENCES, n_best=2) for model in (wider, plain))
+    for one, other in zip(ours, theirs, strict=True):
+        assert [h.text for h in one.hypotheses] == [h.text for h in other.hypotheses]
+    narrow = prepared.with_decoding(dataclasses.replace(options, bfloat16=True))
+    assert narrow._prepared is not prepared._prepared is not None
+
+
 def test_without_a_lexicon_there_are_none(exact):
     translator = Translator.of(with_words(exact, EXACT, None))
     with pytest.raises(InputError, match="rnnsearch-lexicon learns it"):

@@ -6,7 +6,6 @@ import itertools
 import json
 import math
 import os
-import shutil
 import sys
 import time
 from array import array
@@ -23,6 +22,7 @@ from rnnsearch_tf.files import (
     move_over,
     opened_stream,
     real_path,
+    take_mode,
     write_atomically,
 )
 from rnnsearch_tf.inference.exported import find_version
@@ -209,7 +209,7 @@ class _FileOutput(LineOutput):
                     raise busy
                 file.truncate(self._size)
                 if self._target.exists():  # a private file stays private while it is written
-                    shutil.copymode(self._target, self._partial)
+                    take_mode(self._partial, self._target)
                 _write(file, self._recorded(blocks))
                 if not os.path.samestat(os.fstat(file.fileno()), self._partial.stat()):
                     raise _AnotherProcessError(self._partial)

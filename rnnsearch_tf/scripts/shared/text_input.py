@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeVar
 
-from rnnsearch_tf.data.lines import raw_lines, raw_lines_of
+from rnnsearch_tf.data.lines import MAX_LINE_BYTES, raw_lines, raw_lines_of
 from rnnsearch_tf.errors import InputError, input_errors, until_error
 
 _PAUSE = 0.02  # seconds without a line, after which those before are answered
@@ -88,7 +88,8 @@ def _standard_input() -> Iterator[bytes]:
     except OSError:
         yield from sys.stdin.buffer
         return
-    parts: list[bytes] = []
+    parts: list[bytes] = []  # of a line
+    size = 0
     has_begun = False
     with input_errors("standard input"):
         while chunk := os.read(descriptor, 1 << 16):
@@ -97,9 +98,12 @@ def _standard_input() -> Iterator[bytes]:
             has_begun = True
             first, *others = chunk.split(b"\n")
             parts.append(first)
+            size += len(first)
+            if size > MAX_LINE_BYTES:
+                raise InputError(f"standard input: a line has more than {MAX_LINE_BYTES:,} bytes")
             for other in others:
                 yield b"".join(parts)
-                parts = [other]
+                parts, size = [other], len(other)
     if any(parts):
         yield b"".join(parts)
 
