@@ -127,7 +127,8 @@ def test_ctrl_c_while_threads_work(capsys, engine, flags, tmp_path, monkeypatch)
     interrupt_at(engine, -1, ctrl_c)
     assert translate.run([*flags, "--resume"]) == 0
     assert (tmp_path / "out").read_text() == ANSWERS
-    assert sorted(map(len, engine.windows)) == [24, 64, 64, 64, 64, 64]
+    # A search that the first run had begun may still have ended: it was not of the first 256 lines.
+    assert set().union(*engine.windows) == set(LINES[256:])
 
 
 def test_sigterm_ends_in_order(capsys, engine, flags, tmp_path):
