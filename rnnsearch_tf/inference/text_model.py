@@ -120,9 +120,8 @@ class TextModel(tf.Module):
         """Return the same models, not loaded again, with other decoding options."""
         other = self._with_config(dataclasses.replace(self.config, decoding=decoding))
         if self._prepared:
-            own, new = self.config.decoding, decoding
-            is_same = (own.bfloat16, own.candidate_words) == (new.bfloat16, new.candidate_words)
-            if is_same:
+            own = self.config.decoding
+            if (own.bfloat16, own.candidate_words) == (decoding.bfloat16, decoding.candidate_words):
                 other._prepared = self._prepared
             else:
                 other.prepare()
