@@ -9,6 +9,7 @@ the exact search's translations at which the most probable word is not in the li
 import argparse
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -40,15 +41,22 @@ def main() -> None:
     text = read_all(ParallelFiles([arguments.source], [arguments.reference]))
     translator = Translator.load(arguments.model_dir, alignment="attention")
     exact = {beam: _translated(translator, text.source, beam, 0) for beam in BEAMS}
-    translations = ParallelText(text.source, exact[BEAMS[0]][0])
+    steps = _steps(translator, ParallelText(text.source, exact[BEAMS[0]][0]))
+    source, target = translator.vocabularies
+    lexicon = read_lexicon(required(ModelDirectory(arguments.model_dir).find_lexicon()))
+    ids = translation_ids(lexicon, source, target)
     for count in (0, *arguments.candidate_words):
         row: dict[str, object] = {"what": "candidates", "candidate_words": count}
         for beam in BEAMS:
-            found, seconds = _translated(translator, text.source, beam, count)
+            found, seconds = (
+                _translated(translator, text.source, beam, count) if count else exact[beam]
+            )
             row[f"bleu_{beam}"] = round(bleu(found, text.target).score, 2)
             row[f"speed_{beam}"] = round(exact[beam][1] / seconds, 2)
         if count:
-            row |= _lists(translator, translations, arguments.model_dir, count)
+            row |= _measured(
+                CandidateLists(ids, len(target), count, beam_size=1), steps, len(target)
+            )
         say(row)
 
 
@@ -63,33 +71,44 @@ def _translated(
     return [result.text for result in results], time.process_time() - begin
 
 
-def _lists(
-    translator: Translator, translations: ParallelText, model_dir: Path, count: int
-) -> dict[str, float]:
-    """Measure the lists of sentences, and the best words that are missing in them."""
+class _Steps(NamedTuple):
+    """The steps of a batch of translations, read with teacher forcing."""
+
+    source: np.ndarray  # ids [B, Tx]
+    best: np.ndarray  # the most probable word of the vocabulary [B, Ty]
+    is_step: np.ndarray  # false at padding
+
+
+def _steps(translator: Translator, translations: ParallelText) -> list[_Steps]:
     model = translator.model
     if model is None:
         raise SystemExit("--model_dir: needs a model directory, not an export")
-    source, target = translator.vocabularies
-    lexicon = read_lexicon(required(ModelDirectory(model_dir).find_lexicon()))
-    ids = translation_ids(lexicon, source, target)
-    lists = CandidateLists(ids, len(target), count, beam_size=1)
-    own, columns, missing, steps = [], [], 0, 0
     pairs = Evaluator(translator).pairs(translations)
-    for batch in ordered_batches(pairs, _BATCH, "batch"):
-        words, penalty = (np.asarray(x) for x in lists.of(batch["source"]))
-        is_listed = np.zeros([len(penalty), len(target)], bool)
+    return [
+        _Steps(
+            batch["source"].numpy(),
+            tf.argmax(model(batch), axis=2).numpy(),
+            batch["target"].numpy() > 0,
+        )
+        for batch in ordered_batches(pairs, _BATCH, "batch")
+    ]
+
+
+def _measured(lists: CandidateLists, steps: list[_Steps], size: int) -> dict[str, float]:
+    """Measure the lists of sentences, and the best words that are missing in them."""
+    own, columns, missing = [], [], 0
+    for source, best, is_step in steps:
+        words, penalty = (np.asarray(x) for x in lists.of(source))
+        is_listed = np.zeros([len(source), size], bool)
         is_listed[:, words] = penalty == 0
-        best = tf.argmax(model(batch), axis=2).numpy()
-        is_step = np.asarray(batch["target"]) > 0
         missing += int((~np.take_along_axis(is_listed, best, axis=1) & is_step).sum())
-        steps += int(is_step.sum())
         own += is_listed.sum(axis=1).tolist()
         columns.append(len(words))
+    total = sum(int(batch.is_step.sum()) for batch in steps)
     return {
         "words_of_a_sentence": round(float(np.mean(own))),
         "columns_of_a_batch": round(float(np.mean(columns))),
-        "best_word_missing": round(missing / steps, 4),
+        "best_word_missing": round(missing / total, 4),
     }
 
 

@@ -119,7 +119,8 @@ def run() -> int:
 
         limit_operations(1)
         translator = open_translator(COMMAND, aligns=bool(FLAGS.sample_html))
-        translator.prepare()
+        if not ours:
+            translator.prepare()
         evaluator = Evaluator(translator)
     warn_of_unknown_words(COMMAND, evaluator.translator, *text)
     if not ours:

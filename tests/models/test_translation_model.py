@@ -16,7 +16,7 @@ from rnnsearch_tf.config import RNNENCDEC, RNNSEARCH, Architecture, ModelConfig,
 from rnnsearch_tf.models import translation_step
 from rnnsearch_tf.models.losses import alignment_cross_entropy
 from rnnsearch_tf.models.translation_model import TranslationModel
-from rnnsearch_tf.models.translation_step import Candidates
+from rnnsearch_tf.models.translation_step import Candidates, Carried
 
 STEP_ORDERS = typing.get_args(StepOrder)
 
@@ -66,6 +66,11 @@ def float64():
     keras.config.set_dtype_policy("float64")
     yield
     keras.config.set_dtype_policy("float32")
+
+
+def two_hypotheses(carried: Carried) -> Carried:
+    """Return the same for two equal hypotheses of each sentence: [B, 2, ...]."""
+    return Carried(*(ops.repeat(x[:, None], 2, axis=1) for x in carried))
 
 
 def equations(model: TranslationModel):
@@ -131,7 +136,7 @@ def test_several_hypotheses_share_the_annotations(architecture, order):
     model = build(architecture, order)
     step = model.bind(padded([pair[0] for pair in PAIRS]))
     first = step.start().carried
-    doubled = type(first)(*(ops.repeat(x[:, None], 2, axis=1) for x in first))
+    doubled = two_hypotheses(first)
     words = np.array([[4, 5], [6, 7], [8, 9]])
     together = step.predict_token(step.advance(doubled, words))
     for q in range(2):
@@ -147,7 +152,7 @@ def test_a_table_of_words_changes_no_logits(architecture, order, monkeypatch):
     source, words = padded([pair[0] for pair in PAIRS]), np.array([[4, 12], [6, 0], [8, 1]])
     steps = model.bind(source), model.bind(source, weights=weights)
     first = steps[0].start().carried
-    doubled = type(first)(*(ops.repeat(x[:, None], 2, axis=1) for x in first))
+    doubled = two_hypotheses(first)
     plain, looked_up = (step.predict_token(step.advance(doubled, words)) for step in steps)
     np.testing.assert_allclose(plain, looked_up, atol=1e-6)
     monkeypatch.setattr(translation_step, "_MAX_TABLE", 13 * 19 - 1)
@@ -175,7 +180,7 @@ def test_candidates_are_predicted_as_among_all_words(architecture, order):
     penalty[1, 3] = penalty[:, 5] = -math.inf
     exact, step = model.bind(source), model.bind(source, Candidates(words, penalty))
     first = step.start().carried
-    doubled = type(first)(*(ops.repeat(x[:, None], 2, axis=1) for x in first))
+    doubled = two_hypotheses(first)
     after = np.array([[4, 5], [6, 7], [8, 9]])  # two hypotheses for each sentence
     for state, previous, rows in (
         (first, after[:, 0], penalty),
@@ -292,7 +297,8 @@ def test_r_drop_compares_two_forward_passes_with_different_dropout():
     config = dataclasses.replace(SIZES, dropout=0.5, r_drop=3.0)
     model = TranslationModel(config)
     randomize(model)
-    seeds = [v for layer in model._flatten_layers() for v in layer.non_trainable_variables]
+    weights = set(map(id, model.weights))
+    seeds = [variable for variable in model.variables if id(variable) not in weights]
     first = [np.array(seed) for seed in seeds]
     assert first
     found = model.compute_losses(batch(PAIRS), ["nll"], training=True)["nll"]
