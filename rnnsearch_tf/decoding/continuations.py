@@ -158,7 +158,8 @@ def _without(
     again = tf.gather(blocks, affected, axis=2) + tf.gather(banned, affected)
     again = tf.reduce_max(again, axis=3)  # [B, Q, A]
     is_place = tf.expand_dims(tf.range(_size(maxima, 2)), 1) == affected  # [N, A]
-    position = tf.argmax(tf.cast(is_place, tf.int32), axis=1)  # of an affected block in `again`
+    # Of an affected block in `again`. GPUs have no argmax of integers.
+    position = tf.argmax(tf.cast(is_place, tf.float32), axis=1)
     return tf.where(tf.reduce_any(is_place, 1), tf.gather(again, position, axis=2), maxima)
 
 

@@ -1,0 +1,84 @@
+"""Updates and searches have a GPU kernel for each of their operations.
+
+No test runs on a GPU. TensorFlow silently runs an operation without a kernel on the CPU, and copies
+its tensors there and back at each step.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import tensorflow as tf
+from tensorflow.python.framework.kernels import get_registered_kernels_for_op
+
+from rnnsearch_tf.config import DecodingConfig, ModelConfig, TrainingConfig
+from rnnsearch_tf.decoding.model_search import search
+from rnnsearch_tf.layers.precision import dtype_policy
+from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.models.translation_step import Candidates
+from rnnsearch_tf.training.train_step import TrainStep
+
+pytestmark = pytest.mark.skipif(
+    not tf.test.is_built_with_cuda(), reason="this TensorFlow knows no GPU kernels"
+)
+IDS = tf.TensorSpec([None, None], tf.int32)
+
+
+@pytest.fixture(scope="module", params=["float32", "mixed_bfloat16"])
+def model(request) -> TranslationModel:
+    sizes = {"source_vocabulary_size": 40, "target_vocabulary_size": 40, "hidden_size": 4}
+    sizes |= {"embedding_size": 6, "attention_size": 5, "maxout_size": 6}
+    options = {"dropout": 0.2, "label_smoothing": 0.1, "r_drop": 1.0, "lexical_model": True}
+    with dtype_policy(request.param):
+        return TranslationModel(ModelConfig(**sizes, **options, tied_embeddings=True))
+
+
+def without_kernel(function: Any) -> set[str]:
+    """Operations of a traced function that no GPU computes."""
+    graph = function.graph.as_graph_def()
+    functions = {part.signature.name: part.node_def for part in graph.library.function}
+    nodes = [node for part in (graph.node, *functions.values()) for node in part]
+    assert len(nodes) > 500
+    own = {"Placeholder", *functions}
+    return {node.op for node in nodes if node.op not in own and not any(gpu_kernels(node))}
+
+
+def gpu_kernels(node: Any) -> Iterator[Any]:
+    """The kernels for a node's types; those of devices named DEFAULT are for all."""
+    for kernel in get_registered_kernels_for_op(node.op).kernel:
+        types = {rule.name: rule.allowed_values.list.type for rule in kernel.constraint}
+        given = {name: node.attr[name] for name in types if name in node.attr}
+        if kernel.device_type in ("GPU", "DEFAULT") and all(
+            set(value.list.type or [value.type]) <= set(types[name])
+            for name, value in given.items()
+            if types[name]
+        ):
+            yield kernel
+
+
+def test_an_operation_of_strings_has_none():
+    function = tf.function(tf.strings.lower).get_concrete_function(tf.TensorSpec([], tf.string))
+    (node,) = (node for node in function.graph.as_graph_def().node if node.op == "StringLower")
+    assert not list(gpu_kernels(node))
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "adadelta"])
+def test_update(model, optimizer):
+    config = TrainingConfig(
+        optimizer=optimizer,
+        learning_rate=1e-3,
+        guided_alignment_weight=0.5,
+        weight_average=0.9,
+    )
+    step = TrainStep(model, config, total_updates=10, shares=1)
+    assert not without_kernel(step._update.get_concrete_function())
+
+
+@pytest.mark.parametrize("beam_size", [1, 2])
+def test_search(model, beam_size):
+    def found(source: Any, words: Any, penalty: Any) -> Any:
+        candidates = Candidates(words, penalty)
+        return search(model, source, DecodingConfig(beam_size=beam_size), candidates=candidates)
+
+    specs = IDS, tf.TensorSpec([None], tf.int32), tf.TensorSpec([None, None], tf.float32)
+    assert not without_kernel(tf.function(found).get_concrete_function(*specs))
