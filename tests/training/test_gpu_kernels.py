@@ -1,7 +1,7 @@
 """Updates and searches have a GPU kernel for each of their operations.
 
 No test runs on a GPU. TensorFlow silently runs an operation without a kernel on the CPU, and copies
-its tensors there and back at each step.
+its tensors there and back at each step. Kernels of integers may still compute on the host.
 """
 
 from collections.abc import Iterator

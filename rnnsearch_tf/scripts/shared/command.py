@@ -343,6 +343,8 @@ def quiet_start(backend: str = "tensorflow") -> Iterator[None]:
     require_package("tensorflow")
     is_first = "tensorflow" not in sys.modules
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    # Without it, a process takes all memory of all GPUs, and none is left for another.
+    os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
     os.environ["KERAS_BACKEND"] = backend  # whatever the user's other work has
     logging.getLogger("tensorflow").addFilter(_is_not_of_retracing)
     sys.stderr.flush()
