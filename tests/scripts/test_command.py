@@ -184,6 +184,19 @@ assert gc.isenabled() and not gc.get_freeze_count()  # a user's models are no pa
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@pytest.mark.parametrize("given", ["", "TF_FORCE_GPU_ALLOW_GROWTH=false"])
+def test_a_gpu_keeps_memory_for_other_processes(given):
+    code = """
+import os
+from rnnsearch_tf.scripts.shared.command import quiet_start
+with quiet_start():
+    print(os.environ["TF_FORCE_GPU_ALLOW_GROWTH"])
+"""
+    command = ["env", *given.split(), sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == ("false\n" if given else "true\n")
+
+
 def test_no_temporary_folder_is_needed():
     """As in a container whose disk is read-only."""
     code = """
