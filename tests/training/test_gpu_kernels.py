@@ -26,11 +26,21 @@ IDS = tf.TensorSpec([None, None], tf.int32)
 
 @pytest.fixture(scope="module", params=["float32", "mixed_bfloat16"])
 def model(request) -> TranslationModel:
-    sizes = {"source_vocabulary_size": 40, "target_vocabulary_size": 40, "hidden_size": 4}
-    sizes |= {"embedding_size": 6, "attention_size": 5, "maxout_size": 6}
-    options = {"dropout": 0.2, "label_smoothing": 0.1, "r_drop": 1.0, "lexical_model": True}
+    config = ModelConfig(
+        source_vocabulary_size=40,
+        target_vocabulary_size=40,
+        embedding_size=6,
+        hidden_size=4,
+        attention_size=5,
+        maxout_size=6,
+        dropout=0.2,
+        label_smoothing=0.1,
+        r_drop=1.0,
+        tied_embeddings=True,
+        lexical_model=True,
+    )
     with dtype_policy(request.param):
-        return TranslationModel(ModelConfig(**sizes, **options, tied_embeddings=True))
+        return TranslationModel(config)
 
 
 def without_kernel(function: Any) -> set[str]:
