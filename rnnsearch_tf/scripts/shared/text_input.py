@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeVar
 
 from rnnsearch_tf.data.lines import MAX_LINE_BYTES, raw_lines, raw_lines_of
-from rnnsearch_tf.errors import InputError, input_errors, until_error
+from rnnsearch_tf.errors import input_errors, until_error
 
 _PAUSE = 0.02  # seconds without a line, after which those before are answered
 _LONGEST = 0.2  # seconds, after which lines that keep coming wait for the next list
@@ -94,13 +94,13 @@ def _standard_input() -> Iterator[bytes]:
     with input_errors("standard input"):
         while chunk := os.read(descriptor, 1 << 16):
             if not has_begun and b"\0" in chunk:
-                raise InputError("standard input: binary, or UTF-16; text must be UTF-8")
+                raise ValueError("binary, or UTF-16; text must be UTF-8")
             has_begun = True
             first, *others = chunk.split(b"\n")
             parts.append(first)
             size += len(first)
             if size > MAX_LINE_BYTES:
-                raise InputError(f"standard input: a line has more than {MAX_LINE_BYTES:,} bytes")
+                raise ValueError(f"a line has more than {MAX_LINE_BYTES:,} bytes")
             for other in others:
                 yield b"".join(parts)
                 parts, size = [other], len(other)
