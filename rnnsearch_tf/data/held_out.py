@@ -5,7 +5,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText, each_pair, read_all, unchanged
+from rnnsearch_tf.data.parallel_corpus import (
+    Corpus,
+    ParallelText,
+    checked_blocks,
+    each_pair,
+    read_all,
+    unchanged,
+)
 from rnnsearch_tf.data.permutation import Permutation
 from rnnsearch_tf.digests import json_digest
 from rnnsearch_tf.errors import InputError
@@ -28,7 +35,7 @@ class _Part:
 
     def blocks(self) -> Iterator[ParallelText]:
         before = 0
-        for block in self._corpus.blocks():
+        for block in checked_blocks(self._corpus):
             is_in = np.full(len(block.source), not self._has_drawn)
             first, last = np.searchsorted(self._drawn, [before, before + len(is_in)])
             is_in[self._drawn[first:last] - before] = self._has_drawn

@@ -19,8 +19,7 @@ _LARGE = 10_000_000  # bytes, which take 10 ms to read again
 class ParallelText(NamedTuple):
     """Sentence pairs as raw text, without line ends: a corpus in memory.
 
-    The methods raise an InputError if one side has more sentences than the other, or is no list
-    of str.
+    The methods raise an InputError as `check` does.
     """
 
     source: list[str]
@@ -28,17 +27,18 @@ class ParallelText(NamedTuple):
 
     def fingerprint(self) -> str:
         """Return the SHA-256 of the sentences."""
-        self._check()
+        self.check()
         return json_digest(["text", *self])
 
     def blocks(self) -> Iterator["ParallelText"]:
         """Give the pairs in order, a block at a time."""
-        self._check()
+        self.check()
         for start in range(0, len(self.source), BLOCK_PAIRS):
             chosen = slice(start, start + BLOCK_PAIRS)
             yield ParallelText(self.source[chosen], self.target[chosen])
 
-    def _check(self) -> None:
+    def check(self) -> None:
+        """Raise an InputError if the sides have not as many sentences, or are no lists of str."""
         for name, side in zip(("source", "target"), self, strict=True):
             if not isinstance(side, list | tuple):
                 kind = type(side).__name__
@@ -159,16 +159,27 @@ def _by_columns(path: str | Path) -> Iterator[ParallelText]:
         raise InputError(f"{path} is empty")
 
 
+def checked_blocks(corpus: Corpus) -> Iterator[ParallelText]:
+    """Give the blocks of a corpus; InputError for one that is not as `ParallelText.check` wants."""
+    for number, block in enumerate(corpus.blocks(), 1):
+        try:
+            pairs = ParallelText(*block)
+            pairs.check()
+        except (InputError, TypeError) as error:
+            raise InputError(f"block {number:,} of the corpus: {error}") from error
+        yield pairs
+
+
 def each_pair(corpus: Corpus) -> Iterator[tuple[str, str]]:
     """Give the pairs of a corpus one by one."""
-    for block in corpus.blocks():
+    for block in checked_blocks(corpus):
         yield from zip(*block, strict=True)
 
 
 def read_all(corpus: Corpus) -> ParallelText:
     """Read all pairs of a corpus into memory."""
     text = ParallelText([], [])
-    for block in corpus.blocks():
+    for block in checked_blocks(corpus):
         text.source.extend(block.source)
         text.target.extend(block.target)
     return text

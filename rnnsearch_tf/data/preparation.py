@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.data import prepared_corpus
-from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText, unchanged
+from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText, checked_blocks, unchanged
 from rnnsearch_tf.data.prepared_corpus import SIDES, Block, PreparedText, SideWriter
 from rnnsearch_tf.digests import is_intact, json_digest, write_digests
 from rnnsearch_tf.errors import InputError, until_error
@@ -80,7 +80,8 @@ def _tokenized(
     errors: list[Exception] = []
     lines = tf.TensorSpec([None], tf.string)
     dataset = tf.data.Dataset.from_generator(
-        lambda: until_error(corpus.blocks(), errors), output_signature=ParallelText(lines, lines)
+        lambda: until_error(checked_blocks(corpus), errors),
+        output_signature=ParallelText(lines, lines),
     )
     dataset = dataset.map(
         lambda pairs: (_analyze(pairs.source, source), _analyze(pairs.target, target)),

@@ -156,11 +156,11 @@ def beam_search(
     """
     _check_options(beam_size, eos_id, banned_ids, n_best)
     _check_state("state", state)
-    max_lengths = tf.maximum(tf.cast(max_lengths, tf.int32), 1)
+    max_lengths = tf.maximum(_lengths("max_lengths", max_lengths), 1)
     rules = _Rules(
         beam_size=beam_size,
         max_lengths=max_lengths,
-        min_lengths=None if min_lengths is None else tf.cast(min_lengths, tf.int32),
+        min_lengths=None if min_lengths is None else _lengths("min_lengths", min_lengths),
         eos_id=eos_id,
         banned_ids=tuple(banned_ids),
         scoring=scoring,
@@ -336,6 +336,7 @@ def _rank(beam: _Beam, rules: _Rules) -> Hypotheses:
 def _scores(beam: _Beam, rules: _Rules) -> Float[Tensor, "B Q"]:
     """Scores of the finished hypotheses, -inf for the others."""
     scores = rules.scoring.score(beam.log_probs, tf.maximum(beam.lengths, 1), beam.kept)
+    scores = tf.cast(scores, tf.float32)
     return tf.where((beam.lengths > 0) & (scores > -math.inf), scores, -math.inf)  # NaN is not
 
 
@@ -370,8 +371,17 @@ def _loop_shapes(state: State, beam: _Beam, k: int) -> tuple[Any, Any]:
 def _check_logits(logits: tf.Tensor, rules: _Rules) -> None:
     if logits.shape.rank != 3:
         raise ValueError(f"predict must return logits [B, Q, K], not {logits.shape}")
-    if logits.shape[-1] is not None and rules.eos_id >= logits.shape[-1]:
-        raise ValueError(f"eos_id {rules.eos_id} is outside the vocabulary of {logits.shape[-1]}")
+    words = logits.shape[-1]
+    for name, i in [("eos_id", rules.eos_id), *(("banned id", i) for i in rules.banned_ids)]:
+        if i < 0 or (words is not None and i >= words):
+            raise ValueError(f"{name} {i} is outside the vocabulary of {words}")
+
+
+def _lengths(name: str, lengths: Any) -> tf.Tensor:
+    lengths = tf.cast(lengths, tf.int32)
+    if lengths.shape.rank != 1:
+        raise ValueError(f"{name} must be [B], one for each sentence, not {lengths.shape}")
+    return lengths
 
 
 def _check_state(name: str, state: State) -> None:

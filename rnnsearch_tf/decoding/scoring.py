@@ -7,6 +7,7 @@ keeps the sum of its alignments), which the search carries from step to step.
 
 from __future__ import annotations
 
+import abc
 import math
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -29,17 +30,21 @@ class ScoringRule(Protocol):
     def extend(self, kept: Kept, state: State, words: Int[Tensor, "B k"]) -> Kept:
         """Return what hypotheses keep after another word, in shapes that stay the same.
 
-        The word was predicted from the state, which has its alignment. What finished hypotheses
-        keep is frozen: the search ignores the result for them.
+        The word was predicted from the state. A model's has its `alignment` [B, k, Tx], which is 0
+        at padding. An ensemble's is a tuple of its models' states; a search with prefixes has
+        either in `model_state`. What finished hypotheses keep is frozen: the search ignores the
+        result for them. Sentences leave the batch during the search: what a rule knows of each,
+        such as its mask, must be in what it keeps.
         """
         return ()
 
+    @abc.abstractmethod
     def score(
         self, log_probs: Float[Tensor, "B Q"], lengths: Int[Tensor, "B Q"], kept: Kept
     ) -> Float[Tensor, "B Q"]:
         """Return the scores of finished hypotheses; `lengths` in tokens; higher is better."""
-        ...
 
+    @abc.abstractmethod
     def bound(
         self, log_probs: Float[Tensor, "B Q"], max_lengths: Int[Tensor, "B 1"], kept: Kept
     ) -> Float[Tensor, "B Q"]:
@@ -48,7 +53,6 @@ class ScoringRule(Protocol):
         Further words can only lower log p. `max_lengths` are the lengths that hypotheses can still
         reach, in tokens, eos included.
         """
-        ...
 
 
 @dataclass(frozen=True)

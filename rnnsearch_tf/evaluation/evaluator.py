@@ -81,7 +81,8 @@ class Evaluator:
             return None
 
     def pairs(self, text: ParallelText) -> Pairs:
-        """Return sentence pairs as ids of the model's tokens."""
+        """Return sentence pairs as ids of the model's tokens; errors of `ParallelText.check`."""
+        text.check()
         source, target = (
             to_sentences(tokenize(lines, tokenizer), vocabulary)
             for lines, tokenizer, vocabulary in zip(

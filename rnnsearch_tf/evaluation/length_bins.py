@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rnnsearch_tf.errors import input_errors
-from rnnsearch_tf.evaluation.metrics import Reference, bleu, language_tokens
+from rnnsearch_tf.evaluation.metrics import Reference, bleu, language_tokens, sides
 from rnnsearch_tf.json_files import read_json, typed
 from rnnsearch_tf.limits import Limits
 
@@ -46,7 +46,13 @@ def bleu_by_length(
     lengths: Sequence[int],
     bounds: Sequence[int] | None = None,
 ) -> list[LengthBin]:
-    """Score each of the `length_bins` by BLEU, with its confidence interval."""
+    """Score each of the `length_bins` by BLEU, with its confidence interval.
+
+    Errors as in `metrics.sides`.
+    """
+    references, translations, lengths = sides(
+        references=references, translations=translations, lengths=lengths
+    )
     bins, tokens = [], language_tokens(references)
     for span, rows in length_bins(lengths, bounds).items():
         ours, right = [translations[i] for i in rows], [references[i] for i in rows]

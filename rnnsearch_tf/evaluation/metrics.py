@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 import sacrebleu
 from sacrebleu.metrics.ter import TERSignature
 
+from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.text.unspaced import HAN, SOUTHEAST_ASIAN, UNSPACED
 
 SAMPLES = 1_000  # that a bootstrap draws, each of as many sentences as there are
 MIN_TO_RESAMPLE = 10  # sentences; a bootstrap of fewer says little
 _SPACED = "13a"  # sacreBLEU's tokens by default, of languages with spaces between words
-
 
 # The reference translation of a sentence, or several of it.
 Reference = str | tuple[str, ...]
@@ -80,8 +80,9 @@ class Metric:
         """Score a set of translations.
 
         The confidence interval is by sacreBLEU's bootstrap (1,000 samples). There is none of fewer
-        than 10 sentences, nor of a BLEU of 0.
+        than 10 sentences, nor of a BLEU of 0. Errors as in `sides`.
         """
+        references, translations = sides(references=references, translations=translations)
         metric = self.new(tokens or language_tokens(references))
         samples = SAMPLES if intervals and len(references) >= MIN_TO_RESAMPLE else 1
         result = metric.corpus_score(translations, reference_sets(references), n_bootstrap=samples)
@@ -92,7 +93,8 @@ class Metric:
     def sentence_scores(
         self, translations: Sequence[str], references: Sequence[str], tokens: str = ""
     ) -> list[float]:
-        """Score each translation by itself; `tokens` as in `score`."""
+        """Score each translation by itself; `tokens` and errors as in `score`."""
+        references, translations = sides(references=references, translations=translations)
         metric = (self.make_for_sentence or self.make)(tokens or language_tokens(references))
         pairs = zip(translations, references, strict=True)
         return [metric.sentence_score(ours, [theirs]).score for ours, theirs in pairs]
@@ -149,6 +151,24 @@ METRICS: dict[str, Metric] = {
         on_words=True,
     ),
 }
+
+
+def sides(**given: Sequence[Any]) -> list[list[Any]]:
+    """Return the sides of a test set as lists, in order (those of pandas have labels).
+
+    InputError if one has more sentences than another, which sacreBLEU would ignore; TypeError for a
+    single string, and for a reference in a list, as sacreBLEU takes them.
+    """
+    for name, side in given.items():
+        if isinstance(side, str):
+            raise TypeError(f"{name}: expected a list of str, not a str")
+    lists = {name: list(side) for name, side in given.items()}
+    if len({len(side) for side in lists.values()}) > 1:
+        counts = (f"{len(side):,} {name}" for name, side in lists.items())
+        raise InputError(f"{', '.join(counts)}: they must belong together line by line")
+    if any(isinstance(one, list) for one in lists.get("references", ())):
+        raise TypeError("several references of a sentence are a tuple, not a list")
+    return list(lists.values())
 
 
 def reference_sets(references: Sequence[Reference]) -> list[list[str]]:

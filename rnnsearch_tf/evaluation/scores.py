@@ -18,6 +18,7 @@ from rnnsearch_tf.evaluation.metrics import (
     Score,
     language_tokens,
     reference_sets,
+    sides,
     with_interval,
 )
 from rnnsearch_tf.evaluation.significance import Comparison
@@ -65,8 +66,9 @@ def score_set(
 ) -> SetScores:
     """Score detokenized translations, all or those of some rows, by every metric.
 
-    Scores have 95% confidence intervals.
+    Scores have 95% confidence intervals. Errors as in `sides`.
     """
+    references, translations = sides(references=references, translations=translations)
     tokens = language_tokens(references)
     if rows is not None:
         translations = [translations[i] for i in rows]

@@ -53,7 +53,13 @@ def compare(
     references: Sequence[Reference],
     lengths: Sequence[int],
 ) -> Comparison:
-    """Compare two systems by every metric of detokenized text, and by source length in words."""
+    """Compare two systems by every metric of detokenized text, and by source length in words.
+
+    Errors as in `metrics.sides`.
+    """
+    references, translations, others, lengths = metrics.sides(
+        references=references, translations=translations, others=others, lengths=lengths
+    )
     differences = {
         name: difference(metric, translations, others, references)
         for name, metric in metrics.text_metrics().items()
@@ -73,12 +79,18 @@ def difference(
     references: Sequence[Reference],
     rows: Sequence[int] | None = None,
 ) -> Difference:
-    """Compare two systems by one metric, on all sentences or on those of some rows."""
+    """Compare two systems by one metric, on all sentences or on those of some rows.
+
+    Errors as in `metrics.sides`.
+    """
+    references, translations, others = metrics.sides(
+        references=references, translations=translations, others=others
+    )
     metric_object = metric.new(metrics.language_tokens(references))
     if rows is not None:
         translations, others = ([side[i] for i in rows] for side in (translations, others))
         references = [references[i] for i in rows]
-    systems = [("this", list(translations)), ("other", list(others))]
+    systems = [("this", translations), ("other", others)]
     sets = metrics.reference_sets(references)
     test = PairedTest(systems, {"": metric_object}, sets, "bs", metrics.SAMPLES)
     signatures, results = test()

@@ -52,4 +52,4 @@ def _sides(translator: Translator) -> Iterator[tuple[Tokenizer, Vocabulary]]:
 def _ids(lines: Sequence[str], tokenizer: Tokenizer, vocabulary: Vocabulary) -> list[list[int]]:
     """Return each sentence's tokens as ids, with that of `</s>`."""
     sentences = tokenize(lines, tokenizer).to_list() if lines else []
-    return [vocabulary.encode(token.decode() for token in sentence) for sentence in sentences]
+    return [vocabulary.encode(sentence) for sentence in sentences]

@@ -25,7 +25,10 @@ def checked_lines(text: Any) -> list[Line]:
 
 def _checked_list(values: Any) -> Any:
     if not hasattr(values, "__len__") or not is_series(values):
-        raise TypeError(f"expected a sentence, a str, or a list of them, not {_described(values)}")
+        raise TypeError(
+            f"expected a sentence, a str, or a list of them, not {_described(values)}; the methods "
+            "that end in _stream take iterators"
+        )
     return values
 
 

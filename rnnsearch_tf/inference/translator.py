@@ -58,9 +58,9 @@ class Translator:
     Lists are processed in windows of a few hundred lines, in parts of similar length; results come
     in the order of the input. If TensorFlow runs each operation on one thread
     (`tf.config.threading.set_intra_op_parallelism_threads(1)`), parts of a window are translated
-    in parallel, one on each core. For iterators of any length, use `score_words` and the methods
-    that end in `_stream`, which hold one window at a time. If their input raises an error, the
-    results of all lines before it come first.
+    in parallel, one on each core. For iterators of any length, use the methods that end in
+    `_stream`, which hold one window at a time. If their input raises an error, the results of all
+    lines before it come first.
 
     Args:
         engine: a `TextModel`, or a SavedModel of one.
@@ -380,10 +380,7 @@ class Translator:
             InputError: not as many translations as sentences.
             TypeError: a sentence or a translation is not a string.
         """
-        if isinstance(source, str | bytes):
-            return self.score([source], [given_pairs.checked_target(target)], progress)[0]
-        pairs = given_pairs.checked_pairs(source, target)
-        return _collected(self.score_stream(pairs), len(pairs), progress)
+        return _of_pairs(self.score_stream, source, target, progress)
 
     def score_stream(self, pairs: Iterable[tuple[Line, Target]]) -> Iterator[float]:
         """Score (source, target) pairs as they come; as `score`."""
@@ -391,11 +388,26 @@ class Translator:
             outputs = self._scored(*self._tokens(window))
             yield from received_scores(outputs["score"].numpy())
 
-    def score_words(self, pairs: Iterable[tuple[Line, Target]]) -> Iterator[Hypothesis]:
-        """Score (source, target) pairs word by word, as they come; as `score`.
+    @overload
+    def score_words(  # type: ignore[overload-overlap]
+        self, source: Line, target: Target, progress: bool = True
+    ) -> Hypothesis: ...
+
+    @overload
+    def score_words(
+        self, source: Sequence[Line], target: Sequence[Target], progress: bool = True
+    ) -> list[Hypothesis]: ...
+
+    def score_words(
+        self,
+        source: Line | Sequence[Line],
+        target: Target | Sequence[Target],
+        progress: bool = True,
+    ) -> Hypothesis | list[Hypothesis]:
+        """Score given translations word by word; arguments and errors as in `score`.
 
         Examples:
-            >>> [given] = translator.score_words([("It is cold.", "Il fait froid.")])
+            >>> given = translator.score_words("It is cold.", "Il fait froid.")
             >>> given.tokens, abs(sum(given.word_scores) - given.score) < 1e-4
             (('Il', 'fait', 'froid', '.', '</s>'), True)
 
@@ -403,6 +415,10 @@ class Translator:
             The given texts with `tokens`, `score` and `word_scores`, and the pieces of models of
             subwords. Exports of version 0.1.0 give no `word_scores`.
         """
+        return _of_pairs(self.score_words_stream, source, target, progress)
+
+    def score_words_stream(self, pairs: Iterable[tuple[Line, Target]]) -> Iterator[Hypothesis]:
+        """Score (source, target) pairs word by word, as they come; as `score_words`."""
         for window in windows(given_pairs.each_pair(pairs), LINES_AT_ONCE):
             source, target = self._tokens(window)
             outputs = self._scored(source, target)
@@ -459,10 +475,7 @@ class Translator:
             InputError: not as many translations as sentences.
             TypeError: a sentence or a translation is not a string.
         """
-        if isinstance(source, str | bytes):
-            return self.align([source], [given_pairs.checked_target(target)], progress)[0]
-        pairs = given_pairs.checked_pairs(source, target)
-        return _collected(self.align_stream(pairs), len(pairs), progress)
+        return _of_pairs(self.align_stream, source, target, progress)
 
     def align_stream(self, pairs: Iterable[tuple[Line, Target]]) -> Iterator[Alignment]:
         """Align (source, target) pairs as they come; as `align`."""
@@ -580,6 +593,20 @@ class Translator:
                     for hypothesis in translation.hypotheses
                 ),
             )
+
+
+def _of_pairs(
+    stream: Callable[[Iterable[tuple[Line, Target]]], Iterator[Item]],
+    source: Line | Sequence[Line],
+    target: Target | Sequence[Target],
+    progress: bool,
+) -> Any:
+    """Return a stream's result for a sentence and its translation, or its results for lists."""
+    if isinstance(source, str | bytes):
+        [result] = stream([(source, given_pairs.checked_target(target))])
+        return result
+    pairs = given_pairs.checked_pairs(source, target)
+    return _collected(stream(pairs), len(pairs), progress)
 
 
 def _collected(stream: Iterator[Item], total: int, progress: bool) -> list[Item]:

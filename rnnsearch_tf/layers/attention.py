@@ -23,7 +23,7 @@ from keras import ops
 
 from rnnsearch_tf.config import InitialWeights
 from rnnsearch_tf.layers import initializers
-from rnnsearch_tf.layers.attention_inputs import check_shapes, states_of_each
+from rnnsearch_tf.layers.attention_inputs import check_optional, check_shapes, states_of_each
 from rnnsearch_tf.layers.precision import PreciseLayer, product, product_of_each
 from rnnsearch_tf.tensor_types import Bool, Float, Tensor
 
@@ -152,6 +152,7 @@ class BahdanauAttention(PreciseLayer):
         """
         width = self.U_a.shape[0] if keys is None else None
         check_shapes(self, state.shape, annotations.shape, self.W_a.shape[0], width)
+        check_optional(self, keys, annotations_mask, self.units)
         state, annotations = self.wide(state), self.wide(annotations)
         keys = self.keys(annotations) if keys is None else self.wide(keys)
         query = product(state, self.factor(self.W_a))
@@ -200,6 +201,7 @@ class LastAnnotation(PreciseLayer):
         Only the number of states matters. Arguments are those of `BahdanauAttention.call`.
         """
         del keys
+        check_optional(self, mask=annotations_mask)
         annotations = self.wide(annotations)
         sentences, positions = ops.shape(annotations)[0], ops.shape(annotations)[1]
         if annotations_mask is None:

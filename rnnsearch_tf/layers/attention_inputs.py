@@ -26,6 +26,20 @@ def check_shapes(
     )
 
 
+def check_optional(
+    layer: keras.layers.Layer, keys: Any = None, mask: Any = None, units: int | None = None
+) -> None:
+    """Check the ranks of given keys and mask; ValueError as `check_shapes`."""
+    if keys is not None and not _fits(keys.shape, (3,), units):
+        raise ValueError(
+            f"{type(layer).__name__}: keys are [B, Tx, {units}], not {tuple(keys.shape)}"
+        )
+    if mask is not None and not _fits(mask.shape, (2,), None):
+        raise ValueError(
+            f"{type(layer).__name__}: annotations_mask is [B, Tx], not {tuple(mask.shape)}"
+        )
+
+
 def _fits(shape: Sequence[int | None], ranks: tuple[int, ...], width: int | None) -> bool:
     return len(shape) in ranks and width in (None, shape[-1])
 

@@ -100,8 +100,11 @@ def product(
 ) -> Float[Tensor, "*rows b"]:
     """Multiply rows by a matrix in the dtype of the matrix, and return the dtype of x.
 
-    All rows are one product of two matrices, into which TensorFlow fuses the bias.
+    All rows are one product of two matrices, into which TensorFlow fuses the bias. ValueError for
+    a symbolic input: a functional model would have the matrix as a constant, not as a weight.
     """
+    if isinstance(x, keras.KerasTensor):
+        raise ValueError("in a functional model, call the layer itself, not one of its methods")
     if len(x.shape) != 2:
         *rows, size = sizes(x)
         y = product(ops.reshape(x, (-1, size)), matrix, bias)

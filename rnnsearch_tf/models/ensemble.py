@@ -29,9 +29,20 @@ class Ensemble:
 
     Args:
         models: M of them, over the same vocabularies.
+
+    Raises:
+        ValueError: no models, or vocabularies of different sizes.
     """
 
     def __init__(self, models: Sequence[TranslationModel]):
+        sizes = {
+            (model.config.source_vocabulary_size, model.config.target_vocabulary_size)
+            for model in models
+        }
+        if len(sizes) != 1:
+            raise ValueError(
+                f"an ensemble needs models over the same vocabularies, not of {sorted(sizes)} words"
+            )
         self._models = tuple(models)
 
     def bind(

@@ -82,8 +82,10 @@ class ModelDirectory:
         """Write vocabularies, SentencePiece models and config, with the vocabularies' digests.
 
         The training id and decoding options that the folder has are kept. InputError if the
-        folder cannot be written, or its config cannot be read.
+        folder cannot be written, its config cannot be read, or the config has other vocabulary
+        sizes.
         """
+        _check_sizes(self.path, config, source, target)
         config = dataclasses.replace(
             config, source_vocabulary=source.digest, target_vocabulary=target.digest
         )
@@ -184,10 +186,10 @@ class ModelDirectory:
         InputError if a file is missing, damaged, or not the one the model was made with.
         """
         config = self.load_config()
-        return (
-            Vocabulary.load(self.source_vocabulary_path, config.source_vocabulary),
-            Vocabulary.load(self.target_vocabulary_path, config.target_vocabulary),
-        )
+        source = Vocabulary.load(self.source_vocabulary_path, config.source_vocabulary)
+        target = Vocabulary.load(self.target_vocabulary_path, config.target_vocabulary)
+        _check_sizes(self.path, config, source, target)
+        return source, target
 
     def load_tokenizers(self) -> "tuple[Tokenizer, Tokenizer]":
         """Make the source's and the target's tokenizer; InputError as in `load_config`."""
@@ -329,3 +331,13 @@ def find_model(path: str | Path) -> Path:
     shipped = SHIPPED / path
     is_name = len(Path(path).parts) == 1 and not Path(path).exists()
     return shipped if is_name and shipped.is_dir() else home_path(path)
+
+
+def _check_sizes(where: Path, config: Config, source: Vocabulary, target: Vocabulary) -> None:
+    """Raise an InputError unless the model has as many words as the vocabularies."""
+    sizes = config.model.source_vocabulary_size, config.model.target_vocabulary_size
+    if (len(source), len(target)) != sizes:
+        raise InputError(
+            f"{where}: vocabularies of {len(source):,} and {len(target):,} tokens, but a config "
+            f"with vocabulary sizes of {sizes[0]:,} and {sizes[1]:,}"
+        )

@@ -9,6 +9,7 @@ from typing import Any
 
 import h5py
 import keras
+import numpy as np
 from keras import ops
 
 from rnnsearch_tf.config import ModelConfig
@@ -25,14 +26,18 @@ from rnnsearch_tf.tensor_types import Float, Int, Tensor
 def _target(x: Any, y: Any = None) -> Any:
     """Return y or the target of arrays, without which Keras ignores `sample_weight`.
 
-    ValueError for batches with a guide.
+    ValueError for batches with a guide, and for a y that is not the target.
     """
     batch = getattr(x, "element_spec", x)
     if isinstance(batch, tuple):
         batch = batch[0]
     if isinstance(batch, Mapping) and "guide" in batch:
         raise ValueError("fit has no guided alignment loss, so give it batches without `guide`")
-    return x["target"] if y is None and isinstance(x, Mapping) else y
+    if y is None or not isinstance(x, Mapping):
+        return x["target"] if isinstance(x, Mapping) else y
+    if not np.array_equal(*map(ops.convert_to_numpy, (x["target"], y))):
+        raise ValueError("y must be the target as it is, or absent: the model shifts it itself")
+    return y
 
 
 @keras.saving.register_keras_serializable("rnnsearch_tf")
@@ -96,7 +101,8 @@ class TranslationModel(keras.Model):
 
         Raises:
             ValueError: a strategy of several machines, which Keras's loop does not support;
-                batches with a `guide`, which `fit` would ignore; label smoothing; R-Drop; an
+                batches with a `guide`, which `fit` would ignore; arrays with another y than the
+                target, which the model shifts itself; label smoothing; R-Drop; an
                 average of the weights, which Keras assigns to them at the end of each `fit`; a
                 `class_weight`, which Keras would look up by the positions of words.
         """
@@ -165,6 +171,7 @@ class TranslationModel(keras.Model):
             candidates: the words that are predicted; None: all.
             weights: from `step_weights`; by default computed here, in the policy's dtype.
         """
+        source = ops.convert_to_tensor(source)
         annotations, summary = self.encoder(source)
         mask = ops.not_equal(source, 0)
         return TranslationStep(
@@ -223,6 +230,7 @@ class TranslationModel(keras.Model):
         self, source: Int[Tensor, "B Tx"], target: Int[Tensor, "B Ty"], training: bool = False
     ) -> DecoderOutputs:
         """Compute the decoder outputs [B, Ty, ...] of given pairs."""
+        source, target = ops.convert_to_tensor(source), ops.convert_to_tensor(target)
         return self.decoder_outputs({"source": source, "target": target}, training=training)
 
     def get_config(self) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def run() -> int:
     pairs = output.rest_of(zip(text.source, text.target, strict=True))
     left = len(text.source) - len(scores)
     scored: Iterator[float | Hypothesis] = (
-        translator.score_words(pairs)
+        translator.score_words_stream(pairs)
         if COMMAND.flags.word_scores
         else translator.score_stream(pairs)
     )

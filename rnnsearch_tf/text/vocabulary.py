@@ -72,11 +72,22 @@ class Vocabulary:
         """SHA-256 of the vocabulary file, in hexadecimal."""
         return hashlib.sha256(self._text()).hexdigest()
 
-    def encode(self, tokens: Iterable[str]) -> list[int]:
-        """Look up tokens, unknown ones as [UNK], and add the id of `</s>`; TypeError for a str."""
-        if isinstance(tokens, str):
-            raise TypeError("expected a list of tokens, not a str")
-        return [*(max(self._ids.get(token, UNK), UNK) for token in tokens), EOS]
+    def encode(self, tokens: Iterable[str | bytes]) -> list[int]:
+        """Look up tokens, unknown ones as [UNK], and add the id of `</s>`.
+
+        Tokens are given without `</s>`: among them, it is a word of the text, which is unknown.
+        Bytes are UTF-8. TypeError for a str, or for a token of another type.
+        """
+        if isinstance(tokens, str | bytes):
+            raise TypeError(f"expected a list of tokens, not a {type(tokens).__name__}")
+        return [*map(self._id, tokens), EOS]
+
+    def _id(self, token: str | bytes) -> int:
+        if isinstance(token, bytes):
+            token = token.decode()
+        if not isinstance(token, str):
+            raise TypeError(f"expected a token, a str, not {token!r}")
+        return max(self._ids.get(token, UNK), UNK)
 
     def unknown(self, tokens: Sequence[str]) -> tuple[int, ...]:
         """Find the tokens, `</s>` last, that are read as [UNK]: their positions, from 0."""

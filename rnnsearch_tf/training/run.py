@@ -70,12 +70,20 @@ def train(
         The signal that stopped it, or None.
 
     Raises:
-        TypeError: `training` or `validation` is no corpus.
+        TypeError: `config` is no `Config`, `training` or `validation` is no corpus, or `callbacks`
+            are not in a list.
         InputError: unusable text, alignments or initial model, alignments without a weight or the
             reverse, a folder made with other settings or other text, that of the validation set
             included, Keras on another backend than TensorFlow and JAX, and as `Trainer.run`.
     """
     check_backend("jax")
+    if not isinstance(config, Config):
+        kind = type(config).__name__
+        raise TypeError(
+            f'config: expected a Config, such as PRESETS["rnnsearch-small"], not {kind}'
+        )
+    if not isinstance(callbacks, Sequence):
+        raise TypeError(f"callbacks: expected a list of them, not {type(callbacks).__name__}")
     for name, corpus in (("training", training), ("validation", validation)):
         is_left_out = name == "validation" and corpus is None
         if not (is_left_out or isinstance(corpus, Corpus)):

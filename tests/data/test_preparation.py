@@ -10,6 +10,7 @@ import tracemalloc
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from known_pairs import lists
 from rnnsearch_tf.config import Config, TrainingConfig
 from rnnsearch_tf.data import parallel_corpus, preparation, prepared_corpus
 from rnnsearch_tf.data.batching import batch_count, count_lengths, training_batches
-from rnnsearch_tf.data.parallel_corpus import ParallelFiles, ParallelText
+from rnnsearch_tf.data.parallel_corpus import ParallelFiles, ParallelText, read_all
 from rnnsearch_tf.data.preparation import prepare
 from rnnsearch_tf.data.sentence_pairs import Pairs, Sentences, tokenize
 from rnnsearch_tf.data.subwords import find_subwords
@@ -117,6 +118,41 @@ def test_files_do_not_depend_on_how_the_text_is_cut(tmp_path, monkeypatch, files
     monkeypatch.setattr(parallel_corpus, "BLOCK_PAIRS", 7)
     prepare(files, ENGLISH, FRENCH, tmp_path / "cut")
     assert content(tmp_path / "cut") == content(tmp_path / "whole")
+
+
+class OwnCorpus:
+    """A corpus as a user may write it: blocks as they are given."""
+
+    def __init__(self, *blocks: Any):
+        self._blocks = blocks
+
+    def fingerprint(self) -> str:
+        return repr(self._blocks)
+
+    def blocks(self) -> Any:
+        yield from self._blocks
+
+
+def test_a_corpus_of_ones_own(tmp_path):
+    own = OwnCorpus((["a b"], ["x"]), (["c"], ["y z"]))  # pairs of lists will do
+    prepared = prepare(own, ENGLISH, FRENCH, tmp_path)
+    assert prepared.source.vocabulary(9).tokens[3:] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("block", "said"),
+    [
+        ((["a", "b"], ["x"]), "block 2 of the corpus: 2 source sentences and 1 target sentences"),
+        ((["a"], [None]), "block 2 of the corpus: target sentence 1: expected a str, not None"),
+        (["a"], "block 2 of the corpus: "),
+    ],
+)
+@pytest.mark.parametrize(
+    "read", [lambda c, d: prepare(c, ENGLISH, FRENCH, d), lambda c, _: read_all(c)]
+)
+def test_a_block_without_pairs_shifts_no_others(tmp_path, read, block, said):
+    with pytest.raises(InputError, match=said):
+        read(OwnCorpus((["a"], ["x"]), block, (["c"], ["z"])), tmp_path)
 
 
 def test_blank_text_is_prepared_and_then_refused(tmp_path):

@@ -1,8 +1,10 @@
 """The search on drawn trellises, and against greedy, exhaustive and naive searches in NumPy."""
 
 import dataclasses
+import inspect
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -586,6 +588,10 @@ def test_a_batch_may_be_empty():
         ({"eos_id": -1}, "eos_id"),
         ({"eos_id": 7}, "eos_id"),
         ({"banned_ids": [0, EOS]}, "banned"),
+        ({"banned_ids": [7]}, "banned id 7 is outside the vocabulary of 7"),
+        ({"banned_ids": [-1]}, "banned id -1 is outside the vocabulary"),
+        ({"max_lengths": 5}, "max_lengths must be"),
+        ({"min_lengths": 1}, "min_lengths must be"),
         ({"state": tf.zeros([2])}, "state"),
         ({"state": tf.zeros([2, 3])}, "state"),
     ],
@@ -598,8 +604,9 @@ def test_what_cannot_be_searched_for_is_refused(options, message):
         "max_lengths": tf.constant([5, 5]),
         "eos_id": EOS,
     }
+    search = inspect.unwrap(beam_search)  # without the tests' own checks of shapes
     with pytest.raises(ValueError, match=message):
-        beam_search(
+        search(
             SearchStep(
                 lambda state: tf.zeros([2, tf.shape(state)[1], 7]), lambda state, words: state
             ),
@@ -622,6 +629,16 @@ def test_what_a_rule_keeps_must_have_the_axes_of_the_state():
         Aligned(seed=7, batch=2, vocabulary=5).search(
             [3, 3], beam_size=2, scoring=OneForEachSentence(1.0)
         )
+
+
+def test_a_rule_without_a_bound_is_refused():
+    class Half(ScoringRule):
+        def score(self, log_probs, lengths, kept):
+            return log_probs
+
+    make: Any = Half
+    with pytest.raises(TypeError, match="bound"):
+        make()
 
 
 def test_logits_of_another_rank_are_refused():

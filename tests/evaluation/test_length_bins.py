@@ -1,7 +1,10 @@
 """BLEU over source length: bins, and their bounds and intervals."""
 
+from typing import Any
+
 import pytest
 
+from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.evaluation.length_bins import LengthBin, bleu_by_length, length_bins
 from rnnsearch_tf.evaluation.metrics import bleu
 
@@ -21,6 +24,30 @@ def test_bleu_has_bins_of_source_lengths():
     )  # fmt: skip
     assert bins[1].bleu < 90
     assert bins[2]._replace(bleu=round(bins[2].bleu, 6)) == LengthBin(31, 40, 1, 100)
+
+
+class Labeled:
+    """A column of a shuffled table: its elements in their order, by [] those of labels."""
+
+    def __init__(self, values: list):
+        self._values = values
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __iter__(self):
+        return iter(self._values)
+
+    def __getitem__(self, label: int):
+        return self._values[-1 - label]
+
+
+def test_columns_are_read_in_their_order():
+    changed, lengths = [LINES[0], OTHER[0], LINES[2]], [10, 15, 20]
+    columns: list[Any] = [Labeled(LINES), Labeled(changed), Labeled(lengths)]
+    assert bleu_by_length(*columns) == bleu_by_length(LINES, changed, lengths)
+    with pytest.raises(InputError, match="3 references, 3 translations, 2 lengths"):
+        bleu_by_length(LINES, LINES, [10, 15])
 
 
 def test_bins_of_ten_sentences_have_intervals():

@@ -1,10 +1,12 @@
 """The table of metrics, each computed by hand."""
 
 import math
+from typing import Any
 
 import pytest
 import sacrebleu
 
+from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.evaluation.metrics import (
     METRICS,
     Score,
@@ -33,6 +35,22 @@ def test_equal_text_has_bleu_100_and_a_signature():
     assert score == pytest.approx(100)
     assert f"version:{sacrebleu.__version__}" in signature
     assert "tok:13a" in signature and "case:mixed" in signature
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_line_that_is_missing_is_told(metric):
+    with pytest.raises(InputError, match="3 references, 2 translations"):
+        METRICS[metric].score(LINES[:2], LINES)
+    with pytest.raises(InputError, match="2 references, 3 translations"):
+        METRICS[metric].sentence_scores(LINES, LINES[:2])
+
+
+def test_references_as_sacrebleu_takes_them_are_told():
+    references: Any = [LINES]
+    with pytest.raises(TypeError, match="a tuple, not a list"):
+        bleu(LINES[:1], references)
+    with pytest.raises(TypeError, match="references: expected a list of str, not a str"):
+        bleu(LINES[:1], LINES[0])
 
 
 def test_bleu_by_hand():

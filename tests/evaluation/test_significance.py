@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from rnnsearch_tf.evaluation.metrics import bleu, text_metrics
-from rnnsearch_tf.evaluation.significance import compare
+from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.evaluation.metrics import METRICS, bleu, text_metrics
+from rnnsearch_tf.evaluation.significance import compare, difference
 
 WORDS = ["le", "chat", "noir", "dort", "sur", "un", "grand", "lit", "blanc"]
 
@@ -32,6 +33,13 @@ def test_a_clear_difference_is_significant():
         # No drawn set departs as far from the mean as the difference is large.
         assert difference.p_value == pytest.approx(1 / 1001)
         assert "bs:1000" in difference.signature and "seed:12345" in difference.signature
+
+
+def test_lost_lines_are_no_difference():
+    with pytest.raises(InputError, match="29 references, 29 translations, 24 others: they must"):
+        difference(METRICS["bleu"], RIGHT, RIGHT[:24], RIGHT)
+    with pytest.raises(InputError, match="28 lengths"):
+        compare("other", RIGHT, WRONG, RIGHT, [5] * 28)
 
 
 def test_a_difference_by_chance_is_not():

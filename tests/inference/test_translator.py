@@ -310,7 +310,7 @@ def test_pairs_that_do_not_fit(translator):
             ("a b", "c"),
             "pair 1: expected a sentence and its translation, not 'a b'",
         ),
-        ("score_words", [("a", None)], "translation 1: expected a str, not None"),
+        ("score_words_stream", [("a", None)], "translation 1: expected a str, not None"),
         ("align_stream", [(None, "a")], "sentence 1: expected a str, not None"),
     ],
 )
@@ -354,7 +354,7 @@ def test_the_probability_of_a_word_is_the_mean_of_the_models(translator, model_d
     other, together = (Translator.load(d, SEARCH) for d in (other_dir, [model_dir, other_dir]))
     pairs = [(one.source, one) for one in translator.translate(SENTENCES, n_best=2)]
     probabilities = (
-        [np.exp(given.word_scores) for given in each.score_words(pairs)]
+        [np.exp(given.word_scores) for given in each.score_words_stream(pairs)]
         for each in (translator, other, together)
     )
     for first, second, mean in zip(*probabilities, strict=True):
@@ -372,8 +372,8 @@ def test_scores_of_words_sum_to_that_of_the_sentence(translator, model_dir, othe
                 assert max(hypothesis.word_scores) <= 0
                 assert sum(hypothesis.word_scores) == pytest.approx(hypothesis.score, abs=1e-5)
                 assert hypothesis.pieces == hypothesis.piece_scores == ()
-        pairs = [(one.source, one) for one in results]
-        for one, read in zip(results, searched.score_words(pairs), strict=True):
+        sources = [one.source for one in results]
+        for one, read in zip(results, searched.score_words(sources, results), strict=True):
             assert (read.text, read.tokens) == (one.text, one.tokens)
             np.testing.assert_allclose(read.word_scores, one.word_scores, atol=1e-4)
             assert read.score == pytest.approx(one.score, abs=1e-4)
@@ -452,7 +452,7 @@ def test_an_export_of_version_0_1_0_gives_sentences_scores_alone(translator):
     with pytest.raises(ValueError, match="no word scores"):
         _ = result.word_scores
     pair = ("It is cold.", "Il fait froid.")
-    [read] = older.score_words([pair])
+    read = older.score_words(*pair)
     assert (read.score, read.word_scores) == (translator.score(*pair), ())
     assert older.score(*pair) == read.score
 

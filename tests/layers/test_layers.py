@@ -1,5 +1,6 @@
 """Each layer by itself: shapes, config round trip, and numbers worked out by hand."""
 
+import inspect
 import json
 import re
 import typing
@@ -615,6 +616,36 @@ def test_an_attention_that_is_built_knows_its_widths():
     with pytest.raises(ValueError, match=re.escape(f"({B}, {M}) and")) as caught:
         layer(normal(B, M), normal(B, TX, 2 * N))
     assert "swapped" not in str(caught.value)
+
+
+@pytest.mark.parametrize("layer", [BahdanauAttention(N_ALIGN), LastAnnotation()])
+def test_a_mask_of_each_state_is_refused(layer):
+    layer.build((B, TY, N), (B, TX, 2 * N))
+    call = inspect.unwrap(type(layer).call)  # without the tests' own checks of shapes
+    mask = np.ones((B, TY, TX), bool)
+    with pytest.raises(
+        ValueError, match=re.escape(f"annotations_mask is [B, Tx], not ({B}, {TY},")
+    ):
+        call(layer, normal(B, TY, N), normal(B, TX, 2 * N), annotations_mask=mask)
+
+
+def test_a_mask_in_the_place_of_the_keys_is_refused():
+    layer = BahdanauAttention(N_ALIGN)
+    layer.build((B, N), (B, TX, 2 * N))
+    call = inspect.unwrap(type(layer).call)
+    with pytest.raises(
+        ValueError, match=re.escape(f"keys are [B, Tx, {N_ALIGN}], not ({B}, {TX})")
+    ):
+        call(layer, normal(B, N), normal(B, TX, 2 * N), np.ones((B, TX), bool))
+
+
+def test_weights_do_not_become_constants_of_a_functional_model():
+    attention, cell = BahdanauAttention(N_ALIGN), GRUCell(N)
+    attention.build((B, N), (B, TX, 2 * N))
+    cell.build((B, M))
+    for compute, width in ((attention.keys, 2 * N), (cell.project, M)):
+        with pytest.raises(ValueError, match="in a functional model, call the layer itself"):
+            compute(keras.Input((TX, width)))
 
 
 UNKNOWN: Any = "best"

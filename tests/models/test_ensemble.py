@@ -38,6 +38,13 @@ def members() -> list[TranslationModel]:
     return [model(1), model(2), model(3, "rnnencdec")]
 
 
+def test_models_that_do_not_go_together_are_told(members):
+    larger = TranslationModel(dataclasses.replace(SIZES, target_vocabulary_size=14))
+    for others in ([], [*members, larger]):
+        with pytest.raises(ValueError, match="an ensemble needs models over the same vocabularies"):
+            Ensemble(others)
+
+
 def probabilities(member: TranslationModel) -> np.ndarray:
     return tf.nn.softmax(member({"source": SOURCE, "target": TARGET})).numpy()
 

@@ -196,7 +196,7 @@ def test_scores_of_words_are_sums_over_their_pieces(translator, expected):
     assert len(best.word_scores) == len(best.tokens)
     for scores in (best.piece_scores, best.word_scores):
         assert sum(scores) == pytest.approx(best.score, abs=1e-5)
-    [given] = translator.score_words([("אבגד", "あ いう")])
+    given = translator.score_words("אבגד", "あ いう")
     assert given.tokens[-1] == given.pieces[-1] == "</s>"
     ends = np.cumsum(given.piece_scores)
     for end in np.cumsum(given.word_scores):

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -56,6 +57,11 @@ def test_words_to_ids_and_back():
     vocabulary = Vocabulary([*SPECIAL_TOKENS, "a", "b"])
     assert vocabulary.encode(["b", "zebra", "a"]) == [4, 2, 3, 1]
     assert vocabulary.encode([]) == [1]
+    assert vocabulary.encode([b"b", "zébra".encode(), "</s>"]) == [4, 2, 2, 1]
+    no_tokens: Any = (None, 3)
+    for no_token in no_tokens:
+        with pytest.raises(TypeError, match=f"expected a token, a str, not {no_token}"):
+            vocabulary.encode(["a", no_token])
     assert vocabulary.decode([4, 2, 3, 1, 4, 0]) == ["b", "[UNK]", "a"]
     assert vocabulary.decode([3, 0, 4]) == ["a"]
     assert vocabulary.decode([3, 4]) == ["a", "b"]

@@ -97,6 +97,17 @@ def test_weights_of_sentences_count_without_y(trained):
         model.fit(arrays, class_weight={2: 0.1})
 
 
+def test_a_target_that_is_shifted_already_is_refused(trained):
+    (batch,) = batches().take(1)
+    arrays = {name: ids.numpy() for name, ids in batch.items()}
+    target = arrays["target"]
+    shifted = {**arrays, "target": target[:, :-1]}
+    for x, y in ((shifted, target[:, 1:]), (arrays, target[::-1])):
+        for method in (trained.fit, trained.evaluate, trained.train_on_batch):
+            with pytest.raises(ValueError, match="the model shifts it itself"):
+                method(x, y)
+
+
 def test_weights_of_tokens_are_refused(trained):
     weighted = batches().map(
         lambda batch: (batch, batch["target"], tf.cast(batch["target"] != 0, tf.float32))
@@ -159,7 +170,12 @@ def test_another_backend_is_refused_in_one_line(monkeypatch, tmp_path):
 def test_what_fit_has_trained_is_saved_in_a_model_directory(trained, tmp_path):
     vocabulary = Vocabulary([*SPECIAL_TOKENS, *(f"w{i}" for i in range(17))])
     directory = ModelDirectory(tmp_path)
-    directory.create(Config(model=SIZES, training=TRAINING), vocabulary, vocabulary)
+    config = Config(model=SIZES, training=TRAINING)
+    shorter = Vocabulary(vocabulary.tokens[:-1])
+    with pytest.raises(InputError, match=r"of 20 and 19 tokens, but .* sizes of 20 and 20"):
+        directory.create(config, vocabulary, shorter)
+    assert not directory.is_complete()
+    directory.create(config, vocabulary, vocabulary)
     directory.save_weights(trained, "best")
     for weight, kept in zip(trained.weights, directory.load_model().weights, strict=True):
         np.testing.assert_array_equal(weight, kept)

@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import keras
 import pytest
 
 from rnnsearch_tf.config import Config
@@ -114,6 +115,12 @@ def test_what_is_no_corpus_is_told(tmp_path):
         run.train(Config(), tmp_path / "model", files)
     with pytest.raises(TypeError, match=r"validation: expected ParallelFiles, .* not tuple"):
         run.train(Config(), tmp_path / "model", ParallelText(["a"], ["b"]), files)
+    preset: Any = "rnnsearch-small"
+    with pytest.raises(TypeError, match=r"config: expected a Config, .* not str"):
+        run.train(preset, tmp_path / "model", ParallelText(["a"], ["b"]))
+    callback: Any = keras.callbacks.Callback()
+    with pytest.raises(TypeError, match="callbacks: expected a list of them, not Callback"):
+        run.train(Config(), tmp_path / "model", ParallelText(["a"], ["b"]), callbacks=callback)
     number: Any = 4000
     with pytest.raises(TypeError, match=r"Config\.subwords sets how many"):
         run.train(Config(), tmp_path / "model", ParallelText(["a"], ["b"]), subwords=number)
