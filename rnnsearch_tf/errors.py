@@ -3,6 +3,7 @@
 import contextlib
 import difflib
 import gzip
+import re
 import zlib
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
@@ -65,8 +66,9 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 def first_line(error: BaseException) -> str:
     """Return the first line of an error's text that is not blank, or the name of its class.
 
-    The line behind it is added where it ends in a colon.
+    The line behind it is added where it ends in a colon; names of TensorFlow's operations are not.
     """
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    text = re.sub(r"\{\{function_node .*?\}\} ?| \[Op:\w+\]", "", str(error))
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
     end = 2 if lines and lines[0].endswith(":") else 1
     return " ".join(lines[:end]) or type(error).__name__

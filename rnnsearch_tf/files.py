@@ -124,6 +124,13 @@ def write_atomically(path: str | Path, content: bytes) -> None:
         temporary.write_bytes(content)
 
 
+def check_no_pattern(path: str | Path) -> None:
+    """Raise an InputError for a folder that TensorFlow would write to, and not find again."""
+    folder = real_path(path)
+    if re.search(r"[][\\]", "".join(folder.parts[1:])):
+        raise InputError(f"{folder}: TensorFlow reads nothing where a path has [, ] or \\")
+
+
 def check_space(path: str | Path, size: int) -> None:
     """Raise an OSError if the disk has no room for a new file of so many bytes.
 

@@ -17,7 +17,8 @@ from rnnsearch_tf.digests import is_intact, json_digest, write_digests
 from rnnsearch_tf.errors import InputError, until_error
 from rnnsearch_tf.files import home_path, make_once
 from rnnsearch_tf.progress import Bar, say
-from rnnsearch_tf.text.tokenizers import Tokenizer
+from rnnsearch_tf.text.cleaning import not_composed
+from rnnsearch_tf.text.tokenizers import Tokenizer, splits_words
 from rnnsearch_tf.tf_functions import untuned
 
 
@@ -80,7 +81,7 @@ def _tokenized(
     errors: list[Exception] = []
     lines = tf.TensorSpec([None], tf.string)
     dataset = tf.data.Dataset.from_generator(
-        lambda: until_error(checked_blocks(corpus), errors),
+        lambda: until_error(_with_warnings(corpus, source, target), errors),
         output_signature=ParallelText(lines, lines),
     )
     dataset = dataset.map(
@@ -94,6 +95,19 @@ def _tokenized(
         raise InputError(f"the training text cannot be read: {errors[0]}") from errors[0]
     if errors:
         raise errors[0]
+
+
+def _with_warnings(corpus: Corpus, *tokenizers: Tokenizer) -> Iterator[ParallelText]:
+    """Give the blocks of a corpus; say it once where a word tokenizer would split accents off."""
+    watched = [i for i, tokenizer in enumerate(tokenizers) if not splits_words(tokenizer)]
+    done = 0
+    for block in checked_blocks(corpus):
+        for i in list(watched):
+            if problem := not_composed(block[i]):
+                watched.remove(i)
+                say(f"{SIDES[i]}, after {done:,} lines: {problem}")
+        done += len(block.source)
+        yield block
 
 
 def _analyze(lines: tf.Tensor, tokenizer: Tokenizer) -> tuple[tf.Tensor, ...]:

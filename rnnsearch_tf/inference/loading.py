@@ -7,7 +7,13 @@ from typing import Any
 import tensorflow as tf
 
 from rnnsearch_tf.aligner.hmm_aligner import HmmAligner
-from rnnsearch_tf.config import ALIGNMENTS, AlignmentName, DecodingConfig, check_choice
+from rnnsearch_tf.config import (
+    ALIGNMENTS,
+    SENTENCEPIECE,
+    AlignmentName,
+    DecodingConfig,
+    check_choice,
+)
 from rnnsearch_tf.digests import find_changed
 from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.files import Paths, as_list
@@ -16,6 +22,7 @@ from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.inference.weight_storage import FULL
 from rnnsearch_tf.layers.precision import dtype_policy
 from rnnsearch_tf.models.model_directory import BEST, ModelDirectory, find_model
+from rnnsearch_tf.progress import say
 from rnnsearch_tf.text.vectorizer import TextVectorizer
 from rnnsearch_tf.tf_functions import check_backend
 
@@ -71,7 +78,9 @@ def load_text_model(
     config = first.load_config()
     if decoding is not None:
         config = dataclasses.replace(config, decoding=decoding)
-    aligner = first.find_aligner(alignment)
+    aligner, lexicon = first.find_aligner(alignment), first.find_lexicon()
+    if config.decoding.replace_unknown and lexicon is None and config.tokenizer != SENTENCEPIECE:
+        say(f"{first.path}: no lexicon, so source words replace [UNK] (see rnnsearch-lexicon)")
     with dtype_policy("float32"):  # whatever the program around it has set for its own models
         models = [directory.load_model(weights) for directory in directories]
     return TextModel(
@@ -79,6 +88,6 @@ def load_text_model(
         config,
         *vectorizers_for(first),
         weights_dtype=weights_dtype,
-        lexicon=first.find_lexicon(),
+        lexicon=lexicon,
         aligner=None if aligner is None else HmmAligner.load(aligner),
     )

@@ -14,6 +14,7 @@ import numpy as np
 
 from rnnsearch_tf.config import Config, ModelConfig, current_names
 from rnnsearch_tf.errors import InputError, first_line
+from rnnsearch_tf.files import check_space
 from rnnsearch_tf.models.translation_model import TranslationModel
 
 _DIGEST, _TRAINING, _UPDATES = "sha256", "training", "updates"  # attributes of the file
@@ -48,6 +49,8 @@ def copy_weights(source: Path, target: Path, dtype: str) -> None:
     The target ends in ".weights.h5"; the dtype is "float32" or "float16". InputError if a value
     is too large for it, OSError if the file cannot be written.
     """
+    # HDF5 crashes on a full disk.
+    check_space(target, 100_000 + 5 * np.dtype(dtype).itemsize * count_values(source) // 4)
     with h5py.File(source, "r") as file, h5py.File(target, "w") as copy:
         for path, item in _items(file):
             if isinstance(item, h5py.Group):

@@ -1,15 +1,16 @@
 """rnnsearch-evaluate: scores of a model's translations of a test set."""
 
+import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.files import write_atomically
 from rnnsearch_tf.inference.exported import find_version
 from rnnsearch_tf.limits import COUNT
-from rnnsearch_tf.models.model_directory import find_model
+from rnnsearch_tf.models.model_directory import ModelDirectory, find_model
 from rnnsearch_tf.scripts.shared.alignment_evaluation import (
     define_alignment_evaluation,
     evaluate_alignments,
@@ -21,6 +22,7 @@ from rnnsearch_tf.scripts.shared.decoding_flags import (
     decoding_settings,
     define_decoding,
     define_model,
+    model_folders,
     open_translator,
 )
 from rnnsearch_tf.scripts.shared.file_flags import (
@@ -141,7 +143,7 @@ def run() -> int:
         scores = scores._replace(comparisons=list(each))
     if FLAGS.calibration:
         scores = scores._replace(calibration=_calibration(evaluator, text))
-    write_figures(FLAGS.json, scores.as_dict(), scores.table())
+    write_figures(FLAGS.json, {**scores.as_dict(), **_made_by()}, scores.table())
     if unwritten:
         raise unwritten
     if FLAGS.sample_html:
@@ -188,6 +190,16 @@ def _others(
             missing += evaluator.missing
         others[name] = lines
     return others, missing
+
+
+def _made_by() -> dict[str, Any]:
+    """Return what made the translations, for JSON: the models' weights, and decoding options."""
+    models = model_folders(COMMAND)
+    if FLAGS.hypotheses or find_version(models[0]):
+        return {}
+    digests = [ModelDirectory(path).check_weights(FLAGS.weights) for path in models]
+    decoding = dataclasses.asdict(decoding_settings(COMMAND))
+    return {"weights_sha256": digests, "decoding": decoding}
 
 
 def _calibration(evaluator: "Evaluator", text: ParallelText) -> "Calibration | None":

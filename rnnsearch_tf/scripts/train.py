@@ -83,7 +83,7 @@ COMMAND.define(
     "valid_split",
     float,
     "hold out this many of the training pairs, or this share of them "
-    "(below 1), drawn at random and always the same",
+    "(below 1), drawn at random, the same for the same text",
     limits=Limits(0, 10_000_000, without_low=True),
 )
 COMMAND.define(
@@ -181,6 +181,8 @@ def run() -> int:
             # before TensorFlow does anything else
             strategy = build_strategy(FLAGS.strategy, cluster)
     if FLAGS.valid_split:
+        if FLAGS.initial_model:
+            COMMAND.warn("--valid_split: the initial model may have been trained on held-out pairs")
         training, validation = hold_out(training, FLAGS.valid_split)
     stopped_by = train(
         config,

@@ -8,7 +8,7 @@ import tensorflow as tf
 from rnnsearch_tf.config import SUBWORD_FILES, AlignmentName, DecodingConfig, check_choice
 from rnnsearch_tf.digests import folder_digests, sealed
 from rnnsearch_tf.errors import InputError, first_line
-from rnnsearch_tf.files import Paths, as_list, new_folder, write_atomically
+from rnnsearch_tf.files import Paths, as_list, check_no_pattern, new_folder, write_atomically
 from rnnsearch_tf.inference.exported import CARD, SUBWORDS, new_version
 from rnnsearch_tf.inference.loading import load_text_model
 from rnnsearch_tf.inference.n_best import LOWEST
@@ -61,6 +61,7 @@ def export(
     """
     model_dirs = [find_model(path) for path in as_list(model_dirs)]
     names = ", ".join(map(str, model_dirs))
+    check_no_pattern(export_dir)
     target = new_version(export_dir, version)
     check_choice("weights_dtype", weights_dtype, WEIGHT_DTYPES, InputError)
     read = [ModelDirectory(path).check_weights(weights) for path in model_dirs]

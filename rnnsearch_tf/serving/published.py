@@ -52,7 +52,8 @@ def publish(
         weights_dtype: dtype of the weights in the file, "float16" or "float32".
 
     Raises:
-        InputError: an unusable model directory or file of scores, files of it that are links, a
+        InputError: an unusable model directory or file of scores, scores of another model or with
+            other decoding options, files of it that are links, a
             folder that exists, weights too large for the dtype, a disk that refuses.
     """
     directory, target = ModelDirectory(find_model(model_dir)), home_path(output)
@@ -68,7 +69,7 @@ def publish(
     record = evaluation_of(directory, weights) or {}
     scores = [*_validation_rows(record)]
     for path in as_list(evaluations):
-        scores += _test_rows(Path(path))
+        scores += _test_rows(Path(path), digest, config.decoding)
     try:
         with new_folder(target) as folder:
             best = ModelDirectory(folder).weights_path(BEST)
@@ -158,11 +159,18 @@ def _validation_rows(record: dict[str, Any]) -> Iterator[str]:
         yield _row("validation set", "", "BLEU", f"{record['bleu']:.2f}", record["bleu_signature"])
 
 
-def _test_rows(path: Path) -> Iterator[str]:
-    """Yield a row for each score in a file."""
+def _test_rows(path: Path, digest: str, decoding: DecodingConfig) -> Iterator[str]:
+    """Yield a row for each score in a file; InputError if another model or search made it."""
     values = read_json(path)
     with input_errors(path):
         values = typed(dict[str, Any], values)
+        if values.get("weights_sha256", [digest]) != [digest]:
+            raise ValueError("scores of another model, or of other weights")
+        own = dataclasses.asdict(decoding)
+        used = {**own, **typed(dict[str, Any], values.get("decoding", {}), "decoding")}
+        for name in own:
+            if used[name] != own[name]:
+                raise ValueError(f"scores with {name} {used[name]}, and not {own[name]}")
         count = typed(int, values.get("sentences"), "sentences")
         scores = {name: typed(Score, values[name], name) for name in METRICS if name in values}
     for name, score in scores.items():

@@ -1,5 +1,8 @@
 """Lines of text as valid UTF-8 without control characters, as TensorFlow graph ops."""
 
+import unicodedata
+from collections.abc import Iterable
+
 import tensorflow as tf
 
 Rule = tuple[str, str]  # an RE2 pattern and its rewrite, for every match
@@ -32,3 +35,17 @@ def lowercase(text: tf.Tensor) -> tf.Tensor:
 def valid_utf8(text: tf.Tensor) -> tf.Tensor:
     """Return strings with U+FFFD in place of invalid bytes."""
     return tf.strings.unicode_transcode(text, "UTF-8", "UTF-8", errors="replace")
+
+
+def not_composed(lines: Iterable[str]) -> str | None:
+    """Say which line is the first with separate accents; None if all are composed (NFC).
+
+    Words with them are other words, and Moses' rules split the accents off.
+    """
+    for number, line in enumerate(lines, 1):
+        if not unicodedata.is_normalized("NFC", line):
+            return (
+                f"line {number:,} is not composed Unicode (NFC): separate accents make other "
+                "words; uconv -x any-nfc composes text"
+            )
+    return None

@@ -18,7 +18,8 @@ _VOCABULARY_SIZES = ("source_vocabulary_size", "target_vocabulary_size")  # fill
 # Messages in place of the digests, which say nothing to people.
 _OF_TEXT = ("source_vocabulary", "target_vocabulary", "source_subwords", "target_subwords")
 _DIGESTED = {
-    **dict.fromkeys((*_OF_TEXT, "training_text"), "training text or its vocabulary differs"),
+    **dict.fromkeys(_OF_TEXT, "the vocabulary differs"),
+    "training_text": "the training text differs",
     **dict.fromkeys(("source_prefixes", "target_prefixes"), "abbreviations differ"),
     "validation_text": "the validation set differs",
     "training_alignments": "training alignments differ",
@@ -98,7 +99,9 @@ def check_same(directory: ModelDirectory, config: Config) -> None:
     different = [n for n, value in stored.items() if n not in unknown and asked[n] != value]
     if different:
         said = (_DIGESTED.get(n, f"{n} is {stored[n]}, not {asked[n]}") for n in different)
-        is_same_text = not set(_DIGESTED) & set(different) - {"initial_model"}
+        # Another initial model has other words.
+        of_words = {"initial_model", *_OF_TEXT} if "initial_model" in different else set()
+        is_same_text = not set(_DIGESTED) & set(different) - of_words
         same = f"--config={directory.path / 'config.json'}"
         if stored["initial_model"]:
             same += ", without --initial_model"

@@ -17,6 +17,7 @@ from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText, read_all
 from rnnsearch_tf.data.training_data import TrainingData
 from rnnsearch_tf.data.word_alignments import WordAlignmentFiles
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.files import check_no_pattern
 from rnnsearch_tf.layers.precision import dtype_policy
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
@@ -105,6 +106,7 @@ def train(
         digest = initial.directory.check_weights()
         config = dataclasses.replace(config, initial_model=digest, **initial.prefixes)
         known, subwords = initial.directory.load_vocabularies(), initial.subwords
+    check_no_pattern(model_dir)
     directory = ModelDirectory(model_dir)
     if config.initial_model and not initial:
         config, known = _resumed(config, directory)

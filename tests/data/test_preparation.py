@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 import tracemalloc
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -153,6 +154,16 @@ def test_a_corpus_of_ones_own(tmp_path):
 def test_a_block_without_pairs_shifts_no_others(tmp_path, read, block, said):
     with pytest.raises(InputError, match=said):
         read(OwnCorpus((["a"], ["x"]), block, (["c"], ["z"])), tmp_path)
+
+
+def test_separate_accents_are_told_once(tmp_path, capsys):
+    composed = ["l'été"] * 3
+    separate = [unicodedata.normalize("NFD", line) for line in composed]
+    prepare(OwnCorpus((["a"] * 3, composed), (["a"] * 3, separate)), ENGLISH, FRENCH, tmp_path)
+    [said] = [line for line in capsys.readouterr().err.splitlines() if "NFC" in line]
+    assert said.startswith("target, after 3 lines: line 1 is not composed Unicode (NFC)")
+    prepare(ParallelText(["a"], composed[:1]), ENGLISH, FRENCH, tmp_path)
+    assert "NFC" not in capsys.readouterr().err
 
 
 def test_blank_text_is_prepared_and_then_refused(tmp_path):

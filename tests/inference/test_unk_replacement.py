@@ -153,6 +153,13 @@ def writes_unknown(model_dir) -> TextModel:
     return model
 
 
+def test_that_there_is_no_lexicon_is_told(model_dir, capsys):
+    load_text_model(model_dir, REPLACING)
+    assert "no lexicon, so source words replace [UNK]" in capsys.readouterr().err
+    load_text_model(model_dir, SEARCH)
+    assert "lexicon" not in capsys.readouterr().err
+
+
 def of(text_model: TextModel, decoding: DecodingConfig, lexicon=None) -> TextModel:
     """The same weights with other options."""
     config = dataclasses.replace(text_model.config, decoding=decoding)

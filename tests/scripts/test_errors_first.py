@@ -80,7 +80,8 @@ CASES = [
     ("reproduce", ["--data=empty"], "empty/train.en: no such file"),
     ("select", ["--in_domain_source=none"], "none: No such file"),
     ("demo", ["--output=en"], "--output en: "),
-    ("train", [*TRAIN, "--train_target=none"], "--train_target none: No such file"),
+    ("train", ["--train_source=en", "--train_target=none", "--model_dir=new"],
+     "--train_target none: No such file"),
     ("train", [*TRAIN, "--valid_source=en", "--valid_target=short"], "short has 1"),
     ("train", [*TRAIN, "--config=bad.yaml"], "unknown field hiden_size (did you mean hidden_s"),
     ("train", [*TRAIN, "--tokenizer=sentencepiece", "--subword_models=none"],
@@ -94,6 +95,7 @@ CASES = [
 
 USAGE = [
     ("train", [*TRAIN, "--model_dir=lr=1,bs=2"], "must not contain a comma"),
+    ("train", [*TRAIN, "--train_source=fr"], "--train_source is given 2 times: separate files"),
     ("train", [*TRAIN, "--optimizer=adadelta"], "0.0015 is that of adam"),
     ("train", [*TRAIN, "--config=adadelta.yaml"], "0.0015 is that of adam"),
     ("train", [*TRAIN, "--subwords=300"], "--subwords goes with --tokenizer=sentencepiece"),

@@ -1,5 +1,6 @@
 """rnnsearch-evaluate: what it prints and writes, and what it refuses."""
 
+import dataclasses
 import json
 import re
 from pathlib import Path
@@ -9,6 +10,7 @@ from test_scripts import fails
 
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.evaluation.evaluator import Evaluator
+from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.scripts import align, evaluate
 from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.systems import named_systems
@@ -33,7 +35,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return capsys.readouterr().out
 
 
-def test_it_translates_scores_and_keeps_what_it_is_told_to(capsys, flags, tmp_path):
+def test_it_translates_scores_and_keeps_what_it_is_told_to(capsys, flags, model_dir, tmp_path):
     kept = [f"--{name}={tmp_path / name}" for name in ("translations", "json", "sample_html")]
     kept[2] += ".html"
     table = run(capsys, *flags, *kept, "--sample=3", "--calibration")
@@ -47,6 +49,10 @@ def test_it_translates_scores_and_keeps_what_it_is_told_to(capsys, flags, tmp_pa
     values = json.loads((tmp_path / "json").read_text("utf-8"))
     assert values["sentences"] == 20 and values["comparisons"] == []
     assert values.pop("unknown_replaced")["sentences"] == 20
+    model = ModelDirectory(model_dir)
+    assert values.pop("weights_sha256") == [model.check_weights()]
+    decoding = dataclasses.replace(model.load_config().decoding, beam_size=1)  # as in the flags
+    assert values.pop("decoding") == dataclasses.asdict(decoding)
     # Scored again from the file, without translating, they have the same scores.
     again = run(capsys, *flags, f"--hypotheses={tmp_path / 'translations'}", "--json=-")
     assert values.pop("calibration")["tokens"] > 100

@@ -1,7 +1,9 @@
 """A published folder is used like its model directory, and its card says what it is."""
 
 import dataclasses
+import errno
 import json
+import os
 import shutil
 
 import numpy as np
@@ -10,7 +12,7 @@ import yaml
 
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.inference.translator import Translator
-from rnnsearch_tf.models import model_directory
+from rnnsearch_tf.models import model_directory, weights_file
 from rnnsearch_tf.models.model_directory import DEFAULT, ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.models.weights_file import write_weights
@@ -195,6 +197,34 @@ def test_what_is_published_can_be_published_again(published, tmp_path):
     write_published(published, tmp_path / "again", "mit", "Text.")
     copies = [(path / "best.weights.h5").read_bytes() for path in (published, tmp_path / "again")]
     assert copies[0] == copies[1]
+
+
+def test_scores_of_another_model_or_search_are_refused(model_dir, tmp_path):
+    path, weights = tmp_path / "test.json", ModelDirectory(model_dir).check_weights()
+    for made_by, said in (
+        (
+            {"weights_sha256": ["another"]},
+            "test.json: scores of another model, or of other weights",
+        ),
+        ({"weights_sha256": [weights, weights]}, "scores of another model"),
+        ({"decoding": {"beam_size": 3}}, "scores with beam_size 3, and not "),
+        ({"decoding": 3}, "test.json: decoding"),
+    ):
+        path.write_text(json.dumps({**SCORES, "weights_sha256": [weights], **made_by}))
+        with pytest.raises(InputError, match=said):
+            write_published(model_dir, tmp_path / "hub", "mit", "Text.", path)
+    assert not (tmp_path / "hub").exists()
+
+
+def test_a_full_disk_does_not_crash_hdf5(model_dir, tmp_path, monkeypatch):
+    def full(path, size):
+        assert size > 2 * ModelDirectory(model_dir).load_model().count_params()
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+    monkeypatch.setattr(weights_file, "check_space", full)
+    with pytest.raises(InputError, match="hub: cannot be written: "):
+        write_published(model_dir, tmp_path / "hub", "mit", "Text.")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_weights_that_change_meanwhile_are_not_published(model_dir, tmp_path, monkeypatch):

@@ -97,7 +97,9 @@ def made_model(folder: Path, words: Iterable[str] = ()) -> str:
     """The flag for a model directory without weights; it knows these words, or many."""
     vocabulary = Vocabulary([*SPECIAL_TOKENS, *words]) if words else KNOWN
     digest = vocabulary.digest
+    sizes = dict.fromkeys(("source_vocabulary_size", "target_vocabulary_size"), len(vocabulary))
     config = Config(tokenizer=WHITESPACE, source_vocabulary=digest, target_vocabulary=digest)
+    config = config.with_settings(**sizes)
     directory = ModelDirectory(folder)
     directory.create(config, vocabulary, vocabulary)
     directory.weights_path().touch()

@@ -9,9 +9,11 @@ import pytest
 
 from rnnsearch_tf.config import Config
 from rnnsearch_tf.data.parallel_corpus import ParallelText
+from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.models.losses import LossTotal
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.scripts import train
+from rnnsearch_tf.serving.export import export
 from rnnsearch_tf.training import run
 from rnnsearch_tf.training.train_step import TrainStep, UpdateMetrics
 
@@ -107,6 +109,17 @@ def test_a_folder_that_is_changed_while_the_training_goes_on(tmp_path, flags, mo
 def test_a_folder_without_a_name(flags, capsys):
     assert train.run([*flags, "--model_dir="]) == 2
     assert capsys.readouterr().err == "rnnsearch-train: --model_dir is empty\n"
+
+
+@pytest.mark.parametrize("name", ["a[1]", "a]", "a\\b"])
+def test_a_name_that_tensorflow_takes_for_a_pattern(tmp_path, flags, capsys, model_dir, name):
+    """It would write checkpoints and exports there, and not find them."""
+    path = tmp_path / name / "model"
+    assert train.run([*flags, f"--model_dir={path}"]) == 1
+    assert "TensorFlow reads nothing where a path has [, ] or \\" in capsys.readouterr().err
+    with pytest.raises(InputError, match="TensorFlow reads nothing"):
+        export(model_dir, path)
+    assert not list(tmp_path.iterdir())
 
 
 def test_what_is_no_corpus_is_told(tmp_path):

@@ -13,6 +13,7 @@ import signal
 import sys
 import tempfile
 import traceback
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import IO, Any
 
@@ -50,6 +51,13 @@ class _Spec:
 
     flag_type: Any
     limits: Limits | None
+    repeated: bool
+
+    @property
+    def takes_commas(self) -> bool:
+        """Whether several files are one value of it, and not several flags."""
+        is_list = isinstance(self.flag_type, FileType) and self.flag_type.has_several
+        return is_list and not self.repeated
 
     @property
     def placeholder(self) -> str:
@@ -121,7 +129,7 @@ class Command:
         """
         if flag_type in (int, float) and limits is None:
             raise TypeError(f"--{name} needs limits")
-        self._specs[name] = _Spec(flag_type, limits)
+        self._specs[name] = _Spec(flag_type, limits, repeated)
         definer = _DEFINERS.get(flag_type, flags.DEFINE_string)
         if repeated:
             definer = flags.DEFINE_multi_string
@@ -223,6 +231,7 @@ class Command:
         if arguments == ["--version"]:  # with a value, it is the version of a model
             print(f"{self.name} {rnnsearch_tf.__version__}")
             return 0
+        self._check_given_once(arguments)
         self.passed_on = self._parse(arguments)
         for argument in self.passed_on:
             if not (self.passes_on and argument.startswith("--")):
@@ -230,6 +239,14 @@ class Command:
         self._check_values()
         with interrupts.raised():
             return main() or 0
+
+    def _check_given_once(self, arguments: list[str]) -> None:
+        """Raise a UsageError for files in two flags, of which absl would take the last one."""
+        flag_names = (a.lstrip("-").partition("=")[0] for a in arguments if a.startswith("-"))
+        for name, count in Counter(flag_names).items():
+            spec = self._specs.get(name)
+            if spec and spec.takes_commas and count > 1:
+                raise UsageError(f"--{name} is given {count} times: separate files by commas")
 
     def _parse(self, arguments: list[str]) -> list[str]:
         """Set the flags, and return what is none."""

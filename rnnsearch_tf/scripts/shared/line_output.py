@@ -256,7 +256,10 @@ class _FileOutput(LineOutput):
                 raise InputError(f"{self._partial}: --{name} was {flags.get(name)}, not {value}")
         is_same = command == self._made_by["command"]
         if not (is_same and _are_same(models, self._made_by["models"])):
-            raise InputError(f"{self._partial} was made by another command or another model")
+            raise InputError(
+                f"{self._partial} was made by another command or another model; delete it to start "
+                "over"
+            )
 
     def _tell(self) -> None:
         """Say what can be resumed; remove what cannot."""
