@@ -13,6 +13,7 @@ from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.scripts import train
 from rnnsearch_tf.text.vocabulary import Vocabulary
+from rnnsearch_tf.training.checks import check_same
 from rnnsearch_tf.training.initial_model import InitialModel
 
 
@@ -121,6 +122,19 @@ def test_an_initial_model_that_is_missing_damaged_or_the_training_itself(
     assert train.run([*flags, f"--model_dir={tmp_path / 'model'}"]) == 1
     assert "no such model directory" in capsys.readouterr().err.splitlines()[-1]
     assert not (tmp_path / "model").exists()
+
+
+def test_a_larger_initial_model_leaves_the_way_to_resume(model_dir):
+    directory = ModelDirectory(model_dir)
+    own = directory.load_config()
+    model = dataclasses.replace(own.model, source_vocabulary_size=9)
+    other = dataclasses.replace(own, model=model, source_vocabulary="9", initial_model="9")
+    for changed, said in (
+        (other, "the vocabulary differs, the initial model differs; resume it with --config="),
+        (dataclasses.replace(other, training_text="9"), "the training text differs.*; train in"),
+    ):
+        with pytest.raises(InputError, match=said):
+            check_same(directory, changed)
 
 
 def test_what_needs_a_lexicon_is_off(model_dir, tmp_path):
