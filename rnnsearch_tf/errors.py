@@ -66,9 +66,9 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 def first_line(error: BaseException) -> str:
     """Return the first line of an error's text that is not blank, or the name of its class.
 
-    The line behind it is added where it ends in a colon; names of TensorFlow's operations are not.
+    Where it ends in a colon, the next line is added. Names of TensorFlow's operations are left out.
     """
-    text = re.sub(r"\{\{function_node .*?\}\} ?| \[Op:\w+\]", "", str(error))
+    text = re.sub(r"\{\{function_node .*?\}\} ?| \[Op:\w+\](?: name: ?\S*)?", "", str(error))
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     end = 2 if lines and lines[0].endswith(":") else 1
     return " ".join(lines[:end]) or type(error).__name__

@@ -127,8 +127,10 @@ def write_atomically(path: str | Path, content: bytes) -> None:
 def check_no_pattern(path: str | Path) -> None:
     """Raise an InputError for a folder that TensorFlow would write to, and not find again."""
     folder = real_path(path)
-    if re.search(r"[][\\]", "".join(folder.parts[1:])):
-        raise InputError(f"{folder}: TensorFlow reads nothing where a path has [, ] or \\")
+    if any(re.search(r"\[[^]]+\]|\\", part) for part in folder.parts[1:]):
+        raise InputError(
+            f"{folder}: TensorFlow takes […] and \\ in a path for a pattern, and finds no file"
+        )
 
 
 def check_space(path: str | Path, size: int) -> None:

@@ -16,6 +16,10 @@ from rnnsearch_tf.errors import first_line
             "left on device [Op:SaveV2]",
             "x.tmp; No space left on device",
         ),
+        (
+            "Matrix size-incompatible: [2,3], [1,3] [Op:MatMul] name: ",
+            "Matrix size-incompatible: [2,3], [1,3]",
+        ),
     ],
 )
 def test_the_first_line_is_for_people(text, told):

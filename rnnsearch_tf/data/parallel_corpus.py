@@ -38,7 +38,7 @@ class ParallelText(NamedTuple):
             yield ParallelText(self.source[chosen], self.target[chosen])
 
     def check(self) -> None:
-        """Raise an InputError if the sides have not as many sentences, or are no lists of str."""
+        """Raise an InputError if the sides differ in length, or are not lists of str."""
         for name, side in zip(("source", "target"), self, strict=True):
             if not isinstance(side, list | tuple):
                 kind = type(side).__name__
@@ -160,14 +160,12 @@ def _by_columns(path: str | Path) -> Iterator[ParallelText]:
 
 
 def checked_blocks(corpus: Corpus) -> Iterator[ParallelText]:
-    """Give the blocks of a corpus; InputError for one that is not as `ParallelText.check` wants."""
+    """Give the blocks of a corpus; InputError for one that has no pairs."""
     for number, block in enumerate(corpus.blocks(), 1):
-        try:
-            pairs = ParallelText(*block)
-            pairs.check()
-        except (InputError, TypeError) as error:
-            raise InputError(f"block {number:,} of the corpus: {error}") from error
-        yield pairs
+        if len(block) != 2 or len(block[0]) != len(block[1]):
+            counts = " and ".join(f"{len(side):,}" for side in block)
+            raise InputError(f"block {number:,} of the corpus has sides of {counts} sentences")
+        yield ParallelText(*block)
 
 
 def each_pair(corpus: Corpus) -> Iterator[tuple[str, str]]:

@@ -17,7 +17,7 @@ from rnnsearch_tf.digests import is_intact, json_digest, write_digests
 from rnnsearch_tf.errors import InputError, until_error
 from rnnsearch_tf.files import home_path, make_once
 from rnnsearch_tf.progress import Bar, say
-from rnnsearch_tf.text.cleaning import not_composed
+from rnnsearch_tf.text.cleaning import separate_accents
 from rnnsearch_tf.text.tokenizers import Tokenizer, splits_words
 from rnnsearch_tf.tf_functions import untuned
 
@@ -103,9 +103,9 @@ def _with_warnings(corpus: Corpus, *tokenizers: Tokenizer) -> Iterator[ParallelT
     done = 0
     for block in checked_blocks(corpus):
         for i in list(watched):
-            if problem := not_composed(block[i]):
+            if problem := separate_accents(block[i], done):
                 watched.remove(i)
-                say(f"{SIDES[i]}, after {done:,} lines: {problem}")
+                say(f"the {SIDES[i]}: {problem}")
         done += len(block.source)
         yield block
 

@@ -303,6 +303,7 @@ def _stop_decided(beam: _Beam, rules: _Rules) -> _Beam:
     within_reach = rules.scoring.bound(
         beam.log_probs, tf.expand_dims(rules.max_lengths, 1), beam.kept
     )  # [B, k]
+    within_reach = tf.cast(within_reach, tf.float32)
     unfinished = beam.lengths == 0  # live or empty
     within_reach = tf.where(unfinished, within_reach, -math.inf)
     decided = tf.reduce_max(within_reach, axis=1, keepdims=True) <= to_beat  # [B, 1]

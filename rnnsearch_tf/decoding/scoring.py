@@ -30,11 +30,11 @@ class ScoringRule(Protocol):
     def extend(self, kept: Kept, state: State, words: Int[Tensor, "B k"]) -> Kept:
         """Return what hypotheses keep after another word, in shapes that stay the same.
 
-        The word was predicted from the state. A model's has its `alignment` [B, k, Tx], which is 0
-        at padding. An ensemble's is a tuple of its models' states; a search with prefixes has
-        either in `model_state`. What finished hypotheses keep is frozen: the search ignores the
-        result for them. Sentences leave the batch during the search: what a rule knows of each,
-        such as its mask, must be in what it keeps.
+        The word was predicted from the state. The state of a model has its `alignment` [B, k, Tx],
+        which is 0 at padding. The state of an ensemble is a tuple of its models' states. In a
+        search with prefixes, `model_state` holds this state. What finished hypotheses keep is
+        frozen: the search ignores the result for them. Sentences leave the batch during the search:
+        what a rule knows of each, such as its mask, must be in what it keeps.
         """
         return ()
 

@@ -53,7 +53,9 @@ def calibration(
     if not np.isfinite(confidence).all():
         raise InputError("the model's probabilities are not finite, so they have no calibration")
     if np.any((confidence <= 0) | (confidence > 1 + 1e-6)):  # p of 1 may be rounded up
-        raise InputError("calibration: probabilities must be above 0 and at most 1; log p are not")
+        raise InputError(
+            "calibration: expected probabilities, above 0 and at most 1, no logarithms"
+        )
     index = np.clip(np.ceil(confidence * _BINS).astype(int) - 1, 0, _BINS - 1)
     rows = [(b, index == b) for b in range(_BINS) if (index == b).any()]
     bins = [

@@ -154,20 +154,20 @@ METRICS: dict[str, Metric] = {
 
 
 def sides(**given: Sequence[Any]) -> list[list[Any]]:
-    """Return the sides of a test set as lists, in order (those of pandas have labels).
+    """Return the sides of a test set as lists: a pandas column is indexed by labels, not positions.
 
-    InputError if one has more sentences than another, which sacreBLEU would ignore; TypeError for a
-    single string, and for a reference in a list, as sacreBLEU takes them.
+    InputError if one has more sentences than another, which sacreBLEU would ignore. TypeError for a
+    single string, and for references in lists, which is sacreBLEU's form.
     """
     for name, side in given.items():
         if isinstance(side, str):
             raise TypeError(f"{name}: expected a list of str, not a str")
     lists = {name: list(side) for name, side in given.items()}
+    if any(isinstance(one, list) for one in lists.get("references", ())):
+        raise TypeError("references are a str for each sentence, or a tuple of several, not a list")
     if len({len(side) for side in lists.values()}) > 1:
         counts = (f"{len(side):,} {name}" for name, side in lists.items())
-        raise InputError(f"{', '.join(counts)}: they must belong together line by line")
-    if any(isinstance(one, list) for one in lists.get("references", ())):
-        raise TypeError("several references of a sentence are a tuple, not a list")
+        raise InputError(f"{', '.join(counts)}: there must be one for each sentence")
     return list(lists.values())
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from rnnsearch_tf.data.sentence_pairs import tokenize
 from rnnsearch_tf.evaluation.metrics import Reference, reference_sets
 from rnnsearch_tf.inference.translator import Translator
-from rnnsearch_tf.text.cleaning import not_composed
+from rnnsearch_tf.text.cleaning import separate_accents
 from rnnsearch_tf.text.tokenizers import Tokenizer, splits_words
 from rnnsearch_tf.text.vocabulary import UNK, Vocabulary
 
@@ -35,7 +35,7 @@ def mostly_unknown(translator: Translator, texts: Mapping[str, Sequence[str]]) -
     """
     problems = []
     for (name, lines), side in zip(texts.items(), _sides(translator), strict=False):
-        if not splits_words(side[0]) and (problem := not_composed(lines)):
+        if not splits_words(side[0]) and (problem := separate_accents(lines)):
             problems.append(f"{name}: {problem}")
         rows = _ids(lines[:_FIRST], *side)
         tokens = sum(len(row) - 1 for row in rows)  # without </s>

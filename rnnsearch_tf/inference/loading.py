@@ -79,7 +79,8 @@ def load_text_model(
     if decoding is not None:
         config = dataclasses.replace(config, decoding=decoding)
     aligner, lexicon = first.find_aligner(alignment), first.find_lexicon()
-    if config.decoding.replace_unknown and lexicon is None and config.tokenizer != SENTENCEPIECE:
+    has_unknown = config.tokenizer != SENTENCEPIECE and config.model.has_attention
+    if config.decoding.replace_unknown and lexicon is None and has_unknown:
         say(f"{first.path}: no lexicon, so source words replace [UNK] (see rnnsearch-lexicon)")
     with dtype_policy("float32"):  # whatever the program around it has set for its own models
         models = [directory.load_model(weights) for directory in directories]

@@ -41,7 +41,8 @@ class Ensemble:
         }
         if len(sizes) != 1:
             raise ValueError(
-                f"an ensemble needs models over the same vocabularies, not of {sorted(sizes)} words"
+                "an ensemble needs models over the same vocabularies; "
+                f"their sizes (source, target) are {sorted(sizes)}"
             )
         self._models = tuple(models)
 

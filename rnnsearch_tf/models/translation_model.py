@@ -35,7 +35,7 @@ def _target(x: Any, y: Any = None) -> Any:
         raise ValueError("fit has no guided alignment loss, so give it batches without `guide`")
     if y is None or not isinstance(x, Mapping):
         return x["target"] if isinstance(x, Mapping) else y
-    if not np.array_equal(*map(ops.convert_to_numpy, (x["target"], y))):
+    if y is not x["target"] and not np.array_equal(*map(ops.convert_to_numpy, (x["target"], y))):
         raise ValueError("y must be the target as it is, or absent: the model shifts it itself")
     return y
 

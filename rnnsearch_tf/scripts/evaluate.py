@@ -120,6 +120,7 @@ def run() -> int:
         from rnnsearch_tf.threads import limit_operations
 
         limit_operations(1)
+        made_by = _made_by() if FLAGS.json else {}
         translator = open_translator(COMMAND, aligns=bool(FLAGS.sample_html))
         if not ours:
             translator.prepare()
@@ -143,7 +144,7 @@ def run() -> int:
         scores = scores._replace(comparisons=list(each))
     if FLAGS.calibration:
         scores = scores._replace(calibration=_calibration(evaluator, text))
-    write_figures(FLAGS.json, {**scores.as_dict(), **_made_by()}, scores.table())
+    write_figures(FLAGS.json, {**scores.as_dict(), **made_by}, scores.table())
     if unwritten:
         raise unwritten
     if FLAGS.sample_html:
@@ -193,10 +194,10 @@ def _others(
 
 
 def _made_by() -> dict[str, Any]:
-    """Return what made the translations, for JSON: the models' weights, and decoding options."""
+    """Return the models' weights and the decoding options, for JSON; None if they are not known."""
     models = model_folders(COMMAND)
     if FLAGS.hypotheses or find_version(models[0]):
-        return {}
+        return {"weights_sha256": None, "decoding": None}
     digests = [ModelDirectory(path).check_weights(FLAGS.weights) for path in models]
     decoding = dataclasses.asdict(decoding_settings(COMMAND))
     return {"weights_sha256": digests, "decoding": decoding}

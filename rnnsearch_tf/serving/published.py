@@ -165,7 +165,7 @@ def _test_rows(path: Path, digest: str, decoding: DecodingConfig) -> Iterator[st
     with input_errors(path):
         values = typed(dict[str, Any], values)
         if values.get("weights_sha256", [digest]) != [digest]:
-            raise ValueError("scores of another model, or of other weights")
+            raise ValueError("these are not scores of the model with these weights")
         own = dataclasses.asdict(decoding)
         used = {**own, **typed(dict[str, Any], values.get("decoding", {}), "decoding")}
         for name in own:

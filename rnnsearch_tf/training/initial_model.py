@@ -42,12 +42,11 @@ class InitialModel:
     def settings_over(self, config: Config) -> Config:
         """Return a config with this model's architecture, sizes, tokenizer and decoding options.
 
-        Candidate words and the replacement of [UNK] are off: they need a lexicon, which a new model
-        does not have.
+        Candidate words are off: they need a lexicon, which a new model does not have.
         """
         own = self._config
         of_text = {name: getattr(own, name) for name in _OF_TEXT}
-        decoding = dataclasses.replace(own.decoding, candidate_words=0, replace_unknown=False)
+        decoding = dataclasses.replace(own.decoding, candidate_words=0)
         return dataclasses.replace(config, model=own.model, decoding=decoding, **of_text)
 
     def check(self, config: Config) -> None:

@@ -275,10 +275,10 @@ class WordBonus(ScoringRule):
         self.bonus = bonus
 
     def score(self, log_probs, lengths, kept):
-        return log_probs + self.bonus * tf.cast(lengths, tf.float32)
+        return log_probs + self.bonus * tf.cast(lengths, log_probs.dtype)
 
     def bound(self, log_probs, max_lengths, kept):
-        return log_probs + self.bonus * tf.cast(max_lengths, tf.float32)
+        return log_probs + self.bonus * tf.cast(max_lengths, log_probs.dtype)
 
 
 class Aligned(Recurrence):
@@ -629,6 +629,23 @@ def test_what_a_rule_keeps_must_have_the_axes_of_the_state():
         Aligned(seed=7, batch=2, vocabulary=5).search(
             [3, 3], beam_size=2, scoring=OneForEachSentence(1.0)
         )
+
+
+def test_a_rule_may_compute_in_float64():
+    class Precise(WordBonus):
+        def score(self, log_probs, lengths, kept):
+            return super().score(tf.cast(log_probs, tf.float64), tf.cast(lengths, tf.float64), kept)
+
+        def bound(self, log_probs, max_lengths, kept):
+            return super().bound(
+                tf.cast(log_probs, tf.float64), tf.cast(max_lengths, tf.float64), kept
+            )
+
+    found, expected = (
+        Aligned(seed=7, batch=2, vocabulary=5).search([3, 3], beam_size=2, scoring=rule)
+        for rule in (Precise(0.5), WordBonus(0.5))
+    )
+    np.testing.assert_allclose(found.scores, expected.scores, rtol=1e-6)
 
 
 def test_a_rule_without_a_bound_is_refused():

@@ -31,7 +31,7 @@ def test_what_is_not_finite_is_in_no_bin():
     [
         ([[0.9, 0.8]], [[True, False]], r"expected N values each, not \(1, 2\) and \(1, 2\)"),
         ([0.9, 0.8], [True], r"expected N values each, not \(2,\) and \(1,\)"),
-        ([-0.1, -0.2], [True, False], "probabilities must be above 0 and at most 1; log p are not"),
+        ([-0.1, -0.2], [True, False], "probabilities, above 0 and at most 1, no logarithms"),
         ([1.1], [True], "at most 1"),
     ],
 )

@@ -47,8 +47,8 @@ def test_a_line_that_is_missing_is_told(metric):
 
 def test_references_as_sacrebleu_takes_them_are_told():
     references: Any = [LINES]
-    with pytest.raises(TypeError, match="a tuple, not a list"):
-        bleu(LINES[:1], references)
+    with pytest.raises(TypeError, match="or a tuple of several, not a list"):
+        bleu(LINES, references)
     with pytest.raises(TypeError, match="references: expected a list of str, not a str"):
         bleu(LINES[:1], LINES[0])
 

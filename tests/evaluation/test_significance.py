@@ -36,7 +36,7 @@ def test_a_clear_difference_is_significant():
 
 
 def test_lost_lines_are_no_difference():
-    with pytest.raises(InputError, match="29 references, 29 translations, 24 others: they must"):
+    with pytest.raises(InputError, match="29 references, 29 translations, 24 others: there must"):
         difference(METRICS["bleu"], RIGHT, RIGHT[:24], RIGHT)
     with pytest.raises(InputError, match="28 lengths"):
         compare("other", RIGHT, WRONG, RIGHT, [5] * 28)

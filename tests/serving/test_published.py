@@ -202,11 +202,9 @@ def test_what_is_published_can_be_published_again(published, tmp_path):
 def test_scores_of_another_model_or_search_are_refused(model_dir, tmp_path):
     path, weights = tmp_path / "test.json", ModelDirectory(model_dir).check_weights()
     for made_by, said in (
-        (
-            {"weights_sha256": ["another"]},
-            "test.json: scores of another model, or of other weights",
-        ),
-        ({"weights_sha256": [weights, weights]}, "scores of another model"),
+        ({"weights_sha256": ["another"]}, "test.json: these are not scores of the model"),
+        ({"weights_sha256": [weights, weights]}, "not scores of the model with these weights"),
+        ({"weights_sha256": None, "decoding": None}, "not scores of the model"),
         ({"decoding": {"beam_size": 3}}, "scores with beam_size 3, and not "),
         ({"decoding": 3}, "test.json: decoding"),
     ):

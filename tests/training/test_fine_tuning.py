@@ -137,15 +137,6 @@ def test_a_larger_initial_model_leaves_the_way_to_resume(model_dir):
             check_same(directory, changed)
 
 
-def test_what_needs_a_lexicon_is_off(model_dir, tmp_path):
-    copy = ModelDirectory(shutil.copytree(model_dir, tmp_path / "initial"))
-    own = copy.load_config()
-    needing = dataclasses.replace(own.decoding, candidate_words=9, replace_unknown=True)
-    (copy.path / "config.json").write_text(dataclasses.replace(own, decoding=needing).to_json())
-    config = InitialModel(copy.path).settings_over(own)
-    assert not (config.decoding.candidate_words or config.decoding.replace_unknown)
-
-
 def test_an_initial_model_that_changes_in_between_is_an_error(model_dir):
     model = ModelDirectory(model_dir).load_model()
     with pytest.raises(InputError, match="its weights have changed"):

@@ -111,13 +111,13 @@ def test_a_folder_without_a_name(flags, capsys):
     assert capsys.readouterr().err == "rnnsearch-train: --model_dir is empty\n"
 
 
-@pytest.mark.parametrize("name", ["a[1]", "a]", "a\\b"])
+@pytest.mark.parametrize("name", ["a[1]", "a\\b"])
 def test_a_name_that_tensorflow_takes_for_a_pattern(tmp_path, flags, capsys, model_dir, name):
     """It would write checkpoints and exports there, and not find them."""
     path = tmp_path / name / "model"
     assert train.run([*flags, f"--model_dir={path}"]) == 1
-    assert "TensorFlow reads nothing where a path has [, ] or \\" in capsys.readouterr().err
-    with pytest.raises(InputError, match="TensorFlow reads nothing"):
+    assert "takes […] and \\ in a path for a pattern, and finds no file" in capsys.readouterr().err
+    with pytest.raises(InputError, match="in a path for a pattern"):
         export(model_dir, path)
     assert not list(tmp_path.iterdir())
 
