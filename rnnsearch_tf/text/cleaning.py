@@ -37,12 +37,14 @@ def valid_utf8(text: tf.Tensor) -> tf.Tensor:
     return tf.strings.unicode_transcode(text, "UTF-8", "UTF-8", errors="replace")
 
 
-def separate_accents(lines: Iterable[str], before: int = 0) -> str | None:
+def separate_accents(lines: Iterable[str | bytes], before: int = 0) -> str | None:
     """Say which line, behind `before` others, is the first with separate accents; None: no line.
 
     Words with them are other words, and Moses' rules split the accents off.
     """
     for number, line in enumerate(lines, before + 1):
+        if isinstance(line, bytes):
+            line = line.decode(errors="replace")
         is_normal = unicodedata.is_normalized("NFC", line)  # which takes less time
         if not is_normal and len(unicodedata.normalize("NFC", line)) < len(line):
             return (

@@ -138,6 +138,9 @@ def test_a_corpus_of_ones_own(tmp_path):
     own = OwnCorpus((["a b"], ["x"]), (["c"], ["y z"]))  # pairs of lists will do
     prepared = prepare(own, ENGLISH, FRENCH, tmp_path)
     assert prepared.source.vocabulary(9).tokens[3:] == ["a", "b", "c"]
+    in_bytes = OwnCorpus((np.array([b"a b", b"c"], object), [b"x", b"y z"]))  # as tf.data gives it
+    prepared = prepare(in_bytes, ENGLISH, FRENCH, tmp_path)
+    assert prepared.source.vocabulary(9).tokens[3:] == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize(
