@@ -18,7 +18,7 @@ SUBPACKAGES = {
         interrupts windows tensor_types digests config presets tf_functions threads provenance files
     """,
     "text": """
-        __init__ canonical_composition cleaning letters nonbreaking_prefixes word_tokenizer
+        __init__ accents canonical_composition cleaning letters nonbreaking_prefixes word_tokenizer
         vocabulary moses unspaced subwords subword_sampling tokenizers vectorizer
     """,
     "layers": """

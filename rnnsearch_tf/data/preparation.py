@@ -17,7 +17,7 @@ from rnnsearch_tf.digests import is_intact, json_digest, write_digests
 from rnnsearch_tf.errors import InputError, until_error
 from rnnsearch_tf.files import home_path, make_once
 from rnnsearch_tf.progress import Bar, say
-from rnnsearch_tf.text.cleaning import separate_accents
+from rnnsearch_tf.text.accents import separate_accents
 from rnnsearch_tf.text.tokenizers import Tokenizer, splits_words
 from rnnsearch_tf.tf_functions import untuned
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rnnsearch_tf.config import SENTENCEPIECE, SUBWORD_FILES, Config
-from rnnsearch_tf.data.parallel_corpus import Corpus, unchanged
+from rnnsearch_tf.data.parallel_corpus import Corpus, checked_blocks, unchanged
 from rnnsearch_tf.data.preparation import default_cache_dir
 from rnnsearch_tf.digests import is_intact, json_digest, write_digests
 from rnnsearch_tf.extras import require_package
@@ -55,7 +55,7 @@ def _learned(config: Config, training: Corpus, cache_dir: str | Path | None) -> 
         say(f"learning {config.subwords:,} subwords from the training text")
         sides = [(0, 1)] * 2 if config.joint_subwords else [(0,), (1,)]
         with unchanged(training, text):
-            pairs = sum(len(block.source) for block in training.blocks())
+            pairs = sum(len(block.source) for block in checked_blocks(training))
             models = {
                 side: learn_subwords(_lines(training, side, pairs), config.subwords)
                 for side in set(sides)
@@ -72,6 +72,6 @@ def _lines(training: Corpus, sides: tuple[int, ...], pairs: int) -> Iterator[str
     """Give the lines of some sides; of more than _MAX_LINES a random sample, always the same."""
     count = len(sides) * pairs
     drawn = random.Random(count)
-    for block in training.blocks():
+    for block in checked_blocks(training):
         for side in sides:
             yield from (line for line in block[side] if drawn.random() * count < _MAX_LINES)

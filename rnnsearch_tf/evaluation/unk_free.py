@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from rnnsearch_tf.data.sentence_pairs import tokenize
 from rnnsearch_tf.evaluation.metrics import Reference, reference_sets
 from rnnsearch_tf.inference.translator import Translator
-from rnnsearch_tf.text.cleaning import separate_accents
+from rnnsearch_tf.text.accents import separate_accents
 from rnnsearch_tf.text.tokenizers import Tokenizer, splits_words
 from rnnsearch_tf.text.vocabulary import UNK, Vocabulary
 
@@ -26,7 +26,7 @@ def unk_free_sentences(
     return [i for i, rows in enumerate(zip(*texts, strict=True)) if not any(UNK in r for r in rows)]
 
 
-def mostly_unknown(translator: Translator, texts: Mapping[str, Sequence[str]]) -> list[str]:
+def unknown_word_problems(translator: Translator, texts: Mapping[str, Sequence[str]]) -> list[str]:
     """Return what to say of texts whose words a model may not know.
 
     These are texts whose first sentences are mostly unknown, and those with separate accents, which

@@ -1,8 +1,5 @@
 """Lines of text as valid UTF-8 without control characters, as TensorFlow graph ops."""
 
-import unicodedata
-from collections.abc import Iterable
-
 import tensorflow as tf
 
 Rule = tuple[str, str]  # an RE2 pattern and its rewrite, for every match
@@ -35,20 +32,3 @@ def lowercase(text: tf.Tensor) -> tf.Tensor:
 def valid_utf8(text: tf.Tensor) -> tf.Tensor:
     """Return strings with U+FFFD in place of invalid bytes."""
     return tf.strings.unicode_transcode(text, "UTF-8", "UTF-8", errors="replace")
-
-
-def separate_accents(lines: Iterable[str | bytes], before: int = 0) -> str | None:
-    """Say which line, behind `before` others, is the first with separate accents; None: no line.
-
-    Words with them are other words, and Moses' rules split the accents off.
-    """
-    for number, line in enumerate(lines, before + 1):
-        if isinstance(line, bytes):
-            line = line.decode(errors="replace")
-        is_normal = unicodedata.is_normalized("NFC", line)  # which takes less time
-        if not is_normal and len(unicodedata.normalize("NFC", line)) < len(line):
-            return (
-                f"line {number:,} has separate accents (NFD), which make other words; "
-                "uconv -x any-nfc joins them to their letters"
-            )
-    return None

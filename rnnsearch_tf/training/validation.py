@@ -6,7 +6,7 @@ from rnnsearch_tf.config import Config, DecodingConfig
 from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.evaluation.evaluator import Evaluator
 from rnnsearch_tf.evaluation.metrics import bleu
-from rnnsearch_tf.evaluation.unk_free import mostly_unknown
+from rnnsearch_tf.evaluation.unk_free import unknown_word_problems
 from rnnsearch_tf.inference.loading import vectorizers_for
 from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.inference.translator import Translator
@@ -34,7 +34,7 @@ class ValidationSet:
         self.translator = Translator.of(TextModel([model], greedy, *vectorizers_for(directory)))
         self._evaluator = Evaluator(self.translator)
         texts = {"the validation source": text.source, "the validation target": text.target}
-        for problem in mostly_unknown(self.translator, texts):
+        for problem in unknown_word_problems(self.translator, texts):
             say(problem)
         self._pairs = self._evaluator.pairs(text)
 

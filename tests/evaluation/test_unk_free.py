@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from rnnsearch_tf.evaluation.unk_free import mostly_unknown, unk_free_sentences
+from rnnsearch_tf.evaluation.unk_free import unk_free_sentences, unknown_word_problems
 from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, Vocabulary
 from rnnsearch_tf.text.word_tokenizer import WhitespaceTokenizer
 
@@ -40,11 +40,11 @@ def test_texts_full_of_unknown_words(unknown, named):
         name: ["x"] * (100 - count) + ["?"] * count
         for name, count in zip("ab", unknown, strict=True)
     }
-    problems = mostly_unknown(translator, texts)
+    problems = unknown_word_problems(translator, texts)
     assert [line.partition(":")[0] for line in problems] == [
         f"{count}% of the words of {name} are unknown to the model"
         for name, count in zip("ab", unknown, strict=True)
         if name in named
     ]
     few = {name: lines[-29:] for name, lines in texts.items()}  # too few to tell
-    assert mostly_unknown(translator, few) == []
+    assert unknown_word_problems(translator, few) == []

@@ -12,7 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf.config import MOSES
-from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText, read_all
+from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText, checked_blocks, read_all
 from rnnsearch_tf.data.selection.ngram_model import NgramModel, frequent_words
 from rnnsearch_tf.data.selection.sampling import pair_digest, two_samples
 from rnnsearch_tf.errors import InputError
@@ -134,7 +134,7 @@ def score_pairs(
     done = 0
     with contextlib.closing(Bar("scored pair", count)) as bar:
         bar.update(0)
-        for block in pool.blocks():
+        for block in checked_blocks(pool):
             scores[done : done + len(block.source)] = scorer(block)
             done += len(block.source)
             bar.update(done)

@@ -10,7 +10,7 @@ from typing import IO, TypeVar
 import numpy as np
 
 from rnnsearch_tf.data.lines import compressed
-from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText, each_pair
+from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText, checked_blocks, each_pair
 from rnnsearch_tf.files import is_stream, real_path, replacing, synchronize, take_mode
 from rnnsearch_tf.progress import counted
 
@@ -84,7 +84,7 @@ def pair_digest(source: str, target: str) -> bytes:
 def write_pairs(pool: Corpus, chosen: np.ndarray, source: IO[bytes], target: IO[bytes]) -> None:
     """Write the pairs of some rows, which ascend, to a file of sources and one of targets."""
     start = 0
-    for block in pool.blocks():
+    for block in checked_blocks(pool):
         stop = start + len(block.source)
         first, last = np.searchsorted(chosen, [start, stop])
         rows = chosen[first:last] - start

@@ -16,10 +16,10 @@ _WINDOW = 256
 def warn_of_unknown_words(
     command: Command, translator: "Translator", source: Sequence[str], target: Sequence[str] = ()
 ) -> None:
-    """Warn where a model does not know most words of the first sentences of a text."""
-    from rnnsearch_tf.evaluation.unk_free import mostly_unknown
+    """Warn of a text whose words a model may not know; as `unknown_word_problems`."""
+    from rnnsearch_tf.evaluation.unk_free import unknown_word_problems
 
-    for problem in mostly_unknown(translator, {"the source": source, "the target": target}):
+    for problem in unknown_word_problems(translator, {"the source": source, "the target": target}):
         command.warn(problem)
 
 
