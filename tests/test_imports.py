@@ -33,7 +33,7 @@ SUBPACKAGES = {
     """,
     "client": """
         contract address errors results call failures serving_pb2
-        tensor_messages grpc_transport http_exchange json_answer rest_transport client
+        tensor_messages grpc_transport http_exchange rest_transport client
         __init__
     """,
     "data": """

@@ -18,7 +18,8 @@ def read_gold(
 ) -> list[GoldLinks]:
     """Read the gold links of a text, whose pairs have so many words of source and target.
 
-    The first line with links decides the format; to `flip` is for a file of target-source pairs.
+    A file with a line of NAACL 2003's format is read as such, any other as Pharaoh's; to `flip` is
+    for a file of target-source pairs.
 
     Pharaoh (0-based): line k has the links of sentence pair k, `i-j` sure and `ipj` possible; it
     is blank where there are none. NAACL 2003 (Mihalcea & Pedersen; 1-based): a line for each link,
@@ -33,7 +34,9 @@ def read_gold(
     lines = [" ".join(line.split()) for line in read_lines(path)]
     if flip:
         lengths = [(target, source) for source, target in lengths]
-    read = _read_naacl if _is_naacl(path, lines) else _read_pharaoh
+    if not any(lines):
+        raise InputError(f"{path}: no links in it")
+    read = _read_naacl if any(map(_NAACL.fullmatch, lines)) else _read_pharaoh
     gold = read(str(path), lines, lengths)
     if flip:
         gold = [GoldLinks(flipped(set(sure)), flipped(set(possible))) for sure, possible in gold]
@@ -44,19 +47,6 @@ def pharaoh(links: Links) -> str:
     """Return links as a line of Pharaoh's format, by target position and then source position."""
     order = sorted(links, key=lambda link: (link[1], link[0]))
     return " ".join(f"{source}-{target}" for source, target in order)
-
-
-def _is_naacl(path: str | Path, lines: Sequence[str]) -> bool:
-    for number, line in enumerate(lines, 1):
-        if line:
-            if _NAACL.fullmatch(line):
-                return True
-            if _PHARAOH.fullmatch(line.split()[0]):
-                return False
-            raise InputError(
-                f"{path}: line {number:,} has no links in Pharaoh's format or NAACL 2003's"
-            )
-    raise InputError(f"{path}: no links in it")
 
 
 def _read_pharaoh(
@@ -91,8 +81,6 @@ def _read_naacl(
                 raise InputError(f"{where}: {line!r} is not: sentence source target [S|P]")
             continue
         sentence, *link = map(int, match.group(1, 2, 3))
-        if sentence == 0:
-            raise InputError(f"{where}: sentence 0: the first is 1")
         if sentence < last:
             raise InputError(f"{where}: sentence {sentence} after sentence {last}")
         if sentence > len(lengths):

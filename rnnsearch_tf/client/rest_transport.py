@@ -1,6 +1,5 @@
 """TensorFlow Serving's REST interface."""
 
-import contextlib
 import json
 import urllib.parse
 from collections.abc import Mapping, Sequence
@@ -12,9 +11,10 @@ from rnnsearch_tf.client.contract import SIGNATURES, Columns
 from rnnsearch_tf.client.errors import AddressError, AnswerError, ServingError
 from rnnsearch_tf.client.failures import Failure, refusal
 from rnnsearch_tf.client.http_exchange import HttpExchange, Response
-from rnnsearch_tf.client.json_answer import parse_in_pieces
 from rnnsearch_tf.client.results import VersionStatus
 
+_MAX_LISTS = 1_000_000  # and objects, each some 50 times as large as its text
+_MAX_VALUES = 1 << 24  # an answer of 256 MiB has fewer weights
 # HTTP statuses and the gRPC codes that TensorFlow Serving makes them from. 502 is a gateway's while
 # the server behind it restarts.
 _CODES = {
@@ -77,9 +77,8 @@ class RestTransport:
 
     def _content(self, call: Call, response: Response, signature: str | None) -> dict[str, Any]:
         """Return the JSON object of a good answer; raise a `ServingError` for any other."""
-        content = None
-        with contextlib.suppress(ValueError, RecursionError):
-            content = parse_in_pieces(response.body, call.check)
+        content = _parsed(response.body)
+        call.check()
         if response.status != 200:
             raise self._refusal(response, content, signature)
         if not isinstance(content, dict):
@@ -99,6 +98,16 @@ class RestTransport:
                 self._address, f"this is not what TensorFlow Serving's REST port answers: {plain}"
             )
         return refusal(self._address, self._spec, signature, code, plain)
+
+
+def _parsed(body: bytes) -> Any:
+    """Return what JSON holds; None if it cannot be read, or would fill the memory as objects."""
+    if body.count(b"[") + body.count(b"{") > _MAX_LISTS or body.count(b",") > _MAX_VALUES:
+        return None
+    try:
+        return json.loads(body.decode())
+    except (ValueError, RecursionError):
+        return None
 
 
 def _path(spec: ModelSpec) -> str:

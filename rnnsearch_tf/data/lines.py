@@ -14,12 +14,6 @@ from rnnsearch_tf.windows import windows
 
 MAX_LINE_BYTES = 1 << 24
 _HEAD = 8_192  # bytes that tell text from other files
-_COMPRESSIONS = {
-    b"\x1f\x8b": "gzip, but not named .gz",
-    b"BZh": "compressed by bzip2; text is plain or .gz",
-    b"\xfd7zXZ": "compressed by xz; text is plain or .gz",
-    b"\x28\xb5\x2f\xfd": "compressed by zstd; text is plain or .gz",
-}
 
 
 def read_lines(path: str | Path) -> list[str]:
@@ -84,12 +78,16 @@ def check_is_text(path: str | Path) -> None:
     """Raise an error of `input_errors` for a file, plain or .gz, that is unreadable or binary."""
     with _opened(path) as file:
         head = file.read1(_HEAD)  # all of a small file would reach what is damaged in it
-    for beginning, kind in _COMPRESSIONS.items():
-        if head.startswith(beginning):
-            raise ValueError(kind)
+    check_head(head)
+
+
+def check_head(head: bytes) -> None:
+    """Raise a ValueError for the beginning of a file that is binary."""
     if b"\0" in head:
         line = head[: head.index(b"\0")].count(b"\n") + 1
-        raise ValueError(f"binary, or UTF-16; text must be UTF-8 (line {line} has a NUL)")
+        raise ValueError(
+            f"binary, compressed, or UTF-16; text must be UTF-8 (line {line} has a NUL)"
+        )
 
 
 def is_compressed(path: str | Path) -> bool:

@@ -9,9 +9,9 @@
         c_i = Σ_j α_ij x_j, x being what is given as annotations
 
 In training, x is h. The search gives products M h instead, so that no context is multiplied by M: a
-layer must read no energy from x, and return contexts as wide as it is. States are [R, n], R = B·Q
-rows sentence by sentence, or [B, Q, n], Q being the hypotheses of a sentence; contexts and α have
-the same leading axes. Annotations and keys are broadcast over Q, never copied.
+layer must read no energy from x, and return contexts as wide as it is. States are [B, n], or
+[B, Q, n], Q being the hypotheses of a sentence; contexts and α have the same leading axes.
+Annotations and keys are broadcast over Q, never copied.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from keras import ops
 
 from rnnsearch_tf.config import InitialWeights
 from rnnsearch_tf.layers import initializers
-from rnnsearch_tf.layers.attention_inputs import check_optional, check_shapes, states_of_each
+from rnnsearch_tf.layers.attention_inputs import check_optional, check_shapes
 from rnnsearch_tf.layers.precision import PreciseLayer, product, product_of_each
 from rnnsearch_tf.tensor_types import Bool, Float, Tensor
 
@@ -138,7 +138,7 @@ class BahdanauAttention(PreciseLayer):
         """Align states to the annotations.
 
         Args:
-            state: s_{i-1}, [B, Ty, n], or [R, n] with R = B·Q rows sentence by sentence.
+            state: s_{i-1}, [B, n] or [B, Ty, n].
             annotations: h. With `keys`, they may be products M h_j, and so may the context, M c_i.
             keys: U_a h from `keys`; computed here when absent.
             annotations_mask: false at padding; by default the Keras mask of `annotations`, if they
@@ -156,16 +156,11 @@ class BahdanauAttention(PreciseLayer):
         state, annotations = self.wide(state), self.wide(annotations)
         keys = self.keys(annotations) if keys is None else self.wide(keys)
         query = product(state, self.factor(self.W_a))
-        if len(state.shape) == 2:  # rows
-            sentences = ops.shape(keys)[0]
-            states_each = states_of_each(ops.shape(state)[:1], sentences)
-            query = ops.reshape(query, (sentences, states_each, self.units))
+        is_single = len(state.shape) == 2
+        query = query[:, None] if is_single else query  # [B, Q, n']
         alignment = align(query, keys, ops.convert_to_tensor(self.v_a), annotations_mask)
         context = product_of_each(alignment, annotations)  # [B, Q, 2n]
-        if len(state.shape) == 2:
-            context = ops.reshape(context, (-1, annotations.shape[-1]))
-            alignment = ops.reshape(alignment, (ops.shape(state)[0], ops.shape(keys)[1]))
-        return context, alignment
+        return (context[:, 0], alignment[:, 0]) if is_single else (context, alignment)
 
 
 @keras.saving.register_keras_serializable("rnnsearch_tf")
@@ -209,11 +204,10 @@ class LastAnnotation(PreciseLayer):
         else:
             lengths = ops.sum(ops.cast(annotations_mask, "int32"), axis=1)
         alignment = ops.one_hot(lengths - 1, positions, dtype=self.variable_dtype)  # [B, Tx]
-        *queries, _ = ops.shape(state)  # [R] or [B, Ty]
-        states_each = states_of_each(queries, sentences)  # Q
+        *queries, _ = ops.shape(state)  # B, or B and Ty
 
         def for_each_state(x: Any) -> Any:  # [B, …] to [*queries, …]
-            x = ops.repeat(x, states_each, axis=0)
-            return x if len(queries) == 1 else ops.reshape(x, (*queries, ops.shape(x)[-1]))
+            x = x if len(queries) == 1 else x[:, None]
+            return ops.broadcast_to(x, (*queries, ops.shape(x)[-1]))
 
         return for_each_state(annotations[:, -1]), for_each_state(alignment)

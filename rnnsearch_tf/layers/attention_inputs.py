@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import keras
-from keras import ops
 
 
 def check_shapes(
@@ -21,7 +20,7 @@ def check_shapes(
     n, two_n = n or "n", two_n or "2n"
     raise ValueError(
         f"{type(layer).__name__}(state, annotations): shapes are {tuple(state)} and "
-        f"{tuple(annotations)}, not [R, {n}] or [B, Ty, {n}] and [B, Tx, {two_n}]"
+        f"{tuple(annotations)}, not [B, {n}] or [B, Ty, {n}] and [B, Tx, {two_n}]"
         + (": the two are swapped" if are_swapped else "")
     )
 
@@ -42,14 +41,3 @@ def check_optional(
 
 def _fits(shape: Sequence[int | None], ranks: tuple[int, ...], width: int | None) -> bool:
     return len(shape) in ranks and width in (None, shape[-1])
-
-
-def states_of_each(queries: Sequence[Any], sentences: Any) -> Any:
-    """Return Q, the states of each sentence where states are [R, n] or [B, Ty, n].
-
-    It is 1 when there is no sentence, so that an empty batch has a shape, too.
-    """
-    if len(queries) == 2:
-        return queries[1]
-    most = ops.maximum if keras.backend.backend() == "tensorflow" else max  # elsewhere, integers
-    return most(queries[0], 1) // most(sentences, 1)

@@ -13,7 +13,7 @@ from apache_beam.io.filesystem import BeamIOError, CompressionTypes
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.io.tfrecordio import _TFRecordUtil as TFRecord  # its transforms lose the order
 
-from rnnsearch_tf.data.lines import bounded, compressed, is_compressed, raw_lines_of
+from rnnsearch_tf.data.lines import bounded, check_head, compressed, is_compressed, raw_lines_of
 from rnnsearch_tf.errors import InputError, input_errors
 from rnnsearch_tf.files import move_over
 
@@ -128,8 +128,8 @@ def _has_records(path: str) -> bool:
 
 def _text(file: IO[bytes]) -> Iterator[bytes]:
     for number, line in enumerate(raw_lines_of(bounded(file))):
-        if not number and b"\0" in line:
-            raise ValueError("binary, or UTF-16; text must be UTF-8")
+        if not number:
+            check_head(line)
         yield line
 
 

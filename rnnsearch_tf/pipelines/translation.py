@@ -76,19 +76,15 @@ class TranslatorHandler(ModelHandler):
         model: Translator,
         inference_args: dict[str, Any] | None = None,
     ) -> list[list[Translation]]:
-        """Translate chunks, lines in order."""
+        """Translate the lines of a batch's only chunk, in order."""
         limit = model.config.decoding.max_length
-        for chunk in batch:
-            long = [line for line in chunk if len(line) > limit]  # a token has at least one byte
-            count("truncated_lines", sum(length > limit for length in model.source_lengths(long)))
-        return [
-            list(
-                model.translate_windows(
-                    [chunk], n_best=self._n_best, return_alignment=self._return_alignment
-                )
-            )
-            for chunk in batch
-        ]
+        [chunk] = batch
+        long = [line for line in chunk if len(line) > limit]  # a token has at least one byte
+        count("truncated_lines", sum(length > limit for length in model.source_lengths(long)))
+        translations = model.translate_windows(
+            batch, n_best=self._n_best, return_alignment=self._return_alignment
+        )
+        return [list(translations)]
 
     def get_metrics_namespace(self) -> str:
         """Return where `RunInference` counts: time to load the model, and of each chunk."""

@@ -24,6 +24,7 @@ from rnnsearch_tf.reproduction.assessment import DRAWN, SEED, assess, assess_sys
 from rnnsearch_tf.reproduction.models import MODELS, Texts
 from rnnsearch_tf.reproduction.report import Report, write_report
 from rnnsearch_tf.reproduction.results import ModelResults
+from rnnsearch_tf.training.checks import check_same
 from rnnsearch_tf.training.run import train
 
 
@@ -32,14 +33,13 @@ def reproduce(
     texts: Texts,
     output: str | Path,  # earlier work there is continued
     command: str,  # for the report
-    trained_on: str = "not recorded",  # the hardware of models that were trained without this
 ) -> int | None:
     """Train what is not trained yet, evaluate what is not evaluated yet, write the report.
 
     Returns the signal that stopped a training run, or None when the report is written. InputError
     for unusable text, or a folder made with other settings or from other text.
     """
-    work = _Work(texts, Path(output), trained_on)
+    work = _Work(texts, Path(output))
     models = []
     for name in (name for name in MODELS if name in configs):
         results = work.earlier_results(name, configs[name])
@@ -60,12 +60,11 @@ def reproduce(
 class _Work:
     """Folder of model directories and their results."""
 
-    def __init__(self, texts: Texts, output: Path, trained_on: str):
+    def __init__(self, texts: Texts, output: Path):
         self.output = output
         self._texts = texts
         read = texts.training, texts.validation, texts.test, texts.by_length
         self._digest = json_digest([text.fingerprint() for text in read])
-        self._trained_on = trained_on
         (output / "results").mkdir(parents=True, exist_ok=True)
 
     @functools.cached_property
@@ -88,9 +87,10 @@ class _Work:
                 directory.lexicon_path.unlink(missing_ok=True)  # of earlier weights
 
     def _has_ended(self, directory: ModelDirectory, config: Config) -> bool:
-        """Whether the training has ended, by its log and settings; checkpoints may be gone.
+        """Whether the training has ended, by its log; checkpoints may be gone.
 
         One that was stopped early is resumed, which needs its checkpoint, and ends at once.
+        InputError for other settings or other text.
         """
         records = directory.read_log()
         if not directory.is_complete() or not records:
@@ -98,19 +98,10 @@ class _Work:
         last, limits = records[-1], config.training
         if last.get("epoch", 0) < limits.epochs and not 0 < limits.max_updates <= last["updates"]:
             return False
-        saved = directory.load_config()
         wanted = TrainingData(config, self._texts.training).config
-        if saved.training_text not in ("", wanted.training_text):
-            return False
-        if saved.validation_text not in ("", self._texts.validation.fingerprint()):
-            return False
-        return saved == dataclasses.replace(
-            wanted,
-            training_text=saved.training_text,
-            validation_text=saved.validation_text,
-            training_id=saved.training_id,
-            decoding=saved.decoding,
-        )
+        validation_text = self._texts.validation.fingerprint()
+        check_same(directory, dataclasses.replace(wanted, validation_text=validation_text))
+        return True
 
     def evaluate(self, name: str, config: Config) -> ModelResults:
         """Evaluate, and save the results for the next run."""
@@ -129,10 +120,13 @@ class _Work:
 
     def earlier_results(self, name: str, config: Config) -> ModelResults | None:
         """Read what `evaluate` saved, if by this code from these weights, settings and texts."""
-        saved = _saved(self._results_path(name), dict[str, Any])
-        if saved.get("key") != self._key(name, config):
+        path = self._results_path(name)
+        if not path.exists():
             return None
-        with input_errors(self._results_path(name)):
+        with input_errors(path):
+            saved = typed(dict[str, Any], read_json(path))
+            if saved.get("key") != self._key(name, config):
+                return None
             results = typed(ModelResults, saved.get("results"), "results")
         return dataclasses.replace(results, hardware=self._machine(name))
 
@@ -146,8 +140,7 @@ class _Work:
     def _machine(self, name: str) -> str:
         """Return the machines that a model was trained on, one after the other."""
         records = ModelDirectory(self.output / name).read_log()
-        machines = dict.fromkeys(r.get("hardware", self._trained_on) for r in records)
-        return ", then ".join(machines) or self._trained_on
+        return ", then ".join(dict.fromkeys(r.get("hardware", "not recorded") for r in records))
 
     def _results_path(self, name: str) -> Path:
         return self.output / "results" / f"{name}.json"
@@ -155,9 +148,3 @@ class _Work:
 
 def _digest(path: Path) -> str:
     return file_digest(path) if path.exists() else ""
-
-
-def _saved(path: Path, expected: Any) -> Any:
-    """Read what was saved as JSON; {} where nothing was, InputError if something else was."""
-    with input_errors(path):
-        return typed(expected, read_json(path) if path.exists() else {})

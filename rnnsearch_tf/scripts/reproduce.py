@@ -52,10 +52,6 @@ COMMAND.define(
 )
 COMMAND.define("preset_size", Size, "settings to start from", "small")
 COMMAND.define("models", str, "models to train and evaluate", ",".join(MODELS))
-COMMAND.define(
-    "trained_on", str, "hardware of models in --output that is not recorded there, for Table 2",
-    "not recorded",
-)  # fmt: skip
 COMMAND.group("Text")
 COMMAND.define_settings(Config, skip=("model", "training", "decoding", *FILLED_IN))
 COMMAND.group("Model")
@@ -92,7 +88,7 @@ def run() -> int:
         from rnnsearch_tf.reproduction.reproduce import reproduce
 
     command = shlex.join([COMMAND.name, *_given()])
-    stopped_by = reproduce(configs, texts, FLAGS.output, command, FLAGS.trained_on)
+    stopped_by = reproduce(configs, texts, FLAGS.output, command)
     if stopped_by:
         return 128 + stopped_by
     show(str(Path(FLAGS.output) / "report.md"))

@@ -78,18 +78,15 @@ def train(
             included, Keras on another backend than TensorFlow and JAX, and as `Trainer.run`.
     """
     check_backend("jax")
-    if not isinstance(config, Config):
-        kind = type(config).__name__
-        raise TypeError(
-            f'config: expected a Config, such as PRESETS["rnnsearch-small"], not {kind}'
-        )
-    if not isinstance(callbacks, Sequence):
-        raise TypeError(f"callbacks: expected a list of them, not {type(callbacks).__name__}")
-    for name, corpus in (("training", training), ("validation", validation)):
-        is_left_out = name == "validation" and corpus is None
-        if not (is_left_out or isinstance(corpus, Corpus)):
-            kind = type(corpus).__name__
-            raise TypeError(f"{name}: expected ParallelFiles, or another corpus, not {kind}")
+    a_corpus = "ParallelFiles, or another corpus"
+    for name, given, kind, expected in (
+        ("config", config, Config, 'a Config, such as PRESETS["rnnsearch-small"]'),
+        ("callbacks", callbacks, Sequence, "a list of them"),
+        ("training", training, Corpus, a_corpus),
+        ("validation", training if validation is None else validation, Corpus, a_corpus),
+    ):
+        if not isinstance(given, kind):
+            raise TypeError(f"{name}: expected {expected}, not {type(given).__name__}")
     if keras.config.backend() == "jax":
         check_jax(config, strategy)
     check_inputs(config, validation is not None, alignments is not None)

@@ -44,26 +44,16 @@ def _families_for(letters: frozenset[str]) -> tuple[tuple[str, ...], frozenset[s
     """Return families, and the letters that none of them has."""
     default = font_manager.findfont(font_manager.FontProperties(family=[DEFAULT]))
     families, missing = [DEFAULT], _lacking(default, letters)
-    for font in _installed() if missing else ():
+    # Matplotlib's last resort has a box for every letter.
+    fonts = (font for font in font_manager.fontManager.ttflist if "Last Resort" not in font.name)
+    for font in sorted(fonts, key=lambda font: ("Sans" not in font.name, font.name)):
+        if not missing:
+            break
         left = _lacking(font.fname, missing)
         if left != missing:
             families.append(font.name)
             missing = left
-        if not missing:
-            break
     return tuple(families), missing
-
-
-def _installed() -> list[font_manager.FontEntry]:
-    """List upright fonts of the usual weight before others, sans-serif ones first among them."""
-
-    def rank(font: font_manager.FontEntry) -> tuple[bool, bool, bool, str]:
-        usual = str(font.weight) in ("400", "normal", "regular", "book")
-        return font.style != "normal", not usual, "Sans" not in font.name, font.name
-
-    # Matplotlib's last resort has a box for every letter.
-    fonts = (font for font in font_manager.fontManager.ttflist if "Last Resort" not in font.name)
-    return sorted(fonts, key=rank)
 
 
 def _lacking(path: str, letters: frozenset[str]) -> frozenset[str]:

@@ -6,10 +6,9 @@ import pytest
 from rnnsearch_tf.alignment.error_rate import AlignmentScores, GoldLinks
 from rnnsearch_tf.alignment.evaluation import (
     MethodScores,
-    best_of,
+    by_error,
     evaluate_methods,
     scores_table,
-    tuning_table,
 )
 from rnnsearch_tf.alignment.extraction import LinkMethod
 from rnnsearch_tf.alignment.links import LinkRule
@@ -40,11 +39,10 @@ def test_every_method_is_scored_on_all_pairs():
         evaluate_methods(PAIRS, GOLD[:1], [FORWARD])
 
 
-def test_the_best_has_the_lowest_error_and_comes_first():
+def test_the_methods_of_the_lowest_errors_come_first():
     bad, good, as_good = (scored(m, 10, 10, n, n) for m, n in ((FORWARD, 5), (LOW, 8), (HIGH, 8)))
-    assert best_of([bad, good, as_good]) is good
     undefined = scored(BOTH, 0, 0, 0, 0)
-    assert best_of([undefined, bad]) is bad
+    assert by_error([undefined, bad, good, as_good]) == [good, as_good, bad, undefined]
 
 
 def test_scores_as_a_table():
@@ -56,23 +54,6 @@ def test_scores_as_a_table():
     assert lines[2].split() == ["forward,", "threshold", "0.6", "100.0", "–", "0.0", "0"]
     assert lines[3] == "37 sentence pairs, 800 sure links"
     assert len({len(line) for line in lines[:3]}) == 1
-
-
-def test_tuning_as_a_table():
-    tried = [
-        scored(FORWARD, 10, 10, 5, 5),
-        scored(LOW, 10, 10, 7, 7),
-        scored(HIGH, 10, 10, 6, 6),
-        scored(BOTH, 10, 10, 9, 9),
-    ]
-    lines = tuning_table(tried).splitlines()
-    assert [line.split() for line in lines[1:]] == [
-        ["forward", "both"],
-        ["argmax", "50.0"],
-        ["argmax,", "grow-diag", "10.0"],
-        ["threshold", "30.0", "(0.30)"],
-    ]
-    assert lines[3].endswith("10.0") and len(lines[3]) == len(lines[1])  # under "both"
 
 
 def test_scores_go_into_json():

@@ -485,15 +485,22 @@ def test_an_answer_is_not_unpacked():
         assert "the answer is not a JSON object" in failure(AnswerError, url)
 
 
+@pytest.mark.parametrize("values", [b"[]," * 1_000_000, b"1," * (1 << 24)])
+def test_an_answer_of_more_values_than_there_are_is_not_parsed(values):
+    """As Python objects, they would take many times the memory of their text."""
+    assert rest_transport._parsed(b'{"outputs": [%s1, 1]}' % values) is None
+    assert rest_transport._parsed(b'{"outputs": [1, 1]}') == {"outputs": [1, 1]}
+
+
 def test_the_deadline_holds_for_the_reading_of_an_answer(monkeypatch):
     """The answer is whole in time, and reading it takes no time at all; yet its time is over."""
-    parse = rest_transport.parse_in_pieces
+    parse = rest_transport._parsed
 
-    def parse_late(body, pause):
+    def parse_late(body):
         monkeypatch.setattr(Call, "is_over", lambda call: True)
-        return parse(body, pause)
+        return parse(body)
 
-    monkeypatch.setattr(rest_transport, "parse_in_pieces", parse_late)
+    monkeypatch.setattr(rest_transport, "_parsed", parse_late)
     with over_http() as served:
         assert "no whole answer within" in failure(DeadlineError, served.url)
 

@@ -71,8 +71,8 @@ LAYERS = {
     ),
     "attention": (
         lambda: BahdanauAttention(N_ALIGN),
-        [normal(B * Q, N), normal(B, TX, 2 * N)],
-        [(B * Q, 2 * N), (B * Q, TX)],
+        [normal(B, N), normal(B, TX, 2 * N)],
+        [(B, 2 * N), (B, TX)],
     ),
     "attention_of_sentences": (
         lambda: BahdanauAttention(N_ALIGN),
@@ -86,8 +86,8 @@ LAYERS = {
     ),
     "last_annotation": (
         LastAnnotation,
-        [normal(B * Q, N), normal(B, TX, N)],
-        [(B * Q, N), (B * Q, TX)],
+        [normal(B, N), normal(B, TX, N)],
+        [(B, N), (B, TX)],
     ),
     "deep_output": (
         lambda: MaxoutDeepOutput(L, K),
@@ -226,9 +226,9 @@ def test_alignment_without_v_a_is_uniform_over_real_words():
     put(attention, W_a=1.0, U_a=1.0)
     annotations = np.array([[[1, 10], [2, 20], [6, 60], [99, 99], [99, 99]]] * B, "float32")
     annotations[1] *= 2
-    context, alignment = attention(normal(B * Q, N), annotations, annotations_mask=mask(3, 2))
-    close(alignment, [[1 / 3, 1 / 3, 1 / 3, 0, 0]] * Q + [[1 / 2, 1 / 2, 0, 0, 0]] * Q)
-    close(context, [[3, 30]] * Q + [[3, 30]] * Q)
+    context, alignment = attention(normal(B, Q, N), annotations, annotations_mask=mask(3, 2))
+    close(alignment, [[[1 / 3, 1 / 3, 1 / 3, 0, 0]] * Q, [[1 / 2, 1 / 2, 0, 0, 0]] * Q])
+    close(context, [[[3, 30]] * Q] * B)
 
 
 def test_alignment_is_the_softmax_of_v_a_tanh():
@@ -256,7 +256,7 @@ def test_attention_to_one_real_word_is_whole_whatever_the_padding_holds():
 
 def test_keys_computed_in_advance_change_nothing():
     attention = BahdanauAttention(N_ALIGN)
-    state, annotations = normal(B * Q, N), normal(B, TX, 2 * N)
+    state, annotations = normal(B, N), normal(B, TX, 2 * N)
     attention(state, annotations)
     attention.set_weights([normal(*w.shape) for w in attention.get_weights()])
     keys = attention.keys(annotations.astype("float32"))
@@ -270,11 +270,10 @@ def test_keys_computed_in_advance_change_nothing():
 def test_last_annotation_is_that_of_the_last_real_word():
     # A forward encoder repeats the last real state over padding.
     annotations = np.array([[[1.0], [2.0], [3.0], [3.0], [3.0]], [[5.0]] + [[6.0]] * 4])
-    context, alignment = LastAnnotation()(
-        normal(B * Q, N), annotations, annotations_mask=mask(3, 2)
-    )
-    close(context, [[3]] * Q + [[6]] * Q)
-    close(alignment, [[0, 0, 1, 0, 0]] * Q + [[0, 1, 0, 0, 0]] * Q)
+    layer, states = LastAnnotation(), normal(B, Q, N)
+    context, alignment = layer(states, annotations, annotations_mask=mask(3, 2))
+    close(context, [[[3]] * Q, [[6]] * Q])
+    close(alignment, [[[0, 0, 1, 0, 0]] * Q, [[0, 1, 0, 0, 0]] * Q])
     close(LastAnnotation()(normal(B, N), annotations)[1], [[0, 0, 0, 0, 1]] * B)
 
 
@@ -545,14 +544,20 @@ def test_contexts_carry_the_mask_of_the_states():
     close(summed[1], array(context)[1, 0])
 
 
-def test_states_of_sentences_attend_as_their_rows_do():
-    layer, annotations = BahdanauAttention(N_ALIGN), normal(B, TX, 2 * N)
-    states = normal(B, Q, N)
+@pytest.mark.parametrize("layer", [BahdanauAttention(N_ALIGN), LastAnnotation()])
+def test_several_states_of_a_sentence_attend_as_each_does(layer):
+    annotations, states = normal(B, TX, 2 * N), normal(B, Q, N)
     layer(states, annotations)
     layer.set_weights([normal(*w.shape) for w in layer.get_weights()])
-    rows = layer(states.reshape(B * Q, N), annotations)
-    for output, row in zip(layer(states, annotations), rows, strict=True):
-        close(array(output).reshape(row.shape), array(row))
+    for several, one in zip(
+        layer(states, annotations), layer(states[:, 1], annotations), strict=True
+    ):
+        close(array(several)[:, 1], array(one))
+
+
+def test_more_states_than_sentences_are_an_error():
+    with pytest.raises(Exception, match=r"[Bb]roadcast|[Ii]ncompatible"):
+        LastAnnotation()(normal(B * Q, N), normal(B, TX, 2 * N))
 
 
 def test_the_encoder_honors_a_keras_mask_and_hands_its_own_on():
@@ -596,8 +601,8 @@ def test_the_cell_in_keras_rnn_reads_as_the_encoder(backwards):
 @pytest.mark.parametrize(
     ("state", "annotations", "said"),
     [
-        ((B, TX, 2 * N), (B, N), "not [R, n] or [B, Ty, n] and [B, Tx, 2n]: the two are swapped"),
-        ((N,), (B, TX, 2 * N), f"shapes are ({N},) and ({B}, {TX}, {2 * N}), not [R, n] or"),
+        ((B, TX, 2 * N), (B, N), "not [B, n] or [B, Ty, n] and [B, Tx, 2n]: the two are swapped"),
+        ((N,), (B, TX, 2 * N), f"shapes are ({N},) and ({B}, {TX}, {2 * N}), not [B, n] or"),
         ((B, N), (TX, 2 * N), "and [B, Tx, 2n]"),
     ],
 )

@@ -264,7 +264,7 @@ def test_bad_input_is_one_line(text, export_dir, tmp_path, capsys):
     (tmp_path / "cut.gz").write_bytes((text / "below" / "b.en.gz").read_bytes()[:-20])
     assert "cut.gz: not a whole gzip file (Compressed file ended" in said(f"{tmp_path}/cut.gz")
     (tmp_path / "utf16").write_bytes("été\n".encode("utf-16"))
-    assert "utf16: binary, or UTF-16; text must be UTF-8" in said(f"{tmp_path}/utf16")
+    assert "utf16: binary, compressed, or UTF-16; text must be UTF-8" in said(f"{tmp_path}/utf16")
     shutil.copy(text / "a.en", tmp_path / "a.en")
     both = said(f"{tmp_path}/a.en", f"--input={text}/a.en")
     assert f"a.en have one output, {tmp_path / 'out'}/a.en" in both

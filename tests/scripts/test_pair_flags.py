@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from scripted_engine import engine, made_model
 
+from rnnsearch_tf.data import lines
 from rnnsearch_tf.data.parallel_corpus import read_all
 from rnnsearch_tf.scripts import evaluate, score, train, translate
-from rnnsearch_tf.scripts.shared import text_input
 
 __all__ = ["engine"]  # a fixture
 
@@ -153,15 +153,18 @@ def test_a_binary_standard_input_is_an_error(capsys, engine, files, monkeypatch)
         monkeypatch.setattr(sys, "stdin", stdin)
         assert translate.run([model]) == 1
     (line,) = capsys.readouterr().err.splitlines()
-    assert line == ("rnnsearch-translate: standard input: binary, or UTF-16; text must be UTF-8")
+    assert line == (
+        "rnnsearch-translate: standard input: binary, compressed, or UTF-16; text must be UTF-8 "
+        "(line 1 has a NUL)"
+    )
 
 
 def test_a_line_of_standard_input_that_would_fill_the_memory(capsys, engine, files, monkeypatch):
-    monkeypatch.setattr(text_input, "MAX_LINE_BYTES", 1_000)
+    monkeypatch.setattr(lines, "MAX_LINE_BYTES", 1_000)
     model = made_model(files / "model")
     (files / "long").write_bytes(b"short\n" + b"a" * 200_000)
     with open(files / "long", "rb") as stdin:
         monkeypatch.setattr(sys, "stdin", stdin)
         assert translate.run([model]) == 1
     (line,) = capsys.readouterr().err.splitlines()
-    assert line == "rnnsearch-translate: standard input: a line has more than 1,000 bytes"
+    assert line == "rnnsearch-translate: standard input: line 2 has more than 1,000 bytes"

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from rnnsearch_tf.alignment.evaluation import best_of, evaluate_methods, scores_table, tuning_table
+from rnnsearch_tf.alignment.evaluation import by_error, evaluate_methods, scores_table
 from rnnsearch_tf.alignment.extraction import LinkMethod, LinkWeights, all_methods
 from rnnsearch_tf.alignment.formats import read_gold
 from rnnsearch_tf.data.parallel_corpus import ParallelText
@@ -26,6 +26,7 @@ _TUNED = ("rule", "threshold", "symmetrize", "average_alignments")
 _OF_LINKS = (
     "tune", "flip_gold", "alignment", "reverse_model_dir", *_TUNED
 )  # fmt: skip
+_SHOWN = 10  # the best methods of --tune
 _OF_TRANSLATIONS = ("translations", "sample_html", "system", "hypotheses", "calibration")
 
 
@@ -45,8 +46,8 @@ def define_alignment_evaluation(command: Command) -> None:
     command.define(
         "tune",
         bool,
-        "with --alignments: try every rule, threshold and symmetrization and print the best, for "
-        "a validation set",
+        "with --alignments: try every rule, threshold and symmetrization and print the ten best, "
+        "for a validation set",
         False,
     )
     define_alignment(command)
@@ -80,12 +81,11 @@ def evaluate_alignments(command: Command, text: ParallelText) -> None:
     pairs = aligner.align(text)
     _check_words(pairs, lengths)
     tried = evaluate_methods([pair.weights for pair in pairs], gold, methods)
-    best = best_of(tried)
     figures: dict[str, Any] = {"methods": [method.as_dict() for method in tried]}
     if flags.tune:
-        figures["best"] = best.as_dict()
-    table = tuning_table(tried) + "\n" + scores_table([best]) if flags.tune else scores_table(tried)
-    write_figures(flags.json, figures, table)
+        tried = by_error(tried)
+        figures["best"] = tried[0].as_dict()
+    write_figures(flags.json, figures, scores_table(tried[:_SHOWN]))
 
 
 def _methods(command: Command) -> list[LinkMethod]:

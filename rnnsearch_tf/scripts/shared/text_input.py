@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeVar
 
-from rnnsearch_tf.data.lines import MAX_LINE_BYTES, raw_lines, raw_lines_of
+from rnnsearch_tf.data.lines import bounded, check_head, raw_lines, raw_lines_of
 from rnnsearch_tf.errors import input_errors, until_error
 
 _PAUSE = 0.02  # seconds without a line, after which those before are answered
@@ -78,34 +78,18 @@ def _read(lines: Iterable[Line], arriving: "queue.Queue[Line | _End]") -> None:
 
 
 def _standard_input() -> Iterator[bytes]:
-    """Read lines, most without their ends.
+    """Read lines; InputError if they cannot be read, or begin as a binary file.
 
-    A thread that waits in Python's own reader would crash the interpreter at its end. Raises an
-    InputError if it cannot be read, or begins as a binary file.
+    A thread that waits in Python's own reader, `sys.stdin`, would crash the interpreter at its end.
     """
     try:
         descriptor = sys.stdin.fileno()
     except OSError:
         yield from sys.stdin.buffer
         return
-    parts: list[bytes] = []  # of a line
-    size = 0
-    has_begun = False
-    with input_errors("standard input"):
-        while chunk := os.read(descriptor, 1 << 16):
-            if not has_begun and b"\0" in chunk:
-                raise ValueError("binary, or UTF-16; text must be UTF-8")
-            has_begun = True
-            first, *others = chunk.split(b"\n")
-            parts.append(first)
-            size += len(first)
-            if size > MAX_LINE_BYTES:
-                raise ValueError(f"a line has more than {MAX_LINE_BYTES:,} bytes")
-            for other in others:
-                yield b"".join(parts)
-                parts, size = [other], len(other)
-    if any(parts):
-        yield b"".join(parts)
+    with input_errors("standard input"), open(descriptor, "rb", closefd=False) as file:
+        check_head(file.peek())
+        yield from bounded(file)
 
 
 class Decoder:
