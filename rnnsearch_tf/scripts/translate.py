@@ -3,7 +3,7 @@
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from rnnsearch_tf.models.model_directory import DEFAULT
 from rnnsearch_tf.results import Alignment, Translation
@@ -22,12 +22,10 @@ from rnnsearch_tf.scripts.shared.line_output import (
     define_line_output,
     line_output,
     model_digests,
-    whole_lines,
 )
 from rnnsearch_tf.scripts.shared.text_input import Decoder, input_lines, is_live, live_windows
 from rnnsearch_tf.scripts.shared.text_warnings import warn_of_cut_lines, warn_of_unknown_words
 from rnnsearch_tf.scripts.shared.translation_lines import (
-    SEPARATOR,
     check_n_best,
     define_translation_format,
     translation_format,
@@ -68,12 +66,10 @@ def run() -> int:
     """Translate."""
     check_figures(COMMAND)
     to_text = translation_format(COMMAND)
-    is_list = FLAGS.n_best > 1 and FLAGS.alignment != "json"
     aligns = bool(FLAGS.alignment or FLAGS.figures)
     models = checked_models(COMMAND)
     check_n_best(COMMAND, decoding_settings(COMMAND))
-    measure = _whole_lists if is_list else whole_lines
-    output = line_output(COMMAND, lambda: model_digests(models, FLAGS.weights), measure)
+    output = line_output(COMMAND, lambda: model_digests(models, FLAGS.weights))
     with quiet_start():
         from rnnsearch_tf.threads import limit_operations
 
@@ -97,19 +93,6 @@ def run() -> int:
         results = output.counted(results, "line")
     output.write(_output(results, to_text, output))
     return int(output.has_failed)
-
-
-def _whole_lists(file: IO[bytes]) -> tuple[int, int]:
-    """Count the n-best lists of a file, and their bytes, without the last, which may be cut off."""
-    count = size = end = 0
-    for line in file:
-        number, is_field, _ = line.partition(SEPARATOR.encode())
-        if not is_field or not number.isdigit():
-            break
-        if int(number) != count:
-            count, size = int(number), end
-        end += len(line)
-    return count, size
 
 
 def _windows(output: LineOutput) -> Iterator[list[bytes]]:

@@ -135,7 +135,7 @@ def test_sigterm_ends_in_order(capsys, engine, flags, tmp_path):
     interrupt_at(engine, 1, lambda: os.kill(os.getpid(), signal.SIGTERM))
     said = fails(capsys, *flags, status=128 + signal.SIGTERM)
     assert "first 256 lines' results" in said[0] and said[1:] == ["ended by SIGTERM"]
-    assert names(tmp_path) == {"out.partial", "out.partial.json"}
+    assert names(tmp_path) == {"out.partial", "out.partial.jsonl"}
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
@@ -163,7 +163,7 @@ def test_a_link_stays_and_its_file_keeps_its_mode(engine, flags, tmp_path):
 def test_a_private_file_is_private_while_it_is_written(broken_off, capsys, flags, tmp_path):
     (tmp_path / "out").chmod(0o600)
     (tmp_path / "out.partial").unlink()
-    (tmp_path / "out.partial.json").unlink()
+    (tmp_path / "out.partial.jsonl").unlink()
     fails(capsys, *flags, f"--input={tmp_path / 'in.gz'}")
     assert stat.S_IMODE((tmp_path / "out.partial").stat().st_mode) == 0o600
 
@@ -180,7 +180,7 @@ def test_nothing_is_left_where_nothing_is_done(capsys, engine, flags, tmp_path):
 
 def test_what_is_done_is_not_overwritten_or_mixed(capsys, broken_off, tmp_path):
     def refused(*changed: str) -> str:
-        names = ("out.partial", "out.partial.json")
+        names = ("out.partial", "out.partial.jsonl")
         kept = [(tmp_path / name).read_bytes() for name in names]
         status = 2 if "--output=-" in changed else 1
         *_, line = fails(capsys, *broken_off, *changed, status=status)
@@ -206,8 +206,19 @@ def test_what_is_done_is_not_overwritten_or_mixed(capsys, broken_off, tmp_path):
     right = [broken_off[0], f"--input={tmp_path / 'in'}", f"--output={tmp_path / 'copy' / 'out'}"]
     assert translate.run([*right, "--resume"]) == 0
     assert (tmp_path / "copy" / "out").read_text() == ANSWERS
-    for content in ("5", "[" * 100_000, json.dumps({"command": "a", "flags": 1})):
-        (tmp_path / "out.partial.json").write_text(content)
+    good = (tmp_path / "out.partial.jsonl").read_text()
+    bad_lines = (
+        "5\n",
+        "[1, 2]\n",
+        "[-1, 2, false]\n",
+        '[1, "2", false]\n',
+        f"[{2**64}, 2, false]\n",
+    )
+    for content in (
+        "", "5", "[" * 100_000, json.dumps({"command": "a", "flags": 1, "models": 1}),
+        *(good.partition("\n")[0] + "\n" + line for line in bad_lines),
+    ):  # fmt: skip
+        (tmp_path / "out.partial.jsonl").write_text(content)
         assert "missing or damaged; delete PARTIAL to start over" in refused("--resume")
 
 
@@ -281,15 +292,17 @@ def test_a_line_without_a_result_is_told_by_the_status_of_the_resumed_run(
         "check",
         lambda self, number, _, problem: check(self, number, number != 10, problem),
     )
-    records: list[dict[str, Any]] = []
+    records: list[list[Any]] = []
 
     def look_and_interrupt() -> None:
-        records.append(json.loads((tmp_path / "out.partial.json").read_text()))
+        *_, last = (tmp_path / "out.partial.jsonl").read_text().splitlines()
+        records.append(json.loads(last))
         ctrl_c()
 
     interrupt_at(engine, 2, look_and_interrupt)
     assert "line 10: no translation" in fails(capsys, *flags, status=130)[0]
-    assert [one["has_failed"] for one in records] == [True]  # also where the run is killed there
+    [[_, _, has_failed]] = records
+    assert has_failed is True  # also where the run is killed there
     interrupt_at(engine, -1, ctrl_c)
     assert translate.run([*flags, "--resume"]) == 1
     assert (tmp_path / "out").read_text() == ANSWERS
@@ -365,15 +378,23 @@ def test_progress_is_shown_where_the_terminal_does_not_show_the_lines(
 def test_a_killed_run_knows_the_input_that_it_had_read(
     capsys, engine, flags, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(line_output, "_SECONDS_BETWEEN_RECORDS", 0.0)
+    """What it wrote last is not in the journal: it is written again."""
     monkeypatch.setattr(line_output._FileOutput, "_tell", lambda output: None)
     interrupt_at(engine, 2, ctrl_c)
     fails(capsys, *flags, status=130)
+    with open(tmp_path / "out.partial", "a") as file:
+        file.write("the next line, or a part of i")
+    with open(tmp_path / "out.partial.jsonl", "a") as file:
+        file.write("[1234, ")
     lines = LINES.copy()
     lines[300] = "corrected meanwhile"  # in the second window
-    (tmp_path / "in").write_text("".join(f"{line}\n" for line in lines))
-    [said] = fails(capsys, *flags, "--resume")
+    (tmp_path / "other").write_text("".join(f"{line}\n" for line in lines))
+    [said] = fails(capsys, *flags, f"--input={tmp_path / 'other'}", "--resume")
     assert said == f"{tmp_path / 'out.partial'} was made of another input"
+    interrupt_at(engine, -1, ctrl_c)
+    assert translate.run([*flags, "--resume"]) == 0
+    assert engine.windows == [LINES[512:]]
+    assert (tmp_path / "out").read_text() == ANSWERS
 
 
 def test_a_model_that_changes_while_it_is_loaded(capsys, engine, flags, tmp_path, monkeypatch):
@@ -384,8 +405,10 @@ def test_a_model_that_changes_while_it_is_loaded(capsys, engine, flags, tmp_path
 
 
 def test_models_that_are_not_known_are_not_compared(broken_off, tmp_path, monkeypatch):
-    record = json.loads((tmp_path / "out.partial.json").read_text())
-    (tmp_path / "out.partial.json").write_text(json.dumps({**record, "models": None}))
+    journal = tmp_path / "out.partial.jsonl"
+    made_by, *done = journal.read_text().splitlines(keepends=True)
+    unknown = json.dumps({**json.loads(made_by), "models": None})
+    journal.write_text("".join([unknown + "\n", *done]))
     assert translate.run([*broken_off, "--resume"]) == 0
     assert (tmp_path / "out").read_text() == ANSWERS
 

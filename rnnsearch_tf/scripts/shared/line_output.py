@@ -1,14 +1,12 @@
 """Lines of output as they come; what is done when a command breaks off is kept, and resumed."""
 
-import contextlib
 import hashlib
 import itertools
 import json
-import math
 import os
 import sys
-import time
 from array import array
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -23,11 +21,10 @@ from rnnsearch_tf.files import (
     opened_stream,
     real_path,
     take_mode,
-    write_atomically,
 )
 from rnnsearch_tf.inference.exported import find_version
 from rnnsearch_tf.interrupts import last_word
-from rnnsearch_tf.json_files import read_json
+from rnnsearch_tf.json_files import parse_json
 from rnnsearch_tf.models.model_directory import MODEL_FILES
 from rnnsearch_tf.progress import counted
 from rnnsearch_tf.scripts.shared.command import Command
@@ -36,9 +33,6 @@ from rnnsearch_tf.scripts.shared.text_output import shown_by
 from rnnsearch_tf.terminal import printable
 
 Item = TypeVar("Item")
-Measure = Callable[[IO[bytes]], tuple[int, int]]
-
-_SECONDS_BETWEEN_RECORDS = 30.0  # of the input, whose lines before the last one are compared
 
 # Flags that may differ when a run is resumed; of models, the files are compared.
 _INPUTS = ("input", "source", "target", "tsv", "translation")
@@ -59,30 +53,18 @@ def define_line_output(command: Command, lines: str) -> None:
     )
 
 
-def whole_lines(file: IO[bytes]) -> tuple[int, int]:
-    """Count the lines of a file, and their bytes, without one that was cut off."""
-    count = size = 0
-    for line in file:
-        if line.endswith(b"\n"):
-            count, size = count + 1, size + len(line)
-    return count, size
-
-
-def line_output(
-    command: Command, made_with: Callable[[], Any], measure: Measure = whole_lines
-) -> "LineOutput":
+def line_output(command: Command, made_with: Callable[[], Any]) -> "LineOutput":
     """Return the output that --output names.
 
     `made_with` tells the models that make the lines, as a value that JSON has; None where they are
-    not known. `measure` returns, of a file, the number of items that it has all lines of, and of
-    their bytes. InputError where OUTPUT.partial is there and is not to be resumed, or cannot be;
+    not known. InputError where OUTPUT.partial is there and is not to be resumed, or cannot be;
     UsageError where --output names an input.
     """
     flags = command.flags
     if flags.output != "-" and not is_stream(flags.output):
         check_distinct(flags, [name for name in _INPUTS if name in flags], ["output"])
         compared = {name: flags[name].value for name in flags if name not in _FREE}
-        return _FileOutput(command, compared, made_with, measure)
+        return _FileOutput(command, compared, made_with)
     if flags.resume:
         raise UsageError("--resume needs --output, with the name of a file")
     return LineOutput(flags.output, command.warn)
@@ -136,25 +118,23 @@ class LineOutput:
 
 
 class _FileOutput(LineOutput):
-    """A file: OUTPUT.partial, with OUTPUT.partial.json beside it, until it is whole."""
+    """A file: OUTPUT.partial, with the journal OUTPUT.partial.jsonl beside it, until it is whole.
 
-    def __init__(
-        self,
-        command: Command,
-        compared: dict[str, Any],  # flags
-        made_with: Callable[[], Any],
-        measure: Measure,
-    ):
+    The journal's first line tells what makes the lines. There is another for each item whose lines
+    are written: its hash, the size of the file with its lines, and whether an item has failed.
+    """
+
+    def __init__(self, command: Command, compared: dict[str, Any], made_with: Callable[[], Any]):
         super().__init__(command.flags.output, command.warn)
         self._target = real_path(self._path)
         self._partial = self._target.with_name(f"{self._target.name}.partial")
-        self._record = self._target.with_name(f"{self._partial.name}.json")
+        self._journal = self._target.with_name(f"{self._partial.name}.jsonl")
         self._made_with = made_with
         self._made_by = {"command": command.name, "flags": compared, "models": made_with()}
-        self._hashes = array("Q")  # of the items that were read
-        self._known = 0, _fingerprint(self._hashes)  # what the record tells of the input
-        self._is_checked = False  # whether what was read is what the record tells
-        self._size = 0  # bytes of the lines that are done
+        self._hashes = array("Q")  # of the items that are done
+        self._size = 0  # bytes of their lines
+        self._kept = 0  # bytes of the journal about them
+        self._pending: deque[int] = deque()  # hashes of items that are read and not done
         self._written = 0  # items whose lines this run has written
         self._found = self._partial.stat().st_size if self._partial.exists() else 0
         if self._found and not command.flags.resume:
@@ -165,33 +145,19 @@ class _FileOutput(LineOutput):
                 "them; or remove it"
             )
         if self._found:
-            self._read_record()
-            with open(self._partial, "rb") as file:
-                self.done, self._size = measure(file)
+            self._read_journal()
+            self.done = len(self._hashes)
 
     def rest_of(self, items: Iterable[Item]) -> Iterator[Item]:
         items = iter(items)
-        count, digest = self._known
-        ahead = []  # not done, though a run that was killed had read them
-        for item in itertools.islice(items, max(count, self.done)):
-            self._hashes.append(_hash(item))
-            if len(self._hashes) > self.done:
-                ahead.append(item)
-        if len(self._hashes) < self.done:
+        earlier = array("Q", map(_hash, itertools.islice(items, self.done)))
+        if len(earlier) < self.done:
             raise InputError(f"{self._partial} was made of an input with more lines")
-        if _fingerprint(self._hashes[:count]) != digest:
+        if earlier != self._hashes:
             raise InputError(f"{self._partial} was made of another input")
-        self._is_checked = True
-        yield from ahead
         for item in items:
-            self._hashes.append(_hash(item))
+            self._pending.append(_hash(item))
             yield item
-
-    def check(self, number: int, is_finite: bool, problem: str) -> None:
-        is_first = not is_finite and not self.has_failed
-        super().check(number, is_finite, problem)
-        if is_first and self._record.exists():
-            self._write_record(number - 1)  # a run that is killed tells nothing later
 
     def kept_lines(self) -> list[bytes]:
         if not self.done:
@@ -204,17 +170,22 @@ class _FileOutput(LineOutput):
             raise InputError("the model has just changed; start again")
         try:
             busy = _AnotherProcessError(self._partial)
-            with file_lock(self._partial, busy) as file, last_word(self._tell):
+            with (
+                file_lock(self._partial, busy) as file,
+                open(self._journal, "ab") as journal,
+                last_word(self._tell),
+            ):
                 if file.tell() != self._found:
                     raise busy
                 file.truncate(self._size)
+                journal.truncate(self._kept)
                 if self._target.exists():  # a private file stays private while it is written
                     take_mode(self._partial, self._target)
-                _write(file, self._recorded(blocks))
+                _write(file, self._journaled(blocks, file, journal))
                 if not os.path.samestat(os.fstat(file.fileno()), self._partial.stat()):
                     raise _AnotherProcessError(self._partial)
             move_over(self._partial, self._target)
-            self._record.unlink(missing_ok=True)
+            self._journal.unlink(missing_ok=True)
         except _AnotherProcessError:
             raise
         except BaseException as error:
@@ -223,37 +194,44 @@ class _FileOutput(LineOutput):
             self._tell()
             raise
 
-    def _recorded(self, blocks: Iterable[str]) -> Iterator[str]:
-        """Write what makes the lines beside them, before the first one and from time to time."""
-        due = -math.inf
+    def _journaled(
+        self, blocks: Iterable[str], file: IO[bytes], journal: IO[bytes]
+    ) -> Iterator[str]:
+        """Yield the lines of each item; note in the journal that they are in the file."""
+        if not self._kept:
+            _write(journal, [json.dumps(self._made_by)])
         for block in blocks:
-            if time.monotonic() >= due:
-                self._write_record(len(self._hashes))
-                due = time.monotonic() + _SECONDS_BETWEEN_RECORDS
             yield block
-            self._written += 1  # it is asked for the next one when this is in the file
+            done = [self._pending.popleft(), file.tell(), self.has_failed]
+            _write(journal, [json.dumps(done)])
+            self._written += 1
 
-    def _write_record(self, count: int) -> None:
-        """Tell what made the lines, the first items of the input among it."""
-        read = count, _fingerprint(self._hashes[:count])
-        record = {**self._made_by, "input": read, "has_failed": self.has_failed}
-        write_atomically(self._record, json.dumps(record, indent=2).encode())
-
-    def _read_record(self) -> None:
-        """Read what the input was, and check that the same flags and models made the lines."""
+    def _read_journal(self) -> None:
+        """Read what is done, and check that the same flags and models made it."""
         try:
-            record = read_json(self._record)
-            command, flags, models = record["command"], dict(record["flags"]), record["models"]
-            count, digest = record["input"]
-            self._known = int(count), str(digest)
-            self.has_failed = bool(record["has_failed"])
-        except (InputError, ValueError, KeyError, TypeError) as error:
+            with open(self._journal, "rb") as journal:
+                first = next(journal)
+                made_by = parse_json(first)
+                command, flags, models = made_by["command"], made_by["flags"], made_by["models"]
+                differing = [n for n, v in self._made_by["flags"].items() if flags.get(n) != v]
+                self._kept = len(first)
+                for line in journal:
+                    if not line.endswith(b"\n"):  # the run was killed while it wrote this
+                        break
+                    digest, size, has_failed = parse_json(line)
+                    if size > self._found:  # the last lines were cut off
+                        break
+                    self._hashes.append(digest)
+                    self._size, self.has_failed = size, has_failed
+                    self._kept += len(line)
+        except (OSError, StopIteration, ValueError, ArithmeticError, AttributeError, LookupError,
+                TypeError) as error:  # fmt: skip
             raise InputError(
-                f"{self._record}: missing or damaged; delete {self._partial} to start over"
+                f"{self._journal}: missing or damaged; delete {self._partial} to start over"
             ) from error
-        for name, value in self._made_by["flags"].items():
-            if flags.get(name) != value:
-                raise InputError(f"{self._partial}: --{name} was {flags.get(name)}, not {value}")
+        for name in differing:
+            value = self._made_by["flags"][name]
+            raise InputError(f"{self._partial}: --{name} was {flags.get(name)}, not {value}")
         is_same = command == self._made_by["command"]
         if not (is_same and _are_same(models, self._made_by["models"])):
             raise InputError(
@@ -267,15 +245,12 @@ class _FileOutput(LineOutput):
             return
         done = self.done + self._written
         if done:
-            if self._is_checked and done <= len(self._hashes):
-                with contextlib.suppress(OSError):  # a full disk: the record that is there will do
-                    self._write_record(done)
             self._warn(
                 f"{self._partial} has the first {done:,} lines' results: --resume continues there"
             )
         else:
             self._partial.unlink()
-            self._record.unlink(missing_ok=True)
+            self._journal.unlink(missing_ok=True)
 
 
 def _write(file: IO[bytes], blocks: Iterable[str]) -> None:
@@ -296,10 +271,6 @@ def _are_same(models: Any, others: Any) -> bool:
 
 def _hash(item: Any) -> int:
     return int.from_bytes(hashlib.sha256(repr(item).encode()).digest()[:8], "little")
-
-
-def _fingerprint(hashes: "array[int]") -> str:
-    return hashlib.sha256(hashes.tobytes()).hexdigest()
 
 
 def model_digests(paths: Sequence[str], weights: str) -> list[dict[str, str]]:
