@@ -171,7 +171,7 @@ def _read_batches(settings: dict[str, Any], folder: Path) -> Batches:
     pairs = prepared.pairs(*vocabularies)
     pairs = pairs.take(kept_rows(pairs, settings["training"]["max_length"]))
     lines = read_lines(folder / f"{settings['text']['test']}.{languages[0]}.gz")
-    test = to_sentences(tokenize(lines, tokenizers[0]), vocabularies[0])
+    test = to_sentences(tokenize(lines, tokenizers[0]).to_list(), vocabularies[0])
     return Batches(
         _training_batches(pairs, settings),
         _search_batches(_lists(test), settings["search"]["batch"]),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rnnsearch_tf.data.prepared_corpus import PreparedSide, PreparedText
-from rnnsearch_tf.data.sentence_pairs import Pairs, Sentences
+from rnnsearch_tf.data.sentence_pairs import Pairs, to_sentences
 from rnnsearch_tf.text.subword_sampling import SubwordSampler
 from rnnsearch_tf.text.vocabulary import Vocabulary
 
@@ -21,6 +21,7 @@ class SampledPairs:
         samplers: Sequence[SubwordSampler],
         max_length: int,  # pairs drawn longer keep the most probable segmentation
     ):
+        self._vocabularies = vocabularies
         sides = zip((text.source, text.target), vocabularies, samplers, strict=True)
         self._sides = [_Side(*side) for side in sides]
         self._max_length = max_length
@@ -36,7 +37,7 @@ class SampledPairs:
         pairs = zip(zip(*best, strict=True), zip(*drawn, strict=True), strict=True)
         chosen = [new if max(map(len, new)) <= self._max_length else old for old, new in pairs]
         source, target = zip(*chosen, strict=True)
-        return Pairs(self._sides[0].sentences(source), self._sides[1].sentences(target))
+        return Pairs(*map(to_sentences, (source, target), self._vocabularies))
 
 
 class _Side:
@@ -44,16 +45,9 @@ class _Side:
         self.sampler = sampler
         self._best = side.sentences(vocabulary)
         self._types = list(side.types())
-        self._vocabulary = vocabulary
 
     def pieces(self, rows: np.ndarray) -> list[list[str]]:
         """Return the pieces of some sentences, int [B], in their most probable segmentations."""
         some = self._best.take(rows)
         pieces = [self._types[number] for number in some.words]
         return [pieces[start:end] for start, end in itertools.pairwise(some.starts)]
-
-    def sentences(self, rows: Sequence[Sequence[str]]) -> Sentences:
-        """Number the pieces of sentences by the vocabulary's ids."""
-        ids = [i for row in rows for i in self._vocabulary.encode(row)[:-1]]
-        starts: np.ndarray = np.cumsum([0, *map(len, rows)])
-        return Sentences(np.array(ids, np.int32), starts, np.arange(len(self._vocabulary)))

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 import numpy as np
 import tensorflow as tf
 
+from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.text.tokenizers import Tokenizer
-from rnnsearch_tf.text.vocabulary import EOS, PAD, UNK, Vocabulary
+from rnnsearch_tf.text.vocabulary import EOS, PAD, Vocabulary
 
 _TOKENIZED_LINES = 2_000  # at a time
 
@@ -84,12 +85,17 @@ def tokenize(lines: Sequence[str], tokenizer: Tokenizer) -> tf.RaggedTensor:
     return tf.concat(parts, axis=0)
 
 
-def to_sentences(tokens: tf.RaggedTensor, vocabulary: Vocabulary) -> Sentences:
-    """Number tokens, string [N, None], by the vocabulary's own ids: sentences in memory."""
-    ids = tf.range(len(vocabulary), dtype=tf.int64)
-    initializer = tf.lookup.KeyValueTensorInitializer(tf.constant(vocabulary.tokens), ids)
-    table = tf.lookup.StaticHashTable(initializer, default_value=UNK)
-    # Text that reads like `<pad>` or `</s>` is a word.
-    words = np.maximum(table.lookup(tokens.flat_values).numpy(), UNK).astype(np.int32)
-    starts = tokens.row_splits.numpy().astype(np.int64)
-    return Sentences(words, starts, np.arange(len(vocabulary), dtype=np.int32))
+def to_sentences(rows: Sequence[Sequence[str | bytes]], vocabulary: Vocabulary) -> Sentences:
+    """Number the tokens of N sentences by the vocabulary's own ids: sentences in memory."""
+    ids = [i for row in rows for i in vocabulary.encode(row)[:-1]]
+    starts: np.ndarray = np.cumsum([0, *map(len, rows)])
+    return Sentences(np.array(ids, np.int32), starts, np.arange(len(vocabulary), dtype=np.int32))
+
+
+def to_pairs(
+    text: ParallelText, tokenizers: Sequence[Tokenizer], vocabularies: Sequence[Vocabulary]
+) -> Pairs:
+    """Split a text into tokens and number them: pairs in memory."""
+    sides = zip(text, tokenizers, vocabularies, strict=True)
+    source, target = (to_sentences(tokenize(x, t).to_list(), v) for x, t, v in sides)
+    return Pairs(source, target)

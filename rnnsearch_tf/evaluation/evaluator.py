@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.data.batching import ordered_batches
 from rnnsearch_tf.data.parallel_corpus import ParallelText
-from rnnsearch_tf.data.sentence_pairs import Pairs, to_sentences, tokenize
+from rnnsearch_tf.data.sentence_pairs import Pairs, to_pairs, tokenize
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.evaluation.calibration import Calibration, calibration
 from rnnsearch_tf.evaluation.length_bins import bleu_by_length
@@ -83,13 +83,7 @@ class Evaluator:
     def pairs(self, text: ParallelText) -> Pairs:
         """Return sentence pairs as ids of the model's tokens; errors of `ParallelText.check`."""
         text.check()
-        source, target = (
-            to_sentences(tokenize(lines, tokenizer), vocabulary)
-            for lines, tokenizer, vocabulary in zip(
-                text, self._tokenizers, self._vocabularies, strict=True
-            )
-        )
-        return Pairs(source, target)
+        return to_pairs(text, self._tokenizers, self._vocabularies)
 
     def nll(self, pairs: Pairs) -> Nll:
         """Compute −log p of given pairs, without dropout; ValueError without a model."""

@@ -1,8 +1,7 @@
 """Exports on disk, read without TensorFlow: their versions, cards and vocabularies."""
 
-import contextlib
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,49 +56,54 @@ def find_version(path: str | Path) -> Path | None:
     return numbered[max(numbered)] if numbered else None
 
 
-def load_config(version: Path) -> Config:
-    """Read languages, tokenizer, decoding options and first model of an export.
+class Export:
+    """The folder of a version, as its card describes it.
 
-    The rest is left at defaults. InputError for no card, or one that is damaged or that this
-    version cannot read.
+    InputError for no card, or one that is damaged or that this version of the package cannot read.
     """
-    with card_of(version) as card:
-        settings = {name: card.get(name) for name in (*_TEXT_SETTINGS, "decoding")}
-        first = card["models"][0]
-        settings.update((name, first.get(name, "")) for name in _PREFIXES)
-        config = read_settings(Config, settings)
-        model = read_settings(ModelConfig, first["model"])
-        return dataclasses.replace(config, model=model)
 
+    path: Path
+    config: Config  # languages, tokenizer, decoding options, first model; the rest is the default
+    alignment: str  # "attention" or "aligner"
+    aligns: bool  # by the attention of any of its models, or by an aligner
+    files: Any  # SHA-256 by path; exports of 0.1.0 have none
 
-@contextlib.contextmanager
-def card_of(version: Path) -> Iterator[dict[str, Any]]:
-    """Read an export's card; errors in the block from missing or wrong values are InputErrors."""
-    path = version / CARD
-    card = read_json(path)
-    try:
-        yield unsealed(typed(dict[str, Any], card))
-    except (LookupError, TypeError, ValueError) as error:
-        reason = f"not of an export by this version of the package: {first_line(error)}"
-        raise InputError(f"{path}: {reason}") from error
+    def __init__(self, path: Path):
+        self.path = path
+        values = read_json(path / CARD)
+        try:
+            card = unsealed(typed(dict[str, Any], values))
+            first = card["models"][0]
+            settings = {name: card.get(name) for name in (*_TEXT_SETTINGS, "decoding")}
+            settings.update((name, first.get(name, "")) for name in _PREFIXES)
+            models = [read_settings(ModelConfig, one["model"]) for one in card["models"]]
+            self.config = dataclasses.replace(read_settings(Config, settings), model=models[0])
+            self.alignment = card.get("alignment", "attention")
+            self.aligns = self.alignment == "aligner" or any(one.has_attention for one in models)
+            self.files = card.get("files", {})
+            self._vocabularies = {s: first[f"{s}_vocabulary"] for s in ("source", "target")}
+        except (LookupError, TypeError, ValueError) as error:
+            reason = f"not of an export by this version of the package: {first_line(error)}"
+            raise InputError(f"{path / CARD}: {reason}") from error
 
+    def load_vocabularies(self) -> tuple[Vocabulary, Vocabulary]:
+        """Read source and target; InputError if a file is missing or not the model's."""
+        source, target = (
+            Vocabulary.load(self.path / "assets" / f"{side}.vocab", digest)
+            for side, digest in self._vocabularies.items()
+        )
+        return source, target
 
-def aligns(version: Path) -> bool:
-    """Whether an export aligns, by the attention of any of its models or by an aligner."""
-    with card_of(version) as card:
-        models = [read_settings(ModelConfig, one["model"]) for one in card["models"]]
-        return card.get("alignment") == "aligner" or any(model.has_attention for model in models)
-
-
-def load_vocabularies(version: Path) -> tuple[Vocabulary, Vocabulary]:
-    """Read the vocabularies of an export; InputError if a file is missing or not the model's."""
-    with card_of(version) as card:
-        digests = {side: card["models"][0][f"{side}_vocabulary"] for side in ("source", "target")}
-    source, target = (
-        Vocabulary.load(version / "assets" / f"{side}.vocab", digest)
-        for side, digest in digests.items()
-    )
-    return source, target
+    def check_options(
+        self, decoding: DecodingConfig | None = None, alignment: str | None = None
+    ) -> None:
+        """Raise an InputError if what is asked for is not the export's own."""
+        if decoding not in (None, self.config.decoding):
+            raise InputError(f"{self.path}: an export always uses its own decoding options")
+        if alignment not in (None, self.alignment):
+            raise InputError(
+                f"{self.path}: an export always uses its own alignment, {self.alignment}"
+            )
 
 
 def check_models(paths: Sequence[str | Path], weights: str) -> None:
@@ -109,8 +113,9 @@ def check_models(paths: Sequence[str | Path], weights: str) -> None:
     damaged, or has other vocabularies than the first, or if its tokenizer is not installed.
     """
     if len(paths) == 1 and (version := find_version(paths[0])):
-        _check_tokenizer(load_config(version))
-        load_vocabularies(version)  # for its checks
+        export = Export(version)
+        _check_tokenizer(export.config)
+        export.load_vocabularies()  # for its checks
         if weights != BEST:
             raise InputError(f"weights {weights}: an export has one set of weights")
         return
@@ -129,20 +134,7 @@ def _check_tokenizer(config: Config) -> None:
         require_package("tensorflow_text")
 
 
-def check_options(
-    version: Path, decoding: DecodingConfig | None = None, alignment: str | None = None
-) -> None:
-    """Raise an InputError if what is asked of an export is not its own."""
-    if decoding is not None and decoding != load_config(version).decoding:
-        raise InputError(f"{version}: an export always uses its own decoding options")
-    if alignment is not None:
-        with card_of(version) as card:
-            own = card.get("alignment", "attention")
-        if alignment != own:
-            raise InputError(f"{version}: an export always uses its own alignment, {own}")
-
-
 def config_of(path: str | Path) -> Config:
     """Read the settings of a model directory or an export."""
     version = find_version(path)
-    return ModelDirectory(path).load_config() if version is None else load_config(version)
+    return ModelDirectory(path).load_config() if version is None else Export(version).config

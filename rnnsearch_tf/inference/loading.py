@@ -1,7 +1,6 @@
 """Engines from disk: model directories, and exports (see `serving.export`)."""
 
 import dataclasses
-from pathlib import Path
 from typing import Any
 
 import tensorflow as tf
@@ -17,7 +16,7 @@ from rnnsearch_tf.config import (
 from rnnsearch_tf.digests import find_changed
 from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.files import Paths, as_list
-from rnnsearch_tf.inference.exported import card_of, check_models, load_vocabularies
+from rnnsearch_tf.inference.exported import Export, check_models
 from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.inference.weight_storage import FULL
 from rnnsearch_tf.layers.precision import dtype_policy
@@ -27,21 +26,18 @@ from rnnsearch_tf.text.vectorizer import TextVectorizer
 from rnnsearch_tf.tf_functions import check_backend
 
 
-def load_export(version: Path) -> Any:
-    """Read a version's folder: the SavedModel, with the saved functions of `TextModel`.
+def load_export(export: Export) -> Any:
+    """Read the SavedModel of an export, with the saved functions of `TextModel`.
 
-    InputError if a file is missing or not the one that was exported (exports of version 0.1.0
-    tell that of the vocabularies only).
+    InputError if a file is missing or not the one that was exported.
     """
-    load_vocabularies(version)  # for its checks
     try:
-        with card_of(version) as card:
-            changed = find_changed(version, card.get("files", {}))
+        changed = find_changed(export.path, export.files)
         if changed is not None:
-            raise InputError(f"{version / changed}: missing, or not the file that was exported")
-        return tf.saved_model.load(str(version))
+            raise InputError(f"{export.path / changed}: missing, or not the file that was exported")
+        return tf.saved_model.load(str(export.path))
     except (OSError, ValueError, AttributeError, tf.errors.OpError) as error:
-        raise InputError(f"{version}: not a whole export: {first_line(error)}") from error
+        raise InputError(f"{export.path}: not a whole export: {first_line(error)}") from error
 
 
 def vectorizers_for(directory: ModelDirectory) -> tuple[TextVectorizer, TextVectorizer]:

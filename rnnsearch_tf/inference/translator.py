@@ -140,18 +140,18 @@ class Translator:
             return cls.of(load_text_model(path, decoding, weights, alignment=alignment), origin)
         if weights != BEST:
             raise InputError(f"{version}: an export has one set of weights")
-        exported.check_options(version, decoding, alignment)
-        config = exported.load_config(version)
+        export = exported.Export(version)
+        export.check_options(decoding, alignment)
         # Subwords' operations are there once their tokenizers are made; the graph needs them.
-        tokenizers = tokenizers_for(config, version / exported.SUBWORDS)
-        vocabularies = exported.load_vocabularies(version)
+        tokenizers = tokenizers_for(export.config, version / exported.SUBWORDS)
+        vocabularies = export.load_vocabularies()
         return cls(
-            load_export(version),
-            config,
+            load_export(export),
+            export.config,
             tokenizers,
             vocabularies,
             origin=str(version),
-            aligns=exported.aligns(version),
+            aligns=export.aligns,
         )
 
     @classmethod

@@ -12,7 +12,7 @@ import tensorflow as tf
 from rnnsearch_tf.config import SENTENCEPIECE, Config
 from rnnsearch_tf.data.batching import ordered_batches
 from rnnsearch_tf.data.parallel_corpus import ParallelText
-from rnnsearch_tf.data.sentence_pairs import Pairs, to_sentences, tokenize
+from rnnsearch_tf.data.sentence_pairs import to_pairs
 from rnnsearch_tf.evaluation.metrics import bleu
 from rnnsearch_tf.inference.loading import vectorizers_for
 from rnnsearch_tf.models.losses import LossTotal
@@ -42,11 +42,8 @@ class JaxValidationSet:
         self._references = text.target
         self.bleu_signature = bleu(text.target, text.target).signature
         self._vectorizers = vectorizers_for(directory)
-        sides = [
-            to_sentences(tokenize(lines, side.tokenizer), side.vocabulary)
-            for lines, side in zip(text, self._vectorizers, strict=True)
-        ]
-        self._pairs = Pairs(*sides)
+        sides = [(side.tokenizer, side.vocabulary) for side in self._vectorizers]
+        self._pairs = to_pairs(text, *zip(*sides, strict=True))
         lengths = self._pairs.lengths(np.arange(len(self._pairs)))
         # As in `TextModel`, no [UNK] among subwords.
         self._never = [PAD, UNK] if config.tokenizer == SENTENCEPIECE else [PAD]

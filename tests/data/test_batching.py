@@ -19,7 +19,7 @@ from rnnsearch_tf.data.batching import (
 )
 from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.data.preparation import prepare
-from rnnsearch_tf.data.sentence_pairs import Pairs, to_sentences, tokenize
+from rnnsearch_tf.data.sentence_pairs import to_pairs
 from rnnsearch_tf.data.word_alignments import WordAlignments
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.text.moses import MosesTokenizer
@@ -69,10 +69,7 @@ def test_a_whole_tiny_batch(tmp_path, prepared):
     in_files = prepare(text, ENGLISH, FRENCH, tmp_path)
     french = in_files.target.vocabulary(8)
     assert french.tokens[3:] == [".", "Un", "dort", "Bonjour", "L'"]
-    in_memory = Pairs(
-        to_sentences(tokenize(text.source, ENGLISH), english),
-        to_sentences(tokenize(text.target, FRENCH), french),
-    )
+    in_memory = to_pairs(text, (ENGLISH, FRENCH), (english, french))
     pairs = in_files.pairs(english, french) if prepared else in_memory
     config = TrainingConfig(batch_size=2, bucket_width=4, max_length=5)
     (batch,) = training_batches(pairs, config, epoch=1)

@@ -1,7 +1,6 @@
 """Text in memory to ids."""
 
 import numpy as np
-import tensorflow as tf
 from known_pairs import lists
 
 from rnnsearch_tf.data.sentence_pairs import to_sentences, tokenize
@@ -12,7 +11,7 @@ ENGLISH, FRENCH = MosesTokenizer("en"), MosesTokenizer("fr")
 
 
 def test_unknown_words_are_2_and_each_sentence_ends_in_1():
-    tokens = tf.ragged.constant([["a", "zebra", "b"], [], ["é", "[UNK]"]])
+    tokens: list[list[str | bytes]] = [["a", "zebra", b"b"], [], ["é", "[UNK]"]]
     sentences = to_sentences(tokens, Vocabulary([*SPECIAL_TOKENS, "a", "b", "é"]))
     ids = sentences.batch(np.arange(3))
     assert ids.tolist() == [[3, 2, 4, 1], [1, 0, 0, 0], [5, 2, 1, 0]]
@@ -21,8 +20,7 @@ def test_unknown_words_are_2_and_each_sentence_ends_in_1():
 
 
 def test_a_batch_has_its_rows_in_the_order_asked_for():
-    tokens = tf.ragged.constant([["a"], [], ["b", "a"]])
-    sentences = to_sentences(tokens, Vocabulary([*SPECIAL_TOKENS, "a", "b"]))
+    sentences = to_sentences([["a"], [], ["b", "a"]], Vocabulary([*SPECIAL_TOKENS, "a", "b"]))
     assert lists(sentences.batch(np.array([2, 0, 2]))) == [[4, 3], [3], [4, 3]]
     assert sentences.batch(np.array([1])).tolist() == [[1]]
     assert sentences.batch(np.array([0]), width=4).tolist() == [[3, 1, 0, 0]]

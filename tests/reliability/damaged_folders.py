@@ -106,10 +106,10 @@ def damaged_export(version: Path) -> Iterator[Damaged]:
                           if name.startswith(("saved_model", "variables/", "assets/"))]  # fmt: skip
 
     def read(_: str) -> Any:
-        config = exported.load_config(version)
-        word_tokenizers_for(config)
-        vocabularies = [v.tokens for v in exported.load_vocabularies(version)]
-        return config, vocabularies, loading.load_export(version).files
+        export = exported.Export(version)
+        word_tokenizers_for(export.config)
+        vocabularies = [v.tokens for v in export.load_vocabularies()]
+        return export.config, vocabularies, loading.load_export(export).files
 
     with mock.patch.object(tf.saved_model, "load", Loaded):
         yield Damaged("export", version, files, read)

@@ -12,7 +12,7 @@ from tfserving.status import StatusError
 
 from rnnsearch_tf.digests import sealed
 from rnnsearch_tf.errors import InputError
-from rnnsearch_tf.inference.exported import load_config, load_vocabularies
+from rnnsearch_tf.inference.exported import Export
 from rnnsearch_tf.inference.loading import load_export
 
 pytestmark = pytest.mark.serving
@@ -54,9 +54,10 @@ def test_a_model_server_refuses_another_vocabulary(version, damage):
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 def test_another_vocabulary_is_told(version, damage):
     damage(version / "assets")
-    for read in (load_export, load_vocabularies):
-        with pytest.raises(InputError, match=r"\.vocab: not the vocabulary this model was made w"):
-            read(version)
+    with pytest.raises(InputError, match=r"\.vocab: not the vocabulary this model was made w"):
+        Export(version).load_vocabularies()
+    with pytest.raises(InputError, match=r"\.vocab: missing, or not the file"):
+        load_export(Export(version))
 
 
 def edit_card(version: Path, change: Callable[[dict], object], seal: bool = False) -> None:
@@ -69,30 +70,30 @@ def edit_card(version: Path, change: Callable[[dict], object], seal: bool = Fals
 
 def test_a_card_as_of_0_1_0_tells_of_the_vocabularies(version):
     edit_card(version, lambda card: card.pop("files"))
-    load_vocabularies(version)
+    export = Export(version)
+    export.load_vocabularies()
     DAMAGES["reversed"](version / "assets")
     with pytest.raises(InputError, match=r"target\.vocab: not the vocabulary"):
-        load_export(version)
+        export.load_vocabularies()
 
 
 def test_a_card_that_was_changed_by_hand(version):
     path = version / "model.json"
     path.write_text(path.read_text("utf-8").replace('"beam_size": 3', '"beam_size": 4'), "utf-8")
     with pytest.raises(InputError, match=r"model\.json: .*to accept the change, delete that field"):
-        load_config(version)
+        Export(version)
     edit_card(version, lambda card: None)
-    assert load_config(version).decoding.beam_size == 4
+    assert Export(version).config.decoding.beam_size == 4
 
 
 @pytest.mark.parametrize("value", [5, [], None, {"assets/source.vocab": 5}])
 def test_a_card_that_is_none(version, value):
     edit_card(version, lambda card: card.update(files=value), seal=True)
     with pytest.raises(InputError, match=r"1(/assets/source\.vocab)?: (not a whole|missing, or)"):
-        load_export(version)
+        load_export(Export(version))
     (version / "model.json").write_text(json.dumps(value), "utf-8")
-    for read in (load_config, load_export):
-        with pytest.raises(InputError, match=r"model\.json: not of an export"):
-            read(version)
+    with pytest.raises(InputError, match=r"model\.json: not of an export"):
+        Export(version)
 
 
 def test_every_file_is_compared(version):
@@ -109,5 +110,5 @@ def test_every_file_is_compared(version):
         for content in (damaged, whole[: len(whole) // 2], None):
             path.unlink() if content is None else path.write_bytes(content)
             with pytest.raises(InputError, match=f"1/{name}: "):
-                load_export(version)
+                load_export(Export(version))
         path.write_bytes(whole)

@@ -61,7 +61,7 @@ def test_abbreviations_go_with_the_settings(tmp_path):
         "models": [dataclasses.asdict(config)],
     }
     (tmp_path / exported.CARD).write_text(json.dumps(card), "utf-8")
-    german, _ = word_tokenizers_for(exported.load_config(tmp_path))
+    german, _ = word_tokenizers_for(exported.Export(tmp_path).config)
     [tokens] = german.tokenize(tf.constant(["Dr. Haus. Tor."])).to_list()
     assert tokens == [b"Dr.", b"Haus", b".", b"Tor", b"."]
     kept = Config(source_language="de", source_prefixes="Abk")  # of the model that it begins from

@@ -7,7 +7,7 @@ from rnnsearch_tf.alignment.links import THRESHOLD, LinkRule, RuleName
 from rnnsearch_tf.alignment.symmetrization import Symmetrization
 from rnnsearch_tf.config import AlignmentName
 from rnnsearch_tf.errors import UsageError
-from rnnsearch_tf.inference.exported import check_options, find_version
+from rnnsearch_tf.inference.exported import Export, find_version
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.decoding_flags import (
@@ -120,7 +120,7 @@ def aligned_models(command: Command) -> list[str]:
     if version is None:
         ModelDirectory(models[0]).find_aligner(wanted)  # for its check
     else:
-        check_options(version, alignment=wanted)
+        Export(version).check_options(alignment=wanted)
     return [*models, *others]
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Literal
 
 from rnnsearch_tf.config import SENTENCEPIECE, AlignmentName, DecodingConfig
 from rnnsearch_tf.errors import InputError, UsageError
-from rnnsearch_tf.inference.exported import check_models, check_options, config_of, find_version
+from rnnsearch_tf.inference.exported import Export, check_models, config_of, find_version
 from rnnsearch_tf.inference.lexicon_file import required
 from rnnsearch_tf.models.model_directory import ModelDirectory, find_model
 from rnnsearch_tf.scripts.shared.command import Command
@@ -84,7 +84,7 @@ def checked_models(command: Command, names: str | None = None) -> list[str]:
     if decoding.correct_spelling and config_of(paths[0]).tokenizer == SENTENCEPIECE:
         raise UsageError(f"--correct_spelling: {paths[0]} has subwords, and no unknown words")
     if len(paths) == 1 and (version := find_version(paths[0])):
-        check_options(version, decoding)
+        Export(version).check_options(decoding)
     elif decoding.candidate_words and "candidate_words" in command.flags:
         required(ModelDirectory(paths[0]).find_lexicon())
     return paths
