@@ -34,6 +34,11 @@ _NORMALIZED = DecodingConfig(beam_size=12, length_penalty=0.6)
 _LONG_TRAINING = TrainingConfig(epochs=1000, early_stopping="bleu", patience=5)
 
 
+class _Presets(dict[str, Config]):
+    def __missing__(self, name: str) -> Config:
+        raise KeyError(f"no preset {name}: choose one of {', '.join(self)}")
+
+
 def _both(name: str, model: ModelConfig, training: TrainingConfig) -> dict[str, Config]:
     return {
         f"{architecture}-{name}": Config(
@@ -46,15 +51,17 @@ def _both(name: str, model: ModelConfig, training: TrainingConfig) -> dict[str, 
 # The paper's models have its initial weights and its optimizer. The two sizes for a CPU depart
 # from it in initial weights (wider), optimizer (Adam, linear schedule) and ranking (by length); the
 # small one also has dropout.
-PRESETS: dict[str, Config] = {
-    **{
-        f"{architecture}-{length}": Config(
-            ModelConfig(architecture=architecture), TrainingConfig(max_length=length)
-        )
-        for architecture in ARCHITECTURES
-        for length in (30, 50)
-    },
-    "rnnsearch-50*": Config(ModelConfig(), _LONG_TRAINING),
-    **_both("small", _SMALL, _SMALL_TRAINING),
-    **_both("tiny", _TINY, _TINY_TRAINING),
-}
+PRESETS: dict[str, Config] = _Presets(
+    {
+        **{
+            f"{architecture}-{length}": Config(
+                ModelConfig(architecture=architecture), TrainingConfig(max_length=length)
+            )
+            for architecture in ARCHITECTURES
+            for length in (30, 50)
+        },
+        "rnnsearch-50*": Config(ModelConfig(), _LONG_TRAINING),
+        **_both("small", _SMALL, _SMALL_TRAINING),
+        **_both("tiny", _TINY, _TINY_TRAINING),
+    }
+)

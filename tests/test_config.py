@@ -249,6 +249,8 @@ def test_settings_are_changed_by_name_in_whatever_part_they_are():
         config.with_settings(epochs=0)
     with pytest.raises(TypeError, match="epohcs"):
         config.with_settings(epohcs=7)
+    with pytest.raises(KeyError, match="no preset rnnsearch-mini: choose one of rnnsearch-30"):
+        PRESETS["rnnsearch-mini"]
     with pytest.raises(ValueError, match="optimizer adam: needs its own learning_rate; 1 is that"):
         config.with_settings(optimizer="adam")
     for rate in (1e-3, 1.0):

@@ -18,8 +18,8 @@ SUBPACKAGES = {
         interrupts windows tensor_types digests config presets tf_functions threads provenance files
     """,
     "text": """
-        __init__ accents canonical_composition cleaning letters nonbreaking_prefixes word_tokenizer
-        vocabulary moses unspaced subwords subword_sampling tokenizers vectorizer
+        __init__ composed_form canonical_composition cleaning letters nonbreaking_prefixes
+        word_tokenizer vocabulary moses unspaced subwords subword_sampling tokenizers vectorizer
     """,
     "layers": """
         initializers precision scan embedding gated_recurrence gru attention_inputs attention

@@ -35,7 +35,7 @@ function entry({ translation, score, rankedBy }, i, checked) {
     make("span", {}, `log p ${formatScore(score)}`),
   );
   const label = make("label");
-  const text = make("span", { class: "text", dir: "auto" }, translation);
+  const text = make("span", { class: "text", dir: direction([translation]) }, translation);
   setLanguage(text, languages.target);
   label.append(radio, text, scores);
   return label;

@@ -38,6 +38,8 @@ class AlignmentLines {
     this.words = [...sources, ...targets];
     this.sourceRow.replaceChildren(...sources);
     this.targetRow.replaceChildren(...targets);
+    this.sourceRow.dir = direction(source);
+    this.targetRow.dir = direction(target);
     for (const row of [sources, targets]) row[0]?.setAttribute("tabindex", "0");
     alignment.forEach((row, i) =>
       row.forEach((weight, j) => {

@@ -185,7 +185,7 @@ class Results {
 // A line of text; its words are the more shaded, the less probable they were, and on request they
 // act as buttons. They are none, because the text of buttons cannot be selected.
 function shadedLine({ translation, words = [], wordScores = [] }, withButtons) {
-  const line = make("p", { dir: "auto" });
+  const line = make("p", { dir: direction([translation]) });
   let end = 0;
   placesOf(words, translation).forEach((place, i) => {
     if (place < 0) return;

@@ -5,6 +5,7 @@ const END = "</s>";
 const UNKNOWN = "[UNK]"; // what a model reads, or writes, for a word that its vocabulary lacks
 const NOTHING_FOUND = -3.4e38; // float32's lowest stands in slots for which nothing was found
 const WORTH_TELLING = 0.05; // weights below it are neither drawn as lines nor told in words
+const FROM_THE_RIGHT = /(?=\p{L})[\p{sc=Hebr}\p{sc=Arab}\p{sc=Syrc}\p{sc=Thaa}\p{sc=Nkoo}]/gu;
 
 // `serving_default`: {translation, score}.
 function readTranslation(prediction) {
@@ -124,6 +125,13 @@ function explained(word, isUnknown) {
   if (word === END) return "the end of the sentence";
   if (isUnknown) return "not in the model's vocabulary, read as [UNK]";
   return word === UNKNOWN ? "a word that the model's vocabulary lacks" : "";
+}
+
+// Most letters decide: the first ones may be a foreign name.
+function direction(words) {
+  const text = words.filter((word) => word !== END).join(" ");
+  const count = (letters) => (text.match(letters) ?? []).length;
+  return 2 * count(FROM_THE_RIGHT) > count(/\p{L}/gu) ? "rtl" : "ltr";
 }
 
 // A new element with attributes and text; text is never taken for markup.

@@ -51,9 +51,14 @@ class AlignmentScores:
 
 
 def alignment_scores(links: Iterable[_Pairs], gold: Iterable[GoldLinks]) -> AlignmentScores:
-    """Compare predicted with gold links over a corpus: counts are summed, then divided."""
+    """Compare predicted with gold links over a corpus: counts are summed, then divided.
+
+    TypeError for links as text, which `read_gold` reads from files.
+    """
     sentences = in_a = in_s = in_sure = in_possible = 0
     for predicted, (sure, possible) in zip(links, gold, strict=True):
+        if any(isinstance(each, str) for each in (predicted, sure, possible)):
+            raise TypeError("links are pairs of positions (source, target), not a str")
         a, s = set(predicted), set(sure)
         sentences += 1
         in_a += len(a)

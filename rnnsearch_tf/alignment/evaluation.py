@@ -23,7 +23,7 @@ class MethodScores(NamedTuple):
         return {
             "weights": self.method.weights,
             "rule": rule.name,
-            "threshold": None if rule.name == "argmax" else rule.threshold,
+            "threshold": rule.threshold,
             "symmetrize": self.method.symmetrization,
             **self.scores.as_dict(),
         }

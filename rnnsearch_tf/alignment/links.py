@@ -34,20 +34,26 @@ class LinkRule:
     """
 
     name: RuleName = "argmax"
-    threshold: float = 0.3  # for "threshold" alone; above 0, at most 1
+    threshold: float | None = None  # of "threshold" alone, above 0, at most 1; by default 0.3
 
     def __post_init__(self) -> None:
         check_choice("rule", self.name, RULES)
-        THRESHOLD.check("threshold", self.threshold)
+        if self.threshold is not None:
+            THRESHOLD.check("threshold", self.threshold)
+            if self.name == "argmax":
+                raise ValueError(f"threshold {self.threshold:g}: the rule argmax has none")
+        elif self.name == "threshold":
+            object.__setattr__(self, "threshold", 0.3)
 
     def __str__(self) -> str:
         """Return the rule as tables have it: "argmax", "threshold 0.3"."""
-        return self.name if self.name == "argmax" else f"{self.name} {self.threshold:g}"
+        return self.name if self.threshold is None else f"{self.name} {self.threshold:g}"
 
     def links(self, weights: np.ndarray) -> Links:
         """Return the links of a sentence pair with weights α, [Ty, Tx], `</s>` included."""
-        is_link = weights >= self.threshold
-        if self.name == "argmax":
+        if self.threshold is not None:
+            is_link = weights >= self.threshold
+        else:
             is_link = np.arange(weights.shape[1]) == weights.argmax(axis=1)[:, np.newaxis]
             is_link &= weights > 0  # NaN is not
         targets, sources = np.nonzero(is_link[:-1, :-1])

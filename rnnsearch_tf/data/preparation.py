@@ -17,7 +17,7 @@ from rnnsearch_tf.digests import is_intact, json_digest, write_digests
 from rnnsearch_tf.errors import InputError, until_error
 from rnnsearch_tf.files import home_path, make_once
 from rnnsearch_tf.progress import Bar, say
-from rnnsearch_tf.text.accents import separate_accents
+from rnnsearch_tf.text.composed_form import problem_of_form
 from rnnsearch_tf.text.tokenizers import Tokenizer, splits_words
 from rnnsearch_tf.tf_functions import untuned
 
@@ -98,12 +98,12 @@ def _tokenized(
 
 
 def _with_warnings(corpus: Corpus, *tokenizers: Tokenizer) -> Iterator[ParallelText]:
-    """Give the blocks of a corpus; say it once where a word tokenizer would split accents off."""
+    """Give the blocks of a corpus; say it once where words are not in composed form."""
     watched = [i for i, tokenizer in enumerate(tokenizers) if not splits_words(tokenizer)]
     done = 0
     for block in checked_blocks(corpus):
         for i in list(watched):
-            if problem := separate_accents(block[i], done):
+            if problem := problem_of_form(block[i], done):
                 watched.remove(i)
                 say(f"the {SIDES[i]}: {problem}")
         done += len(block.source)

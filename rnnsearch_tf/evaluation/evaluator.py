@@ -82,6 +82,7 @@ class Evaluator:
 
     def pairs(self, text: ParallelText) -> Pairs:
         """Return sentence pairs as ids of the model's tokens; errors of `ParallelText.check`."""
+        text = ParallelText(*text)
         text.check()
         return to_pairs(text, self._tokenizers, self._vocabularies)
 
@@ -151,6 +152,7 @@ class Evaluator:
         references: Sequence[Reference],  # detokenized; as many of each sentence
     ) -> TranslationScores:
         """Score translations of a test set: all, those without unknown words, and by length."""
+        sources = list(sources)  # of a pandas column, too
         unk_free = unk_free_sentences(self.translator, sources, references)
         return TranslationScores(
             self.score(translations, references),

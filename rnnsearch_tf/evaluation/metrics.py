@@ -6,6 +6,7 @@ the report and the page of samples go over that table.
 
 import dataclasses
 import json
+import numbers
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ import sacrebleu
 from sacrebleu.metrics.ter import TERSignature
 
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.text.composed_form import composed
 from rnnsearch_tf.text.unspaced import HAN, SOUTHEAST_ASIAN, UNSPACED
 
 SAMPLES = 1_000  # that a bootstrap draws, each of as many sentences as there are
@@ -156,8 +158,10 @@ METRICS: dict[str, Metric] = {
 def sides(**given: Sequence[Any]) -> list[list[Any]]:
     """Return the sides of a test set as lists: a pandas column is indexed by labels, not positions.
 
-    InputError if one has more sentences than another, which sacreBLEU would ignore. TypeError for a
-    single string, and for references in lists, which is sacreBLEU's form.
+    Text is in composed form (NFC) there: a letter and its marks are equal however they are encoded.
+    InputError if one has more sentences than another, which sacreBLEU would ignore, or if there are
+    none. TypeError for a single string, for what is no text, and for references in lists, which is
+    sacreBLEU's form.
     """
     for name, side in given.items():
         if isinstance(side, str):
@@ -168,7 +172,20 @@ def sides(**given: Sequence[Any]) -> list[list[Any]]:
     if len({len(side) for side in lists.values()}) > 1:
         counts = (f"{len(side):,} {name}" for name, side in lists.items())
         raise InputError(f"{', '.join(counts)}: there must be one for each sentence")
-    return list(lists.values())
+    if not all(lists.values()):
+        raise InputError("there is no sentence to score")
+    return [list(map(_composed, side)) for side in lists.values()]
+
+
+def _composed(item: Any) -> Any:
+    """Compose the texts of a sentence; its length stays as it is."""
+    if isinstance(item, tuple):
+        return tuple(map(_composed, item))
+    if isinstance(item, numbers.Integral):
+        return item
+    if not isinstance(item, str):
+        raise TypeError(f"expected a str, such as the text of a result, not {type(item).__name__}")
+    return composed(item)
 
 
 def reference_sets(references: Sequence[Reference]) -> list[list[str]]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from rnnsearch_tf.data.sentence_pairs import tokenize
 from rnnsearch_tf.evaluation.metrics import Reference, reference_sets
 from rnnsearch_tf.inference.translator import Translator
-from rnnsearch_tf.text.accents import separate_accents
+from rnnsearch_tf.text.composed_form import problem_of_form
 from rnnsearch_tf.text.tokenizers import Tokenizer, splits_words
 from rnnsearch_tf.text.vocabulary import UNK, Vocabulary
 
@@ -29,13 +29,13 @@ def unk_free_sentences(
 def unknown_word_problems(translator: Translator, texts: Mapping[str, Sequence[str]]) -> list[str]:
     """Return what to say of texts whose words a model may not know.
 
-    These are texts whose first sentences are mostly unknown, and those with separate accents, which
-    only models of subwords compose. The texts, by name, are the source, and the target where there
-    is one.
+    These are texts whose first sentences are mostly unknown, and those in another form than NFC,
+    which only models of subwords compose. The texts, by name, are the source, and the target where
+    there is one.
     """
     problems = []
     for (name, lines), side in zip(texts.items(), _sides(translator), strict=False):
-        if not splits_words(side[0]) and (problem := separate_accents(lines)):
+        if not splits_words(side[0]) and (problem := problem_of_form(lines)):
             problems.append(f"{name}: {problem}")
         rows = _ids(lines[:_FIRST], *side)
         tokens = sum(len(row) - 1 for row in rows)  # without </s>

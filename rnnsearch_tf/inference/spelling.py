@@ -9,7 +9,8 @@ from rnnsearch_tf.text.unspaced import UNSPACED
 from rnnsearch_tf.text.vectorizer import TextVectorizer
 from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, UNK
 
-_WORD = r"[\p{L}\p{M}'’-][\p{Ll}\p{Lo}\p{Lm}\p{M}'’-]+"  # no acronym
+_JOINERS = r"\x{200C}\x{200D}"  # within words of Persian, Sinhala and others
+_WORD = rf"[\p{{L}}\p{{M}}'’-][\p{{Ll}}\p{{Lo}}\p{{Lm}}\p{{M}}{_JOINERS}'’-]+"  # no acronym
 _SYLLABLES = rf"(?s).*({UNSPACED}|\p{{Hangul}}).*"  # or words: another one is no typing error
 _LETTERS = 4, 40  # shorter words are one letter away from too many others
 _NONE = tf.int64.max

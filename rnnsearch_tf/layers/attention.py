@@ -8,10 +8,11 @@
         α_i = softmax over j of energies of s_{i-1} and keys(h), 0 at padding
         c_i = Σ_j α_ij x_j, x being what is given as annotations
 
-In training, x is h. The search gives products M h instead, so that no context is multiplied by M: a
-layer must read no energy from x, and return contexts as wide as it is. States are [B, n], or
-[B, Q, n], Q being the hypotheses of a sentence; contexts and α have the same leading axes.
-Annotations and keys are broadcast over Q, never copied.
+x is h, unless the layer's class itself has `averages_only = True`: it reads x for the contexts
+alone, and energies from the keys. The search then gives it products M h as x, of another width, so
+that no context is multiplied by M. States are [B, n], or [B, Q, n], Q being the hypotheses of a
+sentence; contexts and α have the same leading axes. Annotations and keys are broadcast over Q,
+never copied.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ def align(
 ) -> Float[Tensor, "B Q Tx"]:
     """Return α, the softmax of v_aᵀ tanh(q_i + k_j) over j  (6), zero where the mask is false.
 
-    Of a sentence of padding alone, α is 1/Tx.
+    Of a sentence of padding alone, α is 1/Tx. In training, `align_gradient` is its derivative: for
+    other energies, write an attention of your own.
     """
     hidden = ops.tanh(ops.expand_dims(query, 2) + ops.expand_dims(keys, 1))  # [B, Q, Tx, n']
     energies = ops.matmul(ops.reshape(hidden, (-1, keys.shape[-1])), v_a[:, None])
@@ -100,6 +102,8 @@ class BahdanauAttention(PreciseLayer):
         >>> print(context.shape, alignment.shape)
         (2, 10) (2, 3)
     """
+
+    averages_only = True
 
     def __init__(self, units: int, initial_weights: InitialWeights = "paper", **kwargs: Any):
         super().__init__(**kwargs)
@@ -171,6 +175,8 @@ class LastAnnotation(PreciseLayer):
     weights. The last column of the annotations is taken, so a forward encoder must keep its state
     over padding, as `Encoder` does.
     """
+
+    averages_only = True
 
     def __init__(self, **kwargs: Any):
         super().__init__(**kwargs)

@@ -35,6 +35,8 @@ def gated_update(
 
     z  = σ(a_z),  r = σ(a_r),  s̃ = tanh(a + U [r ∘ s])
     s' = (1 − z) ∘ s + z ∘ s̃                             (appendix A.1.1)
+
+    In training, `gated_update_gradient` is its derivative.
     """
     z, r = ops.split(ops.sigmoid(gate_inputs), 2, axis=-1)
     candidate = ops.tanh(candidate_inputs + product(r * state, U))

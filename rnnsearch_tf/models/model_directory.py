@@ -321,6 +321,8 @@ class ModelDirectory:
         """Find the file of the best or the last weights; InputError if there is none."""
         check_choice("weights", which, (BEST, LAST), InputError)
         path = self.weights_path(which)
+        if not self.path.is_dir():
+            raise InputError(f"{self.path}: no such model directory")
         if not path.exists():
             raise InputError(f"{self.path}: no {path.name}: training has not saved any yet")
         return path

@@ -26,8 +26,10 @@ from rnnsearch_tf.tensor_types import Float, Int, Tensor
 def _target(x: Any, y: Any = None) -> Any:
     """Return y or the target of arrays, without which Keras ignores `sample_weight`.
 
-    ValueError for batches with a guide, and for a y that is not the target.
+    ValueError for other arrays, batches with a guide, and a y that is not the target.
     """
+    if isinstance(x, list | tuple) or hasattr(x, "shape"):
+        raise ValueError('fit takes arrays as {"source": ids, "target": ids}')
     batch = getattr(x, "element_spec", x)
     if isinstance(batch, tuple):
         batch = batch[0]

@@ -26,7 +26,8 @@ class Memory(NamedTuple):
     """Source sentences, as the decoder reads them, and `Candidates.penalty` or ()."""
 
     keys: Float[Tensor, "B Tx _"]  # U_a h
-    values: Float[Tensor, "B Tx _"]  # C_z h, C_r h, C h and C_o h; and E x for a lexical model
+    # C_z h, C_r h, C h and C_o h, and E x for a lexical model; of other attentions, h.
+    values: Float[Tensor, "B Tx _"]
     mask: Bool[Tensor, "B Tx"]  # false at padding
     penalty: Any = ()
 
@@ -107,10 +108,10 @@ class TranslationStep:
 
     It computes what `Decoder` and `MaxoutDeepOutput` do, with fewer and smaller products. The
     context is needed in products alone, and C c_i = Σ_j α_ij (C h_j): the products are taken of the
-    annotations, once, and the attention averages their results. A state is multiplied by U_z, U_r
-    and U_o at once, a word by W_z, W_r, W and V_o. Products are in the dtype of `StepWeights`,
-    whatever the policy of the layers; those of the attention's query and of the lexical model are
-    in the policy's.
+    annotations, once, and the attention averages their results (see `layers.attention`). A state is
+    multiplied by U_z, U_r and U_o at once, a word by W_z, W_r, W and V_o. Products are in the dtype
+    of `StepWeights`, whatever the policy of the layers; those of the attention's query and of the
+    lexical model are in the policy's.
     """
 
     def __init__(
@@ -134,11 +135,11 @@ class TranslationStep:
         if candidates is not None:
             self._columns = readout.columns(candidates.words, weights.state_matrix.dtype)
         self._has_penalty = candidates is not None
+        # Not of a base class: a subclass may read annotations otherwise.
+        self._averages_only = vars(type(decoder.attention)).get("averages_only", False)
         keys = decoder.attention.keys(annotations)
         penalty = () if candidates is None else candidates.penalty
-        values = product(annotations, weights.context_matrix)
-        if readout.lexical is not None:
-            values = ops.concatenate([values, annotations[..., -readout.units :]], axis=-1)
+        values = self._context_products(annotations) if self._averages_only else annotations
         self.memory = Memory(keys, values, mask, penalty)
 
     def start(self) -> StepOutputs:
@@ -199,10 +200,20 @@ class TranslationStep:
 
     def _look(self, state: Tensor, memory: Memory) -> tuple[Tensor, Tensor]:
         """Attend: Σ_j α_ij [C_z C_r C C_o] h_j, behind it that of E x_j, and α_i."""
-        context_products, alignment = self._decoder.attention(
-            state, memory.values, keys=memory.keys, annotations_mask=memory.mask
+        context, alignment = map(
+            self._decoder.wide,
+            self._decoder.attention(
+                state, memory.values, keys=memory.keys, annotations_mask=memory.mask
+            ),
         )
-        return self._decoder.wide(context_products), self._decoder.wide(alignment)
+        return context if self._averages_only else self._context_products(context), alignment
+
+    def _context_products(self, context: Tensor) -> Tensor:
+        """[C_z C_r C C_o] c, or of h_j, and behind it the E x that a lexical model has in it."""
+        products = product(context, self._weights.context_matrix)
+        if self._readout.lexical is None:
+            return products
+        return ops.concatenate([products, context[..., -self._readout.units :]], axis=-1)
 
     def _for_update(self, products: Tensor) -> Tensor:
         """The columns, of a word or a context, that gates and candidate take: [*rows, 3n]."""

@@ -7,9 +7,26 @@ import itertools
 import sys
 import unicodedata
 
-# Soft hyphen, word joiner, byte order mark, and marks of direction.
-_INVISIBLE = "\u00ad\u2060\ufeff\u200e\u200f"
-_ZERO_WIDTH_SPACE = "\u200b"
+# Soft hyphen, word joiner, byte order mark, space without width, and controls of direction.
+_INVISIBLE = (
+    "\u00ad\u2060\ufeff\u200b\u061c\u200e\u200f"
+    "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+)
+# Letters with a mark above that take another one below, and these marks.
+_LETTERS = "AEILMNORSUaeilmnorsu"
+_ABOVE = "\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u030d\u030f\u0311"
+_BELOW = "\u0323\u0324\u0325\u0327\u0328\u0329\u032d\u0330\u0331"
+# Marks of one script, two of which a letter may have: those, Hebrew's points, Arabic's vowels and
+# hamza, Devanagari's dot and virama, Thai's and Lao's vowels and tones.
+_MARKS = (
+    _ABOVE + _BELOW,
+    "".join(map(chr, (*range(0x5B0, 0x5BE), 0x5BF, 0x5C1, 0x5C2, 0x5C7))),
+    "".join(map(chr, (*range(0x64B, 0x656), 0x670))),
+    "\u093c\u094d",
+    "\u0e38\u0e39\u0e3a\u0e48\u0e49\u0e4a\u0e4b",
+    "\u0eb8\u0eb9\u0ec8\u0ec9\u0eca\u0ecb",
+)
+_ARABIC_LETTERS = "\u0627\u0648\u064a"
 _HANGUL = range(0xAC00, 0xD7A4)  # 11,172 syllables, which are hardly ever written in parts
 _SURROGATES = range(0xD800, 0xE000)
 
@@ -17,10 +34,10 @@ _SURROGATES = range(0xD800, 0xE000)
 def composition_rules() -> str:
     """Write a rule per line: code points in hexadecimal, a tab, and what they become.
 
-    Marks of a letter may come in any order, some of them composed with it. Invisible characters
-    that split words become nothing, a space without width becomes one with.
+    Marks of a letter may come in any order, some of them composed with it: up to three that are one
+    character with it, and two of `_MARKS`. Invisible characters become nothing.
     """
-    rules = {**dict.fromkeys(_INVISIBLE, ""), _ZERO_WIDTH_SPACE: " "}
+    rules = {**dict.fromkeys(_INVISIBLE, ""), **_rules_for_two_marks()}
     for code in range(sys.maxunicode + 1):
         if code not in _HANGUL and code not in _SURROGATES:
             rules |= _rules_for(chr(code))
@@ -31,6 +48,8 @@ def composition_rules() -> str:
 
 def _rules_for(char: str) -> dict[str, str]:
     """Return what becomes this character, or what it becomes."""
+    if unicodedata.is_normalized("NFD", char):  # most characters: they are not composed
+        return {}
     composed = unicodedata.normalize("NFC", char)
     if composed != char:
         return {char: composed}
@@ -43,6 +62,21 @@ def _rules_for(char: str) -> dict[str, str]:
             forms = (start + text[end:] for end, start in enumerate(starts, 1) if len(start) == 1)
             rules.update(dict.fromkeys(forms, char))
     return rules
+
+
+def _rules_for_two_marks() -> dict[str, str]:
+    """Return the rules for two marks, not both of which are composed with their letter."""
+    texts = ["".join(pair) for marks in _MARKS for pair in itertools.permutations(marks, 2)]
+    for letters, some, others in (
+        (_LETTERS, _ABOVE, _BELOW),
+        (_ARABIC_LETTERS, "\u0653\u0654\u0655", _MARKS[2]),
+    ):
+        for letter, one, other in itertools.product(letters, some, others):
+            for first, second in ((one, other), (other, one)):
+                composed = unicodedata.normalize("NFC", letter + first)
+                texts += [letter + first + second, composed + second]
+    forms = ((text, unicodedata.normalize("NFC", text)) for text in texts)
+    return {text: composed for text, composed in forms if text != composed}
 
 
 def _code_points(text: str) -> str:

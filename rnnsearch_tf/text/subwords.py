@@ -121,13 +121,15 @@ class SentencePieceTokenizer(Tokenizer):
     def word_numbers(self, tokens: tf.RaggedTensor) -> tf.RaggedTensor:
         """Number the words that pieces, string [B, None], belong to, from 0: int64 [B, None].
 
-        A word begins with a space. In scripts without spaces, each piece is a word; letters and
-        digits of other scripts, and bytes, begin one behind them.
+        A word begins with a space. In scripts without spaces, each piece that does not begin with a
+        mark is a word; letters and digits of other scripts, and bytes, begin one behind them.
         """
         pieces = tokens.flat_values
         before = tf.concat([[""], pieces[:-1]], axis=0)[: tf.size(pieces)]
         starts = tf.strings.regex_full_match(pieces, f"{BLANK}.*")
-        starts |= tf.strings.regex_full_match(pieces, f"{UNSPACED}.*") & (before != BLANK)
+        is_unspaced = tf.strings.regex_full_match(pieces, f"{UNSPACED}.*")
+        has_letter = ~tf.strings.regex_full_match(pieces, r"\p{M}.*")
+        starts |= is_unspaced & has_letter & (before != BLANK)
         is_after_unspaced = tf.strings.regex_full_match(before, f".*{UNSPACED}")
         starts |= is_after_unspaced & tf.strings.regex_full_match(pieces, _OTHER_START)
         numbers = tokens.with_flat_values(tf.cumsum(tf.cast(starts, tf.int64)))

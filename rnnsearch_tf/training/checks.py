@@ -108,7 +108,7 @@ def check_same(directory: ModelDirectory, config: Config) -> None:
         way_out = f"resume it with {same}, or " if is_same_text else ""
         raise InputError(
             f"{directory.path} holds a training run with other settings: "
-            f"{', '.join(dict.fromkeys(said))}; {way_out}train in another --model_dir"
+            f"{', '.join(dict.fromkeys(said))}; {way_out}train in another model directory"
         )
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rnnsearch_tf.config import Config
+from rnnsearch_tf.config import MOSES, Config
 from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.models.model_directory import ModelDirectory, find_model
 
@@ -16,7 +16,8 @@ if TYPE_CHECKING:  # Keras and TensorFlow are loaded only where they are needed
 _MAY_GROW = ("source_vocabulary_size", "target_vocabulary_size")
 _MAY_DIFFER = ("dropout", "label_smoothing", "r_drop", "initial_weights")
 _PREFIXES = ("source_prefixes", "target_prefixes")
-_OF_TEXT = ("source_language", "target_language", "tokenizer", "subwords", "joint_subwords")
+_LANGUAGES = ("source_language", "target_language")
+_OF_TEXT = (*_LANGUAGES, "tokenizer", "subwords", "joint_subwords")
 
 
 def prefixes_of(config: Config) -> dict[str, Any]:
@@ -52,13 +53,16 @@ class InitialModel:
     def check(self, config: Config) -> None:
         """Check that a training run with these settings can begin from this model.
 
-        UsageError for another architecture, size or tokenizer, or fewer words.
+        UsageError for another architecture, size or tokenizer, fewer words, or another language
+        where Moses' rules are used; elsewhere, languages are only names.
         """
         own, given = ({**vars(c), **vars(c.model)} for c in (self._config, config))
+        free = () if own["tokenizer"] == MOSES else _LANGUAGES
         for name in (*_OF_TEXT, *vars(config.model)):
             may_grow = name in _MAY_GROW and not self.subwords
             grows = may_grow and given[name] > own[name]
-            if name not in _MAY_DIFFER and given[name] != own[name] and not grows:
+            may_differ = name in (*_MAY_DIFFER, *free)
+            if given[name] != own[name] and not (may_differ or grows):
                 raise UsageError(
                     f"--initial_model {self.directory.path}: its {name} is {own[name]}, "
                     f"not {given[name]}"

@@ -78,7 +78,7 @@ def train(
             included, Keras on another backend than TensorFlow and JAX, and as `Trainer.run`.
     """
     check_backend("jax")
-    a_corpus = "ParallelFiles, or another corpus"
+    a_corpus = "ParallelFiles, ParallelText(sources, targets), or another corpus"
     for name, given, kind, expected in (
         ("config", config, Config, 'a Config, such as PRESETS["rnnsearch-small"]'),
         ("callbacks", callbacks, Sequence, "a list of them"),

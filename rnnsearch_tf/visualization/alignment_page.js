@@ -8,6 +8,7 @@ const FAINTEST = 0.15; // opacity of a line
 const WORTH_TELLING = 0.05; // weights below it are neither drawn as lines nor told in words
 const MOST_CELLS = 40_000; // a browser draws more of them sluggishly
 const NOWHERE = { i: null, j: null };
+const FROM_THE_RIGHT = /(?=\p{L})[\p{sc=Hebr}\p{sc=Arab}\p{sc=Syrc}\p{sc=Thaa}\p{sc=Nkoo}]/gu;
 
 class AlignmentView {
   constructor(box, { source, target, alignment, languages, unknown }) {
@@ -33,7 +34,7 @@ class AlignmentView {
   }
 
   wordRow(words, label, lang, place) {
-    const row = make("div", { class: "words", dir: "auto", lang, role: "toolbar", "aria-label": label });
+    const row = make("div", { class: "words", dir: direction(words), lang, role: "toolbar", "aria-label": label });
     words.forEach((word, number) => {
       const button = make("button", { type: "button", tabindex: number ? "-1" : "0" }, word);
       this.markWord(button, word, place(number));
@@ -262,6 +263,13 @@ function quoted(word) {
 }
 
 // A new element with attributes, empty ones left out, and text; text is never taken for markup.
+// Most letters decide: the first ones may be a foreign name.
+function direction(words) {
+  const text = words.filter((word) => word !== END).join(" ");
+  const count = (letters) => (text.match(letters) ?? []).length;
+  return 2 * count(FROM_THE_RIGHT) > count(/\p{L}/gu) ? "rtl" : "ltr";
+}
+
 function make(name, attributes = {}, text = "") {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {

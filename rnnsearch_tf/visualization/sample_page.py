@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from rnnsearch_tf.evaluation.metrics import METRICS, language_tokens, text_metrics
 from rnnsearch_tf.results import Alignment
+from rnnsearch_tf.text.composed_form import composed
 from rnnsearch_tf.text.unspaced import UNSPACED
 from rnnsearch_tf.visualization import alignment_page
 from rnnsearch_tf.visualization.alignment_page import AlignedSentence, LabeledText
@@ -98,8 +99,9 @@ def _texts(text: SampleText, row: int) -> list[LabeledText]:
 def differences(text: str, other: str) -> list[tuple[int, int]]:
     """Find the words of a text that are not in another one, in order: their starts and ends."""
     words = list(_WORD.finditer(text))
+    theirs = _WORD.findall(composed(other))
     matcher = difflib.SequenceMatcher(
-        None, [word[0] for word in words], _WORD.findall(other), autojunk=False
+        None, [composed(word[0]) for word in words], theirs, autojunk=False
     )
     shared = {
         i for start, _, size in matcher.get_matching_blocks() for i in range(start, start + size)

@@ -1,6 +1,7 @@
 """AER, precision and recall against gold links."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -50,6 +51,17 @@ def test_scores_go_into_json():
         "aer": 0, "precision": 1, "recall": 1,
         "sentences": 1, "links": 1, "sure": 1, "links_in_sure": 1, "links_in_possible": 1,
     }  # fmt: skip
+
+
+def test_links_in_pharaohs_format_are_no_pairs():
+    text: Any = "0-0 1-1"
+    for predicted, gold in (
+        (text, GoldLinks([])),
+        ([], GoldLinks(text)),
+        ([], GoldLinks([], text)),
+    ):
+        with pytest.raises(TypeError, match="pairs of positions"):
+            alignment_scores([predicted], [gold])
 
 
 def test_unequal_numbers_of_sentences_are_an_error():

@@ -53,7 +53,7 @@ def test_a_blank_sentence_has_no_links(rule):
 
 def test_rules_have_names():
     assert str(LinkRule("argmax")) == "argmax"
-    assert str(LinkRule("threshold", 0.3)) == "threshold 0.3"
+    assert str(LinkRule("threshold", 0.3)) == str(LinkRule("threshold")) == "threshold 0.3"
 
 
 def test_rules_that_there_are_not():
@@ -63,6 +63,8 @@ def test_rules_that_there_are_not():
     for threshold in (0.0, -0.1, 1.1, float("nan")):
         with pytest.raises(ValueError, match="above 0 and at most 1"):
             LinkRule("threshold", threshold)
+    with pytest.raises(ValueError, match="the rule argmax has none"):
+        LinkRule(threshold=0.1)
 
 
 def test_flipped_links():

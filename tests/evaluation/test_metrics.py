@@ -1,6 +1,8 @@
 """The table of metrics, each computed by hand."""
 
 import math
+import unicodedata
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -35,6 +37,24 @@ def test_equal_text_has_bleu_100_and_a_signature():
     assert score == pytest.approx(100)
     assert f"version:{sacrebleu.__version__}" in signature
     assert "tok:13a" in signature and "case:mixed" in signature
+
+
+def test_what_is_no_text_and_no_sentence_are_told():
+    results: Any = [SimpleNamespace(text="a")]
+    with pytest.raises(TypeError, match="expected a str, such as the text of a result, not Simple"):
+        bleu(results, ["a"])
+    with pytest.raises(InputError, match="no sentence"):
+        bleu([], [])
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_marks_may_be_encoded_in_any_way(metric):
+    ways = ["Le\u0301te\u0301 dure.", "bu\u0301re\u0301\u0323di\u0300", "\u0958"]
+    score = METRICS[metric].score
+    other = [unicodedata.normalize("NFC", line) for line in ways]
+    assert other != ways
+    assert score(ways, other).score == score(other, [(line, line) for line in ways]).score
+    assert score(ways, other).score == pytest.approx(METRICS[metric].score(other, other).score)
 
 
 @pytest.mark.parametrize("metric", METRICS)

@@ -41,6 +41,7 @@ WORDS = [
     "二十五日",
     "한국어는",
     "it",
+    "می\u200cخرد",
 ]
 
 
@@ -82,6 +83,8 @@ def correct(tmp_path_factory):
         ("coaat", "coat"),
         ("wehit", "white"),  # one in another place
         ("woenm", "women"),
+        ("میخرد", "می\u200cخرد"),  # a joiner is a letter
+        ("می\u200cحرد", "می\u200cخرد"),
     ],
 )
 def test_an_error_is_corrected(correct, word, read):

@@ -443,13 +443,30 @@ def test_what_keras_casts_goes_with_what_it_does_not(mixed_bfloat16):
     assert states.shape == (B, N)
 
 
-def test_a_decoder_takes_any_attention():
+@keras.saving.register_keras_serializable("tests")
+class DotAnnotation(MeanAnnotation):
+    """Its energies read the annotations, not the keys, in slices that products M h also have."""
+
+    def call(self, state, annotations, keys=None, annotations_mask=None):
+        states = state if len(state.shape) == 3 else state[:, None]
+        energies = ops.matmul(states, ops.transpose(annotations[..., :N], (0, 2, 1)))
+        alignment = ops.softmax(ops.where(ops.expand_dims(annotations_mask, 1), energies, -1e9))
+        outputs = ops.matmul(alignment, annotations), alignment
+        return outputs if len(state.shape) == 3 else tuple(x[:, 0] for x in outputs)
+
+
+def test_a_decoder_attends_as_it_is_told():
     inputs = ids(B, TY), normal(B, TX, 2 * N), normal(B, N), mask(TX, 3)
-    decoder = random_layer(Decoder(K, M, N, MeanAnnotation()), *inputs)
-    outputs = decoder(*inputs)
+    outputs = random_layer(Decoder(K, M, N, MeanAnnotation()), *inputs)(*inputs)
     close(outputs.alignment[0], np.full([TY, TX], 1 / TX))
     close(outputs.context[1], [inputs[1][1, :3].mean(axis=0)] * TY)
 
+
+@pytest.mark.parametrize("attention", [MeanAnnotation(), DotAnnotation()])
+def test_a_decoder_takes_any_attention(attention):
+    inputs = ids(B, TY), normal(B, TX, 2 * N), normal(B, N), mask(TX, 3)
+    decoder = random_layer(Decoder(K, M, N, attention), *inputs)
+    outputs = decoder(*inputs)
     read = outputs.state, outputs.words, outputs.context
     readout = random_layer(MaxoutDeepOutput(L, K), *read)
     step = TranslationStep(decoder, readout, *inputs[1:])

@@ -52,7 +52,13 @@ def test_any_text_comes_back(tokenizer):
         ("می\u200cروم น้ำ ทำ", "می\u200cروم น้ำ ทำ"),
         ("Vie\u0323\u0302t, Vi\u00ea\u0323t, Vie\u0302\u0323t", "Việt, Việt, Việt"),
         ("e\u0301te\u0301 \u212b \u0958", "été Å \u0915\u093c"),
-        ("amend\u00adment\ufeff to\u2060o", "amendment too"),
+        ("amend\u00adment\ufeff to\u2060o \u2067a\u200bb\u2069", "amendment too ab"),
+        (
+            "e\u0301\u0323 \u00e9\u0323 o\u0329\u0301 a\u0301\u0328",
+            "\u1eb9\u0301 " * 2 + "\u00f3\u0329 \u0105\u0301",
+        ),
+        ("\u0645\u0651\u064e \u0627\u064e\u0654", "\u0645\u064e\u0651 \u0623\u064e"),
+        ("\u05dc\u05bc\u05b7 \u0e01\u0e48\u0e38", "\u05dc\u05b7\u05bc \u0e01\u0e38\u0e48"),
     ],
 )
 def test_text_is_composed_and_nothing_else(tokenizer, line, read):
@@ -89,6 +95,7 @@ def test_words_are_parted_by_blanks_and_unspaced_scripts_by_pieces(tokenizer):
             ["▁", "日", "本", "。", "▁", "▁", "t"],
             ["a", "n", "▁"],
             ["▁", "在", "G", "o", "工", "2", "0", "年", "<0xE2>", "<0x98>", "作", "."],
+            ["▁", "น", "ำ", "ก", "\u0e48", "\u0e47น"],  # marks are no words
         ]
     ).with_row_splits_dtype(tf.int64)
     numbers = tokenizer.word_numbers(pieces)
@@ -99,10 +106,11 @@ def test_words_are_parted_by_blanks_and_unspaced_scripts_by_pieces(tokenizer):
         [0, 0, 1, 1, 2, 3, 3],
         [0, 0, 1],
         [0, 0, 1, 1, 2, 3, 3, 4, 5, 5, 6, 6],
+        [0, 0, 1, 2, 2, 2],
     ]
     assert decoded(tokenizer.words(pieces)) == [
         ["he", "man."], [], ["☃", "a"], ["日", "本。", "▁", "t"], ["an", "▁"],
-        ["在", "Go", "工", "20", "年", "\ufffd\ufffd", "作."],
+        ["在", "Go", "工", "20", "年", "\ufffd\ufffd", "作."], ["น", "ำ", "ก\u0e48\u0e47น"],
     ]  # fmt: skip
     nothing = tf.ragged.constant([[]], tf.string).with_row_splits_dtype(tf.int64)
     assert tokenizer.words(nothing).to_list() == tokenizer.word_numbers(nothing).to_list() == [[]]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from training_result import weights
 
-from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.scripts import train
 from rnnsearch_tf.text.vocabulary import Vocabulary
@@ -99,6 +99,7 @@ def test_settings_are_those_of_a_file_over_those_of_the_initial_model(tmp_path, 
         ("--source_vocabulary_size=9", "its source_vocabulary_size is"),
         ("--tokenizer=whitespace", "its tokenizer is moses, not whitespace"),
         ("--step_order=look_update_generate", "its step_order is look_generate_update"),
+        ("--target_language=de", "its target_language is fr, not de"),
     ],
 )
 def test_a_training_that_does_not_fit(tmp_path, model_dir, other_text, capsys, flag, message):
@@ -106,6 +107,16 @@ def test_a_training_that_does_not_fit(tmp_path, model_dir, other_text, capsys, f
     assert train.run(flags) == 2
     assert message in capsys.readouterr().err.splitlines()[-1]
     assert not (tmp_path / "model").exists()
+
+
+def test_languages_are_only_names_without_moses_rules(model_dir, tmp_path):
+    own = dataclasses.replace(ModelDirectory(model_dir).load_config(), tokenizer="whitespace")
+    directory = ModelDirectory(shutil.copytree(model_dir, tmp_path / "model"))
+    (directory.path / "config.json").write_text(own.to_json(), "utf-8")
+    initial = InitialModel(directory.path)
+    initial.check(dataclasses.replace(own, target_language="pt-BR"))
+    with pytest.raises(UsageError, match="its tokenizer is whitespace, not moses"):
+        initial.check(dataclasses.replace(own, tokenizer="moses"))
 
 
 def test_an_initial_model_that_is_missing_damaged_or_the_training_itself(

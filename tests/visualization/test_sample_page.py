@@ -38,6 +38,7 @@ def score(sources: list[str], targets: list[str]) -> list[float]:
 def test_words_that_differ_are_found():
     assert differences("Le chat noir dort.", "Le chien dort !") == [(3, 7), (8, 12), (17, 18)]
     assert differences("a b", "b a") == [(2, 3)]
+    assert differences("l'e\u0301te\u0301", "l'été") == []
     assert differences("", "a") == differences("a", "a") == []
     assert differences("彼は学生です", "彼は先生です") == [(2, 3)]
     assert differences("नमस्ते मित्र", "नमस्ता मित्र") == [(0, 6)]  # vowel signs are no words

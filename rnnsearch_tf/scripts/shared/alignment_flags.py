@@ -107,8 +107,8 @@ def _rule(command: Command, default: LinkRule) -> LinkRule:
     name = flags.rule or default.name
     if flags.threshold is not None and name != "threshold":
         raise UsageError("--threshold needs --rule=threshold")
-    threshold = default.threshold if flags.threshold is None else flags.threshold
-    return LinkRule(name, threshold)
+    own = default.threshold if name == default.name else None
+    return LinkRule(name, own if flags.threshold is None else flags.threshold)
 
 
 def aligned_models(command: Command) -> list[str]:
