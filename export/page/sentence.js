@@ -5,7 +5,8 @@ const END = "</s>";
 const UNKNOWN = "[UNK]"; // what a model reads, or writes, for a word that its vocabulary lacks
 const NOTHING_FOUND = -3.4e38; // float32's lowest stands in slots for which nothing was found
 const WORTH_TELLING = 0.05; // weights below it are neither drawn as lines nor told in words
-const FROM_THE_RIGHT = /(?=\p{L})[\p{sc=Hebr}\p{sc=Arab}\p{sc=Syrc}\p{sc=Thaa}\p{sc=Nkoo}]/gu;
+const FROM_THE_RIGHT =
+  /(?=\p{L})[\p{sc=Hebr}\p{sc=Arab}\p{sc=Syrc}\p{sc=Thaa}\p{sc=Nkoo}\p{sc=Adlm}\p{sc=Rohg}\p{sc=Mand}\p{sc=Samr}]/gu;
 
 // `serving_default`: {translation, score}.
 function readTranslation(prediction) {

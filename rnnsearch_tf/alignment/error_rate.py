@@ -57,7 +57,7 @@ def alignment_scores(links: Iterable[_Pairs], gold: Iterable[GoldLinks]) -> Alig
     """
     sentences = in_a = in_s = in_sure = in_possible = 0
     for predicted, (sure, possible) in zip(links, gold, strict=True):
-        if any(isinstance(each, str) for each in (predicted, sure, possible)):
+        if any(isinstance(link, str) for each in (predicted, sure, possible) for link in each):
             raise TypeError("links are pairs of positions (source, target), not a str")
         a, s = set(predicted), set(sure)
         sentences += 1

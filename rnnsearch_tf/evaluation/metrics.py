@@ -6,7 +6,6 @@ the report and the page of samples go over that table.
 
 import dataclasses
 import json
-import numbers
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -174,15 +173,15 @@ def sides(**given: Sequence[Any]) -> list[list[Any]]:
         raise InputError(f"{', '.join(counts)}: there must be one for each sentence")
     if not all(lists.values()):
         raise InputError("there is no sentence to score")
-    return [list(map(_composed, side)) for side in lists.values()]
+    return [
+        side if name == "lengths" else list(map(_composed, side)) for name, side in lists.items()
+    ]
 
 
 def _composed(item: Any) -> Any:
-    """Compose the texts of a sentence; its length stays as it is."""
+    """Compose a text, or the several references of a sentence."""
     if isinstance(item, tuple):
         return tuple(map(_composed, item))
-    if isinstance(item, numbers.Integral):
-        return item
     if not isinstance(item, str):
         raise TypeError(f"expected a str, such as the text of a result, not {type(item).__name__}")
     return composed(item)

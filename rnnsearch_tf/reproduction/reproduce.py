@@ -98,7 +98,8 @@ class _Work:
         last, limits = records[-1], config.training
         if last.get("epoch", 0) < limits.epochs and not 0 < limits.max_updates <= last["updates"]:
             return False
-        wanted = TrainingData(config, self._texts.training).config
+        subwords = directory.subword_files()
+        wanted = TrainingData(config, self._texts.training, subwords=subwords).config
         validation_text = self._texts.validation.fingerprint()
         check_same(directory, dataclasses.replace(wanted, validation_text=validation_text))
         return True
@@ -140,7 +141,8 @@ class _Work:
     def _machine(self, name: str) -> str:
         """Return the machines that a model was trained on, one after the other."""
         records = ModelDirectory(self.output / name).read_log()
-        return ", then ".join(dict.fromkeys(r.get("hardware", "not recorded") for r in records))
+        machines = dict.fromkeys(r.get("hardware", "not recorded") for r in records)
+        return ", then ".join(machines) or "not recorded"
 
     def _results_path(self, name: str) -> Path:
         return self.output / "results" / f"{name}.json"

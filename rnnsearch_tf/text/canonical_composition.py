@@ -4,6 +4,7 @@ NFKC changes what is written: 10⁶ becomes 106, ， in Chinese a comma of Latin
 """
 
 import itertools
+import string
 import sys
 import unicodedata
 
@@ -12,8 +13,7 @@ _INVISIBLE = (
     "\u00ad\u2060\ufeff\u200b\u061c\u200e\u200f"
     "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 )
-# Letters with a mark above that take another one below, and these marks.
-_LETTERS = "AEILMNORSUaeilmnorsu"
+# Marks above and below Latin letters.
 _ABOVE = "\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u030d\u030f\u0311"
 _BELOW = "\u0323\u0324\u0325\u0327\u0328\u0329\u032d\u0330\u0331"
 # Marks of one script, two of which a letter may have: those, Hebrew's points, Arabic's vowels and
@@ -67,14 +67,17 @@ def _rules_for(char: str) -> dict[str, str]:
 def _rules_for_two_marks() -> dict[str, str]:
     """Return the rules for two marks, not both of which are composed with their letter."""
     texts = ["".join(pair) for marks in _MARKS for pair in itertools.permutations(marks, 2)]
-    for letters, some, others in (
-        (_LETTERS, _ABOVE, _BELOW),
-        (_ARABIC_LETTERS, "\u0653\u0654\u0655", _MARKS[2]),
-    ):
-        for letter, one, other in itertools.product(letters, some, others):
-            for first, second in ((one, other), (other, one)):
-                composed = unicodedata.normalize("NFC", letter + first)
-                texts += [letter + first + second, composed + second]
+    for letters, marks in ((string.ascii_letters, _MARKS[0]), (_ARABIC_LETTERS, _MARKS[2])):
+        pairs = [
+            pair
+            for pair in itertools.permutations(marks, 2)
+            if len(set(map(unicodedata.combining, pair)))
+            == 2  # those of one class keep their order
+        ]
+        for letter, pair in itertools.product(letters, pairs):
+            joined = [unicodedata.normalize("NFC", letter + mark) for mark in pair]
+            if min(map(len, joined)) == 1:
+                texts += [letter + "".join(pair), joined[0] + pair[1]]
     forms = ((text, unicodedata.normalize("NFC", text)) for text in texts)
     return {text: composed for text, composed in forms if text != composed}
 

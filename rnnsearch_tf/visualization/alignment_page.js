@@ -8,7 +8,8 @@ const FAINTEST = 0.15; // opacity of a line
 const WORTH_TELLING = 0.05; // weights below it are neither drawn as lines nor told in words
 const MOST_CELLS = 40_000; // a browser draws more of them sluggishly
 const NOWHERE = { i: null, j: null };
-const FROM_THE_RIGHT = /(?=\p{L})[\p{sc=Hebr}\p{sc=Arab}\p{sc=Syrc}\p{sc=Thaa}\p{sc=Nkoo}]/gu;
+const FROM_THE_RIGHT =
+  /(?=\p{L})[\p{sc=Hebr}\p{sc=Arab}\p{sc=Syrc}\p{sc=Thaa}\p{sc=Nkoo}\p{sc=Adlm}\p{sc=Rohg}\p{sc=Mand}\p{sc=Samr}]/gu;
 
 class AlignmentView {
   constructor(box, { source, target, alignment, languages, unknown }) {

@@ -58,7 +58,7 @@ def test_links_in_pharaohs_format_are_no_pairs():
     for predicted, gold in (
         (text, GoldLinks([])),
         ([], GoldLinks(text)),
-        ([], GoldLinks([], text)),
+        (text.split(), GoldLinks([])),
     ):
         with pytest.raises(TypeError, match="pairs of positions"):
             alignment_scores([predicted], [gold])

@@ -213,6 +213,8 @@ def test_what_is_done_is_not_overwritten_or_mixed(capsys, broken_off, tmp_path):
         "[-1, 2, false]\n",
         '[1, "2", false]\n',
         f"[{2**64}, 2, false]\n",
+        "[1, 2.5, false]\n",
+        "[1, -5, false]\n",
     )
     for content in (
         "", "5", "[" * 100_000, json.dumps({"command": "a", "flags": 1, "models": 1}),

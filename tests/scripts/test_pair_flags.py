@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import sys
 import types
 from pathlib import Path
@@ -157,6 +158,16 @@ def test_a_binary_standard_input_is_an_error(capsys, engine, files, monkeypatch)
         "rnnsearch-translate: standard input: binary, compressed, or UTF-16; text must be UTF-8 "
         "(line 1 has a NUL)"
     )
+
+
+def test_a_standard_input_that_does_not_wait_is_an_error(capsys, engine, files, monkeypatch):
+    """A pause of it would be taken for its end."""
+    reader, writer = os.pipe()
+    os.set_blocking(reader, False)
+    with open(reader, "rb") as stdin, open(writer, "wb"):
+        monkeypatch.setattr(sys, "stdin", stdin)
+        assert translate.run([made_model(files / "model")]) == 1
+    assert "standard input: Resource temporarily unavailable" in capsys.readouterr().err
 
 
 def test_a_line_of_standard_input_that_would_fill_the_memory(capsys, engine, files, monkeypatch):

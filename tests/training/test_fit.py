@@ -108,6 +108,15 @@ def test_a_target_that_is_shifted_already_is_refused(trained):
                 method(x, y)
 
 
+def test_arrays_without_names_are_refused(trained):
+    (batch,) = batches().take(1)
+    source, target = batch["source"].numpy(), batch["target"].numpy()
+    for x, y in (([source, target], None), ((source, target), target), (source, target)):
+        for method in (trained.fit, trained.evaluate, trained.train_on_batch):
+            with pytest.raises(ValueError, match="fit takes arrays as"):
+                method(x, y)
+
+
 def test_weights_of_tokens_are_refused(trained):
     weighted = batches().map(
         lambda batch: (batch, batch["target"], tf.cast(batch["target"] != 0, tf.float32))

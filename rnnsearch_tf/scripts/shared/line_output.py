@@ -170,18 +170,15 @@ class _FileOutput(LineOutput):
             raise InputError("the model has just changed; start again")
         try:
             busy = _AnotherProcessError(self._partial)
-            with (
-                file_lock(self._partial, busy) as file,
-                open(self._journal, "ab") as journal,
-                last_word(self._tell),
-            ):
+            with file_lock(self._partial, busy) as file, last_word(self._tell):
                 if file.tell() != self._found:
                     raise busy
                 file.truncate(self._size)
-                journal.truncate(self._kept)
                 if self._target.exists():  # a private file stays private while it is written
                     take_mode(self._partial, self._target)
-                _write(file, self._journaled(blocks, file, journal))
+                with open(self._journal, "ab") as journal:
+                    journal.truncate(self._kept)
+                    _write(file, self._journaled(blocks, file, journal))
                 if not os.path.samestat(os.fstat(file.fileno()), self._partial.stat()):
                     raise _AnotherProcessError(self._partial)
             move_over(self._partial, self._target)
@@ -219,6 +216,8 @@ class _FileOutput(LineOutput):
                     if not line.endswith(b"\n"):  # the run was killed while it wrote this
                         break
                     digest, size, has_failed = parse_json(line)
+                    if type(size) is not int or size < self._size:
+                        raise ValueError("a file does not get smaller")
                     if size > self._found:  # the last lines were cut off
                         break
                     self._hashes.append(digest)

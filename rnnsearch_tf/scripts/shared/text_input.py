@@ -1,6 +1,7 @@
 """The text input of scripts: a file or standard input, line by line."""
 
 import contextlib
+import errno
 import math
 import os
 import queue
@@ -88,6 +89,8 @@ def _standard_input() -> Iterator[bytes]:
         yield from sys.stdin.buffer
         return
     with input_errors("standard input"), open(descriptor, "rb", closefd=False) as file:
+        if not getattr(os, "get_blocking", lambda _: True)(descriptor):  # a pause would be its end
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
         check_head(file.peek())
         yield from bounded(file)
 
