@@ -68,12 +68,9 @@ def _rules_for_two_marks() -> dict[str, str]:
     """Return the rules for two marks, not both of which are composed with their letter."""
     texts = ["".join(pair) for marks in _MARKS for pair in itertools.permutations(marks, 2)]
     for letters, marks in ((string.ascii_letters, _MARKS[0]), (_ARABIC_LETTERS, _MARKS[2])):
-        pairs = [
-            pair
-            for pair in itertools.permutations(marks, 2)
-            if len(set(map(unicodedata.combining, pair)))
-            == 2  # those of one class keep their order
-        ]
+        classes = {mark: unicodedata.combining(mark) for mark in marks}
+        # Marks of one class keep their order.
+        pairs = [(a, b) for a, b in itertools.permutations(marks, 2) if classes[a] != classes[b]]
         for letter, pair in itertools.product(letters, pairs):
             joined = [unicodedata.normalize("NFC", letter + mark) for mark in pair]
             if min(map(len, joined)) == 1:
