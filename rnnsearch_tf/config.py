@@ -378,6 +378,11 @@ class Config:
                     "for pre-tokenized text",
                 )
 
+    @property
+    def languages(self) -> tuple[str, str]:
+        """Source and target language."""
+        return self.source_language, self.target_language
+
     def with_settings(self, **settings: Any) -> "Config":
         """Return a copy with other settings, also of its parts: `with_settings(epochs=4)`.
 

@@ -91,7 +91,7 @@ command = Command("draw", "draw.")
 define_figures(command)
 command.flags(["draw"])
 check_figures(command)
-draw_figure(command, 1, Alignment(("a", "b"), ("c",), [[1.0, 0.0]]))
+draw_figure(command, 1, Alignment(("a", "b"), ("c",), [[1.0, 0.0]]), ("", ""))
 """
     subprocess.run([sys.executable, "-c", code], check=True)
 

@@ -76,18 +76,21 @@ def run() -> int:
         aligner = word_aligner(COMMAND)
     text = with_warnings(COMMAND, aligner.forward, output.rest_of(each_pair(files)), output.done)
     pairs = output.counted(aligner.align_stream(text), "sentence pair")
-    output.write(_output(pairs, method, output))
+    output.write(_output(pairs, method, output, aligner.forward.config.languages))
     return int(output.has_failed)
 
 
 def _output(
-    pairs: Iterable["PairAlignment"], method: LinkMethod, output: LineOutput
+    pairs: Iterable["PairAlignment"],
+    method: LinkMethod,
+    output: LineOutput,
+    languages: tuple[str, str],
 ) -> Iterator[str]:
     """Yield the line of each pair, and draw the forward model's alignment where that is wanted."""
     for number, pair in enumerate(pairs, output.done + 1):
         is_finite = all(are_finite(w) for w in pair.weights if w is not None)
         output.check(number, is_finite, "no finite alignment")
-        draw_figure(COMMAND, number, pair.forward)
+        draw_figure(COMMAND, number, pair.forward, languages)
         links = method.links(*pair.weights)
         yield pharaoh(links) if FLAGS.format == "pharaoh" else _json(pair, links)
 

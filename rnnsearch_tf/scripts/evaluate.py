@@ -229,6 +229,5 @@ def _write_translations(lines: list[str]) -> None:
 def _write_sample(translator: "Translator", text: ParallelText, translations: list[str]) -> None:
     from rnnsearch_tf.visualization.sample_page import SampleText, write_sample
 
-    languages = translator.config.source_language, translator.config.target_language
-    sample = SampleText(text.source, text.target, translations, languages)
+    sample = SampleText(text.source, text.target, translations, translator.config.languages)
     write_sample(FLAGS.sample_html, sample, translator.align, translator.score, FLAGS.sample)

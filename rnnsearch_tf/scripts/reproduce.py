@@ -83,7 +83,7 @@ def run() -> int:
     config = next(iter(configs.values()))
     check_subword_flags(COMMAND, config)
     check_inputs(config, has_validation_set=True, has_alignments=False)
-    texts = _texts((config.source_language, config.target_language))
+    texts = _texts(config.languages)
     with quiet_start():
         from rnnsearch_tf.reproduction.reproduce import reproduce
 

@@ -253,7 +253,7 @@ def _training(config: Config) -> Corpus:
             raise UsageError("--data_dir goes with --wmt14")
         return needed_pairs(COMMAND, "train_")
     subsets = WMT14_SUBSETS if FLAGS.wmt14 == "all" else FLAGS.wmt14.split(",")
-    return Wmt14(subsets, FLAGS.data_dir, config.source_language, config.target_language)
+    return Wmt14(subsets, FLAGS.data_dir, *config.languages)
 
 
 def _alignments() -> WordAlignmentFiles | None:

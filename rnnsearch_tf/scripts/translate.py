@@ -80,8 +80,7 @@ def run() -> int:
     if aligns and not translator.aligns:
         COMMAND.warn(f"{translator.config.model.architecture} has no attention: there are no links")
     if FLAGS["model_dir"].using_default_value:
-        config = translator.config
-        languages = f"{config.source_language} to {config.target_language}"
+        languages = " to ".join(translator.config.languages)
         COMMAND.warn(f"with the model {DEFAULT}, {languages}; --model_dir names another")
     results = translator.translate_windows(
         _checked(_windows(output), translator, output.done),
@@ -91,7 +90,7 @@ def run() -> int:
     )
     if not _is_typed():
         results = output.counted(results, "line")
-    output.write(_output(results, to_text, output))
+    output.write(_output(results, to_text, output, translator.config.languages))
     return int(output.has_failed)
 
 
@@ -139,6 +138,7 @@ def _output(
     translations: Iterable[Translation],
     to_text: Callable[[Translation, int], str],
     output: LineOutput,
+    languages: tuple[str, str],
 ) -> Iterator[str]:
     """Yield the line of each translation, or its lines."""
     for number, result in enumerate(translations, output.done):
@@ -147,5 +147,5 @@ def _output(
         if FLAGS.figures:
             sides = result.source_tokens, result.tokens
             pair = Alignment(*sides, result.alignment, result.unknown or ())
-            draw_figure(COMMAND, number + 1, pair)
+            draw_figure(COMMAND, number + 1, pair, languages)
         yield to_text(result, number)

@@ -115,7 +115,7 @@ def _card(config: Config, **others: str) -> str:
         sizes=", ".join([sizes.format(**vars(config.model)), *_variants(config.model)]),
         version=rnnsearch_tf.__version__,
         title="RNNsearch" if config.model.has_attention else "RNNencdec",
-        languages="\n".join(_languages(config.source_language, config.target_language)),
+        languages="\n".join(_languages(*config.languages)),
         source_language=config.source_language,
         target_language=config.target_language,
         units="joint " * config.joint_subwords + "subwords" if is_split else "words",

@@ -52,8 +52,7 @@ def tokenizers_for(config: Config, folder: Path) -> tuple[Tokenizer, Tokenizer]:
     """
     if config.tokenizer != SENTENCEPIECE:
         return word_tokenizers_for(config)
-    languages = config.source_language, config.target_language
     paths = (folder / name for name in SUBWORD_FILES)
     digests = config.source_subwords, config.target_subwords
-    source, target = map(SentencePieceTokenizer.load, languages, paths, digests)
+    source, target = map(SentencePieceTokenizer.load, config.languages, paths, digests)
     return source, target

@@ -37,6 +37,7 @@ def draw_alignment(
     max_pixels: int = MAX_PIXELS,  # of a PNG
     unknown_source: Sequence[int] = (),  # positions, from 0, of words that the vocabulary lacks
     unknown_target: Sequence[int] = (),
+    languages: tuple[str, str] = ("", ""),  # of an HTML page's words; "": not known
 ) -> None:
     """Draw a soft alignment as the paper does: source along the top, black 0, white 1.
 
@@ -51,7 +52,8 @@ def draw_alignment(
     unknown = tuple(unknown_source), tuple(unknown_target)
     pair = Alignment(*words, np.asarray(alignment), *unknown)
     if ending == HTML:
-        write_page(path, alignment_page([AlignedSentence(pair)], "Soft alignment"))
+        page = alignment_page([AlignedSentence(pair)], "Soft alignment", "", *languages)
+        write_page(path, page)
         return
     drawn = [] if ending == SVG else [*source_tokens, *target_tokens]
     with _style(drawn) as families:

@@ -37,6 +37,7 @@ class ScriptedTranslator:
         self.config = types.SimpleNamespace(
             source_language=source,
             target_language=target,
+            languages=(source, target),
             tokenizer=tokenizer,
             model=types.SimpleNamespace(
                 architecture=architecture, has_attention=architecture == "rnnsearch"

@@ -1,10 +1,8 @@
 """A translator without a trained model: it answers in capital letters."""
 
 import threading
-import types
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import tensorflow as tf
@@ -83,9 +81,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> ScriptedEngine:
     """
     monkeypatch.setattr(side_by_side, "_PART", LINES_AT_ONCE)
     scripted = ScriptedEngine()
-    config: Any = types.SimpleNamespace(
-        tokenizer="moses", decoding=DecodingConfig(max_length=MAX_LENGTH, beam_size=2)
-    )
+    config = Config(decoding=DecodingConfig(max_length=MAX_LENGTH, beam_size=2))
     words = tokenizer_for(WHITESPACE, "")
     translator = Translator(scripted, config, (words, words), (KNOWN, KNOWN))
     for script in (translate, score):

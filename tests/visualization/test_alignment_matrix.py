@@ -80,10 +80,11 @@ def test_an_svg_leaves_room_for_wide_letters(tmp_path):
 
 
 def test_html_is_a_page(tmp_path):
-    draw_alignment(tmp_path / "new" / "a.html", ALPHA, SOURCE, TARGET)
+    path = tmp_path / "new" / "a.html"
+    draw_alignment(path, ALPHA, SOURCE, TARGET, languages=("en", "pt_BR"))
     page = (tmp_path / "new" / "a.html").read_text("utf-8")
     assert page.startswith("<!doctype html>")
-    assert "[0.25,0.5,0.25]" in page
+    assert "[0.25,0.5,0.25]" in page and '"languages":["en","pt-BR"]' in page
 
 
 def test_html_is_made_without_matplotlib(tmp_path):

@@ -28,7 +28,7 @@ def check_figures(command: Command) -> None:
         require_package("matplotlib")
 
 
-def draw_figure(command: Command, number: int, pair: Alignment) -> None:
+def draw_figure(command: Command, number: int, pair: Alignment, languages: tuple[str, str]) -> None:
     """Draw line `number`, from 1, where pictures are wanted, and there is something to draw."""
     flags = command.flags
     if flags.figures and len(pair.source_tokens) > 1 and are_finite(pair.weights):
@@ -41,4 +41,5 @@ def draw_figure(command: Command, number: int, pair: Alignment) -> None:
             pair.target_tokens,
             unknown_source=pair.unknown_source,
             unknown_target=pair.unknown_target,
+            languages=languages,
         )
