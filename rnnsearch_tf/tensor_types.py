@@ -8,7 +8,7 @@ not needed: modules that use them postpone the evaluation of annotations.
 
     B        sentences of a batch
     Q        states or hypotheses of each sentence: 1 in training, up to k in beam search
-    R        B·Q rows, sentence by sentence
+    R        rows: decoder states, one a sentence in training
     N        tokens of a batch without padding, sentence by sentence
     Tx, Ty   tokens of source and target, `</s>` and padding counted
     K        words of a vocabulary
