@@ -200,13 +200,13 @@ class TranslationStep:
 
     def _look(self, state: Tensor, memory: Memory) -> tuple[Tensor, Tensor]:
         """Attend: Σ_j α_ij [C_z C_r C C_o] h_j, behind it that of E x_j, and α_i."""
-        context, alignment = map(
-            self._decoder.wide,
-            self._decoder.attention(
-                state, memory.values, keys=memory.keys, annotations_mask=memory.mask
-            ),
+        context, alignment = self._decoder.attention(
+            state, memory.values, keys=memory.keys, annotations_mask=memory.mask
         )
-        return context if self._averages_only else self._context_products(context), alignment
+        context = self._decoder.wide(context)
+        if not self._averages_only:
+            context = self._context_products(context)
+        return context, self._decoder.wide(alignment)
 
     def _context_products(self, context: Tensor) -> Tensor:
         """[C_z C_r C C_o] c, or of h_j, and behind it the E x that a lexical model has in it."""

@@ -57,12 +57,11 @@ class InitialModel:
         where Moses' rules are used; elsewhere, languages are only names.
         """
         own, given = ({**vars(c), **vars(c.model)} for c in (self._config, config))
-        free = () if own["tokenizer"] == MOSES else _LANGUAGES
+        may_differ = (*_MAY_DIFFER, *(() if own["tokenizer"] == MOSES else _LANGUAGES))
         for name in (*_OF_TEXT, *vars(config.model)):
             may_grow = name in _MAY_GROW and not self.subwords
             grows = may_grow and given[name] > own[name]
-            may_differ = name in (*_MAY_DIFFER, *free)
-            if given[name] != own[name] and not (may_differ or grows):
+            if name not in may_differ and given[name] != own[name] and not grows:
                 raise UsageError(
                     f"--initial_model {self.directory.path}: its {name} is {own[name]}, "
                     f"not {given[name]}"

@@ -207,10 +207,13 @@ class _FileOutput(LineOutput):
         """Read what is done, and check that the same flags and models made it."""
         try:
             with open(self._journal, "rb") as journal:
-                first = next(journal)
-                made_by = parse_json(first)
-                command, flags, models = made_by["command"], made_by["flags"], made_by["models"]
-                differing = [n for n, v in self._made_by["flags"].items() if flags.get(n) != v]
+                first = journal.readline()
+                earlier = parse_json(first)
+                command, flags, models = (
+                    earlier["command"],
+                    dict(earlier["flags"]),
+                    earlier["models"],
+                )
                 self._kept = len(first)
                 for line in journal:
                     if not line.endswith(b"\n"):  # the run was killed while it wrote this
@@ -223,14 +226,13 @@ class _FileOutput(LineOutput):
                     self._hashes.append(digest)
                     self._size, self.has_failed = size, has_failed
                     self._kept += len(line)
-        except (OSError, StopIteration, ValueError, ArithmeticError, AttributeError, LookupError,
-                TypeError) as error:  # fmt: skip
+        except (OSError, ValueError, OverflowError, KeyError, TypeError) as error:
             raise InputError(
                 f"{self._journal}: missing or damaged; delete {self._partial} to start over"
             ) from error
-        for name in differing:
-            value = self._made_by["flags"][name]
-            raise InputError(f"{self._partial}: --{name} was {flags.get(name)}, not {value}")
+        for name, value in self._made_by["flags"].items():
+            if flags.get(name) != value:
+                raise InputError(f"{self._partial}: --{name} was {flags.get(name)}, not {value}")
         is_same = command == self._made_by["command"]
         if not (is_same and _are_same(models, self._made_by["models"])):
             raise InputError(
