@@ -174,6 +174,14 @@ class ModelConfig:
         """Whether the decoder attends to the source: RNNsearch does, RNNencdec does not."""
         return self.architecture == RNNSEARCH
 
+    @property
+    def used_sizes(self) -> dict[str, int]:
+        """The sizes that are the length of an axis of some weight, by name."""
+        sizes = {name: value for name, value in vars(self).items() if name.endswith("_size")}
+        if not self.has_attention:
+            del sizes["attention_size"]
+        return sizes
+
 
 @dataclasses.dataclass(frozen=True)
 class TrainingConfig:
@@ -258,9 +266,11 @@ class TrainingConfig:
 
     @property
     def loss_weights(self) -> dict[str, float]:
-        """Weight of each loss, by its name in `models.losses.LOSSES`; that of `nll` is 1."""
-        names = [f.name for f in dataclasses.fields(self) if f.name.endswith("_weight")]
-        return {"nll": 1.0, **{n.removesuffix("_weight"): getattr(self, n) for n in names}}
+        """Weights other than 0, by the names of `models.losses.LOSSES`; that of `nll` is 1."""
+        given = {
+            n.removesuffix("_weight"): w for n, w in vars(self).items() if n.endswith("_weight")
+        }
+        return {"nll": 1.0, **{name: weight for name, weight in given.items() if weight}}
 
 
 def selection_score(config: TrainingConfig, nll_per_token: float, bleu: float) -> float:

@@ -20,6 +20,7 @@ Links = set[tuple[int, int]]  # (source, target) positions of words, 0-based
 RuleName = Literal["argmax", "threshold"]
 RULES: tuple[RuleName, ...] = typing.get_args(RuleName)
 THRESHOLD = Limits(0, 1, without_low=True)
+DEFAULT_THRESHOLD = 0.3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,7 +35,7 @@ class LinkRule:
     """
 
     name: RuleName = "argmax"
-    threshold: float | None = None  # of "threshold" alone, above 0, at most 1; by default 0.3
+    threshold: float | None = None  # of "threshold" alone, which has `DEFAULT_THRESHOLD`
 
     def __post_init__(self) -> None:
         check_choice("rule", self.name, RULES)
@@ -43,7 +44,7 @@ class LinkRule:
             if self.name == "argmax":
                 raise ValueError(f"threshold {self.threshold:g}: the rule argmax has none")
         elif self.name == "threshold":
-            object.__setattr__(self, "threshold", 0.3)
+            object.__setattr__(self, "threshold", DEFAULT_THRESHOLD)
 
     def __str__(self) -> str:
         """Return the rule as tables have it: "argmax", "threshold 0.3"."""

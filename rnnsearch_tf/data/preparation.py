@@ -53,7 +53,12 @@ def prepare(
         with unchanged(corpus, text):
             _write(empty, corpus, source_tokenizer, target_tokenizer)
 
-    make_once(folder, is_intact, make)
+    try:
+        make_once(folder, is_intact, make)
+    except InputError as error:
+        if cache_dir or os.access(folder.parent, os.W_OK):
+            raise
+        raise InputError(f"{error}: give --cache_dir") from error
     return PreparedText(folder)
 
 

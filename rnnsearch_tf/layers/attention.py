@@ -39,12 +39,21 @@ def align(
 ) -> Float[Tensor, "B Q Tx"]:
     """Return α, the softmax of v_aᵀ tanh(q_i + k_j) over j  (6), zero where the mask is false.
 
-    Of a sentence of padding alone, α is 1/Tx. In training, `align_gradient` is its derivative: for
-    other energies, write an attention of your own.
+    In training, `align_gradient` is its derivative: for other energies, write an attention of your
+    own, with `masked_softmax`.
     """
     hidden = ops.tanh(ops.expand_dims(query, 2) + ops.expand_dims(keys, 1))  # [B, Q, Tx, n']
     energies = ops.matmul(ops.reshape(hidden, (-1, keys.shape[-1])), v_a[:, None])
-    energies = ops.reshape(energies, ops.shape(hidden)[:-1])
+    return masked_softmax(ops.reshape(energies, ops.shape(hidden)[:-1]), mask)
+
+
+def masked_softmax(
+    energies: Float[Tensor, "B Q Tx"], mask: Bool[Tensor, "B Tx"] | None = None
+) -> Float[Tensor, "B Q Tx"]:
+    """Return the softmax of energies over the source, zero where the mask is false.
+
+    Of a sentence of padding alone, it is 1/Tx.
+    """
     if energies.shape[-1] == 1:  # Keras warns of a softmax over one element
         return ops.ones_like(energies)
     if mask is not None:

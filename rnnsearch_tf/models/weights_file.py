@@ -149,10 +149,8 @@ def _items(group: h5py.Group, path: str = "") -> Iterator[tuple[str, Any]]:
 def _check_sizes(shapes: set[tuple[int, ...]], config: ModelConfig) -> None:
     """Check that arrays have the config's sizes, before a model takes their memory."""
     sides = set(itertools.chain.from_iterable(shapes))
-    for field in dataclasses.fields(config):
-        name, size = field.name, getattr(config, field.name)
-        is_used = name.endswith("_size") and (config.has_attention or name != "attention_size")
-        if is_used and size not in sides:
+    for name, size in config.used_sizes.items():
+        if size not in sides:
             raise ValueError(f"no array has an axis of length {size}, {name} in config.json")
 
 

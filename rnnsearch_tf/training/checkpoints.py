@@ -17,6 +17,9 @@ from rnnsearch_tf.training.state import SavedState, TrainingState
 _UNREADABLE = (tf.errors.OpError, AssertionError, IndexError, RuntimeError, ValueError)
 
 
+JAX = "jax"  # the part that a step on JAX saves
+
+
 class Checkpoints:
     """The newest two checkpoints of a training run, each written whole or not at all.
 
@@ -26,6 +29,7 @@ class Checkpoints:
 
     def __init__(self, folder: Path, **parts: Any):
         self._folder = folder
+        self._parts = parts
         self._saved = SavedState(TrainingState())
         self._checkpoint = tf.train.Checkpoint(state=self._saved, **parts)
 
@@ -58,11 +62,12 @@ class Checkpoints:
         for number in numbers:
             path = self._folder / f"ckpt-{number}"
             try:
+                self._check_backend(str(path))
                 status = self._checkpoint.read(str(path)).expect_partial()
                 status.assert_existing_objects_matched()
             except _UNREADABLE as error:
                 reason = first_line(error)
-                say(f"{path}: damaged, or of another version or backend, skipped: {reason}")
+                say(f"{path}: damaged, or of another version, skipped: {reason}")
                 continue
             place = f"epoch {self.state.epoch + 1}, batch {self.state.batch + 1:,}"
             say(f"resuming from {path}: {place}")
@@ -76,6 +81,12 @@ class Checkpoints:
         for newer in self._numbers():
             if number is None or newer > number:
                 self._remove(newer)
+
+    def _check_backend(self, path: str) -> None:
+        is_jax = any(name.startswith(f"{JAX}/") for name, _ in tf.train.list_variables(path))
+        if is_jax != (JAX in self._parts):
+            backend = JAX if is_jax else "tensorflow"
+            raise InputError(f"{path} is of a training run with KERAS_BACKEND={backend}")
 
     def _write(self, number: int) -> None:
         try:

@@ -14,7 +14,7 @@ from rnnsearch_tf.config import TrainingConfig
 from rnnsearch_tf.models.losses import LossTotal
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.training.jax_batches import FixedShapes, described_jax_devices
-from rnnsearch_tf.training.optimizers import learning_rate
+from rnnsearch_tf.training.optimizers import OPTIMIZERS, learning_rate
 from rnnsearch_tf.training.state import SavedVariable
 from rnnsearch_tf.training.train_step import MASKS_PER_UPDATE, UpdateMetrics, replaced, seeds
 
@@ -36,7 +36,7 @@ class JaxTrainStep:
     def __init__(self, model: TranslationModel, config: TrainingConfig, total_updates: int):
         self._model = model
         self._config = config
-        self._loss_weights = {name: w for name, w in config.loss_weights.items() if w}
+        self._loss_weights = config.loss_weights
         self._fixed = FixedShapes(config.batch_size, config.max_length, config.bucket_width)
         self._weights = list(model.trainable_variables)
         self.optimizer = _optimizer(config, total_updates)
@@ -140,7 +140,6 @@ def told_memory() -> Iterator[None]:
 
 
 def _optimizer(config: TrainingConfig, total_updates: int) -> keras.optimizers.Optimizer:
-    rate = learning_rate(config, total_updates)
-    if config.optimizer == "adadelta":
-        return keras.optimizers.Adadelta(rate, rho=0.95, epsilon=1e-6)
-    return keras.optimizers.Adam(rate)
+    kind, constants = OPTIMIZERS[config.optimizer]
+    keras_kind = getattr(keras.optimizers, kind.__name__)
+    return keras_kind(learning_rate(config, total_updates), **constants)

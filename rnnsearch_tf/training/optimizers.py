@@ -141,26 +141,28 @@ class Adam(_ReduceThenClip, keras.optimizers.Adam):
         )
 
 
-def build_optimizer(config: TrainingConfig, total_updates: int) -> Adadelta | Adam:
-    """Build the optimizer of a training run; Adadelta has the paper's ρ = 0.95, ε = 1e-6.
+# By `OptimizerName`: the class, and its constants, for Adadelta the paper's (appendix B.2).
+OPTIMIZERS: dict[str, tuple[Any, dict[str, float]]] = {
+    "adadelta": (Adadelta, {"rho": 0.95, "epsilon": 1e-6}),
+    "adam": (Adam, {}),
+}
 
-    A linear schedule reaches 0 at `total_updates`.
-    """
+
+def build_optimizer(config: TrainingConfig, total_updates: int) -> Adadelta | Adam:
+    """Build the optimizer of a training run; a linear schedule reaches 0 at `total_updates`."""
     rate = learning_rate(config, total_updates)
     settings: dict[str, Any] = {"learning_rate": rate, "clip_norm": config.clip_norm}
     if config.weight_average:
         settings |= {"use_ema": True, "ema_momentum": config.weight_average}
-    if config.optimizer == "adadelta":
-        return Adadelta(rho=0.95, epsilon=1e-6, **settings)
-    return Adam(**settings)
+    kind, constants = OPTIMIZERS[config.optimizer]
+    return kind(**constants, **settings)
 
 
 def learning_rate(config: TrainingConfig, total_updates: int) -> Any:
     """Return the learning rate, or its schedule, as Keras's optimizers take it."""
-    if config.learning_rate_schedule == "constant":
-        return config.learning_rate
-    decay = keras.optimizers.schedules.PolynomialDecay
-    return decay(config.learning_rate, max(total_updates, 1), 0.0)
+    rate, decay = config.learning_rate, keras.optimizers.schedules.PolynomialDecay
+    schedules = {"constant": rate, "linear": decay(rate, max(total_updates, 1), 0.0)}
+    return schedules[config.learning_rate_schedule]
 
 
 def clip_to_norm(gradients: Sequence[Any], clip_norm: float) -> tuple[list[tf.Tensor], tf.Tensor]:

@@ -36,9 +36,9 @@ class TrainStep:
 
     The loss is the mean over the batch's sentences of
         Σ_i −log p(y_i | y_<i, x) + Σ_l w_l · loss_l,
-    where l are the auxiliary losses of `config.loss_weights` with a weight w_l other than 0: for
-    guided alignment, loss_l is Σ_i H(A_i, α_i) (see `losses.alignment_cross_entropy`). The norm of
-    the gradient is clipped to `config.clip_norm`.
+    where l are the auxiliary losses of `config.loss_weights`: for guided alignment, loss_l is
+    Σ_i H(A_i, α_i) (see `losses.alignment_cross_entropy`). The norm of the gradient is clipped to
+    `config.clip_norm`.
 
     `shares` is the number of parts of a batch whose gradients are computed at the same time on a
     device, by default two where that pays. Each part draws its own dropout masks; without dropout,
@@ -60,7 +60,7 @@ class TrainStep:
             self.optimizer = build_optimizer(config, total_updates)
             self.optimizer.build(model.trainable_variables)
         self._model = model
-        self._loss_weights = {name: w for name, w in config.loss_weights.items() if w}
+        self._loss_weights = config.loss_weights
         self._seeds = seeds(model)
         batch = {"source": _IDS, "target": _IDS}
         if "guided_alignment" in self._loss_weights:
@@ -157,8 +157,11 @@ class TrainStep:
 @contextlib.contextmanager
 def replaced(weights: Sequence[Any], averages: Sequence[Any]) -> Iterator[None]:
     """Assign the averages to the weights for the block; without averages, change nothing."""
-    newest = [(weight, weight.numpy()) for weight, _ in zip(weights, averages, strict=False)]
-    for (weight, _), average in zip(newest, averages, strict=True):
+    if not averages:
+        yield
+        return
+    newest = [(weight, weight.numpy()) for weight in weights]
+    for weight, average in zip(weights, averages, strict=True):
         weight.assign(average.numpy())
     try:
         yield

@@ -25,6 +25,7 @@ from rnnsearch_tf.models.translation_step import TranslationStep
 
 # Sentences, states for each, source and target positions, m, n, n', l, words.
 B, Q, TX, TY, M, N, N_ALIGN, L, K = 2, 3, 5, 7, 11, 13, 17, 19, 23
+ATTENTIONS = [lambda: BahdanauAttention(N_ALIGN, "glorot"), LastAnnotation]
 SURE = 100.0  # a gate with this bias is 1, with its negative 0
 
 
@@ -543,7 +544,7 @@ def test_keys_before_the_layer_is_built_are_told():
         BahdanauAttention(N_ALIGN).keys(normal(B, TX, N))
 
 
-@pytest.mark.parametrize("make", [lambda: BahdanauAttention(N_ALIGN, "glorot"), LastAnnotation])
+@pytest.mark.parametrize("make", ATTENTIONS)
 def test_an_attention_takes_the_mask_of_its_annotations(make):
     annotations, states = masked(normal(B, TX, N), 3, 2), normal(B, TY, N)
     layer = make()
@@ -561,8 +562,9 @@ def test_contexts_carry_the_mask_of_the_states():
     close(summed[1], array(context)[1, 0])
 
 
-@pytest.mark.parametrize("layer", [BahdanauAttention(N_ALIGN), LastAnnotation()])
-def test_several_states_of_a_sentence_attend_as_each_does(layer):
+@pytest.mark.parametrize("make", ATTENTIONS)
+def test_several_states_of_a_sentence_attend_as_each_does(make):
+    layer = make()
     annotations, states = normal(B, TX, 2 * N), normal(B, Q, N)
     layer(states, annotations)
     layer.set_weights([normal(*w.shape) for w in layer.get_weights()])
@@ -623,8 +625,9 @@ def test_the_cell_in_keras_rnn_reads_as_the_encoder(backwards):
         ((B, N), (TX, 2 * N), "and [B, Tx, 2n]"),
     ],
 )
-@pytest.mark.parametrize("layer", [BahdanauAttention(N_ALIGN), LastAnnotation()])
-def test_an_attention_names_wrong_shapes(layer, state, annotations, said):
+@pytest.mark.parametrize("make", ATTENTIONS)
+def test_an_attention_names_wrong_shapes(make, state, annotations, said):
+    layer = make()
     with pytest.raises(ValueError, match=re.escape(said)) as caught:
         layer(normal(*state), normal(*annotations))
     assert f"{type(layer).__name__}(state, annotations)" in str(caught.value)
@@ -640,8 +643,9 @@ def test_an_attention_that_is_built_knows_its_widths():
     assert "swapped" not in str(caught.value)
 
 
-@pytest.mark.parametrize("layer", [BahdanauAttention(N_ALIGN), LastAnnotation()])
-def test_a_mask_of_each_state_is_refused(layer):
+@pytest.mark.parametrize("make", ATTENTIONS)
+def test_a_mask_of_each_state_is_refused(make):
+    layer = make()
     layer.build((B, TY, N), (B, TX, 2 * N))
     call = inspect.unwrap(type(layer).call)  # without the tests' own checks of shapes
     mask = np.ones((B, TY, TX), bool)

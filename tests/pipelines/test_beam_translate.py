@@ -190,7 +190,7 @@ def test_other_flags_and_another_model_do_not_resume(export_dir, tmp_path, capsy
     assert beam_translate.run(given) == 0
     (tmp_path / "b.en").write_text("It is cold.\n")
     resumed = [*given, "--resume", f"--input={tmp_path}/b.en"]
-    assert "--n_best was 1, not 2" in fails(capsys, *resumed, "--n_best=2")
+    assert "--n_best was 1, now 2" in fails(capsys, *resumed, "--n_best=2")
     other = fails(capsys, *resumed, "--model_dir=europarl-en-fr")
     assert "the files were made with another model" in other
     again = fails(capsys, *given, "--n_best=2")  # nor do they replace a part

@@ -170,6 +170,7 @@ def test_bad_flags(capsys, pairs):
 
 def test_help_has_the_choices():
     text = align.COMMAND.help()
+    assert "(default: 0.3; of the aligner, 0.35)" in " ".join(text.split())
     assert "--rule=argmax|threshold" in text and "--format=pharaoh|json" in text
     assert "--symmetrize=intersection|union|grow-diag|grow-diag-final|grow-diag-final-and" in text
     assert "--figure_format=png|svg|pdf|html" in text

@@ -188,8 +188,8 @@ def test_what_is_done_is_not_overwritten_or_mixed(capsys, broken_off, tmp_path):
         return line.replace(str(tmp_path / "out.partial"), "PARTIAL")
 
     assert "PARTIAL has the lines of an interrupted run: --resume continues" in refused()
-    assert refused("--resume", "--score") == "PARTIAL: --score was False, not True"
-    assert refused("--resume", "--beam_size=3") == "PARTIAL: --beam_size was None, not 3"
+    assert refused("--resume", "--score") == "PARTIAL: --score was False, now True"
+    assert refused("--resume", "--beam_size=3") == "PARTIAL: --beam_size was not given, now 3"
     other = made_model(tmp_path / "other")
     assert "by another command or another model" in refused("--resume", other)
     (tmp_path / "2").write_text("".join(f"{line}\n" for line in ["a", *LINES]))

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from rnnsearch_tf.alignment.extraction import ALIGNER_LINKS, LinkMethod, LinkWeights
-from rnnsearch_tf.alignment.links import THRESHOLD, LinkRule, RuleName
+from rnnsearch_tf.alignment.links import DEFAULT_THRESHOLD, THRESHOLD, LinkRule, RuleName
 from rnnsearch_tf.alignment.symmetrization import Symmetrization
 from rnnsearch_tf.config import AlignmentName
 from rnnsearch_tf.errors import UsageError
@@ -47,7 +47,7 @@ def define_alignment(command: Command) -> None:
     command.define(
         "threshold",
         float,
-        f"for --rule=threshold, above 0, at most 1 (default: {LinkRule.threshold}; of the aligner, "
+        f"for --rule=threshold, above 0, at most 1 (default: {DEFAULT_THRESHOLD}; of the aligner, "
         f"{ALIGNER_LINKS.rule.threshold})",
         limits=THRESHOLD,
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rnnsearch_tf.errors import InputError, UsageError, input_errors
 from rnnsearch_tf.json_files import parse_json
 from rnnsearch_tf.scripts.shared.command import Command
+from rnnsearch_tf.scripts.shared.line_output import check_same_flags
 
 if TYPE_CHECKING:
     import apache_beam as beam
@@ -64,9 +65,7 @@ def check_resumed(command: Command, output: str, model: Any) -> None:
             return
         earlier = parse_json(b"\n".join(read_lines(path)))
         before, model_before = dict(earlier["flags"]), earlier["model"]
-    for name, value in flags.items():
-        if before.get(name) != value:
-            raise InputError(f"{path}: --{name} was {before.get(name)}, not {value}{_WAY_OUT}")
+    check_same_flags(path, before, flags, _WAY_OUT)
     if model_before != model:
         raise InputError(f"{path}: the files were made with another model{_WAY_OUT}")
 

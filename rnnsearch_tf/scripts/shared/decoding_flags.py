@@ -81,8 +81,9 @@ def checked_models(command: Command, names: str | None = None) -> list[str]:
     paths = model_folders(command, names)
     check_models(paths, command.flags.weights)
     decoding = decoding_settings(command, names)
-    if decoding.correct_spelling and config_of(paths[0]).tokenizer == SENTENCEPIECE:
-        raise UsageError(f"--correct_spelling: {paths[0]} has subwords, and no unknown words")
+    for name in ("correct_spelling", "candidate_words"):
+        if getattr(decoding, name) and config_of(paths[0]).tokenizer == SENTENCEPIECE:
+            raise UsageError(f"--{name} needs a model of words; {paths[0]} has subwords")
     if len(paths) == 1 and (version := find_version(paths[0])):
         Export(version).check_options(decoding)
     elif decoding.candidate_words and "candidate_words" in command.flags:

@@ -7,7 +7,7 @@ import os
 import sys
 from array import array
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -230,9 +230,7 @@ class _FileOutput(LineOutput):
             raise InputError(
                 f"{self._journal}: missing or damaged; delete {self._partial} to start over"
             ) from error
-        for name, value in self._made_by["flags"].items():
-            if flags.get(name) != value:
-                raise InputError(f"{self._partial}: --{name} was {flags.get(name)}, not {value}")
+        check_same_flags(str(self._partial), flags, self._made_by["flags"])
         is_same = command == self._made_by["command"]
         if not (is_same and _are_same(models, self._made_by["models"])):
             raise InputError(
@@ -252,6 +250,19 @@ class _FileOutput(LineOutput):
         else:
             self._partial.unlink()
             self._journal.unlink(missing_ok=True)
+
+
+def check_same_flags(
+    where: str, before: Mapping[str, Any], now: Mapping[str, Any], way_out: str = ""
+) -> None:
+    """Raise an InputError if an interrupted run had other flags.
+
+    Its text begins with a place, and ends in a way out.
+    """
+    for name, value in now.items():
+        if before.get(name) != value:
+            was, given = ("not given" if x is None else x for x in (before.get(name), value))
+            raise InputError(f"{where}: --{name} was {was}, now {given}{way_out}")
 
 
 def _write(file: IO[bytes], blocks: Iterable[str]) -> None:

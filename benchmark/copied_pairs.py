@@ -1,0 +1,104 @@
+"""Made-up sentence pairs in which a translation copies: names, numbers, addresses, other scripts.
+
+    python benchmark/copied_pairs.py --source=train.en --target=train.fr --output=copied
+
+A model of subwords can write any word, but learns to copy only what its training text copies. Each
+pair is a given one with the same change on both sides: a new name or number in place of one that
+both sides have, an address or a word in another script in brackets, capitals, no full stop. The
+same text and seed give the same pairs.
+"""
+
+import argparse
+import random
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+Pair = tuple[str, str]
+_NUMBER = re.compile(r"(?<![\w.,/-])\d+(?![\w.,/-])")
+_NAME = re.compile(r"(?<=[^.!?] )[A-Z][a-zà-ÿ]{3,}\b")
+_SCRIPTS = ("αω", "ая", "את", "بي", "कह", "กฮ", "あん", "アン", "一龠", "가힣", "😀🙏")
+_DOMAINS = ("com", "org", "eu", "fr", "net", "de")
+
+
+def main() -> None:
+    """Read text, write OUTPUT.en and OUTPUT.fr, by the suffixes of the given files."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    for name in ("--source", "--target", "--output"):
+        parser.add_argument(name, type=Path, required=True)
+    parser.add_argument("--pairs", type=int, default=5000, help="of each of the six kinds")
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    paths = arguments.source, arguments.target
+    sides = [path.read_text("utf-8").splitlines() for path in paths]
+    pairs = list(zip(*sides, strict=True))
+    made = made_up(pairs, arguments.pairs, random.Random(arguments.seed))
+    for path, lines in zip(paths, zip(*made, strict=True), strict=True):
+        text = "".join(f"{line}\n" for line in lines)
+        arguments.output.with_suffix(path.suffix).write_text(text, "utf-8")
+
+
+def made_up(pairs: list[Pair], count: int, r: random.Random) -> list[Pair]:
+    """Make up to `count` pairs of each kind."""
+    names = sorted({name for source, _ in pairs for name in _NAME.findall(source)})
+
+    def new_name() -> str:
+        first, last = r.choice(names), r.choice(names)
+        return first[: len(first) // 2 + 1] + last[len(last) // 2 :]
+
+    changes: list[Callable[[Pair], Pair | None]] = [
+        lambda pair: _replaced(pair, _NAME, new_name()),
+        lambda pair: _replaced(pair, _NUMBER, str(r.randrange(10 ** r.randint(1, 8)))),
+        lambda pair: _with_addition(pair, _address(r, names)),
+        lambda pair: _with_addition(pair, _other_script(r)),
+        lambda pair: (pair[0].upper(), pair[1].upper()),
+        _without_full_stop,
+    ]
+    made = []
+    for change in changes:
+        found = map(change, r.sample(pairs, len(pairs)))
+        made += [pair for pair, _ in zip(filter(None, found), range(count), strict=False)]
+    r.shuffle(made)
+    return made
+
+
+def _replaced(pair: Pair, pattern: re.Pattern[str], new: str) -> Pair | None:
+    """Replace a word of the pattern that each side has once; None without one."""
+    for word in pattern.findall(pair[0]):
+        source, target = (re.subn(rf"\b{word}\b", new, side) for side in pair)
+        if source[1] == target[1] == 1:
+            return source[0], target[0]
+    return None
+
+
+def _with_addition(pair: Pair, addition: str) -> Pair | None:
+    """Put an addition in brackets before the full stop, or alone in place of long sentences."""
+    if len(pair[0]) > 150:
+        return addition, addition
+    if not all(side.endswith(".") for side in pair):
+        return None
+    source, target = (f"{side[:-1]} ({addition})." for side in pair)
+    return source, target
+
+
+def _address(r: random.Random, names: list[str]) -> str:
+    host = f"{r.choice(names).lower()}.{r.choice(_DOMAINS)}"
+    name = r.choice(names).lower()
+    return r.choice((f"https://www.{host}/{name}", f"www.{host}", f"{name}@{host}"))
+
+
+def _other_script(r: random.Random) -> str:
+    first, last = map(ord, r.choice(_SCRIPTS))
+    return "".join(chr(r.randint(first, last)) for _ in range(r.randint(1, 6)))
+
+
+def _without_full_stop(pair: Pair) -> Pair | None:
+    """Drop what may be missing in a query: the full stop and the first capital."""
+    if not all(side.endswith(".") and side[1:2].islower() for side in pair):
+        return None
+    source, target = (side[0].lower() + side[1:-1] for side in pair)
+    return source, target
+
+
+if __name__ == "__main__":
+    main()
