@@ -13,7 +13,8 @@ import numpy as np
 import workloads
 
 from rnnsearch_tf import threads
-from rnnsearch_tf.config import ModelConfig, OptimizerName, TrainingConfig
+from rnnsearch_tf.allocation import keep_freed_memory
+from rnnsearch_tf.config import OptimizerName, TrainingConfig
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.training.train_step import TrainStep
 
@@ -26,10 +27,11 @@ def main() -> None:
     parser.add_argument("--optimizer", choices=list(_LEARNING_RATES), default="adam")
     parser.add_argument("--jit_compile", action="store_true", help="compile the update by XLA")
     arguments = parser.parse_args()
+    keep_freed_memory()  # as `rnnsearch-train`
     harness = measure.start(arguments)
     workload = harness.load(arguments.workload)
     if not arguments.jit_compile:
-        limit_operations(workload.model)
+        threads.limit_for_halves(workload.model.hidden_size)
     model = TranslationModel(workload.model)
     length = workloads.settings_of(workload.name)["training"].get("length")
     update = build_update(model, arguments.optimizer, arguments.jit_compile, length)
@@ -46,12 +48,6 @@ def main() -> None:
             **measure.circumstances(),
         }
     )
-
-
-def limit_operations(model: ModelConfig) -> None:
-    """Give each half of a batch its cores, as `rnnsearch-train` does."""
-    if threads.halves_pay(model.hidden_size):
-        threads.limit_operations(threads.cores() // 2)
 
 
 def build_update(

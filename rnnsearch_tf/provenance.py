@@ -1,5 +1,6 @@
 """Provenance of results: command, date, machine, versions, commit, and a digest of the code."""
 
+import contextlib
 import datetime
 import hashlib
 import platform
@@ -62,17 +63,30 @@ def hardware() -> str:
 
 def processor() -> str:
     """Return its name; on Linux with family and model, which tell like-named ones apart."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
-    except OSError:
+    facts = _cpu_facts()
+    if not facts:
         return platform.processor() or platform.machine()
-    facts: dict[str, str] = {}
-    for line in lines:
-        name, _, value = line.partition(":")
-        facts.setdefault(name.strip(), value.strip())
     numbers = [f"{name} {facts[key]}" for name, key in _CPU_NUMBERS if key in facts]
     name = facts.get("model name", platform.machine())
     return f"{name} ({', '.join(numbers)})" if numbers else name
+
+
+def lacks_bfloat16() -> bool:
+    """Whether all products are a CPU's that is known to have no instructions for bfloat16."""
+    facts = _cpu_facts()
+    features = facts.get("flags") or facts.get("Features", "")  # of x86, of Arm
+    has_gpu = bool(tf.config.get_visible_devices("GPU"))
+    return bool(features) and "bf16" not in features and not has_gpu
+
+
+def _cpu_facts() -> dict[str, str]:
+    """Read what Linux tells of the first core; empty on other systems."""
+    facts: dict[str, str] = {}
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text("utf-8").splitlines():
+            name, _, value = line.partition(":")
+            facts.setdefault(name.strip(), value.strip())
+    return facts
 
 
 def commit() -> str | None:

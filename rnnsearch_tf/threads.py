@@ -30,6 +30,12 @@ def limit_operations(threads: int) -> None:
         tf.config.threading.set_intra_op_parallelism_threads(threads)
 
 
+def limit_for_halves(units: int) -> None:
+    """Give each half of a batch its cores, where an update is computed in two halves."""
+    if halves_pay(units):
+        limit_operations(cores() // 2)
+
+
 def halves_pay(units: int) -> bool:
     """Return whether an update takes less time in two halves, by the number of hidden units."""
     at_once = int(os.environ.get("TF_NUM_INTEROP_THREADS") or cores())

@@ -14,8 +14,9 @@ PACKAGE = Path(rnnsearch_tf.__file__).parent
 # only earlier modules of their subpackage. A new module is put after all that it imports.
 SUBPACKAGES = {
     "": """
-        __init__ errors extras terminal tables limits json_files result_html results bars progress
-        interrupts windows tensor_types digests config presets tf_functions threads provenance files
+        __init__ allocation errors extras terminal tables limits json_files result_html results bars
+        progress interrupts windows tensor_types digests config presets tf_functions threads
+        provenance files
     """,
     "text": """
         __init__ composed_form canonical_composition cleaning letters nonbreaking_prefixes

@@ -1,10 +1,11 @@
-"""The fingerprint of the code that made a result."""
+"""What made a result: the fingerprint of the code, and the processor."""
 
 import shutil
 from pathlib import Path
 
 import pytest
 
+from rnnsearch_tf import provenance
 from rnnsearch_tf.provenance import code_fingerprint
 
 
@@ -41,3 +42,21 @@ def test_it_changes_with_any_source(package):
 def test_it_is_of_this_package_unless_told_otherwise(package):
     assert code_fingerprint() == code_fingerprint()
     assert code_fingerprint() != code_fingerprint(package)
+
+
+@pytest.mark.parametrize(
+    ("lines", "gpus", "expected"),
+    [
+        ("flags\t: fma avx2\n", [], True),
+        ("flags\t: avx2 avx512_bf16\n\nflags\t: avx2\n", [], False),
+        ("flags\t: avx512f amx_bf16\n", [], False),
+        ("Features\t: asimd bf16\n", [], False),
+        ("Features\t: asimd\n", [], True),
+        ("flags\t: fma avx2\n", ["GPU:0"], False),
+        ("", [], False),  # unknown
+    ],
+)
+def test_processors_without_bfloat16(monkeypatch, lines, gpus, expected):
+    monkeypatch.setattr(Path, "read_text", lambda path, encoding: lines)
+    monkeypatch.setattr(provenance.tf.config, "get_visible_devices", lambda kind: gpus)
+    assert provenance.lacks_bfloat16() == expected

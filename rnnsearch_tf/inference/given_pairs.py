@@ -153,6 +153,6 @@ def padded(tokens: Sequence[Sequence[Line]]) -> tf.Tensor:
     return rows.to_tensor("")
 
 
-def with_end(tokens: Sequence[Line]) -> tuple[str, ...]:
+def decoded_with_end(tokens: Sequence[Line]) -> tuple[str, ...]:
     """Decode tokens and add `</s>`."""
     return (*(t.decode() if isinstance(t, bytes) else t for t in tokens), "</s>")

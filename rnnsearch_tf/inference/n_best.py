@@ -99,7 +99,7 @@ def read_translations(
     An export of version 0.1.0 has no `token_scores`: `word_scores` are empty then.
     """
     arrays = {name: values.numpy() for name, values in outputs.items()}
-    sources = [_unpadded(tokens) for tokens in arrays["source_tokens"]]
+    sources = [_decoded(tokens) for tokens in arrays["source_tokens"]]
     return [
         Translation(
             line.decode(errors="replace") if isinstance(line, bytes) else line,
@@ -118,12 +118,12 @@ def _hypotheses(row: dict[str, Any], n_best: int) -> Iterator[Hypothesis]:
             own = slice(ends[i] - length, ends[i])
             yield Hypothesis(
                 row["text"][i].decode(),
-                _unpadded(row["target_tokens"][own]),
+                _decoded(row["target_tokens"][own]),
                 received_score(float(row["score"][i])),
                 received_score(float(row["normalized_score"][i])),
                 word_scores=received_scores(row.get("token_scores", [])[own]),
             )
 
 
-def _unpadded(tokens: Any) -> tuple[str, ...]:
+def _decoded(tokens: Any) -> tuple[str, ...]:
     return tuple(token.decode() for token in tokens.tolist() if token)

@@ -432,7 +432,7 @@ class Translator:
                     read.words,
                     received_score(float(scores[i])),
                     None,
-                    pieces=given_pairs.with_end(tokens) if side.has_subwords else (),
+                    pieces=given_pairs.decoded_with_end(tokens) if side.has_subwords else (),
                     word_scores=read.sums(own),
                     piece_scores=own if side.has_subwords else (),
                 )

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from rnnsearch_tf.inference.given_pairs import Line, with_end
+from rnnsearch_tf.inference.given_pairs import Line, decoded_with_end
 from rnnsearch_tf.results import Hypothesis, Translation
 from rnnsearch_tf.text.tokenizers import Tokenizer, splits_words
 from rnnsearch_tf.text.vocabulary import Vocabulary
@@ -37,7 +37,7 @@ class Side:
 
     def words(self, rows: Sequence[Sequence[Line]]) -> list[Words]:
         """Return the words of sentences whose tokens, without `</s>`, are given."""
-        tokens = [with_end(row) for row in rows]
+        tokens = [decoded_with_end(row) for row in rows]
         unknown = [self._vocabulary.unknown(row) for row in tokens]
         if not self.has_subwords:
             return list(map(Words, tokens, unknown, (range(len(row)) for row in tokens)))
@@ -47,7 +47,7 @@ class Side:
         numbers = self._tokenizer.word_numbers(pieces).to_list()
         return [
             Words(
-                with_end(row),
+                decoded_with_end(row),
                 tuple(sorted({of[position] for position in positions})),
                 [*of, len(row)],
             )
@@ -89,12 +89,11 @@ def scores_of_words(scores: tf.RaggedTensor, numbers: tf.RaggedTensor) -> tf.Rag
 
     `numbers` has the index of each token's word, int64 [B, None], without `</s>`.
     """
-    counts = tf.maximum(tf.reduce_max(numbers, axis=1), -1) + 1  # of an empty row, the least int64
-    numbers = tf.concat([numbers, counts[:, tf.newaxis]], axis=1)
-    before = tf.cumsum(counts + 1, exclusive=True)
+    numbers, counts = _with_end_number(numbers)
+    before = tf.cumsum(counts, exclusive=True)
     segments = numbers.flat_values + tf.gather(before, numbers.value_rowids())
     return tf.RaggedTensor.from_row_lengths(
-        tf.math.segment_sum(scores.flat_values, segments), counts + 1
+        tf.math.segment_sum(scores.flat_values, segments), counts
     )
 
 
@@ -116,6 +115,11 @@ def alignment_of_words(
 
 def _membership(numbers: tf.RaggedTensor) -> tf.Tensor:
     """1 where a token [B, T + 1] belongs to a word, `</s>` being one, else 0: [B, T + 1, words]."""
-    count = tf.maximum(tf.reduce_max(numbers, axis=1), -1) + 1  # of an empty row, the least int64
-    numbers = tf.concat([numbers, count[:, tf.newaxis]], axis=1).to_tensor(-1)
-    return tf.one_hot(numbers, tf.cast(tf.reduce_max(count), tf.int32) + 1)
+    numbers, counts = _with_end_number(numbers)
+    return tf.one_hot(numbers.to_tensor(-1), tf.cast(tf.reduce_max(counts), tf.int32))
+
+
+def _with_end_number(numbers: tf.RaggedTensor) -> tuple[tf.RaggedTensor, tf.Tensor]:
+    """Add the number of `</s>`, the last word; return the numbers of words, int64 [B], too."""
+    ends = tf.maximum(tf.reduce_max(numbers, axis=1), -1) + 1  # of an empty row, the least int64
+    return tf.concat([numbers, ends[:, tf.newaxis]], axis=1), ends + 1

@@ -1,6 +1,8 @@
 """rnnsearch-demo: both models on the built-in grammar, end to end, in minutes."""
 
+from rnnsearch_tf.allocation import keep_freed_memory
 from rnnsearch_tf.extras import require_package
+from rnnsearch_tf.presets import PRESETS
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.file_flags import OUTPUT_FOLDER
 
@@ -25,7 +27,11 @@ COMMAND.define(
 def run() -> None:
     """Run the demonstration."""
     require_package("matplotlib")
+    keep_freed_memory()
     with quiet_start():
         from rnnsearch_tf.demo import run as run_demo
+        from rnnsearch_tf.threads import limit_for_halves
+
+        limit_for_halves(PRESETS["rnnsearch-tiny"].model.hidden_size)
 
     run_demo(FLAGS.output)

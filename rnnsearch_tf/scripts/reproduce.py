@@ -4,6 +4,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+from rnnsearch_tf.allocation import keep_freed_memory
 from rnnsearch_tf.config import (
     FILLED_IN,
     Config,
@@ -84,8 +85,12 @@ def run() -> int:
     check_subword_flags(COMMAND, config)
     check_inputs(config, has_validation_set=True, has_alignments=False)
     texts = _texts(config.languages)
+    keep_freed_memory()
     with quiet_start():
         from rnnsearch_tf.reproduction.reproduce import reproduce
+        from rnnsearch_tf.threads import limit_for_halves
+
+        limit_for_halves(config.model.hidden_size)
 
     command = shlex.join([COMMAND.name, *_given()])
     stopped_by = reproduce(configs, texts, FLAGS.output, command)

@@ -8,6 +8,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+from rnnsearch_tf.allocation import keep_freed_memory
 from rnnsearch_tf.config import (
     FILLED_IN,
     FORMAT,
@@ -167,19 +168,22 @@ def run() -> int:
     validation = valid_files.read() if valid_files else None
     if cluster is not None:
         say(f"worker {cluster.index}, waiting for all {len(cluster.workers)}")
+    keep_freed_memory()
     with quiet_start(backend):
         from rnnsearch_tf import threads
+        from rnnsearch_tf.provenance import lacks_bfloat16
         from rnnsearch_tf.training.distribution import Workers, build_strategy
         from rnnsearch_tf.training.run import train
 
         if backend == "jax":
             strategy = _on_jax()
         else:
-            halves = not config.training.jit_compile
-            if halves and threads.halves_pay(config.model.hidden_size):
-                threads.limit_operations(threads.cores() // 2)
+            if not config.training.jit_compile:
+                threads.limit_for_halves(config.model.hidden_size)
             # before TensorFlow does anything else
             strategy = build_strategy(FLAGS.strategy, cluster)
+            if config.training.dtype_policy == "mixed_bfloat16" and lacks_bfloat16():
+                COMMAND.warn("--dtype_policy=mixed_bfloat16 is slower than float32 on this CPU")
     if FLAGS.valid_split:
         if FLAGS.initial_model:
             COMMAND.warn("--valid_split: the initial model may have been trained on held-out pairs")

@@ -78,20 +78,10 @@ def train(
             included, Keras on another backend than TensorFlow and JAX, and as `Trainer.run`.
     """
     check_backend("jax")
-    a_corpus = "ParallelFiles, ParallelText(sources, targets), or another corpus"
-    for name, given, kind, expected in (
-        ("config", config, Config, 'a Config, such as PRESETS["rnnsearch-small"]'),
-        ("callbacks", callbacks, Sequence, "a list of them"),
-        ("training", training, Corpus, a_corpus),
-        ("validation", training if validation is None else validation, Corpus, a_corpus),
-    ):
-        if not isinstance(given, kind):
-            raise TypeError(f"{name}: expected {expected}, not {type(given).__name__}")
+    _check_types(config, training, validation, callbacks, subwords)
     if keras.config.backend() == "jax":
         check_jax(config, strategy)
     check_inputs(config, validation is not None, alignments is not None)
-    if isinstance(subwords, int):
-        raise TypeError("subwords: expected model files; Config.subwords sets how many are learned")
     if subwords and (initial_model or config.tokenizer != SENTENCEPIECE):
         raise InputError(
             "subwords go with the tokenizer sentencepiece and without an initial model"
@@ -124,6 +114,23 @@ def train(
         _on_chief(workers, lambda: stack.enter_context(directory.locked()))
         _create(directory, text, workers)
         return _train(directory, text, workers.strategy, initial, validation, callbacks)
+
+
+def _check_types(
+    config: Any, training: Any, validation: Any, callbacks: Any, subwords: Any
+) -> None:
+    """Raise a TypeError for arguments of `train` that are of another type."""
+    a_corpus = "ParallelFiles, ParallelText(sources, targets), or another corpus"
+    for name, given, kind, expected in (
+        ("config", config, Config, 'a Config, such as PRESETS["rnnsearch-small"]'),
+        ("callbacks", callbacks, Sequence, "a list of them"),
+        ("training", training, Corpus, a_corpus),
+        ("validation", training if validation is None else validation, Corpus, a_corpus),
+    ):
+        if not isinstance(given, kind):
+            raise TypeError(f"{name}: expected {expected}, not {type(given).__name__}")
+    if isinstance(subwords, int):
+        raise TypeError("subwords: expected model files; Config.subwords sets how many are learned")
 
 
 def _resumed(config: Config, directory: ModelDirectory) -> tuple[Config, Sequence[Vocabulary]]:
