@@ -1,6 +1,7 @@
 """The benchmarks: their tables, and that each command still runs."""
 
 import json
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmark"))
 
 import compare
+import copied_pairs
 
 FOLDER = Path(compare.__file__).parent
 
@@ -30,6 +32,23 @@ def test_the_table_has_medians_ranges_and_ratios_of_one_run():
         f"| {candidates} | 820 (820–820) | 2.00 | – | – |",
         "| paper25, training, words/s, float32 | 98.2 (97.0–99.5) | – | – | – |",
     ]
+
+
+def test_made_up_pairs_have_the_same_change_on_both_sides():
+    pairs = [
+        ("Today Mr Schmidt has seen 27 reports.", "Aujourd'hui M. Schmidt a vu 27 rapports."),
+        ("The debate in Strasbourg is closed.", "Le débat à Strasbourg est clos."),
+    ]
+    made = copied_pairs.made_up(pairs, 2, random.Random(1))
+    assert made == copied_pairs.made_up(pairs, 2, random.Random(1))
+    assert len(made) == 11  # one of the pairs has a number
+    assert not set(made) & set(pairs)
+    in_brackets = [pair for pair in made if pair[0].endswith(").")]
+    assert len(in_brackets) == 4
+    for source, target in in_brackets:
+        assert source.partition(" (")[2] == target.partition(" (")[2]
+    assert ("the debate in Strasbourg is closed", "le débat à Strasbourg est clos") in made
+    assert ("THE DEBATE IN STRASBOURG IS CLOSED.", "LE DÉBAT À STRASBOURG EST CLOS.") in made
 
 
 @pytest.mark.slow
