@@ -36,7 +36,7 @@ def assert_same(logits, before_words, before_eos, k, banned=(), find=best_contin
         n = len(expected)
         pairs = list(zip(parents[i, :n], words[i, :n], strict=True))
         assert pairs == [(parent, word) for _, parent, word in expected]
-        np.testing.assert_allclose(log_probs[i, :n], [x[0] for x in expected], rtol=1e-5)
+        np.testing.assert_allclose(log_probs[i, :n], [x[0] for x in expected], 1e-5, 1e-5)
         assert (log_probs[i, n:] == -math.inf).all()
 
 
@@ -101,11 +101,12 @@ def test_a_tie_of_a_greedy_search_goes_to_the_lower_word():
 @pytest.mark.parametrize("levels", [1, 2, 5])
 def test_ties_go_to_the_hypothesis_then_the_word_then_eos(columns, levels):
     random = np.random.default_rng(levels)
-    # Levels so far apart that the sums of exponentials are exact: no normalizer breaks a tie.
-    rows = -200.0 * random.integers(levels, size=[5, 1, columns]).astype("float32")
+    # Levels so far apart that the sums of exponentials are exact: no normalizer breaks a tie. 16
+    # sentences fill registers: the reciprocals of a rest may differ in the last bit.
+    rows = -200.0 * random.integers(levels, size=[16, 1, columns]).astype("float32")
     rows[:, :, 2] = 0
     logits = np.repeat(rows, 3, axis=1)
-    before = np.zeros([5, 3], "float32")
+    before = np.zeros([16, 3], "float32")
     assert_same(logits, before, before, 11, banned=(4,))
 
 
@@ -115,7 +116,7 @@ def test_empty_places_come_last(finite):
     logits = np.full([5, 2, 1009], -np.inf, "float32")
     for row in logits.reshape(-1, 1009):
         row[random.choice(1009, finite, replace=False)] = random.normal(size=finite)
-    before = np.zeros([5, 2], "float32")
+    before = np.tile(np.float32([0, -1]), [5, 1])  # no ties of words that are certain
     with np.errstate(divide="ignore", invalid="ignore"):
         assert_same(logits, before, before, 29)
 
