@@ -31,7 +31,7 @@ def main() -> None:
     harness = measure.start(arguments)
     workload = harness.load(arguments.workload)
     if not arguments.jit_compile:
-        threads.limit_for_halves(workload.model.hidden_size)
+        threads.limit_for_halves()
     model = TranslationModel(workload.model)
     length = workloads.settings_of(workload.name)["training"].get("length")
     update = build_update(model, arguments.optimizer, arguments.jit_compile, length)

@@ -1,15 +1,13 @@
 """TensorFlow's threads on a CPU.
 
-The products of a search, and of the training of a small model, are too small to occupy several
-cores. Several searches, or the two halves of a batch, do: each with operations of fewer threads.
+The operations of a search or of an update are too small to occupy several cores all the time.
+Several searches, or the two halves of a batch, do: each with operations of fewer threads.
 """
 
 import contextlib
 import os
 
 import tensorflow as tf
-
-_SMALL = 700  # with more hidden units, an update gains nothing from two halves
 
 
 def cores() -> int:
@@ -30,13 +28,13 @@ def limit_operations(threads: int) -> None:
         tf.config.threading.set_intra_op_parallelism_threads(threads)
 
 
-def limit_for_halves(units: int) -> None:
+def limit_for_halves() -> None:
     """Give each half of a batch its cores, where an update is computed in two halves."""
-    if halves_pay(units):
+    if halves_pay():
         limit_operations(cores() // 2)
 
 
-def halves_pay(units: int) -> bool:
-    """Return whether an update takes less time in two halves, by the number of hidden units."""
+def halves_pay() -> bool:
+    """Return whether an update takes less time in two halves."""
     at_once = int(os.environ.get("TF_NUM_INTEROP_THREADS") or cores())
-    return at_once > 1 and units <= _SMALL and not tf.config.get_visible_devices("GPU")
+    return at_once > 1 and not tf.config.get_visible_devices("GPU")

@@ -2,7 +2,6 @@
 
 from rnnsearch_tf.allocation import keep_freed_memory
 from rnnsearch_tf.extras import require_package
-from rnnsearch_tf.presets import PRESETS
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.file_flags import OUTPUT_FOLDER
 
@@ -32,6 +31,6 @@ def run() -> None:
         from rnnsearch_tf.demo import run as run_demo
         from rnnsearch_tf.threads import limit_for_halves
 
-        limit_for_halves(PRESETS["rnnsearch-tiny"].model.hidden_size)
+        limit_for_halves()
 
     run_demo(FLAGS.output)

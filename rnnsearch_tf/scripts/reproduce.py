@@ -90,7 +90,7 @@ def run() -> int:
         from rnnsearch_tf.reproduction.reproduce import reproduce
         from rnnsearch_tf.threads import limit_for_halves
 
-        limit_for_halves(config.model.hidden_size)
+        limit_for_halves()
 
     command = shlex.join([COMMAND.name, *_given()])
     stopped_by = reproduce(configs, texts, FLAGS.output, command)

@@ -179,7 +179,7 @@ def run() -> int:
             strategy = _on_jax()
         else:
             if not config.training.jit_compile:
-                threads.limit_for_halves(config.model.hidden_size)
+                threads.limit_for_halves()
             # before TensorFlow does anything else
             strategy = build_strategy(FLAGS.strategy, cluster)
             if config.training.dtype_policy == "mixed_bfloat16" and lacks_bfloat16():

@@ -54,8 +54,7 @@ class TrainStep:
         shares: int | None = None,
     ):
         self._strategy = strategy or tf.distribute.get_strategy()
-        pays = halves_pay(model.config.hidden_size) and not config.jit_compile
-        self._shares = shares or (2 if pays else 1)
+        self._shares = shares or (2 if halves_pay() and not config.jit_compile else 1)
         with self._strategy.scope():
             self.optimizer = build_optimizer(config, total_updates)
             self.optimizer.build(model.trainable_variables)

@@ -1,5 +1,7 @@
 """The losses: of the output layer with its own gradient, of links, and their table."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -179,5 +181,5 @@ def test_the_energies_gradient_is_attention_minus_guide_even_where_attention_is_
 
 
 def test_every_loss_has_a_weight_in_the_settings():
-    weights = {f"{name}_weight": 0.5 for name in LOSSES if name != "nll"}
+    weights: dict[str, Any] = {f"{name}_weight": 0.5 for name in LOSSES if name != "nll"}
     assert list(TrainingConfig(**weights).loss_weights) == list(LOSSES)
