@@ -183,3 +183,4 @@ def test_the_energies_gradient_is_attention_minus_guide_even_where_attention_is_
 def test_every_loss_has_a_weight_in_the_settings():
     weights: dict[str, Any] = {f"{name}_weight": 0.5 for name in LOSSES if name != "nll"}
     assert list(TrainingConfig(**weights).loss_weights) == list(LOSSES)
+    assert TrainingConfig().loss_weights == {"nll": 1.0}
