@@ -13,6 +13,7 @@
 # make dist   source distribution and wheel, in dist/
 # make walk   end-to-end checks of the wheel, in an environment of its own for PYTHON
 # make protos the messages of TensorFlow Serving, from their .proto
+# make clean  all environments, demo/, site/, build/, dist/ and caches are removed
 # make bench  training and search speed, three times, beside stored figures; also WORKLOAD, REPEAT
 # make reproduce DATA=folder   the paper's four models, evaluated, with a report in OUTPUT;
 #                              also OUTPUT, SIZE, TRAIN, VALID, TEST, TEST_LENGTHS, FLAGS
@@ -178,4 +179,4 @@ $(VENV)/installed-docs: setup.py pyproject.toml $(VENV)/installed
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(LOWEST) $(BEAM) demo site build dist *.egg-info
+	rm -rf $(VENV) $(LOWEST) $(BEAM) demo site build dist *.egg-info .*_cache

@@ -4,12 +4,26 @@ import importlib
 import pkgutil
 import sys
 
-from rnnsearch_tf import scripts
+from rnnsearch_tf import __version__, scripts
 
-if __name__ == "__main__":
+
+def main() -> int:
+    """Run the command that the first argument names; returns its exit status."""
     modules = [module.name for module in pkgutil.iter_modules(scripts.__path__) if not module.ispkg]
     names = {module.replace("_", "-"): module for module in modules}
-    module = names.get(sys.argv.pop(1)) if len(sys.argv) > 1 else None
-    if module is None:
-        sys.exit(f"python -m rnnsearch_tf NAME …: NAME is one of {', '.join(names)}")
-    sys.exit(importlib.import_module(f"rnnsearch_tf.scripts.{module}").run())
+    usage = f"usage: python -m rnnsearch_tf NAME …; NAME is one of {', '.join(names)}"
+    name = sys.argv.pop(1) if len(sys.argv) > 1 else ""
+    if name in names:
+        return importlib.import_module(f"rnnsearch_tf.scripts.{names[name]}").run()
+    if name in ("--help", "-h"):
+        print(usage)
+    elif name == "--version":
+        print(f"rnnsearch_tf {__version__}")
+    else:
+        print(f"{name}: no such command; {usage}" if name else usage, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -276,12 +276,12 @@ class TrainingConfig:
 def selection_score(config: TrainingConfig, nll_per_token: float, bleu: float) -> float:
     """Return the score that chooses the best weights, −NLL or BLEU; greater is better.
 
-    Weights whose NLL is not finite are never the best: −∞. Those whose BLEU is 0 rank below all
-    others, by −NLL.
+    Weights whose NLL is not finite are never the best: −∞. Those whose BLEU is below 1 rank below
+    all others, by −NLL: such a BLEU says nothing.
     """
     if not math.isfinite(nll_per_token):
         return -math.inf
-    return -nll_per_token if config.early_stopping == "nll" or bleu == 0 else bleu
+    return -nll_per_token if config.early_stopping == "nll" or bleu < 1 else bleu
 
 
 def record_score(config: TrainingConfig, record: Mapping[str, Any]) -> float:

@@ -58,9 +58,13 @@ def until_error(items: Iterable[_Item], errors: list[Exception]) -> Iterator[_It
         errors.append(error)
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return " (did you mean OTHER?)" for a misspelled name, or nothing where no name is close."""
-    return "".join(f" (did you mean {n}?)" for n in difflib.get_close_matches(name, list(known), 1))
+def did_you_mean(name: str, known: Iterable[str], prefix: str = "") -> str:
+    """Return " (did you mean OTHER?)" for a misspelled name, or nothing where no name is close.
+
+    The prefix is put before the other name; it is no part of the names.
+    """
+    close = difflib.get_close_matches(name, list(known), 1)
+    return "".join(f" (did you mean {prefix}{other}?)" for other in close)
 
 
 def first_line(error: BaseException) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "benchmark"))
 
 import compare
 import copied_pairs
+import everyday_pairs
 
 FOLDER = Path(compare.__file__).parent
 
@@ -49,6 +51,17 @@ def test_made_up_pairs_have_the_same_change_on_both_sides():
         assert source.partition(" (")[2] == target.partition(" (")[2]
     assert ("the debate in Strasbourg is closed", "le débat à Strasbourg est clos") in made
     assert ("THE DEBATE IN STRASBOURG IS CLOSED.", "LE DÉBAT À STRASBOURG EST CLOS.") in made
+
+
+def test_everyday_pairs_are_filled_in_alike_on_both_sides():
+    made = everyday_pairs.made_up(20, 1)
+    assert made == everyday_pairs.made_up(20, 1)
+    assert not [pair for pair in made if "{" in "".join(pair) or "" in pair]
+    homes = re.compile(r"(\w+) (?:lives in|habite à) Montr[eé]al")
+    found = [[homes.findall(side) for side in pair] for pair in made]
+    assert any(source for source, _ in found)
+    assert all(source == target for source, target in found)
+    assert ("GOOD NIGHT.", "BONNE NUIT.") in made
 
 
 @pytest.mark.slow

@@ -231,9 +231,10 @@ def test_weights_without_a_finite_likelihood_are_never_the_best():
             assert selection_score(config, nll, 7.0) == -math.inf
 
 
-def test_weights_without_bleu_are_chosen_by_their_likelihood():
-    scores = [selection_score(TrainingConfig(), *each) for each in [(9, 0.0), (8, 0.0), (9, 0.1)]]
-    assert scores == sorted(scores) and len(set(scores)) == 3
+def test_weights_with_a_bleu_that_says_nothing_are_chosen_by_their_likelihood():
+    evaluations = [(9, 0.9), (8, 0.0), (7, 0.1), (9, 1.1)]
+    scores = [selection_score(TrainingConfig(), *each) for each in evaluations]
+    assert scores == sorted(scores) and len(set(scores)) == 4
 
 
 def test_settings_are_changed_by_name_in_whatever_part_they_are():

@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 import yaml
 
+import rnnsearch_tf
+
 ROOT = Path(__file__).parent.parent
 PAGES = [
     *("README.md", "CONTRIBUTING.md", "SECURITY.md", "export/README.md", "benchmark/README.md"),
@@ -57,6 +59,11 @@ def test_the_readme_is_short():
 def test_the_readme_has_the_place_of_the_demonstration():
     assert read("README.md").count("<!-- demo -->") == 1
     assert read("README.md").count("<!-- /demo -->") == 1
+
+
+def test_the_version_is_the_same_everywhere():
+    assert f"\nversion: {rnnsearch_tf.__version__}\n" in read("CITATION.cff")
+    assert f"\n## {rnnsearch_tf.__version__}" in read("CHANGELOG.md")
 
 
 # Links.

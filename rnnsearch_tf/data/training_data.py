@@ -43,7 +43,6 @@ class TrainingData:
         known: Sequence[Vocabulary] = (),  # of both sides, whose words come first
     ):
         config = with_prefixes(config)
-        sizes = config.model
         text_digest = training.fingerprint()
         learned = find_subwords(config, training, cache_dir, subwords)
         # The contents of the SentencePiece models of both sides, or none.
@@ -54,10 +53,9 @@ class TrainingData:
             self.source_vocabulary, self.target_vocabulary = (t.vocabulary() for t in learned)
         else:
             first, second = [v.tokens for v in known] or [list(SPECIAL_TOKENS)] * 2
-            text, size = self._prepared, sizes.source_vocabulary_size
-            self.source_vocabulary = text.source.vocabulary(size, first)
+            sizes, text = config.model, self._prepared
+            self.source_vocabulary = text.source.vocabulary(sizes.source_vocabulary_size, first)
             self.target_vocabulary = text.target.vocabulary(sizes.target_vocabulary_size, second)
-        digests = [tokenizer.digest for tokenizer in learned] or ["", ""]
         # Also those that are too long.
         self.pairs = self._prepared.pairs(self.source_vocabulary, self.target_vocabulary)
         self.sampled = self._sampled(config.training)
@@ -74,21 +72,29 @@ class TrainingData:
             )
         lengths = count_lengths(self.pairs, config.training.max_length)
         self._blank, self._kept, self._long = lengths[0], lengths[1:-1].sum(), lengths[-1]
-        without_unknown = dataclasses.replace(config.decoding, allow_unknown=False)
+        digests = [tokenizer.digest for tokenizer in learned] or ["", ""]
         self.config = dataclasses.replace(
-            config,
-            model=dataclasses.replace(
-                sizes,
-                source_vocabulary_size=len(self.source_vocabulary),
-                target_vocabulary_size=len(self.target_vocabulary),
-            ),
-            decoding=without_unknown if learned else config.decoding,
-            source_vocabulary=self.source_vocabulary.digest,
-            target_vocabulary=self.target_vocabulary.digest,
+            self._with_vocabularies(config),
             source_subwords=digests[0],
             target_subwords=digests[1],
             training_text=text_digest,
             training_alignments=links.fingerprint() if links else "",
+        )
+
+    def _with_vocabularies(self, config: Config) -> Config:
+        """Fill in the vocabularies' sizes and digests; with subwords, [UNK] is not allowed."""
+        source, target = self.source_vocabulary, self.target_vocabulary
+        allow_unknown = config.decoding.allow_unknown and not self.subwords
+        return dataclasses.replace(
+            config,
+            model=dataclasses.replace(
+                config.model,
+                source_vocabulary_size=len(source),
+                target_vocabulary_size=len(target),
+            ),
+            decoding=dataclasses.replace(config.decoding, allow_unknown=allow_unknown),
+            source_vocabulary=source.digest,
+            target_vocabulary=target.digest,
         )
 
     def _sampled(self, config: TrainingConfig) -> SampledPairs | None:
@@ -110,7 +116,7 @@ class TrainingData:
         )
         return (
             f"{self._kept:,} of {len(self.pairs):,} pairs are used ({self._blank:,} have a blank "
-            f"side, {self._long:,} are too long); "
+            f"side, {self._long:,} have more than {self.config.training.max_length} tokens); "
             f"vocabularies {len(self.source_vocabulary):,} and {len(self.target_vocabulary):,}, "
             f"unknown {unknown[0]:.1%} and {unknown[1]:.1%} of all words"
         )

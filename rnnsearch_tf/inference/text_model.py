@@ -94,27 +94,39 @@ class TextModel(tf.Module):
         self.complete: Any = graph_function(self._complete, input_signature=[_TEXT, _PREFIX])
         self.aligner = aligner
         self._prepared: PreparedWeights | None = None
-        self._candidates: CandidateLists | None = None
-        if frequent := config.decoding.candidate_words:
-            if self.has_subwords:
-                raise InputError("candidate words need a word model; this one has subwords")
-            known = read_lexicon(required(lexicon))
-            ids = translation_ids(known, source.vocabulary, target.vocabulary)
-            size = len(target.vocabulary)
-            if frequent < size - len(SPECIAL_TOKENS):
-                self._candidates = CandidateLists(ids, size, frequent, config.decoding.beam_size)
-        self._spelling: SpellingCorrection | None = None
-        if config.decoding.correct_spelling:
-            if splits_words(source.tokenizer):
-                raise InputError(
-                    "spelling is corrected for words; this model's source has subwords"
-                )
-            self._spelling = SpellingCorrection(source)
-        self._unk_replacement: UnkReplacement | None = None
-        if config.decoding.replace_unknown and not self.has_subwords:  # which have no [UNK]
-            if not all(member.config.has_attention for member in models):
-                raise InputError("replace_unknown needs attention, which RNNencdec does not have")
-            self._unk_replacement = UnkReplacement(lexicon)
+        self._candidates = self._candidate_lists(lexicon)
+        self._spelling = self._spelling_correction()
+        self._unk_replacement = self._replacement_of_unknown(models, lexicon)
+
+    def _candidate_lists(self, lexicon: str | Path | None) -> CandidateLists | None:
+        """Return the candidate words; None where the search is among all words."""
+        frequent = self.config.decoding.candidate_words
+        if not frequent:
+            return None
+        if self.has_subwords:
+            raise InputError("candidate words need a word model; this one has subwords")
+        source, target = self.source.vocabulary, self.target.vocabulary
+        ids = translation_ids(read_lexicon(required(lexicon)), source, target)
+        if frequent >= len(target) - len(SPECIAL_TOKENS):
+            return None
+        return CandidateLists(ids, len(target), frequent, self.config.decoding.beam_size)
+
+    def _spelling_correction(self) -> SpellingCorrection | None:
+        if not self.config.decoding.correct_spelling:
+            return None
+        if splits_words(self.source.tokenizer):
+            raise InputError("spelling is corrected for words; this model's source has subwords")
+        return SpellingCorrection(self.source)
+
+    def _replacement_of_unknown(
+        self, models: Sequence[TranslationModel], lexicon: str | Path | None
+    ) -> UnkReplacement | None:
+        """Return the replacement of [UNK]; None without it, and for subwords, which lack [UNK]."""
+        if not self.config.decoding.replace_unknown or self.has_subwords:
+            return None
+        if not all(member.config.has_attention for member in models):
+            raise InputError("replace_unknown needs attention, which RNNencdec does not have")
+        return UnkReplacement(lexicon)
 
     def with_decoding(self, decoding: DecodingConfig) -> "TextModel":
         """Return the same models, not loaded again, with other decoding options."""

@@ -72,17 +72,7 @@ def run() -> None:
     # Its folders of output are new ones of a folder, which "**" alone would search.
     pools = paths["pool_source"], paths["pool_target"]
     output = output_folder(COMMAND, [pattern for pattern in pools if "**" in pattern])
-    sides = [
-        shards.outputs_of(paths[f"pool_{side}"], f"{output}/{side}")
-        for side in ("source", "target")
-    ]
-    if len(sides[0]) != len(sides[1]):
-        counts = f"{len(sides[0]):,} files of sources and {len(sides[1]):,} of targets"
-        raise InputError(f"the pool has {counts}")
-    pool_files = {path for side in sides for _, path in side}
-    for written, _ in (*sides[0], *sides[1]):
-        if written in pool_files:
-            raise UsageError(f"--output {output}: {written} is a file of the pool")
+    sides = _pool_files(*pools, output)
     pool = [
         selection.Shard(
             number, source, target, kept_source, kept_target,
@@ -114,3 +104,21 @@ def run() -> None:
     kept, pairs = (counters.get(name, 0) for name in ("kept_pairs", "pairs"))
     blank = counters.get("blank_pairs", 0)
     say(f"kept {kept:,} of {pairs:,} pairs; {blank:,} have a blank side")
+
+
+def _pool_files(source: str, target: str, output: str) -> list[list[tuple[str, str]]]:
+    """Return, for each side, the files of the kept pairs with those of the pool."""
+    from rnnsearch_tf.pipelines import shards
+
+    sides = [
+        shards.outputs_of(source, f"{output}/source"),
+        shards.outputs_of(target, f"{output}/target"),
+    ]
+    if len(sides[0]) != len(sides[1]):
+        counts = f"{len(sides[0]):,} files of sources and {len(sides[1]):,} of targets"
+        raise InputError(f"the pool has {counts}")
+    pool_files = {path for side in sides for _, path in side}
+    for written, _ in (*sides[0], *sides[1]):
+        if written in pool_files:
+            raise UsageError(f"--output {output}: {written} is a file of the pool")
+    return sides

@@ -31,11 +31,13 @@ def write_kit(folder: str | Path) -> None:
     check_kit_folder(folder)
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    kit = next(place for place in _PLACES if (place / "docker-compose.yml").exists())
+    kits = [place for place in _PLACES if (place / "docker-compose.yml").exists()]
+    if not kits:
+        raise InputError("this installation lacks the files of the kit: install it with pip")
     # Made within the folder, which may be a mount point or a link, and moved up when it is whole.
     with tempfile.TemporaryDirectory(prefix=".", dir=folder) as temporary:
         try:
-            shutil.copytree(kit, temporary, ignore=_LEFT_OUT, dirs_exist_ok=True)
+            shutil.copytree(kits[0], temporary, ignore=_LEFT_OUT, dirs_exist_ok=True)
         except shutil.Error as error:  # it has one for each file
             raise OSError(f"{folder}: {error.args[0][0][-1]}") from error
         _set_modes(Path(temporary))

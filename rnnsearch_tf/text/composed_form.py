@@ -10,10 +10,11 @@ def composed(text: str) -> str:
 
 
 def problem_of_form(lines: Iterable[str | bytes], before: int = 0) -> str | None:
-    """Say which line, behind `before` others, is the first in another form; None: no line.
+    """Say which line, behind `before` others, is the first with other words; None: no line.
 
-    Its words are other words than those of text in composed form, and Moses' rules split separate
-    accents off.
+    Text in another form has other words than text in composed form, and Moses' rules split
+    separate accents off. With subword-nmt's pieces, "bu@@ ffer", BLEU is no longer that of words:
+    sacreBLEU splits each @ off.
     """
     for number, line in enumerate(lines, before + 1):
         if isinstance(line, bytes):
@@ -22,5 +23,10 @@ def problem_of_form(lines: Iterable[str | bytes], before: int = 0) -> str | None
             return (
                 f"line {number:,} is not in Unicode's composed form (NFC), so its words are other "
                 "words than those of text that is; uconv -x any-nfc converts it"
+            )
+        if "@@ " in line:
+            return (
+                f"line {number:,} has words in pieces (@@), which are read as words, also by BLEU; "
+                "--tokenizer=sentencepiece splits text without them"
             )
     return None

@@ -165,6 +165,13 @@ def test_words_that_are_not_composed_are_told_once(tmp_path, capsys, other):
     assert said.startswith("the target: line 4 is not in Unicode's composed form (NFC)")
 
 
+def test_words_in_pieces_of_another_toolkit_are_told_once(tmp_path, capsys):
+    blocks = (["an @ sign@@"] * 3, ["x"] * 3), (["a bu@@ ffer"] * 3, ["x"] * 3)
+    prepare(OwnCorpus(*blocks), ENGLISH, FRENCH, tmp_path)
+    [said] = [line for line in capsys.readouterr().err.splitlines() if "@@" in line]
+    assert said.startswith("the source: line 4 has words in pieces (@@)")
+
+
 def test_blank_text_is_prepared_and_then_refused(tmp_path):
     prepared = prepare(ParallelText(["", " "], ["", "a"]), ENGLISH, FRENCH, tmp_path)
     pairs = prepared.pairs(prepared.source.vocabulary(10), prepared.target.vocabulary(10))

@@ -199,6 +199,35 @@ with quiet_start():
     assert done.stdout.strip() == used
 
 
+@pytest.mark.parametrize("before", ["--coats", "-coats", "--spray"])
+def test_a_flag_without_a_value_does_not_take_the_next_flag_for_one(capsys, command, before):
+    arguments = [before, "--color=green"]
+    assert command.run(lambda: None, arguments) == 2
+    assert f"{before} has no value: --color=green follows it" in capsys.readouterr().err
+
+
+def test_a_value_may_be_the_name_of_a_flag(command):
+    assert command.run(lambda: None, ["--wall", __file__, "--spray", "coats", "--coats=3"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "out", "err"),
+    [
+        (["--help"], 0, "usage: python -m rnnsearch_tf NAME", ""),
+        (["--version"], 0, rnnsearch_tf.__version__, ""),
+        ([], 2, "", "usage: python -m rnnsearch_tf NAME"),
+        (["paint"], 2, "", "paint: no such command; usage: "),
+        (["beam-translate", "--version"], 0, "rnnsearch-beam-translate", ""),
+    ],
+)
+def test_the_package_runs_its_commands(arguments, status, out, err):
+    run = [sys.executable, "-m", "rnnsearch_tf", *arguments]
+    done = subprocess.run(run, capture_output=True, text=True, encoding="utf-8")
+    assert done.returncode == status
+    assert out in done.stdout and err in done.stderr
+    assert bool(done.stdout) == bool(out) and bool(done.stderr) == bool(err)
+
+
 def test_no_temporary_folder_is_needed():
     """As in a container whose disk is read-only."""
     code = """

@@ -96,7 +96,7 @@ def test_an_input_is_not_overwritten(capsys, flags, corpus, tmp_path):
 
 def test_a_name_does_not_compress(capsys, flags, tmp_path):
     said = fails(capsys, evaluate, *flags, f"--translations={tmp_path / 'out.gz'}", status=1)
-    assert "out.gz: is not compressed: choose a name without .gz" in said
+    assert "out.gz: would not be compressed: choose a name without .gz" in said
 
 
 def test_a_file_and_a_model_are_other_systems(capsys, flags, corpus, model_dir, tmp_path):

@@ -5,6 +5,7 @@ import dataclasses
 import errno
 import functools
 import gc
+import itertools
 import logging
 import os
 import platform
@@ -232,6 +233,7 @@ class Command:
             print(f"{self.name} {rnnsearch_tf.__version__}")
             return 0
         self._check_given_once(arguments)
+        self._check_have_values(arguments)
         self.passed_on = self._parse(arguments)
         for argument in self.passed_on:
             if not (self.passes_on and argument.startswith("--")):
@@ -248,6 +250,13 @@ class Command:
             if spec and spec.takes_commas and count > 1:
                 raise UsageError(f"--{name} is given {count} times: separate files by commas")
 
+    def _check_have_values(self, arguments: list[str]) -> None:
+        """Raise a UsageError for a flag without a value, for which absl would take the next one."""
+        for argument, following in itertools.pairwise(arguments):
+            spec = self._specs.get(argument.lstrip("-")) if argument.startswith("-") else None
+            if spec and spec.flag_type is not bool and following.startswith("--"):
+                raise UsageError(f"{argument} has no value: {following} follows it (see --help)")
+
     def _parse(self, arguments: list[str]) -> list[str]:
         """Set the flags, and return what is none."""
         self.flags.unparse_flags()
@@ -258,7 +267,7 @@ class Command:
             new_name = _RENAMED_FLAGS.get(error.flagname)
             if new_name is not None and new_name in self.flags:
                 raise UsageError(f"{name} is now --{new_name}") from error
-            similar = did_you_mean(name, (f"--{known}" for known in self.flags))
+            similar = did_you_mean(error.flagname, self.flags, "--")
             raise UsageError(f"unknown flag {name}{similar or ' (see --help)'}") from error
         except UnicodeDecodeError as error:
             raise InputError(f"--flagfile: not UTF-8: {error}") from error

@@ -50,7 +50,7 @@ def _check_file(path: str) -> None:
 
 def _check_plain_file(path: str) -> None:
     if path.endswith(".gz"):
-        raise ValueError("is not compressed: choose a name without .gz")
+        raise ValueError("would not be compressed: choose a name without .gz")
     _check_file(path)
 
 
