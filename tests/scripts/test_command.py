@@ -215,8 +215,8 @@ def test_a_value_may_be_the_name_of_a_flag(command):
     [
         (["--help"], 0, "usage: python -m rnnsearch_tf NAME", ""),
         (["--version"], 0, rnnsearch_tf.__version__, ""),
-        ([], 2, "", "usage: python -m rnnsearch_tf NAME"),
-        (["paint"], 2, "", "paint: no such command; usage: "),
+        ([], 2, "", "score, select, train, translate"),
+        (["trnslate"], 2, "", "trnslate: no such command; usage: "),
         (["beam-translate", "--version"], 0, "rnnsearch-beam-translate", ""),
     ],
 )

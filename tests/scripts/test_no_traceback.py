@@ -241,13 +241,6 @@ def test_errors_that_nobody_hears_have_their_status(target):
     assert (finished.returncode, finished.stdout, finished.stderr) == (2, b"", b"")
 
 
-def test_a_command_that_does_not_exist():
-    finished = shell("", "trnslate")
-    assert finished.returncode == 1
-    (line,) = finished.stderr.decode().splitlines()
-    assert "score, select, train, translate" in line
-
-
 def test_a_closed_input_is_an_error():
     finished = shell("<&-", "client", "--server=http://127.0.0.1:9")
     assert finished.returncode == 1
