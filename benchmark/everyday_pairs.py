@@ -50,10 +50,11 @@ def made_up(count: int, seed: int) -> list[Pair]:
     r = random.Random(seed)
     phrases = _phrases()
     fixed = [pair for pair in phrases if "{" not in pair[0]]
-    filled = [_filled(r.choice(phrases), r) for _ in range(6000)]
+    patterns = [pair for pair in phrases if "{" in pair[0]]
+    filled = [_filled(r.choice(patterns), r) for _ in range(6000)]
     pairs = fixed * 25 + filled + list(_grammatical(count, seed))
     for _ in range(3000):
-        first, second = r.choice(fixed), r.choice(filled)
+        first, second = r.choice(fixed), r.choice([*fixed, *filled[:300]])
         pairs.append((f"{first[0]} {second[0]}", f"{first[1]} {second[1]}"))
     pairs += [(source[:-1], target[:-1]) for source, target in r.sample(pairs, len(pairs) // 15)]
     pairs += [(source.upper(), target.upper()) for source, target in r.sample(pairs, 5000)]
