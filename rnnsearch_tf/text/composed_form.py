@@ -1,4 +1,4 @@
-"""Unicode's composed form, NFC, in which a letter and its marks are written in one way."""
+"""Unicode's composed form, NFC, and text whose words are not those that a reader sees."""
 
 import unicodedata
 from collections.abc import Iterable
