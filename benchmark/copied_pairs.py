@@ -11,7 +11,7 @@ same text and seed give the same pairs.
 import argparse
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 Pair = tuple[str, str]
@@ -33,9 +33,13 @@ def main() -> None:
     sides = [path.read_text("utf-8").splitlines() for path in paths]
     pairs = list(zip(*sides, strict=True))
     made = made_up(pairs, arguments.pairs, random.Random(arguments.seed))
-    for path, lines in zip(paths, zip(*made, strict=True), strict=True):
-        text = "".join(f"{line}\n" for line in lines)
-        arguments.output.with_suffix(path.suffix).write_text(text, "utf-8")
+    write_pairs(made, [arguments.output.with_suffix(path.suffix) for path in paths])
+
+
+def write_pairs(pairs: Sequence[Pair], paths: Sequence[Path]) -> None:
+    """Write the source and the target sides of pairs to a file each."""
+    for path, lines in zip(paths, zip(*pairs, strict=True), strict=True):
+        path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
 
 
 def made_up(pairs: list[Pair], count: int, r: random.Random) -> list[Pair]:

@@ -12,9 +12,10 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
+from copied_pairs import Pair, write_pairs
+
 from rnnsearch_tf.synthetic.grammar import generate
 
-Pair = tuple[str, str]
 _PHRASES = Path(__file__).with_name("phrases.txt")
 # English, or English=French.
 _VALUES = {
@@ -40,9 +41,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     made = made_up(arguments.pairs, arguments.seed)
-    for suffix, lines in zip((".en", ".fr"), zip(*made, strict=True), strict=True):
-        text = "".join(f"{line}\n" for line in lines)
-        arguments.output.with_suffix(suffix).write_text(text, "utf-8")
+    write_pairs(made, [arguments.output.with_suffix(suffix) for suffix in (".en", ".fr")])
 
 
 def made_up(count: int, seed: int) -> list[Pair]:
@@ -53,8 +52,9 @@ def made_up(count: int, seed: int) -> list[Pair]:
     patterns = [pair for pair in phrases if "{" in pair[0]]
     filled = [_filled(r.choice(patterns), r) for _ in range(6000)]
     pairs = fixed * 25 + filled + list(_grammatical(count, seed))
+    seconds = [*fixed, *filled[:300]]
     for _ in range(3000):
-        first, second = r.choice(fixed), r.choice([*fixed, *filled[:300]])
+        first, second = r.choice(fixed), r.choice(seconds)
         pairs.append((f"{first[0]} {second[0]}", f"{first[1]} {second[1]}"))
     pairs += [(source[:-1], target[:-1]) for source, target in r.sample(pairs, len(pairs) // 15)]
     pairs += [(source.upper(), target.upper()) for source, target in r.sample(pairs, 5000)]

@@ -103,7 +103,7 @@ def _tokenized(
 
 
 def _with_warnings(corpus: Corpus, *tokenizers: Tokenizer) -> Iterator[ParallelText]:
-    """Give the blocks of a corpus; say it once where words are not in composed form."""
+    """Give the blocks of a corpus; say once which line has other words than a reader sees."""
     watched = [i for i, tokenizer in enumerate(tokenizers) if not splits_words(tokenizer)]
     done = 0
     for block in checked_blocks(corpus):

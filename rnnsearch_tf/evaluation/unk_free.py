@@ -29,8 +29,8 @@ def unk_free_sentences(
 def unknown_word_problems(translator: Translator, texts: Mapping[str, Sequence[str]]) -> list[str]:
     """Return what to say of texts whose words a model may not know.
 
-    These are texts whose first sentences are mostly unknown, and those in another form than NFC,
-    which only models of subwords compose. The texts, by name, are the source, and the target where
+    These are texts whose first sentences are mostly unknown, and, for a model of words, those in
+    which `problem_of_form` finds a line. The texts, by name, are the source, and the target where
     there is one.
     """
     problems = []

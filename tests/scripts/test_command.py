@@ -226,6 +226,7 @@ def test_the_package_runs_its_commands(arguments, status, out, err):
     assert done.returncode == status
     assert out in done.stdout and err in done.stderr
     assert bool(done.stdout) == bool(out) and bool(done.stderr) == bool(err)
+    assert len((done.stdout + done.stderr).splitlines()) == 1
 
 
 def test_no_temporary_folder_is_needed():
