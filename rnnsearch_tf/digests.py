@@ -1,9 +1,13 @@
-"""SHA-256 of JSON objects, files and folders: what is read is what was written."""
+"""SHA-256 of JSON objects, files, folders and code: what is read is what was written."""
 
+import ast
 import hashlib
+import inspect
+import itertools
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import IO, Any
 
 from rnnsearch_tf.errors import InputError, input_errors
@@ -12,6 +16,7 @@ from rnnsearch_tf.json_files import read_json, typed
 _LIST = "digests.json"  # in a folder: the digests of its other files
 SEAL = "sha256"  # field of a JSON object: the digest of all others
 _BLOCK = 2**16
+_DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def file_digest(path: str | Path) -> str:
@@ -39,6 +44,15 @@ def json_digest(value: Any) -> str:
     for part in json.JSONEncoder(sort_keys=True).iterencode(value):  # a text may be large
         digest.update(part.encode())
     return digest.hexdigest()
+
+
+def code_digest(*modules: ModuleType) -> str:
+    """Return the SHA-256 of what modules do: comments and docstrings do not count."""
+    trees = [ast.parse(inspect.getsource(module)) for module in modules]
+    for node in itertools.chain.from_iterable(map(ast.walk, trees)):
+        if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+            del node.body[0]
+    return json_digest([ast.dump(tree) for tree in trees])
 
 
 def folder_digests(folder: Path) -> dict[str, str]:

@@ -10,6 +10,7 @@ import stat
 import sys
 import tempfile
 import time
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
@@ -244,12 +245,12 @@ def new_folder(path: str | Path) -> Iterator[Path]:
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     # A name that is not a number: a server that watches the folder for versions skips it.
-    temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    temporary = target.with_name(f".{target.name}-{uuid.uuid4().hex[:8]}")
+    temporary.mkdir()
     remove = functools.partial(shutil.rmtree, temporary, ignore_errors=True)
     try:
         with interrupts.last_word(remove):
             yield temporary
-            temporary.chmod(0o755)
             for part in [*temporary.rglob("*"), temporary]:
                 synchronize(part)
             os.rename(temporary, target)

@@ -36,5 +36,6 @@ def limit_for_halves() -> None:
 
 def halves_pay() -> bool:
     """Return whether an update takes less time in two halves."""
-    at_once = int(os.environ.get("TF_NUM_INTEROP_THREADS") or cores())
-    return at_once > 1 and not tf.config.get_visible_devices("GPU")
+    given = os.environ.get("TF_NUM_INTEROP_THREADS", "")
+    at_once = int(given) if given.isdecimal() else 0
+    return (at_once or cores()) > 1 and not tf.config.get_visible_devices("GPU")

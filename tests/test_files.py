@@ -219,13 +219,23 @@ def test_the_folder_is_on_the_disk_after_a_file_or_folder_got_its_name(tmp_path,
     assert on_disk[-1] == (tmp_path, True)
 
 
-def test_a_new_folder_is_on_the_disk_first_and_others_may_read_it(tmp_path, monkeypatch):
+def test_a_new_folder_is_on_the_disk_first(tmp_path, monkeypatch):
     path, synced = tmp_path / "1", []
     monkeypatch.setattr(files, "synchronize", lambda p: synced.append((Path(p), path.exists())))
     with files.new_folder(path) as made:
         (made / "data").write_bytes(b"x")
     assert synced == [(made / "data", False), (made, False), (tmp_path, True)]
-    assert stat.S_IMODE(path.stat().st_mode) == 0o755
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o002, 0o077])
+def test_who_may_read_a_new_folder_is_for_the_umask_to_say(tmp_path, mask):
+    before = os.umask(mask)
+    try:
+        with files.new_folder(tmp_path / "1"):
+            pass
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "1").stat().st_mode) == 0o777 & ~mask
 
 
 def test_python_takes_the_home_that_a_shell_would_write_out(tmp_path, monkeypatch):

@@ -35,6 +35,8 @@ def machine(monkeypatch):
         (1, {}, False),
         (2, {"gpus": 1}, False),
         (2, {"TF_NUM_INTEROP_THREADS": "1"}, False),  # one operation at a time
+        (2, {"TF_NUM_INTEROP_THREADS": "0"}, True),  # TensorFlow takes it for its default
+        (2, {"TF_NUM_INTEROP_THREADS": "two"}, True),
     ],
 )
 def test_halves_pay(machine, cores, options, expected):

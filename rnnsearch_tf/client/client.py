@@ -3,7 +3,7 @@
 import contextlib
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
 from rnnsearch_tf.client import results
@@ -12,7 +12,8 @@ from rnnsearch_tf.client.call import Call, in_order, with_retries
 from rnnsearch_tf.client.contract import SIGNATURES, Columns, UnexpectedAnswer, checked
 from rnnsearch_tf.client.errors import AnswerError
 from rnnsearch_tf.client.results import VersionStatus
-from rnnsearch_tf.errors import InputError, UsageError
+from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.given_texts import each_line, each_pair
 from rnnsearch_tf.results import Hypothesis, Translation
 from rnnsearch_tf.windows import windows
 
@@ -116,22 +117,22 @@ class Client:
             ServingError: a batch failed.
             InputError: text that is not Unicode.
         """
-        return self._results("serving_default", _single(lines), results.translations)
+        return self._results("serving_default", _alone(lines), results.translations)
 
     def n_best(self, lines: Iterable[str]) -> Iterator[Translation]:
         """Translate into several hypotheses, with scores, words and word scores; as `translate`."""
-        return self._results("nbest", _single(lines), results.n_best_lists)
+        return self._results("nbest", _alone(lines), results.n_best_lists)
 
     def complete(self, pairs: Iterable[tuple[str, str]]) -> Iterator[Translation]:
         """Complete begun translations: hypotheses that begin with a prefix; as `n_best`.
 
         Each pair is a text and a prefix. End the prefix in a space if its last word is complete.
         """
-        return self._results("complete", pairs, results.n_best_lists)
+        return self._results("complete", each_pair(pairs, str, str), results.n_best_lists)
 
     def align(self, lines: Iterable[str]) -> Iterator[Translation]:
         """Translate, with tokens and soft alignment: text, score, tokens and α; as `translate`."""
-        return self._results("align", _single(lines), results.alignments)
+        return self._results("align", _alone(lines), results.alignments)
 
     def score(self, pairs: Iterable[tuple[str, str]]) -> Iterator[float]:
         """Score texts with given translations: log p(translation|text) in nats; as `translate`."""
@@ -139,7 +140,7 @@ class Client:
 
     def score_words(self, pairs: Iterable[tuple[str, str]]) -> Iterator[Hypothesis]:
         """Score as `score`, word by word: the given translations with `word_scores`."""
-        return self._results("score", pairs, results.given_in_words)
+        return self._results("score", each_pair(pairs, str, str), results.given_in_words)
 
     def status(self) -> list[VersionStatus]:
         """Return the versions of the model, or the one that the client names, with their states.
@@ -172,8 +173,7 @@ class Client:
             inputs = dict(zip(SIGNATURES[signature].inputs, columns, strict=True))
             return self._start(lambda call: {**inputs, **self._predict(call, signature, inputs)})
 
-        checked_rows = _checked_rows(rows, len(SIGNATURES[signature].inputs))
-        answers = in_order(windows(checked_rows, self._batch_size), start, self._concurrency)
+        answers = in_order(windows(rows, self._batch_size), start, self._concurrency)
         with contextlib.closing(answers):
             for columns in answers:
                 yield from read(columns)
@@ -210,24 +210,5 @@ def _transport(
     return GrpcTransport(address, spec, tls, max_message_bytes)
 
 
-def _single(lines: Iterable[str]) -> Iterator[tuple[str]]:
-    if isinstance(lines, str):
-        raise TypeError("expected an iterable of str, not a single str")
-    if isinstance(lines, Mapping) or getattr(lines, "ndim", 1) != 1:  # which give their names
-        raise TypeError(f"expected an iterable of texts, not a {type(lines).__name__}")
-    return ((line,) for line in lines)
-
-
-def _checked_rows(rows: Iterable[tuple[str, ...]], size: int) -> Iterator[tuple[str, ...]]:
-    """Iterate over the rows, up to one that cannot be sent; TypeError for what is no text."""
-    for number, row in enumerate(rows, 1):
-        if not isinstance(row, tuple | list) or len(row) != size:
-            raise TypeError(f"pair {number:,}: expected a pair of texts, not {row!r}")
-        for text in row:
-            if not isinstance(text, str):
-                raise TypeError(f"text {number:,}: expected a str, not {text!r}")
-        try:
-            "".join(row).encode()
-        except UnicodeEncodeError as error:
-            raise InputError(f"text {number:,} is not Unicode: {error.reason}") from error
-        yield row
+def _alone(lines: Iterable[str]) -> Iterator[tuple[str]]:
+    return ((line,) for line in each_line(lines, str))

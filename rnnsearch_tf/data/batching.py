@@ -53,7 +53,7 @@ def count_lengths(pairs: Pairs, max_length: int, block_size: int = 1_000_000) ->
         counts += np.bincount(lengths, minlength=max_length + 2)
     if not counts[1:-1].any():
         raise InputError(
-            f"none of the {len(pairs):,} pairs has 1 to {max_length} words on both sides"
+            f"none of the {len(pairs):,} pairs has 1 to {max_length} tokens on both sides"
         )
     return counts
 

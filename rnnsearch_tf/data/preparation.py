@@ -1,7 +1,6 @@
 """From a corpus to a `PreparedText`: one pass over the text on all cores, kept in a cache."""
 
 import contextlib
-import inspect
 import os
 import time
 from collections.abc import Iterator
@@ -13,13 +12,14 @@ import tensorflow as tf
 from rnnsearch_tf.data import prepared_corpus
 from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText, checked_blocks, unchanged
 from rnnsearch_tf.data.prepared_corpus import SIDES, Block, PreparedText, SideWriter
-from rnnsearch_tf.digests import is_intact, json_digest, write_digests
+from rnnsearch_tf.digests import code_digest, is_intact, json_digest, write_digests
 from rnnsearch_tf.errors import InputError, until_error
 from rnnsearch_tf.files import home_path, make_once
 from rnnsearch_tf.progress import Bar, say
 from rnnsearch_tf.text.composed_form import problem_of_form
 from rnnsearch_tf.text.tokenizers import Tokenizer, splits_words
 from rnnsearch_tf.tf_functions import untuned
+from rnnsearch_tf.threads import cores
 
 
 def default_cache_dir() -> Path:
@@ -46,7 +46,7 @@ def prepare(
     """
     text = corpus.fingerprint()
     tokenizers = source_tokenizer.fingerprint(), target_tokenizer.fingerprint()
-    key = json_digest([inspect.getsource(prepared_corpus), *tokenizers, text])[:32]
+    key = json_digest([code_digest(prepared_corpus), *tokenizers, text])[:32]
     folder = home_path(cache_dir or default_cache_dir()) / key
 
     def make(empty: Path) -> None:
@@ -91,7 +91,7 @@ def _tokenized(
     )
     dataset = dataset.map(
         lambda pairs: (_analyze(pairs.source, source), _analyze(pairs.target, target)),
-        num_parallel_calls=os.cpu_count(),
+        num_parallel_calls=cores(),
         deterministic=True,
     )
     for source_block, target_block in untuned(dataset).as_numpy_iterator():

@@ -8,7 +8,6 @@ A folder, beside that of the prepared text whose words are linked, holds
 """
 
 import contextlib
-import inspect
 import itertools
 import sys
 from pathlib import Path
@@ -25,7 +24,7 @@ from rnnsearch_tf.data.word_alignments import (
     WordStarts,
     word_numbers,
 )
-from rnnsearch_tf.digests import is_intact, json_digest, write_digests
+from rnnsearch_tf.digests import code_digest, is_intact, json_digest, write_digests
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.files import make_once
 from rnnsearch_tf.progress import Bar, say
@@ -54,7 +53,7 @@ def prepare_alignments(
     recognizably of other words, or a cache folder that cannot be written.
     """
     digest = files.fingerprint()
-    key = json_digest([inspect.getsource(sys.modules[__name__]), digest])[:32]
+    key = json_digest([code_digest(sys.modules[__name__]), digest])[:32]
     folder = text.with_name(f"{text.name}.alignments-{key}")
 
     def make(empty: Path) -> None:

@@ -80,9 +80,9 @@ class Pairs:
 
 def tokenize(lines: Sequence[str], tokenizer: Tokenizer) -> tf.RaggedTensor:
     """Split N lines into tokens, string [N, None]."""
-    starts = range(0, len(lines), _TOKENIZED_LINES)
-    parts = [tokenizer.tokenize(tf.constant(lines[i : i + _TOKENIZED_LINES])) for i in starts]
-    return tf.concat(parts, axis=0)
+    starts = range(0, max(len(lines), 1), _TOKENIZED_LINES)  # one part at least, of no lines
+    parts = (tf.constant(lines[i : i + _TOKENIZED_LINES], tf.string) for i in starts)
+    return tf.concat([tokenizer.tokenize(part) for part in parts], axis=0)
 
 
 def to_sentences(rows: Sequence[Sequence[str | bytes]], vocabulary: Vocabulary) -> Sentences:

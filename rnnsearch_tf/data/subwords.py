@@ -1,6 +1,5 @@
 """The SentencePiece models of a training run: learned from its text, or taken from files."""
 
-import inspect
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +7,7 @@ from pathlib import Path
 from rnnsearch_tf.config import SENTENCEPIECE, SUBWORD_FILES, Config
 from rnnsearch_tf.data.parallel_corpus import Corpus, checked_blocks, unchanged
 from rnnsearch_tf.data.preparation import default_cache_dir
-from rnnsearch_tf.digests import is_intact, json_digest, write_digests
+from rnnsearch_tf.digests import code_digest, is_intact, json_digest, write_digests
 from rnnsearch_tf.extras import require_package
 from rnnsearch_tf.files import Paths, as_list, home_path, make_once
 from rnnsearch_tf.progress import say
@@ -44,10 +43,10 @@ def _learned(config: Config, training: Corpus, cache_dir: str | Path | None) -> 
     require_package("sentencepiece")
     import sentencepiece
 
-    modules = subwords, canonical_composition
-    code = [*map(inspect.getsource, modules), sentencepiece.__version__]
+    code = code_digest(subwords, canonical_composition)
     text = training.fingerprint()
-    key = json_digest([text, config.subwords, config.joint_subwords, *code])
+    rules = [config.subwords, config.joint_subwords, code, sentencepiece.__version__]
+    key = json_digest([text, *rules])
     name = f"subwords-{key[:32]}"
     folder = home_path(cache_dir or default_cache_dir()) / name
 

@@ -118,5 +118,5 @@ class TrainingData:
             f"{self._kept:,} of {len(self.pairs):,} pairs are used ({self._blank:,} have a blank "
             f"side, {self._long:,} have more than {self.config.training.max_length} tokens); "
             f"vocabularies {len(self.source_vocabulary):,} and {len(self.target_vocabulary):,}, "
-            f"unknown {unknown[0]:.1%} and {unknown[1]:.1%} of all words"
+            f"unknown {unknown[0]:.1%} and {unknown[1]:.1%} of all tokens"
         )

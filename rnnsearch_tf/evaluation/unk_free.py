@@ -56,5 +56,5 @@ def _sides(translator: Translator) -> Iterator[tuple[Tokenizer, Vocabulary]]:
 
 def _ids(lines: Sequence[str], tokenizer: Tokenizer, vocabulary: Vocabulary) -> list[list[int]]:
     """Return each sentence's tokens as ids, with that of `</s>`."""
-    sentences = tokenize(lines, tokenizer).to_list() if lines else []
+    sentences = tokenize(lines, tokenizer).to_list()
     return [vocabulary.encode(sentence) for sentence in sentences]

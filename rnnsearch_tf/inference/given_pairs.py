@@ -1,18 +1,23 @@
 """Given sentence pairs as tokens: text is tokenized, a result keeps the tokens that it has."""
 
-import reprlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import tensorflow as tf
 
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.given_texts import (
+    Line,
+    Target,
+    checked_text,
+    described,
+    each_line,
+    each_pair,
+    is_series,
+)
 from rnnsearch_tf.results import Hypothesis, Translation
 from rnnsearch_tf.text.tokenizers import Tokenizer, splits_words
 from rnnsearch_tf.text.vocabulary import Vocabulary
-
-Line = str | bytes  # bytes are UTF-8; invalid ones count as U+FFFD
-Target = Line | Translation | Hypothesis
 
 
 def checked_lines(text: Any) -> list[Line]:
@@ -26,45 +31,10 @@ def checked_lines(text: Any) -> list[Line]:
 def _checked_list(values: Any) -> Any:
     if not hasattr(values, "__len__") or not is_series(values):
         raise TypeError(
-            f"expected a sentence, a str, or a list of them, not {_described(values)}; the methods "
+            f"expected a sentence, a str, or a list of them, not {described(values)}; the methods "
             "that end in _stream take iterators"
         )
     return values
-
-
-def is_series(values: Any) -> bool:
-    """Whether a value is an iterable of its elements: a data frame or a dict gives their names."""
-    is_flat = getattr(values, "ndim", 1) == 1 and not isinstance(values, Mapping)
-    return is_flat and hasattr(values, "__iter__")
-
-
-def each_line(lines: Iterable[Line]) -> Iterator[Line]:
-    """Give the sentences one by one; TypeError for a string, or for what is not a sentence.
-
-    InputError for a str that is not Unicode, such as one cut inside of an emoji.
-    """
-    if isinstance(lines, Line):
-        raise TypeError("expected an iterable of sentences, not a single sentence")
-    if not is_series(lines):
-        raise TypeError(f"expected an iterable of sentences, not {_described(lines)}")
-    for number, line in enumerate(lines, 1):
-        yield checked_text(line, f"sentence {number:,}")
-
-
-def checked_text(text: Any, name: str, kind: Any = Line) -> Any:
-    """Return what is given; TypeError for another kind, InputError for a str that has no UTF-8."""
-    if not isinstance(text, kind):
-        raise TypeError(f"{name}: expected a str, not {_described(text)}")
-    try:
-        if isinstance(text, str):
-            text.encode()
-    except UnicodeEncodeError as error:
-        raise InputError(f"{name} is not Unicode: {error.reason}") from error
-    return text
-
-
-def _described(value: Any) -> str:
-    return f"{reprlib.repr(value)}, of type {type(value).__name__}"
 
 
 def checked_pairs(source: Sequence[Line], target: Any) -> list[tuple[Line, Target]]:
@@ -77,20 +47,6 @@ def checked_pairs(source: Sequence[Line], target: Any) -> list[tuple[Line, Targe
     if len(source) != len(targets):
         raise InputError(f"{len(source):,} sentences, but {len(targets):,} translations")
     return list(each_pair(zip(source, targets, strict=True)))
-
-
-def each_pair(pairs: Iterable[tuple[Line, Target]]) -> Iterator[tuple[Line, Target]]:
-    """Give the pairs one by one; TypeError for what is not a pair, InputError as `each_line`."""
-    for number, pair in enumerate(pairs, 1):
-        if not isinstance(pair, tuple | list) or len(pair) != 2:
-            raise TypeError(
-                f"pair {number:,}: expected a sentence and its translation, not {_described(pair)}"
-            )
-        source, target = pair
-        yield (
-            checked_text(source, f"sentence {number:,}"),
-            checked_text(target, f"translation {number:,}", Target),
-        )
 
 
 def checked_target(target: Any) -> Target:

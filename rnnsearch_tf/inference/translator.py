@@ -14,8 +14,9 @@ from rnnsearch_tf.aligner.hmm_aligner import HmmAligner
 from rnnsearch_tf.config import AlignmentName, Config, DecodingConfig
 from rnnsearch_tf.errors import InputError, input_errors
 from rnnsearch_tf.files import Paths, as_list
+from rnnsearch_tf.given_texts import Line, Target, checked_text, each_line, each_pair
 from rnnsearch_tf.inference import exported, given_pairs
-from rnnsearch_tf.inference.given_pairs import Line, Target, checked_lines, padded, tokenized
+from rnnsearch_tf.inference.given_pairs import checked_lines, padded, tokenized
 from rnnsearch_tf.inference.loading import load_export, load_text_model
 from rnnsearch_tf.inference.n_best import read_translations
 from rnnsearch_tf.inference.side_by_side import map_parts, side_by_side
@@ -270,7 +271,7 @@ class Translator:
         `lines_at_once` lines are read before the first result.
         """
         yield from self.translate_windows(
-            windows(given_pairs.each_line(lines), lines_at_once),
+            windows(each_line(lines), lines_at_once),
             beam_size=beam_size,
             n_best=n_best,
             return_alignment=return_alignment,
@@ -304,7 +305,7 @@ class Translator:
 
         with side_by_side() as apply:
             for window in lines:
-                part = list(given_pairs.each_line(window))
+                part = list(each_line(window))
                 yield from map_parts(apply, translate_part, part)
 
     def complete(self, text: Line, prefix: Line, *, n_best: int = 1) -> Translation:
@@ -335,7 +336,7 @@ class Translator:
             TypeError: the text or the prefix is not a string.
         """
         for name, line in (("the text", text), ("the prefix", prefix)):
-            given_pairs.checked_text(line, name)
+            checked_text(line, name)
         engine = self._engine_for(None, n_best)
         if getattr(engine, "complete", None) is None:
             raise InputError("this export has no completions; export with --completions")
@@ -384,7 +385,7 @@ class Translator:
 
     def score_stream(self, pairs: Iterable[tuple[Line, Target]]) -> Iterator[float]:
         """Score (source, target) pairs as they come; as `score`."""
-        for window in windows(given_pairs.each_pair(pairs), LINES_AT_ONCE):
+        for window in windows(each_pair(pairs), LINES_AT_ONCE):
             outputs = self._scored(*self._tokens(window))
             yield from received_scores(outputs["score"].numpy())
 
@@ -419,7 +420,7 @@ class Translator:
 
     def score_words_stream(self, pairs: Iterable[tuple[Line, Target]]) -> Iterator[Hypothesis]:
         """Score (source, target) pairs word by word, as they come; as `score_words`."""
-        for window in windows(given_pairs.each_pair(pairs), LINES_AT_ONCE):
+        for window in windows(each_pair(pairs), LINES_AT_ONCE):
             source, target = self._tokens(window)
             outputs = self._scored(source, target)
             scores = outputs["score"].numpy()
@@ -479,7 +480,7 @@ class Translator:
 
     def align_stream(self, pairs: Iterable[tuple[Line, Target]]) -> Iterator[Alignment]:
         """Align (source, target) pairs as they come; as `align`."""
-        for window in windows(given_pairs.each_pair(pairs), _PAIRS_AT_ONCE):
+        for window in windows(each_pair(pairs), _PAIRS_AT_ONCE):
             yield from self._aligned(*self._tokens(window))
 
     def with_options(self, **options: Any) -> "Translator":
@@ -503,19 +504,19 @@ class Translator:
 
     def source_lengths(self, lines: Sequence[Line]) -> list[int]:
         """Count the model's tokens of each line, without `</s>`."""
-        rows = tokenized(given_pairs.each_line(lines), self.source_tokenizer)
+        rows = tokenized(each_line(lines), self.source_tokenizer)
         return [len(tokens) for tokens in rows]
 
     def target_lengths(self, lines: Sequence[Line]) -> list[int]:
         """Count the model's tokens of each translation, without `</s>`."""
-        rows = tokenized(given_pairs.each_line(lines), self.target_tokenizer)
+        rows = tokenized(each_line(lines), self.target_tokenizer)
         return [len(tokens) for tokens in rows]
 
     def words_of_pairs(
         self, source: Sequence[Line], target: Sequence[Line]
     ) -> tuple[list[Words], list[Words]]:
         """Split pairs into the words that `align` gives."""
-        pairs = zip(*map(given_pairs.each_line, (source, target)), strict=True)
+        pairs = zip(*map(each_line, (source, target)), strict=True)
         tokens = self._tokens(list(pairs))
         x, y = (side.words(rows) for side, rows in zip(self._sides, tokens, strict=True))
         return x, y

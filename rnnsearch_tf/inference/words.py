@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from rnnsearch_tf.inference.given_pairs import Line, decoded_with_end
+from rnnsearch_tf.given_texts import Line
+from rnnsearch_tf.inference.given_pairs import decoded_with_end
 from rnnsearch_tf.results import Hypothesis, Translation
 from rnnsearch_tf.text.tokenizers import Tokenizer, splits_words
 from rnnsearch_tf.text.vocabulary import Vocabulary

@@ -5,8 +5,9 @@ from pathlib import Path
 
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.extras import require_package
-from rnnsearch_tf.models.model_directory import ModelDirectory, find_model
+from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.scripts.shared.command import Command
+from rnnsearch_tf.scripts.shared.decoding_flags import model_folders
 from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILES, MODEL_FOLDERS, OUTPUT_FILE
 from rnnsearch_tf.visualization.image_files import image_format
 
@@ -40,7 +41,7 @@ def run() -> None:
     require_package("matplotlib")
     image_format(FLAGS.output)
     if FLAGS.model_dir is not None:
-        _plot_trainings(FLAGS.model_dir.split(","))
+        _plot_trainings(model_folders(COMMAND))
     elif FLAGS.evaluations is not None:
         _plot_evaluations(FLAGS.evaluations.split(","))
     else:
@@ -48,7 +49,7 @@ def run() -> None:
 
 
 def _plot_trainings(paths: Sequence[str]) -> None:
-    directories = [ModelDirectory(find_model(path)) for path in paths]
+    directories = [ModelDirectory(path) for path in paths]
     models = [directory.load_config().model for directory in directories]
     logs = [directory.read_log() for directory in directories]
     from rnnsearch_tf.visualization.curves import draw_training

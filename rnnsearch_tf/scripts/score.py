@@ -13,6 +13,7 @@ from rnnsearch_tf.scripts.shared.decoding_flags import (
     open_translator,
 )
 from rnnsearch_tf.scripts.shared.line_output import (
+    LineOutput,
     define_line_output,
     line_output,
     model_digests,
@@ -65,9 +66,7 @@ def run() -> int:
         if COMMAND.flags.word_scores
         else translator.score_stream(pairs)
     )
-    output.write(_lines(output.counted(scored, "sentence pair", left), scores))
-    for number, score in enumerate(scores, 1):
-        output.check(number, math.isfinite(score), "no finite score")
+    output.write(_lines(output, output.counted(scored, "sentence pair", left), scores))
     # Two blank lines have a score of 0, which is no probability of the model's.
     pairs_scored = [pair for pair in zip(*text, strict=True) if any(map(str.strip, pair))]
     if not pairs_scored:
@@ -87,9 +86,12 @@ def run() -> int:
     return int(output.has_failed)
 
 
-def _lines(stream: "Iterable[float | Hypothesis]", scores: list[float]) -> Iterator[str]:
-    for scored in stream:
+def _lines(
+    output: LineOutput, stream: "Iterable[float | Hypothesis]", scores: list[float]
+) -> Iterator[str]:
+    for number, scored in enumerate(stream, output.done + 1):
         score = scored if isinstance(scored, float) else scored.score
         scores.append(score)
+        output.check(number, math.isfinite(score), "no finite score")
         line = f"{score:.4f}"
         yield line if isinstance(scored, float) else f"{line}{SEPARATOR}{scored_words(scored)}"

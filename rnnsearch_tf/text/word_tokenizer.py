@@ -1,6 +1,5 @@
 """The base of all tokenizers, and the one that splits at whitespace."""
 
-import inspect
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -8,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from rnnsearch_tf.digests import json_digest
+from rnnsearch_tf.digests import code_digest, json_digest
 from rnnsearch_tf.text import cleaning
 from rnnsearch_tf.text.cleaning import clean
 from rnnsearch_tf.tf_functions import graph_function
@@ -30,10 +29,10 @@ class Tokenizer(tf.Module):
     def fingerprint(self) -> str:
         """Return a digest of all that decides about the tokens: a key for caches."""
         modules = (sys.modules[type(self).__module__], cleaning, *self._modules)
-        code = [inspect.getsource(module) for module in modules]
-        tables = (Path(str(module.__file__)).with_suffix(".txt") for module in modules)
-        code += [path.read_text("utf-8") for path in tables if path.exists()]
-        return json_digest([code, self.name, self.language, self._data, tf.version.VERSION])
+        paths = (Path(str(module.__file__)).with_suffix(".txt") for module in modules)
+        tables = [path.read_text("utf-8") for path in paths if path.exists()]
+        rules = [code_digest(*modules), tables, self.name, self.language, self._data]
+        return json_digest([*rules, tf.version.VERSION])
 
     def normalize_prefix(self, text: tf.Tensor) -> tf.Tensor:
         """Change prefixes, string [B], so that `tokenize` reads their ends as within a line."""

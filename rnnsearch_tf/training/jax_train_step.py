@@ -13,7 +13,7 @@ import tensorflow as tf
 from rnnsearch_tf.config import TrainingConfig
 from rnnsearch_tf.models.losses import LossTotal
 from rnnsearch_tf.models.translation_model import TranslationModel
-from rnnsearch_tf.training.jax_batches import FixedShapes, described_jax_devices
+from rnnsearch_tf.training.jax_batches import FixedShapes, described_jax_devices, jax_hardware
 from rnnsearch_tf.training.optimizers import OPTIMIZERS, learning_rate
 from rnnsearch_tf.training.state import SavedVariable
 from rnnsearch_tf.training.train_step import MASKS_PER_UPDATE, UpdateMetrics, replaced, seeds
@@ -60,6 +60,11 @@ class JaxTrainStep:
     def devices(self) -> str:
         """A description of the devices."""
         return described_jax_devices()
+
+    @property
+    def hardware(self) -> str:
+        """What a record of training.jsonl says of this machine."""
+        return jax_hardware()
 
     def __call__(self, batch: Mapping[str, Any], stop: int) -> UpdateMetrics:
         """Make an update; return its measurements. Arguments as those of `TrainStep`."""

@@ -9,6 +9,7 @@ import tensorflow as tf
 from rnnsearch_tf.config import TrainingConfig
 from rnnsearch_tf.models.losses import LossTotal
 from rnnsearch_tf.models.translation_model import TranslationModel
+from rnnsearch_tf.provenance import hardware
 from rnnsearch_tf.tf_functions import graph_function
 from rnnsearch_tf.threads import halves_pay
 from rnnsearch_tf.training.distribution import described_devices
@@ -84,6 +85,11 @@ class TrainStep:
     def devices(self) -> str:
         """A description of the devices."""
         return described_devices(self._strategy)
+
+    @property
+    def hardware(self) -> str:
+        """What a record of training.jsonl says of this machine."""
+        return hardware()
 
     def averaged_weights(self) -> contextlib.AbstractContextManager[None]:
         """Give the model the averages of its weights for the block, where they are kept."""

@@ -358,14 +358,14 @@ def test_an_error_of_the_input_comes_after_the_results_before_it(serve):
             for result in client.translate(source()):
                 results.append(result)
         assert results == expected(LINES[:5])
-        with pytest.raises(InputError, match="text 2 is not Unicode"):
+        with pytest.raises(InputError, match="sentence 2 is not Unicode"):
             list(client.translate(["a", "\ud800"]))
         for wrong_texts in ("not a list", {"en": ["names", "of columns"]}):
             with pytest.raises(TypeError):
                 list(client.translate(wrong_texts))
         wrong: list[Any] = ["ab", ("a",), ("a", "b", "c"), ("a", 3)]
         for pair in wrong:
-            with pytest.raises(TypeError, match=r"(pair|text) 1: expected a"):
+            with pytest.raises(TypeError, match=r"(pair|sentence|translation) 1: expected a"):
                 list(client.score([pair]))
 
 

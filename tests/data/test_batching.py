@@ -109,7 +109,7 @@ def test_lengths_do_not_depend_on_the_block_size():
 
 @pytest.mark.parametrize("count", [count_lengths, kept_rows])
 def test_nothing_left_is_an_error(count):
-    with pytest.raises(InputError, match="none of the 2 pairs has 1 to 5 words on both sides"):
+    with pytest.raises(InputError, match="none of the 2 pairs has 1 to 5 tokens on both sides"):
         count(pairs_of_lengths((6, 1), (0, 2)), 5)
 
 

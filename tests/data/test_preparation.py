@@ -175,7 +175,7 @@ def test_words_in_pieces_of_another_toolkit_are_told_once(tmp_path, capsys):
 def test_blank_text_is_prepared_and_then_refused(tmp_path):
     prepared = prepare(ParallelText(["", " "], ["", "a"]), ENGLISH, FRENCH, tmp_path)
     pairs = prepared.pairs(prepared.source.vocabulary(10), prepared.target.vocabulary(10))
-    with pytest.raises(InputError, match="none of the 2 pairs has 1 to 5 words"):
+    with pytest.raises(InputError, match="none of the 2 pairs has 1 to 5 tokens"):
         count_lengths(pairs, 5)
 
 
@@ -204,7 +204,7 @@ def test_other_text_languages_or_rules_are_prepared_by_themselves(tmp_path, monk
     assert prepared("two\n", ENGLISH, FRENCH) == 2
     assert prepared("one\n", ENGLISH, FRENCH) == 2
     assert prepared("one\n", FRENCH, FRENCH) == 3
-    monkeypatch.setattr(inspect, "getsource", lambda module: "other rules")
+    monkeypatch.setattr(inspect, "getsource", lambda module: "other = 1")
     assert prepared("one\n", ENGLISH, FRENCH) == 4
 
 
@@ -229,7 +229,7 @@ def test_words_between_spaces_are_prepared_again_when_their_code_changes(tmp_pat
     for expected in (1, 2):
         prepare(TEXT, WhitespaceTokenizer("en"), WhitespaceTokenizer("fr"), tmp_path)
         assert len(folders(tmp_path)) == expected
-        monkeypatch.setattr(inspect, "getsource", lambda m: source(m) + "# new" * (m is spaces))
+        monkeypatch.setattr(inspect, "getsource", lambda m: source(m) + "\nnew = 1" * (m is spaces))
 
 
 def test_the_users_cache_is_the_default(monkeypatch, tmp_path):

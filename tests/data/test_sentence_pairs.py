@@ -31,3 +31,7 @@ def test_more_lines_than_are_tokenized_at_once_keep_their_order():
     lines = [f"line {i}" for i in range(4001)]
     tokens = tokenize(lines, ENGLISH)
     assert tokens.flat_values.numpy()[1::2].tolist() == [str(i).encode() for i in range(4001)]
+
+
+def test_no_lines_have_no_tokens():
+    assert tokenize([], ENGLISH).to_list() == []

@@ -92,7 +92,7 @@ def test_training_text_that_cannot_be_used(capsys, tmp_path):
     assert "are empty" in train_on(capsys, tmp_path, b"", b"")
     assert "a.fr: line 2 is not UTF-8" in train_on(capsys, tmp_path, b"a\nb\n", b"a\n\xff\n")
     long = b"one two three four five six\n"
-    assert "none of the 1 pairs has 1 to 5 words" in train_on(capsys, tmp_path, long, long)
+    assert "none of the 1 pairs has 1 to 5 tokens" in train_on(capsys, tmp_path, long, long)
     assert "none of the 2 pairs" in train_on(capsys, tmp_path, b"\nOne.\n", b"Un.\n\n")
 
 

@@ -1,0 +1,64 @@
+"""Texts that a caller gives: sentences, and pairs of a sentence and a translation."""
+
+import reprlib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeVar
+
+from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.results import Hypothesis, Translation
+
+Line = str | bytes  # bytes are UTF-8; invalid ones count as U+FFFD
+Target = Line | Translation | Hypothesis
+_Line = TypeVar("_Line", bound=Line)
+_Target = TypeVar("_Target", bound=Target)
+
+
+def is_series(values: Any) -> bool:
+    """Whether a value is an iterable of its elements: a data frame or a dict gives their names."""
+    is_flat = getattr(values, "ndim", 1) == 1 and not isinstance(values, Mapping)
+    return is_flat and hasattr(values, "__iter__")
+
+
+def each_line(lines: Iterable[_Line], kind: Any = Line) -> Iterator[_Line]:
+    """Give the sentences one by one; TypeError for a string, or, later, for what is no sentence.
+
+    InputError for a str that is not Unicode, such as one cut inside of an emoji.
+    """
+    if isinstance(lines, Line):
+        raise TypeError("expected an iterable of sentences, not a single sentence")
+    if not is_series(lines):
+        raise TypeError(f"expected an iterable of sentences, not {described(lines)}")
+    return (checked_text(line, f"sentence {n:,}", kind) for n, line in enumerate(lines, 1))
+
+
+def checked_text(text: Any, name: str, kind: Any = Line) -> Any:
+    """Return what is given; TypeError for another kind, InputError for a str that has no UTF-8."""
+    if not isinstance(text, kind):
+        raise TypeError(f"{name}: expected a str, not {described(text)}")
+    try:
+        if isinstance(text, str):
+            text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(f"{name} is not Unicode: {error.reason}") from error
+    return text
+
+
+def each_pair(
+    pairs: Iterable[tuple[_Line, _Target]], kind: Any = Line, target_kind: Any = Target
+) -> Iterator[tuple[_Line, _Target]]:
+    """Give the pairs one by one; TypeError for what is not a pair, InputError as `each_line`."""
+    for number, pair in enumerate(pairs, 1):
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise TypeError(
+                f"pair {number:,}: expected a sentence and its translation, not {described(pair)}"
+            )
+        source, target = pair
+        yield (
+            checked_text(source, f"sentence {number:,}", kind),
+            checked_text(target, f"translation {number:,}", target_kind),
+        )
+
+
+def described(value: Any) -> str:
+    """Show a value of the wrong type, for an error."""
+    return f"{reprlib.repr(value)}, of type {type(value).__name__}"
