@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import math
 import typing
 
 import pytest
@@ -14,7 +13,6 @@ from rnnsearch_tf.config import (
     ModelConfig,
     StepOrder,
     TrainingConfig,
-    selection_score,
 )
 from rnnsearch_tf.digests import unsealed
 from rnnsearch_tf.presets import PRESETS
@@ -221,20 +219,6 @@ def test_the_long_run_is_the_papers_model_until_the_validation_set_stops_improvi
     assert long.training.early_stopping == "bleu"
     ends: dict = {"epochs": 5, "early_stopping": "none", "patience": 3}
     assert dataclasses.replace(long.training, **ends) == short.training
-
-
-def test_weights_without_a_finite_likelihood_are_never_the_best():
-    for monitor in ("bleu", "nll"):
-        config = TrainingConfig(early_stopping=monitor)
-        assert selection_score(config, 2.5, 7.0) == {"bleu": 7.0, "nll": -2.5}[monitor]
-        for nll in (math.nan, math.inf):
-            assert selection_score(config, nll, 7.0) == -math.inf
-
-
-def test_weights_with_a_bleu_that_says_nothing_are_chosen_by_their_likelihood():
-    evaluations = [(9, 0.9), (8, 0.0), (7, 0.1), (9, 1.1)]
-    scores = [selection_score(TrainingConfig(), *each) for each in evaluations]
-    assert scores == sorted(scores) and len(set(scores)) == 4
 
 
 def test_settings_are_changed_by_name_in_whatever_part_they_are():

@@ -14,10 +14,9 @@ PACKAGE = Path(rnnsearch_tf.__file__).parent
 # only earlier modules of their subpackage. A new module is put after all that it imports.
 SUBPACKAGES = {
     "": """
-        __init__ allocation errors extras terminal tables limits json_files result_html results given_texts
-        bars
-        progress interrupts windows tensor_types digests config presets tf_functions threads
-        provenance files
+        __init__ allocation errors extras terminal tables limits json_files result_html results
+        given_texts bars progress interrupts windows tensor_types digests config presets
+        tf_functions threads provenance files
     """,
     "text": """
         __init__ composed_form canonical_composition cleaning letters nonbreaking_prefixes
@@ -40,9 +39,9 @@ SUBPACKAGES = {
     """,
     "data": """
         __init__ permutation lines parallel_corpus wmt14 sentence_pairs word_alignments
-        prepared_corpus prepared_alignments preparation sampled_pairs batching subwords
-        training_data
-        held_out selection selection.ngram_model selection.sampling selection.moore_lewis
+        linked_words prepared_corpus prepared_alignments preparation sampled_pairs batching subwords
+        training_data held_out sampling selection selection.ngram_model selection.duplicates
+        selection.pair_files selection.moore_lewis
     """,
     "decoding": "__init__ scoring continuations candidates beam_search prefix model_search",
     "aligner": "__init__ hmm hmm_training hmm_aligner",
@@ -52,7 +51,8 @@ SUBPACKAGES = {
         translator
     """,
     "evaluation": """
-        __init__ metrics length_bins likelihood calibration unk_free significance scores evaluator
+        __init__ best_weights metrics length_bins likelihood calibration unk_free significance
+        scores evaluator
     """,
     "alignment": """
         __init__ error_rate links symmetrization extraction formats evaluation word_aligner
@@ -72,7 +72,8 @@ SUBPACKAGES = {
     "scripts": """
         __init__ shared shared.text_output shared.file_flags shared.requirements
         shared.help_text shared.command shared.text_input
-        shared.line_output shared.finite_values shared.translation_lines
+        shared.line_stream shared.resumable_file shared.line_output shared.model_digests
+        shared.finite_values shared.translation_lines
         shared.beam_flags
         shared.figure_flags shared.decoding_flags shared.alignment_flags
         shared.alignment_evaluation shared.pair_flags shared.systems shared.text_warnings

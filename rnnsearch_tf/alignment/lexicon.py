@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rnnsearch_tf.alignment.links import LinkRule
 from rnnsearch_tf.data.parallel_corpus import Corpus, each_pair
-from rnnsearch_tf.data.selection.sampling import random_pairs
+from rnnsearch_tf.data.sampling import random_pairs
 from rnnsearch_tf.errors import input_errors
 from rnnsearch_tf.files import write_atomically
 from rnnsearch_tf.inference.lexicon_file import Lexicon

@@ -13,8 +13,7 @@ from rnnsearch_tf.results import (
     received_scores,
     received_weights,
 )
-
-_UNKNOWN = "[UNK]"  # what a model reads in place of a token that its vocabulary lacks
+from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, UNK
 
 
 class VersionStatus(NamedTuple):
@@ -67,7 +66,11 @@ def alignments(columns: Columns) -> Iterator[Translation]:
 def _unknown(source: Sequence[str], read: Sequence[str]) -> tuple[int, ...]:
     """Find the words that the model reads as [UNK], or as a word that is spelled like them."""
     each = enumerate(zip(source, read, strict=False))
-    return tuple(position for position, (word, other) in each if other == _UNKNOWN or other != word)
+    return tuple(
+        position
+        for position, (word, other) in each
+        if other == SPECIAL_TOKENS[UNK] or other != word
+    )
 
 
 def given_in_words(columns: Columns) -> Iterator[Hypothesis]:

@@ -160,7 +160,7 @@ def _by_columns(path: str | Path) -> Iterator[ParallelText]:
 
 
 def checked_blocks(corpus: Corpus) -> Iterator[ParallelText]:
-    """Give the blocks of a corpus; InputError for one that has no pairs."""
+    """Give the blocks of a corpus; InputError for one with unequal sides."""
     for number, block in enumerate(corpus.blocks(), 1):
         if len(block) != 2 or len(block[0]) != len(block[1]):
             counts = " and ".join(f"{len(side):,}" for side in block)

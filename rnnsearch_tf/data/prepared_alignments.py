@@ -8,13 +8,13 @@ A folder, beside that of the prepared text whose words are linked, holds
 """
 
 import contextlib
-import itertools
 import sys
 from pathlib import Path
 
 import numpy as np
 
-from rnnsearch_tf.data.parallel_corpus import Corpus, each_pair, unchanged
+from rnnsearch_tf.data.linked_words import LinkedWords
+from rnnsearch_tf.data.parallel_corpus import Corpus, unchanged
 from rnnsearch_tf.data.prepared_corpus import mapped
 from rnnsearch_tf.data.sentence_pairs import Pairs, Sentences
 from rnnsearch_tf.data.word_alignments import (
@@ -27,10 +27,9 @@ from rnnsearch_tf.data.word_alignments import (
 from rnnsearch_tf.digests import code_digest, is_intact, json_digest, write_digests
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.files import make_once
-from rnnsearch_tf.progress import Bar, say
+from rnnsearch_tf.progress import Bar
 
 _AT_ONCE = 100  # sentences that are padded to the longest of them
-_ENOUGH_PAIRS = 20  # to tell which words links are of
 
 
 def prepare_alignments(
@@ -59,7 +58,7 @@ def prepare_alignments(
     def make(empty: Path) -> None:
         read = unchanged(spaced, spaced.fingerprint()) if spaced else contextlib.nullcontext()
         with unchanged(files, digest), read:
-            _write(empty, files, pairs, word_starts, spaced, splits_further)
+            _write(empty, files, pairs, word_starts, LinkedWords(spaced, splits_further))
 
     make_once(folder, is_intact, make)
     links = mapped(folder / "links", np.int32).reshape(-1, 2)
@@ -71,12 +70,9 @@ def _write(
     files: WordAlignmentFiles,
     pairs: Pairs,
     word_starts: tuple[WordStarts, WordStarts],
-    spaced: Corpus | None,
-    splits_further: bool,
+    words: LinkedWords,
 ) -> None:
-    done, end, left_out = 0, 0, 0
-    split_further = np.zeros(2, np.int64)  # pairs, and those of them whose links show it
-    between_blanks = spaced and (list(map(_split_count, pair)) for pair in each_pair(spaced))
+    done, end = 0, 0
     with (
         open(folder / "links", "wb") as links,
         open(folder / "starts", "wb") as starts,
@@ -90,13 +86,7 @@ def _write(
                 break
             sides = zip((pairs.source, pairs.target), word_starts, strict=True)
             lengths = np.stack([_word_counts(*side, rows) for side in sides], axis=1)
-            if between_blanks:
-                split = np.reshape(list(itertools.islice(between_blanks, len(rows))), (-1, 2))
-                if splits_further:
-                    split_further += _split_further(block, split, lengths)
-                else:
-                    block, dropped = _of_the_same_words(block, split, lengths)
-                    left_out += dropped
+            block = words.compared(block, lengths)
             _check(block, lengths)
             links.write(block.links.tobytes())
             starts.write((end + np.cumsum(block.counts)).tobytes())
@@ -105,52 +95,8 @@ def _write(
     if done != len(pairs):
         more = "at least " if done > len(pairs) else ""
         raise InputError(f"alignments of {more}{done:,} pairs, where the text has {len(pairs):,}")
-    if split_further[0] >= _ENOUGH_PAIRS and split_further[1] < split_further[0] / 10:
-        raise InputError(
-            f"{block.path}: its links are of whitespace-separated words, and the model reads Moses "
-            "tokens, which have others: align those (rnnsearch-aligner does), or train on "
-            "pre-tokenized text (--tokenizer=whitespace)"
-        )
-    if left_out:
-        say(
-            f"alignments of {left_out:,} of {done:,} pairs are left out: their "
-            "whitespace-separated words are not the words that the model reads"
-        )
+    words.check(block.path)
     write_digests(folder)
-
-
-def _of_the_same_words(
-    block: WordAlignmentBlock, split: np.ndarray, lengths: np.ndarray
-) -> tuple[WordAlignmentBlock, int]:
-    """Leave out the links of pairs that have other whitespace-separated words, int [B, 2].
-
-    A link of a word beyond the whitespace-separated ones is of the words that the model reads.
-    The second result is the number of pairs.
-    """
-    pairs = np.repeat(np.arange(len(lengths)), block.counts)
-    is_kept = (split == lengths).all(axis=1)
-    is_kept[_pairs_beyond(block, split)] = True
-    dropped = int(np.sum(~is_kept & (block.counts > 0)))
-    kept = block._replace(links=block.links[is_kept[pairs]], counts=block.counts * is_kept)
-    return kept, dropped
-
-
-def _split_further(
-    block: WordAlignmentBlock, split: np.ndarray, lengths: np.ndarray
-) -> tuple[int, int]:
-    """Count the linked pairs with more words than `split`, and the pairs that link such words."""
-    has_more = (split < lengths).any(axis=1) & (block.counts > 0)
-    return int(has_more.sum()), len(np.unique(_pairs_beyond(block, split)))
-
-
-def _pairs_beyond(block: WordAlignmentBlock, lengths: np.ndarray) -> np.ndarray:
-    """Return the pair of each link that is of a word beyond its pair's lengths, int [B, 2]."""
-    pairs = np.repeat(np.arange(len(lengths)), block.counts)
-    return pairs[(block.links >= lengths[pairs]).any(axis=1)]
-
-
-def _split_count(line: str) -> int:
-    return len(line.encode().split())
 
 
 def _word_counts(side: Sentences, word_starts: WordStarts, rows: np.ndarray) -> np.ndarray:

@@ -76,6 +76,6 @@ def read_calibration(path: str | Path) -> Calibration:
         values = typed(dict[str, Any], read_json(path))
         read = typed(Calibration, values.get("calibration"), "calibration")
         for one in read.bins:
-            for share in (read.error, *one[:2], *one[3:]):
+            for share in (read.error, one.low, one.high, one.confidence, one.accuracy):
                 Limits(0, 1).check("calibration", share)
         return read

@@ -17,7 +17,7 @@ from rnnsearch_tf.given_texts import (
 )
 from rnnsearch_tf.results import Hypothesis, Translation
 from rnnsearch_tf.text.tokenizers import Tokenizer, splits_words
-from rnnsearch_tf.text.vocabulary import Vocabulary
+from rnnsearch_tf.text.vocabulary import EOS, SPECIAL_TOKENS, Vocabulary
 
 
 def checked_lines(text: Any) -> list[Line]:
@@ -111,4 +111,4 @@ def padded(tokens: Sequence[Sequence[Line]]) -> tf.Tensor:
 
 def decoded_with_end(tokens: Sequence[Line]) -> tuple[str, ...]:
     """Decode tokens and add `</s>`."""
-    return (*(t.decode() if isinstance(t, bytes) else t for t in tokens), "</s>")
+    return (*(t.decode() if isinstance(t, bytes) else t for t in tokens), SPECIAL_TOKENS[EOS])

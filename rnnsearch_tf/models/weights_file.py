@@ -85,7 +85,7 @@ def check_weights(path: Path, config: Config) -> str:
     arrays, arrays of another model or training run, or values that are not finite or differ from
     those that were written.
     """
-    with _told(path), h5py.File(path, "r") as file:
+    with _input_errors(path), h5py.File(path, "r") as file:
         arrays = _arrays(file)
         if sum(array.nbytes for array in arrays.values()) > path.stat().st_size:
             raise ValueError("it has more values than bytes")  # never written, but they take memory
@@ -99,12 +99,12 @@ def check_weights(path: Path, config: Config) -> str:
 
 def read_weights(path: Path, model: TranslationModel) -> None:
     """Read a file that `check_weights` has checked; InputError for arrays of another model."""
-    with _told(path):
+    with _input_errors(path):
         model.load_weights(path)
 
 
 @contextlib.contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _input_errors(path: Path) -> Iterator[None]:
     """Make one line of what h5py, Keras and the checks here raise."""
     try:
         yield

@@ -10,7 +10,7 @@ from typing import Any
 from rnnsearch_tf.alignment.lexicon import lexicon_of, write_lexicon
 from rnnsearch_tf.config import SENTENCEPIECE, Config
 from rnnsearch_tf.data.parallel_corpus import ParallelText
-from rnnsearch_tf.data.selection.sampling import random_pairs
+from rnnsearch_tf.data.sampling import random_pairs
 from rnnsearch_tf.data.training_data import TrainingData
 from rnnsearch_tf.digests import file_digest, json_digest
 from rnnsearch_tf.errors import input_errors

@@ -71,7 +71,7 @@ def run() -> None:
         check_written(directory.aligner_path)
     with quiet_start():
         from rnnsearch_tf.aligner.hmm_aligner import HmmAligner
-        from rnnsearch_tf.data.selection.sampling import random_pairs
+        from rnnsearch_tf.data.sampling import random_pairs
         from rnnsearch_tf.progress import counted, say
         from rnnsearch_tf.text.tokenizers import with_prefixes, word_tokenizers_for
 

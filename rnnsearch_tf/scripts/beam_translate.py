@@ -14,7 +14,7 @@ from rnnsearch_tf.scripts.shared.beam_flags import (
 )
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.file_flags import REMOTE_PATH
-from rnnsearch_tf.scripts.shared.line_output import model_digests
+from rnnsearch_tf.scripts.shared.model_digests import model_digests
 from rnnsearch_tf.scripts.shared.translation_lines import (
     check_n_best,
     define_translation_format,

@@ -12,7 +12,8 @@ from rnnsearch_tf.limits import COUNT, INT64, Limits
 from rnnsearch_tf.scripts.shared.command import Command
 from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILE, INPUT_LINES
 from rnnsearch_tf.scripts.shared.finite_values import json_line
-from rnnsearch_tf.scripts.shared.line_output import LineOutput, define_line_output, line_output
+from rnnsearch_tf.scripts.shared.line_output import define_line_output, line_output
+from rnnsearch_tf.scripts.shared.line_stream import LineStream
 from rnnsearch_tf.scripts.shared.text_input import Decoder, input_lines, is_live, live_windows
 from rnnsearch_tf.scripts.shared.text_output import show
 from rnnsearch_tf.terminal import single_line
@@ -147,7 +148,7 @@ def _version(client: "Client") -> list[int] | None:
         return None
 
 
-def _results(client: "Client", output: LineOutput) -> Iterator[str]:
+def _results(client: "Client", output: LineStream) -> Iterator[str]:
     """Format the result for each line of the input."""
     lines = _lines(FLAGS.input)
     if FLAGS.signature == "score":

@@ -34,7 +34,7 @@ from rnnsearch_tf.scripts.shared.file_flags import (
 )
 from rnnsearch_tf.scripts.shared.pair_flags import define_tsv, needed_pairs
 from rnnsearch_tf.scripts.shared.systems import named_systems, translation_lines
-from rnnsearch_tf.scripts.shared.text_output import write_figures
+from rnnsearch_tf.scripts.shared.text_output import write_scores
 from rnnsearch_tf.scripts.shared.text_warnings import warn_of_cut_lines, warn_of_unknown_words
 from rnnsearch_tf.terminal import single_line
 
@@ -144,7 +144,7 @@ def run() -> int:
         scores = scores._replace(comparisons=list(each))
     if FLAGS.calibration:
         scores = scores._replace(calibration=_calibration(evaluator, text))
-    write_figures(FLAGS.json, {**scores.as_dict(), **made_by}, scores.table())
+    write_scores(FLAGS.json, {**scores.as_dict(), **made_by}, scores.table())
     if unwritten:
         raise unwritten
     if FLAGS.sample_html:

@@ -12,12 +12,9 @@ from rnnsearch_tf.scripts.shared.decoding_flags import (
     define_reading,
     open_translator,
 )
-from rnnsearch_tf.scripts.shared.line_output import (
-    LineOutput,
-    define_line_output,
-    line_output,
-    model_digests,
-)
+from rnnsearch_tf.scripts.shared.line_output import define_line_output, line_output
+from rnnsearch_tf.scripts.shared.line_stream import LineStream
+from rnnsearch_tf.scripts.shared.model_digests import model_digests
 from rnnsearch_tf.scripts.shared.pair_flags import define_pairs, needed_pairs
 from rnnsearch_tf.scripts.shared.text_warnings import warn_of_cut_lines, warn_of_unknown_words
 from rnnsearch_tf.scripts.shared.translation_lines import SEPARATOR, scored_words
@@ -87,7 +84,7 @@ def run() -> int:
 
 
 def _lines(
-    output: LineOutput, stream: "Iterable[float | Hypothesis]", scores: list[float]
+    output: LineStream, stream: "Iterable[float | Hypothesis]", scores: list[float]
 ) -> Iterator[str]:
     for number, scored in enumerate(stream, output.done + 1):
         score = scored if isinstance(scored, float) else scored.score

@@ -60,20 +60,22 @@ def run() -> None:
     require_package("nltk")
     with quiet_start():
         from rnnsearch_tf.data.parallel_corpus import ParallelFiles, unchanged
-        from rnnsearch_tf.data.selection import moore_lewis, sampling
+        from rnnsearch_tf.data.selection import moore_lewis
+        from rnnsearch_tf.data.selection.duplicates import first_occurrences
+        from rnnsearch_tf.data.selection.pair_files import write_pairs, writing
         from rnnsearch_tf.progress import say
 
     in_domain = ParallelFiles([FLAGS.in_domain_source], [FLAGS.in_domain_target])
     pool = ParallelFiles([FLAGS.pool_source], [FLAGS.pool_target])
     fingerprint = pool.fingerprint()  # it is read several times
     outputs = [FLAGS.output_source, FLAGS.output_target, *([FLAGS.scores] if FLAGS.scores else [])]
-    with sampling.writing(outputs) as (source, target, *table), unchanged(pool, fingerprint):
+    with writing(outputs) as (source, target, *table), unchanged(pool, fingerprint):
         scores = moore_lewis.score_pairs(
             in_domain, pool, (FLAGS.source_language, FLAGS.target_language), FLAGS.order, FLAGS.seed
         )
-        candidates = sampling.first_occurrences(pool) if FLAGS.drop_duplicates else None
+        candidates = first_occurrences(pool) if FLAGS.drop_duplicates else None
         chosen = moore_lewis.best_pairs(scores, FLAGS.keep, candidates)
-        sampling.write_pairs(pool, chosen, source, target)
+        write_pairs(pool, chosen, source, target)
         for file in table:
             file.writelines(f"{score:.6f}\n".encode() for score in scores)
     say(_summary(scores, chosen))

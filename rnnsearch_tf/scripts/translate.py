@@ -17,12 +17,9 @@ from rnnsearch_tf.scripts.shared.decoding_flags import (
 )
 from rnnsearch_tf.scripts.shared.figure_flags import check_figures, define_figures, draw_figure
 from rnnsearch_tf.scripts.shared.file_flags import INPUT_LINES
-from rnnsearch_tf.scripts.shared.line_output import (
-    LineOutput,
-    define_line_output,
-    line_output,
-    model_digests,
-)
+from rnnsearch_tf.scripts.shared.line_output import define_line_output, line_output
+from rnnsearch_tf.scripts.shared.line_stream import LineStream
+from rnnsearch_tf.scripts.shared.model_digests import model_digests
 from rnnsearch_tf.scripts.shared.text_input import Decoder, input_lines, is_live, live_windows
 from rnnsearch_tf.scripts.shared.text_warnings import warn_of_cut_lines, warn_of_unknown_words
 from rnnsearch_tf.scripts.shared.translation_lines import (
@@ -94,7 +91,7 @@ def run() -> int:
     return int(output.has_failed)
 
 
-def _windows(output: LineOutput) -> Iterator[list[bytes]]:
+def _windows(output: LineStream) -> Iterator[list[bytes]]:
     """Read the input in windows that are searched together."""
     from rnnsearch_tf.inference.translator import LINES_AT_ONCE
 
@@ -137,7 +134,7 @@ def _checked(
 def _output(
     translations: Iterable[Translation],
     to_text: Callable[[Translation, int], str],
-    output: LineOutput,
+    output: LineStream,
     languages: tuple[str, str],
 ) -> Iterator[str]:
     """Yield the line of each translation, or its lines."""

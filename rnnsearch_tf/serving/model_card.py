@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rnnsearch_tf.config import SENTENCEPIECE, DecodingConfig, record_score
+from rnnsearch_tf.config import SENTENCEPIECE, DecodingConfig
+from rnnsearch_tf.evaluation.best_weights import record_score
 from rnnsearch_tf.json_files import finite_or_none
 from rnnsearch_tf.models.model_directory import LAST, ModelDirectory
 from rnnsearch_tf.models.weights_file import read_updates

@@ -1,6 +1,7 @@
 """Checks before a training run, which need no TensorFlow."""
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 from rnnsearch_tf.config import SENTENCEPIECE, Config
@@ -99,17 +100,22 @@ def check_same(directory: ModelDirectory, config: Config) -> None:
     different = [n for n, value in stored.items() if n not in unknown and asked[n] != value]
     if different:
         said = (_DIGESTED.get(n, f"{n} is {stored[n]}, not {asked[n]}") for n in different)
-        # Another initial model has other words.
-        of_words = {"initial_model", *_OF_TEXT} if "initial_model" in different else set()
-        is_same_text = not set(_DIGESTED) & set(different) - of_words
         same = f"--config={directory.path / 'config.json'}"
         if stored["initial_model"]:
             same += ", without --initial_model"
-        way_out = f"resume it with {same}, or " if is_same_text else ""
+        way_out = f"resume it with {same}, or " if _is_same_text(different) else ""
         raise InputError(
             f"{directory.path} holds a training run with other settings: "
             f"{', '.join(dict.fromkeys(said))}; {way_out}train in another model directory"
         )
+
+
+def _is_same_text(different: Sequence[str]) -> bool:
+    """Whether the text may be that of the directory, given the settings that differ."""
+    of_text = {name for name in different if name in _DIGESTED}
+    if "initial_model" in different:  # another one has other words
+        of_text -= {"initial_model", *_OF_TEXT}
+    return not of_text
 
 
 def _settings(config: Config) -> dict[str, Any]:

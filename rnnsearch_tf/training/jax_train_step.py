@@ -70,7 +70,7 @@ class JaxTrainStep:
         """Make an update; return its measurements. Arguments as those of `TrainStep`."""
         sentences = len(batch["target"])
         state = [[variable.value for variable in part] for part in self._parts]
-        with told_memory():
+        with memory_errors():
             state, (totals, norm, rate) = self._update(state, self._fixed(batch), sentences)
             for part, values in zip(self._parts, state, strict=True):
                 for variable, value in zip(part, values, strict=True):
@@ -134,7 +134,7 @@ class JaxTrainStep:
 
 
 @contextlib.contextmanager
-def told_memory() -> Iterator[None]:
+def memory_errors() -> Iterator[None]:
     """Turn JAX's error of a device without memory into TensorFlow's, which `Trainer` reports."""
     try:
         yield

@@ -21,13 +21,12 @@ from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.models.translation_step import StepOutputs
 from rnnsearch_tf.text.vocabulary import EOS, PAD, UNK
 from rnnsearch_tf.training.jax_batches import FixedShapes
-from rnnsearch_tf.training.jax_train_step import told_memory
+from rnnsearch_tf.training.jax_train_step import memory_errors
 from rnnsearch_tf.training.logs import Evaluation
 from rnnsearch_tf.training.validation import GREEDY
 
 _PAIRS_AT_ONCE = 64
 _TOKENS_AT_ONCE = 20_000  # per side; the logits of all words are computed of each
-_MAX_LENGTH_RATIO = 2  # tokens of a translation for each of the source, `</s>` counted
 
 
 class JaxValidationSet:
@@ -57,7 +56,7 @@ class JaxValidationSet:
         """Evaluate the model as it is now."""
         weights = [weight.value for weight in self._model.weights]
         nats, tokens, words = 0.0, 0.0, []
-        with told_memory():
+        with memory_errors():
             # As many pairs in each batch as its fixed shapes have rows.
             for batch in ordered_batches(self._pairs, self._rows, "validation batch", sys.maxsize):
                 fixed = self._fixed(batch)
@@ -82,14 +81,14 @@ class JaxValidationSet:
                 word = jnp.argmax(logits, axis=-1).astype(jnp.int32)
                 return step.advance(step.carried(outputs), word), word
 
-            length = _MAX_LENGTH_RATIO * source.shape[1]
+            length = int(GREEDY.max_length_ratio) * source.shape[1]
             _, words = jax.lax.scan(advance, step.start(), length=length)
         return words.T
 
     def _sentences(self, words: np.ndarray, source: np.ndarray) -> list[list[int]]:
         """Cut the words of each row at its `</s>`, or where the greedy search would end it."""
         tokens = (source > 0).sum(axis=1)
-        limits = np.minimum(_MAX_LENGTH_RATIO * tokens, GREEDY.max_length + 1) - 1
+        limits = np.minimum(int(GREEDY.max_length_ratio) * tokens, GREEDY.max_length + 1) - 1
         limits[tokens == 1] = 0  # a blank line stays one
         sentences = []
         for row, limit in zip(words, limits, strict=False):  # then come rows of padding

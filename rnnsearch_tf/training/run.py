@@ -86,22 +86,16 @@ def train(
         raise InputError(
             "subwords go with the tokenizer sentencepiece and without an initial model"
         )
+    check_no_pattern(model_dir)
+    directory = ModelDirectory(model_dir)
     initial = InitialModel(initial_model) if initial_model else None
     known: Sequence[Vocabulary] = ()
     if initial:
-        initial.check(config)
-        digest = initial.directory.check_weights()
-        config = dataclasses.replace(config, initial_model=digest, **initial.prefixes)
-        known, subwords = initial.directory.load_vocabularies(), initial.subwords
-    check_no_pattern(model_dir)
-    directory = ModelDirectory(model_dir)
-    if config.initial_model and not initial:
+        config, known, subwords = _begun(config, initial)
+    elif config.initial_model:
         config, known = _resumed(config, directory)
-    if validation is not None and not isinstance(validation, ParallelText):
-        validation = read_all(validation)
-    digest = "" if validation is None else validation.fingerprint()
-    if validation is not None and not validation.source:
-        raise InputError("the validation set is empty")
+    valid = None if validation is None else _validation_text(validation)
+    digest = "" if valid is None else valid.fingerprint()
     config = dataclasses.replace(config, validation_text=digest)
     if directory.is_complete() and (stored := directory.load_config()).training_text:
         text_digest = training.fingerprint()  # before another text is prepared, which takes long
@@ -113,7 +107,7 @@ def train(
         # Other training runs are kept out of the directory.
         _on_chief(workers, lambda: stack.enter_context(directory.locked()))
         _create(directory, text, workers)
-        return _train(directory, text, workers.strategy, initial, validation, callbacks)
+        return _train(directory, text, workers.strategy, initial, valid, callbacks)
 
 
 def _check_types(
@@ -133,6 +127,16 @@ def _check_types(
         raise TypeError("subwords: expected model files; Config.subwords sets how many are learned")
 
 
+def _begun(
+    config: Config, initial: InitialModel
+) -> tuple[Config, Sequence[Vocabulary], Sequence[Path]]:
+    """Take words, abbreviations and subwords from an initial model."""
+    initial.check(config)
+    digest = initial.directory.check_weights()
+    config = dataclasses.replace(config, initial_model=digest, **initial.prefixes)
+    return config, initial.directory.load_vocabularies(), initial.subwords
+
+
 def _resumed(config: Config, directory: ModelDirectory) -> tuple[Config, Sequence[Vocabulary]]:
     """Take words and abbreviations from the directory; its checkpoint has the weights."""
     if not (directory.is_complete() and directory.has_checkpoint):
@@ -142,6 +146,14 @@ def _resumed(config: Config, directory: ModelDirectory) -> tuple[Config, Sequenc
         )
     prefixes = prefixes_of(directory.load_config())
     return dataclasses.replace(config, **prefixes), directory.load_vocabularies()
+
+
+def _validation_text(validation: Corpus) -> ParallelText:
+    """Read the validation set into memory; InputError if it is empty."""
+    text = validation if isinstance(validation, ParallelText) else read_all(validation)
+    if not text.source:
+        raise InputError("the validation set is empty")
+    return text
 
 
 def _create(directory: ModelDirectory, text: TrainingData, workers: Workers) -> None:

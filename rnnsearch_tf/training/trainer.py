@@ -11,12 +11,13 @@ import numpy as np
 import tensorflow as tf
 
 from rnnsearch_tf import interrupts
-from rnnsearch_tf.config import Config, record_score, selection_score, stops_early
+from rnnsearch_tf.config import Config
 from rnnsearch_tf.data.batching import batch_count, training_batches
 from rnnsearch_tf.data.sampled_pairs import SampledPairs
 from rnnsearch_tf.data.sentence_pairs import Pairs
 from rnnsearch_tf.data.word_alignments import WordAlignments
 from rnnsearch_tf.errors import InputError, first_line
+from rnnsearch_tf.evaluation.best_weights import record_score, selection_score, stops_early
 from rnnsearch_tf.models.model_directory import BEST, LAST, ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.models.weights_file import read_updates

@@ -15,7 +15,7 @@ from tiny_training import SIZES
 
 from rnnsearch_tf.config import Config
 from rnnsearch_tf.data.parallel_corpus import ParallelText
-from rnnsearch_tf.data.selection.sampling import random_pairs
+from rnnsearch_tf.data.sampling import random_pairs
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.reproduction import reproduce as training
 from rnnsearch_tf.reproduction.assessment import assess

@@ -22,8 +22,8 @@ from rnnsearch_tf import progress, threads
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.inference import side_by_side
 from rnnsearch_tf.scripts import align, score, translate
-from rnnsearch_tf.scripts.shared import line_output
-from rnnsearch_tf.scripts.shared.line_output import LineOutput
+from rnnsearch_tf.scripts.shared import resumable_file
+from rnnsearch_tf.scripts.shared.line_stream import LineStream
 
 LINES = [f"line {i}" for i in range(1, 601)]
 ANSWERS = "".join(f"{answer(line)}\n" for line in LINES)
@@ -288,9 +288,9 @@ def test_the_lines_of_another_process_are_not_taken_for_ours(capsys, engine, fla
 def test_a_line_without_a_result_is_told_by_the_status_of_the_resumed_run(
     capsys, engine, flags, monkeypatch, tmp_path
 ):
-    check = line_output._FileOutput.check
+    check = resumable_file.ResumableFile.check
     monkeypatch.setattr(
-        line_output._FileOutput,
+        resumable_file.ResumableFile,
         "check",
         lambda self, number, _, problem: check(self, number, number != 10, problem),
     )
@@ -311,13 +311,13 @@ def test_a_line_without_a_result_is_told_by_the_status_of_the_resumed_run(
 
 
 def test_lines_of_a_run_that_began_meanwhile_stay(capsys, flags, tmp_path, monkeypatch):
-    lock = line_output.file_lock
+    lock = resumable_file.file_lock
 
     def late(path: Path, busy: InputError) -> Any:
         path.write_text("theirs\n")
         return lock(path, busy)
 
-    monkeypatch.setattr(line_output, "file_lock", late)
+    monkeypatch.setattr(resumable_file, "file_lock", late)
     assert "another process is writing it" in fails(capsys, *flags)[-1]
     assert (tmp_path / "out.partial").read_text() == "theirs\n"
 
@@ -373,7 +373,7 @@ def test_progress_is_shown_where_the_terminal_does_not_show_the_lines(
 ):
     monkeypatch.setattr(progress, "_LOG_SECONDS", 0)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: is_terminal)
-    assert list(LineOutput(path, print).counted("ab", "line")) == ["a", "b"]
+    assert list(LineStream(path, print).counted("ab", "line")) == ["a", "b"]
     assert capsys.readouterr().err[:4] == shown
 
 
@@ -381,7 +381,7 @@ def test_a_killed_run_knows_the_input_that_it_had_read(
     capsys, engine, flags, tmp_path, monkeypatch
 ):
     """What it wrote last is not in the journal: it is written again."""
-    monkeypatch.setattr(line_output._FileOutput, "_tell", lambda output: None)
+    monkeypatch.setattr(resumable_file.ResumableFile, "_report_partial", lambda output: None)
     interrupt_at(engine, 2, ctrl_c)
     fails(capsys, *flags, status=130)
     with open(tmp_path / "out.partial", "a") as file:

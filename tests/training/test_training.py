@@ -23,10 +23,11 @@ from scripted_train_step import ScriptedTrainStep
 from tensorboard.backend.event_processing.event_multiplexer import EventMultiplexer
 from terminal_screen import TerminalScreen
 
-from rnnsearch_tf.config import Config, TrainingConfig, stops_early
+from rnnsearch_tf.config import Config, TrainingConfig
 from rnnsearch_tf.data import subwords
 from rnnsearch_tf.data.parallel_corpus import ParallelFiles, ParallelText
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.evaluation.best_weights import stops_early
 from rnnsearch_tf.models import losses
 from rnnsearch_tf.models.model_directory import ModelDirectory, find_model
 from rnnsearch_tf.models.weights_file import read_updates

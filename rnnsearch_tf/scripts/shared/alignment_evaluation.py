@@ -16,7 +16,7 @@ from rnnsearch_tf.scripts.shared.alignment_flags import (
 )
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILE
-from rnnsearch_tf.scripts.shared.text_output import write_figures
+from rnnsearch_tf.scripts.shared.text_output import write_scores
 
 if TYPE_CHECKING:
     from rnnsearch_tf.alignment.word_aligner import PairAlignment
@@ -85,7 +85,7 @@ def evaluate_alignments(command: Command, text: ParallelText) -> None:
     if flags.tune:
         tried = by_error(tried)
         figures["best"] = tried[0].as_dict()
-    write_figures(flags.json, figures, scores_table(tried[:_SHOWN]))
+    write_scores(flags.json, figures, scores_table(tried[:_SHOWN]))
 
 
 def _methods(command: Command) -> list[LinkMethod]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rnnsearch_tf.errors import InputError, UsageError, input_errors
 from rnnsearch_tf.json_files import parse_json
 from rnnsearch_tf.scripts.shared.command import Command
-from rnnsearch_tf.scripts.shared.line_output import check_same_flags
+from rnnsearch_tf.scripts.shared.resumable_file import check_same_flags
 
 if TYPE_CHECKING:
     import apache_beam as beam
@@ -49,7 +49,7 @@ def output_folder(command: Command, inputs: list[str]) -> str:
 def check_resumed(command: Command, output: str, model: Any) -> None:
     """Write what makes the files of an output folder beside it, or compare what is written there.
 
-    `model` tells the model, as a value that JSON has. InputError if other flags or another model
+    `model` tells the model, JSON-serializable. InputError if other flags or another model
     have made the files that are there.
     """
     from apache_beam.io.filesystems import FileSystems

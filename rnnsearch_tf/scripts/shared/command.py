@@ -346,7 +346,7 @@ def _is_exhaustion(error: Exception) -> bool:
 
 
 def _is_not_of_retracing(record: logging.LogRecord) -> bool:
-    """Whether a warning is another than of graphs that are traced often, as by several models."""
+    """Whether a warning is not about tf.function retracing, which several models cause."""
     return "tf.function retracing" not in record.getMessage()
 
 

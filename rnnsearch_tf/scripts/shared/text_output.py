@@ -54,7 +54,7 @@ def shown_by(stream: TextIO) -> Callable[[str], str]:
     return printable if stream.isatty() else str
 
 
-def write_figures(path: str | None, figures: dict[str, Any], table: str) -> None:
+def write_scores(path: str | None, figures: dict[str, Any], table: str) -> None:
     """Write figures as JSON where a file is named, and print the table, also if that fails.
 
     Where the file is -, the JSON is printed instead of the table.

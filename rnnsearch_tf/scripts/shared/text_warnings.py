@@ -50,7 +50,7 @@ def warn_of_cut_lines(
 def with_warnings(
     command: Command, translator: "Translator", pairs: Iterable[tuple[str, str]], done: int
 ) -> Iterator[tuple[str, str]]:
-    """Pass pairs on, behind `done` others, with the warnings of the first and of those cut."""
+    """Pass on pairs that follow `done` others; warn of unknown words in the first, and of cuts."""
     for number, window in enumerate(windows(pairs, _WINDOW)):
         source, target = zip(*window, strict=True)
         if not number:

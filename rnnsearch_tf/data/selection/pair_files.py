@@ -1,0 +1,46 @@
+"""Files of chosen pairs."""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from rnnsearch_tf.data.lines import compressed
+from rnnsearch_tf.data.parallel_corpus import Corpus, checked_blocks
+from rnnsearch_tf.files import is_stream, real_path, replacing, synchronize, take_mode
+
+
+def write_pairs(pool: Corpus, chosen: np.ndarray, source: IO[bytes], target: IO[bytes]) -> None:
+    """Write the pairs of some rows, which ascend, to a file of sources and one of targets."""
+    start = 0
+    for block in checked_blocks(pool):
+        stop = start + len(block.source)
+        first, last = np.searchsorted(chosen, [start, stop])
+        rows = chosen[first:last] - start
+        for side, file in zip(block, (source, target), strict=True):
+            file.write("".join(side[row] + "\n" for row in rows).encode())
+        start = stop
+
+
+@contextlib.contextmanager
+def writing(paths: Sequence[str | Path]) -> Iterator[list[IO[bytes]]]:
+    """Open files to write, gzip where named .gz; they get their names when all are on the disk.
+
+    An earlier file of the first path is removed before: a break between two renames must not leave
+    old sources with new targets.
+    """
+    with contextlib.ExitStack() as renamed:
+        temporaries = [renamed.enter_context(replacing(path)) for path in paths]
+        with contextlib.ExitStack() as opened:
+            files = [opened.enter_context(open(temporary, "wb")) for temporary in temporaries]
+            yield [
+                opened.enter_context(compressed(file, path))
+                for file, path in zip(files, paths, strict=True)
+            ]
+        for temporary in temporaries:
+            synchronize(temporary)
+        if paths and not is_stream(paths[0]) and (old := real_path(paths[0])).exists():
+            take_mode(temporaries[0], old)
+            old.unlink()

@@ -1,0 +1,31 @@
+"""Which weights of a training run are the best, by its evaluations."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rnnsearch_tf.config import TrainingConfig
+
+
+def selection_score(config: TrainingConfig, nll_per_token: float, bleu: float) -> float:
+    """Return the score that chooses the best weights, −NLL or BLEU; greater is better.
+
+    Weights whose NLL is not finite are never the best: −∞. Those whose BLEU is below 1 rank below
+    all others, by −NLL: such a BLEU says nothing.
+    """
+    if not math.isfinite(nll_per_token):
+        return -math.inf
+    return -nll_per_token if config.early_stopping == "nll" or bleu < 1 else bleu
+
+
+def record_score(config: TrainingConfig, record: Mapping[str, Any]) -> float:
+    """Return the score of the weights that a record of training.jsonl, with BLEU, is about."""
+    return selection_score(config, record["nll_per_token"], record["bleu"])
+
+
+def stops_early(config: TrainingConfig, records: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether none of the last `patience` evaluations has improved on the best score before."""
+    if config.early_stopping == "none" or not records:
+        return False
+    scores = [record_score(config, record) for record in records]
+    return len(scores) - scores.index(max(scores)) > config.patience
