@@ -2,7 +2,7 @@
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import tensorflow as tf
@@ -16,6 +16,7 @@ from rnnsearch_tf.evaluation.length_bins import bleu_by_length
 from rnnsearch_tf.evaluation.likelihood import Nll
 from rnnsearch_tf.evaluation.metrics import Reference
 from rnnsearch_tf.evaluation.scores import SetScores, TranslationScores, score_set
+from rnnsearch_tf.evaluation.significance import compare
 from rnnsearch_tf.evaluation.unk_free import unk_free_sentences
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.progress import counted, say
@@ -150,14 +151,25 @@ class Evaluator:
         translations: Sequence[str],
         sources: Sequence[str],
         references: Sequence[Reference],  # detokenized; as many of each sentence
+        replaced: Sequence[str] | None = None,  # the translations with [UNK] replaced
+        systems: Mapping[str, Sequence[str]] | None = None,  # others' translations
     ) -> TranslationScores:
-        """Score translations of a test set: all, those without unknown words, and by length."""
+        """Score translations of a test set: all, those without unknown words, and by length.
+
+        Other systems' are compared with them (see `significance.compare`).
+        """
         sources = list(sources)  # of a pandas column, too
         unk_free = unk_free_sentences(self.translator, sources, references)
+        lengths = self.source_lengths(sources)
         return TranslationScores(
             self.score(translations, references),
             self.score(translations, references, unk_free) if unk_free else None,
-            bleu_by_length(translations, references, self.source_lengths(sources)),
+            bleu_by_length(translations, references, lengths),
+            None if replaced is None else self.score(replaced, references),
+            [
+                compare(name, translations, lines, references, lengths)
+                for name, lines in (systems or {}).items()
+            ],
         )
 
     def _texts(self, results: Sequence[Translation]) -> list[str]:

@@ -116,7 +116,6 @@ def run() -> int:
     given = {name: _system_lines(path, text) for name, path in systems.items()}
     with quiet_start():
         from rnnsearch_tf.evaluation.evaluator import Evaluator
-        from rnnsearch_tf.evaluation.significance import compare
         from rnnsearch_tf.threads import limit_operations
 
         limit_operations(1)
@@ -135,13 +134,7 @@ def run() -> int:
     except OSError as error:  # the scores are printed anyway
         unwritten = error
     others, missing = _others(systems, given, text)
-    scores = evaluator.evaluate(translations, text.source, references)
-    if replaced is not None:
-        scores = scores._replace(replaced=evaluator.score(replaced, references))
-    if others:
-        lengths = evaluator.source_lengths(text.source)
-        each = (compare(name, translations, x, references, lengths) for name, x in others.items())
-        scores = scores._replace(comparisons=list(each))
+    scores = evaluator.evaluate(translations, text.source, references, replaced, others)
     if FLAGS.calibration:
         scores = scores._replace(calibration=_calibration(evaluator, text))
     write_scores(FLAGS.json, {**scores.as_dict(), **made_by}, scores.table())

@@ -16,6 +16,7 @@ from rnnsearch_tf.evaluation.calibration import calibration
 from rnnsearch_tf.evaluation.evaluator import Evaluator
 from rnnsearch_tf.evaluation.length_bins import bleu_by_length
 from rnnsearch_tf.evaluation.scores import in_words, score_set
+from rnnsearch_tf.evaluation.significance import compare
 from rnnsearch_tf.evaluation.unk_free import unk_free_sentences
 from rnnsearch_tf.inference.loading import load_text_model
 from rnnsearch_tf.inference.translator import Translator
@@ -63,7 +64,16 @@ def test_scores_are_of_all_and_of_those_without_unknown_words():
     bins = bleu_by_length(TRANSLATIONS, TEXT.target, lengths)
     assert scores.by_length == bins
     assert [b[:3] for b in bins] == [(1, 10, 11), (11, 20, 2)]
-    assert scores.replaced is None and scores.comparisons == ()
+    assert scores.replaced is None and scores.comparisons == []
+
+
+def test_other_translations_are_scored_and_compared_with_them():
+    evaluator = evaluator_of_words("3", "4", "5")
+    others = TEXT.target[::-1]
+    scores = evaluator.evaluate(TRANSLATIONS, *TEXT, replaced=others, systems={"Moses": others})
+    assert scores.replaced == score_set(others, TEXT.target, FRENCH)
+    lengths = evaluator.source_lengths(TEXT.source)
+    assert scores.comparisons == [compare("Moses", TRANSLATIONS, others, TEXT.target, lengths)]
 
 
 def test_without_known_sentences_there_are_no_scores_of_them():
