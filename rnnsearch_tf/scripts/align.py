@@ -9,10 +9,9 @@ from rnnsearch_tf.alignment.formats import pharaoh
 from rnnsearch_tf.alignment.links import Links
 from rnnsearch_tf.data.parallel_corpus import each_pair
 from rnnsearch_tf.scripts.shared.alignment_flags import (
-    aligned_models,
+    choose_aligned_models,
     define_alignment,
     link_method,
-    word_aligner,
 )
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.decoding_flags import define_model, define_reading
@@ -20,7 +19,6 @@ from rnnsearch_tf.scripts.shared.figure_flags import check_figures, define_figur
 from rnnsearch_tf.scripts.shared.finite_values import are_finite, json_weights
 from rnnsearch_tf.scripts.shared.line_output import define_line_output, line_output
 from rnnsearch_tf.scripts.shared.line_stream import LineStream
-from rnnsearch_tf.scripts.shared.model_digests import model_digests
 from rnnsearch_tf.scripts.shared.pair_flags import define_pairs, needed_pairs
 from rnnsearch_tf.scripts.shared.text_warnings import with_warnings
 
@@ -67,10 +65,10 @@ def run() -> int:
     check_figures(COMMAND)
     files = needed_pairs(COMMAND)
     method = link_method(COMMAND)
-    models = aligned_models(COMMAND)
-    output = line_output(COMMAND, lambda: model_digests(models, FLAGS.weights))
+    models = choose_aligned_models(COMMAND)
+    output = line_output(COMMAND, models.digests)
     with quiet_start():
-        aligner = word_aligner(COMMAND)
+        aligner = models.open()
     text = with_warnings(COMMAND, aligner.forward, output.rest_of(each_pair(files)), output.done)
     pairs = output.counted(aligner.align_stream(text), "sentence pair")
     output.write(_output(pairs, method, output, aligner.forward.config.languages))

@@ -10,8 +10,8 @@ from rnnsearch_tf.data.parallel_corpus import Corpus, each_pair
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.files import replacing
 from rnnsearch_tf.limits import COUNT
+from rnnsearch_tf.scripts.shared.chosen_models import check_written, written_model
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.decoding_flags import check_written, written_model
 from rnnsearch_tf.scripts.shared.file_flags import (
     MODEL_FOLDER,
     OUTPUT_FILE,

@@ -14,7 +14,6 @@ from rnnsearch_tf.scripts.shared.beam_flags import (
 )
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.file_flags import REMOTE_PATH
-from rnnsearch_tf.scripts.shared.model_digests import model_digests
 from rnnsearch_tf.scripts.shared.translation_lines import (
     check_n_best,
     define_translation_format,
@@ -91,8 +90,7 @@ def run() -> int:
         shards.matching(pattern)
     output = output_folder(COMMAND, patterns)
     handler = translation.TranslatorHandler(model, FLAGS.n_best, FLAGS.alignment is not None)
-    is_remote = "://" in model
-    check_resumed(COMMAND, output, handler.digests if is_remote else model_digests([model], "best"))
+    check_resumed(COMMAND, output, handler.digests)
     unfinished = shards.unfinished_folder(output)
     counters = run_job(
         COMMAND,

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.files import write_atomically
-from rnnsearch_tf.inference.exported import find_version
 from rnnsearch_tf.limits import COUNT
 from rnnsearch_tf.models.model_directory import ModelDirectory, find_model
 from rnnsearch_tf.scripts.shared.alignment_evaluation import (
@@ -16,15 +15,9 @@ from rnnsearch_tf.scripts.shared.alignment_evaluation import (
     evaluate_alignments,
     wants_alignments,
 )
+from rnnsearch_tf.scripts.shared.chosen_models import ChosenModels, choose_models
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.decoding_flags import (
-    checked_models,
-    decoding_settings,
-    define_decoding,
-    define_model,
-    model_folders,
-    open_translator,
-)
+from rnnsearch_tf.scripts.shared.decoding_flags import define_decoding, define_model
 from rnnsearch_tf.scripts.shared.file_flags import (
     INPUT_FILE,
     INPUT_FILES,
@@ -106,21 +99,20 @@ _INPUTS = ("source", "reference", "tsv", "hypotheses", "alignments")
 @COMMAND.entry
 def run() -> int:
     """Evaluate; the status is 1 where translations have no finite score."""
-    text = _check_inputs()
+    text, models = _check_inputs()
     if wants_alignments(COMMAND):
         evaluate_alignments(COMMAND, text)
         return 0
     references = _references(text)
     ours = FLAGS.hypotheses and translation_lines("hypotheses", FLAGS.hypotheses, text.source)
-    systems = named_systems(COMMAND)
-    given = {name: _system_lines(path, text) for name, path in systems.items()}
+    systems = {name: _system(path, text) for name, path in named_systems(COMMAND).items()}
     with quiet_start():
         from rnnsearch_tf.evaluation.evaluator import Evaluator
         from rnnsearch_tf.threads import limit_operations
 
         limit_operations(1)
-        made_by = _made_by() if FLAGS.json else {}
-        translator = open_translator(COMMAND, aligns=bool(FLAGS.sample_html))
+        made_by = _made_by(models) if FLAGS.json else {}
+        translator = models.open(aligns=bool(FLAGS.sample_html))
         if not ours:
             translator.prepare()
         evaluator = Evaluator(translator)
@@ -133,7 +125,7 @@ def run() -> int:
         _write_translations(translations)
     except OSError as error:  # the scores are printed anyway
         unwritten = error
-    others, missing = _others(systems, given, text)
+    others, missing = _others(systems, text)
     scores = evaluator.evaluate(translations, text.source, references, replaced, others)
     if FLAGS.calibration:
         scores = scores._replace(calibration=_calibration(evaluator, text))
@@ -146,54 +138,50 @@ def run() -> int:
     return 0 if is_calibrated and not evaluator.missing + missing else 1
 
 
-def _check_inputs() -> ParallelText:
+def _check_inputs() -> tuple[ParallelText, ChosenModels]:
     """Check flags, files and models before TensorFlow is loaded, and read source and reference."""
     if FLAGS.sample_html and Path(FLAGS.sample_html).suffix != ".html":
         raise UsageError(f"--sample_html {FLAGS.sample_html}: must end in .html")
     files = needed_pairs(COMMAND, target="reference")
     systems = named_systems(COMMAND).values()
     check_distinct(FLAGS, _INPUTS, ("translations", "json", "sample_html"), systems)
-    checked_models(COMMAND)
-    if FLAGS.calibration and find_version(FLAGS.model_dir):
+    models = choose_models(COMMAND)
+    if FLAGS.calibration and models.version:
         raise UsageError("--calibration needs a model directory, not an export")
-    if FLAGS.calibration and decoding_settings(COMMAND).correct_spelling:
+    if FLAGS.calibration and models.decoding.correct_spelling:
         raise UsageError("--calibration does not go with --correct_spelling")
-    return files.read()
+    return files.read(), models
 
 
-def _system_lines(path: str, text: ParallelText) -> list[str] | None:
-    """Read another system's translations; None if it is a model, which is checked."""
-    if not find_model(path.split(",")[0]).is_dir():
-        return translation_lines("system", path, text.source)
-    checked_models(COMMAND, path)
-    return None
+def _system(path: str, text: ParallelText) -> list[str] | ChosenModels:
+    """Read another system's translations, or the model that makes them."""
+    if find_model(path.split(",")[0]).is_dir():
+        return choose_models(COMMAND, path)
+    return translation_lines("system", path, text.source)
 
 
 def _others(
-    systems: Mapping[str, str], given: Mapping[str, list[str] | None], text: ParallelText
+    systems: Mapping[str, list[str] | ChosenModels], text: ParallelText
 ) -> tuple[dict[str, list[str]], int]:
     """Return the other systems' translations, given or made, and how many have no finite score."""
     from rnnsearch_tf.evaluation.evaluator import Evaluator
 
     others, missing = {}, 0
-    for name, path in systems.items():
-        lines = given[name]
-        if lines is None:
-            evaluator = Evaluator(open_translator(COMMAND, path, aligns=False))
-            lines = evaluator.translate(text.source)
+    for name, system in systems.items():
+        if isinstance(system, ChosenModels):
+            evaluator = Evaluator(system.open(aligns=False))
+            system = evaluator.translate(text.source)
             missing += evaluator.missing
-        others[name] = lines
+        others[name] = system
     return others, missing
 
 
-def _made_by() -> dict[str, Any]:
+def _made_by(models: ChosenModels) -> dict[str, Any]:
     """Return the models' weights and the decoding options, for JSON; None if they are not known."""
-    models = model_folders(COMMAND)
-    if FLAGS.hypotheses or find_version(models[0]):
+    if FLAGS.hypotheses or models.version:
         return {"weights_sha256": None, "decoding": None}
-    digests = [ModelDirectory(path).check_weights(FLAGS.weights) for path in models]
-    decoding = dataclasses.asdict(decoding_settings(COMMAND))
-    return {"weights_sha256": digests, "decoding": decoding}
+    digests = [ModelDirectory(path).check_weights(FLAGS.weights) for path in models.paths]
+    return {"weights_sha256": digests, "decoding": dataclasses.asdict(models.decoding)}
 
 
 def _calibration(evaluator: "Evaluator", text: ParallelText) -> "Calibration | None":

@@ -8,13 +8,9 @@ from rnnsearch_tf.files import real_path
 from rnnsearch_tf.inference.exported import new_version
 from rnnsearch_tf.limits import INT64, Limits
 from rnnsearch_tf.models.model_directory import ModelDirectory
+from rnnsearch_tf.scripts.shared.chosen_models import ChosenModels, choose_trained_models
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.decoding_flags import (
-    decoding_settings,
-    define_decoding,
-    define_model,
-    trained_models,
-)
+from rnnsearch_tf.scripts.shared.decoding_flags import define_decoding, define_model
 from rnnsearch_tf.scripts.shared.file_flags import OUTPUT_FOLDER, check_has_no_comma
 from rnnsearch_tf.scripts.shared.text_output import show
 from rnnsearch_tf.serving.kit import check_kit_folder, write_kit
@@ -70,7 +66,7 @@ def run() -> None:
     """Export."""
     if (FLAGS.model_dir is None) != (FLAGS.export_dir is None):
         raise UsageError("--model_dir and --export_dir go together")
-    models = [] if FLAGS.model_dir is None else trained_models(COMMAND)
+    models = None if FLAGS.model_dir is None else choose_trained_models(COMMAND)
     if FLAGS.export_dir is not None:
         check_has_no_comma("export_dir", FLAGS.export_dir)
     if FLAGS.kit is not None:
@@ -86,19 +82,18 @@ def run() -> None:
         show(str(version))
 
 
-def _export(models: list[str]) -> Path:
-    decoding = decoding_settings(COMMAND)
-    ModelDirectory(models[0]).find_aligner(FLAGS.alignment)  # for its check
+def _export(models: ChosenModels) -> Path:
+    ModelDirectory(models.paths[0]).find_aligner(FLAGS.alignment)  # for its check
     new_version(FLAGS.export_dir, FLAGS.version)  # for its checks
     with quiet_start():
         from rnnsearch_tf.progress import say
         from rnnsearch_tf.serving.export import export
 
         path = export(
-            models,
+            models.paths,
             FLAGS.export_dir,
             FLAGS.version,
-            decoding,
+            models.decoding,
             FLAGS.weights,
             FLAGS.weights_dtype,
             FLAGS.completions,

@@ -4,13 +4,9 @@ import dataclasses
 
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.limits import COUNT
+from rnnsearch_tf.scripts.shared.chosen_models import check_written, choose_models, written_model
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.decoding_flags import (
-    check_written,
-    checked_models,
-    define_model,
-    written_model,
-)
+from rnnsearch_tf.scripts.shared.decoding_flags import define_model
 from rnnsearch_tf.scripts.shared.pair_flags import define_pairs, needed_pairs
 
 COMMAND = Command(
@@ -36,7 +32,7 @@ def run() -> None:
     if not config.model.has_attention:
         architecture = config.model.architecture
         raise InputError(f"{directory.path}: {architecture} has no attention to learn from")
-    checked_models(COMMAND)
+    choose_models(COMMAND)  # for its checks
     path = directory.lexicon_path
     check_written(path)
     with quiet_start():

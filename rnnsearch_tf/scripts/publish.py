@@ -3,13 +3,9 @@
 from typing import Literal
 
 from rnnsearch_tf.errors import UsageError
+from rnnsearch_tf.scripts.shared.chosen_models import choose_trained_models
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.decoding_flags import (
-    decoding_settings,
-    define_decoding,
-    define_model,
-    trained_models,
-)
+from rnnsearch_tf.scripts.shared.decoding_flags import define_decoding, define_model
 from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILE, OUTPUT_FOLDER, check_has_no_comma
 from rnnsearch_tf.scripts.shared.text_output import show
 
@@ -48,20 +44,19 @@ define_decoding(COMMAND)
 @COMMAND.entry
 def run() -> None:
     """Write the folder."""
-    [model, *others] = trained_models(COMMAND)
-    if others:
+    models = choose_trained_models(COMMAND)
+    if len(models.paths) > 1:
         raise UsageError("--model_dir: a folder has one model, not an ensemble")
     check_has_no_comma("output", FLAGS.output)
-    decoding = decoding_settings(COMMAND)
     with quiet_start():
         from rnnsearch_tf.serving.published import publish
     publish(
-        model,
+        models.paths[0],
         FLAGS.output,
         FLAGS.license,
         FLAGS.data,
         FLAGS.evaluation or (),
-        decoding,
+        models.decoding,
         FLAGS.weights,
         FLAGS.weights_dtype,
     )

@@ -5,16 +5,11 @@ import math
 from collections.abc import Iterable, Iterator
 
 from rnnsearch_tf.results import Hypothesis
+from rnnsearch_tf.scripts.shared.chosen_models import choose_models
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.decoding_flags import (
-    checked_models,
-    define_model,
-    define_reading,
-    open_translator,
-)
+from rnnsearch_tf.scripts.shared.decoding_flags import define_model, define_reading
 from rnnsearch_tf.scripts.shared.line_output import define_line_output, line_output
 from rnnsearch_tf.scripts.shared.line_stream import LineStream
-from rnnsearch_tf.scripts.shared.model_digests import model_digests
 from rnnsearch_tf.scripts.shared.pair_flags import define_pairs, needed_pairs
 from rnnsearch_tf.scripts.shared.text_warnings import warn_of_cut_lines, warn_of_unknown_words
 from rnnsearch_tf.scripts.shared.translation_lines import SEPARATOR, scored_words
@@ -45,13 +40,13 @@ COMMAND.define(
 def run() -> int:
     """Score."""
     files = needed_pairs(COMMAND)
-    models = checked_models(COMMAND)
-    output = line_output(COMMAND, lambda: model_digests(models, COMMAND.flags.weights))
+    models = choose_models(COMMAND)
+    output = line_output(COMMAND, models.digests)
     with quiet_start():
         from rnnsearch_tf.evaluation.likelihood import Nll
         from rnnsearch_tf.progress import say
 
-        translator = open_translator(COMMAND, aligns=False)
+        translator = models.open(aligns=False)
     text = files.read()
     warn_of_unknown_words(COMMAND, translator, *text)
     warn_of_cut_lines(COMMAND, translator, *text)

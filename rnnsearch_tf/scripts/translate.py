@@ -7,19 +7,13 @@ from typing import TYPE_CHECKING
 
 from rnnsearch_tf.models.model_directory import DEFAULT
 from rnnsearch_tf.results import Alignment, Translation
+from rnnsearch_tf.scripts.shared.chosen_models import choose_models
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
-from rnnsearch_tf.scripts.shared.decoding_flags import (
-    checked_models,
-    decoding_settings,
-    define_decoding,
-    define_model,
-    open_translator,
-)
+from rnnsearch_tf.scripts.shared.decoding_flags import define_decoding, define_model
 from rnnsearch_tf.scripts.shared.figure_flags import check_figures, define_figures, draw_figure
 from rnnsearch_tf.scripts.shared.file_flags import INPUT_LINES
 from rnnsearch_tf.scripts.shared.line_output import define_line_output, line_output
 from rnnsearch_tf.scripts.shared.line_stream import LineStream
-from rnnsearch_tf.scripts.shared.model_digests import model_digests
 from rnnsearch_tf.scripts.shared.text_input import Decoder, input_lines, is_live, live_windows
 from rnnsearch_tf.scripts.shared.text_warnings import warn_of_cut_lines, warn_of_unknown_words
 from rnnsearch_tf.scripts.shared.translation_lines import (
@@ -64,14 +58,14 @@ def run() -> int:
     check_figures(COMMAND)
     to_text = translation_format(COMMAND)
     aligns = bool(FLAGS.alignment or FLAGS.figures)
-    models = checked_models(COMMAND)
-    check_n_best(COMMAND, decoding_settings(COMMAND))
-    output = line_output(COMMAND, lambda: model_digests(models, FLAGS.weights))
+    models = choose_models(COMMAND)
+    check_n_best(COMMAND, models.decoding)
+    output = line_output(COMMAND, models.digests)
     with quiet_start():
         from rnnsearch_tf.threads import limit_operations
 
         limit_operations(1)
-        translator = open_translator(COMMAND, aligns=aligns)
+        translator = models.open(aligns=aligns)
         if not is_live(FLAGS.input):
             translator.prepare()
     if aligns and not translator.aligns:

@@ -23,6 +23,7 @@ from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.inference import side_by_side
 from rnnsearch_tf.scripts import align, score, translate
 from rnnsearch_tf.scripts.shared import resumable_file
+from rnnsearch_tf.scripts.shared.chosen_models import ChosenModels
 from rnnsearch_tf.scripts.shared.line_stream import LineStream
 
 LINES = [f"line {i}" for i in range(1, 601)]
@@ -224,16 +225,19 @@ def test_what_is_done_is_not_overwritten_or_mixed(capsys, broken_off, tmp_path):
         assert "missing or damaged; delete PARTIAL to start over" in refused("--resume")
 
 
-def test_links_and_scores_are_resumed(capsys, engine, monkeypatch, tmp_path):
-    models = installed(monkeypatch)
-    model = made_model(tmp_path / "model")
-    models[str(tmp_path / "model")] = models["en-fr"]
-    text = [f"w{i} x" for i in range(300)]
-    (tmp_path / "en").write_text("".join(f"{line}\n" for line in text))
-    (tmp_path / "fr").write_bytes("".join(f"{line}\n" for line in text).encode())
-    flags = [model, f"--source={tmp_path / 'en'}", f"--target={tmp_path / 'fr'}"]
-    flags.append(f"--output={tmp_path / 'out'}")
+def pairs_to_resume(folder: Path) -> list[str]:
+    """The flags of 300 pairs, and of a file for their results."""
+    lines = "".join(f"w{i} x\n" for i in range(300))
+    for side in ("en", "fr"):
+        (folder / side).write_text(lines)
+    flags = {"source": folder / "en", "target": folder / "fr", "output": folder / "out"}
+    return [made_model(folder / "model"), *(f"--{name}={path}" for name, path in flags.items())]
 
+
+def test_links_are_resumed(capsys, monkeypatch, tmp_path):
+    flags = pairs_to_resume(tmp_path)
+    models = installed(monkeypatch)
+    models[str(tmp_path / "model")] = models["en-fr"]
     whole = (tmp_path / "fr").read_bytes()
     (tmp_path / "fr").write_bytes(whole.replace(b"w280", b"\xff"))
     said = fails(capsys, *flags, script=align)
@@ -242,6 +246,9 @@ def test_links_and_scores_are_resumed(capsys, engine, monkeypatch, tmp_path):
     assert align.run([*flags, "--resume"]) == 0
     assert (tmp_path / "out").read_text() == "0-0 1-1\n" * 300
 
+
+def test_scores_are_resumed(capsys, engine, tmp_path):
+    flags = pairs_to_resume(tmp_path)
     interrupt_at(engine, 1, ctrl_c)
     assert "first 256 lines' results" in fails(capsys, *flags, script=score, status=130)[0]
     interrupt_at(engine, -1, ctrl_c)
@@ -401,7 +408,7 @@ def test_a_killed_run_knows_the_input_that_it_had_read(
 
 def test_a_model_that_changes_while_it_is_loaded(capsys, engine, flags, tmp_path, monkeypatch):
     digests = iter([["before"], ["after"]])
-    monkeypatch.setattr(translate, "model_digests", lambda *_: next(digests))
+    monkeypatch.setattr(ChosenModels, "digests", lambda models: next(digests))
     assert fails(capsys, *flags) == ["the model has just changed; start again"]
     assert names(tmp_path) == set()
 

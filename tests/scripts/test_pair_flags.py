@@ -102,8 +102,6 @@ def test_scores_of_one_file(capsys, engine, files):
 
 
 def test_several_references(capsys, engine, files, monkeypatch):
-    opened = translate.open_translator  # of the scripted engine
-    monkeypatch.setattr(evaluate, "open_translator", opened)
     flags = [made_model(files / "model"), f"--hypotheses={files / 'fr2'}", "--json=-"]
 
     def evaluated(*more: str) -> dict[str, Any]:

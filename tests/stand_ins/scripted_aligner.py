@@ -9,7 +9,7 @@ import pytest
 from rnnsearch_tf.config import WHITESPACE, Config, DecodingConfig
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.results import Alignment
-from rnnsearch_tf.scripts.shared import decoding_flags
+from rnnsearch_tf.scripts.shared import chosen_models
 from rnnsearch_tf.text.tokenizers import tokenizer_for
 from rnnsearch_tf.text.vocabulary import EOS
 
@@ -85,6 +85,6 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> dict[str, ScriptedTranslator]:
         return models[path if isinstance(path, str) else path[0]]
 
     monkeypatch.setattr(Translator, "load", load)
-    monkeypatch.setattr(decoding_flags, "check_models", lambda paths, weights: None)
-    monkeypatch.setattr(decoding_flags, "config_of", lambda path: Config())
+    monkeypatch.setattr(chosen_models, "check_models", lambda paths, weights: None)
+    monkeypatch.setattr(chosen_models, "config_of", lambda path: Config())
     return models

@@ -11,7 +11,7 @@ from rnnsearch_tf.config import WHITESPACE, Config, DecodingConfig
 from rnnsearch_tf.inference import side_by_side
 from rnnsearch_tf.inference.translator import LINES_AT_ONCE, Translator
 from rnnsearch_tf.models.model_directory import ModelDirectory
-from rnnsearch_tf.scripts import score, translate
+from rnnsearch_tf.scripts.shared.chosen_models import ChosenModels
 from rnnsearch_tf.text.tokenizers import tokenizer_for
 from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, Vocabulary
 
@@ -84,8 +84,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> ScriptedEngine:
     config = Config(decoding=DecodingConfig(max_length=MAX_LENGTH, beam_size=2))
     words = tokenizer_for(WHITESPACE, "")
     translator = Translator(scripted, config, (words, words), (KNOWN, KNOWN))
-    for script in (translate, score):
-        monkeypatch.setattr(script, "open_translator", lambda command, **_: translator)
+    monkeypatch.setattr(ChosenModels, "open", lambda *_, **__: translator)
     return scripted
 
 

@@ -8,11 +8,10 @@ from rnnsearch_tf.alignment.formats import read_gold
 from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.scripts.shared.alignment_flags import (
-    aligned_models,
     by_aligner,
+    choose_aligned_models,
     define_alignment,
     link_method,
-    word_aligner,
 )
 from rnnsearch_tf.scripts.shared.command import Command, quiet_start
 from rnnsearch_tf.scripts.shared.file_flags import INPUT_FILE
@@ -73,11 +72,11 @@ def evaluate_alignments(command: Command, text: ParallelText) -> None:
     if len(flags.reference or []) > 1:
         raise UsageError("--alignments: the links are those of one --reference")
     methods = _methods(command)
-    aligned_models(command)  # for its checks
+    models = choose_aligned_models(command)
     lengths = [(len(x.split()), len(y.split())) for x, y in zip(*text, strict=True)]
     gold = read_gold(flags.alignments, lengths, flags.flip_gold)
     with quiet_start():
-        aligner = word_aligner(command)
+        aligner = models.open()
     pairs = aligner.align(text)
     _check_words(pairs, lengths)
     tried = evaluate_methods([pair.weights for pair in pairs], gold, methods)

@@ -1,6 +1,6 @@
 """Flags of every script that links words."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rnnsearch_tf.alignment.extraction import ALIGNER_LINKS, LinkMethod, LinkWeights
 from rnnsearch_tf.alignment.links import DEFAULT_THRESHOLD, THRESHOLD, LinkRule, RuleName
@@ -9,12 +9,8 @@ from rnnsearch_tf.config import AlignmentName
 from rnnsearch_tf.errors import UsageError
 from rnnsearch_tf.inference.exported import Export, find_version
 from rnnsearch_tf.models.model_directory import ModelDirectory
+from rnnsearch_tf.scripts.shared.chosen_models import ChosenModels, choose_models, model_folders
 from rnnsearch_tf.scripts.shared.command import Command
-from rnnsearch_tf.scripts.shared.decoding_flags import (
-    checked_models,
-    model_folders,
-    open_translator,
-)
 from rnnsearch_tf.scripts.shared.file_flags import MODEL_FOLDERS
 
 if TYPE_CHECKING:
@@ -111,25 +107,34 @@ def _rule(command: Command, default: LinkRule) -> LinkRule:
     return LinkRule(name, own if flags.threshold is None else flags.threshold)
 
 
-def aligned_models(command: Command) -> list[str]:
-    """Return the folders of all models that align, checked as by `checked_models`."""
-    reverse = command.flags.reverse_model_dir
-    others = checked_models(command, reverse) if reverse else []
-    models, wanted = checked_models(command), _wanted(command)
-    version = find_version(models[0])
-    if version is None:
-        ModelDirectory(models[0]).find_aligner(wanted)  # for its check
+class AlignedModels(NamedTuple):
+    """The models that align, with what was asked to do so."""
+
+    forward: ChosenModels
+    reverse: ChosenModels | None
+    wanted: AlignmentName | None
+
+    def digests(self) -> list[dict[str, str]]:
+        """Return the SHA-256 of each file that the links depend on."""
+        return self.forward.digests() + (self.reverse.digests() if self.reverse else [])
+
+    def open(self) -> "WordAligner":
+        """Load them; InputError if models do not go together."""
+        from rnnsearch_tf.alignment.word_aligner import TrainedAligner, WordAligner
+
+        forward = self.forward.open(self.wanted)
+        if forward.aligner is not None:
+            return TrainedAligner(forward, forward.aligner)
+        return WordAligner(forward, self.reverse.open("attention") if self.reverse else None)
+
+
+def choose_aligned_models(command: Command) -> AlignedModels:
+    """Read and check all models that align; as `choose_models`."""
+    names, wanted = command.flags.reverse_model_dir, _wanted(command)
+    reverse = choose_models(command, names) if names else None
+    forward = choose_models(command)
+    if forward.version is None:
+        ModelDirectory(forward.paths[0]).find_aligner(wanted)  # for its check
     else:
-        Export(version).check_options(alignment=wanted)
-    return [*models, *others]
-
-
-def word_aligner(command: Command) -> "WordAligner":
-    """Load what the flags name; InputError if models do not go together."""
-    from rnnsearch_tf.alignment.word_aligner import TrainedAligner, WordAligner
-
-    reverse = command.flags.reverse_model_dir
-    forward = open_translator(command, alignment=_wanted(command))
-    if forward.aligner is not None:
-        return TrainedAligner(forward, forward.aligner)
-    return WordAligner(forward, open_translator(command, reverse, "attention") if reverse else None)
+        Export(forward.version).check_options(alignment=wanted)
+    return AlignedModels(forward, reverse, wanted)
