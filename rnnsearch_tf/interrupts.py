@@ -1,4 +1,9 @@
-"""Signals that end a command in order; and at once where it computes in a graph."""
+"""Signals that end a command in order; and at once where it computes in a graph.
+
+Python writes a signal's number to a socket at once, where the thread of `forced` reads it, and runs
+the handler (`_raise`, or that of `deferred`) in the main thread when it comes to its next bytecode.
+While a graph runs, it does not: if no handler has run within `_GRACE`, the thread ends the process.
+"""
 
 import contextlib
 import os
