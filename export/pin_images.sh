@@ -27,11 +27,14 @@ nginx=$(pinned nginx:1.30-alpine)
 prometheus=$(pinned prom/prometheus:v3.5.0)
 grafana=$(pinned grafana/grafana:12.2.0)
 others=$(grep -Ev '^(TF_SERVING|NGINX|PROMETHEUS|GRAFANA)_IMAGE=' .env 2>/dev/null || :)
-cat >.env <<END
+new=$(mktemp ./.env.XXXXXX) # other lines may hold a password: mktemp's file is private
+trap 'rm -f "$new"' EXIT
+cat >"$new" <<END
 TF_SERVING_IMAGE=$serving
 NGINX_IMAGE=$nginx
 PROMETHEUS_IMAGE=$prometheus
 GRAFANA_IMAGE=$grafana${others:+
 $others}
 END
+mv "$new" .env
 cat .env

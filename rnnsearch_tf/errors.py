@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 _Item = TypeVar("_Item")
+_LONGEST = 500  # characters of a library's error that are shown
 
 
 class InputError(Exception):
@@ -75,4 +76,5 @@ def first_line(error: BaseException) -> str:
     text = re.sub(r"\{\{function_node .*?\}\} ?| \[Op:\w+\](?: name: ?\S*)?", "", str(error))
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     end = 2 if lines and lines[0].endswith(":") else 1
-    return " ".join(lines[:end]) or type(error).__name__
+    line = " ".join(lines[:end]) or type(error).__name__
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"

@@ -33,15 +33,20 @@ def replacing(path: str | Path, suffix: str = "") -> Iterator[Path]:
     A symbolic link stays: the file that it names is replaced. What is no regular file, such as a
     device or a pipe, stays too: the content is written into it. `suffix` is an ending that the
     writer insists on. An OSError has `path` as its `filename`.
+
+    Who may write the folder cannot have this write or change another file: nobody knows the
+    temporary name before its file is there. That file is private where it replaces another.
     """
     target = real_path(path)
     stays = is_stream(path)
     place: Any = tempfile.TemporaryDirectory() if stays else contextlib.nullcontext(target.parent)
     with place as folder:
-        temporary = Path(folder) / f".{target.name}.{os.getpid()}.tmp{suffix}"
+        temporary = Path(folder) / f".{target.name}.{uuid.uuid4().hex[:8]}.tmp{suffix}"
         remove = functools.partial(temporary.unlink, missing_ok=True)
         try:
             with interrupts.last_word(remove):
+                if target.exists() and not stays:
+                    os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
                 yield temporary
             if stays:
                 with open(temporary, "rb") as content, opened_stream(path) as stream:
@@ -110,13 +115,39 @@ def move_over(temporary: Path, path: Path) -> None:
 
 
 def take_mode(path: Path, old: Path) -> None:
-    """Give a file the mode and, where permitted, the owner of another."""
+    """Give a file the mode and, where permitted, the owner of another.
+
+    What somebody has put in its place, a link to a file of others, gets neither.
+    """
     status = old.stat()
-    with contextlib.suppress(OSError):  # only root gives files away, and not on every disk
-        if sys.platform != "win32":
-            os.chown(path, status.st_uid, status.st_gid)
-    with contextlib.suppress(OSError):
-        path.chmod(stat.S_IMODE(status.st_mode) & 0o777)
+    mode = stat.S_IMODE(status.st_mode) & 0o777
+    if sys.platform == "win32":
+        path.chmod(mode)
+        return
+    with contextlib.suppress(OSError), open(path, "rb", opener=_no_link) as file:
+        own = os.fstat(file.fileno())
+        if not stat.S_ISREG(own.st_mode) or own.st_nlink > 1:
+            return
+        with contextlib.suppress(OSError):  # only root gives files away, and not on every disk
+            os.fchown(file.fileno(), status.st_uid, status.st_gid)
+        os.fchmod(file.fileno(), mode)
+
+
+def _no_link(path: str, flags: int) -> int:
+    """Open a file; OSError for a symbolic link or a pipe without a reader."""
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o666)
+
+
+def check_no_link(path: Path, purpose: str) -> None:
+    """Raise an InputError for a link, whose copy could tell any file of this machine."""
+    if path.is_symlink():
+        raise InputError(f"{path}: a symbolic link; replace it with the file to {purpose} it")
+
+
+def check_regular(path: Path) -> None:
+    """Raise an InputError for a pipe, a device or a folder, which must not be read to its end."""
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path}: not a regular file")
 
 
 def write_atomically(path: str | Path, content: bytes) -> None:
@@ -137,8 +168,9 @@ def check_no_pattern(path: str | Path) -> None:
 def check_space(path: str | Path, size: int) -> None:
     """Raise an OSError if the disk has no room for a new file of so many bytes.
 
-    For a writer that crashes on a full disk.
+    For a writer that crashes on a full disk. A file that is there stays, and is empty then.
     """
+    is_there = Path(path).exists()
     try:
         with open(path, "wb") as file:
             if sys.platform == "linux":
@@ -146,7 +178,10 @@ def check_space(path: str | Path, size: int) -> None:
             elif shutil.disk_usage(Path(path).parent).free < size:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
     finally:
-        Path(path).unlink(missing_ok=True)
+        if is_there:
+            os.truncate(path, 0)
+        else:
+            Path(path).unlink(missing_ok=True)
 
 
 # Errors of file systems that sync no folders, and of folders that may not be read.
@@ -185,7 +220,7 @@ def file_lock(
     The file stays: another process may already wait for the lock on it. Where another process
     holds it, this one waits, or raises `busy`. OSError if it cannot be locked.
     """
-    with open(path, "ab") as file:
+    with open(path, "ab", opener=_no_link) as file:
         if not _try_lock(file):
             if busy:
                 raise busy

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
-from rnnsearch_tf.terminal import printable
+from rnnsearch_tf.terminal import printable, single_line
 
 if TYPE_CHECKING:
     from rnnsearch_tf.bars import Bars
@@ -28,14 +28,17 @@ _line_is_open = False  # it ends in ^C
 def say(line: str) -> None:
     """Write a line that stays to standard error, above the bars; a terminal breaks it at words.
 
+    A newline before it is a blank line; others, as in the name of a file, are spaces.
+
     The work goes on where nothing can be written: the terminal is gone, or the disk of a log full.
     """
-    text = printable(line)
+    text = printable(single_line(line.lstrip("\n")))
     width = shutil.get_terminal_size().columns
     if len(text) > width and _is_terminal():
         text = textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
     with contextlib.suppress(OSError):
         fresh_line()
+        text = "\n" * line.startswith("\n") + text
         print(text, file=sys.stderr, flush=True)
 
 

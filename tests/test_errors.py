@@ -20,6 +20,7 @@ from rnnsearch_tf.errors import first_line
             "Matrix size-incompatible: [2,3], [1,3] [Op:MatMul] name: ",
             "Matrix size-incompatible: [2,3], [1,3]",
         ),
+        ("a" * 10_000, "a" * 500 + "…"),
     ],
 )
 def test_the_first_line_is_for_people(text, told):

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -25,7 +26,9 @@ from rnnsearch_tf.files import (
     write_atomically,
 )
 from rnnsearch_tf.inference.exported import new_version
+from rnnsearch_tf.inference.loading import load_text_model
 from rnnsearch_tf.models.model_directory import ModelDirectory, find_model
+from rnnsearch_tf.serving.export import export
 from rnnsearch_tf.text.word_tokenizer import WhitespaceTokenizer
 from rnnsearch_tf.visualization.alignment_page import write_page
 
@@ -144,6 +147,9 @@ def test_a_file_larger_than_the_disk_is_refused(tmp_path, monkeypatch, platform)
     with pytest.raises(OSError):
         check_space(tmp_path / "file", 2**62)
     assert list(tmp_path.iterdir()) == []
+    (tmp_path / "file").write_bytes(b"before")
+    check_space(tmp_path / "file", 1000)
+    assert (tmp_path / "file").read_bytes() == b""
 
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="of POSIX")
@@ -167,6 +173,42 @@ def test_a_link_stays_and_the_file_behind_it_keeps_its_mode_and_owner(tmp_path):
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
     assert (file.stat().st_uid, file.stat().st_gid) == owner
     assert [path.name for path in (tmp_path / "folder").iterdir()] == ["file"]
+
+
+@posix
+def test_a_private_file_is_private_while_it_is_replaced(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+    path.chmod(0o600)
+    with replacing(path) as temporary:
+        temporary.write_bytes(b"new")
+        assert stat.S_IMODE(temporary.stat().st_mode) == 0o600
+    assert path.read_bytes() == b"new" and stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@posix
+@pytest.mark.parametrize("make", [os.symlink, os.link])
+def test_what_is_put_in_the_place_of_a_finished_file_keeps_mode_and_owner(tmp_path, make):
+    """As by the folder's owner, while root writes in it."""
+    path, secret = tmp_path / "file", tmp_path / "secret"
+    path.write_bytes(b"old")
+    path.chmod(0o666)
+    secret.write_bytes(b"secret")
+    secret.chmod(0o600)
+    with replacing(path) as temporary:
+        temporary.unlink()
+        make(secret, temporary)
+    assert stat.S_IMODE(secret.stat().st_mode) == 0o600
+
+
+@posix
+def test_a_link_or_a_pipe_is_no_lock(tmp_path):
+    (tmp_path / "link").symlink_to("other")
+    os.mkfifo(tmp_path / "fifo")
+    for name in ("link", "fifo"):
+        with pytest.raises(OSError), file_lock(tmp_path / name):
+            pass
+    assert not (tmp_path / "other").exists()
 
 
 @posix
@@ -305,3 +347,23 @@ def test_a_disk_without_locks_is_named(tmp_path, monkeypatch):
 )
 def test_the_first_line_of_an_error_says_something(error, line):
     assert first_line(error) == line
+
+
+@posix
+@pytest.mark.parametrize("name", ["config.json", "source.vocab", "best.weights.h5", "lexicon.tsv"])
+def test_a_pipe_in_a_model_directory_is_not_waited_for(tmp_path, name):
+    model = shutil.copytree(find_model("europarl-en-fr"), tmp_path / "model")
+    (model / name).unlink(missing_ok=True)
+    os.mkfifo(model / name)
+    with pytest.raises(InputError, match=f"{name}: not a regular file"):
+        load_text_model(model)
+
+
+@posix
+def test_a_link_is_not_exported(tmp_path):
+    """It may lead to any file of this machine."""
+    model = shutil.copytree(find_model("europarl-en-fr"), tmp_path / "model")
+    (model / "lexicon.tsv").symlink_to(tmp_path / "own")
+    with pytest.raises(InputError, match=r"lexicon\.tsv: a symbolic link"):
+        export(model, tmp_path / "export")
+    assert not (tmp_path / "export").exists()

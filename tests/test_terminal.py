@@ -51,12 +51,15 @@ def test_a_log_has_lines(capsys, monkeypatch):
     with contextlib.closing(Bar("update", 30_000, begins_at=0)) as bar:
         bar.update(12_000, "2.500 nats/token", HOSTILE)
     say(HOSTILE)
+    say("\nmodel\nall is well: no such directory")
     written = capsys.readouterr().err
     assert written.splitlines() == [
         "line 0/2",
         "line 1/2: 0 s left",
         f"update 12,000/30,000: 2.500 nats/token, {TAME}",
         TAME,
+        "",
+        "model all is well: no such directory",
     ]
 
 

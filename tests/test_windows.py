@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from rnnsearch_tf.windows import windows
+from rnnsearch_tf.windows import MAX_LENGTH, text_windows, windows
 
 
 def test_windows_are_read_on_request():
@@ -27,3 +27,12 @@ def test_what_comes_before_an_error_is_given_first(count):
         for window in windows(broken(), 2):
             given += window
     assert given == list(range(count))
+
+
+def test_long_texts_end_a_window_early():
+    long, half = "a" * MAX_LENGTH, b"a" * (MAX_LENGTH // 2)
+    assert list(text_windows(["b", long, "c", "d", "e"], 3)) == [["b", long], ["c", "d", "e"]]
+    assert list(text_windows([("b", half), (half, "c"), ("d", "e")], 3)) == [
+        [("b", half), (half, "c")],
+        [("d", "e")],
+    ]

@@ -10,7 +10,7 @@ from rnnsearch_tf.data.parallel_corpus import ParallelText
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.results import Alignment
-from rnnsearch_tf.windows import windows
+from rnnsearch_tf.windows import text_windows
 
 
 class PairAlignment(NamedTuple):
@@ -55,7 +55,7 @@ class WordAligner:
         self, pairs: Iterable[tuple[str, str]], pairs_at_once: int = 256
     ) -> Iterator[PairAlignment]:
         """Align any number of sentence pairs, as `align`; also those before an error of `pairs`."""
-        for window in windows(pairs, pairs_at_once):
+        for window in text_windows(pairs, pairs_at_once):
             source, target = map(list, zip(*window, strict=True))
             yield from self.align(ParallelText(source, target))
 

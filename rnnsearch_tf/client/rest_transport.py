@@ -13,7 +13,7 @@ from rnnsearch_tf.client.failures import Failure, refusal
 from rnnsearch_tf.client.http_exchange import HttpExchange, Response
 from rnnsearch_tf.client.results import VersionStatus
 
-_MAX_LISTS = 1_000_000  # and objects, each some 50 times as large as its text
+_MAX_PARTS = 1_000_000  # lists and objects, or keys, each some 50 times as large as its text
 _MAX_VALUES = 1 << 24  # an answer of 256 MiB has fewer weights
 # HTTP statuses and the gRPC codes that TensorFlow Serving makes them from. 502 is a gateway's while
 # the server behind it restarts.
@@ -102,7 +102,8 @@ class RestTransport:
 
 def _parsed(body: bytes) -> Any:
     """Return what JSON holds; None if it cannot be read, or would fill the memory as objects."""
-    if body.count(b"[") + body.count(b"{") > _MAX_LISTS or body.count(b",") > _MAX_VALUES:
+    lists, keys = body.count(b"[") + body.count(b"{"), body.count(b":")
+    if max(lists, keys) > _MAX_PARTS or body.count(b",") > _MAX_VALUES:
         return None
     try:
         return json.loads(body.decode())

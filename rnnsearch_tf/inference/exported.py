@@ -9,7 +9,7 @@ from rnnsearch_tf.config import SENTENCEPIECE, Config, DecodingConfig, ModelConf
 from rnnsearch_tf.digests import unsealed
 from rnnsearch_tf.errors import InputError, first_line
 from rnnsearch_tf.extras import require_package
-from rnnsearch_tf.files import home_path
+from rnnsearch_tf.files import check_regular, home_path
 from rnnsearch_tf.json_files import read_json, typed
 from rnnsearch_tf.models.model_directory import BEST, ModelDirectory
 from rnnsearch_tf.text.vocabulary import Vocabulary
@@ -70,6 +70,7 @@ class Export:
 
     def __init__(self, path: Path):
         self.path = path
+        check_regular(path / CARD)
         values = read_json(path / CARD)
         try:
             card = unsealed(typed(dict[str, Any], values))

@@ -16,7 +16,7 @@ from rnnsearch_tf.errors import InputError, input_errors
 from rnnsearch_tf.files import Paths, as_list
 from rnnsearch_tf.given_texts import Line, Target, checked_text, each_line, each_pair
 from rnnsearch_tf.inference import exported, given_pairs
-from rnnsearch_tf.inference.given_pairs import checked_lines, padded, tokenized
+from rnnsearch_tf.inference.given_pairs import checked_lines, padded
 from rnnsearch_tf.inference.loading import load_export, load_text_model
 from rnnsearch_tf.inference.n_best import read_translations
 from rnnsearch_tf.inference.side_by_side import map_parts, side_by_side
@@ -34,9 +34,10 @@ from rnnsearch_tf.results import (
     received_scores,
     received_weights,
 )
+from rnnsearch_tf.terminal import printable
 from rnnsearch_tf.text.tokenizers import Tokenizer, tokenizers_for
 from rnnsearch_tf.text.vocabulary import Vocabulary
-from rnnsearch_tf.windows import windows
+from rnnsearch_tf.windows import text_windows
 
 LINES_AT_ONCE = 256  # sorted by length and searched together
 _PAIRS_AT_ONCE = 64  # likewise; α is kept for each
@@ -102,7 +103,7 @@ class Translator:
 
     def __repr__(self) -> str:
         config, (source, target) = self.config, self.vocabularies
-        return (
+        return printable(
             f"Translator({config.model.architecture}, "
             f"{config.source_language} → {config.target_language}, "
             f"{len(source):,} → {len(target):,} words, beam {config.decoding.beam_size}, "
@@ -271,7 +272,7 @@ class Translator:
         `lines_at_once` lines are read before the first result.
         """
         yield from self.translate_windows(
-            windows(each_line(lines), lines_at_once),
+            text_windows(each_line(lines), lines_at_once),
             beam_size=beam_size,
             n_best=n_best,
             return_alignment=return_alignment,
@@ -385,7 +386,7 @@ class Translator:
 
     def score_stream(self, pairs: Iterable[tuple[Line, Target]]) -> Iterator[float]:
         """Score (source, target) pairs as they come; as `score`."""
-        for window in windows(each_pair(pairs), LINES_AT_ONCE):
+        for window in text_windows(each_pair(pairs), LINES_AT_ONCE):
             outputs = self._scored(*self._tokens(window))
             yield from received_scores(outputs["score"].numpy())
 
@@ -420,7 +421,7 @@ class Translator:
 
     def score_words_stream(self, pairs: Iterable[tuple[Line, Target]]) -> Iterator[Hypothesis]:
         """Score (source, target) pairs word by word, as they come; as `score_words`."""
-        for window in windows(each_pair(pairs), LINES_AT_ONCE):
+        for window in text_windows(each_pair(pairs), LINES_AT_ONCE):
             source, target = self._tokens(window)
             outputs = self._scored(source, target)
             scores = outputs["score"].numpy()
@@ -480,7 +481,7 @@ class Translator:
 
     def align_stream(self, pairs: Iterable[tuple[Line, Target]]) -> Iterator[Alignment]:
         """Align (source, target) pairs as they come; as `align`."""
-        for window in windows(each_pair(pairs), _PAIRS_AT_ONCE):
+        for window in text_windows(each_pair(pairs), _PAIRS_AT_ONCE):
             yield from self._aligned(*self._tokens(window))
 
     def with_options(self, **options: Any) -> "Translator":
@@ -504,13 +505,11 @@ class Translator:
 
     def source_lengths(self, lines: Sequence[Line]) -> list[int]:
         """Count the model's tokens of each line, without `</s>`."""
-        rows = tokenized(each_line(lines), self.source_tokenizer)
-        return [len(tokens) for tokens in rows]
+        return _lengths(lines, self.source_tokenizer)
 
     def target_lengths(self, lines: Sequence[Line]) -> list[int]:
         """Count the model's tokens of each translation, without `</s>`."""
-        rows = tokenized(each_line(lines), self.target_tokenizer)
-        return [len(tokens) for tokens in rows]
+        return _lengths(lines, self.target_tokenizer)
 
     def words_of_pairs(
         self, source: Sequence[Line], target: Sequence[Line]
@@ -584,7 +583,8 @@ class Translator:
             for hypothesis in translation.hypotheses
         )
         alignments = itertools.chain.from_iterable(
-            self._aligned(*zip(*window, strict=True)) for window in windows(pairs, _PAIRS_AT_ONCE)
+            self._aligned(*zip(*window, strict=True))
+            for window in text_windows(pairs, _PAIRS_AT_ONCE)
         )
         for translation in translations:
             yield dataclasses.replace(
@@ -612,3 +612,8 @@ def _of_pairs(
 
 def _collected(stream: Iterator[Item], total: int, progress: bool) -> list[Item]:
     return list(counted(stream, "line", total) if progress else stream)
+
+
+def _lengths(lines: Sequence[Line], tokenizer: Tokenizer) -> list[int]:
+    tokens = tokenizer.tokenize(tf.constant(list(each_line(lines)), tf.string))
+    return tokens.row_lengths().numpy().tolist()

@@ -14,6 +14,7 @@ from rnnsearch_tf.config import SENTENCEPIECE, SUBWORD_FILES, AlignmentName, Con
 from rnnsearch_tf.digests import file_digest
 from rnnsearch_tf.errors import InputError, input_errors
 from rnnsearch_tf.files import (
+    check_regular,
     check_space,
     file_lock,
     home_path,
@@ -117,6 +118,7 @@ class ModelDirectory:
         paths = [self.path / name for name in SUBWORD_FILES]
         digests = config.source_subwords, config.target_subwords
         for path, digest in zip(paths, digests, strict=True):
+            check_regular(path)
             if file_digest(path) != digest:
                 raise InputError(f"{path}: not the SentencePiece model this model was made with")
         return paths
@@ -177,6 +179,7 @@ class ModelDirectory:
             raise InputError(f"{self.path}: no such model directory")
         if not self.is_complete():
             raise InputError(f"{self.path}: not a model directory, or half-written: no config.json")
+        check_regular(self._config_path)
         with input_errors(self._config_path):
             return Config.from_json(self._config_path.read_bytes())
 
@@ -186,6 +189,8 @@ class ModelDirectory:
         InputError if a file is missing, damaged, or not the one the model was made with.
         """
         config = self.load_config()
+        check_regular(self.source_vocabulary_path)
+        check_regular(self.target_vocabulary_path)
         source = Vocabulary.load(self.source_vocabulary_path, config.source_vocabulary)
         target = Vocabulary.load(self.target_vocabulary_path, config.target_vocabulary)
         _check_sizes(self.path, config, source, target)
@@ -199,6 +204,7 @@ class ModelDirectory:
 
     def find_lexicon(self) -> Path | None:
         """Find the lexicon; None if there is none."""
+        check_regular(self.lexicon_path)
         return self.lexicon_path if self.lexicon_path.exists() else None
 
     def find_aligner(self, alignment: AlignmentName | None = None) -> Path | None:
@@ -207,6 +213,7 @@ class ModelDirectory:
         By default (`alignment` None), the aligner is used if there is one. InputError if
         `alignment` is "aligner" and there is none.
         """
+        check_regular(self.aligner_path)
         if self.aligner_path.exists():
             return None if alignment == "attention" else self.aligner_path
         if alignment == "aligner":
@@ -220,6 +227,7 @@ class ModelDirectory:
 
         InputError if it is not such a file.
         """
+        check_regular(self.log_path)
         if not self.log_path.exists():
             return []
         with input_errors(self.log_path):
@@ -323,6 +331,7 @@ class ModelDirectory:
         path = self.weights_path(which)
         if not self.path.is_dir():
             raise InputError(f"{self.path}: no such model directory")
+        check_regular(path)
         if not path.exists():
             raise InputError(f"{self.path}: no {path.name}: training has not saved any yet")
         return path

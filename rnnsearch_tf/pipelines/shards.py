@@ -13,7 +13,14 @@ from apache_beam.io.filesystem import BeamIOError, CompressionTypes
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.io.tfrecordio import _TFRecordUtil as TFRecord  # its transforms lose the order
 
-from rnnsearch_tf.data.lines import bounded, check_head, compressed, is_compressed, raw_lines_of
+from rnnsearch_tf.data.lines import (
+    MAX_LINE_BYTES,
+    bounded,
+    check_head,
+    compressed,
+    is_compressed,
+    raw_lines_of,
+)
 from rnnsearch_tf.errors import InputError, input_errors
 from rnnsearch_tf.files import move_over
 
@@ -42,9 +49,18 @@ def unfinished_folder(output: str) -> str:
 
 
 def outputs_of(pattern: str, folder: str) -> list[tuple[str, str]]:
-    """Pair the path of each output with its input: the name behind the pattern's fixed folder."""
+    """Pair the path of each output with its input: the name behind the pattern's fixed folder.
+
+    InputError for an input whose output would lie elsewhere.
+    """
     base = len(folder_of(pattern))
-    return [(FileSystems.join(folder, *path[base:].split("/")), path) for path in matching(pattern)]
+    pairs = []
+    for path in matching(pattern):
+        parts = path[base:].split("/")
+        if any(part in ("", ".", "..") or "\\" in part for part in parts):  # of a bucket's object
+            raise InputError(f"{path}: a name that leads out of its folder")
+        pairs.append((FileSystems.join(folder, *parts), path))
+    return pairs
 
 
 def folder_of(pattern: str) -> str:
@@ -133,9 +149,22 @@ def _text(file: IO[bytes]) -> Iterator[bytes]:
         yield line
 
 
+class _BoundedReads:
+    """A file that no record can be read from that would fill the memory."""
+
+    def __init__(self, file: IO[bytes]):
+        self._file = file
+
+    def read(self, size: int) -> bytes:
+        if size > MAX_LINE_BYTES:
+            raise ValueError(f"a record of more than {MAX_LINE_BYTES:,} bytes, or damaged")
+        return self._file.read(size)
+
+
 def _records(file: IO[bytes], feature: str | None) -> Iterator[bytes]:
     number = 0
-    while (record := TFRecord.read_record(file)) is not None:
+    bounded_file: Any = _BoundedReads(file)
+    while (record := TFRecord.read_record(bounded_file)) is not None:
         number += 1
         yield record if feature is None else _value(record, feature, number)
 

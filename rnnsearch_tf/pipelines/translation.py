@@ -18,7 +18,7 @@ from rnnsearch_tf.pipelines.jobs import NAMESPACE, count
 from rnnsearch_tf.pipelines.shards import outputs_of, read_lines, write_lines
 from rnnsearch_tf.results import Translation
 from rnnsearch_tf.threads import limit_operations
-from rnnsearch_tf.windows import windows
+from rnnsearch_tf.windows import text_windows
 
 CHUNK_LINES = 1_024  # one worker translates them, the long ones together and the short ones
 
@@ -137,7 +137,7 @@ class _ReadChunks(beam.DoFn):
     def process(self, shard: tuple[str, str], feature: str | None) -> Iterator[Any]:
         output, path = shard
         size = 0
-        for lines in windows(read_lines(path, feature), CHUNK_LINES):
+        for lines in text_windows(read_lines(path, feature), CHUNK_LINES):
             yield (output, size), lines
             size += len(lines)
             count("blank_lines", sum(not line.strip() for line in lines))

@@ -21,7 +21,7 @@ from rnnsearch_tf.scripts.shared.translation_lines import (
     define_translation_format,
     translation_format,
 )
-from rnnsearch_tf.windows import windows
+from rnnsearch_tf.windows import text_windows
 
 if TYPE_CHECKING:
     from rnnsearch_tf.inference.translator import Translator
@@ -90,10 +90,10 @@ def _windows(output: LineStream) -> Iterator[list[bytes]]:
     from rnnsearch_tf.inference.translator import LINES_AT_ONCE
 
     if _is_typed():
-        return windows(output.rest_of(_typed()), 1)
+        return text_windows(output.rest_of(_typed()), 1)
     path = FLAGS.input
     lines = output.rest_of(input_lines(path))
-    return (live_windows if is_live(path) else windows)(lines, LINES_AT_ONCE)
+    return (live_windows if is_live(path) else text_windows)(lines, LINES_AT_ONCE)
 
 
 def _is_typed() -> bool:

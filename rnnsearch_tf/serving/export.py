@@ -1,5 +1,6 @@
 """Export of model directories to SavedModels for TensorFlow Serving."""
 
+import errno
 import json
 from pathlib import Path
 
@@ -8,13 +9,20 @@ import tensorflow as tf
 from rnnsearch_tf.config import SUBWORD_FILES, AlignmentName, DecodingConfig, check_choice
 from rnnsearch_tf.digests import folder_digests, sealed
 from rnnsearch_tf.errors import InputError, first_line
-from rnnsearch_tf.files import Paths, as_list, check_no_pattern, new_folder, write_atomically
+from rnnsearch_tf.files import (
+    Paths,
+    as_list,
+    check_no_link,
+    check_no_pattern,
+    new_folder,
+    write_atomically,
+)
 from rnnsearch_tf.inference.exported import CARD, SUBWORDS, new_version
 from rnnsearch_tf.inference.loading import load_text_model
 from rnnsearch_tf.inference.n_best import LOWEST
 from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.inference.weight_storage import FULL, WEIGHT_DTYPES
-from rnnsearch_tf.models.model_directory import BEST, ModelDirectory, find_model
+from rnnsearch_tf.models.model_directory import BEST, MODEL_FILES, ModelDirectory, find_model
 from rnnsearch_tf.serving.model_card import model_card
 from rnnsearch_tf.serving.signatures import signatures
 from rnnsearch_tf.serving.warmup import frequent_words, write_warmup_requests
@@ -64,6 +72,9 @@ def export(
     check_no_pattern(export_dir)
     target = new_version(export_dir, version)
     check_choice("weights_dtype", weights_dtype, WEIGHT_DTYPES, InputError)
+    for path in model_dirs:
+        for name in MODEL_FILES:
+            check_no_link(Path(path) / name, "export")
     read = [ModelDirectory(path).check_weights(weights) for path in model_dirs]
     text_model = load_text_model(model_dirs, decoding, weights, weights_dtype, alignment)
     _check_finite(text_model, names)
@@ -91,6 +102,8 @@ def export(
                 json.dumps(card, indent=2, ensure_ascii=False) + "\n", "utf-8"
             )
     except (OSError, tf.errors.OpError) as error:
+        if isinstance(error, OSError) and error.errno in (errno.EEXIST, errno.ENOTEMPTY):
+            raise InputError(f"{target}: another process has just written it") from error
         raise InputError(f"{target}: cannot be written: {first_line(error)}") from error
     return target
 

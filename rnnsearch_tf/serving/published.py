@@ -1,6 +1,7 @@
 """Model directories to share, on a model hub or anywhere, with a card that says what they are."""
 
 import dataclasses
+import html
 import re
 import shutil
 import string
@@ -13,11 +14,12 @@ from rnnsearch_tf.config import SENTENCEPIECE, Config, DecodingConfig, ModelConf
 from rnnsearch_tf.errors import InputError, first_line, input_errors
 from rnnsearch_tf.evaluation.metrics import METRICS, Score
 from rnnsearch_tf.extras import package
-from rnnsearch_tf.files import Paths, as_list, home_path, new_folder
+from rnnsearch_tf.files import Paths, as_list, check_no_link, home_path, new_folder
 from rnnsearch_tf.json_files import read_json, typed
 from rnnsearch_tf.models.model_directory import BEST, LAST, MODEL_FILES, ModelDirectory, find_model
 from rnnsearch_tf.models.weights_file import copy_weights, count_values
 from rnnsearch_tf.serving.model_card import evaluation_of
+from rnnsearch_tf.terminal import single_line
 
 _TEMPLATE = Path(__file__).with_name("published.md")
 _STUDY = (
@@ -77,8 +79,9 @@ def publish(
             if directory.check_weights(weights) != digest:
                 raise InputError(f"{directory.path}: the weights have just changed; publish again")
             for name in (*MODEL_FILES, "training.jsonl"):
-                if (directory.path / name).exists():
-                    _copy(directory.path / name, folder / name)
+                if (source := directory.path / name).exists():
+                    check_no_link(source, "publish")
+                    shutil.copyfile(source, folder / name)
             if weights == LAST:  # which are the best ones of the folder
                 ModelDirectory(folder).write_log([record] if record else [])
             (folder / "config.json").write_text(config.to_json(), "utf-8")
@@ -94,13 +97,6 @@ def publish(
             (folder / "README.md").write_text(card, "utf-8")
     except OSError as error:
         raise InputError(f"{target}: cannot be written: {first_line(error)}") from error
-
-
-def _copy(source: Path, target: Path) -> None:
-    """Copy a file; InputError for a link, which could publish any file of this machine."""
-    if source.is_symlink():
-        raise InputError(f"{source}: a symbolic link; replace it with the file to publish it")
-    shutil.copyfile(source, target)
 
 
 def _card(config: Config, **others: str) -> str:
@@ -178,4 +174,5 @@ def _test_rows(path: Path, digest: str, decoding: DecodingConfig) -> Iterator[st
 
 
 def _row(*columns: str) -> str:
-    return "| " + " | ".join(column.replace("|", ", ") for column in columns) + " |"
+    cells = (single_line(html.escape(column, quote=False)).replace("|", ", ") for column in columns)
+    return "| " + " | ".join(cells) + " |"

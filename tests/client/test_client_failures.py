@@ -490,6 +490,8 @@ def test_an_answer_of_more_values_than_there_are_is_not_parsed(values):
     """As Python objects, they would take many times the memory of their text."""
     assert rest_transport._parsed(b'{"outputs": [%s1, 1]}' % values) is None
     assert rest_transport._parsed(b'{"outputs": [1, 1]}') == {"outputs": [1, 1]}
+    keys = b", ".join(b'"%d": 0' % number for number in range(1_000_001))
+    assert rest_transport._parsed(b"{%s}" % keys) is None
 
 
 def test_the_deadline_holds_for_the_reading_of_an_answer(monkeypatch):

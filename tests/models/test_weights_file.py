@@ -248,7 +248,8 @@ def test_a_file_that_ends_early_or_is_none(copy):
         assert said(copy)
     copy.weights_path().unlink()
     copy.weights_path().mkdir()
-    assert said(copy)
+    with pytest.raises(InputError, match="not a regular file"):
+        copy.check_weights()
 
 
 def test_no_weights_yet(copy):

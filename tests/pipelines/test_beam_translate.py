@@ -19,6 +19,7 @@ pytest.importorskip("apache_beam", reason="apache_beam is not installed: make te
 
 from apache_beam.io.tfrecordio import _TFRecordUtil as TFRecord
 
+from rnnsearch_tf.data.lines import MAX_LINE_BYTES
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.inference import exported
 from rnnsearch_tf.inference.translator import Translator
@@ -132,6 +133,21 @@ def test_records_with_a_feature(tmp_path):
     assert list(shards.read_lines(str(path), "text")) == [b"It is cold."]
     with pytest.raises(shards.InputError, match=r"record 1 is no Example with one string 'x'"):
         list(shards.read_lines(str(path), "x"))
+
+
+def test_a_record_that_would_fill_the_memory_is_not_read(tmp_path):
+    path = tmp_path / "a.tfrecord"
+    with open(path, "wb") as file:
+        TFRecord.write_record(file, b"a" * (MAX_LINE_BYTES + 1))
+    with pytest.raises(shards.InputError, match="a record of more than 16,777,216 bytes"):
+        list(shards.read_lines(str(path)))
+
+
+@pytest.mark.parametrize("name", ["../../a", "./a", "b//a", r"b\..\a"])
+def test_no_name_of_a_bucket_leads_out_of_the_output(monkeypatch, name):
+    monkeypatch.setattr(shards, "matching", lambda pattern: [f"gs://text/{name}"])
+    with pytest.raises(shards.InputError, match="a name that leads out of its folder"):
+        shards.outputs_of("gs://text/**", "/out")
 
 
 def test_written_again_a_shard_has_the_same_bytes(tmp_path):

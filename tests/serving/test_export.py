@@ -237,7 +237,7 @@ def test_a_version_that_appears_meanwhile_is_not_overwritten(model_dir, tmp_path
         (tmp_path / "1" / "saved_model.pb").write_bytes(b"theirs")
 
     monkeypatch.setattr(tf.saved_model, "save", another_export)
-    with pytest.raises(InputError, match="1: cannot be written"):
+    with pytest.raises(InputError, match="1: another process has just written it"):
         export([model_dir], tmp_path, decoding=SEARCH)
     assert [p.name for p in tmp_path.iterdir()] == ["1"]
     assert (tmp_path / "1" / "saved_model.pb").read_bytes() == b"theirs"

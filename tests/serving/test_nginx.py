@@ -251,6 +251,17 @@ def test_behind_an_ingress_each_client_has_a_limit_of_its_own(front_in_kubernete
     assert ask("192.0.2.2") == 200
 
 
+@pytest.mark.parametrize("network", ["2001:db8:1:2:{:x}::", "2001:db8::{:x}"])
+def test_a_network_of_ipv6_has_the_limit_of_an_address(front_in_kubernetes, network):
+    def ask(client: str) -> int:
+        headers = {"X-Forwarded-For": client}
+        return front_in_kubernetes.ask("/v1/models/rnnsearch", headers=headers).status
+
+    statuses = (ask(network.format(number)) for number in range(1, 10_000))
+    assert next(status for status in statuses if status != 200) == 429
+    assert ask("2001:db8:1:3::1") == 200
+
+
 def test_the_two_configurations_differ_in_names_and_addresses_alone():
     about = re.compile(
         r"#|resolver|set \$model_server|proxy_pass|(set_)?real_ip|limit_conn open \d"

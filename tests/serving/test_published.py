@@ -156,6 +156,17 @@ def test_a_link_is_not_published(flags, model_dir, tmp_path, capsys):
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
+def test_a_log_adds_no_heading_and_no_tag_to_the_card(flags, model_dir, tmp_path):
+    copy = ModelDirectory(shutil.copytree(model_dir, tmp_path / "model"))
+    records = copy.read_log()
+    for record in records:
+        record["bleu_signature"] = "nrefs:1\n\n# Install\n\n<img src=x>"
+    copy.write_log(records)
+    assert publish.run([*flags, f"--model_dir={copy.path}", f"--output={tmp_path / 'out'}"]) == 0
+    card = (tmp_path / "out" / "README.md").read_text("utf-8")
+    assert "nrefs:1  # Install  &lt;img src=x&gt; |" in card
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [

@@ -80,8 +80,9 @@ class ResumableFile(LineStream):
                 file.truncate(self._size)
                 if self._target.exists():  # a private file stays private while it is written
                     take_mode(self._partial, self._target)
-                with open(self._journal, "ab") as journal:
+                with file_lock(self._journal, busy) as journal:
                     journal.truncate(self._kept)
+                    take_mode(self._journal, self._partial)
                     write_blocks(file, self._journaled(blocks, file, journal))
                 if not os.path.samestat(os.fstat(file.fileno()), self._partial.stat()):
                     raise _AnotherProcessError(self._partial)

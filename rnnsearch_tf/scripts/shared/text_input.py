@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeVar
 
 from rnnsearch_tf.data.lines import bounded, check_head, raw_lines, raw_lines_of
 from rnnsearch_tf.errors import input_errors, until_error
+from rnnsearch_tf.windows import MAX_LENGTH, length_of
 
 _PAUSE = 0.02  # seconds without a line, after which those before are answered
 _LONGEST = 0.2  # seconds, after which lines that keep coming wait for the next list
@@ -43,6 +44,8 @@ def is_live(path: str) -> bool:
 def live_windows(lines: Iterable[Line], size: int) -> Iterator[list[Line]]:
     """Yield lists of `size` lines, or of fewer: those that come at once, or within 0.2 seconds.
 
+    Long lines end a list early.
+
     An error of the lines is raised after the lines before it.
     """
     arriving: queue.Queue[Line | _End] = queue.Queue(_LINES_AHEAD)
@@ -50,15 +53,21 @@ def live_windows(lines: Iterable[Line], size: int) -> Iterator[list[Line]]:
     end: _End | None = None
     while end is None:
         window: list[Line] = []
-        latest = math.inf
+        latest, length = math.inf, 0
         with contextlib.suppress(queue.Empty):
-            while len(window) < size and end is None and time.monotonic() < latest:
+            while (
+                len(window) < size
+                and length < MAX_LENGTH
+                and end is None
+                and time.monotonic() < latest
+            ):
                 item = arriving.get(timeout=_PAUSE if window else _IDLE)
                 if isinstance(item, _End):
                     end = item
                 else:
                     latest = latest if window else time.monotonic() + _LONGEST
                     window.append(item)
+                    length += length_of(item)
         if window:
             yield window
     for error in end.errors:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from rnnsearch_tf.config import SENTENCEPIECE
 from rnnsearch_tf.scripts.shared.command import Command
-from rnnsearch_tf.windows import windows
+from rnnsearch_tf.windows import text_windows, windows
 
 if TYPE_CHECKING:
     from rnnsearch_tf.inference.translator import Translator
@@ -51,9 +51,10 @@ def with_warnings(
     command: Command, translator: "Translator", pairs: Iterable[tuple[str, str]], done: int
 ) -> Iterator[tuple[str, str]]:
     """Pass on pairs that follow `done` others; warn of unknown words in the first, and of cuts."""
-    for number, window in enumerate(windows(pairs, _WINDOW)):
+    for number, window in enumerate(text_windows(pairs, _WINDOW)):
         source, target = zip(*window, strict=True)
         if not number:
             warn_of_unknown_words(command, translator, source, target)
-        warn_of_cut_lines(command, translator, source, target, done + number * _WINDOW)
+        warn_of_cut_lines(command, translator, source, target, done)
+        done += len(window)
         yield from window
