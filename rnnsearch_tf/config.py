@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, TypeVar
 
 from rnnsearch_tf.digests import sealed, unsealed
+from rnnsearch_tf.errors import did_you_mean
 from rnnsearch_tf.json_files import parse_json, record, typed
 from rnnsearch_tf.limits import COUNT, COUNT_OR_NONE, SEED, Limits
 
@@ -356,11 +357,13 @@ class Config:
         if self.tokenizer == MOSES:
             for name in ("source_language", "target_language"):
                 language = getattr(self, name)
+                known = (*MOSES_LANGUAGES, *MORE_MOSES_LANGUAGES)
+                hint = did_you_mean(language.lower()[:2], known)
                 _require(
-                    language in (*MOSES_LANGUAGES, *MORE_MOSES_LANGUAGES),
-                    f"{name} {language!r}: the Moses tokenizer has rules for {MOSES_NAMES}; for "
-                    "another language, use --tokenizer=sentencepiece, or --tokenizer=whitespace "
-                    "for pre-tokenized text",
+                    language in known,
+                    f"{name} {language!r}{hint}: the Moses tokenizer has rules for {MOSES_NAMES}; "
+                    "for another language, train with --tokenizer=sentencepiece, or with "
+                    "--tokenizer=whitespace on pre-tokenized text",
                 )
 
     @property

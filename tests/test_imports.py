@@ -19,8 +19,8 @@ SUBPACKAGES = {
         tf_functions threads provenance files
     """,
     "text": """
-        __init__ composed_form canonical_composition cleaning letters nonbreaking_prefixes
-        word_tokenizer vocabulary moses unspaced subwords subword_sampling tokenizers vectorizer
+        __init__ unspaced composed_form canonical_composition cleaning letters nonbreaking_prefixes
+        word_tokenizer vocabulary moses subwords subword_sampling tokenizers vectorizer
     """,
     "layers": """
         initializers precision scan embedding gated_recurrence gru attention_inputs attention

@@ -3,7 +3,7 @@
 import contextlib
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.data import prepared_corpus
 from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText, checked_blocks, unchanged
-from rnnsearch_tf.data.prepared_corpus import SIDES, Block, PreparedText, SideWriter
+from rnnsearch_tf.data.prepared_corpus import PROBLEMS, SIDES, Block, PreparedText, SideWriter
 from rnnsearch_tf.digests import code_digest, is_intact, json_digest, write_digests
 from rnnsearch_tf.errors import InputError, until_error
 from rnnsearch_tf.files import home_path, make_once
@@ -64,29 +64,34 @@ def prepare(
 
 def _write(folder: Path, corpus: Corpus, source: Tokenizer, target: Tokenizer) -> None:
     started, pairs = time.monotonic(), 0
+    problems: list[str] = []
     with contextlib.ExitStack() as files, contextlib.closing(Bar("prepared pair")) as bar:
         sides = [SideWriter(folder, name, files) for name in SIDES]
         bar.update(0)
-        for blocks in _tokenized(corpus, source, target):
+        for blocks in _tokenized(corpus, source, target, problems):
             for side, block in zip(sides, blocks, strict=True):
                 side.add(block)
             pairs += len(blocks[0].lengths)
             bar.update(pairs)
     for side in sides:
         side.finish()
+    (folder / PROBLEMS).write_text("".join(f"{problem}\n" for problem in problems), "utf-8")
     write_digests(folder)
     per_second = pairs / max(time.monotonic() - started, 1e-9)
     say(f"prepared the training text: {pairs:,} pairs, {per_second:,.0f} pairs/s")
 
 
 def _tokenized(
-    corpus: Corpus, source: Tokenizer, target: Tokenizer
+    corpus: Corpus, source: Tokenizer, target: Tokenizer, problems: list[str]
 ) -> Iterator[tuple[Block, Block]]:
-    """Tokenize the corpus block by block; `tf.data` works on several at once."""
+    """Tokenize the corpus block by block; `tf.data` works on several at once.
+
+    Adds to `problems` which line of each side is the first with other words than a reader sees.
+    """
     errors: list[Exception] = []
     lines = tf.TensorSpec([None], tf.string)
     dataset = tf.data.Dataset.from_generator(
-        lambda: until_error(_with_warnings(corpus, source, target), errors),
+        lambda: until_error(_watched(corpus, (source, target), problems), errors),
         output_signature=ParallelText(lines, lines),
     )
     dataset = dataset.map(
@@ -102,15 +107,16 @@ def _tokenized(
         raise errors[0]
 
 
-def _with_warnings(corpus: Corpus, *tokenizers: Tokenizer) -> Iterator[ParallelText]:
-    """Give the blocks of a corpus; say once which line has other words than a reader sees."""
+def _watched(
+    corpus: Corpus, tokenizers: Sequence[Tokenizer], problems: list[str]
+) -> Iterator[ParallelText]:
     watched = [i for i, tokenizer in enumerate(tokenizers) if not splits_words(tokenizer)]
     done = 0
     for block in checked_blocks(corpus):
         for i in list(watched):
             if problem := problem_of_form(block[i], done):
                 watched.remove(i)
-                say(f"the {SIDES[i]}: {problem}")
+                problems.append(f"the {SIDES[i]}: {problem}")
         done += len(block.source)
         yield block
 

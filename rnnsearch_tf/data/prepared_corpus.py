@@ -6,7 +6,9 @@ A folder holds `digests.json`, the SHA-256 of its other files, and, for each sid
   first appearance;
 * `SIDE.starts`: int64, the offset of each sentence in it, and the end;
 * `SIDE.types`: UTF-8, one distinct token per line, whose number is the line's;
-* `SIDE.counts`: int64, the occurrences of each distinct token.
+* `SIDE.counts`: int64, the occurrences of each distinct token;
+
+and `problems`: UTF-8, what to say of the text, a line each.
 """
 
 import contextlib
@@ -18,9 +20,11 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 
 from rnnsearch_tf.data.sentence_pairs import Pairs, Sentences
+from rnnsearch_tf.text.subwords import BYTE
 from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, UNK, Vocabulary
 
 SIDES = ("source", "target")
+PROBLEMS = "problems"
 
 
 class Block(NamedTuple):
@@ -38,6 +42,7 @@ class PreparedText:
     def __init__(self, folder: Path):
         self.folder = folder
         self.source, self.target = (PreparedSide(folder, name) for name in SIDES)
+        self.problems = (folder / PROBLEMS).read_text("utf-8").splitlines()
 
     def pairs(self, source_vocabulary: Vocabulary, target_vocabulary: Vocabulary) -> Pairs:
         """Read all pairs as ids of these vocabularies."""
@@ -71,6 +76,11 @@ class PreparedSide:
         """Return the fraction of tokens that a vocabulary lacks, 0 to 1."""
         unknown = self.sentences(vocabulary).ids == UNK
         return float(self._counts[unknown].sum() / max(self._counts.sum(), 1))
+
+    def bytes(self) -> float:
+        """Return the fraction of tokens that are single bytes, 0 to 1; of subwords."""
+        are_bytes = [bool(BYTE.fullmatch(token)) for token in self.types()]
+        return float(self._counts[np.array(are_bytes, bool)].sum() / max(self._counts.sum(), 1))
 
     def types(self) -> Iterator[str]:
         """Read the distinct tokens in the order of their numbers."""

@@ -1,20 +1,24 @@
 """Training data: sentence pairs as ids, vocabularies, and the settings that they complete."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from rnnsearch_tf.config import MOSES, Config, TrainingConfig
-from rnnsearch_tf.data.batching import count_lengths
+from rnnsearch_tf.config import MOSES, Config, DecodingConfig, TrainingConfig
+from rnnsearch_tf.data.batching import count_lengths, length_ratio
 from rnnsearch_tf.data.parallel_corpus import Corpus
 from rnnsearch_tf.data.preparation import prepare
 from rnnsearch_tf.data.prepared_alignments import prepare_alignments
+from rnnsearch_tf.data.prepared_corpus import SIDES
 from rnnsearch_tf.data.sampled_pairs import SampledPairs
 from rnnsearch_tf.data.subwords import find_subwords
 from rnnsearch_tf.data.word_alignments import WordAlignmentFiles
 from rnnsearch_tf.text.subword_sampling import SubwordSampler
 from rnnsearch_tf.text.tokenizers import with_prefixes, word_tokenizers_for
 from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, Vocabulary
+
+_LONG_TARGET = 1.5  # tokens for each source token: half of what a translation may have by default
+_MANY = 0.1  # of pairs or tokens
 
 
 class TrainingData:
@@ -71,6 +75,7 @@ class TrainingData:
                 splits_further=config.tokenizer == MOSES,
             )
         lengths = count_lengths(self.pairs, config.training.max_length)
+        self._ratio = length_ratio(self.pairs, config.training.max_length)
         self._blank, self._kept, self._long = lengths[0], lengths[1:-1].sum(), lengths[-1]
         digests = [tokenizer.digest for tokenizer in learned] or ["", ""]
         self.config = dataclasses.replace(
@@ -82,9 +87,16 @@ class TrainingData:
         )
 
     def _with_vocabularies(self, config: Config) -> Config:
-        """Fill in the vocabularies' sizes and digests; with subwords, [UNK] is not allowed."""
+        """Fill in the vocabularies' sizes and digests, and how long translations may be.
+
+        With subwords, [UNK] is not allowed.
+        """
         source, target = self.source_vocabulary, self.target_vocabulary
-        allow_unknown = config.decoding.allow_unknown and not self.subwords
+        decoding = dataclasses.replace(
+            config.decoding,
+            allow_unknown=config.decoding.allow_unknown and not self.subwords,
+            max_length_ratio=self._max_length_ratio(config.decoding),
+        )
         return dataclasses.replace(
             config,
             model=dataclasses.replace(
@@ -92,10 +104,15 @@ class TrainingData:
                 source_vocabulary_size=len(source),
                 target_vocabulary_size=len(target),
             ),
-            decoding=dataclasses.replace(config.decoding, allow_unknown=allow_unknown),
+            decoding=decoding,
             source_vocabulary=source.digest,
             target_vocabulary=target.digest,
         )
+
+    def _max_length_ratio(self, decoding: DecodingConfig) -> float:
+        """Return the most target tokens for each source token: more, where the text has many."""
+        own = decoding.max_length_ratio
+        return max(own, round(3 * self._ratio, 1)) if self._ratio > _LONG_TARGET else own
 
     def _sampled(self, config: TrainingConfig) -> SampledPairs | None:
         """Return the pairs whose text is drawn, where that is asked for."""
@@ -110,13 +127,37 @@ class TrainingData:
         return SampledPairs(self._prepared, vocabularies, samplers, config.max_length)
 
     def __str__(self) -> str:
-        unknown = (
-            self._prepared.source.unknown(self.source_vocabulary),
-            self._prepared.target.unknown(self.target_vocabulary),
-        )
+        source, target = self._prepared.source, self._prepared.target
+        if self.subwords:
+            kind, shares = "single bytes", (source.bytes(), target.bytes())
+        else:
+            kind = "unknown"
+            shares = (
+                source.unknown(self.source_vocabulary),
+                target.unknown(self.target_vocabulary),
+            )
         return (
             f"{self._kept:,} of {len(self.pairs):,} pairs are used ({self._blank:,} have a blank "
             f"side, {self._long:,} have more than {self.config.training.max_length} tokens); "
+            f"{' to '.join(self.config.languages)}, {self.config.tokenizer}, "
             f"vocabularies {len(self.source_vocabulary):,} and {len(self.target_vocabulary):,}, "
-            f"unknown {unknown[0]:.1%} and {unknown[1]:.1%} of all tokens"
+            f"{kind} {shares[0]:.1%} and {shares[1]:.1%} of all tokens"
         )
+
+    def hints(self) -> Iterator[str]:
+        """Yield what a reader of the log should know before the training."""
+        yield from self._prepared.problems
+        if self._long > _MANY * len(self.pairs):
+            share = self._long / len(self.pairs)
+            yield f"{share:.0%} of the pairs are too long: a larger --max_length keeps more of them"
+        if self._max_length_ratio(self.config.decoding) > DecodingConfig.max_length_ratio:
+            yield (
+                f"the target has {self._ratio:.1f} tokens for each source token: translations may "
+                f"have {self.config.decoding.max_length_ratio:g} (max_length_ratio)"
+            )
+        for name, side in zip(SIDES, (self._prepared.source, self._prepared.target), strict=True):
+            if self.subwords and (share := side.bytes()) > _MANY:
+                yield (
+                    f"{share:.0%} of the {name}'s tokens are single bytes: the subwords lack "
+                    "letters of this text; learn them from it, or more of them (--subwords)"
+                )

@@ -196,12 +196,13 @@ def reference_sets(references: Sequence[Reference]) -> list[list[str]]:
 def language_tokens(references: Sequence[Reference]) -> str:
     """Name sacreBLEU's tokens for the references' language.
 
-    "13a", or where most letters are of scripts without spaces between words, in which a line would
-    be one word and have no BLEU, "zh" for Chinese and "char" for others: each character is one.
+    "13a", or where a fifth of the letters is of scripts without spaces between words, in which a
+    line would be one word and have no BLEU, "zh" for Chinese and "char" for others: each character
+    is one.
     """
     text = "".join("".join(reference) for reference in references)
     unspaced = len(re.findall(UNSPACED, text))
-    if unspaced <= sum(map(str.isalpha, text)) / 2:
+    if unspaced <= sum(map(str.isalpha, text)) / 5:  # names and terms are often in Latin
         return _SPACED
     return "zh" if len(re.findall(HAN, text)) > 0.9 * unspaced else "char"
 

@@ -6,6 +6,7 @@ from rnnsearch_tf.data.sentence_pairs import tokenize
 from rnnsearch_tf.evaluation.metrics import Reference, reference_sets
 from rnnsearch_tf.inference.translator import Translator
 from rnnsearch_tf.text.composed_form import problem_of_form
+from rnnsearch_tf.text.subwords import BYTE
 from rnnsearch_tf.text.tokenizers import Tokenizer, splits_words
 from rnnsearch_tf.text.vocabulary import UNK, Vocabulary
 
@@ -29,9 +30,9 @@ def unk_free_sentences(
 def unknown_word_problems(translator: Translator, texts: Mapping[str, Sequence[str]]) -> list[str]:
     """Return what to say of texts whose words a model may not know.
 
-    These are texts whose first sentences are mostly unknown, and, for a model of words, those in
-    which `problem_of_form` finds a line. The texts, by name, are the source, and the target where
-    there is one.
+    These are texts whose first sentences are mostly unknown, or single bytes of subwords, and, for
+    a model of words, those in which `problem_of_form` finds a line. The texts, by name, are the
+    source, and the target where there is one.
     """
     problems = []
     for (name, lines), side in zip(texts.items(), _sides(translator), strict=False):
@@ -39,14 +40,23 @@ def unknown_word_problems(translator: Translator, texts: Mapping[str, Sequence[s
             problems.append(f"{name}: {problem}")
         rows = _ids(lines[:_FIRST], *side)
         tokens = sum(len(row) - 1 for row in rows)  # without </s>
-        unknown = sum(row.count(UNK) for row in rows)
+        lacking = _lacking(side[1])
+        unknown = sum(i in lacking for row in rows for i in row)
+        kind, said = "words", "are unknown to the model"
+        if splits_words(side[0]):
+            kind, said = "tokens", "are single bytes"
         if tokens >= _MIN_TOKENS and unknown > _MANY * tokens:
             problems.append(
-                f"{unknown / tokens:.0%} of the words of {name} are unknown to the model: are "
+                f"{unknown / tokens:.0%} of the {kind} of {name} {said}: are "
                 "source and target swapped, is it in another language, or not tokenized as the "
                 "training text was?"
             )
     return problems
+
+
+def _lacking(vocabulary: Vocabulary) -> set[int]:
+    """Return the ids of what stands for other words: [UNK], and of subwords the single bytes."""
+    return {UNK, *(i for i, token in enumerate(vocabulary.tokens) if BYTE.fullmatch(token))}
 
 
 def _sides(translator: Translator) -> Iterator[tuple[Tokenizer, Vocabulary]]:

@@ -106,7 +106,7 @@ class Translator:
         return printable(
             f"Translator({config.model.architecture}, "
             f"{config.source_language} → {config.target_language}, "
-            f"{len(source):,} → {len(target):,} words, beam {config.decoding.beam_size}, "
+            f"{len(source):,} → {len(target):,} tokens, beam {config.decoding.beam_size}, "
             f"from {self._origin})"
         )
 

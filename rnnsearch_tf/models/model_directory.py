@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from rnnsearch_tf.config import SENTENCEPIECE, SUBWORD_FILES, AlignmentName, Config, check_choice
 from rnnsearch_tf.digests import file_digest
-from rnnsearch_tf.errors import InputError, input_errors
+from rnnsearch_tf.errors import InputError, did_you_mean, input_errors
 from rnnsearch_tf.files import (
     check_regular,
     check_space,
@@ -176,7 +176,8 @@ class ModelDirectory:
     def load_config(self) -> Config:
         """Read config.json; InputError if there is none, or another file."""
         if not self.path.is_dir():
-            raise InputError(f"{self.path}: no such model directory")
+            hint = did_you_mean(self.path.name, [DEFAULT]) if len(self.path.parts) == 1 else ""
+            raise InputError(f"{self.path}: no such model directory{hint}")
         if not self.is_complete():
             raise InputError(f"{self.path}: not a model directory, or half-written: no config.json")
         check_regular(self._config_path)

@@ -1,7 +1,12 @@
 """Unicode's composed form, NFC, and text whose words are not those that a reader sees."""
 
+import re
 import unicodedata
 from collections.abc import Iterable
+
+from rnnsearch_tf.text.unspaced import UNSPACED
+
+_UNSPLIT = re.compile(f"{UNSPACED}{{20}}")  # longer than words are
 
 
 def composed(text: str) -> str:
@@ -14,7 +19,7 @@ def problem_of_form(lines: Iterable[str | bytes], before: int = 0) -> str | None
 
     Text in another form has other words than text in composed form, and Moses' rules split
     separate accents off. With subword-nmt's pieces, "bu@@ ffer", BLEU is no longer that of words:
-    sacreBLEU splits each @ off.
+    sacreBLEU splits each @ off. A line of Chinese without spaces would be one word.
     """
     for number, line in enumerate(lines, before + 1):
         if isinstance(line, bytes):
@@ -23,6 +28,11 @@ def problem_of_form(lines: Iterable[str | bytes], before: int = 0) -> str | None
             return (
                 f"line {number:,} is not in Unicode's composed form (NFC), so its words are other "
                 "words than those of text that is; uconv -x any-nfc converts it"
+            )
+        if _UNSPLIT.search(line):
+            return (
+                f"line {number:,} is of a script without spaces and not split into words; "
+                "--tokenizer=sentencepiece needs no words"
             )
         if "@@ " in line:
             return (

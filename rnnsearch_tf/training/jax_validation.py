@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -23,7 +24,7 @@ from rnnsearch_tf.text.vocabulary import EOS, PAD, UNK
 from rnnsearch_tf.training.jax_batches import FixedShapes
 from rnnsearch_tf.training.jax_train_step import memory_errors
 from rnnsearch_tf.training.logs import Evaluation
-from rnnsearch_tf.training.validation import GREEDY
+from rnnsearch_tf.training.validation import greedy_search
 
 _PAIRS_AT_ONCE = 64
 _TOKENS_AT_ONCE = 20_000  # per side; the logits of all words are computed of each
@@ -38,6 +39,7 @@ class JaxValidationSet:
         self, model: TranslationModel, config: Config, directory: ModelDirectory, text: ParallelText
     ):
         self._model = model
+        self._search = greedy_search(config)
         self._references = text.target
         self.bleu_signature = bleu(text.target, text.target).signature
         self._vectorizers = vectorizers_for(directory)
@@ -72,7 +74,7 @@ class JaxValidationSet:
             return self._model.compute_losses(batch, ["nll"])["nll"]
 
     def _pure_greedy(self, weights: list[jax.Array], source: jax.Array) -> jax.Array:
-        """Take the most probable word at each step, int32 [B, 2 Tx]."""
+        """Take the most probable word at each step, int32 [B, T]."""
         with keras.StatelessScope(list(zip(self._model.weights, weights, strict=True))):
             step = self._model.bind(source)
 
@@ -81,14 +83,18 @@ class JaxValidationSet:
                 word = jnp.argmax(logits, axis=-1).astype(jnp.int32)
                 return step.advance(step.carried(outputs), word), word
 
-            length = int(GREEDY.max_length_ratio) * source.shape[1]
+            length = int(self._longest(source.shape[1]))
             _, words = jax.lax.scan(advance, step.start(), length=length)
         return words.T
+
+    def _longest(self, tokens: Any) -> Any:
+        """The most tokens of a translation, as `decoding.model_search` has them."""
+        return np.ceil(tokens * self._search.max_length_ratio - 1e-6).astype(int)
 
     def _sentences(self, words: np.ndarray, source: np.ndarray) -> list[list[int]]:
         """Cut the words of each row at its `</s>`, or where the greedy search would end it."""
         tokens = (source > 0).sum(axis=1)
-        limits = np.minimum(int(GREEDY.max_length_ratio) * tokens, GREEDY.max_length + 1) - 1
+        limits = np.minimum(self._longest(tokens), self._search.max_length + 1) - 1
         limits[tokens == 1] = 0  # a blank line stays one
         sentences = []
         for row, limit in zip(words, limits, strict=False):  # then come rows of padding

@@ -165,6 +165,8 @@ def _create(directory: ModelDirectory, text: TrainingData, workers: Workers) -> 
         directory.check_resumable()
         directory.create(config, text.source_vocabulary, text.target_vocabulary, text.subwords)
         say(str(text))
+        for hint in text.hints():
+            say(hint)
 
     workers.check_same(config.to_json(), f"{path}: settings or text are not those of the chief")
     _on_chief(workers, create)

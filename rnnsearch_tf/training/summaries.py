@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import html
 import re
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -146,7 +147,9 @@ class Summaries(keras.callbacks.Callback):
                 from rnnsearch_tf.visualization.alignment_matrix import paint_alignment
 
                 first = results[0]
-                image = paint_alignment(first.alignment, first.source_tokens, first.tokens)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # a letter without a font is a box
+                    image = paint_alignment(first.alignment, first.source_tokens, first.tokens)
                 tf.summary.image("alignment", image[None])
 
 

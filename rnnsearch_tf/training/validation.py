@@ -15,7 +15,13 @@ from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.progress import say
 from rnnsearch_tf.training.logs import Evaluation
 
-GREEDY = DecodingConfig(beam_size=1, max_length_ratio=2.0)
+
+def greedy_search(config: Config) -> DecodingConfig:
+    """Return the options of the validation: up to two thirds of the length of a translation.
+
+    An untrained model writes up to the limit.
+    """
+    return DecodingConfig(beam_size=1, max_length_ratio=config.decoding.max_length_ratio * 2 / 3)
 
 
 class ValidationSet:
@@ -30,7 +36,7 @@ class ValidationSet:
     ):
         self.text = text
         self.bleu_signature = bleu(text.target, text.target).signature
-        greedy = dataclasses.replace(config, decoding=GREEDY)
+        greedy = dataclasses.replace(config, decoding=greedy_search(config))
         self.translator = Translator.of(TextModel([model], greedy, *vectorizers_for(directory)))
         self._evaluator = Evaluator(self.translator)
         texts = {"the validation source": text.source, "the validation target": text.target}

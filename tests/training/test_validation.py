@@ -2,14 +2,21 @@
 
 import pytest
 
+from rnnsearch_tf.config import Config, DecodingConfig
 from rnnsearch_tf.data.parallel_corpus import ParallelFiles, ParallelText
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.models.model_directory import ModelDirectory
 from rnnsearch_tf.presets import PRESETS
 from rnnsearch_tf.training.run import train
-from rnnsearch_tf.training.validation import ValidationSet
+from rnnsearch_tf.training.validation import ValidationSet, greedy_search
 
 pytestmark = pytest.mark.slow
+
+
+def test_the_validation_goes_with_the_length_of_translations():
+    assert greedy_search(Config()) == DecodingConfig(beam_size=1, max_length_ratio=2.0)
+    longer = Config().with_settings(max_length_ratio=12.0, beam_size=9)
+    assert greedy_search(longer) == DecodingConfig(beam_size=1, max_length_ratio=8.0)
 
 
 def test_an_empty_validation_set_is_told_before_a_folder_is_made(tmp_path):

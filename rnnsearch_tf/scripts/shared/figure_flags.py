@@ -1,5 +1,7 @@
 """Flags of scripts that draw a picture of each line's alignment."""
 
+import functools
+import warnings
 from pathlib import Path
 from typing import Literal
 
@@ -34,12 +36,21 @@ def draw_figure(command: Command, number: int, pair: Alignment, languages: tuple
     if flags.figures and len(pair.source_tokens) > 1 and are_finite(pair.weights):
         from rnnsearch_tf.visualization.alignment_matrix import draw_alignment
 
-        draw_alignment(
-            Path(flags.figures) / f"{number}.{flags.figure_format}",
-            pair.weights,
-            pair.source_tokens,
-            pair.target_tokens,
-            unknown_source=pair.unknown_source,
-            unknown_target=pair.unknown_target,
-            languages=languages,
-        )
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            draw_alignment(
+                Path(flags.figures) / f"{number}.{flags.figure_format}",
+                pair.weights,
+                pair.source_tokens,
+                pair.target_tokens,
+                unknown_source=pair.unknown_source,
+                unknown_target=pair.unknown_target,
+                languages=languages,
+            )
+        for warning in told:
+            _warn_once(command, str(warning.message))
+
+
+@functools.cache
+def _warn_once(command: Command, problem: str) -> None:
+    command.warn(problem)
