@@ -16,12 +16,12 @@ def windows(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
 
     ValueError for a size below 1.
     """
-    return _windows(items, size, lambda item: 0)
+    return _windows(items, size, list)
 
 
 def text_windows(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
     """Yield lists as `windows`, of texts or of tuples of them; long texts end a list early."""
-    return _windows(items, size, length_of)
+    return _windows(items, size, _up_to_length)
 
 
 def length_of(item: object) -> int:
@@ -31,22 +31,25 @@ def length_of(item: object) -> int:
 
 
 def _windows(
-    items: Iterable[Item], size: int, length: Callable[[Item], int]
+    items: Iterable[Item], size: int, first_of: Callable[[Iterator[Item]], list[Item]]
 ) -> Iterator[list[Item]]:
+    """Yield what `first_of` takes of the next `size` items, again and again."""
     if size < 1:
         raise ValueError(f"{size} at once: must be at least 1")
     errors: list[Exception] = []
     items = until_error(items, errors)
-    while window := list(_up_to(items, size, length)):
+    while window := first_of(itertools.islice(items, size)):
         yield window
     if errors:
         raise errors[0]
 
 
-def _up_to(items: Iterator[Item], size: int, length: Callable[[Item], int]) -> Iterator[Item]:
-    total = 0
-    for item in itertools.islice(items, size):
-        yield item
-        total += length(item)
-        if total >= MAX_LENGTH:
-            return
+def _up_to_length(items: Iterator[Item]) -> list[Item]:
+    window: list[Item] = []
+    length = 0
+    for item in items:
+        window.append(item)
+        length += length_of(item)
+        if length >= MAX_LENGTH:
+            break
+    return window
