@@ -370,6 +370,8 @@ def _loop_shapes(state: State, beam: _Beam, k: int) -> tuple[Any, Any]:
 
 
 def _check_logits(logits: tf.Tensor, rules: _Rules) -> None:
+    if not tf.is_tensor(logits):
+        raise ValueError(f"predict must return a TensorFlow tensor, not {type(logits).__name__}")
     if logits.shape.rank != 3:
         raise ValueError(f"predict must return logits [B, Q, K], not {logits.shape}")
     words = logits.shape[-1]
@@ -379,6 +381,9 @@ def _check_logits(logits: tf.Tensor, rules: _Rules) -> None:
 
 
 def _lengths(name: str, lengths: Any) -> tf.Tensor:
+    lengths = tf.convert_to_tensor(lengths)
+    if not lengths.dtype.is_integer:
+        raise ValueError(f"{name} must be integers, not {lengths.dtype.name}")
     lengths = tf.cast(lengths, tf.int32)
     if lengths.shape.rank != 1:
         raise ValueError(f"{name} must be [B], one for each sentence, not {lengths.shape}")

@@ -29,6 +29,7 @@ from rnnsearch_tf.layers.precision import PreciseLayer, product, product_of_each
 from rnnsearch_tf.tensor_types import Bool, Float, Tensor
 
 MASKED = -1e9  # an energy whose exponential is zero in float32 and bfloat16
+_MASKED_IN_HALF = -3e4  # likewise in float16, which has no 1e9
 
 
 def align(
@@ -57,7 +58,9 @@ def masked_softmax(
     if energies.shape[-1] == 1:  # Keras warns of a softmax over one element
         return ops.ones_like(energies)
     if mask is not None:
-        energies = ops.where(ops.expand_dims(mask, 1), energies, MASKED)
+        is_half = keras.backend.standardize_dtype(energies.dtype) == "float16"
+        masked = _MASKED_IN_HALF if is_half else MASKED
+        energies = ops.where(ops.expand_dims(mask, 1), energies, masked)
     return ops.softmax(energies, axis=-1)
 
 
@@ -96,11 +99,14 @@ class BahdanauAttention(PreciseLayer):
     `W_a` [n, n'], `U_a` [2n, n'], `v_a` [n'].
 
     In a Keras model, the mask of the annotations (of `Embedding(mask_zero=True)`, say) is taken as
-    `annotations_mask`, and contexts carry the mask of the states.
+    `annotations_mask`, unless one is given, and contexts carry the mask of the states.
 
     Args:
         units: n', the number of hidden units of the alignment model.
         initial_weights: "paper" (appendix B.1) or "glorot".
+
+    Raises:
+        ValueError: units below 1.
 
     Examples:
         Two sentences of three words, n = 5, with one decoder state each:
@@ -116,6 +122,8 @@ class BahdanauAttention(PreciseLayer):
 
     def __init__(self, units: int, initial_weights: InitialWeights = "paper", **kwargs: Any):
         super().__init__(**kwargs)
+        if units < 1:
+            raise ValueError(f"units {units}: must be at least 1")
         self.units = units
         self.initial_weights = initial_weights
         self.supports_masking = True

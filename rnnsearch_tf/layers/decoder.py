@@ -83,7 +83,7 @@ class Decoder(PreciseLayer):
         initial_weights: "paper" (appendix B.1) or "glorot".
 
     Raises:
-        ValueError: another step order.
+        ValueError: another step order, or what is no attention.
 
     Examples:
         Two sentences, n = 5: annotations of three words, summaries, four target words.
@@ -110,6 +110,8 @@ class Decoder(PreciseLayer):
     ):
         super().__init__(**kwargs)
         check_choice("step order", step_order, choices(StepOrder))
+        if not hasattr(attention, "keys"):
+            raise ValueError(f"attention: expected a layer with keys and call, not {attention!r}")
         self.updates_first = step_order == "look_update_generate"
         shared: dict[str, Any] = {
             "initial_weights": initial_weights,
@@ -135,6 +137,7 @@ class Decoder(PreciseLayer):
         if not self.attention.built:
             self.attention.build((None, self.cell.units), annotations_shape)
         self.cell.build((None, self.embedding.size), (None, annotations_shape[-1]))
+        self.freeze_parts(self.embedding, self.initial_state, self.attention, self.cell)
 
     def call(
         self,

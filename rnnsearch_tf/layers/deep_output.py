@@ -101,6 +101,7 @@ class MaxoutDeepOutput(PreciseLayer):
         self.b = self.add_weight((self.vocabulary_size,), "zeros", name="b")
         if self.lexical is not None:
             self.lexical.build((None, self.units))
+        self.freeze_parts(self.lexical)
 
     @property
     def W_o(self) -> Any:
@@ -162,10 +163,24 @@ class MaxoutDeepOutput(PreciseLayer):
             words: E y_{i-1}.
             context: c_i.
             training: whether dropout acts.
+
+        Raises:
+            ValueError: other widths than those that the layer was built for.
         """
+        self._check_widths(state, words, context)
         state, words, context = (self.wide(x) for x in (state, words, context))
         return self.logits(self.maxout(state, words, context, training))
 
     def compute_output_spec(self, state: Any, words: Any, context: Any, **_: Any) -> Any:
         """Return the logits of a functional model, without tracing `call`."""
+        self._check_widths(state, words, context)
         return self.symbol(*state.shape[:-1], self.vocabulary_size)
+
+    def _check_widths(self, *inputs: Any) -> None:
+        """Raise a ValueError for inputs that are swapped, say: their products are one product."""
+        expected = [matrix.shape[0] for matrix in (self.U_o, self.V_o, self.C_o)]
+        given = [x.shape[-1] for x in inputs]
+        if given != expected:
+            raise ValueError(
+                f"MaxoutDeepOutput(state, words, context): widths are {given}, not {expected}"
+            )

@@ -80,6 +80,7 @@ class Encoder(PreciseLayer):
         self.forward_cell.build(words_shape)
         if self.backward_cell is not None:
             self.backward_cell.build(words_shape)
+        self.freeze_parts(self.embedding, self.forward_cell, self.backward_cell)
 
     def call(
         self,

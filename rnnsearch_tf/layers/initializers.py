@@ -6,10 +6,12 @@ One initializer may serve several weights: each call draws new numbers.
 import contextlib
 import contextvars
 import functools
+import itertools
+import random as draw
 from collections.abc import Iterator
 from typing import Any
 
-from keras import initializers, random
+from keras import initializers, ops, random
 
 from rnnsearch_tf.config import InitialWeights, check_choice, choices
 
@@ -65,4 +67,20 @@ def _initializer(scheme: InitialWeights, paper: Any, glorot: Any) -> initializer
     if distribution is None or _zeros.get():
         return initializers.Zeros()
     # With a plain seed, or none, an initializer draws the same numbers at every call.
-    return distribution(seed=random.SeedGenerator())
+    return distribution(seed=_Seeds())
+
+
+class _Seeds(random.SeedGenerator):
+    """Another seed for each call, without the variable that Keras's generator counts calls in.
+
+    Keras may build a layer inside a `tf.function`, where weights cannot depend on new variables.
+    """
+
+    def __init__(self) -> None:
+        self._first = draw.randint(1, 10**9)  # as Keras draws it: `set_random_seed` fixes it
+        self._calls = itertools.count()
+
+    def next(self, ordered: bool = True) -> Any:
+        """Return the next seed, uint32 [2]."""
+        del ordered
+        return ops.convert_to_tensor([self._first, next(self._calls)], "uint32")

@@ -61,6 +61,12 @@ class PreciseLayer(keras.layers.Layer):
         """Add a weight that Keras never casts by itself, whatever layer or model is around it."""
         return super().add_weight(*args, **{"autocast": False, **kwargs})
 
+    def freeze_parts(self, *layers: keras.layers.Layer | None) -> None:
+        """Freeze the layers inside this one, if it is frozen: Keras loads that of it alone."""
+        for layer in layers:
+            if layer is not None and not self.trainable:
+                layer.trainable = False
+
     def wide(self, x: Float[Tensor, "*rows"]) -> Float[Tensor, "*rows"]:
         """Cast an input to the dtype of the weights."""
         return ops.cast(x, self.variable_dtype)
@@ -123,7 +129,7 @@ def outer_product(
 
 def product_of_each(x: Float[Tensor, "B a b"], y: Float[Tensor, "B b c"]) -> Float[Tensor, "B a c"]:
     """X y of each sentence: the many small products of an attention."""
-    if keras.backend.backend() != "tensorflow":
+    if keras.backend.backend() != "tensorflow" or x.dtype == "float16":
         return ops.matmul(x, y)
     import tensorflow as tf
 

@@ -37,6 +37,15 @@ class LossTotal(NamedTuple):
     count: Float[Tensor, ""]  # float32; the tokens or linked words that the sum is over
 
 
+def check_sentence_weights(sample_weight: Any) -> None:
+    """Raise a ValueError if `sample_weight` is not one weight per sentence."""
+    shape = getattr(sample_weight, "shape", ())  # a list has none
+    if any(size != 1 for size in shape[1:]):
+        raise ValueError(
+            "sample_weight must have one weight per sentence; padding is already excluded"
+        )
+
+
 @keras.saving.register_keras_serializable("rnnsearch_tf")
 class SentenceLoss(keras.losses.Loss):
     """−log p(y|x) for `model.compile` and `model.fit`: the mean over sentences, in nats.
@@ -54,11 +63,7 @@ class SentenceLoss(keras.losses.Loss):
 
         ValueError if `sample_weight` is not one weight per sentence.
         """
-        shape = getattr(sample_weight, "shape", ())  # a list has none
-        if any(size != 1 for size in shape[1:]):
-            raise ValueError(
-                "sample_weight must have one weight per sentence; padding is already excluded"
-            )
+        check_sentence_weights(sample_weight)
         return super().__call__(y_true, ops.multiply(y_pred, 1), sample_weight)
 
     def call(

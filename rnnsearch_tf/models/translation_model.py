@@ -18,7 +18,7 @@ from rnnsearch_tf.layers.decoder import Decoder, DecoderOutputs
 from rnnsearch_tf.layers.deep_output import MaxoutDeepOutput
 from rnnsearch_tf.layers.encoder import Encoder
 from rnnsearch_tf.layers.precision import dtype_policy
-from rnnsearch_tf.models.losses import LOSSES, LossTotal, token_losses
+from rnnsearch_tf.models.losses import LOSSES, LossTotal, check_sentence_weights, token_losses
 from rnnsearch_tf.models.translation_step import Candidates, StepWeights, TranslationStep
 from rnnsearch_tf.tensor_types import Float, Int, Tensor
 
@@ -33,6 +33,8 @@ def _target(x: Any, y: Any = None) -> Any:
     batch = getattr(x, "element_spec", x)
     if isinstance(batch, tuple):
         batch = batch[0]
+    if isinstance(batch, Mapping) and not {"source", "target"} <= set(batch):
+        raise ValueError(f"batches need source and target, and have {', '.join(batch)}")
     if isinstance(batch, Mapping) and "guide" in batch:
         raise ValueError("fit has no guided alignment loss, so give it batches without `guide`")
     if y is None or not isinstance(x, Mapping):
@@ -109,6 +111,7 @@ class TranslationModel(keras.Model):
                 `class_weight`, which Keras would look up by the positions of words.
         """
         self._check_fit(kwargs.get("class_weight"))
+        check_sentence_weights(kwargs.get("sample_weight"))  # before anything is traced
         validation = kwargs.get("validation_data")
         if isinstance(validation, tuple):
             x_and_y = validation[0], _target(*validation[:2])
@@ -125,6 +128,7 @@ class TranslationModel(keras.Model):
     ) -> Any:
         """Make an update by `keras.Model.train_on_batch`; batches and errors as in `fit`."""
         self._check_fit(class_weight)
+        check_sentence_weights(sample_weight)
         return super().train_on_batch(x, _target(x, y), sample_weight, **kwargs)
 
     def _check_fit(self, class_weight: Any) -> None:

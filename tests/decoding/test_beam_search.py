@@ -591,6 +591,7 @@ def test_a_batch_may_be_empty():
         ({"banned_ids": [7]}, "banned id 7 is outside the vocabulary of 7"),
         ({"banned_ids": [-1]}, "banned id -1 is outside the vocabulary"),
         ({"max_lengths": 5}, "max_lengths must be"),
+        ({"max_lengths": [3.7, 5.0]}, "max_lengths must be integers, not float32"),
         ({"min_lengths": 1}, "min_lengths must be"),
         ({"state": tf.zeros([2])}, "state"),
         ({"state": tf.zeros([2, 3])}, "state"),
@@ -656,6 +657,12 @@ def test_a_rule_without_a_bound_is_refused():
     make: Any = Half
     with pytest.raises(TypeError, match="bound"):
         make()
+
+
+def test_logits_of_another_backend_are_refused():
+    step = SearchStep(lambda state: np.zeros([2, 1, 7]), lambda state, words: state)
+    with pytest.raises(ValueError, match="predict must return a TensorFlow tensor, not ndarray"):
+        beam_search(step, tf.zeros([2, 1]), beam_size=3, max_lengths=tf.constant([5, 5]), eos_id=0)
 
 
 def test_logits_of_another_rank_are_refused():

@@ -727,3 +727,77 @@ def test_decoders_share_an_attention():
     for name in ("first", "second"):
         decoder = Decoder(K, M, N, attention, name=name)
         assert decoder(target, annotations, normal(B, N)).alignment.shape == (B, 2, 4)
+
+
+# --- frozen, swapped, half ------------------------------------------------------------------------
+
+
+def reader(**options: Any) -> keras.Model:
+    source = keras.Input((None,), dtype="int32")
+    summary = Encoder(11, 3, 5, initial_weights="glorot", name="encoder", **options)(source)[1]
+    return keras.Model(source, keras.layers.Dense(3)(summary))
+
+
+def test_a_frozen_encoder_stays_frozen(tmp_path):
+    model = reader()
+    model.get_layer("encoder").trainable = False
+    model.save(tmp_path / "model.keras")
+    others = [
+        keras.models.load_model(tmp_path / "model.keras"),
+        keras.models.clone_model(model),
+        keras.Model.from_config(model.get_config()),
+        reader(trainable=False),
+    ]
+    for other in others:
+        assert len(other.trainable_weights) == 2  # of the Dense
+        other.get_layer("encoder").trainable = True
+        assert len(other.trainable_weights) == 21
+
+
+def test_a_frozen_decoder_and_readout_stay_frozen():
+    attention = BahdanauAttention(7, name="attention")
+    decoder = Decoder(11, 3, 5, attention, trainable=False)
+    decoder.build((2, 4), (2, 3, 10), (2, 5))
+    readout = MaxoutDeepOutput(3, 11, lexical=True, trainable=False)
+    readout.build((2, 5), (2, 3), (2, 10))
+    assert not decoder.trainable_weights and not attention.trainable_weights
+    assert not readout.trainable_weights and not readout.lexical.trainable_weights
+
+
+def test_a_cell_is_trained_in_a_model_that_fit_builds():
+    """In a `tf.function`, where initial weights cannot depend on new variables."""
+    cell = keras.layers.RNN(GRUCell(4))
+    model = keras.Sequential([keras.layers.Embedding(9, 8), cell, keras.layers.Dense(2)])
+    model.compile("sgd", "mse")
+    model.fit(np.ones((4, 3), "int32"), np.ones((4, 2)), verbose=0)
+    first, second = (weights.numpy() for weights in (cell.cell.U_z, cell.cell.U_r))
+    assert np.abs(first - second).max() > 0.1
+
+
+def test_swapped_inputs_of_the_readout_are_told():
+    readout = MaxoutDeepOutput(4, 11)
+    state, words, context = (np.ones((2, size), "float32") for size in (5, 3, 10))
+    readout(state, words, context)
+    said = re.escape("(state, words, context): widths are [3, 5, 10], not [5, 3, 10]")
+    with pytest.raises(ValueError, match=said):
+        readout(words, state, context)
+    with pytest.raises(ValueError, match=said):
+        readout(*(keras.Input((size,)) for size in (3, 5, 10)))
+
+
+def test_a_row_of_padding_has_an_alignment_in_float16():
+    attention = BahdanauAttention(4, "glorot", dtype="float16")
+    states, annotations = np.ones((2, 3, 8), "float16"), np.ones((2, 5, 6), "float16")
+    mask = np.array([[1, 1, 1, 0, 0], [0] * 5], bool)
+    context, alignment = attention(states, annotations, annotations_mask=mask)
+    assert np.isfinite(ops.convert_to_numpy(context)).all()
+    rows = ops.convert_to_numpy(alignment)[:, 0]
+    np.testing.assert_allclose(rows, [[1 / 3] * 3 + [0] * 2, [1 / 5] * 5], atol=1e-3)
+
+
+def test_what_makes_no_attention_is_told():
+    with pytest.raises(ValueError, match="units 0: must be at least 1"):
+        BahdanauAttention(0)
+    for other in (7, keras.layers.AdditiveAttention()):
+        with pytest.raises(ValueError, match="attention: expected a layer with keys and call"):
+            Decoder(11, 3, 5, other)  # type: ignore[arg-type]

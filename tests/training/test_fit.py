@@ -125,6 +125,19 @@ def test_weights_of_tokens_are_refused(trained):
         trained.evaluate(weighted, verbose=0)
 
 
+def test_a_wrong_call_leaves_the_model_as_it_was():
+    """TensorFlow would have traced the step, without the optimizer's variables."""
+    model = TranslationModel(SIZES)
+    model.compile("adam", SentenceLoss())
+    (batch,) = batches().take(1)
+    arrays = {name: batch[name].numpy() for name in ("source", "target")}
+    with pytest.raises(ValueError, match="sample_weight must have one weight per sentence"):
+        model.fit(arrays, sample_weight=np.ones(arrays["target"].shape), verbose=0)
+    with pytest.raises(ValueError, match="batches need source and target, and have source"):
+        model.fit({"source": arrays["source"]}, verbose=0)
+    model.fit(arrays, verbose=0)
+
+
 def test_a_compiled_model_goes_on_training_after_it_was_loaded(trained, tmp_path):
     trained.save(tmp_path / "model.keras")
     again = keras.models.load_model(tmp_path / "model.keras")
