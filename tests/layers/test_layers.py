@@ -761,7 +761,8 @@ def test_a_frozen_decoder_and_readout_stay_frozen():
     readout = MaxoutDeepOutput(3, 11, lexical=True, trainable=False)
     readout.build((2, 5), (2, 3), (2, 10))
     assert not decoder.trainable_weights and not attention.trainable_weights
-    assert not readout.trainable_weights and not readout.lexical.trainable_weights
+    assert not readout.trainable_weights
+    assert readout.lexical is not None and not readout.lexical.trainable_weights
 
 
 def test_a_cell_is_trained_in_a_model_that_fit_builds():
@@ -798,6 +799,7 @@ def test_a_row_of_padding_has_an_alignment_in_float16():
 def test_what_makes_no_attention_is_told():
     with pytest.raises(ValueError, match="units 0: must be at least 1"):
         BahdanauAttention(0)
-    for other in (7, keras.layers.AdditiveAttention()):
+    others: tuple[Any, ...] = (7, keras.layers.AdditiveAttention())
+    for other in others:
         with pytest.raises(ValueError, match="attention: expected a layer with keys and call"):
-            Decoder(11, 3, 5, other)  # type: ignore[arg-type]
+            Decoder(11, 3, 5, other)
