@@ -24,6 +24,7 @@ Paths = str | Path | Sequence[str | Path]  # one or several
 # A full disk, a full quota, a file larger than allowed; such an error need not name its file.
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _RETRY_SECONDS = 0.1
+_PACKAGE = Path(__file__).parent
 
 
 @contextlib.contextmanager
@@ -139,8 +140,11 @@ def _no_link(path: str, flags: int) -> int:
 
 
 def check_no_link(path: Path, purpose: str) -> None:
-    """Raise an InputError for a link, whose copy could tell any file of this machine."""
-    if path.is_symlink():
+    """Raise an InputError for a link, whose copy could tell any file of this machine.
+
+    Files of this package are its own, also where an installer has made them links.
+    """
+    if path.is_symlink() and not path.is_relative_to(_PACKAGE):
         raise InputError(f"{path}: a symbolic link; replace it with the file to {purpose} it")
 
 

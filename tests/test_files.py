@@ -367,3 +367,11 @@ def test_a_link_is_not_exported(tmp_path):
     with pytest.raises(InputError, match=r"lexicon\.tsv: a symbolic link"):
         export(model, tmp_path / "export")
     assert not (tmp_path / "export").exists()
+
+
+@posix
+def test_the_packages_own_files_may_be_links(tmp_path, monkeypatch):
+    """As of an installer that keeps them elsewhere."""
+    (tmp_path / "file").symlink_to("other")
+    monkeypatch.setattr(files, "_PACKAGE", tmp_path)
+    files.check_no_link(tmp_path / "file", "export")
