@@ -1,4 +1,4 @@
-"""Which weights of a training run are the best, by its evaluations."""
+"""The choice of the best weights of a training run, by its evaluations."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -63,7 +63,7 @@ class JaxTrainStep:
 
     @property
     def hardware(self) -> str:
-        """What a record of training.jsonl says of this machine."""
+        """The machine, as a record of training.jsonl names it."""
         return jax_hardware()
 
     def __call__(self, batch: Mapping[str, Any], stop: int) -> UpdateMetrics:

@@ -88,7 +88,7 @@ class TrainStep:
 
     @property
     def hardware(self) -> str:
-        """What a record of training.jsonl says of this machine."""
+        """The machine, as a record of training.jsonl names it."""
         return hardware()
 
     def averaged_weights(self) -> contextlib.AbstractContextManager[None]:

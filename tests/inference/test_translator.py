@@ -492,7 +492,7 @@ def test_words_that_the_vocabulary_lacks_are_told(translator, export_dir):
 
 def test_a_translator_tells_what_it_is(translator, model_dir, export_dir):
     source, target = (f"{len(v):,}" for v in translator.vocabularies)
-    told = f"Translator(rnnsearch, en → fr, {source} → {target} words, beam %d, from %s)"
+    told = f"Translator(rnnsearch, en → fr, {source} → {target} tokens, beam %d, from %s)"
     beam = translator.config.decoding.beam_size
     assert repr(translator) == told % (beam, model_dir)
     assert repr(translator.with_options(beam_size=2)) == told % (2, model_dir)

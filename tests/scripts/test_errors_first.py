@@ -126,7 +126,7 @@ USAGE = [
     ("train", [*TRAIN, "--subword_sampling=0.1"], "needs --tokenizer=sentencepiece"),
     ("train", [*TRAIN, "--letter_noise=0.1"], "--letter_noise needs --tokenizer=sentencepiece"),
     ("train", [*TRAIN, "--early_stopping=bleu"], "--early_stopping needs a validation set"),
-    ("train", [*TRAIN, "--source_language=fi"], "use --tokenizer=sentencepiece, or"),
+    ("train", [*TRAIN, "--source_language=fi"], "train with --tokenizer=sentencepiece, or"),
     ("train", [*TRAIN, "--trian_source=en"], "unknown flag --trian_source (did you mean --train_s"),
     ("evaluate", [MODEL, *TEST, "--system=fr:en", "--system=fr:fr"], "two systems named fr"),
     ("evaluate", [MODEL, *TEST, "--compare=fr"], "--compare is now --system"),

@@ -49,7 +49,7 @@ class ScriptedTranslator:
         self.aligns = self.model.has_attention
         self.max_pairs = 0  # aligned at once
         self.source_tokenizer = self.target_tokenizer = tokenizer_for(WHITESPACE, "")
-        known = types.SimpleNamespace(encode=lambda tokens: [EOS])  # and nothing is unknown
+        known = types.SimpleNamespace(encode=lambda tokens: [EOS], tokens=[])  # nothing is unknown
         self.vocabularies = known, known
 
     def align(

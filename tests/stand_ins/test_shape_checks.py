@@ -53,9 +53,9 @@ def test_a_wrong_dtype_is_caught(attention):
         call(attention, np.ones([B, TX], "float32"))
 
 
-def test_a_wrong_rank_is_caught():
+def test_a_wrong_rank_is_caught(attention):
     with pytest.raises(jaxtyping.TypeCheckError, match="target"):
-        Decoder(11, 3, N, None).call(np.ones([B], "int32"), None, None, None)
+        Decoder(11, 3, N, attention).call(np.ones([B], "int32"), None, None, None)
 
 
 def test_a_wrong_result_is_caught(attention, monkeypatch):

@@ -50,7 +50,7 @@ class ResumableFile(LineStream):
             self.done = len(self._hashes)
 
     def rest_of(self, items: Iterable[Item]) -> Iterator[Item]:
-        """As in `LineStream`; the hash of each item tells whether it is another."""
+        """Yield the items that are not done; InputError if the hashes of the done ones differ."""
         items = iter(items)
         earlier = array("Q", map(_hash, itertools.islice(items, self.done)))
         if len(earlier) < self.done:
@@ -62,14 +62,17 @@ class ResumableFile(LineStream):
             yield item
 
     def kept_lines(self) -> list[bytes]:
-        """As in `LineStream`."""
+        """Return the lines of the items that are done."""
         if not self.done:
             return []
         with open(self._partial, "rb") as file:
             return file.read(self._size).splitlines()
 
     def write(self, blocks: Iterable[str]) -> None:
-        """As in `LineStream`; the file gets its name when all lines are in it."""
+        """Write the lines of the other items; the file gets its name when all are in it.
+
+        Errors as in `LineStream`.
+        """
         if not _are_same(self._made_with(), self._made_by["models"]):  # in the meantime loaded
             raise InputError("the model has just changed; start again")
         try:
