@@ -16,6 +16,7 @@ from rnnsearch_tf.digests import code_digest, is_intact, json_digest, write_dige
 from rnnsearch_tf.errors import InputError, until_error
 from rnnsearch_tf.files import home_path, make_once
 from rnnsearch_tf.progress import Bar, say
+from rnnsearch_tf.text import composed_form
 from rnnsearch_tf.text.composed_form import problem_of_form
 from rnnsearch_tf.text.tokenizers import Tokenizer, splits_words
 from rnnsearch_tf.tf_functions import untuned
@@ -46,7 +47,7 @@ def prepare(
     """
     text = corpus.fingerprint()
     tokenizers = source_tokenizer.fingerprint(), target_tokenizer.fingerprint()
-    key = json_digest([code_digest(prepared_corpus), *tokenizers, text])[:32]
+    key = json_digest([code_digest(prepared_corpus, composed_form), *tokenizers, text])[:32]
     folder = home_path(cache_dir or default_cache_dir()) / key
 
     def make(empty: Path) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from rnnsearch_tf.data import linked_words
 from rnnsearch_tf.data.linked_words import LinkedWords
 from rnnsearch_tf.data.parallel_corpus import Corpus, unchanged
 from rnnsearch_tf.data.prepared_corpus import mapped
@@ -52,7 +53,7 @@ def prepare_alignments(
     recognizably of other words, or a cache folder that cannot be written.
     """
     digest = files.fingerprint()
-    key = json_digest([code_digest(sys.modules[__name__]), digest])[:32]
+    key = json_digest([code_digest(sys.modules[__name__], linked_words), digest])[:32]
     folder = text.with_name(f"{text.name}.alignments-{key}")
 
     def make(empty: Path) -> None:

@@ -78,7 +78,7 @@ class Pairs:
         return np.where((source > 0) & (target > 0), np.maximum(source, target), 0)
 
 
-def tokenize(lines: Sequence[str], tokenizer: Tokenizer) -> tf.RaggedTensor:
+def tokenize(lines: Sequence[str | bytes], tokenizer: Tokenizer) -> tf.RaggedTensor:
     """Split N lines into tokens, string [N, None]."""
     starts = range(0, max(len(lines), 1), _TOKENIZED_LINES)  # one part at least, of no lines
     parts = (tf.constant(lines[i : i + _TOKENIZED_LINES], tf.string) for i in starts)

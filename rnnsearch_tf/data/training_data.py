@@ -1,6 +1,7 @@
 """Training data: sentence pairs as ids, vocabularies, and the settings that they complete."""
 
 import dataclasses
+import functools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -126,16 +127,17 @@ class TrainingData:
         )
         return SampledPairs(self._prepared, vocabularies, samplers, config.max_length)
 
-    def __str__(self) -> str:
+    @functools.cached_property
+    def _shares_of_unknown(self) -> tuple[float, float]:
+        """The fraction of each side's tokens that are [UNK], or single bytes of subwords."""
         source, target = self._prepared.source, self._prepared.target
         if self.subwords:
-            kind, shares = "single bytes", (source.bytes(), target.bytes())
-        else:
-            kind = "unknown"
-            shares = (
-                source.unknown(self.source_vocabulary),
-                target.unknown(self.target_vocabulary),
-            )
+            return source.bytes(), target.bytes()
+        return source.unknown(self.source_vocabulary), target.unknown(self.target_vocabulary)
+
+    def __str__(self) -> str:
+        shares = self._shares_of_unknown
+        kind = "single bytes" if self.subwords else "unknown"
         return (
             f"{self._kept:,} of {len(self.pairs):,} pairs are used ({self._blank:,} have a blank "
             f"side, {self._long:,} have more than {self.config.training.max_length} tokens); "
@@ -150,13 +152,13 @@ class TrainingData:
         if self._long > _MANY * len(self.pairs):
             share = self._long / len(self.pairs)
             yield f"{share:.0%} of the pairs are too long: a larger --max_length keeps more of them"
-        if self._max_length_ratio(self.config.decoding) > DecodingConfig.max_length_ratio:
+        if self._ratio > _LONG_TARGET:
             yield (
                 f"the target has {self._ratio:.1f} tokens for each source token: translations may "
                 f"have {self.config.decoding.max_length_ratio:g} (max_length_ratio)"
             )
-        for name, side in zip(SIDES, (self._prepared.source, self._prepared.target), strict=True):
-            if self.subwords and (share := side.bytes()) > _MANY:
+        for name, share in zip(SIDES, self._shares_of_unknown, strict=True):
+            if self.subwords and share > _MANY:
                 yield (
                     f"{share:.0%} of the {name}'s tokens are single bytes: the subwords lack "
                     "letters of this text; learn them from it, or more of them (--subwords)"

@@ -1,10 +1,11 @@
 """Given sentence pairs as tokens: text is tokenized, a result keeps the tokens that it has."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import tensorflow as tf
 
+from rnnsearch_tf.data.sentence_pairs import tokenize
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.given_texts import (
     Line,
@@ -67,8 +68,8 @@ def tokens_of_pairs(
     in_pieces = splits_words(tokenizers[1])
     results = [_tokens_or_text(target, in_pieces, vocabulary) for _, target in pairs]
     texts = [result for result in results if not isinstance(result, Hypothesis)]
-    source = tokenized([source for source, _ in pairs], tokenizers[0])
-    split = iter(tokenized(texts, tokenizers[1]))
+    source = tokenize([source for source, _ in pairs], tokenizers[0]).to_list()
+    split = iter(tokenize(texts, tokenizers[1]).to_list())
     target: list[Sequence[Line]] = [
         (result.pieces or result.tokens)[:-1]
         if isinstance(result, Hypothesis)
@@ -96,11 +97,6 @@ def _tokens_or_text(target: Target, in_pieces: bool, vocabulary: Vocabulary) -> 
     tokens, others = (result.pieces, ()) if in_pieces else (result.tokens, result.pieces)
     has_tokens = tokens and not others and all(token in vocabulary for token in tokens)
     return result if has_tokens else result.text
-
-
-def tokenized(lines: Iterable[Line], tokenizer: Tokenizer) -> list[list[bytes]]:
-    """Split lines into tokens."""
-    return tokenizer.tokenize(tf.constant(list(lines), tf.string)).to_list()
 
 
 def padded(tokens: Sequence[Sequence[Line]]) -> tf.Tensor:

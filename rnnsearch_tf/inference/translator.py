@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from rnnsearch_tf.aligner.hmm_aligner import HmmAligner
 from rnnsearch_tf.config import AlignmentName, Config, DecodingConfig
+from rnnsearch_tf.data.sentence_pairs import tokenize
 from rnnsearch_tf.errors import InputError, input_errors
 from rnnsearch_tf.files import Paths, as_list
 from rnnsearch_tf.given_texts import Line, Target, checked_text, each_line, each_pair
@@ -615,5 +616,4 @@ def _collected(stream: Iterator[Item], total: int, progress: bool) -> list[Item]
 
 
 def _lengths(lines: Sequence[Line], tokenizer: Tokenizer) -> list[int]:
-    tokens = tokenizer.tokenize(tf.constant(list(each_line(lines)), tf.string))
-    return tokens.row_lengths().numpy().tolist()
+    return tokenize(list(each_line(lines)), tokenizer).row_lengths().numpy().tolist()

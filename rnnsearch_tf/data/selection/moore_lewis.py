@@ -9,13 +9,13 @@ import functools
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-import tensorflow as tf
 
 from rnnsearch_tf.config import MOSES
 from rnnsearch_tf.data.parallel_corpus import Corpus, ParallelText, checked_blocks, read_all
 from rnnsearch_tf.data.sampling import two_samples
 from rnnsearch_tf.data.selection.duplicates import pair_digest
 from rnnsearch_tf.data.selection.ngram_model import NgramModel, frequent_words
+from rnnsearch_tf.data.sentence_pairs import tokenize
 from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.progress import Bar
 from rnnsearch_tf.text.nonbreaking_prefixes import read_prefixes
@@ -154,5 +154,4 @@ def best_pairs(scores: np.ndarray, keep: int, candidates: np.ndarray | None = No
 
 
 def _tokens(lines: Sequence[str], tokenizer: Tokenizer) -> list[list[str]]:
-    rows = tokenizer.tokenize(tf.constant(lines, tf.string)).to_list()
-    return [[token.decode() for token in row] for row in rows]
+    return [[token.decode() for token in row] for row in tokenize(lines, tokenizer).to_list()]

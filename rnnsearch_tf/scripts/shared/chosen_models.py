@@ -4,7 +4,7 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rnnsearch_tf.config import SENTENCEPIECE, AlignmentName, Config, DecodingConfig
+from rnnsearch_tf.config import SENTENCEPIECE, AlignmentName, DecodingConfig
 from rnnsearch_tf.digests import file_digest, folder_digests
 from rnnsearch_tf.errors import InputError, UsageError
 from rnnsearch_tf.inference.exported import Export, check_models, config_of, find_version
@@ -23,8 +23,7 @@ class ChosenModels:
 
     paths: list[str]  # model directories, or the folder of one export
     version: Path | None  # the folder of the export's version
-    config: Config  # of the first model
-    decoding: DecodingConfig  # its own options, changed by the flags that were given
+    decoding: DecodingConfig  # the first model's own, changed by the flags that were given
     weights: str  # "best" or "last"
 
     def digests(self) -> list[dict[str, str]]:
@@ -69,7 +68,7 @@ def choose_models(command: Command, names: str | None = None) -> ChosenModels:
         Export(version).check_options(decoding)
     elif decoding.candidate_words and "candidate_words" in command.flags:
         required(ModelDirectory(paths[0]).find_lexicon())
-    return ChosenModels(paths, version, config, decoding, weights)
+    return ChosenModels(paths, version, decoding, weights)
 
 
 def choose_trained_models(command: Command) -> ChosenModels:
