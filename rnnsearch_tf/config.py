@@ -299,7 +299,9 @@ class DecodingConfig:
         False, "whether to replace each [UNK] by a translation of the attended source word"
     )
     correct_spelling: bool = setting(
-        False, "whether an unknown source word is read as a known word with a similar spelling"
+        False,
+        "whether an unknown source word is read as a known word with a similar spelling; with "
+        "subwords: whether a line in capitals is read in lower case",
     )
     candidate_words: int = setting(
         0,

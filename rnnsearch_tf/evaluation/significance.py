@@ -1,20 +1,22 @@
 """Significance of the difference between two systems: paired bootstrap resampling.
 
-Koehn (2004), "Statistical Significance Tests for Machine Translation Evaluation", as sacreBLEU
-computes it: 1,000 test sets of as many sentences are drawn from the test set with replacement, the
-same for both systems. With d the difference of their scores on the test set and d_k that on the
-k-th drawn,
+Koehn (2004), "Statistical Significance Tests for Machine Translation Evaluation": 1,000 test sets
+of as many sentences are drawn from the test set with replacement, the same for both systems. With d
+the difference of their scores on the test set and d_k that on the k-th drawn,
 
-    p = (1 + #{k : |d_k| − mean |d_k| > |d|}) / (1 + 1,000)
+    p = (1 + #{k : |d_k − d| ≥ |d|}) / (1 + 1,000)
 
-Where the translations are the same, p is 1 (sacreBLEU's formula would give its minimum there), and
-of fewer than 10 sentences there is none.
+The spread of d_k about d stands for that of d if the systems were equally good, in both directions
+(Efron & Tibshirani 1993, An Introduction to the Bootstrap, chapter 16). sacreBLEU's `--paired-bs`
+compares |d_k| − mean |d_k| with |d| instead: its p is about half of this one. Where the scores are
+equal, p is 1; of fewer than 10 sentences there is none.
 """
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from sacrebleu.significance import PairedTest
+import numpy as np
+from sacrebleu.significance import _bootstrap_resample, estimate_ci
 
 from rnnsearch_tf.evaluation import metrics
 from rnnsearch_tf.evaluation.length_bins import LengthBin, length_bins
@@ -28,6 +30,8 @@ class Difference(NamedTuple):
     score: float
     other: float
     other_interval: float | None  # half of its 95% confidence interval
+    low: float | None  # the 95% confidence interval of score − other
+    high: float | None
     p_value: float | None
     signature: str  # sacreBLEU's, with samples and seed
 
@@ -41,7 +45,7 @@ class Comparison(NamedTuple):
 
     def as_dict(self) -> dict[str, Any]:
         """Return what JSON can hold."""
-        method = f"paired bootstrap resampling (Koehn 2004), {metrics.SAMPLES} samples"
+        method = f"paired bootstrap resampling (Koehn 2004), two-sided, {metrics.SAMPLES} samples"
         first = {"other": self.other, "method": method}
         return plain({**first, **self.differences, "by_length": self.by_length})
 
@@ -90,15 +94,28 @@ def difference(
     if rows is not None:
         translations, others = ([side[i] for i in rows] for side in (translations, others))
         references = [references[i] for i in rows]
-    systems = [("this", translations), ("other", others)]
     sets = metrics.reference_sets(references)
-    test = PairedTest(systems, {"": metric_object}, sets, "bs", metrics.SAMPLES)
-    signatures, results = test()
-    [(title, signature)] = signatures.items()
-    ours, theirs = results[title]
+    sides = [metric_object._extract_corpus_statistics(s, sets) for s in (translations, others)]
+    score, other = (metric_object._aggregate_and_compute(side).score for side in sides)
     if len(references) < metrics.MIN_TO_RESAMPLE:
-        return Difference(ours.score, theirs.score, None, None, str(signature))
-    # sacreBLEU counts differences above this one's, and so none where all of them are 0.
-    p_value = theirs.p_value if theirs.score != ours.score else 1.0
-    interval = float(theirs.ci) if theirs.mean else None  # as `Metric.score` has it
-    return Difference(ours.score, theirs.score, interval, p_value, str(signature))
+        signature = str(metric_object.get_signature())
+        return Difference(score, other, None, None, None, None, signature)
+    ours, theirs = (_drawn(metric_object, side) for side in sides)
+    d, d_k = score - other, ours - theirs
+    low, high = np.percentile(d_k, [2.5, 97.5])
+    return Difference(
+        score,
+        other,
+        float(estimate_ci(theirs)[1]) if theirs.any() else None,  # as `Metric.score` has it
+        float(low),
+        float(high),
+        (1 + int(np.sum(abs(d_k - d) >= abs(d)))) / (1 + metrics.SAMPLES),
+        str(metric_object.get_signature()),
+    )
+
+
+def _drawn(metric: Any, statistics: list[Any]) -> np.ndarray:
+    """Score the drawn test sets, the same ones for each side; the signature gets their number."""
+    metric.n_bootstrap = metrics.SAMPLES
+    metric.seed, samples = _bootstrap_resample(statistics, metric, metrics.SAMPLES)
+    return np.array([sample.score for sample in samples])

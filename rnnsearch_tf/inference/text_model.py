@@ -15,6 +15,7 @@ from rnnsearch_tf.decoding.candidates import CandidateLists
 from rnnsearch_tf.decoding.model_search import search
 from rnnsearch_tf.decoding.prefix import PrefixConstraint
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.inference.capitals import CapitalsCorrection
 from rnnsearch_tf.inference.length_batching import map_by_length
 from rnnsearch_tf.inference.lexicon_file import read_lexicon, required, translation_ids
 from rnnsearch_tf.inference.n_best import (
@@ -56,8 +57,8 @@ class TextModel(tf.Module):
 
     Sentences are searched in blocks of similar length: a long sentence among many short ones costs
     only itself, and memory is bounded for any number of sentences. InputError for options that the
-    models do not support: replacing unknown words without attention, candidate words without a
-    lexicon or with subwords, or spelling correction with subwords.
+    models do not support: replacing unknown words without attention, or candidate words without a
+    lexicon or with subwords.
     """
 
     def __init__(
@@ -111,11 +112,11 @@ class TextModel(tf.Module):
             return None
         return CandidateLists(ids, len(target), frequent, self.config.decoding.beam_size)
 
-    def _spelling_correction(self) -> SpellingCorrection | None:
+    def _spelling_correction(self) -> SpellingCorrection | CapitalsCorrection | None:
         if not self.config.decoding.correct_spelling:
             return None
         if splits_words(self.source.tokenizer):
-            raise InputError("spelling is corrected for words; this model's source has subwords")
+            return CapitalsCorrection(self.source.tokenizer)
         return SpellingCorrection(self.source)
 
     def _replacement_of_unknown(

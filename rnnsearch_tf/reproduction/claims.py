@@ -1,14 +1,20 @@
-"""Claims of the paper about its models (sections 5.1 and 7), tested on results."""
+"""Claims of the paper about its models (sections 5.1 and 7), tested on results.
 
-import operator
-from collections.abc import Callable, Iterator, Mapping
+A claim holds, or fails, where the numbers differ by more than the 95% confidence interval of their
+difference; otherwise the test set cannot tell. The interval is that of independent samples, the
+root of the sum of squares: of the same sentences, the true one is narrower.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from rnnsearch_tf.evaluation.length_bins import LengthBin
-from rnnsearch_tf.evaluation.metrics import MIN_TO_RESAMPLE
+from rnnsearch_tf.evaluation.metrics import MIN_TO_RESAMPLE, with_interval
 from rnnsearch_tf.reproduction.results import ModelResults
 
-TOLERANCE = 0.1  # fraction of its best bin that a model may lose and still count as not falling
+TOLERANCE = 0.1  # fraction of its BLEU that a model may lose and still count as not falling
+SHORT = 10  # words; sentences up to there are the easiest for every model
 
 Results = Mapping[str, ModelResults]  # any of the four, by the paper's names, "RNNsearch-50"
 
@@ -21,33 +27,85 @@ class Claim(NamedTuple):
     evidence: str
 
 
+class Mean(NamedTuple):
+    """Mean BLEU of adjacent bins, weighted by their sentences."""
+
+    low: int  # words
+    high: int
+    bleu: float
+    interval: float  # half of its 95% confidence interval
+
+    def __str__(self) -> str:
+        """Return it as evidence: "22.50 ± 1.20 at 11–50 words"."""
+        return f"{with_interval(self.bleu, self.interval)} at {self.low}–{self.high} words"
+
+
+class Fall(NamedTuple):
+    """BLEU of lengths that training had, and of longer ones."""
+
+    within: Mean
+    past: Mean
+
+    @property
+    def loss(self) -> float:
+        """Fraction of the BLEU that is lost; negative where it rises."""
+        return 1 - self.past.bleu / self.within.bleu if self.within.bleu else 0.0
+
+    @property
+    def interval(self) -> float:
+        """Half of the 95% confidence interval of `loss`."""
+        if not self.within.bleu:
+            return 0.0
+        points = math.hypot((1 - self.loss) * self.within.interval, self.past.interval)
+        return points / self.within.bleu
+
+    def __str__(self) -> str:
+        """Return it as evidence."""
+        return f"{self.within}, {self.past}: {_loss(self)}"
+
+
 def claims(results: Results) -> list[Claim]:
     """Test the claims about these models."""
     return [*_overall(results), *_in_every_bin(results), *_falls(results)]
 
 
-def fall(model: ModelResults) -> tuple[float, str] | None:
-    """Compare the best bin with the worst past the training length; None without such a bin.
+def fall(model: ModelResults) -> Fall | None:
+    """Compare lengths within and past training; None without a bin of either.
 
-    Returns the fraction of the best bin's BLEU that is lost, 0 to 1, and the numbers in words.
+    Sentences of up to `SHORT` words are left out, unless all within are so short.
     """
     bins = _telling(model)
+    within = [b for b in bins if b.high <= model.max_length]
     past = [b for b in bins if b.low > model.max_length]
-    if not past:
+    if not (within and past):
         return None
-    bleu = operator.attrgetter("bleu")
-    best, worst = max(bins, key=bleu), min(past, key=bleu)
-    points = max(best.bleu - worst.bleu, 0.0)
-    fraction = points / best.bleu if best.bleu else 0.0
-    return fraction, (
-        f"{best.bleu:.2f} at {_span(best)} to {worst.bleu:.2f} at {_span(worst)} words, "
-        f"−{points:.2f} BLEU ({fraction:.0%})"
-    )
+    return Fall(_mean([b for b in within if b.low > SHORT] or within), _mean(past))
+
+
+def _mean(bins: Sequence[LengthBin]) -> Mean:
+    sentences = sum(b.sentences for b in bins)
+    bleu = sum(b.sentences * b.bleu for b in bins) / sentences
+    interval = math.hypot(*(b.sentences * (b.interval or 0) for b in bins)) / sentences
+    return Mean(bins[0].low, bins[-1].high, bleu, interval)
 
 
 def _telling(model: ModelResults) -> list[LengthBin]:
     """Return the bins that have enough sentences to tell."""
     return [b for b in model.by_length if b.sentences >= MIN_TO_RESAMPLE]
+
+
+def _is_above(lead: float, *intervals: float | None) -> bool | None:
+    """Whether a difference of numbers with these intervals is above 0; None: cannot tell."""
+    interval = math.hypot(*(one or 0 for one in intervals))
+    return None if abs(lead) <= interval else lead > 0
+
+
+def _all(verdicts: Iterable[bool | None]) -> bool | None:
+    """Whether all hold: not if one fails, and unknown if one is or there is none."""
+    each = list(verdicts)
+    if False in each:
+        return False
+    return True if each and None not in each else None
 
 
 def _overall(results: Results) -> Iterator[Claim]:
@@ -60,25 +118,28 @@ def _overall(results: Results) -> Iterator[Claim]:
         better, worse = map(results.get, names)
         if better is None or worse is None:
             continue
-        columns = {"all": (better.all["bleu"], worse.all["bleu"])}
-        both = better.no_unknown, worse.no_unknown
-        if both[0] and both[1] and both[0].sentences >= MIN_TO_RESAMPLE:
-            columns["no UNK"] = (both[0]["bleu"], both[1]["bleu"])
-        evidence = "; ".join(f"{name}: {a} against {b}" for name, (a, b) in columns.items())
-        holds = all(a.score > b.score for a, b in columns.values())
-        yield Claim(f"{better.name} is better than {worse.name}", holds, evidence)
+        sets = {"all": (better.all, worse.all), "no UNK": (better.no_unknown, worse.no_unknown)}
+        columns = {
+            name: (ours["bleu"], theirs["bleu"])
+            for name, (ours, theirs) in sets.items()
+            if ours and theirs and ours.sentences >= MIN_TO_RESAMPLE
+        }
+        yield Claim(
+            f"{better.name} is better than {worse.name}",
+            _all(_is_above(a.score - b.score, a.interval, b.interval) for a, b in columns.values()),
+            "; ".join(f"{name}: {a} against {b}" for name, (a, b) in columns.items()),
+        )
 
 
 def _in_every_bin(results: Results) -> Iterator[Claim]:
     for length in (30, 50):
         names = (f"RNNsearch-{length}", f"RNNencdec-{length}")
         if all(name in results for name in names):
-            bins = zip(*(_telling(results[name]) for name in names), strict=True)
-            leads = [(a.bleu - b.bleu, a) for a, b in bins]
+            bins = list(zip(*(_telling(results[name]) for name in names), strict=True))
             text = f"{names[0]} is better than {names[1]} at every source length"
             # Each of them is listed, for the smallest lead may be the one that matters.
-            listed = "; ".join(f"{_span(b)}: {lead:+.2f}" for lead, b in leads)
-            holds = all(lead > 0 for lead, _ in leads) if leads else None
+            listed = "; ".join(f"{a.low}–{a.high}: {a.bleu - b.bleu:+.2f}" for a, b in bins)
+            holds = _all(_is_above(a.bleu - b.bleu, a.interval, b.interval) for a, b in bins)
             yield Claim(text, holds, listed.replace("-", "−"))
 
 
@@ -88,29 +149,30 @@ def _falls(results: Results) -> Iterator[Claim]:
         encdec, search = (results.get(f"{name}-{length}") for name in ("RNNencdec", "RNNsearch"))
         if encdec is None:
             continue
-        yield _of_fall(encdec, "deteriorates", lambda fraction: fraction > TOLERANCE, "more than")
-        falls = [fall(model) for model in (search, encdec) if model is not None]
-        if search is not None and all(falls):
-            ours, theirs = (one[0] for one in falls if one)
+        yield _of_fall(encdec, "deteriorates", "more than")
+        ours, theirs = (fall(model) if model else None for model in (search, encdec))
+        if search is not None and ours and theirs:
             yield Claim(
                 f"{search.name} is more robust to length than {encdec.name}: it loses less",
-                ours < theirs,
-                f"{search.name} loses {ours:.0%}, {encdec.name} {theirs:.0%}",
+                _is_above(theirs.loss - ours.loss, ours.interval, theirs.interval),
+                f"{search.name}: {_loss(ours)}; {encdec.name}: {_loss(theirs)}",
             )
     if model := results.get("RNNsearch-50"):
-        said = "does not deteriorate"
-        yield _of_fall(model, said, lambda fraction: fraction <= TOLERANCE, "at most")
+        yield _of_fall(model, "does not deteriorate", "at most")
 
 
-def _of_fall(model: ModelResults, said: str, holds: Callable[[float], bool], limit: str) -> Claim:
+def _of_fall(model: ModelResults, said: str, limit: str) -> Claim:
     text = f"{model.name} {said} past {model.max_length} tokens"
     own = fall(model)
     if own is None:
-        few = f"no bin of {MIN_TO_RESAMPLE} test sentences is past {model.max_length} tokens"
+        few = (
+            f"no bins of {MIN_TO_RESAMPLE} test sentences within and past {model.max_length} words"
+        )
         return Claim(text, None, few)
-    fraction, numbers = own
-    return Claim(f"{text} (by {limit} {TOLERANCE:.0%})", holds(fraction), numbers)
+    lost = _is_above(own.loss - TOLERANCE, own.interval)
+    holds = lost if limit == "more than" or lost is None else not lost
+    return Claim(f"{text} (by {limit} {TOLERANCE:.0%})", holds, str(own))
 
 
-def _span(length_bin: LengthBin) -> str:
-    return f"{length_bin.low}–{length_bin.high}"
+def _loss(one: Fall) -> str:
+    return f"{'loses' if one.loss >= 0 else 'gains'} {abs(one.loss):.0%} ± {one.interval:.0%}"

@@ -13,14 +13,14 @@ import numpy as np
 
 from rnnsearch_tf.config import SENTENCEPIECE
 from rnnsearch_tf.evaluation.likelihood import Nll
-from rnnsearch_tf.evaluation.metrics import METRICS
+from rnnsearch_tf.evaluation.metrics import METRICS, with_interval
 from rnnsearch_tf.evaluation.scores import SetScores
 from rnnsearch_tf.files import write_atomically
 from rnnsearch_tf.json_files import plain
 from rnnsearch_tf.presets import PRESETS
 from rnnsearch_tf.provenance import Provenance
 from rnnsearch_tf.reproduction import assessment
-from rnnsearch_tf.reproduction.claims import TOLERANCE, Claim, claims
+from rnnsearch_tf.reproduction.claims import SHORT, TOLERANCE, Claim, claims
 from rnnsearch_tf.reproduction.results import ModelResults, SystemResults
 from rnnsearch_tf.visualization.alignment_matrix import draw_alignment
 from rnnsearch_tf.visualization.curves import draw_bleu_by_length
@@ -75,6 +75,7 @@ class Report:
             texts=_items(f"{role}: {_escaped(text)}" for role, text in self.texts.items()),
             claims=_claims(self.claims()),
             tolerance=f"{TOLERANCE:.0%}",
+            short=str(SHORT),
             table_1=_table_1(models, self.systems),
             sentences=f"{first.all.sentences:,}",
             unk_free=f"{unk_free:,}",
@@ -134,7 +135,10 @@ def _table_1(models: Sequence[ModelResults], systems: Sequence[SystemResults]) -
         for system in systems
         for name, columns in (("all", "all"), ("no_unknown", "no UNK"))
     ]
-    p_head = ("p of the difference in BLEU (Koehn 2004)", *(model.name for model in models))
+    p_head = (
+        "p of the difference in BLEU (two-sided, paired bootstrap)",
+        *(model.name for model in models),
+    )
     return "\n\n".join([_table(head, rows), *([_table(p_head, p_rows)] if p_rows else [])])
 
 
@@ -162,7 +166,11 @@ def _signatures(models: Sequence[ModelResults]) -> str:
 
 def _figure_2(models: Sequence[ModelResults]) -> str:
     rows = [
-        (f"{b[0].low}–{b[0].high}", f"{b[0].sentences:,}", *(f"{model.bleu:.2f}" for model in b))
+        (
+            f"{b[0].low}–{b[0].high}",
+            f"{b[0].sentences:,}",
+            *(with_interval(model.bleu, model.interval) for model in b),
+        )
         for b in zip(*(model.by_length for model in models), strict=True)
     ]
     return _table(("source words", "sentences", *(model.name for model in models)), rows)

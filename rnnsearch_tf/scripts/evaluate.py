@@ -74,8 +74,8 @@ COMMAND.define(
 COMMAND.define(
     "calibration", bool,
     "also measure the accuracy of the most probable next token, by its probability: the "
-    "expected calibration error on the (first) reference; not available for an export, or with "
-    "--correct_spelling",
+    "expected calibration error on the (first) reference, without --correct_spelling; not "
+    "available for an export",
     False,
 )  # fmt: skip
 COMMAND.group("Output")
@@ -148,8 +148,6 @@ def _check_inputs() -> tuple[ParallelText, ChosenModels]:
     models = choose_models(COMMAND)
     if FLAGS.calibration and models.version:
         raise UsageError("--calibration needs a model directory, not an export")
-    if FLAGS.calibration and models.decoding.correct_spelling:
-        raise UsageError("--calibration does not go with --correct_spelling")
     return files.read(), models
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from rnnsearch_tf.errors import InputError
+from rnnsearch_tf.evaluation import metrics
 from rnnsearch_tf.evaluation.metrics import METRICS, bleu, text_metrics
 from rnnsearch_tf.evaluation.significance import compare, difference
 
@@ -33,6 +34,32 @@ def test_a_clear_difference_is_significant():
         # No drawn set departs as far from the mean as the difference is large.
         assert difference.p_value == pytest.approx(1 / 1001)
         assert "bs:1000" in difference.signature and "seed:12345" in difference.signature
+
+
+def test_one_sentence_is_no_evidence():
+    """Wherever it is drawn, the systems differ, as far as it is drawn often."""
+    for changed, at_least in ((1, 0.3), (4, 0.03)):
+        ours = [*RIGHT[:changed], *WRONG[changed:]]
+        found = difference(METRICS["chrf"], ours, WRONG, RIGHT)
+        assert found.p_value and found.p_value > at_least
+        assert found.low is not None and found.high is not None
+        assert found.low < found.score - found.other < found.high
+
+
+def test_of_equally_good_systems_as_many_are_significant_as_p_says(monkeypatch):
+    """With p < 0.2, a fifth."""
+    monkeypatch.setattr(metrics, "SAMPLES", 100)
+    random = np.random.default_rng(3)
+    ps = []
+    for seed in range(60):
+        references = lines(30, seed)
+        wrong = lines(30, 1_000 + seed)
+        ours, theirs = (
+            [a if is_right else b for a, b, is_right in zip(references, wrong, right, strict=True)]
+            for right in random.random([2, 30]) < 0.5
+        )
+        ps.append(difference(METRICS["ter"], ours, theirs, references).p_value or 0)
+    assert 5 <= sum(p < 0.2 for p in ps) <= 20  # 12 expected, with a standard deviation of 3
 
 
 def test_lost_lines_are_no_difference():
@@ -80,7 +107,9 @@ def test_as_json():
     assert values["other"] == "other"
     assert "Koehn 2004" in values["method"] and "1000" in values["method"]
     assert values["ter"]["other"] == 0 and values["bleu"]["other"] == pytest.approx(100)
-    assert set(values["chrf"]) == {"score", "other", "other_interval", "p_value", "signature"}
+    assert list(values["chrf"]) == [
+        "score", "other", "other_interval", "low", "high", "p_value", "signature",
+    ]  # fmt: skip
     assert values["by_length"][0]["p_value"] == pytest.approx(1 / 1001)
 
 

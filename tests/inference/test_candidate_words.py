@@ -3,9 +3,7 @@
 import dataclasses
 from pathlib import Path
 
-import one_signature
 import pytest
-import tensorflow as tf
 
 from rnnsearch_tf.alignment.lexicon import write_lexicon
 from rnnsearch_tf.config import DecodingConfig
@@ -88,20 +86,6 @@ def test_a_sentence_has_its_own_words_whatever_stands_beside_it(exact, few):
         assert [h.tokens for h in alone.hypotheses] == [h.tokens for h in result.hypotheses]
         changed += result.text != Translator.of(exact).translate(line, n_best=3).text
     assert changed
-
-
-@pytest.mark.parametrize("bfloat16", [False, True])
-def test_an_export_has_it_too(few, tmp_path, bfloat16):
-    """With weights that are joined when it is loaded."""
-    options = dataclasses.replace(few.config.decoding, bfloat16=bfloat16)
-    expected = Translator.of(few.with_decoding(options)).translate(SENTENCES, n_best=3)
-    prepared = few.with_decoding(options)
-    prepared.prepare()
-    nbest = one_signature.saved(prepared, "nbest", tmp_path / "export")
-    found = nbest(text=tf.constant(SENTENCES))["translations"].numpy()
-    for texts, result in zip(found, expected, strict=True):
-        written = [hypothesis.text for hypothesis in result.hypotheses if hypothesis.text]
-        assert [text.decode() for text in texts if text] == written
 
 
 def test_prepared_weights_are_shared_where_options_need_the_same(few):

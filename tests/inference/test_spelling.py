@@ -1,20 +1,14 @@
 """An unknown source word is read as the known word that differs by capitals or one error."""
 
-from types import SimpleNamespace
-from typing import Any
-
 import numpy as np
-import one_signature
 import pytest
 import tensorflow as tf
 
 from rnnsearch_tf.config import DecodingConfig
-from rnnsearch_tf.errors import InputError
 from rnnsearch_tf.inference.loading import load_text_model
 from rnnsearch_tf.inference.spelling import SpellingCorrection
 from rnnsearch_tf.inference.text_model import TextModel
 from rnnsearch_tf.inference.translator import Translator
-from rnnsearch_tf.text.subwords import SentencePieceTokenizer, learn_subwords
 from rnnsearch_tf.text.vectorizer import TextVectorizer
 from rnnsearch_tf.text.vocabulary import SPECIAL_TOKENS, Vocabulary
 from rnnsearch_tf.text.word_tokenizer import WhitespaceTokenizer
@@ -153,23 +147,3 @@ def test_scores_are_those_of_the_search(text_model, typed):
     np.testing.assert_allclose(scores, [result.score for result in typed], atol=1e-4)
     plain = translator.with_options(correct_spelling=False)
     assert not np.allclose(plain.score(TYPED, [result.text for result in typed]), scores, atol=1e-2)
-
-
-def test_an_export_corrects_too(text_model, typed, tmp_path):
-    align = one_signature.saved(text_model, "align", tmp_path / "export")
-    outputs = {name: value.numpy() for name, value in align(text=tf.constant(TYPED)).items()}
-    assert [x.decode() for x in outputs["translation"]] == [result.text for result in typed]
-    read = [b" ".join(row).decode().split() for row in outputs["model_input"]]
-    assert [read[0], read[3]] == [
-        ["The", "man", "will", "[UNK]", ".", "</s>"],
-        ["[UNK]", "is", "cold", ".", "</s>"],
-    ]
-    assert outputs["left_out"].tolist() == [0, 0, 1, 0]
-
-
-def test_subwords_have_no_unknown_words_to_correct(text_model):
-    subwords: Any = SimpleNamespace(
-        tokenizer=SentencePieceTokenizer("en", learn_subwords(["a b"] * 9, 270))
-    )
-    with pytest.raises(InputError, match="spelling is corrected for words; this model's"):
-        TextModel([text_model.model], text_model.config, subwords, text_model.target)

@@ -4,7 +4,6 @@ import dataclasses
 from pathlib import Path
 
 import numpy as np
-import one_signature
 import pytest
 import tensorflow as tf
 
@@ -209,14 +208,6 @@ def test_in_the_graph_the_text_alone_changes(writes_unknown, translated):
     written = {word for r in translated for h in r.hypotheses for word in h.text.split()}
     assert written & set(IN_CAPITALS.values())
     assert not written & set(IN_CAPITALS)
-
-
-def test_an_export_has_it_too(with_lexicon, lexicon, translated, tmp_path):
-    nbest = one_signature.saved(with_lexicon, "nbest", tmp_path / "export")
-    lexicon.unlink()
-    assert (tmp_path / "export" / "assets" / "lexicon.tsv").exists()
-    best = nbest(text=tf.constant(SENTENCES))["translations"].numpy()[:, 0]
-    assert [text.decode() for text in best] == [result.text for result in translated]
 
 
 def test_the_baseline_has_no_attention_to_do_it_by(model_dir):

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 from collections.abc import Sequence
 
 import pytest
@@ -112,7 +113,7 @@ def failing(holding: dict[str, bool | None]) -> list[str]:
 
 
 def test_one_bin_behind_fails_the_claim_of_every_length():
-    bins = [*AS_THE_PAPER[3].by_length[:1], LengthBin(31, 50, 100, 18.0)]
+    bins = [*AS_THE_PAPER[3].by_length[:1], LengthBin(31, 50, 100, 17.0)]
     holding = changed("RNNsearch-50", by_length=[*bins, *AS_THE_PAPER[3].by_length[2:]])
     assert failing(holding) == ["RNNsearch-50 is better than RNNencdec-50 at every source length"]
     claim = next(c for c in claims({m.name: m for m in AS_THE_PAPER}) if "every source" in c.text)
@@ -126,28 +127,77 @@ def test_one_column_behind_fails_the_claim_of_being_better():
 
 def test_a_column_of_few_sentences_fails_no_claim():
     assert failing(changed("RNNsearch-30", no_unknown=scores(9, 20.0, None, 21.0))) == []
+    alone = scores(9, 99.0, None, 99.0)
+    models = [dataclasses.replace(m, all=alone, no_unknown=None) for m in AS_THE_PAPER[:2]]
+    assert verdicts(*models)["RNNsearch-30 is better than RNNencdec-30"] is None
 
 
-def test_a_fall_is_from_the_best_bin_to_the_worst_past_training():
-    numbers = "25.00 at 1–30 to 14.00 at 61–97 words, −11.00 BLEU (44%)"
-    assert fall(AS_THE_PAPER[1]) == (pytest.approx(0.44), numbers)
+def test_a_lead_within_its_interval_is_not_told():
+    both = [scores(700, 20.0, 0.75, 21.0), scores(700, 21.0, 0.75, 22.0)]
+    models = [
+        dataclasses.replace(m, all=one, no_unknown=None)
+        for m, one in zip(AS_THE_PAPER[:2], both, strict=True)
+    ]
+    assert verdicts(*models)["RNNsearch-30 is better than RNNencdec-30"] is None
+    wide = [b._replace(interval=9.0) for b in AS_THE_PAPER[1].by_length]
+    text = "RNNsearch-30 is better than RNNencdec-30 at every source length"
+    assert changed("RNNsearch-30", by_length=wide)[text] is None
 
 
-def test_more_than_the_tolerance_is_a_fall():
-    for fraction, holds in ((TOLERANCE - 0.01, True), (TOLERANCE + 0.01, False)):
-        bins = [LengthBin(1, 50, 90, 25.0), LengthBin(51, 60, 90, 25.0 * (1 - fraction))]
-        bins += [LengthBin(61, 70, 9, 0.0), LengthBin(71, 80, 9, 99.0)]  # of too few sentences
-        (claim,) = claims({"RNNsearch-50": dataclasses.replace(AS_THE_PAPER[3], by_length=bins)})
-        assert claim.holds is holds
+def falling(*bins: LengthBin) -> ModelResults:
+    return dataclasses.replace(AS_THE_PAPER[3], by_length=list(bins))
+
+
+def test_a_fall_is_from_lengths_within_training_to_those_past_it():
+    """Without the shortest sentences, and those of too few to tell."""
+    found = fall(
+        falling(
+            LengthBin(1, 10, 90, 99.0, 1.0),
+            LengthBin(11, 30, 30, 20.0, 4.0),
+            LengthBin(31, 50, 10, 40.0, 9.0),
+            LengthBin(51, 60, 50, 23.0, 3.0),
+            LengthBin(61, 70, 50, 17.0, 4.0),
+            LengthBin(71, 80, 9, 0.0),
+        )
+    )
+    assert found and str(found) == (
+        "25.00 ± 3.75 at 11–50 words, 20.00 ± 2.50 at 51–70 words: loses 20% ± 16%"
+    )
+    assert (found.loss, found.interval) == pytest.approx((0.2, math.hypot(0.8 * 3.75, 2.5) / 25))
+
+
+def test_a_rise_or_a_drop_within_training_is_no_fall():
+    encdec = dataclasses.replace(AS_THE_PAPER[2], by_length=[
+        LengthBin(1, 10, 90, 30.0), LengthBin(11, 50, 90, 20.0), LengthBin(51, 90, 90, 21.0),
+    ])  # fmt: skip
+    deteriorates, *_ = claims({"RNNencdec-50": encdec})
+    assert deteriorates.holds is False and "gains 5% ± 0%" in deteriorates.evidence
+
+
+@pytest.mark.parametrize(
+    ("fraction", "interval", "holds"),
+    [
+        (TOLERANCE - 0.01, 0, True),
+        (TOLERANCE + 0.01, 0, False),
+        (TOLERANCE - 0.01, 1, None),
+        (TOLERANCE + 0.01, 1, None),
+        (0.2, 1, False),
+    ],
+)
+def test_more_than_the_tolerance_is_a_fall(fraction, interval, holds):
+    model = falling(
+        LengthBin(1, 50, 90, 25.0), LengthBin(51, 60, 90, 25 * (1 - fraction), interval)
+    )
+    (claim,) = claims({"RNNsearch-50": model})
+    assert claim.holds is holds
 
 
 def test_a_test_set_of_short_sentences_cannot_tell():
-    short = [LengthBin(1, 30, 90, 25.0)]
-    tested = claims({m.name: dataclasses.replace(m, by_length=short) for m in AS_THE_PAPER})
+    short = [dataclasses.replace(m, by_length=m.by_length[:1]) for m in AS_THE_PAPER]
+    tested = claims({model.name: model for model in short})
     untold = [claim for claim in tested if claim.holds is None]
     assert [claim.text[:12] for claim in untold] == ["RNNencdec-30", "RNNencdec-50", "RNNsearch-50"]
-    alone = report(dataclasses.replace(AS_THE_PAPER[3], by_length=short))
-    assert "cannot tell" in alone.to_markdown()
+    assert "cannot tell" in report(short[3]).to_markdown()
 
 
 def test_claims_of_a_model_that_is_not_there_are_not_made():
@@ -239,7 +289,7 @@ def test_other_systems_are_rows_of_table_1():
     ]  # fmt: skip
     assert others[1:] == ["56.75 ± 1.50"]
     assert rows(text, r"a\|b")[0][1:] == ["3.25 ± 0.75", "4.25 (4.75)", *["–"] * 6]
-    (head,) = rows(text, "p of the difference in BLEU (Koehn 2004)")
+    (head,) = rows(text, "p of the difference in BLEU (two-sided, paired bootstrap)")
     assert head[1:] == [model.name for model in AS_THE_PAPER]
     assert rows(text, "Moses, all")[0][1:] == ["0.001", "0.002", "0.003", "0.004"]
     assert rows(text, "Moses, no UNK")[0][1:] == ["0.500"] * 4

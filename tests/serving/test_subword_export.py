@@ -78,7 +78,9 @@ def subword_dir(tmp_path_factory) -> Path:
             lexical_model=True,
         ),
         training=TrainingConfig(batch_size=16, max_updates=3, subword_sampling=0.2),
-        decoding=DecodingConfig(beam_size=2, max_length=20, min_length_ratio=0.5),
+        decoding=DecodingConfig(
+            beam_size=2, max_length=20, min_length_ratio=0.5, correct_spelling=True
+        ),
         source_language="he",
         target_language="ja",
         tokenizer="sentencepiece",
@@ -190,6 +192,15 @@ def test_results_are_words_and_score_as_searched(translator, expected):
     assert translator.align(SENTENCE, best.text).source_tokens == expected.source_tokens
 
 
+def test_a_line_in_capitals_is_read_in_lower_case(translator):
+    given, read = translator.translate(["AB\u0130 CDE", "Abi\u0307 cde"], return_alignment=True)
+    assert given.hypotheses == read.hypotheses
+    assert given.source_tokens == ("AB\u0130", "CDE", "</s>")
+    np.testing.assert_array_equal(given.alignment, read.alignment)
+    (score,) = translator.score(["AB\u0130 CDE"], [given.text])
+    assert score == pytest.approx(given.score, abs=1e-4)
+
+
 def test_scores_of_words_are_sums_over_their_pieces(translator, expected):
     best = expected.hypotheses[0]
     assert len(best.piece_scores) == len(best.pieces)
@@ -233,10 +244,13 @@ def test_a_lexicon_of_words_has_no_subwords(translator):
 
 
 def test_an_export_gives_the_same(subword_export, expected):
-    again = Translator.load(subword_export).translate([SENTENCE, "", "☃ x"], return_alignment=True)
+    again = Translator.load(subword_export).translate(
+        [SENTENCE, "", "☃ x", "AB CD", "Ab cd"], return_alignment=True
+    )
     assert again[0].hypotheses[0].pieces == expected.hypotheses[0].pieces
     assert again[1].text == ""
     assert again[2].source_tokens == ("☃", "x", "</s>")
+    assert again[3].hypotheses == again[4].hypotheses
     np.testing.assert_allclose(again[0].alignment, expected.alignment, atol=1e-5)
 
 

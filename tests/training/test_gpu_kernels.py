@@ -23,8 +23,7 @@ pytestmark = pytest.mark.skipif(
 IDS = tf.TensorSpec([None, None], tf.int32)
 
 
-@pytest.fixture(scope="module", params=["float32", "mixed_bfloat16"])
-def model(request) -> TranslationModel:
+def model(policy: str) -> TranslationModel:
     config = ModelConfig(
         source_vocabulary_size=40,
         target_vocabulary_size=40,
@@ -38,7 +37,7 @@ def model(request) -> TranslationModel:
         tied_embeddings=True,
         lexical_model=True,
     )
-    with dtype_policy(request.param):
+    with dtype_policy(policy):
         return TranslationModel(config)
 
 
@@ -77,23 +76,26 @@ def test_an_operation_of_strings_has_none():
     assert not has_gpu_kernel(node)
 
 
-@pytest.mark.parametrize("optimizer", ["adam", "adadelta"])
-def test_update(model, optimizer):
+@pytest.mark.parametrize(
+    ("policy", "optimizer"), [("float32", "adadelta"), ("mixed_bfloat16", "adam")]
+)
+def test_update(policy, optimizer):
     config = TrainingConfig(
         optimizer=optimizer,
         learning_rate=1e-3,
         guided_alignment_weight=0.5,
         weight_average=0.9,
     )
-    step = TrainStep(model, config, total_updates=10, shares=1)
+    step = TrainStep(model(policy), config, total_updates=10, shares=1)
     assert not without_kernel(step._update.get_concrete_function())
 
 
-@pytest.mark.parametrize("beam_size", [1, 2])
-def test_search(model, beam_size):
+@pytest.mark.parametrize(("policy", "beam_size"), [("mixed_bfloat16", 1), ("float32", 2)])
+def test_search(policy, beam_size):
+    of, options = model(policy), DecodingConfig(beam_size=beam_size)
+
     def found(source: Any, words: Any, penalty: Any) -> Any:
-        candidates = Candidates(words, penalty)
-        return search(model, source, DecodingConfig(beam_size=beam_size), candidates=candidates)
+        return search(of, source, options, candidates=Candidates(words, penalty))
 
     specs = IDS, tf.TensorSpec([None], tf.int32), tf.TensorSpec([None, None], tf.float32)
     assert not without_kernel(tf.function(found).get_concrete_function(*specs))

@@ -60,9 +60,8 @@ def choose_models(command: Command, names: str | None = None) -> ChosenModels:
     check_models(paths, weights)
     config = config_of(paths[0])
     decoding = command.settings(config.decoding)
-    for name in ("correct_spelling", "candidate_words"):
-        if getattr(decoding, name) and config.tokenizer == SENTENCEPIECE:
-            raise UsageError(f"--{name} needs a model of words; {paths[0]} has subwords")
+    if decoding.candidate_words and config.tokenizer == SENTENCEPIECE:
+        raise UsageError(f"--candidate_words needs a model of words; {paths[0]} has subwords")
     version = find_version(paths[0])
     if version:
         Export(version).check_options(decoding)

@@ -1,0 +1,63 @@
+"""A SavedModel corrects spelling, replaces [UNK] and searches among candidate words in bfloat16."""
+
+import dataclasses
+
+import one_signature
+import pytest
+import tensorflow as tf
+
+from rnnsearch_tf.alignment.lexicon import write_lexicon
+from rnnsearch_tf.config import DecodingConfig
+from rnnsearch_tf.inference.loading import load_text_model
+from rnnsearch_tf.inference.text_model import TextModel
+from rnnsearch_tf.inference.translator import Translator
+from rnnsearch_tf.models.translation_model import TranslationModel
+
+pytestmark = pytest.mark.slow
+
+TYPED = ["The MAN wlil eta.", "  ", "She has sen the old caat in Pariss.", "Zork is coldd."]
+# Of the third line, the last token is left out.
+OPTIONS = DecodingConfig(
+    beam_size=2,
+    max_length=8,
+    max_length_ratio=2.0,
+    correct_spelling=True,
+    replace_unknown=True,
+    candidate_words=10,
+    bfloat16=True,
+)
+
+
+@pytest.fixture
+def text_model(model_dir, tmp_path) -> TextModel:
+    """A model that writes many [UNK], and a lexicon with a word of its own for each source word."""
+    plain = load_text_model(model_dir)
+    assert isinstance(plain.model, TranslationModel)
+    bias = plain.model.readout.b
+    bias.assign(bias.value + 3 * tf.one_hot(2, bias.shape[0]))
+    translations = {word: (f"{word}!",) for word in plain.source.vocabulary.tokens[3:]}
+    write_lexicon(tmp_path / "lexicon.tsv", translations)
+    config = dataclasses.replace(plain.config, decoding=OPTIONS)
+    return TextModel(
+        [plain.model], config, plain.source, plain.target, lexicon=tmp_path / "lexicon.tsv"
+    )
+
+
+def test_they_are_in_a_saved_model(text_model, tmp_path):
+    expected = Translator.of(text_model).translate(TYPED)
+    assert any("[UNK]" in result.tokens and "!" in result.text for result in expected)
+    frequent = {*text_model.target.vocabulary.tokens[: 3 + OPTIONS.candidate_words]}
+    assert {token for result in expected for token in result.tokens} <= frequent
+
+    prepared = text_model.with_decoding(OPTIONS)
+    prepared.prepare()
+    align = one_signature.saved(prepared, "align", tmp_path / "export")
+    (tmp_path / "lexicon.tsv").unlink()
+    outputs = {name: value.numpy() for name, value in align(text=tf.constant(TYPED)).items()}
+    assert [x.decode() for x in outputs["translation"]] == [result.text for result in expected]
+    read = [b" ".join(row).decode().split() for row in outputs["model_input"]]
+    assert [read[0], read[3]] == [
+        ["The", "man", "will", "[UNK]", ".", "</s>"],
+        ["[UNK]", "is", "cold", ".", "</s>"],
+    ]
+    assert outputs["left_out"].tolist() == [0, 0, 1, 0]
