@@ -140,6 +140,8 @@ def update_logs(update: UpdateMetrics, metrics: RunningMetrics, updates: int) ->
         "perplexity": perplexity(nll.sum / nll.count),
         "gradient_norm": update.gradient_norm,
         "learning_rate": update.learning_rate,
+        "sentences": update.sentences,
+        "tokens": nll.count,
         "mean_loss": means["train_nll_per_sentence"],
         "mean_nll_per_token": means["train_nll_per_token"],
         "clipped": means["clipped"],

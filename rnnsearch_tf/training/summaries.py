@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import html
+import math
 import re
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -27,7 +28,8 @@ TRAIN, VALIDATION = "train", "validation"
 Logs = dict[str, float]
 
 _UPDATES_BETWEEN_POINTS = 50
-_AVERAGED = ("loss", "nll_per_token", "gradient_norm")  # over the updates since the last point
+# What is averaged over the updates since the last point, by what it is counted in.
+_AVERAGED = {"loss": "sentences", "nll_per_token": "tokens", "gradient_norm": None}
 _CHARTS = {  # by the names of the Keras logs: group, and description with unit
     name: (group, description)
     for name, group, description in read_tables(__package__, "charts")["charts"]
@@ -54,8 +56,9 @@ def _until_error(write: Callable[..., None]) -> Callable[..., None]:
 class Summaries(keras.callbacks.Callback):
     """Two runs of TensorBoard, train and validation, whose curves share their charts.
 
-    Losses of the training pairs are means over the updates since the point before. Files that
-    cannot be written are shown once, and end the curves, not the training.
+    Losses of the training pairs are means over the sentences, or tokens, since the point before,
+    without those of skipped updates. Files that cannot be written are shown once, and end the
+    curves, not the training.
     """
 
     def __init__(
@@ -125,9 +128,13 @@ class Summaries(keras.callbacks.Callback):
 
     def _write_updates(self) -> None:
         last = self._since[-1]
-        values = {name.removeprefix("mean_"): value for name, value in last.items()}
-        for name in _AVERAGED:
-            values[name] = float(np.mean([logs[name] for logs in self._since]))
+        counts = {count for count in _AVERAGED.values() if count}
+        values = {name.removeprefix("mean_"): x for name, x in last.items() if name not in counts}
+        made = [logs for logs in self._since if math.isfinite(logs["gradient_norm"])]
+        for name, count in _AVERAGED.items():
+            weights = [logs[count] if count else 1 for logs in made]
+            mean = np.average([logs[name] for logs in made], weights=weights) if made else math.nan
+            values[name] = float(mean)
         values["perplexity"] = perplexity(values["nll_per_token"])
         self._since.clear()
         self._write_scalars(TRAIN, int(values.pop("updates")), values)

@@ -47,9 +47,10 @@ class Trainer:
     `evaluation_interval` 0, a pass over the training pairs). Their methods get these logs:
         on_train_begin: updates, made by earlier runs;
         on_train_batch_end: loss (nats per sentence), nll_per_token, perplexity, gradient_norm,
-            learning_rate, updates, and of the interval so far: mean_loss, mean_nll_per_token,
-            tokens_per_second, clipped, skipped, and mean_<name>_loss of each auxiliary loss, as
-            mean_guided_alignment_loss (nats per linked word);
+            learning_rate, updates, its sentences and target tokens, and of the interval so far:
+            mean_loss, mean_nll_per_token, tokens_per_second, clipped, skipped, and
+            mean_<name>_loss of each auxiliary loss, as mean_guided_alignment_loss (nats per linked
+            word);
         on_epoch_end: the evaluation's record in training.jsonl, with epochs (passes over the
             training pairs, with a fraction) for epoch; with loss, nll_per_token, perplexity and
             <name>_loss for the training pairs; for the validation set val_loss (nats per

@@ -121,6 +121,8 @@ def test_an_update_has_logs_and_a_line(metrics):
         "perplexity": pytest.approx(math.exp(3)),
         "gradient_norm": 2.5,
         "learning_rate": 0.5,
+        "sentences": 2.0,
+        "tokens": 4.0,
         "mean_loss": 10.0,
         "mean_nll_per_token": 2.5,
         "clipped": 0.5,
