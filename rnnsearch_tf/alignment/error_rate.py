@@ -4,6 +4,11 @@ import dataclasses
 from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
+import numpy as np
+
+_MIN_TO_RESAMPLE = 10  # sentences; a bootstrap of fewer says little
+_SAMPLES, _SEED = 1_000, 12345  # as for scores of translations
+
 _Pairs = Collection[tuple[int, int]]
 
 
@@ -27,12 +32,29 @@ class AlignmentScores:
     sure: int  # |S|
     links_in_sure: int  # |A ∩ S|
     links_in_possible: int  # |A ∩ P|
+    # Those four of each sentence, int64 [N, 4].
+    by_sentence: np.ndarray | None = dataclasses.field(default=None, repr=False, compare=False)
 
     @property
     def aer(self) -> float | None:
         """AER = 1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|), 0 to 1."""
         agreed = _ratio(self.links_in_sure + self.links_in_possible, self.links + self.sure)
         return None if agreed is None else 1 - agreed
+
+    @property
+    def aer_interval(self) -> float | None:
+        """Half of the 95% confidence interval of the AER, by bootstrap resampling of sentences.
+
+        None without an AER, and of fewer than 10 sentences.
+        """
+        if self.by_sentence is None or self.sentences < _MIN_TO_RESAMPLE or self.aer is None:
+            return None
+        draws = np.random.default_rng(_SEED)
+        rows = (draws.integers(self.sentences, size=self.sentences) for _ in range(_SAMPLES))
+        sums = np.stack([self.by_sentence[chosen].sum(axis=0) for chosen in rows])
+        agreed = (sums[:, 2] + sums[:, 3]) / np.maximum(sums[:, 0] + sums[:, 1], 1)
+        low, high = np.percentile(agreed, [2.5, 97.5])
+        return float(high - low) / 2
 
     @property
     def precision(self) -> float | None:
@@ -46,8 +68,9 @@ class AlignmentScores:
 
     def as_dict(self) -> dict[str, Any]:
         """Return what JSON can hold."""
-        ratios = {"aer": self.aer, "precision": self.precision, "recall": self.recall}
-        return {**ratios, **dataclasses.asdict(self)}
+        names = "aer", "aer_interval", "precision", "recall"
+        counts = "sentences", "links", "sure", "links_in_sure", "links_in_possible"
+        return {name: getattr(self, name) for name in (*names, *counts)}
 
 
 def alignment_scores(links: Iterable[_Pairs], gold: Iterable[GoldLinks]) -> AlignmentScores:
@@ -55,17 +78,14 @@ def alignment_scores(links: Iterable[_Pairs], gold: Iterable[GoldLinks]) -> Alig
 
     TypeError for links as text, which `read_gold` reads from files.
     """
-    sentences = in_a = in_s = in_sure = in_possible = 0
+    counts = []
     for predicted, (sure, possible) in zip(links, gold, strict=True):
         if any(isinstance(link, str) for each in (predicted, sure, possible) for link in each):
             raise TypeError("links are pairs of positions (source, target), not a str")
         a, s = set(predicted), set(sure)
-        sentences += 1
-        in_a += len(a)
-        in_s += len(s)
-        in_sure += len(a & s)
-        in_possible += len(a & s.union(possible))
-    return AlignmentScores(sentences, in_a, in_s, in_sure, in_possible)
+        counts.append((len(a), len(s), len(a & s), len(a & s.union(possible))))
+    by_sentence = np.array(counts, np.int64).reshape(-1, 4)
+    return AlignmentScores(len(counts), *by_sentence.sum(axis=0).tolist(), by_sentence)
 
 
 def _ratio(part: int, whole: int) -> float | None:

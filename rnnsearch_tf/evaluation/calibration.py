@@ -56,6 +56,7 @@ def calibration(
         raise InputError(
             "calibration: expected probabilities, above 0 and at most 1, no logarithms"
         )
+    confidence = np.minimum(confidence, 1)
     index = np.clip(np.ceil(confidence * _BINS).astype(int) - 1, 0, _BINS - 1)
     rows = [(b, index == b) for b in range(_BINS) if (index == b).any()]
     bins = [

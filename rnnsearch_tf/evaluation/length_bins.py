@@ -30,8 +30,8 @@ def length_bins(
 ) -> dict[tuple[int, int], list[int]]:
     """Sort sentences into bins by their words; empty bins are left out.
 
-    Bins are ten words wide, or have upper `bounds`; longer sentences are left out then. Returns the
-    indices of sentences by (lower, upper) bound, both ascending.
+    Bins are ten words wide, or have upper `bounds`; longer sentences are left out then. A blank one
+    is in the first bin. Returns the indices of sentences by (lower, upper) bound, both ascending.
     """
     highs = bounds if bounds is not None else range(_WIDTH, max([1, *lengths]) + _WIDTH, _WIDTH)
     bins = np.searchsorted(highs, lengths)  # the first bin that is not too short
@@ -71,6 +71,12 @@ def read_by_length(path: str | Path) -> tuple[list[LengthBin], dict[str, list[Le
         values = typed(dict[str, Any], read_json(path))
         others = typed(list[dict[str, Any]], values.get("comparisons", []), "comparisons")
         return _bins(values), {typed(str, one.get("other"), "other"): _bins(one) for one in others}
+
+
+def read_test_set(path: str | Path) -> str | None:
+    """Read the test set's SHA-256 from such a file; None in one of 0.1.0. Errors as there."""
+    with input_errors(path):
+        return typed(str | None, read_json(path).get("test_set_sha256"), "test_set_sha256")
 
 
 def _bins(values: dict[str, Any]) -> list[LengthBin]:

@@ -79,7 +79,12 @@ def score_set(
     scores = {}
     for name, metric in METRICS.items():
         ours, theirs = words if metric.on_words else text
-        scores[name] = metric.score(ours, theirs, intervals=True, tokens=tokens)
+        score = metric.score(ours, theirs, intervals=True, tokens=tokens)
+        if metric.on_words:  # sacreBLEU does not know whose words they are
+            name_of_words = tokenizer.name.replace("_tokenizer", "")
+            signature = score.signature.replace("tok:none", f"tok:none({name_of_words})")
+            score = score._replace(signature=signature)
+        scores[name] = score
     return SetScores(len(references), scores)
 
 

@@ -129,7 +129,8 @@ def run() -> int:
     scores = evaluator.evaluate(translations, text.source, references, replaced, others)
     if FLAGS.calibration:
         scores = scores._replace(calibration=_calibration(evaluator, text))
-    write_scores(FLAGS.json, {**scores.as_dict(), **made_by}, scores.table())
+    figures = {**scores.as_dict(), "test_set_sha256": text.fingerprint(), **made_by}
+    write_scores(FLAGS.json, figures, scores.table())
     if unwritten:
         raise unwritten
     if FLAGS.sample_html:
@@ -175,7 +176,7 @@ def _others(
 
 
 def _made_by(models: ChosenModels) -> dict[str, Any]:
-    """Return the models' weights and the decoding options, for JSON; None if they are not known."""
+    """Return the models' weights and the decoding options for JSON; None if they are not known."""
     if FLAGS.hypotheses or models.version:
         return {"weights_sha256": None, "decoding": None}
     digests = [ModelDirectory(path).check_weights(FLAGS.weights) for path in models.paths]

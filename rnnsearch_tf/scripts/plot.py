@@ -64,7 +64,7 @@ def _plot_trainings(paths: Sequence[str]) -> None:
 
 
 def _plot_evaluations(paths: Sequence[str]) -> None:
-    from rnnsearch_tf.evaluation.length_bins import read_by_length
+    from rnnsearch_tf.evaluation.length_bins import read_by_length, read_test_set
     from rnnsearch_tf.visualization.curves import draw_bleu_by_length
 
     curves, compared = {}, []
@@ -73,6 +73,8 @@ def _plot_evaluations(paths: Sequence[str]) -> None:
         for other, bins in zip(_labels([*others]), others.values(), strict=True):
             compared.append(f"{other} (against {label})")
             curves[compared[-1]] = bins
+    if len({read_test_set(path) for path in paths} - {None}) > 1:
+        COMMAND.warn("these evaluations are of different test sets, whose BLEU cannot be compared")
     draw_bleu_by_length(FLAGS.output, curves, compared=compared)
 
 

@@ -42,8 +42,8 @@ class Tokenizer(tf.Module):
     def word_tokenizer(self) -> "Tokenizer":
         """The tokenizer whose tokens are words: itself, where its tokens are.
 
-        Length bins and tokenized BLEU go by it, so that they can be compared between models
-        whatever tokens these have.
+        Length bins and tokenized BLEU go by it, so that models can be compared whether their tokens
+        are words or parts of words.
         """
         return self
 

@@ -45,10 +45,22 @@ def test_a_ratio_of_nothing_is_none():
     assert alignment_scores([set()], [GoldLinks(set())]).aer is None
 
 
+def test_the_error_rate_has_an_interval_where_there_are_enough_sentences():
+    """Half of the sentences have no error, half nothing but: a binomial's standard deviation."""
+    sides = [({(0, 0)}, GoldLinks({(0, i % 2)})) for i in range(100)]
+    links, gold = ([side[i] for side in sides] for i in (0, 1))
+    scores = alignment_scores(links, gold)
+    assert scores.aer == 0.5
+    assert scores.aer_interval == pytest.approx(1.96 * 0.05, rel=0.1)
+    assert alignment_scores(links[:9], gold[:9]).aer_interval is None
+    none = alignment_scores([set()] * 10, [GoldLinks(set())] * 10)
+    assert none.aer is none.aer_interval is None
+
+
 def test_scores_go_into_json():
     scores = alignment_scores([{(0, 0)}], [GoldLinks({(0, 0)})])
     assert json.loads(json.dumps(scores.as_dict())) == {
-        "aer": 0, "precision": 1, "recall": 1,
+        "aer": 0, "aer_interval": None, "precision": 1, "recall": 1,
         "sentences": 1, "links": 1, "sure": 1, "links_in_sure": 1, "links_in_possible": 1,
     }  # fmt: skip
 

@@ -47,7 +47,9 @@ def test_a_set_has_a_score_by_every_metric(scores):
         for name in ("bleu", "chrf", "ter"):
             assert result[name] == METRICS[name].score(text[0], text[1], intervals=True)
         for name in ("tokenized_bleu", "lowercased_bleu"):
-            assert result[name] == METRICS[name].score(words[0], words[1], intervals=True)
+            expected = METRICS[name].score(words[0], words[1], intervals=True)
+            signature = expected.signature.replace("tok:none", "tok:none(moses_fr)")
+            assert result[name] == expected._replace(signature=signature)
 
 
 def test_the_table_has_every_score(scores):

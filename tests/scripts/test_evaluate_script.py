@@ -48,6 +48,7 @@ def test_it_translates_scores_and_keeps_what_it_is_told_to(capsys, flags, model_
     assert page.count("<section") == 6 and "Worst 3: sentence" in page and "Best 3" in page
     values = json.loads((tmp_path / "json").read_text("utf-8"))
     assert values["sentences"] == 20 and values["comparisons"] == []
+    assert len(values["test_set_sha256"]) == 64
     assert values.pop("unknown_replaced")["sentences"] == 20
     model = ModelDirectory(model_dir)
     assert values.pop("weights_sha256") == [model.check_weights()]

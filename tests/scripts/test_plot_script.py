@@ -48,6 +48,17 @@ def test_evaluations_and_what_they_were_compared_with(tmp_path):
     assert {"one", "two", *against_two, "1–10"} <= set(texts(tmp_path / "a.svg"))
 
 
+def test_of_different_test_sets_there_is_a_warning(capsys, tmp_path):
+    paths = [write_evaluation(tmp_path / f"{x}.json", test_set_sha256=x) for x in "ab"]
+    old = write_evaluation(tmp_path / "old.json")
+    flags = [f"--evaluations={paths[0]},{paths[1]},{old}", f"--output={tmp_path / 'a.svg'}"]
+    assert plot.run(flags) == 0
+    assert "rnnsearch-plot: these evaluations are of different test" in capsys.readouterr().err
+    flags[0] = f"--evaluations={paths[0]},{old}"
+    assert plot.run(flags) == 0
+    assert "different" not in capsys.readouterr().err
+
+
 def test_equal_names_of_what_was_compared_with_are_told_apart(tmp_path):
     others = [{"other": name, "by_length": bins(5, 4)} for name in ("a/b.fr", "c/b.fr")]
     one = write_evaluation(tmp_path / "one.json", comparisons=others)
