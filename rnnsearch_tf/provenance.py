@@ -2,6 +2,7 @@
 
 import contextlib
 import datetime
+import functools
 import hashlib
 import platform
 import subprocess
@@ -49,6 +50,14 @@ def library_versions() -> dict[str, str]:
         "python": platform.python_version(),
         **{name: library.__version__ for name, library in libraries.items()},
     }
+
+
+@functools.cache
+def software() -> str:
+    """Return the versions that training depends on, with this package's commit, if it has one."""
+    state = commit()
+    own = rnnsearch_tf.__version__ + (f" ({state})" if state else "")
+    return f"rnnsearch_tf {own}, TensorFlow {tf.__version__}, Keras {keras.__version__}"
 
 
 def hardware() -> str:

@@ -85,7 +85,8 @@ def alignment_scores(links: Iterable[_Pairs], gold: Iterable[GoldLinks]) -> Alig
         a, s = set(predicted), set(sure)
         counts.append((len(a), len(s), len(a & s), len(a & s.union(possible))))
     by_sentence = np.array(counts, np.int64).reshape(-1, 4)
-    return AlignmentScores(len(counts), *by_sentence.sum(axis=0).tolist(), by_sentence)
+    in_a, in_s, in_sure, in_possible = by_sentence.sum(axis=0).tolist()
+    return AlignmentScores(len(counts), in_a, in_s, in_sure, in_possible, by_sentence)
 
 
 def _ratio(part: int, whole: int) -> float | None:

@@ -39,7 +39,8 @@ MODEL_FILES = (
     "config.json", "source.vocab", "target.vocab", *SUBWORD_FILES, "lexicon.tsv", "aligner.npz",
 )  # fmt: skip
 
-_LOG_TEXTS = "bleu_signature", "hardware"  # fields of training.jsonl that are not numbers
+# Fields of training.jsonl that are not numbers.
+_LOG_TEXTS = "bleu_signature", "hardware", "software"
 _RENAMED_LOG_FIELDS = {"train_guide_loss": "train_guided_alignment_loss"}  # since version 0.1.0
 
 

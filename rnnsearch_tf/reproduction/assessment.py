@@ -31,7 +31,13 @@ LONG, LONG_LENGTHS = 3, (41, 60)  # sentences of Table 3, and their source words
 
 
 def assess(
-    name: str, path: Path, config: Config, text: Texts, sample: ParallelText, hardware: str
+    name: str,
+    path: Path,
+    config: Config,
+    text: Texts,
+    sample: ParallelText,
+    hardware: str,
+    software: str,
 ) -> ModelResults:
     """Evaluate the best weights of a model directory whose training has ended.
 
@@ -64,6 +70,7 @@ def assess(
         epochs=last["epoch"],
         hours=last["training_seconds"] / 3600,
         hardware=hardware,
+        software=software,
         train_pairs=len(training),
         train_nll=evaluator.nll(training),
         validation_pairs=len(text.validation.source),

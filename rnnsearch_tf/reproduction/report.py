@@ -96,6 +96,7 @@ class Report:
             date=source.date,
             hardware=_escaped(source.hardware),
             versions=_escaped(", ".join(f"{name} {v}" for name, v in source.versions.items())),
+            software=_escaped(_software(models)),
             commit=source.commit or "unknown: not run from a checkout",
         )
 
@@ -114,6 +115,13 @@ def write_report(report: Report, folder: str | Path) -> None:
         path = folder / "figures" / _alignment_figure(number)
         draw_alignment(path, np.array(pair.alignment), pair.source_tokens, pair.target_tokens)
     write_atomically(folder / "report.md", report.to_markdown().encode())
+
+
+def _software(models: Sequence[ModelResults]) -> str:
+    """Return what trained the models: once, where all were trained by the same."""
+    used = _distinct(model.software for model in models)
+    each = (f"{model.name}: {model.software}" for model in models)
+    return used[0] if len(used) == 1 else "; ".join(each)
 
 
 def _claims(tested: Sequence[Claim]) -> str:

@@ -113,8 +113,8 @@ class _Work:
             attention = Translator.load(path, alignment="attention")
             lexicon = lexicon_of(attention, self._texts.training)
             write_lexicon(directory.lexicon_path, lexicon)
-        machine = self._machine(name)
-        results = assess(MODELS[name], path, config, self._texts, self._sample, machine)
+        made_by = self._trained_by(name)
+        results = assess(MODELS[name], path, config, self._texts, self._sample, **made_by)
         saved = {"key": self._key(name, config), "results": plain(results)}
         write_atomically(self._results_path(name), json.dumps(saved).encode())
         return results
@@ -129,7 +129,7 @@ class _Work:
             if saved.get("key") != self._key(name, config):
                 return None
             results = typed(ModelResults, saved.get("results"), "results")
-        return dataclasses.replace(results, hardware=self._machine(name))
+        return dataclasses.replace(results, **self._trained_by(name))
 
     def _key(self, name: str, config: Config) -> str:
         directory = ModelDirectory(self.output / name)
@@ -138,11 +138,14 @@ class _Work:
         code = [code_fingerprint(), library_versions()]
         return json_digest([code, dataclasses.asdict(config), self._digest, digests])
 
-    def _machine(self, name: str) -> str:
-        """Return the machines that a model was trained on, one after the other."""
+    def _trained_by(self, name: str) -> dict[str, str]:
+        """Return the hardware and software that trained a model, one after the other."""
         records = ModelDirectory(self.output / name).read_log()
-        machines = dict.fromkeys(r.get("hardware", "not recorded") for r in records)
-        return ", then ".join(machines) or "not recorded"
+        fields = {
+            field: dict.fromkeys(record.get(field, "not recorded") for record in records)
+            for field in ("hardware", "software")
+        }
+        return {field: ", then ".join(used) or "not recorded" for field, used in fields.items()}
 
     def _results_path(self, name: str) -> Path:
         return self.output / "results" / f"{name}.json"

@@ -31,10 +31,11 @@ class ModelResults:
     name: str  # as the paper calls it, "RNNsearch-50"
     max_length: int  # the longest sentences in training, in tokens
     parameters: int
-    updates: int  # of its training, like the next three
+    updates: int  # of its training, like the next four
     epochs: float
     hours: float  # evaluations not counted
     hardware: str
+    software: str
     train_pairs: int  # of `train_nll`
     train_nll: Nll  # of the best weights, without dropout
     validation_pairs: int

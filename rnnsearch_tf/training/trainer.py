@@ -22,6 +22,7 @@ from rnnsearch_tf.models.model_directory import BEST, LAST, ModelDirectory
 from rnnsearch_tf.models.translation_model import TranslationModel
 from rnnsearch_tf.models.weights_file import read_updates
 from rnnsearch_tf.progress import say
+from rnnsearch_tf.provenance import software
 from rnnsearch_tf.training.callbacks import ModelWithOptimizer
 from rnnsearch_tf.training.checkpoints import Checkpoints
 from rnnsearch_tf.training.distribution import Workers
@@ -290,7 +291,7 @@ class Trainer:
             evaluation,
             self._evaluate.bleu_signature if self._evaluate else "",
         )
-        record["hardware"] = self._train_step.hardware
+        record |= {"hardware": self._train_step.hardware, "software": software()}
         is_best = True
         if evaluation is not None:
             score = selection_score(self._config, evaluation.nll_per_token, evaluation.bleu)

@@ -47,8 +47,8 @@ def test_a_ratio_of_nothing_is_none():
 
 def test_the_error_rate_has_an_interval_where_there_are_enough_sentences():
     """Half of the sentences have no error, half nothing but: a binomial's standard deviation."""
-    sides = [({(0, 0)}, GoldLinks({(0, i % 2)})) for i in range(100)]
-    links, gold = ([side[i] for side in sides] for i in (0, 1))
+    links = [{(0, 0)}] * 100
+    gold = [GoldLinks({(0, i % 2)}) for i in range(100)]
     scores = alignment_scores(links, gold)
     assert scores.aer == 0.5
     assert scores.aer_interval == pytest.approx(1.96 * 0.05, rel=0.1)

@@ -42,6 +42,7 @@ def model(name: str, bleu: float, by_length: tuple[float, ...], **changes) -> Mo
         "epochs": 5,
         "hours": 1.5,
         "hardware": "CPU, 2 cores of a_machine",
+        "software": "rnnsearch_tf 1 (abc)",
         "train_pairs": 2_000,
         "train_nll": Nll(1.125, 20.25),
         "validation_pairs": 333,
@@ -294,6 +295,13 @@ def test_other_systems_are_rows_of_table_1():
     assert rows(text, "Moses, all")[0][1:] == ["0.001", "0.002", "0.003", "0.004"]
     assert rows(text, "Moses, no UNK")[0][1:] == ["0.500"] * 4
     assert rows(text, r"a\|b, no UNK")[0][1:] == ["–"] * 4
+
+
+def test_what_trained_the_models_is_told():
+    assert "- models trained by rnnsearch\\_tf 1 (abc)" in report(*AS_THE_PAPER).to_markdown()
+    older = dataclasses.replace(AS_THE_PAPER[1], software="an older one")
+    text = report(AS_THE_PAPER[0], older).to_markdown()
+    assert "RNNencdec-30: rnnsearch\\_tf 1 (abc); RNNsearch-30: an older one" in text
 
 
 def test_a_failing_claim_is_reported_as_failing():

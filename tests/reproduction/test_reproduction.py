@@ -34,7 +34,7 @@ def copy_trained(model_dir: Path, copy: Path, max_length: int) -> None:
     shutil.copytree(model_dir, copy)
     shutil.rmtree(copy / "checkpoints")  # none is needed
     (record,) = ModelDirectory(copy).read_log()
-    assert record.pop("hardware")
+    assert record.pop("hardware") and record.pop("software")
     ModelDirectory(copy).write_log([record])  # as of a version that did not tell
     config = json.loads((copy / "config.json").read_text("utf-8"))
     config["training"]["max_length"] = max_length
@@ -64,16 +64,16 @@ def output(flags: list[str]) -> Path:
     assessed = {}
 
     def assess_once(
-        name: str, path: Path, config: Config, text: Texts, sample: ParallelText, hardware: str
+        name: str, path: Path, config: Config, text: Texts, sample: ParallelText, **made_by: str
     ) -> ModelResults:
         architecture = config.model.architecture
         if architecture not in assessed:
-            assessed[architecture] = assess(name, path, config, text, sample, hardware)
+            assessed[architecture] = assess(name, path, config, text, sample, **made_by)
         return dataclasses.replace(
             assessed[architecture],
             name=name,
             max_length=config.training.max_length,
-            hardware=hardware,
+            hardware=made_by["hardware"],
         )
 
     with pytest.MonkeyPatch.context() as patch:
@@ -133,7 +133,7 @@ def evaluated(output, monkeypatch) -> list[tuple[str, float]]:
     results = {model.name: model for model in read(output).models}
     evaluated: list[tuple[str, float]] = []
 
-    def assess(name: str, path: Path, config: Config, *arguments: object) -> ModelResults:
+    def assess(name: str, path: Path, config: Config, *_: object, **made_by: str) -> ModelResults:
         evaluated.append((name, config.decoding.min_length_ratio))
         return results[name]
 
@@ -269,4 +269,6 @@ def test_the_machines_of_a_training_run_are_named_in_their_order(tmp_path):
     records = [{"updates": n, **machine} for n, machine in enumerate(machines)]
     ModelDirectory(tmp_path / "model").write_log(records)
     work: Any = SimpleNamespace(output=tmp_path)
-    assert training._Work._machine(work, "model") == "not recorded, then a GPU, then a CPU"
+    assert training._Work._trained_by(work, "model") == {
+        "hardware": "not recorded, then a GPU, then a CPU", "software": "not recorded",
+    }  # fmt: skip

@@ -280,7 +280,7 @@ def check_validation(model_dir: Path, record: dict, source: Path, target: Path) 
     """Check the figures of the training against TensorFlow's of the same weights."""
     from rnnsearch_tf.data.parallel_corpus import ParallelFiles
     from rnnsearch_tf.models.model_directory import ModelDirectory
-    from rnnsearch_tf.provenance import hardware
+    from rnnsearch_tf.provenance import hardware, software
     from rnnsearch_tf.training.validation import ValidationSet
 
     directory = ModelDirectory(model_dir)
@@ -290,7 +290,7 @@ def check_validation(model_dir: Path, record: dict, source: Path, target: Path) 
     assert record["nll_per_token"] == pytest.approx(expected.nll_per_token, rel=1e-5)
     assert record["nll_per_sentence"] == pytest.approx(expected.nll_per_sentence, rel=1e-5)
     assert record["bleu"] == pytest.approx(expected.bleu)
-    assert record["hardware"] == hardware()
+    assert (record["hardware"], record["software"]) == (hardware(), software())
 
 
 def check_refused_on_tensorflow(model_dir: Path, flags: list[str], capsys: Any) -> None:

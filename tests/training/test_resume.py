@@ -34,7 +34,7 @@ pytestmark = pytest.mark.slow
 FLAGS = (
     "--max_updates=48",
     "--epochs=100",
-    "--checkpoint_interval=3",
+    "--checkpoint_interval=6",
     "--evaluation_interval=20",  # neither divides an epoch of 11 batches
     "--dropout=0.3",
     "--lexical_model",
