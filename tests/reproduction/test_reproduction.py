@@ -74,6 +74,7 @@ def output(flags: list[str]) -> Path:
             name=name,
             max_length=config.training.max_length,
             hardware=made_by["hardware"],
+            software=made_by["software"],
         )
 
     with pytest.MonkeyPatch.context() as patch:
