@@ -14,6 +14,7 @@ from scripted_engine import engine, made_model
 from rnnsearch_tf.data import lines
 from rnnsearch_tf.data.parallel_corpus import read_all
 from rnnsearch_tf.scripts import evaluate, score, train, translate
+from rnnsearch_tf.scripts.shared import text_input
 
 __all__ = ["engine"]  # a fixture
 
@@ -166,6 +167,16 @@ def test_a_standard_input_that_does_not_wait_is_an_error(capsys, engine, files, 
         monkeypatch.setattr(sys, "stdin", stdin)
         assert translate.run([made_model(files / "model")]) == 1
     assert "standard input: Resource temporarily unavailable" in capsys.readouterr().err
+
+
+def test_windows_is_not_asked_whether_a_file_waits(files, monkeypatch):
+    """It knows this of pipes only."""
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setattr(os, "get_blocking", lambda _: pytest.fail("it was asked"))
+    with open(files / "en", "rb") as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        read = [*text_input.input_lines("-")]
+    assert read == (files / "en").read_bytes().splitlines()
 
 
 def test_a_line_of_standard_input_that_would_fill_the_memory(capsys, engine, files, monkeypatch):

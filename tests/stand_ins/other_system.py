@@ -5,6 +5,7 @@ import importlib
 import os
 import pkgutil
 import signal
+import stat
 import sys
 from typing import Any
 
@@ -19,6 +20,7 @@ _MODULES = ("fcntl", "grp", "pty", "pwd", "resource", "termios", "tty")
 _LIBRARIES = ("matplotlib.figure", "nltk.lm", "portalocker", "sacrebleu", "urllib3", "grpc")
 
 _open, _fsync, _read_only = os.open, os.fsync, set[int]()
+_get_blocking = os.get_blocking
 
 
 def train_on_windows(flags: list[str]) -> int:
@@ -52,6 +54,7 @@ def _take_away() -> None:
     for name in _MODULES:
         sys.modules[name] = None  # type: ignore[assignment]
     os.open, os.fsync = _open_on_windows, _fsync_on_windows  # type: ignore[assignment]
+    os.get_blocking = _get_blocking_on_windows  # type: ignore[assignment]
 
 
 def _open_on_windows(path: Any, flags: int, *rest: Any, **named: Any) -> int:
@@ -70,3 +73,10 @@ def _fsync_on_windows(descriptor: int) -> None:
     if descriptor in _read_only:
         raise OSError(errno.EBADF, os.strerror(errno.EBADF))
     _fsync(descriptor)
+
+
+def _get_blocking_on_windows(descriptor: int) -> bool:
+    """Tell whether a pipe waits; of nothing else."""
+    if not stat.S_ISFIFO(os.fstat(descriptor).st_mode):
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+    return _get_blocking(descriptor)

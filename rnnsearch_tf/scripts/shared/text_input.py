@@ -98,7 +98,8 @@ def _standard_input() -> Iterator[bytes]:
         yield from sys.stdin.buffer
         return
     with input_errors("standard input"), open(descriptor, "rb", closefd=False) as file:
-        if not getattr(os, "get_blocking", lambda _: True)(descriptor):  # a pause would be its end
+        # A pause would be its end. Windows knows this of pipes only.
+        if sys.platform != "win32" and not os.get_blocking(descriptor):
             raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
         check_head(file.peek())
         yield from bounded(file)
